@@ -32,6 +32,30 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
 /// As for [`copy`].
 #[inline(never)]
 unsafe fn copy_many(from: *const u8, to: *mut u8, len: usize) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    if std::arch::is_x86_feature_detected!("avx") {
+        // SAFETY: the processor has them, and the caller's promise.
+        return unsafe { copy_wide(from, to, len) };
+    }
+    // SAFETY: the caller's promise.
+    unsafe { copy_lines(from, to, len) };
+}
+
+/// As [`copy_lines`], by loads and stores of half a line.
+///
+/// # Safety
+/// As for [`copy`].
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[target_feature(enable = "avx")]
+unsafe fn copy_wide(from: *const u8, to: *mut u8, len: usize) {
+    // SAFETY: the caller's promise; what is inlined here is compiled for these instructions.
+    unsafe { copy_lines(from, to, len) };
+}
+
+/// # Safety
+/// As for [`copy`].
+#[inline(always)]
+unsafe fn copy_lines(from: *const u8, to: *mut u8, len: usize) {
     // Up to the beginning of a line of the destination: no store is to touch two of them.
     let mut at = to.align_offset(LINE).min(len);
     // SAFETY: the first of them.

@@ -134,7 +134,7 @@ impl Scheduler {
         (tally.unreceived, tally.ranks) = (unreceived, sent);
         drop(tally);
         if let Some(outside) = &self.outside {
-            for (channel, token) in outside.take_exposed() {
+            for (channel, token) in outside.take_kept() {
                 self.drop_token(channel, token);
             }
         }

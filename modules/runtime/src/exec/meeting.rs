@@ -11,7 +11,7 @@ use super::floor::ABOVE;
 use super::guard;
 use super::outside::{
     ALSO, CLOSE, CREDIT, DATA, DATA_AND_CREDIT, EXPOSED, FarReader, LEFT, Mail, Outside, READ,
-    TALLY, TOLD, VERDICT,
+    SLICED, TALLY, TOLD, VERDICT,
 };
 use super::report;
 use super::scheduler::Scheduler;
@@ -114,6 +114,7 @@ impl Scheduler {
     pub(super) fn exchange_with(&self, outside: &Outside) -> bool {
         outside.send_credit_at_times();
         outside.flush();
+        self.drop_sent(outside);
         let mut came = false;
         if outside.is_ready() {
             // To read a payload is code of the user. If it panics the run is over, and the rest is of no use.
@@ -154,11 +155,12 @@ impl Scheduler {
                 for reader in [header.number].into_iter().chain(readers) {
                     if let Some(reader) = outside.reader(from, reader) {
                         let memory = outside.memory_of(from);
-                        self.deliver(&*reader, |reader| reader.deliver_exposed(bytes, &memory));
+                        self.deliver(&*reader, |reader| reader.deliver_slices(bytes, &memory));
                     }
                 }
                 outside.send(SchedulerId(from as u32), READ, header.extra, 0, &[]);
             }
+            SLICED => self.take_sliced(outside, from, header.number),
             ALSO => outside.is_also_for(from, bytes),
             READ => {
                 if let Some((channel, token)) = outside.was_read(header.number) {
@@ -205,6 +207,37 @@ impl Scheduler {
             self.wake(id);
         }
         token
+    }
+
+    /// A token whose slices have been received: the last of its readers gets their memory.
+    #[cold]
+    fn take_sliced(&self, outside: &Outside, from: usize, reader: u32) {
+        let Some(slices) = outside.take_slices() else {
+            return;
+        };
+        let also = outside.take_also(from);
+        let readers = also.into_iter().chain([reader]);
+        let mut readers = readers
+            .filter_map(|reader| outside.reader(from, reader))
+            .peekable();
+        while let Some(reader) = readers.next() {
+            if readers.peek().is_none() {
+                slices.is_read_for_the_last_time();
+            }
+            self.deliver(&*reader, |reader| {
+                reader.deliver_slices(slices.told(), &slices)
+            });
+        }
+    }
+
+    /// Drops tokens of which all has been sent.
+    #[inline]
+    fn drop_sent(&self, outside: &Outside) {
+        while let Some((channel, token)) = outside.take_sent() {
+            self.drop_token(channel, token);
+            // It may have had ends of channels.
+            self.deferred.flush();
+        }
     }
 
     /// Has a token delivered, which is to be read: code of the user.

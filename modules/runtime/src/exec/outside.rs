@@ -17,7 +17,9 @@ use crate::link::any::AnyLink;
 use crate::link::between::{Header, Link, RunState};
 use crate::link::waiter::{ARMED, GONE, ID, NOBODY, STOP};
 use crate::payload::gather::Pieces;
+use crate::payload::received::ReceivedSlices;
 use crate::payload::remote::RemoteMemory;
+use crate::payload::sliced::SlicedMessage;
 use crate::placement::SchedulerId;
 
 /// A token, or a part of one.
@@ -41,6 +43,8 @@ pub(crate) const READ: u32 = 9;
 pub(crate) const ALSO: u32 = 10;
 /// A token, and behind its bytes the channel in which there is room for so many tokens more.
 pub(crate) const DATA_AND_CREDIT: u32 = 11;
+/// A token whose large slices come behind its other bytes.
+pub(crate) const SLICED: u32 = 12;
 
 /// The reading end's side of a channel whose writer is in another OS process.
 pub(crate) trait FarReader {
@@ -50,8 +54,8 @@ pub(crate) trait FarReader {
     fn token(&self) -> &'static str;
     /// A token has come.
     fn deliver(&self, bytes: &[u8]) -> Result<(), String>;
-    /// A token has come whose large slices are to be read in the memory of its writer.
-    fn deliver_exposed(&self, bytes: &[u8], memory: &dyn RemoteMemory) -> Result<(), String>;
+    /// A token has come whose large slices are to be read elsewhere: in the memory of its writer, or where they were received.
+    fn deliver_slices(&self, bytes: &[u8], memory: &dyn RemoteMemory) -> Result<(), String>;
 }
 
 /// The writing end's side of a channel whose reader is in another OS process: how many tokens may be
@@ -378,10 +382,40 @@ impl Outside {
         deferred::note();
     }
 
-    /// Whether large slices may stay where they are for any reader.
+    /// Whether the large slices of a token may stay where they are until they are sent, or read.
     #[inline]
-    pub(crate) fn may_expose(&self) -> bool {
-        self.link.may_expose()
+    pub(crate) fn sends_slices(&self) -> bool {
+        self.link.sends_slices()
+    }
+
+    /// Keeps what [`Outside::buffer`] gave, to be used again.
+    pub(crate) fn keep(&self, buffer: Vec<u8>) {
+        self.link.keep(buffer);
+    }
+
+    /// Sends a token whose slices stay where they are until then.
+    pub(crate) fn send_sliced(&self, writer: &FarWriter, message: SlicedMessage) {
+        self.send_piggyback();
+        self.frames.set(self.frames.get() + 1);
+        let header = Header {
+            kind: SLICED,
+            number: writer.index,
+            extra: 0,
+        };
+        let to = writer.peer.0 as usize;
+        self.link.send_sliced(to, header, message, writer.number);
+        deferred::note();
+    }
+
+    /// A token of which all has been sent, and its channel. To drop it is code of the user.
+    #[inline]
+    pub(super) fn take_sent(&self) -> Option<Exposed> {
+        self.link.take_sent()
+    }
+
+    /// The slices of the token that has come.
+    pub(super) fn take_slices(&self) -> Option<ReceivedSlices> {
+        self.link.take_slices()
     }
 
     /// What the frame of a token begins with: it is counted. Credit for where it goes joins it, and adds what is to be behind its bytes.
@@ -437,10 +471,12 @@ impl Outside {
         Some(exposed)
     }
 
-    /// All tokens that are still exposed: for when the run is over. To drop them is code of the user.
-    pub(super) fn take_exposed(&self) -> impl Iterator<Item = Exposed> {
+    /// All tokens that are still kept for others: for when the run is over. To drop them is code of the user.
+    pub(super) fn take_kept(&self) -> impl Iterator<Item = Exposed> {
         self.free.take();
-        self.exposed.take().into_iter().flatten()
+        self.link.let_go();
+        let sent = std::iter::from_fn(|| self.take_sent());
+        self.exposed.take().into_iter().flatten().chain(sent)
     }
 
     /// The memory of another scheduler.

@@ -14,7 +14,10 @@ use crate::exec::outside::{CLOSE, FarWriter, Outside};
 use crate::exec::scheduler::Scheduler;
 use crate::exec::side::Side;
 use crate::link::waiter::{ARMED, ELSEWHERE, GONE, is_hooked, waits};
+use crate::payload::encoder::LARGE;
+use crate::payload::gather::Slice;
 use crate::payload::remote::RemoteSlice;
+use crate::payload::sliced::SlicedMessage;
 use crate::payload::{Encoder, Format};
 use crate::placement::SchedulerId;
 
@@ -23,22 +26,38 @@ pub(crate) struct FarOutput<T> {
     writer: Arc<FarWriter>,
     outside: Rc<Outside>,
     format: Format<T>,
-    expose: Expose<T>,
+    lend: Lend<T>,
     sent: Cell<u64>,
     run: u64,
 }
 
-type Expose<T> = fn(T, Format<T>) -> (Box<dyn Any>, Vec<u8>);
-
 /// A token in memory of its own, and its bytes but those of its large slices, of which it is said where they are.
-fn expose<T: 'static>(token: T, format: Format<T>) -> (Box<dyn Any>, Vec<u8>) {
+type Exposed = (Box<dyn Any>, Vec<u8>);
+
+/// How a token is kept while its large slices are read or sent: of a type that lives as long as it likes.
+struct Lend<T> {
+    expose: fn(T, Format<T>) -> Exposed,
+    slice: fn(T, Format<T>) -> Result<SlicedMessage, T>,
+}
+
+impl<T: 'static> Lend<T> {
+    fn new() -> Self {
+        Lend {
+            expose,
+            slice: SlicedMessage::new,
+        }
+    }
+}
+
+fn expose<T: 'static>(token: T, format: Format<T>) -> Exposed {
     let token = Box::new(token);
-    let (bytes, left) = format.slices(&token);
+    let (bytes, left) = format.slices(&token, LARGE);
     let mut before = 0;
-    let slice = |(copied, slice): (usize, &[u8])| RemoteSlice {
-        gap: copied - std::mem::replace(&mut before, copied),
-        address: slice.as_ptr().expose_provenance() as u64,
-        len: slice.len(),
+    let slice = |slice: Slice<'_>| RemoteSlice {
+        gap: slice.copied - std::mem::replace(&mut before, slice.copied),
+        address: slice.bytes.as_ptr().expose_provenance() as u64,
+        len: slice.bytes.len(),
+        align: slice.align,
     };
     let slices: Vec<_> = left.into_iter().map(slice).collect();
     let bytes = Encoder::to_vec(&(slices, bytes));
@@ -63,7 +82,7 @@ impl<T: 'static> FarOutput<T> {
             writer,
             outside: Rc::clone(outside),
             format,
-            expose: expose::<T>,
+            lend: Lend::new(),
             sent: Cell::new(0),
             run: scheduler.run(),
         }
@@ -84,7 +103,7 @@ impl<T> FarOutput<T> {
             return Put::Full(token);
         }
         if !self.send(&token) {
-            self.expose(token);
+            self.lend(token);
         }
         Put::Done
     }
@@ -95,7 +114,7 @@ impl<T> FarOutput<T> {
         self.writer.has_room() && !self.writer.reader_has_left()
     }
 
-    /// Sends a token, for which there has to be room; false: it was not sent, and is to be [exposed](FarOutput::expose).
+    /// Sends a token, for which there has to be room; false: it was not sent, and is to be [lent](FarOutput::lend).
     #[inline]
     pub(crate) fn send(&self, token: &T) -> bool {
         self.send_to(token, &[])
@@ -108,14 +127,19 @@ impl<T> FarOutput<T> {
         let buffer = self.outside.buffer();
         let bytes = match self.format.is_small {
             true => self.format.bytes_into(token, buffer),
-            false => match self.format.gather(token, buffer, self.outside.may_expose()) {
+            false => match self
+                .format
+                .gather(token, buffer, self.outside.sends_slices())
+            {
                 Ok(gather) => {
                     self.spend(also);
                     self.outside.send_gathered(&self.writer, gather);
                     return true;
                 }
-                Err(_) if self.outside.has_access(self.writer.peer) => return false,
-                Err(buffer) => self.format.bytes_into(token, buffer),
+                Err(buffer) => {
+                    self.outside.keep(buffer);
+                    return false;
+                }
             },
         };
         self.spend(also);
@@ -136,17 +160,32 @@ impl<T> FarOutput<T> {
         }
     }
 
-    /// Has the reader read the large slices of a token where they are: it is kept until then.
+    /// Sends a token whose large slices stay where they are: it is kept until they have been sent, or read there by the reader.
     #[cold]
-    pub(crate) fn expose(&self, token: T) {
-        self.expose_to(token, &[]);
+    pub(crate) fn lend(&self, token: T) {
+        self.lend_to(token, &[]);
     }
 
-    /// As [`FarOutput::expose`], for the readers of others as well.
-    pub(crate) fn expose_to(&self, token: T, also: &[&Self]) {
-        let (token, bytes) = (self.expose)(token, self.format);
-        self.spend(also);
-        self.outside.send_exposed(&self.writer, token, &bytes);
+    /// As [`FarOutput::lend`], for the readers of others as well.
+    pub(crate) fn lend_to(&self, token: T, also: &[&Self]) {
+        // Code of the user comes first, each time.
+        if self.outside.has_access(self.writer.peer) {
+            let (token, bytes) = (self.lend.expose)(token, self.format);
+            self.spend(also);
+            self.outside.send_exposed(&self.writer, token, &bytes);
+            return;
+        }
+        match (self.lend.slice)(token, self.format) {
+            Ok(message) => {
+                self.spend(also);
+                self.outside.send_sliced(&self.writer, message);
+            }
+            Err(token) => {
+                let bytes = self.format.bytes_into(&token, self.outside.buffer());
+                self.spend(also);
+                self.outside.send_token(&self.writer, bytes);
+            }
+        }
     }
 
     /// The scheduler of the reader.

@@ -39,7 +39,7 @@ impl<T> FarReader for FarInput<T> {
         self.put(Decoder::of(bytes, self.format))
     }
 
-    fn deliver_exposed(&self, bytes: &[u8], memory: &dyn RemoteMemory) -> Result<(), String> {
+    fn deliver_slices(&self, bytes: &[u8], memory: &dyn RemoteMemory) -> Result<(), String> {
         let fetched = Fetched::default();
         let told: Result<(Vec<RemoteSlice>, Vec<u8>), _> = Decoder::from_slice(bytes);
         match told {

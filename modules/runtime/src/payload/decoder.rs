@@ -1,8 +1,10 @@
 //! Reading payloads, without trust.
 
+use std::alloc::Layout;
 use std::error::Error;
 use std::fmt;
 use std::mem::MaybeUninit;
+use std::ptr::NonNull;
 
 use super::remote::{Remote, Remotely};
 use crate::copy::copy;
@@ -105,6 +107,17 @@ impl<'a> Decoder<'a> {
             return Ok(());
         }
         self.fill_beyond(to)
+    }
+
+    /// The memory that has the next bytes, if it is of just this size and alignment and may be had: it is the caller's, to be given
+    /// back to the global allocator.
+    #[inline]
+    pub(super) fn take_over(&mut self, size: usize, align: usize) -> Option<NonNull<u8>> {
+        let remote = self.remote.as_mut()?;
+        if size == 0 || self.at < self.bytes.len() {
+            return None;
+        }
+        remote.take_over(Layout::from_size_align(size, align).ok()?)
     }
 
     #[cold]

@@ -1,6 +1,6 @@
 //! Writing payloads.
 
-use super::gather::{Pieces, Slices, WORTH};
+use super::gather::{Pieces, Slice, Slices, WORTH};
 
 /// Most memory that is taken because of a size that a value has named.
 pub(super) const AHEAD: usize = 64 << 20;
@@ -25,8 +25,8 @@ enum Large<'a> {
     Gathered(Slices<'a>),
     /// The same, but it is only looked for whether there is a large one.
     Sought { slices: Slices<'a>, found: bool },
-    /// They stay where they are: each with how many bytes were copied before it.
-    Left(Vec<(usize, &'a [u8])>),
+    /// They stay where they are, from so many bytes on.
+    Left(Vec<Slice<'a>>, usize),
 }
 
 impl<'a> Encoder<'a> {
@@ -71,10 +71,10 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// One that leaves large slices where they are.
-    pub(super) fn leaving() -> Self {
+    /// One that leaves slices of so many bytes and more where they are.
+    pub(super) fn leaving(least: usize) -> Self {
         Encoder {
-            large: Large::Left(Vec::new()),
+            large: Large::Left(Vec::new(), least),
             ..Encoder::with_buffer(Vec::new())
         }
     }
@@ -95,10 +95,10 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// The bytes that were copied, and the slices that were left, each with how many were copied before it.
-    pub(super) fn into_slices(self) -> (Vec<u8>, Vec<(usize, &'a [u8])>) {
+    /// The bytes that were copied, and the slices that were left.
+    pub(super) fn into_slices(self) -> (Vec<u8>, Vec<Slice<'a>>) {
         match self.large {
-            Large::Left(slices) => (self.bytes, slices),
+            Large::Left(slices, _) => (self.bytes, slices),
             _ => (self.bytes, Vec::new()),
         }
     }
@@ -106,15 +106,21 @@ impl<'a> Encoder<'a> {
     /// Takes bytes that belong to the value: where they are many, they may be left where they are.
     #[inline]
     pub fn bytes(&mut self, bytes: &'a [u8]) {
+        self.elements(bytes, 1);
+    }
+
+    /// As [`Encoder::bytes`], those of elements of such an alignment.
+    #[inline]
+    pub(super) fn elements(&mut self, bytes: &'a [u8], align: usize) {
         if bytes.len() < WORTH {
             self.copy(bytes);
         } else {
-            self.large(bytes);
+            self.large(bytes, align);
         }
     }
 
     #[inline(never)]
-    fn large(&mut self, bytes: &'a [u8]) {
+    fn large(&mut self, bytes: &'a [u8], align: usize) {
         let (before, is_large) = (self.bytes.len(), bytes.len() >= LARGE);
         match &mut self.large {
             Large::Sought { found, .. } if is_large => *found = true,
@@ -123,7 +129,11 @@ impl<'a> Encoder<'a> {
                     self.copy(bytes);
                 }
             }
-            Large::Left(slices) if is_large => slices.push((before, bytes)),
+            Large::Left(slices, least) if bytes.len() >= *least => slices.push(Slice {
+                copied: before,
+                bytes,
+                align,
+            }),
             _ => self.copy(bytes),
         }
     }

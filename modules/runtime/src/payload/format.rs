@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::gather::{Pieces, WORTH};
+use super::gather::{Pieces, Slice, WORTH};
 use super::{DecodeError, Decoder, Encoder, Payload};
 
 /// How tokens of a type are laid out as bytes: its [`Payload`] as a value.
@@ -50,9 +50,9 @@ impl<T> Format<T> {
         encoder.into_gather()
     }
 
-    /// The bytes of a value but those of its large slices, which are told apart.
-    pub(crate) fn slices<'a>(&self, value: &'a T) -> (Vec<u8>, Vec<(usize, &'a [u8])>) {
-        let mut encoder = Encoder::leaving();
+    /// The bytes of a value but those of its slices of so many bytes and more, which are told apart.
+    pub(crate) fn slices<'a>(&self, value: &'a T, least: usize) -> (Vec<u8>, Vec<Slice<'a>>) {
+        let mut encoder = Encoder::leaving(least);
         (self.encode)(value, &mut encoder);
         encoder.into_slices()
     }

@@ -7,6 +7,16 @@ pub(super) const WORTH: usize = 1 << 10;
 /// Most slices of a payload that are; others are copied.
 const MOST: usize = 4;
 
+/// A slice of a value that is left where it is.
+#[derive(Debug)]
+pub(crate) struct Slice<'a> {
+    /// How many bytes of the value were copied before it.
+    pub(crate) copied: usize,
+    pub(crate) bytes: &'a [u8],
+    /// What of the elements that the bytes are.
+    pub(crate) align: usize,
+}
+
 /// What [`Format::gather`](super::Format::gather) gives.
 #[derive(Debug)]
 pub(crate) struct Pieces<'a> {

@@ -8,12 +8,14 @@
 
 mod collections;
 mod decoder;
-mod encoder;
+pub(crate) mod encoder;
 mod format;
 pub(crate) mod gather;
 mod macros;
 mod numbers;
+pub(crate) mod received;
 pub(crate) mod remote;
+pub(crate) mod sliced;
 mod standard;
 mod whole;
 

@@ -30,12 +30,18 @@ macro_rules! numbers {
             fn encode_all<'a>(all: &'a [Self], to: &mut Encoder<'a>) {
                 // SAFETY: the memory of numbers, without gaps, seen as bytes for as long as it is
                 // borrowed.
-                to.bytes(unsafe { slice::from_raw_parts(all.as_ptr().cast(), size_of_val(all)) });
+                let bytes = unsafe { slice::from_raw_parts(all.as_ptr().cast(), size_of_val(all)) };
+                to.elements(bytes, align_of::<Self>());
             }
 
             fn decode_all(count: usize, from: &mut Decoder<'_>) -> Result<Vec<Self>, DecodeError> {
                 from.room_for::<Self>(count, Self::SIZE)?;
                 let bytes = count * size_of::<Self>();
+                if let Some(start) = from.take_over(bytes, align_of::<Self>()) {
+                    // SAFETY: memory of the global allocator, for so many numbers and no more, of their alignment: all of it
+                    // was filled, and any bytes are numbers.
+                    return Ok(unsafe { Vec::from_raw_parts(start.as_ptr().cast(), count, count) });
+                }
                 let mut all = from.room::<$number>(count)?;
                 let to = all.spare_capacity_mut().as_mut_ptr().cast::<MaybeUninit<u8>>();
                 // SAFETY: there is room for `count` numbers, which have just so many bytes.

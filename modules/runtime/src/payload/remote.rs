@@ -1,9 +1,11 @@
 //! Values of which large slices are in the memory of another OS process, from which they are read at once to where they
 //! belong: one copy, where the way through shared memory takes more.
 
+use std::alloc::Layout;
 use std::cell::OnceCell;
 use std::fmt;
 use std::mem::MaybeUninit;
+use std::ptr::NonNull;
 
 /// Most bytes that a value may have elsewhere, more than any has: what is announced beyond that is not even asked memory for.
 const MOST: usize = 1 << 40;
@@ -15,6 +17,12 @@ pub(crate) trait RemoteMemory {
     /// # Errors
     /// It cannot be read, or not all of it.
     fn read(&self, address: u64, to: &mut [MaybeUninit<u8>]) -> Result<(), String>;
+
+    /// Memory of the global allocator, of just this size and alignment, which has what is at an address there and is the caller's
+    /// from now on: where it has been received already, and nobody else is to read it.
+    fn take_over(&self, _address: u64, _layout: Layout) -> Option<NonNull<u8>> {
+        None
+    }
 }
 
 /// A slice in the memory of another OS process.
@@ -24,9 +32,16 @@ pub(crate) struct RemoteSlice {
     pub(crate) gap: usize,
     pub(crate) address: u64,
     pub(crate) len: usize,
+    /// What of its elements.
+    pub(crate) align: usize,
 }
 
-crate::payload!(RemoteSlice { gap, address, len });
+crate::payload!(RemoteSlice {
+    gap,
+    address,
+    len,
+    align
+});
 
 /// What was read for who wanted to look at it, as long as it may be looked at.
 #[derive(Debug, Default)]
@@ -156,6 +171,19 @@ impl<'a> Remote<'a> {
         self.remaining -= count;
         self.passed += count;
         Ok(count)
+    }
+
+    /// The memory of the next slice, if that is of this layout, no bytes are before it, and it may be had.
+    pub(super) fn take_over(&mut self, layout: Layout) -> Option<NonNull<u8>> {
+        let next = self.next?;
+        if (next.gap, next.len, next.align) != (0, layout.size(), layout.align()) {
+            return None;
+        }
+        let start = self.memory.take_over(next.address, layout)?;
+        self.remaining -= next.len;
+        self.passed += next.len;
+        self.step();
+        Some(start)
     }
 
     /// On to the next slice with anything in it.

@@ -33,6 +33,7 @@ fn from_elsewhere<T: Payload>(bytes: &[u8], ranges: &[Range<usize>]) -> Result<T
             gap: range.start - end,
             address: 1000 + range.start as u64,
             len: range.len(),
+            align: 1,
         });
         here.extend_from_slice(&bytes[end..range.start]);
         end = range.end;
@@ -91,11 +92,12 @@ fn large_slices_stay_where_they_are() {
     let format = Format::<(Vec<u8>, Vec<f64>, String)>::new();
     let value = (small.clone(), vec![0.5; LARGE], "a".repeat(LARGE));
     assert!(format.gather(&value, vec![1], true).is_err());
-    let (here, slices) = format.slices(&value);
+    let (here, slices) = format.slices(&value, LARGE);
     assert_eq!(slices.len(), 2);
     assert_eq!(here.len(), LARGE - 1 + 3 + 3 + 3);
-    assert_eq!(slices[0].0, LARGE - 1 + 3 + 3);
-    assert!(std::ptr::eq(slices[1].1, value.2.as_bytes()));
+    assert_eq!((slices[0].copied, slices[0].align), (LARGE - 1 + 3 + 3, 8));
+    assert!(std::ptr::eq(slices[1].bytes, value.2.as_bytes()));
+    assert_eq!(slices[1].align, 1);
     assert_eq!(
         format.bytes_into(&value, Vec::new()),
         Encoder::to_vec(&value)
@@ -109,13 +111,18 @@ fn large_slices_stay_where_they_are() {
         gather.with_pieces(|pieces| pieces.concat()),
         Encoder::to_vec(&small)
     );
-    assert!(format.slices(&small).1.is_empty());
+    assert!(format.slices(&small, LARGE).1.is_empty());
 }
 
 #[test]
 fn forged_slices_are_errors() {
     let there = [7; 64];
-    let slice = |gap, address, len| RemoteSlice { gap, address, len };
+    let slice = |gap, address, len| RemoteSlice {
+        gap,
+        address,
+        len,
+        align: 1,
+    };
     let read = |here: &[u8], slices: &[RemoteSlice]| -> Result<Vec<u8>, _> {
         from_slices(here, slices, &there)
     };

@@ -110,10 +110,9 @@ impl<T: Clone> Broadcast<T> {
             let also: Vec<_> = outputs.collect();
             if !first.send_to(sent, &also) {
                 let is_last = at + 1 == self.together.len();
-                let exposed = if is_last { token.take() } else { token.clone() };
-                exposed
-                    .into_iter()
-                    .for_each(|token| first.expose_to(token, &also));
+                let lent = if is_last { token.take() } else { token.clone() };
+                lent.into_iter()
+                    .for_each(|token| first.lend_to(token, &also));
             }
             for member in ready {
                 self.members[member].count_written();

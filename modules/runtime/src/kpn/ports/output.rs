@@ -256,7 +256,7 @@ impl<T> Output<T> {
             if let Token::Fresh(fresh) = mem::replace(token, Token::Done)
                 && !sent
             {
-                output.expose(fresh);
+                output.lend(fresh);
             }
             return Poll::Ready(Ok(()));
         }

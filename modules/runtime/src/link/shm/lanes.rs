@@ -13,15 +13,12 @@ use std::time::{Duration, Instant};
 use super::cma;
 use super::control::{ControlPage, ENDED, RUNNING};
 use super::lane::{LaneFrame, Receiver, Sender};
+use super::messages::{Body, Incoming, KEPT, MORE, Outgoing, Parts, Sent};
 use super::rates::{Rates, TRIALS};
 use super::ring::{ByteRing, MOST};
 use crate::link::between::{Doorbell, Header, Link, RunState};
-
-/// In `extra`: there is more of the message in the next frame. The other bits then say how much, as a hint.
-const MORE: u32 = 1 << 31;
-/// Most memory that is taken because of such a hint, and that is kept to be used again.
-const AHEAD: usize = 64 << 20;
-const KEPT: usize = 8 << 20;
+use crate::payload::received::ReceivedSlices;
+use crate::payload::sliced::SlicedMessage;
 
 /// A frame for the link itself, with [`MORE`]: where the memory of its sender can be read, if it can, and its OS process.
 const ACCESS: u32 = u32::MAX;
@@ -33,21 +30,12 @@ const RETRY: Duration = Duration::from_micros(50);
 /// How often others are let run before that.
 const YIELDS: usize = 16;
 
-/// A message that has not found room in the lane, or not all of it.
-struct Waiting {
-    header: Header,
-    bytes: Vec<u8>,
-    /// So much was sent.
-    sent: usize,
-}
-
 /// The way to one other scheduler.
 struct Peer {
     sender: Sender,
     receiver: Receiver,
-    waiting: RefCell<VecDeque<Waiting>>,
-    /// The parts of a message that have come; when there are none, memory for the next.
-    parts: RefCell<Vec<u8>>,
+    outgoing: Outgoing,
+    incoming: Incoming,
     /// In the list of those to whom something was sent since their bells were looked at.
     dirty: Cell<bool>,
     /// How often it would have been sent what is to be read in the memory of this OS process: it is asked at first.
@@ -55,8 +43,6 @@ struct Peer {
     /// Its OS process, from when that can be read.
     pid: Cell<u32>,
     rates: Rates,
-    /// When the first part of a message of several was here.
-    began: Cell<Option<Instant>>,
 }
 
 /// All lanes of a scheduler.
@@ -71,6 +57,10 @@ pub(crate) struct Lanes {
     /// Memory for the bytes of a message, to be used again: else each large one would have the pages it lies in from
     /// the system, and give them back.
     buffer: Cell<Vec<u8>>,
+    /// Values of which all has been sent, each with the number of its channel.
+    sent: RefCell<VecDeque<Sent>>,
+    /// The slices of the message that is being looked at.
+    slices: Cell<Option<ReceivedSlices>>,
     /// What others read to see whether they can; none if they are not to.
     proof: Option<Box<u64>>,
     /// So many large messages go through shared memory first, to see how long they take.
@@ -118,13 +108,12 @@ impl Lanes {
                 sender: unsafe { Sender::new(ByteRing::new(memory, control.lane(me, other))) },
                 // SAFETY: as above.
                 receiver: unsafe { Receiver::new(ByteRing::new(memory, control.lane(other, me))) },
-                waiting: RefCell::default(),
-                parts: RefCell::default(),
+                outgoing: Outgoing::default(),
+                incoming: Incoming::default(),
                 dirty: Cell::new(false),
                 asked: Cell::new(0),
                 pid: Cell::new(0),
                 rates: rates(),
-                began: Cell::new(None),
             })
         };
         Lanes {
@@ -132,6 +121,8 @@ impl Lanes {
             dirty: RefCell::default(),
             taking: Cell::new(false),
             buffer: Cell::default(),
+            sent: RefCell::default(),
+            slices: Cell::default(),
             proof: (single_copy != Some(false)).then(|| Box::new(control.key())),
             trials: single_copy.map_or(TRIALS, |_| 1),
             control,
@@ -165,31 +156,57 @@ impl Lanes {
                     receiver: &peer.receiver,
                     frame,
                 };
-                let header = passing.frame.header;
+                let mut header = passing.frame.header;
                 // SAFETY: the lane leaves it alone until it is passed, and nobody else takes from it: the mark is set.
                 let bytes = unsafe { passing.frame.bytes.as_ref() };
-                if header.extra & MORE == 0 && peer.parts.borrow().is_empty() {
+                if header.extra & MORE == 0 && peer.incoming.is_empty() {
                     take(from, header, bytes);
                 } else if header.kind == ACCESS {
                     self.try_access(peer, header.number, bytes);
-                } else if let Some(whole) = peer.add_part(header, bytes) {
+                } else {
+                    let measured = !peer.rates.is_decided();
+                    let added = peer.incoming.add(&mut header, bytes, measured);
                     drop(passing);
-                    let began = peer.began.take().map(|began| (began, Instant::now()));
-                    take(from, header, &whole);
-                    if let Some((began, here)) = began {
-                        let times = (here - began, here.elapsed());
-                        peer.rates.copied(whole.len(), MOST, times);
+                    if let Some(whole) = added.map_err(|why| self.no_message(from, &why))? {
+                        self.take_whole(peer, whole, |bytes| take(from, header, bytes));
                     }
-                    peer.keep(whole);
                 }
             }
         }
         Ok(count)
     }
 
-    #[inline]
-    pub(crate) fn may_expose(&self) -> bool {
-        self.proof.is_some()
+    /// Hands on a message of several frames.
+    fn take_whole(
+        &self,
+        peer: &Peer,
+        (whole, began): (Parts, Option<Instant>),
+        take: impl FnOnce(&[u8]),
+    ) {
+        let here = began.map(|began| (began, Instant::now()));
+        let len = match whole {
+            Parts::Bytes(bytes) => {
+                take(&bytes);
+                let len = bytes.len();
+                peer.incoming.keep(bytes);
+                len
+            }
+            Parts::Slices(slices) => {
+                let len = slices.len();
+                self.slices.set(Some(*slices));
+                take(&[]);
+                self.slices.take();
+                len
+            }
+        };
+        if let Some((began, here)) = here {
+            peer.rates.copied(len, MOST, (here - began, here.elapsed()));
+        }
+    }
+
+    /// The slices of the message that is being handed on.
+    pub(crate) fn take_slices(&self) -> Option<ReceivedSlices> {
+        self.slices.take()
     }
 
     /// Whether another scheduler can read the memory of this OS process, and would rather; at first it is asked, and the
@@ -280,7 +297,36 @@ impl Lanes {
         if peer.can_send(bytes.len()) && peer.sender.try_send(header, &bytes, false) {
             self.buffer.set(bytes);
         } else {
-            self.wait(peer, header, bytes);
+            self.wait(peer, header, Body::Bytes(bytes));
+        }
+    }
+
+    /// Sends a message whose slices stay where they are until then.
+    pub(crate) fn send_sliced(
+        &self,
+        to: usize,
+        header: Header,
+        message: SlicedMessage,
+        channel: u32,
+    ) {
+        let Some(Some(peer)) = self.peers.get(to) else {
+            return;
+        };
+        self.mark(to, peer);
+        self.wait(peer, header, Body::Sliced(message, channel));
+    }
+
+    /// A value of which all has been sent, and the number of its channel.
+    #[inline]
+    pub(crate) fn take_sent(&self) -> Option<Sent> {
+        self.sent.borrow_mut().pop_front()
+    }
+
+    /// Copies what is still to be sent of values, so that none is kept.
+    pub(crate) fn let_go(&self) {
+        for peer in self.peers.iter().flatten() {
+            peer.outgoing
+                .let_go(|sent| self.sent.borrow_mut().push_back(sent));
         }
     }
 
@@ -313,42 +359,20 @@ impl Lanes {
     /// A message waits for room, behind others or because it has more than one frame.
     #[cold]
     #[inline(never)]
-    fn wait(&self, peer: &Peer, header: Header, bytes: Vec<u8>) {
-        peer.waiting.borrow_mut().push_back(Waiting {
-            header,
-            bytes,
-            sent: 0,
-        });
+    fn wait(&self, peer: &Peer, header: Header, body: Body) {
+        peer.outgoing.push(header, body);
         self.send_waiting(peer);
     }
 
     /// Sends of what waits what has room.
     fn send_waiting(&self, peer: &Peer) {
-        let mut waiting = peer.waiting.borrow_mut();
-        while let Some(first) = waiting.front_mut() {
-            let rest = &first.bytes[first.sent..];
-            let part = &rest[..rest.len().min(MOST)];
-            let left = rest.len() - part.len();
-            let extra = match left {
-                0 => first.header.extra,
-                _ => MORE | left.min(MORE as usize - 1) as u32,
-            };
-            let header = Header {
-                extra,
-                ..first.header
-            };
-            if !peer.sender.try_send(header, part, false) {
-                peer.sender.publish();
-                return;
+        peer.outgoing.send(&peer.sender, |sent| match sent {
+            Body::Bytes(bytes) => self.keep(bytes),
+            Body::Sliced(message, channel) => {
+                let value = message.into_value().map(|value| (channel, value));
+                self.sent.borrow_mut().extend(value);
             }
-            first.sent += part.len();
-            if left == 0
-                && let Some(Waiting { bytes, .. }) = waiting.pop_front()
-                && bytes.capacity() <= KEPT
-            {
-                self.buffer.set(bytes);
-            }
-        }
+        });
     }
 
     #[inline(never)]
@@ -391,13 +415,19 @@ impl Lanes {
         let from = self.control.os_process_of(from);
         format!("what came from OS process {from} is no frame: its memory was written to")
     }
+
+    #[cold]
+    fn no_message(&self, from: usize, why: &str) -> String {
+        let from = self.control.os_process_of(from);
+        format!("what came from OS process {from} is no message: expected {why}")
+    }
 }
 
 impl Peer {
     /// Whether a message waits for room.
     #[inline(always)]
     fn waits(&self) -> bool {
-        !self.waiting.borrow().is_empty()
+        !self.outgoing.is_empty()
     }
 
     /// Whether a message is one frame, and is not behind others.
@@ -407,37 +437,7 @@ impl Peer {
     }
 
     fn can_go_on(&self) -> bool {
-        let waiting = self.waiting.borrow();
-        let first = waiting.front();
-        first.is_some_and(|first| {
-            let rest = first.bytes.len() - first.sent;
-            self.sender.is_ready(rest.min(MOST))
-        })
-    }
-
-    /// Adds a part of a message; the message, if it is the last.
-    #[cold]
-    #[inline(never)]
-    fn add_part(&self, header: Header, bytes: &[u8]) -> Option<Vec<u8>> {
-        let mut parts = self.parts.borrow_mut();
-        let more = header.extra & MORE != 0;
-        if more && parts.is_empty() {
-            let measured = !self.rates.is_decided();
-            self.began.set(measured.then(Instant::now));
-            let left = (header.extra & !MORE) as usize;
-            parts.reserve((bytes.len() + left).min(AHEAD));
-        }
-        parts.extend_from_slice(bytes);
-        (!more).then(|| std::mem::take(&mut *parts))
-    }
-
-    /// Keeps the memory of a message for the next.
-    fn keep(&self, mut whole: Vec<u8>) {
-        let mut parts = self.parts.borrow_mut();
-        if whole.capacity() <= KEPT && parts.capacity() == 0 {
-            whole.clear();
-            *parts = whole;
-        }
+        self.outgoing.can_go_on(&self.sender)
     }
 }
 
@@ -472,7 +472,7 @@ impl Link for Lanes {
         };
         self.mark(to, peer);
         if !peer.can_send(bytes.len()) || !peer.sender.try_send(header, bytes, true) {
-            self.wait(peer, header, bytes.to_vec());
+            self.wait(peer, header, Body::Bytes(bytes.to_vec()));
         }
     }
 
@@ -490,7 +490,10 @@ impl Link for Lanes {
 
     fn sleep(&self, stay: &dyn Fn() -> bool, at_most: Option<Duration>) {
         if self.flush() {
-            self.control.sleep(|| stay() || self.is_filled(), at_most);
+            // What values are kept for has been sent: they are to be given back first.
+            if self.sent.borrow().is_empty() {
+                self.control.sleep(|| stay() || self.is_filled(), at_most);
+            }
             return;
         }
         // Who still has to send something is awake, as far as others are concerned.

@@ -14,5 +14,6 @@ pub(crate) mod control;
 pub(crate) mod lane;
 pub(crate) mod lanes;
 pub(crate) mod memory;
+mod messages;
 mod rates;
 mod ring;

@@ -1,0 +1,229 @@
+//! Messages that take more than a frame of a lane, or have to wait: what is still to be sent of them, and what has come.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::mem;
+use std::time::Instant;
+
+use super::lane::Sender;
+use super::ring::MOST;
+use crate::link::between::Header;
+use crate::payload::received::ReceivedSlices;
+use crate::payload::sliced::SlicedMessage;
+
+/// In `extra`: there is more of the message in the next frame. The other bits then say how much, as a hint.
+pub(super) const MORE: u32 = 1 << 31;
+/// In `kind`: the message has slices.
+const SLICES: u32 = 1 << 31;
+/// Most memory that is taken because of such a hint, and that is kept to be used again.
+const AHEAD: usize = 64 << 20;
+pub(super) const KEPT: usize = 8 << 20;
+
+/// A value that was kept while it was sent, and the number of the channel it went over.
+pub(super) type Sent = (u32, Box<dyn Any>);
+
+/// What is sent of a message.
+pub(super) enum Body {
+    Bytes(Vec<u8>),
+    /// With the number of its channel.
+    Sliced(SlicedMessage, u32),
+}
+
+impl Body {
+    fn len(&self) -> usize {
+        match self {
+            Body::Bytes(bytes) => bytes.len(),
+            Body::Sliced(message, _) => message.len(),
+        }
+    }
+}
+
+/// A message that has not found room in the lane, or not all of it.
+struct Waiting {
+    header: Header,
+    body: Body,
+    /// So much was sent.
+    sent: usize,
+}
+
+impl Waiting {
+    /// How much the next frame of it carries.
+    fn next(&self) -> usize {
+        (self.body.len() - self.sent).min(MOST)
+    }
+
+    /// Sends its next frame; false: there is no room at the moment.
+    fn try_send(&mut self, sender: &Sender) -> bool {
+        let (from, len) = (self.sent, self.next());
+        let mut header = self.header;
+        match self.body.len() - from - len {
+            0 => {}
+            left => header.extra = MORE | left.min(MORE as usize - 1) as u32,
+        }
+        let sent = match &self.body {
+            Body::Bytes(bytes) => sender.try_send(header, &bytes[from..from + len], false),
+            Body::Sliced(message, _) => {
+                header.kind |= SLICES;
+                sender.is_ready(len)
+                    && sender.try_send_pieces(header, &message.pieces(from, len), false)
+            }
+        };
+        if sent {
+            self.sent += len;
+        }
+        sent
+    }
+
+    fn is_sent(&self) -> bool {
+        self.sent == self.body.len()
+    }
+}
+
+/// Messages to one other scheduler that wait, first come first.
+#[derive(Default)]
+pub(super) struct Outgoing(RefCell<VecDeque<Waiting>>);
+
+impl Outgoing {
+    #[inline(always)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.borrow().is_empty()
+    }
+
+    pub(super) fn push(&self, header: Header, body: Body) {
+        let waiting = Waiting {
+            header,
+            body,
+            sent: 0,
+        };
+        self.0.borrow_mut().push_back(waiting);
+    }
+
+    /// Whether something that waits can be sent.
+    pub(super) fn can_go_on(&self, sender: &Sender) -> bool {
+        let waiting = self.0.borrow();
+        let first = waiting.front();
+        first.is_some_and(|first| sender.is_ready(first.next()))
+    }
+
+    /// Sends what has room; what was sent from goes to `done`.
+    pub(super) fn send(&self, sender: &Sender, mut done: impl FnMut(Body)) {
+        let mut waiting = self.0.borrow_mut();
+        while let Some(first) = waiting.front_mut() {
+            if !first.try_send(sender) {
+                sender.publish();
+                return;
+            }
+            if first.is_sent() {
+                waiting
+                    .pop_front()
+                    .into_iter()
+                    .for_each(|sent| done(sent.body));
+            }
+        }
+    }
+
+    /// Copies what is left of values that are kept, and gives those to `done`.
+    pub(super) fn let_go(&self, mut done: impl FnMut(Sent)) {
+        for waiting in &mut *self.0.borrow_mut() {
+            let body = mem::replace(&mut waiting.body, Body::Bytes(Vec::new()));
+            waiting.body = match body {
+                Body::Bytes(bytes) => Body::Bytes(bytes),
+                Body::Sliced(message, channel) => {
+                    // All of it, so that what was sent is still what is passed by.
+                    let (bytes, value) = message.copied(0);
+                    value.into_iter().for_each(|value| done((channel, value)));
+                    waiting.header.kind |= SLICES;
+                    Body::Bytes(bytes)
+                }
+            };
+        }
+    }
+}
+
+/// The parts of a message, or all of it.
+pub(super) enum Parts {
+    Bytes(Vec<u8>),
+    Slices(Box<ReceivedSlices>),
+}
+
+/// A message of several frames from one other scheduler.
+pub(super) struct Incoming {
+    /// What has come; when there are none, memory for the next.
+    parts: RefCell<Parts>,
+    /// When the first part was here, if it is to be known.
+    began: Cell<Option<Instant>>,
+}
+
+impl Default for Incoming {
+    fn default() -> Self {
+        Incoming {
+            parts: RefCell::new(Parts::Bytes(Vec::new())),
+            began: Cell::new(None),
+        }
+    }
+}
+
+impl Incoming {
+    /// Whether no part has come.
+    #[inline(always)]
+    pub(super) fn is_empty(&self) -> bool {
+        matches!(&*self.parts.borrow(), Parts::Bytes(bytes) if bytes.is_empty())
+    }
+
+    /// Adds a part; the message, if it is the last, and when it began, if that is `measured`. Its header is that of any part but for marks.
+    ///
+    /// # Errors
+    /// What should have come.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn add(
+        &self,
+        header: &mut Header,
+        bytes: &[u8],
+        measured: bool,
+    ) -> Result<Option<(Parts, Option<Instant>)>, String> {
+        let mut parts = self.parts.borrow_mut();
+        let more = header.extra & MORE != 0;
+        let is_first = matches!(&*parts, Parts::Bytes(bytes) if bytes.is_empty());
+        if is_first {
+            self.began.set(measured.then(Instant::now));
+        }
+        let has_slices = header.kind & SLICES != 0;
+        header.kind &= !SLICES;
+        match &mut *parts {
+            Parts::Bytes(_) if is_first && has_slices => {
+                *parts = Parts::Slices(Box::new(ReceivedSlices::new(bytes)?));
+            }
+            Parts::Bytes(all) => {
+                if is_first {
+                    let left = (header.extra & !MORE) as usize;
+                    all.reserve((bytes.len() + left).min(AHEAD));
+                }
+                all.extend_from_slice(bytes);
+            }
+            Parts::Slices(slices) => slices.add(bytes)?,
+        }
+        if more {
+            return Ok(None);
+        }
+        if let Parts::Slices(slices) = &*parts
+            && !slices.is_whole()
+        {
+            return Err("all of the slices of a message".into());
+        }
+        let whole = mem::replace(&mut *parts, Parts::Bytes(Vec::new()));
+        Ok(Some((whole, self.began.take())))
+    }
+
+    /// Keeps the memory of a message for the next.
+    pub(super) fn keep(&self, mut whole: Vec<u8>) {
+        if let Parts::Bytes(parts) = &mut *self.parts.borrow_mut()
+            && whole.capacity() <= KEPT
+            && parts.capacity() == 0
+        {
+            whole.clear();
+            *parts = whole;
+        }
+    }
+}

@@ -1,0 +1,350 @@
+//! The slices of a [`SlicedMessage`](super::sliced::SlicedMessage) where it arrives: each is received into memory of its own, which becomes
+//! that of the vector which it belongs to. So it is copied once at this side, too.
+
+use std::alloc::{self, Layout};
+use std::cell::{Cell, RefCell};
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
+use std::slice;
+
+use super::Decoder;
+use super::remote::{RemoteMemory, RemoteSlice};
+use super::sliced::LENGTH;
+use crate::copy::copy;
+
+/// Alignment beyond that of any element that is sent as memory.
+const MOST_ALIGNED: usize = 64;
+
+/// Memory that a slice is received into.
+struct Buffer {
+    /// Where the slice is in the bytes of all.
+    address: u64,
+    start: NonNull<u8>,
+    layout: Layout,
+    filled: usize,
+}
+
+impl Buffer {
+    fn new(slice: &RemoteSlice) -> Result<Self, String> {
+        let RemoteSlice { address, len, .. } = *slice;
+        let layout = Layout::from_size_align(len, slice.align).ok();
+        let layout = layout.filter(|layout| layout.size() > 0 && layout.align() <= MOST_ALIGNED);
+        let layout = layout.ok_or("slices of elements that there are")?;
+        // SAFETY: it has a size.
+        let start = unsafe { alloc::alloc(layout) };
+        let start = NonNull::new(start).ok_or("no more than memory can hold")?;
+        Ok(Buffer {
+            address,
+            start,
+            layout,
+            filled: 0,
+        })
+    }
+
+    /// Its memory leaves it.
+    fn into_start(self) -> NonNull<u8> {
+        std::mem::ManuallyDrop::new(self).start
+    }
+
+    fn free(&mut self) -> &mut [MaybeUninit<u8>] {
+        let (start, free) = (self.start, self.layout.size() - self.filled);
+        // SAFETY: what of its memory was not filled, borrowed as long as it is; any bytes may be uninitialised.
+        unsafe { slice::from_raw_parts_mut(start.add(self.filled).cast().as_ptr(), free) }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: so many were filled, and nobody writes to them any more.
+        unsafe { slice::from_raw_parts(self.start.as_ptr(), self.filled) }
+    }
+}
+
+impl Drop for Buffer {
+    fn drop(&mut self) {
+        // SAFETY: allocated with this layout, and freed once: `into_start` forgets it.
+        unsafe { alloc::dealloc(self.start.as_ptr(), self.layout) };
+    }
+}
+
+/// What has come of a sliced message.
+pub(crate) struct ReceivedSlices {
+    /// What comes before the slices.
+    told: Vec<u8>,
+    buffers: RefCell<Vec<Buffer>>,
+    /// The one that is being filled.
+    at: usize,
+    /// Whoever reads it now is the last.
+    is_last: Cell<bool>,
+}
+
+impl ReceivedSlices {
+    /// Of the first bytes of a message, with all of its head in them.
+    ///
+    /// # Errors
+    /// What should be there, of what is not.
+    pub(crate) fn new(bytes: &[u8]) -> Result<Self, String> {
+        let head = bytes.split_first_chunk::<LENGTH>();
+        let told = head
+            .and_then(|(length, rest)| rest.split_at_checked(u32::from_ne_bytes(*length) as usize));
+        let (told, first) = told.ok_or("a head of a message, all of it")?;
+        let (slices, _): (Vec<RemoteSlice>, Vec<u8>) =
+            Decoder::from_slice(told).map_err(|error| error.to_string())?;
+        let buffers: Result<_, _> = slices.iter().map(Buffer::new).collect();
+        let mut received = ReceivedSlices {
+            told: told.to_vec(),
+            buffers: RefCell::new(buffers?),
+            at: 0,
+            is_last: Cell::new(false),
+        };
+        received.add(first)?;
+        Ok(received)
+    }
+
+    /// What the message says of its slices, and the bytes beside them.
+    pub(crate) fn told(&self) -> &[u8] {
+        &self.told
+    }
+
+    /// Adds the bytes that come next.
+    ///
+    /// # Errors
+    /// There are more than all of the slices have.
+    pub(crate) fn add(&mut self, mut bytes: &[u8]) -> Result<(), String> {
+        while !bytes.is_empty() {
+            let Some(buffer) = self.buffers.get_mut().get_mut(self.at) else {
+                return Err("no more bytes than those of its slices".into());
+            };
+            let free = buffer.free();
+            let (now, later) = bytes.split_at(bytes.len().min(free.len()));
+            // SAFETY: there is room for so many, and it is ours.
+            unsafe { copy(now.as_ptr(), free.as_mut_ptr().cast(), now.len()) };
+            buffer.filled += now.len();
+            self.at += usize::from(buffer.filled == buffer.layout.size());
+            bytes = later;
+        }
+        Ok(())
+    }
+
+    /// How many bytes its slices have.
+    pub(crate) fn len(&self) -> usize {
+        let buffers = self.buffers.borrow();
+        buffers.iter().map(|buffer| buffer.layout.size()).sum()
+    }
+
+    /// Whether all has come.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.at == self.buffers.borrow().len()
+    }
+
+    /// Nobody reads it after who does now.
+    pub(crate) fn is_read_for_the_last_time(&self) {
+        self.is_last.set(true);
+    }
+}
+
+impl RemoteMemory for ReceivedSlices {
+    fn read(&self, address: u64, to: &mut [MaybeUninit<u8>]) -> Result<(), String> {
+        let buffers = self.buffers.borrow();
+        let there = buffers.iter().find_map(|buffer| {
+            let from = usize::try_from(address.checked_sub(buffer.address)?).ok()?;
+            buffer.bytes().get(from..from.checked_add(to.len())?)
+        });
+        let there = there.ok_or("a slice that has come")?;
+        // SAFETY: both are as long, and one is borrowed for writing.
+        unsafe { copy(there.as_ptr(), to.as_mut_ptr().cast(), there.len()) };
+        Ok(())
+    }
+
+    fn take_over(&self, address: u64, layout: Layout) -> Option<NonNull<u8>> {
+        let mut buffers = self.buffers.borrow_mut();
+        let is_it = |buffer: &Buffer| {
+            (buffer.address, buffer.layout, buffer.filled) == (address, layout, layout.size())
+        };
+        let at = buffers.iter().position(is_it)?;
+        self.is_last
+            .get()
+            .then(|| buffers.swap_remove(at).into_start())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::rc::Rc;
+
+    use super::super::encoder::LARGE;
+    use super::super::remote::{Fetched, Remotely};
+    use super::super::sliced::SlicedMessage;
+    use super::super::{DecodeError, Encoder, Format, Payload};
+    use super::*;
+
+    type Value = (u8, Vec<f64>, String, Vec<Vec<u16>>, [u32; 3], Vec<u8>);
+
+    /// What of it is large differs by the bits of a number.
+    fn value(n: usize) -> Value {
+        let len = |bit: usize, size: usize| (LARGE / size) * (n >> bit & 1) + n % 7;
+        let numbers = |count: usize| (0..count).map(|at| (at * 7 + n) as u16);
+        (
+            n as u8,
+            numbers(len(0, 8)).map(f64::from).collect(),
+            "\u{df}".repeat(len(1, 2)),
+            vec![
+                numbers(len(2, 2)).collect(),
+                vec![],
+                numbers(len(3, 2)).collect(),
+            ],
+            [n as u32; 3],
+            numbers(len(4, 1)).map(|n| n as u8).collect(),
+        )
+    }
+
+    /// The message of a value, and that as it arrives in parts of so many bytes, of which the first has the head in it.
+    fn sent(message: &SlicedMessage, part: usize) -> ReceivedSlices {
+        let first = message.head().len() + part / 2;
+        let bytes = message.pieces(0, first).concat();
+        let mut received = ReceivedSlices::new(&bytes).unwrap();
+        let mut at = bytes.len();
+        while at < message.len() {
+            assert!(!received.is_whole());
+            let bytes = message.pieces(at, part).concat();
+            assert_eq!(bytes.len(), part.min(message.len() - at));
+            received.add(&bytes).unwrap();
+            at += bytes.len();
+        }
+        assert!(received.is_whole());
+        received
+    }
+
+    fn read<T: Payload>(received: &ReceivedSlices) -> Result<T, DecodeError> {
+        let (slices, bytes): (Vec<RemoteSlice>, Vec<u8>) = Decoder::from_slice(received.told())?;
+        let remotely = Remotely {
+            slices: &slices,
+            memory: received,
+            fetched: &Fetched::default(),
+        };
+        Decoder::of_remote(&bytes, remotely, Format::new())
+    }
+
+    #[test]
+    fn values_arrive_as_they_were_and_keep_the_memory_of_their_slices() {
+        for n in if cfg!(miri) { 21..22 } else { 0..32 } {
+            let message = SlicedMessage::new(value(n), Format::new()).ok().unwrap();
+            let large = message.slices().count();
+            assert_eq!(large, n.count_ones() as usize);
+            for part in [LARGE - 16, LARGE / 2 + 1, 3 * LARGE] {
+                let received = sent(&message, part);
+                // Who is not the last has a copy.
+                assert!(read::<Value>(&received).as_ref() == Ok(&value(n)));
+                assert_eq!(received.buffers.borrow().len(), large);
+                received.is_read_for_the_last_time();
+                assert!(read::<Value>(&received).as_ref() == Ok(&value(n)));
+                assert_eq!(received.buffers.borrow().len(), 0);
+            }
+            let (bytes, kept) = message.copied(0);
+            assert!(*kept.unwrap().downcast::<Value>().unwrap() == value(n));
+            let mut received = ReceivedSlices::new(&bytes).unwrap();
+            assert!(received.is_whole() && received.add(&[1]).is_err());
+        }
+    }
+
+    #[test]
+    fn memory_of_another_shape_is_not_taken_over() {
+        let message = SlicedMessage::new(vec![7_u16; LARGE / 2], Format::new());
+        let received = sent(&message.ok().unwrap(), LARGE);
+        let had = |address, size, align| {
+            let layout = Layout::from_size_align(size, align).unwrap();
+            received.take_over(address, layout).is_some()
+        };
+        assert!(!had(0, LARGE, 2));
+        received.is_read_for_the_last_time();
+        for (address, size, align) in [
+            (0, LARGE, 1),
+            (0, LARGE, 8),
+            (0, LARGE - 2, 2),
+            (2, LARGE, 2),
+        ] {
+            assert!(!had(address, size, align), "{address} {size} {align}");
+        }
+        let layout = Layout::from_size_align(LARGE, 2).unwrap();
+        let start = received.take_over(0, layout).unwrap();
+        // SAFETY: it was allocated with this layout, and is ours.
+        unsafe { alloc::dealloc(start.as_ptr(), layout) };
+        assert!(!had(0, LARGE, 2));
+    }
+
+    #[test]
+    fn what_is_large_beside_its_slices_comes_back() {
+        let many = (vec![1u8; LARGE], vec![vec![1_u8; 1000]; 40]);
+        let back = SlicedMessage::new(many.clone(), Format::new()).err();
+        assert!(back == Some(many));
+    }
+
+    /// Counts those of it that are there.
+    struct Counted(
+        #[expect(dead_code, reason = "it is counted")] Rc<()>,
+        Vec<u8>,
+    );
+
+    impl Payload for Counted {
+        fn size(&self) -> usize {
+            self.1.size()
+        }
+
+        fn encode<'a>(&'a self, to: &mut Encoder<'a>) {
+            assert_ne!(self.1.len(), LARGE + 1, "it cannot be encoded");
+            self.1.encode(to);
+        }
+
+        fn decode(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+            Vec::decode(from).map(|bytes| Counted(Rc::new(()), bytes))
+        }
+    }
+
+    #[test]
+    fn a_value_is_dropped_once_whatever_becomes_of_its_message() {
+        let count = Rc::new(());
+        let message = |len| {
+            let value = Counted(Rc::clone(&count), vec![1; len]);
+            SlicedMessage::new(value, Format::new())
+        };
+        drop(message(LARGE));
+        assert_eq!(Rc::strong_count(&count), 1);
+        let kept = message(LARGE).ok().unwrap().into_value();
+        assert_eq!(Rc::strong_count(&count), 2);
+        drop(kept);
+        assert_eq!(Rc::strong_count(&count), 1);
+        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let _message = message(LARGE + 1);
+        }));
+        assert!(panicked.is_err());
+        assert_eq!(Rc::strong_count(&count), 1);
+    }
+
+    #[test]
+    fn forged_heads_are_errors() {
+        let slice = |len, align| RemoteSlice {
+            gap: 0,
+            address: 0,
+            len,
+            align,
+        };
+        let head = |slice: RemoteSlice| {
+            let rest = Encoder::to_vec(&(vec![slice], vec![1_u8]));
+            [&(rest.len() as u32).to_ne_bytes()[..], &rest].concat()
+        };
+        let good = head(slice(super::super::sliced::LEAST, 8));
+        assert!(!ReceivedSlices::new(&good).unwrap().is_whole());
+        for cut in 0..good.len() {
+            assert!(ReceivedSlices::new(&good[..cut]).is_err());
+        }
+        for wrong in [
+            slice(0, 1),
+            slice(8, 0),
+            slice(8, 3),
+            slice(8, 128),
+            slice(usize::MAX, 1),
+        ] {
+            assert!(ReceivedSlices::new(&head(wrong)).is_err(), "{wrong:?}");
+        }
+        let mut received = ReceivedSlices::new(&head(slice(8, 8))).unwrap();
+        assert!(received.add(&[0; 9]).is_err());
+    }
+}
