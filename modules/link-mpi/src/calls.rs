@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use graphmap_runtime::Exit;
+use graphmap_runtime::between::{SliceMemory, SlicedMessage};
 
 use mpi::Threading;
 use mpi::environment::{self, Universe};
@@ -103,15 +104,16 @@ impl World {
 
     /// Begins to send a message; `sync`: it is done when the receiver has matched it, else when the bytes are
     /// not needed any more.
-    pub(crate) fn send(&self, to: usize, tag: i32, bytes: Vec<u8>, sync: bool) -> Operation {
-        assert!(bytes.len() <= MOST && to < self.count);
+    pub(crate) fn send(&self, to: usize, tag: i32, memory: Memory, sync: bool) -> Operation {
+        assert!(memory.len() <= MOST && to < self.count);
         let call = match sync {
             true => ffi::MPI_Issend,
             false => ffi::MPI_Isend,
         };
         // SAFETY: the bytes belong to the operation, which keeps them until it is done; their place in memory is
-        // not that of the vector, which moves.
-        Operation::begin(bytes, |bytes, request| unsafe {
+        // not that of what holds them, which moves.
+        Operation::begin(memory, |memory, request| unsafe {
+            let bytes = memory.bytes();
             let (at, len) = (bytes.as_ptr(), bytes.len() as i32);
             call(
                 at.cast(),
@@ -125,10 +127,10 @@ impl World {
         })
     }
 
-    /// Begins to receive the next message, if one has come: from whom, with which tag. `memory`: where so many bytes go.
+    /// Begins to receive the next message, if one has come: from whom, with which tag. `memory`: where so many bytes of a tag go.
     pub(crate) fn receive(
         &self,
-        memory: impl FnOnce(usize) -> Vec<u8>,
+        memory: impl FnOnce(i32, usize) -> Memory,
     ) -> Option<(usize, i32, Operation)> {
         let (mut found, mut len) = (0, 0);
         let mut message = MaybeUninit::uninit();
@@ -146,12 +148,10 @@ impl World {
         };
         // SAFETY: the status of a message that was found.
         unsafe { ffi::MPI_Get_count(&raw const status, ffi::RSMPI_UINT8_T, &raw mut len) };
-        let mut bytes = memory(len as usize);
-        bytes.clear();
-        bytes.reserve_exact(len as usize);
+        let memory = memory(status.MPI_TAG, len as usize);
         // SAFETY: there is room for the bytes that the message has, which belongs to the operation.
-        let mut operation = Operation::begin(bytes, |bytes, request| unsafe {
-            let at = bytes.as_mut_ptr().cast();
+        let mut operation = Operation::begin(memory, |memory, request| unsafe {
+            let at = memory.room(len as usize).as_mut_ptr().cast();
             ffi::MPI_Imrecv(at, len, ffi::RSMPI_UINT8_T, &raw mut message, request)
         });
         operation.comes = len as usize;
@@ -161,7 +161,7 @@ impl World {
     /// Says that this OS process is there: done when all have said it.
     pub(crate) fn barrier(&self) -> Operation {
         // SAFETY: all OS processes call it, once.
-        Operation::begin(Vec::new(), |_, request| unsafe {
+        Operation::begin(Memory::Bytes(Vec::new()), |_, request| unsafe {
             ffi::MPI_Ibarrier(self.comm, request)
         })
     }
@@ -374,10 +374,55 @@ pub(crate) fn host() -> String {
 /// Bytes of a host's name that are told to others: as many as MPI has room for.
 const NAME: usize = 256;
 
+/// The bytes that MPI does something with.
+pub(crate) enum Memory {
+    Bytes(Vec<u8>),
+    /// One of the slices of a message.
+    Slice(Rc<SlicedMessage>, usize),
+    /// Where one is received.
+    Room(SliceMemory),
+}
+
+impl Memory {
+    /// What is sent.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match self {
+            Memory::Bytes(bytes) => bytes,
+            Memory::Slice(message, at) => message.slice(*at).0,
+            Memory::Room(_) => &[],
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.bytes().len()
+    }
+
+    pub(crate) fn is_slice(&self) -> bool {
+        matches!(self, Memory::Slice(..))
+    }
+
+    /// Room for so many bytes, in place of what is there.
+    fn room(&mut self, len: usize) -> &mut [MaybeUninit<u8>] {
+        if let Memory::Slice(..) = self {
+            *self = Memory::Bytes(Vec::new());
+        }
+        let room = match self {
+            Memory::Room(memory) => memory.free(),
+            Memory::Bytes(bytes) => {
+                bytes.clear();
+                bytes.reserve_exact(len);
+                bytes.spare_capacity_mut()
+            }
+            Memory::Slice(..) => &mut [],
+        };
+        &mut room[..len]
+    }
+}
+
 /// Something that MPI is doing, and the bytes that it does it with.
 pub(crate) struct Operation {
     request: ffi::MPI_Request,
-    bytes: Vec<u8>,
+    memory: Memory,
     /// How many of them MPI writes, into room that they have.
     comes: usize,
     done: bool,
@@ -386,15 +431,15 @@ pub(crate) struct Operation {
 
 impl Operation {
     fn begin(
-        mut bytes: Vec<u8>,
-        call: impl FnOnce(&mut Vec<u8>, *mut ffi::MPI_Request) -> i32,
+        mut memory: Memory,
+        call: impl FnOnce(&mut Memory, *mut ffi::MPI_Request) -> i32,
     ) -> Operation {
         // SAFETY: a constant.
         let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
-        inside(|| call(&mut bytes, &raw mut request));
+        inside(|| call(&mut memory, &raw mut request));
         Operation {
             request,
-            bytes,
+            memory,
             comes: 0,
             done: false,
             _not_send: PhantomData,
@@ -413,21 +458,36 @@ impl Operation {
             self.done = flag != 0;
             if self.done && self.comes > 0 {
                 // SAFETY: there was room for so many, and MPI has written them: they are the whole message.
-                unsafe { self.bytes.set_len(self.comes) };
+                unsafe {
+                    match &mut self.memory {
+                        Memory::Bytes(bytes) => bytes.set_len(self.comes),
+                        Memory::Room(memory) => memory.fill(self.comes),
+                        Memory::Slice(..) => {}
+                    }
+                }
             }
         }
         self.done
     }
 
-    /// How many bytes it sends or receives.
-    pub(crate) fn len(&self) -> usize {
-        self.bytes.len().max(self.comes)
+    /// Whether it sends a slice of a value.
+    pub(crate) fn is_of_slice(&self) -> bool {
+        self.memory.is_slice()
     }
 
-    /// The bytes of what is done.
-    pub(crate) fn into_bytes(mut self) -> Vec<u8> {
+    /// How many bytes it sends or receives.
+    pub(crate) fn len(&self) -> usize {
+        self.memory.len().max(self.comes)
+    }
+
+    /// The memory of what is done.
+    pub(crate) fn into_memory(mut self) -> Memory {
         assert!(self.done);
-        std::mem::take(&mut self.bytes)
+        self.take()
+    }
+
+    fn take(&mut self) -> Memory {
+        std::mem::replace(&mut self.memory, Memory::Bytes(Vec::new()))
     }
 }
 
@@ -435,7 +495,7 @@ impl Drop for Operation {
     fn drop(&mut self) {
         if !self.done {
             // MPI has them still: a leak is better than what it would write over.
-            std::mem::forget(std::mem::take(&mut self.bytes));
+            std::mem::forget(self.take());
         }
     }
 }

@@ -18,6 +18,11 @@ pub(crate) const WHOLE: i32 = 2;
 /// Of the last message to somebody.
 pub(crate) const BYE: i32 = 3;
 
+/// Of what comes before the slices of a message, as of one whole frame.
+pub(crate) const HEAD: i32 = 4;
+/// Of a slice, with the logarithm of its elements' alignment added.
+pub(crate) const SLICE: i32 = 5;
+
 /// What has to be equal for all OS processes; 0 before it is known.
 pub(crate) const AGREEMENT: usize = 8;
 const HEADER: usize = 16;
@@ -37,14 +42,17 @@ pub(crate) fn packed(agreement: u64) -> Vec<u8> {
     message
 }
 
-/// Adds a frame.
-pub(crate) fn pack(message: &mut Vec<u8>, header: Header, bytes: &[u8]) {
-    let len = u32::try_from(bytes.len()).expect("a message is shorter");
-    message.reserve(HEADER + bytes.len());
+/// Adds a frame, of which what it carries is in pieces.
+pub(crate) fn pack(message: &mut Vec<u8>, header: Header, pieces: &[&[u8]]) {
+    let len = pieces.iter().map(|piece| piece.len()).sum::<usize>();
+    message.reserve(HEADER + len);
+    let len = u32::try_from(len).expect("a message is shorter");
     for word in [len, header.kind, header.number, header.extra] {
         message.extend_from_slice(&word.to_ne_bytes());
     }
-    message.extend_from_slice(bytes);
+    for piece in pieces {
+        message.extend_from_slice(piece);
+    }
 }
 
 /// Makes what a frame carries a message of its own.
@@ -143,7 +151,8 @@ mod tests {
         let mut message = packed(77);
         let all: Vec<Vec<u8>> = (0..20).map(|n| vec![n as u8; n * n]).collect();
         for (n, bytes) in all.iter().enumerate() {
-            pack(&mut message, header(n as u32), bytes);
+            let (one, two) = bytes.split_at(n);
+            pack(&mut message, header(n as u32), &[one, &[], two]);
         }
         let mut frames = Frames::new(message);
         assert_eq!(frames.agreement(), Ok(77));
@@ -167,7 +176,7 @@ mod tests {
     #[test]
     fn what_is_cut_off_is_an_error_and_no_panic() {
         let mut message = packed(1);
-        pack(&mut message, header(1), &[1; 40]);
+        pack(&mut message, header(1), &[&[1; 40]]);
         for len in 0..message.len() {
             let mut frames = Frames::new(message[..len].to_vec());
             if len < AGREEMENT {

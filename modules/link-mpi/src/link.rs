@@ -5,7 +5,9 @@ use std::io::Write;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use graphmap_runtime::between::{Doorbell, Header, Job, Link, RunState};
+use graphmap_runtime::between::{
+    Doorbell, Header, Job, Link, ReceivedSlices, RunState, SentValue, SlicedMessage,
+};
 use graphmap_runtime::{Encoder, RunError};
 
 use crate::bell::Bell;
@@ -48,6 +50,8 @@ const LAST_WORDS: Duration = Duration::from_millis(1200);
 
 /// How long it may take to tell all others that the run has failed, as some may not be there any more.
 const LEAVING: Duration = Duration::from_millis(100);
+/// How long MPI has for what it is sending of values when the run is over: others receive it whatever it is.
+const LETTING_GO: Duration = Duration::from_secs(2);
 
 /// See the module.
 pub(crate) struct MpiLink {
@@ -65,6 +69,8 @@ pub(crate) struct MpiLink {
     /// How often it was looked whether something has come, since something was sent.
     looks: Cell<u32>,
     wrong: RefCell<Option<String>>,
+    /// Those of the message that is being handed on.
+    slices: Cell<Option<ReceivedSlices>>,
     finding: Finding,
     /// A host cannot be reached: launchers may wait for it.
     cut: Cell<bool>,
@@ -113,6 +119,7 @@ impl MpiLink {
         orphaned::watch(&hosts[world.me()], &finding);
         MpiLink {
             finding,
+            slices: Cell::default(),
             cut: Cell::new(false),
             orphaned: Cell::new(false),
             speaks: Cell::new(false),
@@ -346,6 +353,7 @@ impl Link for MpiLink {
         loop {
             let flushed = self.messages.borrow_mut().push(true);
             self.look();
+            let lends = self.messages.borrow().lends();
             let is_filled = self.messages.borrow().is_filled();
             self.fresh.set(is_filled);
             if is_filled || self.bell.take() || stay() {
@@ -359,8 +367,8 @@ impl Link for MpiLink {
                 continue;
             }
             let (now, mut rest) = (Instant::now(), None);
-            // Who still has to send something is not at rest.
-            if flushed {
+            // Who still has to send something is not at rest, nor who has values to give back: they may have ends of channels.
+            if flushed && !lends {
                 rest = self.rest(now);
                 self.messages.borrow_mut().push(true);
             }
@@ -433,6 +441,47 @@ impl Job for MpiLink {
         self.messages.borrow_mut().send_owned(to, header, bytes);
     }
 
+    fn try_send_pieces(&self, to: usize, header: Header, pieces: &[&[u8]]) -> bool {
+        let mut messages = self.messages.borrow_mut();
+        let sent = messages.try_send_pieces(to, header, pieces);
+        if sent {
+            self.known.sent.set(self.known.sent.get() + 1);
+            self.looks.set(0);
+        }
+        sent
+    }
+
+    fn sends_slices(&self) -> bool {
+        true
+    }
+
+    fn send_sliced(&self, to: usize, header: Header, message: SlicedMessage) {
+        self.known.sent.set(self.known.sent.get() + 1);
+        self.looks.set(0);
+        self.messages.borrow_mut().send_sliced(to, header, message);
+    }
+
+    fn take_sent(&self) -> Option<SentValue> {
+        self.messages.borrow_mut().take_sent()
+    }
+
+    fn let_go(&self) {
+        let start = Instant::now();
+        // What MPI has it has to have until it is sent.
+        while !self.messages.borrow_mut().let_go()
+            && self.state() != RunState::Failed
+            && start.elapsed() < LETTING_GO
+        {
+            self.messages.borrow_mut().push(true);
+            self.look();
+            std::thread::yield_now();
+        }
+    }
+
+    fn take_slices(&self) -> Option<ReceivedSlices> {
+        self.slices.take()
+    }
+
     fn receive(&self, take: &mut dyn FnMut(usize, Header, &[u8])) -> Result<bool, String> {
         if let Some(why) = self.wrong.take() {
             return Err(why);
@@ -458,6 +507,11 @@ impl Job for MpiLink {
                     take(from, header, &bytes);
                     self.messages.borrow_mut().keep(bytes);
                 }
+                Come::Sliced(header, slices) => {
+                    self.slices.set(Some(slices));
+                    take(from, header, &[]);
+                    self.slices.take();
+                }
                 Come::Packed(mut frames) => {
                     // It was walked through when it came.
                     match frames.next() {
@@ -478,6 +532,10 @@ impl Job for MpiLink {
 
     fn buffer(&self) -> Vec<u8> {
         self.messages.borrow_mut().buffer()
+    }
+
+    fn keep(&self, buffer: Vec<u8>) {
+        self.messages.borrow_mut().keep(buffer);
     }
 
     fn messages(&self) -> u64 {

@@ -6,12 +6,13 @@
 //! has not done is looked at again. The constants below and those of [`nap`](crate::nap) were fitted to `benches/hosts/run`.
 
 use std::collections::VecDeque;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use graphmap_runtime::between::Header;
+use graphmap_runtime::between::{Header, ReceivedSlices, SentValue, SliceMemory, SlicedMessage};
 
-use crate::calls::{MOST, Operation, World};
-use crate::frames::{self, BYE, Frames, Garbled, PACKED, WHOLE};
+use crate::calls::{MOST, Memory, Operation, World};
+use crate::frames::{self, BYE, Frames, Garbled, HEAD, PACKED, SLICE, WHOLE};
 use crate::nap::{Nap, UnderWay};
 use crate::{bell::Bell, digest};
 
@@ -40,7 +41,7 @@ struct Peer {
     /// The message that frames are put into.
     open: Vec<u8>,
     /// Messages that MPI does not have yet.
-    waiting: VecDeque<(i32, Vec<u8>)>,
+    waiting: VecDeque<(i32, Memory)>,
     /// What MPI has, first come first: what cannot go waits for nobody but this OS process.
     sending: VecDeque<Operation>,
     bytes: usize,
@@ -52,12 +53,15 @@ struct Peer {
     listed: bool,
     /// The parts of a frame that have come.
     parts: Vec<u8>,
+    /// The message whose slices are coming.
+    sliced: Option<(Header, ReceivedSlices)>,
 }
 
 /// A message that has come.
 pub(crate) enum Come {
     Packed(Frames),
     Whole(Header, Vec<u8>),
+    Sliced(Header, ReceivedSlices),
 }
 
 /// All ways.
@@ -80,6 +84,9 @@ pub(crate) struct Messages {
     moved: u64,
     /// Memory of large messages, to be used again.
     pool: Vec<Vec<u8>>,
+    /// Values of which all has been sent, and how many messages have values that were not given back.
+    values: VecDeque<SentValue>,
+    lent: usize,
 }
 
 /// Memory for so many bytes of a message, from the pool if they are many.
@@ -90,10 +97,37 @@ fn memory(pool: &mut Vec<Vec<u8>>, len: usize) -> Vec<u8> {
     }
 }
 
+/// Memory for so many bytes of a message with this tag. Where there is none for a slice, what comes is taken for no slice.
+fn memory_of(pool: &mut Vec<Vec<u8>>, tag: i32, len: usize) -> Memory {
+    let align = (tag >= SLICE).then(|| 1_usize.checked_shl((tag - SLICE) as u32));
+    match align.and_then(|align| SliceMemory::new(len, align?).ok()) {
+        Some(memory) => Memory::Room(memory),
+        None => Memory::Bytes(memory(pool, len)),
+    }
+}
+
 /// Keeps memory of a large message.
 fn keep(pool: &mut Vec<Vec<u8>>, bytes: Vec<u8>) {
     if (LARGE..=LARGEST_POOLED).contains(&bytes.capacity()) && pool.len() < POOLED {
         pool.push(bytes);
+    }
+}
+
+/// A slice is not needed any more: with the last of a message its value is sent.
+fn drop_slice(values: &mut VecDeque<SentValue>, memory: Memory) {
+    if let Memory::Slice(message, _) = memory {
+        let last = Rc::into_inner(message);
+        values.extend(last.and_then(SlicedMessage::into_value));
+    }
+}
+
+impl Peer {
+    /// What frames were put into is a message.
+    fn close(&mut self) {
+        if !self.open.is_empty() {
+            let open = std::mem::take(&mut self.open);
+            self.waiting.push_back((PACKED, Memory::Bytes(open)));
+        }
     }
 }
 
@@ -121,6 +155,7 @@ impl Messages {
             last: None,
             listed: false,
             parts: Vec::new(),
+            sliced: None,
         };
         Messages {
             peers: (0..world.count()).map(|_| peer()).collect(),
@@ -132,6 +167,8 @@ impl Messages {
             sent: 0,
             moved: 0,
             pool: Vec::new(),
+            values: VecDeque::new(),
+            lent: 0,
             world,
         }
     }
@@ -176,19 +213,27 @@ impl Messages {
 
     /// Sends a frame, now or later.
     pub(crate) fn send(&mut self, to: usize, header: Header, bytes: &[u8]) {
-        if bytes.len() >= LARGE {
-            return self.send_owned(to, header, bytes.to_vec());
+        if !self.try_send_pieces(to, header, &[bytes]) {
+            self.send_owned(to, header, bytes.to_vec());
+        }
+    }
+
+    /// As [`Messages::send`], of bytes in pieces, if they are to be copied into a message with others.
+    pub(crate) fn try_send_pieces(&mut self, to: usize, header: Header, pieces: &[&[u8]]) -> bool {
+        if pieces.iter().map(|piece| piece.len()).sum::<usize>() >= LARGE {
+            return false;
         }
         let agreement = self.agreement;
         let peer = self.list(to);
         if peer.open.is_empty() {
             peer.open = frames::packed(agreement);
         }
-        frames::pack(&mut peer.open, header, bytes);
+        frames::pack(&mut peer.open, header, pieces);
         if peer.open.len() >= FULL {
             let full = std::mem::take(&mut peer.open);
-            peer.waiting.push_back((PACKED, full));
+            peer.waiting.push_back((PACKED, Memory::Bytes(full)));
         }
+        true
     }
 
     /// As [`Messages::send`], without copying what is large.
@@ -200,14 +245,11 @@ impl Messages {
         }
         let agreement = self.agreement;
         let peer = self.list(to);
-        if !peer.open.is_empty() {
-            let open = std::mem::take(&mut peer.open);
-            peer.waiting.push_back((PACKED, open));
-        }
+        peer.close();
         let part = MOST / 2;
         if bytes.len() <= part {
             let message = frames::whole(agreement, header, bytes);
-            peer.waiting.push_back((WHOLE, message));
+            peer.waiting.push_back((WHOLE, Memory::Bytes(message)));
             return;
         }
         let mut parts = bytes.chunks(part).peekable();
@@ -218,8 +260,56 @@ impl Messages {
                 ..header
             };
             let message = frames::whole(agreement, header, bytes.to_vec());
-            peer.waiting.push_back((WHOLE, message));
+            peer.waiting.push_back((WHOLE, Memory::Bytes(message)));
         }
+    }
+
+    /// Sends a message from where its slices are.
+    pub(crate) fn send_sliced(&mut self, to: usize, header: Header, message: SlicedMessage) {
+        let count = message.count();
+        self.lent += 1;
+        if (0..count).any(|at| message.slice(at).0.len() > MOST) {
+            let (bytes, value) = message.copied();
+            self.values.extend(value);
+            return self.send_owned(to, header, bytes);
+        }
+        let head = frames::whole(self.agreement, header, message.head().to_vec());
+        let peer = self.list(to);
+        peer.close();
+        peer.waiting.push_back((HEAD, Memory::Bytes(head)));
+        let message = Rc::new(message);
+        for at in 0..count {
+            let tag = SLICE + message.slice(at).1.ilog2() as i32;
+            let slice = Memory::Slice(Rc::clone(&message), at);
+            peer.waiting.push_back((tag, slice));
+        }
+    }
+
+    /// A value of which all has been sent.
+    pub(crate) fn take_sent(&mut self) -> Option<SentValue> {
+        let value = self.values.pop_front()?;
+        self.lent -= 1;
+        Some(value)
+    }
+
+    /// Whether values are here that are to be given back.
+    pub(crate) fn lends(&self) -> bool {
+        self.lent > 0
+    }
+
+    /// Copies what MPI has not been given of values; whether it has been given nothing of any.
+    pub(crate) fn let_go(&mut self) -> bool {
+        let mut is_free = true;
+        for peer in &mut self.peers {
+            for (_, memory) in &mut peer.waiting {
+                if memory.is_slice() {
+                    let copy = Memory::Bytes(memory.bytes().to_vec());
+                    drop_slice(&mut self.values, std::mem::replace(memory, copy));
+                }
+            }
+            is_free &= !peer.sending.iter().any(Operation::is_of_slice);
+        }
+        is_free
     }
 
     /// Gives MPI what it may have: all, if there is nothing else to do (`idle`). Whether nothing is left.
@@ -235,13 +325,12 @@ impl Messages {
             if !peer.open.is_empty() && (idle || !peer.last.is_some_and(held)) {
                 // Messages that wait take more along.
                 if peer.waiting.is_empty() || idle {
-                    let open = std::mem::take(&mut peer.open);
-                    peer.waiting.push_back((PACKED, open));
+                    peer.close();
                 }
             }
             while peer.sending.len() < MESSAGES
                 && peer.bytes < BYTES
-                && let Some((tag, bytes)) = peer.waiting.pop_front()
+                && let Some((tag, memory)) = peer.waiting.pop_front()
             {
                 self.sent += 1;
                 peer.used = true;
@@ -249,8 +338,8 @@ impl Messages {
                 if peer.sending.is_empty() {
                     self.sending.push(to);
                 }
-                peer.bytes += bytes.len();
-                let operation = self.world.send(to, tag, bytes, false);
+                peer.bytes += memory.len();
+                let operation = self.world.send(to, tag, memory, false);
                 peer.sending.push_back(operation);
             }
             peer.listed = !(peer.open.is_empty() && peer.waiting.is_empty());
@@ -268,7 +357,7 @@ impl Messages {
     ) -> Result<(), (usize, Wrong)> {
         self.complete();
         for _ in 0..BATCH {
-            let memory = |len| memory(&mut self.pool, len);
+            let memory = |tag, len| memory_of(&mut self.pool, tag, len);
             let Some(message) = self.world.receive(memory) else {
                 break;
             };
@@ -293,15 +382,15 @@ impl Messages {
                 break;
             };
             self.moved += 1;
-            let bytes = operation.into_bytes();
-            self.open(from, tag, bytes, &mut see)
+            let memory = operation.into_memory();
+            self.open(from, tag, memory, &mut see)
                 .map_err(|wrong| (from, wrong))?;
         }
         Ok(())
     }
 
     fn complete(&mut self) {
-        let (peers, pool) = (&mut self.peers, &mut self.pool);
+        let (peers, pool, values) = (&mut self.peers, &mut self.pool, &mut self.values);
         self.sending.retain(|&to| {
             let peer = &mut peers[to];
             while let Some(operation) = peer.sending.front_mut() {
@@ -311,7 +400,10 @@ impl Messages {
                 peer.bytes -= operation.len();
                 self.moved += 1;
                 if let Some(operation) = peer.sending.pop_front() {
-                    keep(pool, operation.into_bytes());
+                    match operation.into_memory() {
+                        Memory::Bytes(bytes) => keep(pool, bytes),
+                        memory => drop_slice(values, memory),
+                    }
                 }
             }
             false
@@ -322,9 +414,14 @@ impl Messages {
         &mut self,
         from: usize,
         tag: i32,
-        bytes: Vec<u8>,
+        memory: Memory,
         see: &mut impl FnMut(usize, Header, &[u8]),
     ) -> Result<(), Wrong> {
+        let bytes = match memory {
+            Memory::Bytes(bytes) => bytes,
+            Memory::Room(slice) => return self.add_slice(from, slice),
+            Memory::Slice(..) => return Err(Wrong::Garbled),
+        };
         match tag {
             PACKED => {
                 let mut frames = Frames::new(bytes);
@@ -352,9 +449,28 @@ impl Messages {
                 }
                 Ok(())
             }
+            HEAD => {
+                let (agreement, header, bytes) = frames::unwhole(bytes)?;
+                self.check(agreement)?;
+                let sliced = ReceivedSlices::new(&bytes).map_err(|_| Wrong::Garbled)?;
+                self.peers[from].sliced = Some((header, sliced));
+                Ok(())
+            }
             BYE => Ok(()),
             _ => Err(Wrong::Garbled),
         }
+    }
+
+    /// A slice has come of the message whose head came last.
+    fn add_slice(&mut self, from: usize, slice: SliceMemory) -> Result<(), Wrong> {
+        let sliced = self.peers[from].sliced.take();
+        let (header, mut slices) = sliced.ok_or(Wrong::Garbled)?;
+        slices.add_slice(slice).map_err(|_| Wrong::Garbled)?;
+        match slices.is_whole() {
+            true => self.come.push_back((from, Come::Sliced(header, slices))),
+            false => self.peers[from].sliced = Some((header, slices)),
+        }
+        Ok(())
     }
 
     fn check(&self, agreement: u64) -> Result<(), Wrong> {
@@ -370,9 +486,9 @@ impl Messages {
         self.listed.is_empty() && self.sending.is_empty()
     }
 
-    /// Whether a frame of the runtime has come.
+    /// Whether a frame of the runtime has come, or a value is to be given back.
     pub(crate) fn is_filled(&self) -> bool {
-        !self.come.is_empty()
+        !(self.come.is_empty() && self.values.is_empty())
     }
 
     /// The next message that holds frames of the runtime, and who has sent it: what is left of it goes back by
@@ -419,7 +535,7 @@ impl Messages {
         // Who has matched the last message of another has matched all before (MPI: messages do not overtake).
         for to in 0..self.peers.len() {
             if self.peers[to].used {
-                let operation = self.world.send(to, BYE, Vec::new(), true);
+                let operation = self.world.send(to, BYE, Memory::Bytes(Vec::new()), true);
                 self.peers[to].sending.push_back(operation);
                 self.sending.push(to);
             }
@@ -432,6 +548,8 @@ impl Messages {
         while !barrier.is_done() || !self.coming.is_empty() {
             self.look_on(&mut nap, bell);
         }
+        // What is left of values comes too late: to drop them is code of the user, which may need what is gone.
+        self.values.drain(..).for_each(std::mem::forget);
     }
 
     /// Who differs, in words.

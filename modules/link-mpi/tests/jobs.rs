@@ -40,11 +40,29 @@ fn networks_end_as_between_schedulers() {
     let bytes = 1 + 65_519 + 65_520 + 65_521 + 300_000 + 3_000_000 + 7;
     assert_ends("large", 2, 0, &[&format!("read {bytes} bytes")]);
     assert_ends("stop", 2, 0, &["read five", "stopped"]);
-    // 50 tokens, each once for the three readers in each of two other OS processes.
-    assert_ends("together", 3, 0, &["encoded 100"]);
+    // 50 tokens, each once for the three readers in each of two other OS processes; five of them are large, and are looked at before
+    // their slices are left where they are.
+    assert_ends("together", 3, 0, &["encoded 110"]);
     assert_ends("artificial:3", 3, 0, &[]);
     assert_ends("artificial:100", 4, 0, &[]);
     assert_ends("thread", 2, 0, &["read Some([1])"]);
+}
+
+/// Large tokens are sent from where they are, and dropped by their writers when they have been.
+#[test]
+fn large_tokens_are_kept_until_they_are_sent() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("exposed.read");
+    let _gone = fs::remove_file(&file);
+    let variables = [("GRAPHMAP_TEST_FILE", file.to_str().unwrap())];
+    let (code, said) = start("exposed", 2, &variables);
+    check("exposed", 0, &["dropped 40 of 40", "read 20"], code, &said);
+    assert_ends("unread", 2, 0, &["stopped"]);
+    let told = [
+        "process alice (rank 0",
+        "alice.out -> bob.in",
+        "it is fragile",
+    ];
+    assert_ends("fragile", 2, 1, &told);
 }
 
 /// Who does not look up holds up nobody but those that wait for it.

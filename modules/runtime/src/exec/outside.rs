@@ -403,7 +403,7 @@ impl Outside {
             extra: 0,
         };
         let to = writer.peer.0 as usize;
-        self.link.send_sliced(to, header, message, writer.number);
+        self.link.send_sliced(to, header, message);
         deferred::note();
     }
 

@@ -37,7 +37,7 @@ type Exposed = (Box<dyn Any>, Vec<u8>);
 /// How a token is kept while its large slices are read or sent: of a type that lives as long as it likes.
 struct Lend<T> {
     expose: fn(T, Format<T>) -> Exposed,
-    slice: fn(T, Format<T>) -> Result<SlicedMessage, T>,
+    slice: fn(T, Format<T>, u32) -> Result<SlicedMessage, T>,
 }
 
 impl<T: 'static> Lend<T> {
@@ -175,7 +175,7 @@ impl<T> FarOutput<T> {
             self.outside.send_exposed(&self.writer, token, &bytes);
             return;
         }
-        match (self.lend.slice)(token, self.format) {
+        match (self.lend.slice)(token, self.format, self.writer.number) {
             Ok(message) => {
                 self.spend(also);
                 self.outside.send_sliced(&self.writer, message);

@@ -1,13 +1,12 @@
 //! The link of a run, whichever it is.
 
-use std::any::Any;
 use std::mem::MaybeUninit;
 use std::rc::Rc;
 
 use super::between::{Header, Job, Link, RunState};
 use super::shm::lanes::Lanes;
 use crate::payload::received::ReceivedSlices;
-use crate::payload::sliced::SlicedMessage;
+use crate::payload::sliced::{SentValue, SlicedMessage};
 
 /// Shared memory, or another link. The first is known by name, so that a frame costs no indirect call there.
 pub(crate) enum AnyLink {
@@ -62,64 +61,47 @@ impl AnyLink {
     pub(crate) fn try_send_pieces(&self, to: usize, header: Header, pieces: &[&[u8]]) -> bool {
         match self {
             AnyLink::Lanes(lanes) => lanes.try_send_pieces(to, header, pieces),
-            AnyLink::Other(_) => false,
+            AnyLink::Other(job) => job.try_send_pieces(to, header, pieces),
         }
     }
 
     /// Whether it sends messages whose slices stay where they are until then.
     #[inline]
     pub(crate) fn sends_slices(&self) -> bool {
-        matches!(self, AnyLink::Lanes(_))
-    }
-
-    /// As [`AnyLink::send_now`], of a message whose slices stay where they are until then. The value that it keeps belongs to the
-    /// channel of this number, and is given back by [`AnyLink::take_sent`].
-    pub(crate) fn send_sliced(
-        &self,
-        to: usize,
-        header: Header,
-        message: SlicedMessage,
-        channel: u32,
-    ) {
         match self {
-            AnyLink::Lanes(lanes) => lanes.send_sliced(to, header, message, channel),
-            // None is given to it.
-            AnyLink::Other(job) => {
-                let (bytes, _value) = message.copied(0);
-                job.send_owned(to, header, bytes);
-            }
+            AnyLink::Lanes(_) => true,
+            AnyLink::Other(job) => job.sends_slices(),
         }
     }
 
-    /// A value of which all has been sent, and the channel it went over.
+    /// As [`AnyLink::send_now`], of a message whose slices stay where they are until then: its value is given back by
+    /// [`AnyLink::take_sent`].
+    pub(crate) fn send_sliced(&self, to: usize, header: Header, message: SlicedMessage) {
+        either!(self, link => link.send_sliced(to, header, message));
+    }
+
+    /// A value of which all has been sent.
     #[inline]
-    pub(crate) fn take_sent(&self) -> Option<(u32, Box<dyn Any>)> {
-        match self {
-            AnyLink::Lanes(lanes) => lanes.take_sent(),
-            AnyLink::Other(_) => None,
-        }
+    pub(crate) fn take_sent(&self) -> Option<SentValue> {
+        either!(self, link => link.take_sent())
     }
 
-    /// Copies what is still to be sent of values, so that none is kept.
+    /// No value is to be kept any more: what is still to be sent is copied.
     pub(crate) fn let_go(&self) {
-        if let AnyLink::Lanes(lanes) = self {
-            lanes.let_go();
-        }
+        either!(self, link => link.let_go());
     }
 
     /// The slices of the message that is being received.
     pub(crate) fn take_slices(&self) -> Option<ReceivedSlices> {
-        match self {
-            AnyLink::Lanes(lanes) => lanes.take_slices(),
-            AnyLink::Other(_) => None,
-        }
+        either!(self, link => link.take_slices())
     }
 
     /// Keeps what [`AnyLink::buffer`] gave, to be used again.
     #[inline]
     pub(crate) fn keep(&self, buffer: Vec<u8>) {
-        if let AnyLink::Lanes(lanes) = self {
-            lanes.keep(buffer);
+        match self {
+            AnyLink::Lanes(lanes) => lanes.keep(buffer),
+            AnyLink::Other(job) => job.keep(buffer),
         }
     }
 

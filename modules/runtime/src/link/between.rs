@@ -7,6 +7,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use crate::payload::received::{ReceivedSlices, SliceMemory};
+pub use crate::payload::sliced::{SentValue, SlicedMessage};
+
 /// What a frame is, besides the bytes it carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Header {
@@ -98,10 +101,32 @@ pub struct Started {
 pub trait Job: Link {
     /// As [`Link::send`], of bytes that need not be copied.
     fn send_owned(&self, to: usize, header: Header, bytes: Vec<u8>);
+    /// As [`Link::send`], of bytes in pieces; false: they are to be sent by [`Job::send_owned`], in one.
+    fn try_send_pieces(&self, _to: usize, _header: Header, _pieces: &[&[u8]]) -> bool {
+        false
+    }
+    /// Whether messages are sent from the slices of values, and received into memory that becomes that of other values.
+    fn sends_slices(&self) -> bool {
+        false
+    }
+    /// As [`Link::send`], of a message that has slices, in a link that [sends them](Job::sends_slices).
+    fn send_sliced(&self, _to: usize, _header: Header, _message: SlicedMessage) {}
+    /// A value of which all has been sent.
+    fn take_sent(&self) -> Option<SentValue> {
+        None
+    }
+    /// No value is to be kept any more: what is still to be sent is copied, or waited for.
+    fn let_go(&self) {}
+    /// The slices of the message that [`Job::receive`] hands on, which has no other bytes.
+    fn take_slices(&self) -> Option<ReceivedSlices> {
+        None
+    }
     /// Memory for the bytes of a frame that is to be sent by [`Job::send_owned`]: what is in it does not count.
     fn buffer(&self) -> Vec<u8> {
         Vec::new()
     }
+    /// Takes back what [`Job::buffer`] gave, to be used again.
+    fn keep(&self, _buffer: Vec<u8>) {}
     /// Hands on the next frame that is here as a whole, where it lies: who has sent it, what it is, and what it carries. Whether
     /// there was one. None is kept from coming by the frames of another OS process.
     ///

@@ -2,6 +2,7 @@
 //! copied once at this side, where they go, whenever there is room for them (`writev` of POSIX, of memory that is owned).
 
 use std::any::Any;
+use std::fmt;
 use std::ptr::NonNull;
 
 use super::format::Format;
@@ -21,10 +22,15 @@ pub(super) const LENGTH: usize = 4;
 struct Slice {
     start: NonNull<u8>,
     len: usize,
+    align: usize,
 }
 
+/// A value that was kept while it was sent, and the number of the channel it went over.
+pub type SentValue = (u32, Box<dyn Any>);
+
 /// The bytes of a value: those that were copied, with what is to be known of the slices, and the slices.
-pub(crate) struct SlicedMessage {
+pub struct SlicedMessage {
+    channel: u32,
     head: Vec<u8>,
     slices: Vec<Slice>,
     /// How many bytes all of it has.
@@ -34,10 +40,11 @@ pub(crate) struct SlicedMessage {
 }
 
 impl SlicedMessage {
-    /// The value back: it cannot be sent that way.
-    pub(crate) fn new<T: 'static>(value: T, format: Format<T>) -> Result<Self, T> {
+    /// Of a value that goes over the channel of this number. The value back: it cannot be sent that way.
+    pub(crate) fn new<T: 'static>(value: T, format: Format<T>, channel: u32) -> Result<Self, T> {
         let raw = Box::into_raw(Box::new(value));
         let mut message = SlicedMessage {
+            channel,
             head: Vec::new(),
             slices: Vec::new(),
             len: 0,
@@ -64,6 +71,7 @@ impl SlicedMessage {
             message.slices.push(Slice {
                 start: NonNull::from(bytes).cast(),
                 len: bytes.len(),
+                align,
             });
         }
         message.head = Encoder::behind(vec![0; LENGTH], &(told, copied));
@@ -79,21 +87,26 @@ impl SlicedMessage {
     }
 
     /// What it begins with: how long that is, what was copied, and what is to be known of the slices.
-    pub(crate) fn head(&self) -> &[u8] {
+    pub fn head(&self) -> &[u8] {
         &self.head
     }
 
-    /// The slices, in their order.
-    pub(crate) fn slices(&self) -> impl Iterator<Item = &[u8]> {
-        // SAFETY: the value is kept and not touched, so they are there, for as long as the message is borrowed.
-        let bytes = |slice: &Slice| unsafe {
-            NonNull::slice_from_raw_parts(slice.start, slice.len).as_ref()
-        };
-        self.slices.iter().map(bytes)
+    /// How many slices there are.
+    pub fn count(&self) -> usize {
+        self.slices.len()
+    }
+
+    /// One of the slices, and the alignment of its elements.
+    pub fn slice(&self, at: usize) -> (&[u8], usize) {
+        let Slice { start, len, align } = self.slices[at];
+        // SAFETY: the value is kept and not touched, so it is there, for as long as the message is borrowed.
+        let bytes = unsafe { NonNull::slice_from_raw_parts(start, len).as_ref() };
+        (bytes, align)
     }
 
     /// How many bytes all of it has.
-    pub(crate) fn len(&self) -> usize {
+    #[expect(clippy::len_without_is_empty, reason = "it never is")]
+    pub fn len(&self) -> usize {
         self.len
     }
 
@@ -101,7 +114,8 @@ impl SlicedMessage {
     pub(crate) fn pieces(&self, from: usize, most: usize) -> Vec<&[u8]> {
         let (mut passed, mut rest) = (from, most);
         let mut pieces = Vec::with_capacity(2);
-        for all in std::iter::once(self.head()).chain(self.slices()) {
+        let slices = (0..self.count()).map(|at| self.slice(at).0);
+        for all in std::iter::once(self.head()).chain(slices) {
             let Some(bytes) = all.get(passed..) else {
                 passed -= all.len();
                 continue;
@@ -117,15 +131,16 @@ impl SlicedMessage {
         pieces
     }
 
-    /// The bytes from a place on, and the value, which is not needed for them any more.
-    pub(crate) fn copied(mut self, from: usize) -> (Vec<u8>, Option<Box<dyn Any>>) {
-        let bytes = self.pieces(from, self.len - from).concat();
-        (bytes, self.take_value())
+    /// All of its bytes, and the value, which is not needed for them any more.
+    pub fn copied(self) -> (Vec<u8>, Option<SentValue>) {
+        let bytes = self.pieces(0, self.len).concat();
+        (bytes, self.into_value())
     }
 
     /// The value, of which nothing is to be sent any more. To drop it is code of the user.
-    pub(crate) fn into_value(mut self) -> Option<Box<dyn Any>> {
-        self.take_value()
+    pub fn into_value(mut self) -> Option<SentValue> {
+        let value = self.take_value()?;
+        Some((self.channel, value))
     }
 
     fn take_value(&mut self) -> Option<Box<dyn Any>> {
@@ -133,6 +148,14 @@ impl SlicedMessage {
         let value = self.value.take()?;
         // SAFETY: it came from a box, is given back once, and no slice of it is left.
         Some(unsafe { Box::from_raw(value.as_ptr()) })
+    }
+}
+
+impl fmt::Debug for SlicedMessage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut all = f.debug_struct("SlicedMessage");
+        all.field("len", &self.len).field("slices", &self.count());
+        all.finish_non_exhaustive()
     }
 }
 

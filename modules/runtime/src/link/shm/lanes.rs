@@ -13,12 +13,12 @@ use std::time::{Duration, Instant};
 use super::cma;
 use super::control::{ControlPage, ENDED, RUNNING};
 use super::lane::{LaneFrame, Receiver, Sender};
-use super::messages::{Body, Incoming, KEPT, MORE, Outgoing, Parts, Sent};
+use super::messages::{Body, Incoming, KEPT, MORE, Outgoing, Parts};
 use super::rates::{Rates, TRIALS};
 use super::ring::{ByteRing, MOST};
 use crate::link::between::{Doorbell, Header, Link, RunState};
 use crate::payload::received::ReceivedSlices;
-use crate::payload::sliced::SlicedMessage;
+use crate::payload::sliced::{SentValue, SlicedMessage};
 
 /// A frame for the link itself, with [`MORE`]: where the memory of its sender can be read, if it can, and its OS process.
 const ACCESS: u32 = u32::MAX;
@@ -57,8 +57,8 @@ pub(crate) struct Lanes {
     /// Memory for the bytes of a message, to be used again: else each large one would have the pages it lies in from
     /// the system, and give them back.
     buffer: Cell<Vec<u8>>,
-    /// Values of which all has been sent, each with the number of its channel.
-    sent: RefCell<VecDeque<Sent>>,
+    /// Values of which all has been sent.
+    sent: RefCell<VecDeque<SentValue>>,
     /// The slices of the message that is being looked at.
     slices: Cell<Option<ReceivedSlices>>,
     /// What others read to see whether they can; none if they are not to.
@@ -302,23 +302,17 @@ impl Lanes {
     }
 
     /// Sends a message whose slices stay where they are until then.
-    pub(crate) fn send_sliced(
-        &self,
-        to: usize,
-        header: Header,
-        message: SlicedMessage,
-        channel: u32,
-    ) {
+    pub(crate) fn send_sliced(&self, to: usize, header: Header, message: SlicedMessage) {
         let Some(Some(peer)) = self.peers.get(to) else {
             return;
         };
         self.mark(to, peer);
-        self.wait(peer, header, Body::Sliced(message, channel));
+        self.wait(peer, header, Body::Sliced(message));
     }
 
-    /// A value of which all has been sent, and the number of its channel.
+    /// A value of which all has been sent.
     #[inline]
-    pub(crate) fn take_sent(&self) -> Option<Sent> {
+    pub(crate) fn take_sent(&self) -> Option<SentValue> {
         self.sent.borrow_mut().pop_front()
     }
 
@@ -368,10 +362,7 @@ impl Lanes {
     fn send_waiting(&self, peer: &Peer) {
         peer.outgoing.send(&peer.sender, |sent| match sent {
             Body::Bytes(bytes) => self.keep(bytes),
-            Body::Sliced(message, channel) => {
-                let value = message.into_value().map(|value| (channel, value));
-                self.sent.borrow_mut().extend(value);
-            }
+            Body::Sliced(message) => self.sent.borrow_mut().extend(message.into_value()),
         });
     }
 

@@ -1,6 +1,5 @@
 //! Messages that take more than a frame of a lane, or have to wait: what is still to be sent of them, and what has come.
 
-use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::mem;
@@ -10,7 +9,7 @@ use super::lane::Sender;
 use super::ring::MOST;
 use crate::link::between::Header;
 use crate::payload::received::ReceivedSlices;
-use crate::payload::sliced::SlicedMessage;
+use crate::payload::sliced::{SentValue, SlicedMessage};
 
 /// In `extra`: there is more of the message in the next frame. The other bits then say how much, as a hint.
 pub(super) const MORE: u32 = 1 << 31;
@@ -20,21 +19,17 @@ const SLICES: u32 = 1 << 31;
 const AHEAD: usize = 64 << 20;
 pub(super) const KEPT: usize = 8 << 20;
 
-/// A value that was kept while it was sent, and the number of the channel it went over.
-pub(super) type Sent = (u32, Box<dyn Any>);
-
 /// What is sent of a message.
 pub(super) enum Body {
     Bytes(Vec<u8>),
-    /// With the number of its channel.
-    Sliced(SlicedMessage, u32),
+    Sliced(SlicedMessage),
 }
 
 impl Body {
     fn len(&self) -> usize {
         match self {
             Body::Bytes(bytes) => bytes.len(),
-            Body::Sliced(message, _) => message.len(),
+            Body::Sliced(message) => message.len(),
         }
     }
 }
@@ -63,7 +58,7 @@ impl Waiting {
         }
         let sent = match &self.body {
             Body::Bytes(bytes) => sender.try_send(header, &bytes[from..from + len], false),
-            Body::Sliced(message, _) => {
+            Body::Sliced(message) => {
                 header.kind |= SLICES;
                 sender.is_ready(len)
                     && sender.try_send_pieces(header, &message.pieces(from, len), false)
@@ -124,15 +119,15 @@ impl Outgoing {
     }
 
     /// Copies what is left of values that are kept, and gives those to `done`.
-    pub(super) fn let_go(&self, mut done: impl FnMut(Sent)) {
+    pub(super) fn let_go(&self, mut done: impl FnMut(SentValue)) {
         for waiting in &mut *self.0.borrow_mut() {
             let body = mem::replace(&mut waiting.body, Body::Bytes(Vec::new()));
             waiting.body = match body {
                 Body::Bytes(bytes) => Body::Bytes(bytes),
-                Body::Sliced(message, channel) => {
+                Body::Sliced(message) => {
                     // All of it, so that what was sent is still what is passed by.
-                    let (bytes, value) = message.copied(0);
-                    value.into_iter().for_each(|value| done((channel, value)));
+                    let (bytes, value) = message.copied();
+                    value.into_iter().for_each(&mut done);
                     waiting.header.kind |= SLICES;
                     Body::Bytes(bytes)
                 }
