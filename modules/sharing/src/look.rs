@@ -159,10 +159,12 @@ impl Look {
             _ => None,
         });
         let branches: Vec<TokenStream> = branches.collect();
-        let looked = branches
-            .iter()
-            .map(|one| one.is_empty() || self.look_into(one));
-        looked.fold(true, |all, one| all && one)
+        // Each is looked into, whatever the others are.
+        let mut all = true;
+        for branch in &branches {
+            all &= branch.is_empty() || self.look_into(branch);
+        }
+        all
     }
 
     /// Syntax that `syn` knows only as tokens: whether there is a static in it.
