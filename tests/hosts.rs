@@ -165,15 +165,23 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
             _ => &[],
         };
         fails("nobody", 255, told);
-        for is_new in [true, false] {
+        let copies = |to: Option<&str>| {
             let mut command = hosts.on_first(env!("CARGO_BIN_EXE_graphmap"));
             prepare(&mut command).current_dir(folder).args(run);
             command.args(["--copy", "--set", &agent]).args(where_to);
             let output = command.args(more).output().unwrap();
-            assert!(output.status.success(), "{}", said(&output));
-            let copied = format!("graphmap: copied farm/target/mpi-{mpi}/debug/farm to h2, h3\n");
-            assert_eq!(said(&output).contains(&copied), is_new, "{}", said(&output));
-        }
+            let text = said(&output);
+            assert!(output.status.success(), "{text}");
+            let copied = |hosts: &str| {
+                format!("graphmap: copied farm/target/mpi-{mpi}/debug/farm to {hosts}\n")
+            };
+            match to {
+                Some(hosts) => assert!(text.contains(&copied(hosts)), "{text}"),
+                None => assert!(!text.contains("graphmap: copied"), "{text}"),
+            }
+        };
+        copies(Some("h2, h3"));
+        copies(None);
         // One byte more, where nothing reads it.
         let longer = format!("printf x >>'{at}'");
         let mut on_h3 = Command::new(hosts.0.join("agent"));
@@ -184,6 +192,7 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
              the program has to be the same file on all hosts",
         ];
         fails("hostfile", 1, &told);
+        copies(Some("h3"));
         // Hosts that nobody can reach are told, all of them.
         let mut command = hosts.on_first(env!("CARGO_BIN_EXE_graphmap"));
         prepare(&mut command).current_dir(folder).args(run);
