@@ -49,6 +49,8 @@ pub(crate) enum Shape {
     Named(String, Vec<Shape>),
     /// One of Rust's own libraries, whatever the package calls its types.
     Rusts(String, Vec<Shape>),
+    /// One of Rust's own libraries, if they have one of this name: all names of a path are used.
+    PerhapsRusts(String, Vec<Shape>),
     /// A tuple, an array, a reference, a function: as its parts.
     Parts(Vec<Shape>),
     /// A raw pointer.

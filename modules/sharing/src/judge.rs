@@ -169,10 +169,13 @@ impl<'a> Types<'a> {
         let (name, arguments) = match shape {
             Shape::Pointer => return Verdict::Changes("a raw pointer".into()),
             Shape::Opaque(what) => return Verdict::Unknown((*what).into()),
+            Shape::PerhapsRusts(name, _) if !is_shared(name) => return Verdict::Plain,
             Shape::Parts(parts) => return self.judge_all(parts, parameters, seen),
-            Shape::Named(name, arguments) | Shape::Rusts(name, arguments) => (&**name, arguments),
+            Shape::Named(name, arguments)
+            | Shape::Rusts(name, arguments)
+            | Shape::PerhapsRusts(name, arguments) => (&**name, arguments),
         };
-        let is_rusts = matches!(shape, Shape::Rusts(..));
+        let is_rusts = !matches!(shape, Shape::Named(..));
         let inner = self.judge_all(arguments, parameters, seen);
         if !is_rusts && parameters.iter().any(|parameter| parameter == name) {
             return inner;
@@ -219,7 +222,7 @@ impl<'a> Types<'a> {
 }
 
 /// Whether a type of Rust's libraries that is called so changes, or is made once.
-pub(crate) fn is_shared(name: &str) -> bool {
+fn is_shared(name: &str) -> bool {
     CHANGES.contains(&name) || MADE_ONCE.contains(&name) || is_atomic(name)
 }
 

@@ -1,7 +1,6 @@
 //! Types as [`Shape`]s.
 
 use crate::facts::Shape;
-use crate::judge;
 use crate::names::{self, Names, Place};
 use syn::{GenericArgument, PathArguments, Type};
 
@@ -59,22 +58,18 @@ fn at(ty: &Type, names: (&Names, Place), depth: usize) -> Shape {
 
 /// A type by its path, with its arguments: each that the path may mean.
 fn named(path: &[String], arguments: Vec<Shape>, (names, place): (&Names, Place)) -> Shape {
-    let mut all = names.meant(place, path);
-    let globs = names.by_globs(place, path);
-    all.extend(globs.into_iter().filter(|path| {
-        let last = path.last();
-        names::is_rusts(path) && last.is_some_and(|name| judge::is_shared(name))
-    }));
-    let mut shapes: Vec<Shape> = all
-        .into_iter()
-        .filter_map(|path| {
-            let name = path.last()?.clone();
-            Some(match names::is_rusts(&path) {
-                true => Shape::Rusts(name, arguments.clone()),
-                false => Shape::Named(name, arguments.clone()),
-            })
+    let known = names.meant(place, path).into_iter().filter_map(|path| {
+        let (last, is_rusts) = (path.last()?.clone(), names::is_rusts(&path));
+        Some(match is_rusts {
+            true => Shape::Rusts(last, arguments.clone()),
+            false => Shape::Named(last, arguments.clone()),
         })
-        .collect();
+    });
+    let globs = names.by_globs(place, path).into_iter();
+    let globs = globs.filter(|path| names::is_rusts(path));
+    let perhaps =
+        globs.filter_map(|path| Some(Shape::PerhapsRusts(path.last()?.clone(), arguments.clone())));
+    let mut shapes: Vec<Shape> = known.chain(perhaps).collect();
     match shapes.len() {
         1 => shapes.remove(0),
         _ => Shape::Parts(shapes),

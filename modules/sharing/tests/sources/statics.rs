@@ -147,6 +147,6 @@ trait Trait {
 
 unsafe extern "C" {
     pub safe static stdin_lines: i32; //~ G0805
-    pub unsafe static mut environ: *mut u8; //~ G0801
+    pub safe static mut environ: *mut u8; //~ G0801
     safe fn abs(of: i32) -> i32;
 }
