@@ -41,6 +41,8 @@ pub const NO_LINK: Code = Code(708);
 pub const HOSTS_MISSING: Code = Code(709);
 /// A host that a program cannot be copied to.
 pub const NOT_COPIED: Code = Code(710);
+/// A host that nothing is known to be the address of.
+pub const UNKNOWN_HOST: Code = Code(711);
 /// Cargo cannot be run.
 pub const NO_CARGO: Code = Code(702);
 /// The code of a project does not compile: most often a function that does not fit its kind.

@@ -180,6 +180,18 @@ fn programs_are_told_the_same() {
 }
 
 #[test]
+fn a_project_whose_ranks_are_a_feature_is_looked_into() {
+    let manifest = manifest("halo", &[]) + "mpi = { path = \"../mpi\", optional = true }\n";
+    let test = halo()
+        .file("halo/Cargo.toml", manifest)
+        .file("halo/src/main.rs", "static mut A: u8 = 0;\nfn main() {}");
+    let done = test.args("doctor halo").run();
+    done.status(0)
+        .stdout_has("halo 0.3.0: 1 file looked into")
+        .stderr_has("warning[G0801]");
+}
+
+#[test]
 fn what_is_no_project_of_ranks_is_told() {
     let none = || halo().file("empty/file", "");
     for (project, told) in [

@@ -134,15 +134,65 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
     };
     if let Some(hosts) = &hosts {
         let agent = format!("agent={}", hosts.0.join("agent").display());
-        for is_new in [true, false] {
+        let fails = |hostfile: &str, code: i32, told: &[&str]| {
+            let mut command = hosts.on_first(env!("CARGO_BIN_EXE_graphmap"));
+            prepare(&mut command).current_dir(folder).args(&run[..3]);
+            command.args(["--set", &launcher, "--set", &agent, "--hosts", hostfile]);
+            let output = command.args(more).output().unwrap();
+            let text = said(&output);
+            assert_eq!(output.status.code(), Some(code), "{text}");
+            for told in told {
+                assert!(text.contains(told), "no `{told}` in {text}");
+            }
+        };
+        // Each launcher by its own code; MPICH's alone would wait for ever.
+        let place = "(line 3 of farm/target/graphmap/hosts/hostfile)";
+        let at = program.display();
+        match mpi {
+            "mpich" => fails(
+                "hostfile",
+                255,
+                &[&format!(
+                    "error: the host `h2` {place} lacks the program {at}: `graphmap run --copy` brings it there\n"
+                )],
+            ),
+            _ => fails("hostfile", 132, &[&format!("Executable: {at}\nNode: h")]),
+        }
+        fs::write(folder.join("nobody"), "h1 slots=1\nnobody slots=1\n").unwrap();
+        let unreachable = format!("error: the host `nobody` {place} cannot be reached: `");
+        let told: &[&str] = match mpi {
+            "mpich" => &[&unreachable],
+            _ => &[],
+        };
+        fails("nobody", 255, told);
+        let copies = |to: Option<&str>| {
             let mut command = hosts.on_first(env!("CARGO_BIN_EXE_graphmap"));
             prepare(&mut command).current_dir(folder).args(run);
             command.args(["--copy", "--set", &agent]).args(where_to);
             let output = command.args(more).output().unwrap();
-            assert!(output.status.success(), "{}", said(&output));
-            let copied = format!("graphmap: copied farm/target/mpi-{mpi}/debug/farm to h2, h3\n");
-            assert_eq!(said(&output).contains(&copied), is_new, "{}", said(&output));
-        }
+            let text = said(&output);
+            assert!(output.status.success(), "{text}");
+            let copied = |hosts: &str| {
+                format!("graphmap: copied farm/target/mpi-{mpi}/debug/farm to {hosts}\n")
+            };
+            match to {
+                Some(hosts) => assert!(text.contains(&copied(hosts)), "{text}"),
+                None => assert!(!text.contains("graphmap: copied"), "{text}"),
+            }
+        };
+        copies(Some("h2, h3"));
+        copies(None);
+        // One byte more, where nothing reads it.
+        let longer = format!("printf x >>'{at}'");
+        let mut on_h3 = Command::new(hosts.0.join("agent"));
+        let longer = on_h3.args(["h3", &longer]).status();
+        assert!(longer.unwrap().success());
+        let told = [
+            "error: the wiring does not fit: OS process 2 has another program than OS process 0 (on h1): \
+             the program has to be the same file on all hosts",
+        ];
+        fails("hostfile", 1, &told);
+        copies(Some("h3"));
         // Hosts that nobody can reach are told, all of them.
         let mut command = hosts.on_first(env!("CARGO_BIN_EXE_graphmap"));
         prepare(&mut command).current_dir(folder).args(run);

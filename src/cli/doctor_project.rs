@@ -31,8 +31,16 @@ pub(crate) struct ProjectArgs {
 
 pub(crate) fn run(named: &Path, args: &ProjectArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     let manifest = manifest(named, session)?;
-    let metadata = session.timed("cargo metadata", |s| metadata(&manifest, s))?;
-    let project = Project::from_metadata(&metadata).or_else(|why| {
+    let told_by_cargo = |features: &[&str], session: &mut Session<'_>| {
+        session.timed("cargo metadata", |s| metadata(&manifest, features, s))
+    };
+    let mut project = Project::from_metadata(&told_by_cargo(&[], session)?);
+    if matches!(project, Err(NoRanks::WithoutMpi(_))) {
+        // It may be there with a feature that is off.
+        let metadata = told_by_cargo(&["--all-features"], session)?;
+        project = Project::from_metadata(&metadata);
+    }
+    let project = project.or_else(|why| {
         let message = format!("`{}` has no ranks: {why}", named.display());
         let told = Diagnostic::error(NO_RANKS, message);
         let told = match why {
@@ -90,7 +98,7 @@ fn manifest(named: &Path, session: &mut Session<'_>) -> Outcome<PathBuf> {
 }
 
 /// What Cargo tells of a project: its packages, their files, and on what they depend on this machine.
-fn metadata(manifest: &Path, session: &mut Session<'_>) -> Outcome<Vec<u8>> {
+fn metadata(manifest: &Path, features: &[&str], session: &mut Session<'_>) -> Outcome<Vec<u8>> {
     let mut asked: Vec<OsString> = ["metadata", "--format-version=1", "--color=never"]
         .map(OsString::from)
         .into();
@@ -99,6 +107,7 @@ fn metadata(manifest: &Path, session: &mut Session<'_>) -> Outcome<Vec<u8>> {
     let version = String::from_utf8_lossy(&version.stdout);
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
     asked.extend(host.map(|host| format!("--filter-platform={host}").into()));
+    asked.extend(features.iter().map(OsString::from));
     asked.extend(["--manifest-path".into(), manifest.into()]);
     let output = cargo(&asked, session)?;
     match output.status.success() {

@@ -59,6 +59,11 @@ pub struct Command {
     pub files: Vec<(&'static str, String)>,
 }
 
+/// Whether a file beside a script is itself one that is started.
+pub fn is_started(name: &str) -> bool {
+    name == mpich::AGENT
+}
+
 /// The script for a launcher, and its files. What a launcher cannot be told is a warning in `out`.
 ///
 /// # Errors
@@ -72,6 +77,7 @@ pub fn command(
     let placed = launch.hosts()?.is_some();
     let mut files = Vec::new();
     let mut set = String::new();
+    let mut last = "";
     let mut add = |name, text| {
         files.push((name, text));
         format!("\"$here/{name}\"")
@@ -83,6 +89,10 @@ pub fn command(
                 line += &format!(" -f {}", add("hostfile", mpich::hostfile(launch)?));
             }
             let sections = add("configfile", mpich::configfile(launch)?);
+            if placed {
+                add(mpich::AGENT, mpich::agent(launch));
+                last = mpich::CALLS_AGENT;
+            }
             (MPICH, format!("{line} -configfile {sections}"))
         }
         Launcher::OpenMpi => {
@@ -127,7 +137,7 @@ pub fn command(
     let (title, exports) = (launch.title(), launch.exports());
     set += &calls(launch, launcher, out);
     let script = format!(
-        "#!/bin/sh\n# {title}\n# Arguments go to the launcher.\nhere=$(dirname -- \"$0\")\n{set}{exports}exec {program} \"$@\"{line}\n"
+        "#!/bin/sh\n# {title}\n# Arguments go to the launcher.\nhere=$(dirname -- \"$0\")\n{set}{exports}{last}exec {program} \"$@\"{line}\n"
     );
     Ok(Command { script, files })
 }

@@ -176,7 +176,11 @@ fn script(
     }
     let made = command::command(&launch, launcher, context.diagnostics)?;
     for (name, text) in made.files {
-        files.generated(context.path.with_file_name(name), text);
+        let path = context.path.with_file_name(name);
+        match command::is_started(name) {
+            true => files.executable(path, text),
+            false => files.generated(path, text),
+        }
     }
     if launcher == Launcher::FgMpi {
         let path = context.path.with_file_name("fgmpi.c");

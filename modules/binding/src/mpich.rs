@@ -6,9 +6,79 @@
 //! alone. A configfile knows no quotes. `-bind-to user:` has one list of cores for all lines of the
 //! hostfile, so the sections bind by `taskset`.
 
-use crate::launch::{Launch, on_cores};
+use crate::launch::{Launch, on_cores, shell_quoted};
 use graphmap_kpn::diagnostic::Diagnostics;
 use std::fmt::Write;
+
+/// What the script has `mpiexec` call instead of ssh, beside the script.
+pub(crate) const AGENT: &str = "agent.sh";
+
+/// The lines of a script that have `mpiexec` call [`AGENT`]: where it is ssh that it would call, or what somebody has named
+/// instead, and not what starts programs in a job of Slurm and others. Options of the command line hold.
+pub(crate) const CALLS_AGENT: &str = "\
+case ${HYDRA_LAUNCHER:-ssh${SLURM_JOB_ID-}${PBS_JOBID-}${LSB_JOBID-}${PE_HOSTFILE-}${LOADL_STEP_ID-}${COBALT_JOBID-}} in ssh)
+    GRAPHMAP_AGENT=${HYDRA_LAUNCHER_EXEC:-ssh} HYDRA_LAUNCHER=ssh HYDRA_LAUNCHER_EXEC=$here/agent.sh
+    export GRAPHMAP_AGENT HYDRA_LAUNCHER HYDRA_LAUNCHER_EXEC
+esac
+";
+
+/// The text of [`AGENT`]. `mpiexec` (4.0.2) waits for ever for a host that cannot be reached, and for one that lacks the
+/// program: this tells which it is, and ends `mpiexec`, after a second in which daemons on other hosts come up and can be told.
+/// Of what the daemon ends with nothing follows, so it is hidden: what is not 0 is the agent's own, or asked for here.
+pub(crate) fn agent(launch: &Launch) -> String {
+    // What is not said by a whole path is looked for by the daemon, where it has been told to be.
+    let look = match launch.program.starts_with('/') {
+        true => format!("test -x {} || exit 103; ", shell_quoted(&launch.program)),
+        false => String::new(),
+    };
+    AGENT_TEXT
+        .replace("TITLE", &launch.title())
+        .replace("PROGRAM", &shell_quoted(&launch.program))
+        .replace("LOOK", &shell_quoted(&look))
+}
+
+const AGENT_TEXT: &str = r#"#!/bin/sh
+# TITLE
+# Called by mpiexec of MPICH as ssh would be, with options, a host and a command. mpiexec waits for ever for a host that
+# cannot be reached, or that lacks the program: this says so, and ends it.
+here=$(dirname -- "$0")
+program=PROGRAM
+look=LOOK
+agent=${GRAPHMAP_AGENT:-ssh}
+user=
+flags=
+while :; do
+    case $1 in
+    -l) user=$2; shift 2 ;;
+    -*) flags="$flags $1"; shift ;;
+    *) break ;;
+    esac
+done
+host=$1
+shift
+case $1 in
+*' '*) ;;
+*) look="${look}command -v $1 >/dev/null || exit 104; " ;;
+esac
+set -- "$host" "$look$*; true"
+[ -z "$user" ] || set -- -l "$user" "$@"
+"$agent" $flags "$@"
+code=$?
+case $code in
+0) exit 0 ;;
+103) why="lacks the program $program: \`graphmap run --copy\` brings it there" ;;
+104) why="lacks hydra_pmi_proxy, the daemon of this MPICH, at the path that it has here" ;;
+# Ended by a signal.
+129 | 1[3-9]?) exit $code ;;
+*) why="cannot be reached: \`$agent\` ended with $code" ;;
+esac
+kill -0 "$PPID" 2>/dev/null || exit $code
+line=$(grep -n "^$host:" "$here/hostfile" | sed 's/:.*//;q')
+echo "error: the host \`$host\`${line:+ (line $line of $here/hostfile)} $why" >&2
+sleep 1
+kill "$PPID" 2>/dev/null
+exit $code
+"#;
 
 /// The hostfile: runs of OS processes on one host as `host:n`, in rank order.
 ///

@@ -182,7 +182,8 @@ fn the_command() {
         line.ends_with("\"$@\" -f \"$here/hostfile\" -configfile \"$here/configfile\""),
         "{line}"
     );
-    assert_eq!((files, found.len()), (vec!["hostfile", "configfile"], 0));
+    let three = vec!["hostfile", "configfile", "agent.sh"];
+    assert_eq!((files, found.len()), (three, 0));
     let (line, files, found) = script(&bound, Launcher::OpenMpi);
     assert!(
         line.ends_with(

@@ -77,6 +77,6 @@ fn not_one_world(world: &World, times: u64, variable: &str) -> String {
          launcher is of another MPI than the one that the program is linked to\n  \
          linked to: {library}\n  \
          start it by {launcher}, or build it for the MPI of the launcher: MPICC names its compiler, and a target folder of \
-         its own keeps both"
+         its own keeps both; where no launcher has started it, `unset {variable}`: one has left it behind"
     )
 }

@@ -173,6 +173,14 @@ fn options_that_contradict_the_launcher_are_refused() {
     let output = Command::new(program()).arg("stop").output();
     let (code, said) = finish(output.unwrap());
     check("alone", 0, &["read five"], code, &said);
+    // What a launcher that has ended left behind.
+    for (name, value) in [("PMI_SIZE", "3"), ("OMPI_COMM_WORLD_SIZE", "2")] {
+        let mut command = Command::new(program());
+        let output = command.arg("stop").env(name, value).output();
+        let (code, said) = finish(output.unwrap());
+        let unset = format!("`unset {name}`");
+        check("left behind", 2, &[&unset], code, &said);
+    }
 }
 
 #[test]

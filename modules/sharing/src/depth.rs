@@ -38,6 +38,9 @@ struct Level {
     run: usize,
     /// Angle brackets and bars since a statement began: what they open goes on behind a comma.
     opened: usize,
+    /// What `run` was before `#` or `#!`, if these came last: an attribute is not nested in those before it, nor a line of a
+    /// comment for the documentation, of which there may be thousands.
+    hash: Option<usize>,
     before: Before,
 }
 
@@ -59,6 +62,7 @@ impl Level {
             of_macro,
             run: 0,
             opened: 0,
+            hash: None,
             before: Before::Nothing,
         }
     }
@@ -74,7 +78,18 @@ impl Level {
         if self.before == Before::Brace && begins(token) {
             (self.run, self.opened) = (0, 0);
         }
+        let hash = match token {
+            TokenTree::Punct(punct) if punct.as_char() == '#' => Some(self.run),
+            TokenTree::Punct(punct) if punct.as_char() == '!' => self.hash,
+            _ => None,
+        };
+        let hash = std::mem::replace(&mut self.hash, hash);
         self.run += 1;
+        if let (Some(run), TokenTree::Group(group)) = (hash, token)
+            && group.delimiter() == Delimiter::Bracket
+        {
+            self.run = run;
+        }
         self.before = match token {
             TokenTree::Punct(punct) => match punct.as_char() {
                 ';' => {
@@ -135,11 +150,16 @@ mod tests {
             format!("fn a() {{ {}1 }}", many("|a, b| ")),
             format!("fn a() {{ {}1 }}", many("return ")),
             format!("m!{}{}", many("["), many("]")),
+            format!("fn a() {{ {}1 }}", many("#[b] !")),
+            format!("{}{} fn a() {{}}", many("#[b("), many(")]")),
         ] {
             assert!(of(&deep) >= 1000, "{}", &deep[..40]);
         }
         for flat in [
             many("fn a(b: u8) -> u8 { b } "),
+            many("#![doc = \"a\"] ") + "fn a() {}",
+            many("/// a\n") + "fn a() {}",
+            format!("fn a() {{ {} }}", many("let b = #[c] d; ")),
             many("impl A {} #[b] pub struct C {} "),
             format!("const A: [u8; 1000] = [{}];", many("1,")),
             format!("fn a() {{ {} }}", many("let b = c.d(); if b {} e!(f); ")),

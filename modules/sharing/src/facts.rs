@@ -14,8 +14,8 @@ pub(crate) struct Facts {
     pub(crate) modules: Vec<Module>,
     /// Calls of macros that may expand to anything.
     pub(crate) unseen: Vec<(String, At)>,
-    /// Macros that make statics where they are called.
-    pub(crate) makers: Vec<(String, At)>,
+    /// Macros that make statics where they are called, and statics that are written in a way that is not understood.
+    pub(crate) makers: Vec<(Option<String>, At)>,
 }
 
 /// A static, or something like one.
@@ -47,6 +47,10 @@ pub(crate) enum Form {
 pub(crate) enum Shape {
     /// A type by its last name, with its arguments.
     Named(String, Vec<Shape>),
+    /// One of Rust's own libraries, whatever the package calls its types.
+    Rusts(String, Vec<Shape>),
+    /// One of Rust's own libraries, if they have one of this name: all names of a path are used.
+    PerhapsRusts(String, Vec<Shape>),
     /// A tuple, an array, a reference, a function: as its parts.
     Parts(Vec<Shape>),
     /// A raw pointer.
@@ -72,13 +76,25 @@ pub(crate) struct Call {
     pub(crate) at: At,
 }
 
-/// `mod name;`
+/// A module that others are written in.
+#[derive(Clone, Debug)]
+pub(crate) enum Around {
+    /// Its files are in a folder of its name,
+    Name(String),
+    /// or in that which `#[path]` says.
+    Folder(String),
+}
+
+/// `mod name;`, or `include!("file")`
 #[derive(Debug)]
 pub(crate) struct Module {
-    /// Folders of the modules that it is written in, then its own name.
-    pub(crate) path: Vec<String>,
+    /// The modules that it is written in.
+    pub(crate) around: Vec<Around>,
+    pub(crate) name: String,
     /// What `#[path]` says.
     pub(crate) file: Option<String>,
+    /// Whether it is `include!`d, so that it need be no module.
+    pub(crate) included: bool,
     /// Whether it is there under a condition.
     pub(crate) conditional: bool,
     pub(crate) at: At,

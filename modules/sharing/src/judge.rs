@@ -61,7 +61,16 @@ const CHANGES: &[&str] = &[
 
 /// Those that are given a value once.
 const MADE_ONCE: &[&str] = &[
-    "Lazy", "LazyCell", "LazyLock", "Once", "OnceBox", "OnceCell", "OnceLock",
+    "Lazy",
+    "LazyCell",
+    "LazyLock",
+    "Once",
+    "OnceBool",
+    "OnceBox",
+    "OnceCell",
+    "OnceLock",
+    "OnceNonZeroUsize",
+    "OnceRef",
 ];
 
 /// Those that have what their arguments are, and nothing else that changes.
@@ -93,7 +102,6 @@ const PLAIN: &[&str] = &[
     "OsString",
     "Path",
     "PathBuf",
-    "PhantomData",
     "Pin",
     "Range",
     "RangeInclusive",
@@ -107,6 +115,7 @@ const PLAIN: &[&str] = &[
     "TypeId",
     "Vec",
     "VecDeque",
+    "Weak",
     "Wrapping",
     "bool",
     "c_char",
@@ -160,15 +169,24 @@ impl<'a> Types<'a> {
         let (name, arguments) = match shape {
             Shape::Pointer => return Verdict::Changes("a raw pointer".into()),
             Shape::Opaque(what) => return Verdict::Unknown((*what).into()),
+            Shape::PerhapsRusts(name, _) if !is_shared(name) => return Verdict::Plain,
             Shape::Parts(parts) => return self.judge_all(parts, parameters, seen),
-            Shape::Named(name, arguments) => (&**name, arguments),
+            Shape::Named(name, arguments)
+            | Shape::Rusts(name, arguments)
+            | Shape::PerhapsRusts(name, arguments) => (&**name, arguments),
         };
+        let is_rusts = !matches!(shape, Shape::Named(..));
         let inner = self.judge_all(arguments, parameters, seen);
-        if parameters.iter().any(|parameter| parameter == name) {
+        if !is_rusts && parameters.iter().any(|parameter| parameter == name) {
+            return inner;
+        }
+        if name == "Self" {
+            // It is looked into already.
             return inner;
         }
         // The package's own go before others of their names.
-        if let Some(definitions) = self.0.get(name) {
+        let own = self.0.get(name).filter(|_| !is_rusts);
+        if let Some(definitions) = own {
             if !seen.insert(name) {
                 return inner;
             }
@@ -180,6 +198,8 @@ impl<'a> Types<'a> {
             _ if CHANGES.contains(&name) || is_atomic(name) => {
                 Verdict::Changes(format!("`{name}`"))
             }
+            // There is none.
+            "PhantomData" => return Verdict::Plain,
             "NonNull" => Verdict::Changes("a raw pointer".into()),
             _ if MADE_ONCE.contains(&name) => Verdict::MadeOnce,
             _ if PLAIN.contains(&name) || name.starts_with("NonZero") => Verdict::Plain,
@@ -199,6 +219,11 @@ impl<'a> Types<'a> {
             .map(|part| self.judge_within(part, parameters, seen));
         verdicts.fold(Verdict::Plain, Verdict::with)
     }
+}
+
+/// Whether a type of Rust's libraries that is called so changes, or is made once.
+fn is_shared(name: &str) -> bool {
+    CHANGES.contains(&name) || MADE_ONCE.contains(&name) || is_atomic(name)
 }
 
 /// Whether it is called as `AtomicUsize` and the others are.

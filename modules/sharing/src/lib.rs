@@ -87,7 +87,12 @@ pub fn look(
         .rev()
         .for_each(|root| tree.add_root(root));
     while let Some((path, wanted)) = tree.next() {
-        match file(&path, &shown(&path), package.own, sources) {
+        match file(
+            &path,
+            &shown(&path),
+            (package.own, wanted.included),
+            sources,
+        ) {
             Ok((facts, source)) => {
                 tree.add_modules(&path, &wanted, &facts, |at| span(&source, at));
                 files.push((facts, source));
@@ -112,7 +117,7 @@ pub fn look(
         let makers = facts
             .makers
             .iter()
-            .map(|(name, at)| tell::of_maker(name, span(at)));
+            .map(|(name, at)| tell::of_maker(name.as_deref(), span(at)));
         let calls = facts
             .calls
             .iter()
@@ -137,16 +142,21 @@ pub fn look(
 fn file(
     path: &Path,
     shown: &str,
-    tests: bool,
+    (tests, included): (bool, bool),
     sources: &mut SourceMap,
 ) -> Result<(Facts, Arc<Source>), Box<Diagnostic>> {
     let wrong = |why: &dyn std::fmt::Display| {
         let message = format!("`{shown}` cannot be looked into: {why}");
         Diagnostic::error(codes::NO_SOURCE, message)
     };
+    // Who reads from a pipe or a device waits, perhaps for ever.
+    let there = std::fs::metadata(path).ok();
+    if there.is_some_and(|there| !there.is_file() && !there.is_dir()) {
+        return Err(Box::new(wrong(&"it is a pipe, a socket or a device")));
+    }
     let text = input::text(path, Limit::SOURCE).map_err(|why| wrong(&why))?;
     let source = sources.add(shown, text).map_err(|why| wrong(&why))?;
-    let facts = read::read(source.text(), tests).map_err(|why| match &why {
+    let facts = read::read(source.text(), tests, included).map_err(|why| match &why {
         NotRead::NotRust(said, at) => wrong(&why).at(span(&source, &(*at..*at)), said),
         _ => wrong(&why),
     });

@@ -1,9 +1,10 @@
 //! Goes through the syntax of a file for what ranks may share.
 
-use crate::facts::{At, Call, Definition, Facts, Form, Module, Shape, Static};
-use crate::names::{self, Names};
+use crate::facts::{Around, At, Call, Definition, Facts, Form, Module, Shape, Static};
+use crate::names::{self, Names, Place};
 use crate::{known_macros, reach, shape};
-use proc_macro2::{Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
+use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Expr, Item, Type};
@@ -17,53 +18,70 @@ pub(crate) struct Look {
     /// How deep the tokens of a call of a macro may nest.
     deepest: usize,
     /// The modules around, as they are written in the file.
-    within: Vec<String>,
+    within: Vec<Around>,
+    /// Whether what is seen may not be there.
+    conditional: bool,
     names: Names,
     /// Types are looked at when all names are known.
-    statics: Vec<(String, Form, Type, At)>,
-    definitions: Vec<(String, Vec<String>, Vec<Type>)>,
-    mentions: Vec<(Vec<String>, At)>,
+    statics: Vec<(String, Form, Type, At, Place)>,
+    definitions: Vec<(String, Vec<String>, Vec<Type>, Place)>,
+    mentions: Vec<(Vec<String>, At, Place)>,
     facts: Facts,
 }
 
 impl Look {
-    /// What a file has.
-    pub(crate) fn at(file: &syn::File, begin: usize, (tests, deepest): (bool, usize)) -> Facts {
-        let mut look = Look {
+    /// Nothing is seen yet.
+    pub(crate) fn new(begin: usize, (tests, deepest): (bool, usize)) -> Look {
+        Look {
             begin,
             tests,
             deepest,
             within: Vec::new(),
+            conditional: false,
             names: Names::default(),
             statics: Vec::new(),
             definitions: Vec::new(),
             mentions: Vec::new(),
             facts: Facts::default(),
-        };
-        look.visit_file(file);
-        look.end()
+        }
+    }
+
+    /// What a file has.
+    pub(crate) fn at_file(mut self, file: &syn::File) -> Facts {
+        self.visit_file(file);
+        self.end()
+    }
+
+    /// What statements have.
+    pub(crate) fn at_statements(mut self, statements: &[syn::Stmt]) -> Facts {
+        statements.iter().for_each(|one| self.visit_stmt(one));
+        self.end()
     }
 
     fn end(mut self) -> Facts {
-        let shape = |ty: &Type| shape::of(ty, &self.names);
-        let statics = self.statics.iter().map(|(name, form, ty, at)| Static {
+        let shape = |ty: &Type, place: Place| shape::of(ty, &self.names, place);
+        let statics = self.statics.iter();
+        let statics = statics.map(|(name, form, ty, at, place)| Static {
             name: name.clone(),
             form: *form,
-            of: shape(ty),
+            of: shape(ty, *place),
             at: at.clone(),
         });
         self.facts.statics = statics.collect();
         let definitions = self
             .definitions
             .iter()
-            .map(|(name, parameters, types)| Definition {
+            .map(|(name, parameters, types, place)| Definition {
                 name: name.clone(),
                 parameters: parameters.clone(),
-                parts: types.iter().map(shape).collect::<Vec<Shape>>(),
+                parts: types
+                    .iter()
+                    .map(|ty| shape(ty, *place))
+                    .collect::<Vec<Shape>>(),
             });
         self.facts.definitions = definitions.collect();
-        for (path, at) in &self.mentions {
-            let paths = self.names.paths(path).into_iter();
+        for (path, at, place) in &self.mentions {
+            let paths = self.names.paths(*place, path).into_iter();
             let mut known = paths.filter_map(|path| Some((reach::of(&path)?, path)));
             if let Some((reach, path)) = known.next() {
                 let at = at.clone();
@@ -81,7 +99,8 @@ impl Look {
     fn note(&mut self, form: Form, name: &syn::Ident, ty: &Type) {
         let at = self.place(name.span()).start..self.place(ty.span()).end;
         let name = names::name(name);
-        self.statics.push((name, form, ty.clone(), at));
+        let place = self.names.here();
+        self.statics.push((name, form, ty.clone(), at, place));
     }
 
     fn define<'a>(
@@ -96,7 +115,7 @@ impl Look {
             .collect();
         let types = types.cloned().collect();
         self.definitions
-            .push((names::name(name), parameters, types));
+            .push((names::name(name), parameters, types, self.names.here()));
     }
 
     /// Whether it is left out of what is run as ranks.
@@ -110,7 +129,8 @@ impl Look {
         let Some(left) = self.deepest.checked_sub(depth) else {
             return false;
         };
-        let before = std::mem::replace(&mut self.deepest, left);
+        let before = (self.deepest, self.conditional);
+        (self.deepest, self.conditional) = (left, true);
         let seen = match known_macros::expressions(tokens) {
             Some(expressions) => {
                 expressions.iter().for_each(|one| self.visit_expr(one));
@@ -124,8 +144,35 @@ impl Look {
                 Err(_) => false,
             },
         };
-        self.deepest = before;
+        (self.deepest, self.conditional) = before;
         seen
+    }
+}
+
+impl Look {
+    /// The branches of `cfg_if!`, in each of which is what may be in a block; whether they are.
+    fn look_into_branches(&mut self, tokens: &TokenStream) -> bool {
+        let branches = tokens.clone().into_iter().filter_map(|token| match token {
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
+                Some(group.stream())
+            }
+            _ => None,
+        });
+        let branches: Vec<TokenStream> = branches.collect();
+        // Each is looked into, whatever the others are.
+        let mut all = true;
+        for branch in &branches {
+            all &= branch.is_empty() || self.look_into(branch);
+        }
+        all
+    }
+
+    /// Syntax that `syn` knows only as tokens: whether there is a static in it.
+    fn look_at_tokens(&mut self, tokens: &TokenStream) {
+        if let Some(span) = first_static(tokens.clone()) {
+            let at = self.place(span);
+            self.facts.makers.push((None, at));
+        }
     }
 }
 
@@ -139,8 +186,27 @@ impl<'ast> Visit<'ast> for Look {
             Item::Macro(item) => &item.attrs,
             _ => &Vec::new(),
         };
+        if let Item::Verbatim(tokens) = item {
+            self.look_at_tokens(tokens);
+        }
         if !self.leaves_out(attributes) {
             visit::visit_item(self, item);
+        }
+    }
+
+    fn visit_foreign_item(&mut self, item: &'ast syn::ForeignItem) {
+        let syn::ForeignItem::Verbatim(tokens) = item else {
+            return visit::visit_foreign_item(self, item);
+        };
+        // Whether it is safe to touch does not matter.
+        let is_safety = |token: &TokenTree| match token {
+            TokenTree::Ident(word) => word == "safe" || word == "unsafe",
+            _ => false,
+        };
+        let rest = tokens.clone().into_iter().filter(|one| !is_safety(one));
+        match syn::parse2::<syn::ForeignItemStatic>(rest.collect()) {
+            Ok(item) => self.visit_foreign_item_static(&item),
+            Err(_) => self.look_at_tokens(tokens),
         }
     }
 
@@ -199,31 +265,52 @@ impl<'ast> Visit<'ast> for Look {
 
     fn visit_item_type(&mut self, item: &'ast syn::ItemType) {
         self.define(&item.ident, &item.generics, std::iter::once(&*item.ty));
+        visit::visit_item_type(self, item);
     }
 
     fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
         let name = names::name(&item.ident);
-        if item.content.is_none() {
-            let mut path = self.within.clone();
-            path.push(name);
-            self.facts.modules.push(Module {
-                path,
-                file: item.attrs.iter().find_map(said_path),
-                conditional: item.attrs.iter().any(is_condition),
-                at: self.place(item.ident.span()),
+        let said = item.attrs.iter().find_map(said_path);
+        let conditional = self.conditional || item.attrs.iter().any(is_condition);
+        if item.content.is_some() {
+            let before = std::mem::replace(&mut self.conditional, conditional);
+            self.within.push(match said {
+                Some(folder) => Around::Folder(folder),
+                None => Around::Name(name),
             });
+            self.names.enter(true);
+            visit::visit_item_mod(self, item);
+            self.names.leave();
+            self.within.pop();
+            self.conditional = before;
             return;
         }
-        self.within.push(name);
-        visit::visit_item_mod(self, item);
-        self.within.pop();
+        // Under conditions it may be each of several files.
+        let under_conditions = item.attrs.iter().flat_map(conditional_paths);
+        let files = under_conditions.map(Some).chain([said]);
+        for file in files.collect::<Vec<_>>() {
+            self.facts.modules.push(Module {
+                around: self.within.clone(),
+                name: name.clone(),
+                file,
+                included: false,
+                conditional,
+                at: self.place(item.ident.span()),
+            });
+        }
+    }
+
+    fn visit_block(&mut self, block: &'ast syn::Block) {
+        self.names.enter(false);
+        visit::visit_block(self, block);
+        self.names.leave();
     }
 
     fn visit_item_macro(&mut self, item: &'ast syn::ItemMacro) {
         match (&item.ident, item.mac.path.is_ident("macro_rules")) {
             (Some(name), true) => {
                 if let Some(span) = first_static(item.mac.tokens.clone()) {
-                    let made = (names::name(name), self.place(span));
+                    let made = (Some(names::name(name)), self.place(span));
                     self.facts.makers.push(made);
                 }
             }
@@ -241,6 +328,22 @@ impl<'ast> Visit<'ast> for Look {
             "lazy_static" => known_macros::lazy_statics(&call.tokens),
             _ => None,
         };
+        if name == "include"
+            && let Ok(file) = syn::parse2::<syn::LitStr>(call.tokens.clone())
+        {
+            self.facts.modules.push(Module {
+                around: Vec::new(),
+                name,
+                file: Some(file.value()),
+                included: true,
+                conditional: self.conditional,
+                at: self.place(call.path.span()),
+            });
+            return;
+        }
+        if name == "cfg_if" && self.look_into_branches(&call.tokens) {
+            return;
+        }
         if let Some(declared) = declared {
             for one in &declared {
                 self.note(one.form, &one.name, &one.ty);
@@ -255,11 +358,20 @@ impl<'ast> Visit<'ast> for Look {
         }
     }
 
+    fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
+        // Whatever it is called of: nothing else is called so.
+        if let Some((path, reach)) = reach::of_method(&call.method.to_string()) {
+            let (path, at) = (path.to_owned(), self.place(call.method.span()));
+            self.facts.calls.push(Call { path, reach, at });
+        }
+        visit::visit_expr_method_call(self, call);
+    }
+
     fn visit_expr_path(&mut self, path: &'ast syn::ExprPath) {
         if path.qself.is_none() {
             let parts = path.path.segments.iter().map(|s| names::name(&s.ident));
-            self.mentions
-                .push((parts.collect(), self.place(path.span())));
+            let (at, here) = (self.place(path.span()), self.names.here());
+            self.mentions.push((parts.collect(), at, here));
         }
         visit::visit_expr_path(self, path);
     }
@@ -278,9 +390,23 @@ fn is_condition(attribute: &Attribute) -> bool {
     attribute.path().is_ident("cfg") || attribute.path().is_ident("cfg_attr")
 }
 
+/// What `#[cfg_attr(.., path = "..")]` says.
+fn conditional_paths(attribute: &Attribute) -> Vec<String> {
+    let parse = Punctuated::<syn::Meta, syn::Token![,]>::parse_terminated;
+    let all = match attribute.path().is_ident("cfg_attr") {
+        true => attribute.parse_args_with(parse).unwrap_or_default(),
+        false => Punctuated::new(),
+    };
+    all.iter().filter_map(path_of).collect()
+}
+
 /// What `#[path = ".."]` says.
 fn said_path(attribute: &Attribute) -> Option<String> {
-    match &attribute.meta {
+    path_of(&attribute.meta)
+}
+
+fn path_of(meta: &syn::Meta) -> Option<String> {
+    match meta {
         syn::Meta::NameValue(pair) if pair.path.is_ident("path") => match &pair.value {
             Expr::Lit(syn::ExprLit {
                 lit: syn::Lit::Str(text),

@@ -3,16 +3,65 @@
 use std::collections::BTreeMap;
 use syn::UseTree;
 
-/// The `use` declarations of a file, wherever in it they are.
-#[derive(Debug, Default)]
+/// The `use` declarations of a file, by the modules and blocks that they are in.
+#[derive(Debug)]
 pub(crate) struct Names {
-    /// A name, and the path that it stands for.
-    known: BTreeMap<String, Vec<String>>,
+    scopes: Vec<Scope>,
+    current: Place,
+}
+
+/// A module or a block of a file.
+pub(crate) type Place = usize;
+
+/// What is declared in a module or a block, anywhere in it.
+#[derive(Debug, Default)]
+struct Scope {
+    /// A name, and the paths that it stands for: one, unless conditions choose.
+    known: BTreeMap<String, Vec<Vec<String>>>,
     /// Paths of which all names may stand for.
     globs: Vec<Vec<String>>,
+    around: Option<Place>,
+    /// Whether names from around are unknown in it.
+    is_module: bool,
+}
+
+/// More `use` declarations than this do not lead from one to the next.
+const LONGEST: usize = 32;
+
+impl Default for Names {
+    fn default() -> Names {
+        let file = Scope {
+            is_module: true,
+            ..Scope::default()
+        };
+        Names {
+            scopes: vec![file],
+            current: 0,
+        }
+    }
 }
 
 impl Names {
+    /// Begins a module, or a block.
+    pub(crate) fn enter(&mut self, is_module: bool) {
+        self.scopes.push(Scope {
+            around: Some(self.current),
+            is_module,
+            ..Scope::default()
+        });
+        self.current = self.scopes.len() - 1;
+    }
+
+    /// Ends it.
+    pub(crate) fn leave(&mut self) {
+        self.current = self.scopes[self.current].around.unwrap_or(0);
+    }
+
+    /// Where in the file it is.
+    pub(crate) fn here(&self) -> Place {
+        self.current
+    }
+
     /// Takes a declaration.
     pub(crate) fn take(&mut self, tree: &UseTree) {
         self.take_below(&mut Vec::new(), tree);
@@ -27,15 +76,15 @@ impl Names {
             }
             UseTree::Name(last) if last.ident == "self" => {
                 if let Some(own) = path.last() {
-                    self.known.insert(own.clone(), path.clone());
+                    self.stands_for(own.clone(), path.clone());
                 }
             }
             UseTree::Name(last) => self.take_name(path, &last.ident, &last.ident),
             UseTree::Rename(last) if last.ident == "self" => {
-                self.known.insert(name(&last.rename), path.clone());
+                self.stands_for(name(&last.rename), path.clone());
             }
             UseTree::Rename(last) => self.take_name(path, &last.ident, &last.rename),
-            UseTree::Glob(_) => self.globs.push(path.clone()),
+            UseTree::Glob(_) => self.scopes[self.current].globs.push(path.clone()),
             UseTree::Group(group) => {
                 for tree in &group.items {
                     self.take_below(path, tree);
@@ -47,34 +96,116 @@ impl Names {
     fn take_name(&mut self, path: &[String], last: &syn::Ident, called: &syn::Ident) {
         let mut whole = path.to_vec();
         whole.push(name(last));
-        self.known.insert(name(called), whole);
+        self.stands_for(name(called), whole);
+    }
+
+    fn stands_for(&mut self, name: String, whole: Vec<String>) {
+        let known = &mut self.scopes[self.current].known;
+        known.entry(name).or_default().push(whole);
+    }
+
+    /// What a path is at a place, in the words of `use` declarations; itself where they do not speak of it.
+    pub(crate) fn meant(&self, place: Place, path: &[String]) -> Vec<Vec<String>> {
+        let mut found = Found::default();
+        self.seek(place, path, LONGEST, &mut found);
+        match found.said.is_empty() {
+            true => vec![path.to_vec()],
+            false => found.said,
+        }
+    }
+
+    /// What a path may be by `use path::*`, where nothing else says what it is.
+    pub(crate) fn by_globs(&self, place: Place, path: &[String]) -> Vec<Vec<String>> {
+        let mut found = Found::default();
+        self.seek(place, path, LONGEST, &mut found);
+        match found.said.is_empty() {
+            true => found.globs,
+            false => Vec::new(),
+        }
+    }
+
+    fn seek(&self, place: Place, path: &[String], left: usize, found: &mut Found) {
+        let Some(left) = left.checked_sub(1) else {
+            return;
+        };
+        let Some((first, rest)) = path.split_first() else {
+            return;
+        };
+        let module = self.module(place);
+        match &**first {
+            "self" => return self.seek(module, rest, left, found),
+            "super" => match self.scopes[module].around {
+                Some(around) => return self.seek(self.module(around), rest, left, found),
+                // In another file.
+                None => return found.said.push(path.to_vec()),
+            },
+            _ => {}
+        }
+        let mut at = Some(place);
+        while let Some(place) = at {
+            let scope = &self.scopes[place];
+            if let Some(known) = scope.known.get(first) {
+                for whole in known {
+                    let whole: Vec<String> = whole.iter().chain(rest).cloned().collect();
+                    match &*whole[0] {
+                        "self" | "super" => {
+                            let before = found.said.len();
+                            self.seek(place, &whole, left, found);
+                            if found.said.len() == before {
+                                found.said.push(whole);
+                            }
+                        }
+                        _ => found.said.push(whole),
+                    }
+                }
+                return;
+            }
+            for glob in &scope.globs {
+                match glob.len() == 1 && glob[0] == "super" {
+                    true => {
+                        if let Some(around) = self.scopes[module].around {
+                            self.seek(self.module(around), path, left, found);
+                        }
+                    }
+                    false => found.globs.push(glob.iter().chain(path).cloned().collect()),
+                }
+            }
+            at = scope.around.filter(|_| !scope.is_module);
+        }
+    }
+
+    fn module(&self, place: Place) -> Place {
+        let mut place = place;
+        while let (false, Some(around)) = (self.scopes[place].is_module, self.scopes[place].around)
+        {
+            place = around;
+        }
+        place
     }
 
     /// The paths that one may stand for, each in one text.
-    pub(crate) fn paths(&self, path: &[String]) -> Vec<String> {
-        let Some((first, rest)) = path.split_first() else {
-            return Vec::new();
-        };
-        if let Some(whole) = self.known.get(first) {
-            return vec![joined(whole.iter().chain(rest))];
-        }
-        let globs = self
-            .globs
-            .iter()
-            .map(|glob| joined(glob.iter().chain(path)));
-        globs.chain([joined(path.iter())]).collect()
-    }
-
-    /// What a type is called where it is defined, if it goes by another name here.
-    pub(crate) fn original<'a>(&'a self, name: &'a str) -> &'a str {
-        let whole = self.known.get(name).and_then(|path| path.last());
-        whole.map_or(name, |last| last)
+    pub(crate) fn paths(&self, place: Place, path: &[String]) -> Vec<String> {
+        let all = self.by_globs(place, path);
+        let all = all.into_iter().chain(self.meant(place, path));
+        all.map(|whole| joined(&whole)).collect()
     }
 }
 
+/// What is found of a path.
+#[derive(Default)]
+struct Found {
+    said: Vec<Vec<String>>,
+    globs: Vec<Vec<String>>,
+}
+
+/// Whether a path leads into Rust's own libraries.
+pub(crate) fn is_rusts(path: &[String]) -> bool {
+    path.len() > 1 && ["std", "core", "alloc"].contains(&&*path[0])
+}
+
 /// A path in one text; Rust's own libraries by one name.
-fn joined<'a>(parts: impl Iterator<Item = &'a String>) -> String {
-    let mut parts: Vec<&str> = parts.map(|part| &**part).collect();
+fn joined(path: &[String]) -> String {
+    let mut parts: Vec<&str> = path.iter().map(|part| &**part).collect();
     if let Some(first) = parts.first_mut()
         && (*first == "core" || *first == "alloc")
     {
@@ -93,26 +224,72 @@ pub(crate) fn name(ident: &syn::Ident) -> String {
 mod tests {
     use super::Names;
 
+    /// Takes the declarations of a text, in which a module or a block is a scope.
+    fn names(text: &str) -> Names {
+        let mut names = Names::default();
+        let file: syn::File = syn::parse_str(text).unwrap();
+        for item in &file.items {
+            match item {
+                syn::Item::Use(item) => names.take(&item.tree),
+                syn::Item::Mod(module) => {
+                    names.enter(true);
+                    for item in module.content.iter().flat_map(|(_, items)| items) {
+                        if let syn::Item::Use(item) = item {
+                            names.take(&item.tree);
+                        }
+                    }
+                    names.leave();
+                }
+                _ => {}
+            }
+        }
+        names
+    }
+
+    fn path(text: &str) -> Vec<String> {
+        text.split("::").map(str::to_owned).collect()
+    }
+
     #[test]
     fn names_stand_for_what_use_says() {
-        let mut names = Names::default();
-        for text in [
-            "use std::process::{self, exit as quit};",
-            "use core::env::*;",
-            "use std::{cell::RefCell, sync as s};",
-        ] {
-            let item: syn::ItemUse = syn::parse_str(text).unwrap();
-            names.take(&item.tree);
-        }
-        let paths = |path: &str| {
-            let path: Vec<String> = path.split("::").map(str::to_owned).collect();
-            names.paths(&path)
-        };
+        let names = names(
+            "use std::process::{self, exit as quit}; use core::env::*; use std::{cell::RefCell, sync as s}; \
+             use self::own::abort;",
+        );
+        let paths = |text: &str| names.paths(0, &path(text));
         assert_eq!(paths("process::abort"), ["std::process::abort"]);
         assert_eq!(paths("quit"), ["std::process::exit"]);
         assert_eq!(paths("set_var"), ["std::env::set_var", "set_var"]);
         assert_eq!(paths("s::Mutex"), ["std::sync::Mutex"]);
-        assert_eq!(names.original("quit"), "exit");
-        assert_eq!(names.original("Mutex"), "Mutex");
+        assert_eq!(names.meant(0, &path("Mutex")), [path("Mutex")]);
+        assert_eq!(
+            names.meant(0, &path("self::RefCell")),
+            [path("std::cell::RefCell")]
+        );
+    }
+
+    #[test]
+    fn names_of_a_module_are_its_own() {
+        let names = names(
+            "use std::process::exit; use std::cell::Cell as C; \
+             mod a { use crate::h::exit; } mod b { use super::*; use super::C as D; } mod c {}",
+        );
+        let paths = |place, text: &str| names.paths(place, &path(text));
+        assert_eq!(paths(0, "exit"), ["std::process::exit"]);
+        assert_eq!(paths(1, "exit"), ["crate::h::exit"]);
+        assert_eq!(paths(1, "super::exit"), ["std::process::exit"]);
+        assert_eq!(paths(2, "exit"), ["std::process::exit"]);
+        assert_eq!(paths(2, "D"), ["std::cell::Cell"]);
+        assert_eq!(paths(3, "exit"), ["exit"]);
+    }
+
+    #[test]
+    fn what_stands_for_itself_ends() {
+        let names =
+            names("use self::a as a; use self::b as c; use self::c as b; mod m { use super::m; }");
+        for text in ["a", "b", "c", "self", "super", "super::super::a"] {
+            assert!(!names.meant(0, &path(text)).is_empty(), "{text}");
+            assert!(!names.meant(1, &path(text)).is_empty(), "{text}");
+        }
     }
 }

@@ -60,6 +60,19 @@ pub(crate) fn of(path: &str) -> Option<Reach> {
     found.map(|(_, reach)| *reach)
 }
 
+/// Methods by their names, and what they are.
+const METHODS: &[(&str, &str, Reach)] = &[(
+    "build_global",
+    "rayon::ThreadPoolBuilder::build_global",
+    Reach::Once,
+)];
+
+/// What a method is, and what it is about, by its name.
+pub(crate) fn of_method(name: &str) -> Option<(&'static str, Reach)> {
+    let found = METHODS.iter().find(|(known, ..)| *known == name);
+    found.map(|(_, path, reach)| (*path, *reach))
+}
+
 impl Reach {
     /// What it means for ranks, behind the name of the function.
     pub(crate) fn why(self) -> &'static str {

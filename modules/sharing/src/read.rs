@@ -4,6 +4,7 @@ use crate::depth::depth;
 use crate::facts::Facts;
 use crate::look::Look;
 use std::fmt;
+use syn::parse::Parser;
 
 /// The most calls within each other that a parser may need; what people write takes a few hundred.
 const DEEPEST: usize = 4096;
@@ -34,15 +35,15 @@ impl fmt::Display for NotRead {
     }
 }
 
-/// What a source says; `tests` tells whether what is there for its tests counts.
+/// What a source says; `tests` tells whether what is there for its tests counts, `included` whether it may be an expression.
 ///
 /// # Errors
 /// When it is no Rust, or too deep.
-pub(crate) fn read(text: &str, tests: bool) -> Result<Facts, NotRead> {
+pub(crate) fn read(text: &str, tests: bool, included: bool) -> Result<Facts, NotRead> {
     // On a stack of its own, which is deep enough for what is let through.
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().stack_size(STACK);
-        let thread = thread.spawn_scoped(scope, || read_here(text, tests));
+        let thread = thread.spawn_scoped(scope, || read_here(text, tests, included));
         let thread = thread.map_err(|why| NotRead::NoThread(why.to_string()))?;
         match thread.join() {
             Ok(read) => read,
@@ -51,7 +52,7 @@ pub(crate) fn read(text: &str, tests: bool) -> Result<Facts, NotRead> {
     })
 }
 
-fn read_here(text: &str, tests: bool) -> Result<Facts, NotRead> {
+fn read_here(text: &str, tests: bool, included: bool) -> Result<Facts, NotRead> {
     let begin = begin(text);
     let not_rust = |error: &syn::Error| {
         let at = begin + error.span().byte_range().start;
@@ -63,8 +64,16 @@ fn read_here(text: &str, tests: bool) -> Result<Facts, NotRead> {
     if depth(tokens.clone()) > DEEPEST {
         return Err(NotRead::TooDeep);
     }
-    let file: syn::File = syn::parse2(tokens).map_err(|error| not_rust(&error))?;
-    Ok(Look::at(&file, begin, (tests, DEEPEST)))
+    let look = || Look::new(begin, (tests, DEEPEST));
+    let error = match syn::parse2::<syn::File>(tokens.clone()) {
+        Ok(file) => return Ok(look().at_file(&file)),
+        Err(error) => error,
+    };
+    // What is included may be an expression, or statements.
+    match syn::Block::parse_within.parse2(tokens) {
+        Ok(statements) if included => Ok(look().at_statements(&statements)),
+        _ => Err(not_rust(&error)),
+    }
 }
 
 /// Where the tokens of a text begin: behind a byte order mark and a line for the shell.
@@ -124,7 +133,7 @@ mod tests {
                 many("}", nearly / 9)
             ),
         ] {
-            let read = read(&text, true);
+            let read = read(&text, true, false);
             assert!(read.is_ok(), "{}: {read:?}", &text[..40]);
         }
     }
@@ -141,7 +150,7 @@ mod tests {
             format!("type A = {}u8{};", many("A<"), many(">")),
         ] {
             assert!(
-                matches!(read(&text, true), Err(NotRead::TooDeep)),
+                matches!(read(&text, true, false), Err(NotRead::TooDeep)),
                 "{}",
                 &text[..40]
             );
@@ -157,7 +166,7 @@ mod tests {
             ("#![a]\nstatic A: Cell = 1;", 13),
         ] {
             assert_eq!(
-                read(text, true).unwrap().statics[0].at.start,
+                read(text, true, false).unwrap().statics[0].at.start,
                 expected,
                 "{text}"
             );
@@ -168,7 +177,7 @@ mod tests {
             ("static A: = 1;", 10),
             ("\"", 0),
         ] {
-            match read(text, true) {
+            match read(text, true, false) {
                 Err(NotRead::NotRust(_, at)) => assert_eq!(at, expected, "{text}"),
                 other => panic!("{text}: {other:?}"),
             }

@@ -1,18 +1,18 @@
 //! Types as [`Shape`]s.
 
 use crate::facts::Shape;
-use crate::names::{self, Names};
+use crate::names::{self, Names, Place};
 use syn::{GenericArgument, PathArguments, Type};
 
 /// A type that nests more than this is not looked into further.
 const DEEPEST: usize = 64;
 
 /// What a type is made of.
-pub(crate) fn of(ty: &Type, names: &Names) -> Shape {
-    at(ty, names, DEEPEST)
+pub(crate) fn of(ty: &Type, names: &Names, place: Place) -> Shape {
+    at(ty, (names, place), DEEPEST)
 }
 
-fn at(ty: &Type, names: &Names, depth: usize) -> Shape {
+fn at(ty: &Type, names: (&Names, Place), depth: usize) -> Shape {
     let Some(depth) = depth.checked_sub(1) else {
         return Shape::Opaque("a type that nests deeply");
     };
@@ -44,15 +44,34 @@ fn at(ty: &Type, names: &Names, depth: usize) -> Shape {
                 }
                 _ => Vec::new(),
             };
-            let name = names::name(&last.ident);
-            let name = match path.path.segments.len() {
-                1 => names.original(&name).to_owned(),
-                _ => name,
-            };
-            Shape::Named(name, arguments)
+            if path.qself.is_some() {
+                return Shape::Named(names::name(&last.ident), arguments);
+            }
+            let parts = path.path.segments.iter().map(|s| names::name(&s.ident));
+            named(&parts.collect::<Vec<_>>(), arguments, names)
         }
         Type::TraitObject(_) => Shape::Opaque("a trait object"),
         Type::Macro(_) => Shape::Opaque("a macro's type"),
         _ => Shape::Opaque("a type of a new kind"),
+    }
+}
+
+/// A type by its path, with its arguments: each that the path may mean.
+fn named(path: &[String], arguments: Vec<Shape>, (names, place): (&Names, Place)) -> Shape {
+    let known = names.meant(place, path).into_iter().filter_map(|path| {
+        let (last, is_rusts) = (path.last()?.clone(), names::is_rusts(&path));
+        Some(match is_rusts {
+            true => Shape::Rusts(last, arguments.clone()),
+            false => Shape::Named(last, arguments.clone()),
+        })
+    });
+    let globs = names.by_globs(place, path).into_iter();
+    let globs = globs.filter(|path| names::is_rusts(path));
+    let perhaps =
+        globs.filter_map(|path| Some(Shape::PerhapsRusts(path.last()?.clone(), arguments.clone())));
+    let mut shapes: Vec<Shape> = known.chain(perhaps).collect();
+    match shapes.len() {
+        1 => shapes.remove(0),
+        _ => Shape::Parts(shapes),
     }
 }

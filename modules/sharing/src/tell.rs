@@ -65,8 +65,14 @@ pub(crate) fn of_static(one: &Static, types: &Types<'_>, span: Span) -> Option<D
     }
 }
 
-/// What is told of a macro that makes statics.
-pub(crate) fn of_maker(name: &str, span: Span) -> Diagnostic {
+/// What is told of a macro that makes statics, or of a static that is written in a way that is not understood.
+pub(crate) fn of_maker(name: Option<&str>, span: Span) -> Diagnostic {
+    let Some(name) = name else {
+        let message = "it is not known whether a static, which ranks share, can change";
+        return Diagnostic::warning(codes::NOT_JUDGED, message)
+            .at(span, "in a syntax that is not understood")
+            .help("look whether it can change: what changes there is shared");
+    };
     let message = format!("each call of the macro `{name}!` makes a static, which ranks share");
     Diagnostic::warning(codes::NOT_JUDGED, message)
         .at(span, "of a type that is known where it is called")

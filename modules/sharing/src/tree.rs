@@ -1,6 +1,6 @@
 //! The files of a crate: its first one, and those that `mod` declarations lead to.
 
-use crate::facts::{At, Facts, Module};
+use crate::facts::{Around, At, Facts, Module};
 use graphmap_kpn::source::Span;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -21,6 +21,8 @@ pub(crate) struct Wanted {
     folder: PathBuf,
     /// Whether a crate may do without it.
     conditional: bool,
+    /// Whether it is included, and no module.
+    pub(crate) included: bool,
     /// Where it is declared, if it is.
     pub(crate) declared: Span,
 }
@@ -32,6 +34,7 @@ impl Tree {
             places: vec![root.to_owned()],
             folder: folder(root),
             conditional: false,
+            included: false,
             declared: Span::NONE,
         });
     }
@@ -83,31 +86,27 @@ fn is_folders(path: &Path, wanted: &Wanted) -> bool {
 }
 
 fn of_module(file: &Path, wanted: &Wanted, module: &Module) -> Wanted {
-    let (name, around) = match module.path.split_last() {
-        Some((name, around)) => (&**name, around),
-        None => ("", &[][..]),
-    };
     let conditional = module.conditional || wanted.conditional;
-    let within = |from: &Path| {
-        around
-            .iter()
-            .fold(from.to_owned(), |path, part| path.join(part))
-    };
-    if let Some(said) = &module.file {
-        // Seen from the file, or from where the modules of the one around are.
-        let from = match around.is_empty() {
-            true => folder(file),
-            false => within(&wanted.folder),
+    // What `#[path]` says is seen from the file, and the modules of the file are in a folder of its name.
+    let (mut said_from, mut from) = (folder(file), wanted.folder.clone());
+    for around in &module.around {
+        from = match around {
+            Around::Name(name) => from.join(name),
+            Around::Folder(said) => said_from.join(said),
         };
-        let place = from.join(said);
+        said_from.clone_from(&from);
+    }
+    if let Some(said) = &module.file {
+        let place = said_from.join(said);
         return Wanted {
             folder: folder(&place),
             places: vec![place],
             conditional,
+            included: module.included,
             declared: Span::NONE,
         };
     }
-    let from = within(&wanted.folder);
+    let name = &*module.name;
     Wanted {
         places: vec![
             from.join(format!("{name}.rs")),
@@ -115,6 +114,7 @@ fn of_module(file: &Path, wanted: &Wanted, module: &Module) -> Wanted {
         ],
         folder: from.join(name),
         conditional,
+        included: false,
         declared: Span::NONE,
     }
 }

@@ -24,7 +24,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// Most hosts that are spoken to at a time: servers of ssh refuse many strangers at once (`MaxStartups` is 10).
-const AT_A_TIME: usize = 8;
+pub(super) const AT_A_TIME: usize = 8;
 
 /// What is called instead of ssh, or how it is called: it must not ask anybody anything, nor wait for a host for minutes.
 struct Agent<'a>(Option<&'a str>);
@@ -187,13 +187,13 @@ fn checksum(program: &Path) -> io::Result<String> {
     }
 }
 
-fn this_host() -> String {
+pub(super) fn this_host() -> String {
     let name = rustix::system::uname();
     name.nodename().to_string_lossy().into_owned()
 }
 
 /// Whether a name is that of this host: `node1` is `node1.cluster`, whichever the system says.
-fn is_here(name: &str, here: &str) -> bool {
+pub(super) fn is_here(name: &str, here: &str) -> bool {
     let short = |name: &str| name.split('.').next().unwrap_or_default().to_owned();
     let is_whole = name.contains('.') && here.contains('.');
     // The dots of an address are no ends of names.

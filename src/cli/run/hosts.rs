@@ -4,7 +4,7 @@ use super::args::RunArgs;
 use super::mpi::Mpi;
 use super::program::{build, ended, obeyed};
 use super::project::{find_project, no_link, unasked};
-use super::{copy, fit, outputs};
+use super::{copy, fit, launcher, names, outputs};
 use crate::cli::exit::Exit;
 use crate::cli::mapping::MappingArgs;
 use crate::cli::output;
@@ -132,6 +132,12 @@ pub(super) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         mapped.mapping().of(process).index()
     }));
     session.unless_denied()?;
+    if !args.print && !args.no_run && !args.no_build {
+        let agent = options.get("agent").map(String::as_str);
+        let mapping = mapped.mapping();
+        launcher::check(session, &mpi)?;
+        names::check(session, mapping, &onto.platform, &mpi.launcher, agent)?;
+    }
     let target = mpi.target(&project);
     let build_for = Some((&*mpi.compiler, &*target));
     let program = match args.no_build {

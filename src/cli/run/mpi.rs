@@ -21,11 +21,9 @@ pub(super) struct Mpi {
 
 /// The MPIs that are looked for, launcher and compiler, the first first. Where both are installed, `mpicc` is either:
 /// Debian's own names say which.
-const MPIS: [(&str, &str); 3] = [
-    ("mpich", "mpicc.mpich"),
-    ("openmpi", "mpicc.openmpi"),
-    ("mpich", "mpicc"),
-];
+const NAMED: [(&str, &str); 2] = [("mpich", "mpicc.mpich"), ("openmpi", "mpicc.openmpi")];
+/// What is looked for after those: its header says of which MPI it is.
+const PLAIN: &str = "mpicc";
 
 /// What the header of an MPI defines, and the launcher of that MPI. Intel's also has what MPICH's has.
 const MACROS: [(&str, &str); 3] = [
@@ -37,21 +35,21 @@ const MACROS: [(&str, &str); 3] = [
 impl Mpi {
     /// That of the launcher that is asked for, or of the compiler that the environment names, or one that is there.
     pub(super) fn choose(session: &mut Session<'_>, asked: Option<&str>) -> Outcome<Mpi> {
+        if let Some(Err(error)) = asked.map(Launcher::from_name) {
+            return session.fail(Exit::Usage, *error);
+        }
         let variable = std::env::var("MPICC").ok();
         if let Some(compiler) = variable.filter(|name| asked.is_none() && !name.is_empty()) {
             return Mpi::of_variable(session, compiler);
         }
         let there = |(_, compiler): &(&str, &str)| graphmap_plugin::find("", compiler).is_some();
         let fits = |(launcher, _): &(&str, &str)| asked.is_none_or(|asked| asked == *launcher);
-        if let Some((launcher, compiler)) = MPIS.iter().find(|mpi| fits(mpi) && there(mpi)) {
+        if let Some((launcher, compiler)) = NAMED.iter().find(|mpi| fits(mpi) && there(mpi)) {
             return Ok(Mpi::new(launcher, compiler));
         }
-        // Slurm and others start programs of whatever MPI.
-        let launcher = Launcher::ALL.iter().find(|(name, _)| Some(*name) == asked);
-        if let Some((launcher, _)) = launcher
-            && graphmap_plugin::find("", "mpicc").is_some()
-        {
-            return Ok(Mpi::new(launcher, "mpicc"));
+        if let Some(path) = graphmap_plugin::find("", PLAIN) {
+            let own = launcher_of(&path).ok();
+            return Mpi::of_plain(session, own, asked);
         }
         let what = match asked {
             Some(asked) => format!("there is no MPI to build a program for the launcher `{asked}`"),
@@ -61,6 +59,35 @@ impl Mpi {
             .with_note("looked for mpicc.mpich, mpicc.openmpi and mpicc")
             .help("install one with what is needed to build, on Debian `libmpich-dev libclang-dev`, or `libopenmpi-dev libclang-dev`");
         session.fail(Exit::Usage, error)
+    }
+
+    /// That of the compiler without a surname, which is of whatever MPI. Where its header does not tell, it is believed to be what
+    /// is asked for.
+    fn of_plain(
+        session: &mut Session<'_>,
+        own: Option<&'static str>,
+        asked: Option<&str>,
+    ) -> Outcome<Mpi> {
+        let launchers = MACROS.map(|(_, launcher)| launcher);
+        let launcher = match (asked, own) {
+            (Some(asked), Some(own)) if asked != own && launchers.contains(&asked) => {
+                // Intel's launcher starts what is built for MPICH.
+                if !(asked == "intel" && own == "mpich") {
+                    let what = format!(
+                        "there is no MPI to build a program for the launcher `{asked}`: `{PLAIN}` is of `{own}`"
+                    );
+                    let error = Diagnostic::error(codes::NO_MPI, what).help(format!(
+                        "take that one, `--set launcher={own}`, or name the compiler of the other: MPICC=PROGRAM"
+                    ));
+                    return session.fail(Exit::Usage, error);
+                }
+                asked
+            }
+            // Slurm and others start programs of whatever MPI.
+            (Some(asked), _) => asked,
+            (None, own) => own.unwrap_or("mpich"),
+        };
+        Ok(Mpi::new(launcher, PLAIN))
     }
 
     /// That of the compiler that the environment names. Its header says of which MPI it is, whatever it is called.
@@ -97,14 +124,15 @@ impl Mpi {
 
     /// That of a launcher, where nothing is to be built.
     pub(super) fn of_launcher(launcher: &str) -> Mpi {
-        let mpi = MPIS.iter().find(|(of, _)| *of == launcher);
-        Mpi::new(launcher, mpi.map_or("mpicc", |(_, compiler)| compiler))
+        let mpi = NAMED.iter().find(|(of, _)| *of == launcher);
+        Mpi::new(launcher, mpi.map_or(PLAIN, |(_, compiler)| compiler))
     }
 
     /// What is built for it: cargo does not see that the MPI is another. There may be several of one launcher.
     pub(super) fn target(&self, project: &Project) -> PathBuf {
         let mut name = format!("target/mpi-{}", self.launcher);
-        let usual = MPIS.contains(&(&*self.launcher, &*self.compiler));
+        let mpi = (&*self.launcher, &*self.compiler);
+        let usual = NAMED.contains(&mpi) || mpi == ("mpich", PLAIN);
         if self.named.is_some() && !usual {
             let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
             name.extend(["-"]);

@@ -25,10 +25,35 @@ fn calls() {
     env_logger::init(); //~ G0804
 }
 
+fn more() {
+    self::set_var("A", "b"); //~ G0804
+    rayon::ThreadPoolBuilder::new().build_global().unwrap(); //~ G0804
+    {
+        use std::process::abort as end;
+        end(); //~ G0804
+    }
+    // Another's.
+    use crate::own::abort as end;
+    end();
+}
+
+mod other {
+    use super::thread::current;
+    use crate::own::set_var;
+
+    fn calls() {
+        set_var("A", "b");
+        super::quit(1); //~ G0804
+        let me = current().id(); //~ G0804
+        // Not known here.
+        quit(1);
+    }
+}
+
 fn none() {
     let home = env::var("HOME");
     exit(1);
-    self::set_var();
+    self::exit(1);
     thread::yield_now();
 }
 

@@ -36,6 +36,20 @@ counter!(ONE); //~ G0807
 
 static MADE: type_of!(1) = 1; //~ G0805
 
+cfg_if::cfg_if! {
+    if #[cfg(unix)] {
+        static UNIX: Cell<u8> = Cell::new(0); //~ G0801
+    } else if #[cfg(windows)] {
+        static WINDOWS: u8 = 0;
+    } else {
+    }
+}
+
+// It is under a condition that what is called may know.
+maybe! {
+    mod nowhere;
+}
+
 fn known() {
     println!("{}", std::process::id()); //~ G0804
     assert_eq!(1, 1, "{}", {

@@ -95,3 +95,58 @@ mod inner {
 mod tests {
     static TESTED: super::AtomicUsize = super::AtomicUsize::new(0); //~ G0801
 }
+
+// Names are those of their module, and of the block.
+mod grid {
+    pub struct Mutex(u8);
+    pub struct Cell {
+        alive: bool,
+    }
+    static OWN: Mutex = Mutex(0);
+    static RUSTS: std::sync::Mutex<u8> = std::sync::Mutex::new(0); //~ G0801
+
+    fn counts() {
+        use core::cell::Cell as C;
+        static COUNTS: C<u8> = C::new(0); //~ G0801
+    }
+
+    fn cells() {
+        use crate::grid::Cell as C;
+        static CELLS: C = C { alive: true };
+    }
+
+    mod all {
+        use std::sync::*;
+        static BY_GLOB: Mutex<u8> = Mutex::new(0); //~ G0801
+    }
+}
+// Not the grid's.
+static AS_USED: Mutex<u8> = Mutex::new(0); //~ G0801
+
+struct Chain {
+    next: Option<&'static Self>,
+}
+static CHAIN: Chain = Chain { next: None };
+struct Tagged(std::marker::PhantomData<*const std::cell::Cell<u8>>);
+static TAGGED: Tagged = Tagged(std::marker::PhantomData);
+static ASSOCIATED: <u8 as Trait>::Type = 1; //~ G0805
+
+// In constants, types and traits.
+const CLOSURE: fn() = || {
+    static IN_CONSTANT: Mutex<u8> = Mutex::new(0); //~ G0801
+};
+type Array = [u8; {
+    static IN_TYPE: Mutex<u8> = Mutex::new(0); //~ G0801
+    3
+}];
+trait Trait {
+    fn given() {
+        static IN_TRAIT: Mutex<u8> = Mutex::new(0); //~ G0801
+    }
+}
+
+unsafe extern "C" {
+    pub safe static stdin_lines: i32; //~ G0805
+    pub safe static mut environ: *mut u8; //~ G0801
+    safe fn abs(of: i32) -> i32;
+}

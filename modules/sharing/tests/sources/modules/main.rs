@@ -10,4 +10,28 @@ mod around {
     mod below;
 }
 
+// Each that it may be.
+#[cfg_attr(unix, path = "unix.rs")]
+#[cfg_attr(not(unix), path = "other.rs")]
+mod system;
+#[path = "folder"]
+mod called {
+    mod below;
+    #[path = "said.rs"]
+    mod elsewhere;
+}
+cfg_if::cfg_if! {
+    if #[cfg(unix)] {
+        mod branch;
+    } else {
+        mod nowhere;
+    }
+}
+#[cfg(windows)]
+mod windows {
+    mod nowhere;
+}
+const TABLE: [u8; 2] = include!("table.in");
+include!("items.in");
+
 fn main() {}

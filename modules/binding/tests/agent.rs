@@ -1,0 +1,162 @@
+//! `agent.sh`, which MPICH's `mpiexec` calls for ssh: started by a shell in the place of `mpiexec`, on hosts that a script knows.
+
+#![cfg(unix)]
+
+mod common;
+
+use graphmap_binding::command::{Launcher, command};
+use graphmap_kpn::diagnostic::Diagnostics;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::Command;
+
+/// In the place of ssh. Who is called by nobody's name is not reached, and who is killed is not told.
+const SSH: &str = "#!/bin/sh
+echo \"$*\" >>\"$0.log\"
+while :; do case $1 in -l) shift 2 ;; -*) shift ;; *) break ;; esac; done
+host=$1; shift
+case $host in
+nobody) exit 255 ;;
+refused) exit 1 ;;
+killed) kill -KILL $$ ;;
+esac
+exec sh -c \"$*\"
+";
+
+fn executable(path: &Path, text: &str) {
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn who_is_waited_for_in_vain_is_told_and_ends_the_launcher() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let hosts = ["h1", "nobody", "refused", "killed"].map(|host| (host, &[][..], 1));
+    let mut launch = common::launch(&hosts);
+    launch.program = at("program").display().to_string();
+    let made = command(&launch, Launcher::Mpich, &mut Diagnostics::new()).unwrap();
+    for (name, text) in &made.files {
+        executable(&at(name), text);
+    }
+    executable(&at("ssh"), SSH);
+    executable(&at("proxy"), "#!/bin/sh\necho proxy \"$@\"\nexit 7\n");
+    let ssh = at("ssh").display().to_string();
+    let proxy = format!("\"{}\"", at("proxy").display());
+    let program = launch.program.clone();
+    let reached = format!("cannot be reached: `{ssh}` ended with");
+    for (is_there, words, proxy, told) in [
+        (true, "-x h1", &*proxy, None),
+        (true, "-x -l me h1", &proxy, None),
+        (
+            false,
+            "-x h1",
+            &proxy,
+            Some((
+                2,
+                format!("lacks the program {program}: `graphmap run --copy` brings it there"),
+            )),
+        ),
+        (
+            true,
+            "h1",
+            "/nowhere/hydra_pmi_proxy",
+            Some((
+                2,
+                "lacks hydra_pmi_proxy, the daemon of this MPICH".to_owned(),
+            )),
+        ),
+        (
+            true,
+            "-x nobody",
+            &proxy,
+            Some((3, format!("{reached} 255"))),
+        ),
+        (
+            true,
+            "-x refused",
+            &proxy,
+            Some((4, format!("{reached} 1"))),
+        ),
+        // What was killed has been reached, or somebody wants it so.
+        (true, "-x killed", &proxy, None),
+    ] {
+        let _ = fs::remove_file(at("program"));
+        if is_there {
+            executable(&at("program"), "");
+        }
+        let mut mpiexec = Command::new("sh");
+        // It waits for ever.
+        let waits = "\"$@\"; case $told in '') exit 42 ;; *) exec sleep 1000 ;; esac";
+        mpiexec.args(["-c", waits, "mpiexec"]).arg(at("agent.sh"));
+        mpiexec.args(words.split(' ')).args([proxy, "--port", "1"]);
+        mpiexec.env("told", told.as_ref().map_or("", |_| "yes"));
+        let output = mpiexec.env("GRAPHMAP_AGENT", &ssh).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        match told {
+            None => {
+                assert_eq!(output.status.code(), Some(42), "{words}: {said}");
+                assert_eq!(said.matches("error").count(), 0, "{words}: {said}");
+            }
+            Some((line, told)) => {
+                let host = words.rsplit(' ').next().unwrap();
+                let hostfile = at("hostfile").display().to_string();
+                let told = format!("error: the host `{host}` (line {line} of {hostfile}) {told}");
+                assert!(said.contains(&told), "{words}: no `{told}` in {said}");
+                assert_eq!(output.status.signal(), Some(15), "{words}: {said}");
+            }
+        }
+        let started = String::from_utf8_lossy(&output.stdout) == "proxy --port 1\n";
+        assert_eq!(
+            started,
+            words.ends_with("h1") && is_there && proxy.starts_with('"')
+        );
+    }
+    let log = fs::read_to_string(at("ssh.log")).unwrap();
+    assert!(
+        log.contains("-l me -x h1 ") || log.contains("-x -l me h1 "),
+        "{log}"
+    );
+}
+
+/// The script has it called where ssh would be, and leaves alone what somebody else has said.
+#[test]
+fn the_agent_is_called_where_ssh_would_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = folder.path().join("launch.sh");
+    let launch = common::launch(&[("h1", &[], 1), ("h2", &[], 1)]);
+    let made = command(&launch, Launcher::Mpich, &mut Diagnostics::new()).unwrap();
+    executable(&script, &made.script);
+    let tell = folder.path().join("mpiexec");
+    executable(
+        &tell,
+        "#!/bin/sh\necho \"${HYDRA_LAUNCHER-} ${HYDRA_LAUNCHER_EXEC-} ${GRAPHMAP_AGENT-}\"\n",
+    );
+    let own = format!("ssh {}/agent.sh", folder.path().display());
+    for (set, expected) in [
+        (&[][..], format!("{own} ssh\n")),
+        (&[("HYDRA_LAUNCHER", "ssh")], format!("{own} ssh\n")),
+        (&[("HYDRA_LAUNCHER_EXEC", "mine")], format!("{own} mine\n")),
+        (&[("HYDRA_LAUNCHER", "rsh")], "rsh  \n".to_owned()),
+        (&[("SLURM_JOB_ID", "7")], "  \n".to_owned()),
+        (&[("PBS_JOBID", "7")], "  \n".to_owned()),
+    ] {
+        let mut command = Command::new(&script);
+        for name in [
+            "HYDRA_LAUNCHER",
+            "HYDRA_LAUNCHER_EXEC",
+            "SLURM_JOB_ID",
+            "PBS_JOBID",
+        ] {
+            command.env_remove(name);
+        }
+        let command = command.env("MPIEXEC", &tell).envs(set.iter().copied());
+        let output = command.output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{set:?}");
+    }
+    let anywhere = common::launch(&[("", &[], 2)]);
+    let made = command(&anywhere, Launcher::Mpich, &mut Diagnostics::new()).unwrap();
+    assert!(!made.script.contains("agent.sh"), "{}", made.script);
+}

@@ -1,0 +1,110 @@
+//! Whether what is to start the program is there, and of the MPI that the program is built for.
+
+use super::mpi::Mpi;
+use crate::cli::exit::Exit;
+use crate::cli::session::{Outcome, Session};
+use crate::codes;
+use graphmap_kpn::diagnostic::Diagnostic;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Launchers that scripts call: that of `--set launcher=`, the variable that names another, and names on PATH, the first first.
+const CALLED: [(&str, &str, &[&str]); 4] = [
+    ("mpich", "MPIEXEC", &["mpiexec.mpich", "mpiexec"]),
+    ("openmpi", "MPIEXEC", &["mpiexec.openmpi", "mpiexec"]),
+    ("intel", "MPIEXEC", &["mpiexec"]),
+    ("slurm", "SRUN", &["srun"]),
+];
+
+/// What a launcher says of itself, and of which MPI it is then.
+const WORDS: [(&str, &str); 4] = [
+    ("Open MPI", "openmpi"),
+    ("OpenRTE", "openmpi"),
+    ("Intel(R) MPI", "intel"),
+    ("HYDRA", "mpich"),
+];
+
+/// Looks whether the script will find what it calls.
+pub(super) fn check(session: &mut Session<'_>, mpi: &Mpi) -> Outcome<()> {
+    let called = CALLED
+        .iter()
+        .find(|(launcher, ..)| *launcher == mpi.launcher);
+    let Some((launcher, variable, names)) = called else {
+        return Ok(());
+    };
+    let said = std::env::var_os(variable).filter(|value| !value.is_empty());
+    let beside = mpi.mpiexec().filter(|_| *variable == "MPIEXEC");
+    let (told, path) = match (&said, beside) {
+        (Some(named), _) => {
+            let told = format!("{variable}={}", named.display());
+            (told, there(Path::new(named)))
+        }
+        (None, Some(path)) => (path.display().to_string(), Some(path)),
+        (None, None) => {
+            let found = names.iter().find_map(|name| there(Path::new(name)));
+            let told = found.as_deref().and_then(Path::file_name);
+            let told = told.map_or(names.join("` or `"), |name| name.display().to_string());
+            (told, found)
+        }
+    };
+    let Some(path) = path else {
+        let why = match said {
+            Some(_) => "names no program",
+            None => "is not on PATH",
+        };
+        let what = format!("there is no launcher to start the program: `{told}` {why}");
+        let error = Diagnostic::error(codes::NO_MPI, what).help(format!(
+            "install the launcher that belongs to `{}`, or name it: {variable}=PROGRAM",
+            mpi.compiler
+        ));
+        return session.fail(Exit::Usage, error);
+    };
+    match family(&path) {
+        Some(family) if !goes_with(launcher, family) => {
+            let what = format!("`{told}` does not start programs of this MPI");
+            let error = Diagnostic::error(codes::NO_MPI, what)
+                .with_note(format!(
+                    "it is the launcher of `{family}`, and the program is built by `{}` for that of `{launcher}`",
+                    mpi.compiler
+                ))
+                .help(format!("build for it, `--set launcher={family}`"))
+                .help(format!("or name another launcher: {variable}=PROGRAM"));
+            session.fail(Exit::Usage, error)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether the launcher of one MPI starts programs of another: Intel's is made of MPICH's.
+fn goes_with(launcher: &str, family: &str) -> bool {
+    launcher == family
+        || [launcher, family]
+            .iter()
+            .all(|one| ["mpich", "intel"].contains(one))
+}
+
+/// A program as a shell would find it.
+fn there(name: &Path) -> Option<PathBuf> {
+    match name.components().count() {
+        1 => graphmap_plugin::find("", name.to_str()?),
+        _ => name.is_file().then(|| name.to_owned()),
+    }
+}
+
+/// Of which MPI a launcher is, if it says so. What is called otherwise may be anything, and is not asked.
+fn family(launcher: &Path) -> Option<&'static str> {
+    let name = launcher.file_name()?.to_str()?;
+    if !["mpiexec", "mpirun", "orterun", "prterun"]
+        .iter()
+        .any(|one| name.starts_with(one))
+    {
+        return None;
+    }
+    let mut command = Command::new(launcher);
+    let output = command.arg("--version").stdin(Stdio::null()).output();
+    let output = output.ok()?;
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    let found = WORDS.iter().find(|(word, _)| text.contains(word));
+    found.map(|(_, family)| *family)
+}
