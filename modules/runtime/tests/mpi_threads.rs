@@ -8,7 +8,7 @@ use std::task::Poll;
 use std::thread;
 
 use common::ranks::{EVERYWHERE, Where, everywhere, network, run_at};
-use common::thread_cases::{ended, start, threads_and_tasks};
+use common::thread_cases::{ended, polling_for_answers, start, threads_and_tasks};
 use common::{forget, seeds, size};
 use graphmap_runtime as rt;
 use rt::mpi::{self, ANY_SOURCE, Communicator, Error, ThreadRank};
@@ -40,6 +40,14 @@ fn threads_and_tasks_together() {
     for seed in seeds(4, 1) {
         everywhere(3, seed, move |world| threads_and_tasks(world, seed, rounds));
     }
+}
+
+/// Who is never asleep, as it polls for an answer, keeps nobody from giving it: a thread may call just when all others have found that
+/// they are asleep, and have come together to look why.
+#[test]
+fn who_polls_for_an_answer_gets_it() {
+    let questions = size(2000, 3) as u32;
+    everywhere(2, 1, move |world| polling_for_answers(world, questions));
 }
 
 /// A rank goes with what is moved, from thread to thread; the process hears of them by messages alone.
