@@ -62,6 +62,7 @@ fn ranks_in_several_os_processes() {
         "persistent:20",
         "endpoints:1",
         "threads:2",
+        "polling",
         "accesses:4",
         "unreadable",
     ] {

@@ -3,12 +3,13 @@
 mod common;
 
 use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, mpsc};
 use std::task::Poll;
 use std::thread;
 
 use common::ranks::{EVERYWHERE, Where, everywhere, network, run_at};
-use common::thread_cases::{ended, start, threads_and_tasks};
+use common::thread_cases::{ended, polling_for_answers, start, threads_and_tasks};
 use common::{forget, seeds, size};
 use graphmap_runtime as rt;
 use rt::mpi::{self, ANY_SOURCE, Communicator, Error, ThreadRank};
@@ -40,6 +41,14 @@ fn threads_and_tasks_together() {
     for seed in seeds(4, 1) {
         everywhere(3, seed, move |world| threads_and_tasks(world, seed, rounds));
     }
+}
+
+/// Who is never asleep, as it polls for an answer, keeps nobody from giving it: a thread may call just when all others have found that
+/// they are asleep, and have come together to look why.
+#[test]
+fn who_polls_for_an_answer_gets_it() {
+    let questions = size(300, 3) as u32;
+    everywhere(2, 1, move |world| polling_for_answers(world, questions));
 }
 
 /// A rank goes with what is moved, from thread to thread; the process hears of them by messages alone.
@@ -165,6 +174,122 @@ fn threads_that_panic_end_the_run() {
             );
         }
     }
+}
+
+/// Something that panics when it is cloned, or dropped.
+struct Bad {
+    cloned: bool,
+    dropped: bool,
+}
+
+impl Clone for Bad {
+    fn clone(&self) -> Self {
+        assert!(!self.cloned, "no clone");
+        Bad { ..*self }
+    }
+}
+
+impl Drop for Bad {
+    fn drop(&mut self) {
+        assert!(!self.dropped, "no drop");
+    }
+}
+
+rt::payload!(Bad { cloned, dropped });
+
+/// What a thread was given.
+type Given = Result<(), Error>;
+
+/// A thread may catch what an operation panics with, for which the others wait in vain: the run ends with that.
+#[test]
+fn an_operation_that_panics_is_the_end_for_all() {
+    for place in EVERYWHERE {
+        let failed = run_at(place, 3, 1, |world| async move {
+            let rank = world.endpoints(1).await?.remove(0);
+            let thread = rank.on_thread(|rank| {
+                let sum = || rank.allreduce(1u32, |_, _| panic!("no sum"));
+                drop(catch_unwind(AssertUnwindSafe(sum)));
+            })?;
+            thread.await
+        });
+        let Err(RunError::Failed(failure)) = failed else {
+            panic!("{place:?}: {failed:?}");
+        };
+        let told = "allreduce of `u32` of world.endpoints panicked: no sum";
+        assert!(failure.message.contains(told), "{place:?}: {failure:?}");
+    }
+}
+
+/// A value that panics when one of those who get it takes its own is there for the others.
+#[test]
+fn a_clone_that_panics_is_the_matter_of_who_takes_it() {
+    for place in EVERYWHERE {
+        let outcomes: Arc<Mutex<Vec<Option<Given>>>> = Arc::default();
+        let all = Arc::clone(&outcomes);
+        run_at(place, 3, 1, move |world| {
+            let all = Arc::clone(&all);
+            async move {
+                let rank = world.endpoints(1).await?.remove(0);
+                let thread = rank.on_thread(move |rank| {
+                    let bad = (rank.rank() == 0).then_some(Bad {
+                        cloned: true,
+                        dropped: false,
+                    });
+                    let given = || rank.bcast(bad, 0).map(drop);
+                    let given = catch_unwind(AssertUnwindSafe(given));
+                    all.lock().unwrap().push(given.ok());
+                })?;
+                thread.await
+            }
+        })
+        .unwrap();
+        // On each scheduler the last to take it gets the value itself.
+        let all = outcomes.lock().unwrap();
+        let got = all.iter().filter(|given| **given == Some(Ok(()))).count();
+        let panicked = all.iter().filter(|given| given.is_none()).count();
+        assert_eq!((got + panicked, got > 0), (3, true), "{place:?}: {all:?}");
+    }
+}
+
+/// What a thread leaves behind may panic when it is dropped, and what another has asked for in the same moment, too.
+#[test]
+fn what_is_left_behind_panics() {
+    let bad = || Bad {
+        cloned: false,
+        dropped: true,
+    };
+    let mut net = Local::new();
+    net.spawn(async move {
+        let world = mpi::world()?;
+        let other = world.dup().await?.into_thread();
+        let mut two = world.endpoints(2).await?;
+        drop(two[1].bsend(bad(), 0, 0));
+        let leaves = two.remove(0).into_thread();
+        drop(two);
+        let (tell, told) = mpsc::channel();
+        thread::spawn(move || {
+            drop(leaves);
+            let kept = bad();
+            tell.send(()).unwrap();
+            let call = other.call(move |_| {
+                forget(kept);
+                std::future::ready(Ok(()))
+            });
+            assert_eq!(call, Err(Error::Over));
+        });
+        told.recv().unwrap();
+        // In this turn, so that both are found together.
+        (0..2000).for_each(|_| thread::yield_now());
+        world.barrier().await?;
+        yield_now().await;
+        world.barrier().await
+    });
+    let failed = net.run(&Options::new());
+    let Err(RunError::Failed(failure)) = failed else {
+        panic!("{failed:?}");
+    };
+    let told = "a message that nobody has received panicked when it was dropped: no drop";
+    assert!(failure.message.contains(told), "{failure:?}");
 }
 
 /// Who lets go of a rank is it no more, and those who wait for it are told, at once, that this is for ever.

@@ -8,12 +8,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// Calls `f`. What it panicked with, as a text.
 pub(crate) fn caught(f: impl FnOnce()) -> Result<(), String> {
     catch_unwind(AssertUnwindSafe(f)).map_err(|payload| {
-        let text = payload.downcast_ref::<&str>().copied();
-        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-        let text = text.unwrap_or("(no message)").to_string();
+        let text = text(&*payload);
         discard(payload);
         text
     })
+}
+
+/// The payload of a panic as a text.
+pub(crate) fn text(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("(no message)").to_string()
 }
 
 /// Calls `f`; a panic ends it and nothing else.

@@ -61,6 +61,11 @@ impl Scheduler {
         // When a standstill is to be told that lasts until then.
         let mut quiet = None;
         while !shared.stopped() {
+            match self.meet_if_called() {
+                Some(Verdict::End) => return,
+                Some(verdict) => quiet = verdict.told_at(),
+                None => {}
+            }
             if inbox.is_filled() {
                 self.take_mail();
             }

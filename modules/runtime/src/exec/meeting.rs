@@ -294,6 +294,25 @@ impl Scheduler {
         called
     }
 
+    /// Goes to a meeting that is on, also with something to do, as who was woken from outside of the network when it had just been called: the
+    /// others wait there, and what there is to do may be to look for what they would send.
+    #[inline]
+    pub(super) fn meet_if_called(&self) -> Option<Verdict> {
+        let outside = self.outside.as_ref()?;
+        outside.is_called().then(|| self.go_to_meeting(outside))
+    }
+
+    #[cold]
+    fn go_to_meeting(&self, outside: &Outside) -> Verdict {
+        // No word tells of waits that are polled.
+        self.polled.arm(|id| self.wake(id));
+        if self.ran.get() {
+            outside.moved.set(true);
+        }
+        self.is_called(outside);
+        self.standstill()
+    }
+
     /// Sleeps until something comes, or a standstill is to be told as `quiet`, or meets the other OS processes. `ran`: something has run
     /// since the last time.
     pub(super) fn sleep_among(

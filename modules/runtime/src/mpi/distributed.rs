@@ -184,6 +184,7 @@ impl CommunicatorState {
     pub(super) fn all_here_have_come<T: Payload + 'static, R: Payload + 'static>(
         self: &Rc<Self>,
         turn: u32,
+        call: &Call,
         mut make: impl Combine<T, R>,
     ) {
         let data = self.rounds.borrow_mut().get(turn).and_then(|round| {
@@ -196,11 +197,15 @@ impl CommunicatorState {
         if let Some(data) = data.downcast_mut::<Data<T, R>>() {
             let mut parts = std::mem::take(&mut data.parts);
             parts.sort_unstable_by_key(|part| part.0);
-            data.parts = make.combine(parts);
-            if self.leader().is_some() {
-                bytes = Encoder::to_vec(&data.parts).clone();
+            bytes = self.make_for_all(call, || {
+                data.parts = make.combine(parts);
+                if self.leader().is_none() {
+                    return Vec::new();
+                }
+                let bytes = Encoder::to_vec(&data.parts).clone();
                 drop(std::mem::take(&mut data.parts));
-            }
+                bytes
+            });
         }
         let mut rounds = self.rounds.borrow_mut();
         let Some(round) = rounds.get(turn) else {

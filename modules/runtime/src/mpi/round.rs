@@ -237,14 +237,15 @@ pub(super) fn begin<T: Payload + 'static, R: Payload + 'static, Out>(
         }
         shared.take_pending(turn);
         if all_here {
-            shared.all_here_have_come(turn, make);
+            shared.all_here_have_come(turn, &call, make);
         }
     } else if let Some(mut data) = finished {
         // Code of the user, with nothing borrowed.
         if let Some(data) = data.downcast_mut::<Data<T, R>>() {
             let parts = std::mem::take(&mut data.slots);
             if matches!(data.outcome, CallOutcome::None) {
-                data.outcome = make.make(parts.into_iter().flatten().collect());
+                data.outcome =
+                    shared.make_for_all(&call, || make.make(parts.into_iter().flatten().collect()));
                 data.outcome.share(here);
             }
         }
@@ -281,6 +282,12 @@ pub(super) fn wake_all(shared: &CommunicatorState, mut rounds: std::cell::RefMut
 }
 
 impl CommunicatorState {
+    /// Makes what all ranks of a call wait for: code of the user.
+    pub(super) fn make_for_all<T>(&self, call: &Call, make: impl FnOnce() -> T) -> T {
+        let what = || format!("{} of {}", call.text(), self.name());
+        self.world.make_for_all(what, make)
+    }
+
     /// What a round was to come to is there.
     pub(super) fn complete(&self, turn: u32, data: Box<dyn Any>) {
         let mut rounds = self.rounds.borrow_mut();
@@ -407,20 +414,32 @@ impl<R> Future for Collective<R> {
             None => (None, None),
         };
         drop(rounds);
+        let shared = &this.shared;
+        let mut lent = Lent { shared, turn, data };
         // Code of the user, with nothing borrowed.
-        let taken = match (error, data) {
-            (Some(error), data) => (Err(error), data),
-            (None, Some(mut data)) => {
-                let taken = (this.take)(&mut *data, this.rank).ok_or(Error::Inactive);
-                (taken, Some(data))
-            }
-            (None, None) => (Err(Error::Inactive), None),
+        let taken = match (error, &mut lent.data) {
+            (Some(error), _) => Err(error),
+            (None, Some(data)) => (this.take)(&mut **data, this.rank).ok_or(Error::Inactive),
+            (None, None) => Err(Error::Inactive),
         };
-        if let Some(round) = this.shared.rounds.borrow_mut().get(turn) {
-            round.data = taken.1;
-        }
+        drop(lent);
         this.leave();
-        Poll::Ready(taken.0)
+        Poll::Ready(taken)
+    }
+}
+
+/// What has come of a round, while a rank takes its part: it goes back to the others, be it by a panic.
+struct Lent<'a> {
+    shared: &'a CommunicatorState,
+    turn: u32,
+    data: Option<Box<dyn Any>>,
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        if let Some(round) = self.shared.rounds.borrow_mut().get(self.turn) {
+            round.data = self.data.take();
+        }
     }
 }
 

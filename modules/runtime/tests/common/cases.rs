@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::communicator_cases::communicators;
 use super::endpoint_cases::endpoints;
 use super::script::Script;
-use super::thread_cases::{ended, start, threads_and_tasks};
+use super::thread_cases::{ended, polling_for_answers, start, threads_and_tasks};
 use super::window_cases::accesses;
 use super::{
     BOTH, Both, accounted, exposed, flows, program, rank_cases, ranks, shapes, together, waited_for,
@@ -39,6 +39,7 @@ pub fn network(name: &str, number: u64) -> Network {
         "communicators" => ranks::network(7, move |world| communicators(world, number, 40)),
         "endpoints" => ranks::network(5, move |world| endpoints(world, number, 20)),
         "threads" => ranks::network(5, move |world| threads_and_tasks(world, number, 10)),
+        "polling" => ranks::network(2, |world| polling_for_answers(world, 500)),
         "threads in a cycle" => ranks::network(3, |world| async move {
             let threads = start(world.endpoints(1).await?, |rank| {
                 let next = (rank.rank() + 1) % rank.size();

@@ -79,3 +79,30 @@ pub async fn threads_and_tasks(world: Communicator, seed: u64, rounds: u64) -> R
     .await?;
     ended(threads).await.map(drop)
 }
+
+/// A thread of the first of two processes asks the second now and then, and polls for each answer: while it does, its process is never
+/// asleep.
+pub async fn polling_for_answers(world: Communicator, questions: u32) -> Result<(), Error> {
+    let rank = world.endpoints(1).await?.remove(0);
+    if rank.rank() == 1 {
+        for n in 0..questions {
+            assert_eq!(rank.recv::<u32>(0, 0).await?.0, n);
+            rank.send(n, 0, 1).await?;
+        }
+        return Ok(());
+    }
+    let asks = rank.on_thread(move |rank| {
+        for n in 0..questions {
+            // All may have fallen asleep by now, or be about to.
+            (0..n * 7919 % 4000).for_each(|_| std::hint::spin_loop());
+            let answer = rank.call(move |rank| async move {
+                rank.send(n, 1, 0).await?;
+                while rank.iprobe(1, 1).await?.is_none() {}
+                rank.recv::<u32>(1, 1).await
+            })?;
+            assert_eq!(answer.0, n);
+        }
+        Ok(())
+    })?;
+    asks.await?
+}

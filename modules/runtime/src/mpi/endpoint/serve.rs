@@ -3,6 +3,7 @@
 //! What is called, and its waits, are here: so a standstill sees them as it sees those of processes. A thread that waits in no call counts
 //! as somebody outside of the run who may act, and what a thread waits for is told of the process that has handed the rank to it.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Waker};
@@ -129,22 +130,45 @@ impl World {
         if !seat.calls {
             self.line().acts_no_more();
         }
-        if let Some(panic) = panic {
-            let (kind, index) = self.run.directory.of_rank(seat.process);
+        let fail = |process: u32, message: String| {
+            let (kind, index) = self.run.directory.of_rank(process);
             let process = self.run.directory.process(kind, index);
+            self.run.fail(Some(process), message);
+        };
+        if let Some(panic) = panic {
             let message = format!(
                 "the thread that was {} ({}) panicked{panic}",
                 seat.name,
                 place(seat.at)
             );
-            self.run.fail(Some(process), message);
+            fail(seat.process, message);
         }
         if let Some(entry) = seat.attended {
             let unwanted = self.change(|matching| matching.answered(entry, Parcel::one(())));
             drop(unwanted);
         }
-        // Messages that nobody receives any more may go with it: code of the user.
-        drop(seat);
+        // Messages that nobody receives any more may go with it: code of the user, which keeps nothing from what others have asked for.
+        let process = seat.process;
+        if let Err(panic) = guard::caught(|| drop(seat)) {
+            fail(process, panic);
+        }
+    }
+
+    /// Calls code of the user that makes what all ranks of a collective call wait for. If it panics in the call of a thread, that may be
+    /// caught there, but what the others wait for is lost: so the run ends.
+    pub(in super::super) fn make_for_all<R>(
+        &self,
+        what: impl FnOnce() -> String,
+        make: impl FnOnce() -> R,
+    ) -> R {
+        if self.desk.polling.borrow().is_none() {
+            return make();
+        }
+        catch_unwind(AssertUnwindSafe(make)).unwrap_or_else(|panic| {
+            let message = format!("{} panicked: {}", what(), guard::text(&*panic));
+            self.run.fail(None, message);
+            resume_unwind(panic)
+        })
     }
 
     /// The run is over: who waits is told so, and so is who calls later.
