@@ -86,7 +86,7 @@ pub(super) fn check(
         }
         if at == 0 {
             told = told
-                .help(format!("`ssh {name} true` has to work: correct the name, or say in `/etc/hosts` or `~/.ssh/config` what it stands for"))
+                .help(format!("`ssh {name} true` has to work: correct the name, or add it to `/etc/hosts` or `~/.ssh/config`"))
                 .help("`--set agent=PROGRAM` names what is called instead of ssh");
         }
         if more > 0 && at + 1 == TOLD {

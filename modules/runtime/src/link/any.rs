@@ -9,6 +9,10 @@ use crate::payload::received::ReceivedSlices;
 use crate::payload::sliced::{SentValue, SlicedMessage};
 
 /// Shared memory, or another link. The first is known by name, so that a frame costs no indirect call there.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one for each scheduler, and its lanes are reached without another load"
+)]
 pub(crate) enum AnyLink {
     Lanes(Lanes),
     Other(Rc<dyn Job>),
