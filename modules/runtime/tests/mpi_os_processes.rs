@@ -59,6 +59,8 @@ fn ranks_in_several_os_processes() {
         "messages:3",
         "collectives:5",
         "communicators:2",
+        "known:3",
+        "known:8",
         "persistent:20",
         "endpoints:1",
         "threads:2",
