@@ -66,6 +66,8 @@ fn ranks_in_several_os_processes() {
         "threads:2",
         "polling",
         "accesses:4",
+        "pieces:5",
+        "shared memory:500",
         "unreadable",
     ] {
         for (os_processes, schedulers) in [(2, "1"), (3, "1"), (2, "2")] {

@@ -183,7 +183,7 @@ static FAR: Kind = Kind {
 struct Wire(Vec<u8>);
 
 /// How many bytes come before a value.
-const HEAD: usize = 16;
+pub(super) const HEAD: usize = 16;
 
 impl Wire {
     fn word(&self, at: usize) -> u64 {
