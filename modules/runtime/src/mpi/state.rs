@@ -64,6 +64,8 @@ pub(super) struct CommunicatorState {
     pub(super) world: Rc<World>,
     pub(super) number: u32,
     pub(super) group: Group,
+    /// How many ranks that has.
+    pub(super) size: u32,
     pub(super) name: String,
     pub(super) rounds: RefCell<Rounds>,
     /// Where its ranks are, if not all are here.

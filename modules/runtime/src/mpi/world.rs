@@ -147,6 +147,7 @@ impl World {
         let shared = Rc::new(CommunicatorState {
             world: Rc::clone(self),
             number,
+            size: group.len(),
             group,
             name,
             rounds: RefCell::default(),
