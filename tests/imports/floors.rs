@@ -248,6 +248,7 @@ const WIRING: &[&str] = &[
     "classes",
     "helpers",
     "names",
+    "module_classes",
     "payload",
     "context",
     "skeleton",

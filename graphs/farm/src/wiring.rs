@@ -200,6 +200,18 @@ pub fn network() -> rt::Network {
     );
     net.place(in_result, "25+0*4", "9+0*4");
 
+    // Modules, numbered from 1: which module each is in, and each process; 0 is none.
+    net.modules(
+        "thefarm",
+        rt::Names::Numbered("cluster_farm", "1+1*4"),
+        "0+0*4",
+    );
+    net.inside(in_task, "1+1*4");
+    net.inside(out_result, "1+1*4");
+    net.inside(do_task, "1+1*4");
+    net.inside(out_task, "1+1*4");
+    net.inside(in_result, "1+1*4");
+
     // How tokens are laid out as bytes, if their types say so.
     net.payload(rt::format_of!(types::Task));
     net.payload(rt::format_of!(types::Strip));

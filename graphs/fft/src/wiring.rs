@@ -131,6 +131,41 @@ pub fn network() -> rt::Network {
     );
     net.place(sink, "46", "17");
 
+    // Modules, numbered from 1: which module each is in, and each process; 0 is none.
+    net.modules(
+        "bit3",
+        rt::Names::Pattern(&[("cluster_", "8 8"), ("_", "1 2")]),
+        "0 0",
+    );
+    net.modules(
+        "bit2",
+        rt::Names::Pattern(&[("cluster_", "4+0*4"), ("_", "1 1 2 2"), ("_", "1 2 1 2")]),
+        "1 1 2 2",
+    );
+    net.modules(
+        "bit1",
+        rt::Names::Pattern(&[
+            ("cluster_", "2+0*8"),
+            ("_", "1+0*4+1*2"),
+            ("_", "1 1 2 2 1 1 2 2"),
+            ("_", "1+1*2+0*4"),
+        ]),
+        "3+0*2+1*4",
+    );
+    net.modules(
+        "bit0",
+        rt::Names::Pattern(&[
+            ("cluster_", "1+0*16"),
+            ("_", "1+0*8+1*2"),
+            ("_", "1+0*4+1*2+0*2"),
+            ("_", "1 1 2 2 1 1 2 2 1 1 2 2 1 1 2 2"),
+            ("_", "1+1*2+0*8"),
+        ]),
+        "7+0*2+1*8",
+    );
+    net.inside(load, "15+1*16");
+    net.inside(stage, "15+0*4+1*16");
+
     // How tokens are laid out as bytes, if their types say so.
     net.payload(rt::format_of!(types::Sample));
 

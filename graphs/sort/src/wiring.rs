@@ -166,6 +166,17 @@ pub fn network() -> rt::Network {
     );
     net.place(sort, "24+0*8", "23+0*8");
 
+    // Modules, numbered from 1: which module each is in, and each process; 0 is none.
+    net.modules("half", rt::Names::Numbered("cluster_half", "1 2"), "0 0");
+    net.modules(
+        "quarter",
+        rt::Names::Pattern(&[("cluster_quarter", "1 1 2 2"), ("_", "1 2 1 2")]),
+        "1 1 2 2",
+    );
+    net.inside(split, "0 1 3 4 2 5 6");
+    net.inside(merge, "0 1 3 4 2 5 6");
+    net.inside(sort, "3+0*2+1*4");
+
     // How tokens are laid out as bytes, if their types say so.
     net.payload(rt::format_of!(u64));
 

@@ -158,6 +158,10 @@ pub fn network() -> rt::Network {
     );
     net.place(sink, "7", "14");
 
+    // Modules, numbered from 1: which module each is in, and each process; 0 is none.
+    net.modules("row", rt::Names::Numbered("cluster_row", "1+1*4"), "0+0*4");
+    net.inside(block, "1+0*4+1*4");
+
     // How tokens are laid out as bytes, if their types say so.
     net.payload(rt::format_of!(types::Block));
     net.payload(rt::format_of!(types::Rim));

@@ -229,6 +229,24 @@ pub fn network() -> rt::Network {
     );
     net.place(in_result, "21+11*3 43 32 43 43", "9+4*3 17 13 17 17");
 
+    // Modules, numbered from 1: which module each is in, and each process; 0 is none.
+    net.modules("thefarm", rt::Names::Listed(&["cluster_top"]), "0");
+    net.modules(
+        "thefarm",
+        rt::Names::Numbered("cluster_middle", "1 2"),
+        "1 1",
+    );
+    net.modules(
+        "thefarm",
+        rt::Names::Pattern(&[("cluster_low", "1 1 2 2"), ("_", "1 2 1 2")]),
+        "2 2 3 3",
+    );
+    net.inside(in_task, "1 2 4 5 3 6 7");
+    net.inside(out_result, "1 2 4 5 3 6 7");
+    net.inside(do_task, "1 2 4 5 3 6 7");
+    net.inside(out_task, "1 2 4 5 3 6 7");
+    net.inside(in_result, "1 2 4 5 3 6 7");
+
     // How tokens are laid out as bytes, if their types say so.
     net.payload(rt::format_of!(types::Task));
     net.payload(rt::format_of!(types::Count));

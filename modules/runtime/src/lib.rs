@@ -136,8 +136,9 @@ pub use entry::main;
 pub use entry::main_over;
 pub use error::{Exit, Failure, RunError};
 pub use exec::discovery::{
-    Connection, Connections, Direction, OsProcess, Process, Processes, collocated, connections,
-    in_os_process, of_kind, os_processes, process, process_of_rank, processes,
+    Connection, Connections, Direction, Module, OsProcess, Process, Processes, collocated,
+    connections, in_os_process, modules, of_kind, os_processes, process, process_of_rank,
+    processes,
 };
 pub use exec::join::join;
 pub use exec::me::{Me, me, yield_now};

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::error::RunError;
-use crate::exec::directory::{ChannelInfo, ClassInfo, Directory, EndOf, ProcessInfo};
+use crate::exec::directory::{ChannelInfo, ClassInfo, Directory, EndOf, ModuleInfo, ProcessInfo};
 use crate::exec::future;
 use crate::exec::outcome::Outcome;
 use crate::exec::registry::Registry;
@@ -224,6 +224,22 @@ impl Directory for Names {
     }
 
     fn ends_of(&self, _kind: u32, _index: u32) -> Vec<EndOf> {
+        Vec::new()
+    }
+
+    fn modules(&self) -> u32 {
+        0
+    }
+
+    fn module_of(&self, _kind: u32, _index: u32) -> Option<u32> {
+        None
+    }
+
+    fn module(&self, _number: u32) -> Option<ModuleInfo> {
+        None
+    }
+
+    fn in_module(&self, _number: u32) -> Vec<u32> {
         Vec::new()
     }
 

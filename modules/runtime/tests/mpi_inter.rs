@@ -6,7 +6,9 @@ use common::ranks::{EVERYWHERE, everywhere, run_at};
 use common::{Random, seeds, size};
 use graphmap_runtime as rt;
 use rt::RunError;
-use rt::mpi::{self, ANY_SOURCE, ANY_TAG, Communicator, Error, InterCommunicator, Request};
+use rt::mpi::{
+    self, ANY_SOURCE, ANY_TAG, Communicator, Error, InterCommunicator, InterRoot, Request,
+};
 
 /// The ranks of a world on one side or the other, at random, and in an order of their own; the last of each leads.
 async fn two_sides(
@@ -83,21 +85,119 @@ fn what_crosses_comes_from_the_other_side() {
                     each.into_iter()
                         .eq(theirs.iter().map(|&rank| (rank, both.rank())))
                 );
-                // A rank of side 1 gives something to side 0.
-                let root = random.below(members[1].len() as u64) as usize;
-                let given = match side {
-                    0 => both.bcast::<usize>(None, Some(root)).await?,
-                    _ => {
-                        let value = (both.rank() == root).then_some(world.rank());
-                        both.bcast(value, None).await?
-                    }
-                };
-                assert_eq!(given, (side == 0).then(|| members[1][root]));
+                let text = (0..theirs.len()).map(|to| format!("{}-{to} ", world.rank()));
+                let text = both.reduce_scatter(text.collect(), |a, b| a + &b).await?;
+                let wanted = theirs.iter().map(|rank| format!("{rank}-{} ", both.rank()));
+                assert_eq!(text, wanted.collect::<String>());
+                // A rank of side 1 is the root, then one of side 0.
+                for of in [1, 0] {
+                    let root = random.below(members[of].len() as u64) as usize;
+                    let says = match (side == of, both.rank() == root) {
+                        (true, true) => InterRoot::This,
+                        (true, false) => InterRoot::Beside,
+                        (false, _) => InterRoot::Remote(root),
+                    };
+                    rooted(&both, says, theirs, members[of][root], world.rank()).await?;
+                }
                 both.barrier().await?;
             }
             Ok(())
         });
     }
+}
+
+/// What a root of one group gives to and takes from the other, by rank in the world.
+async fn rooted(
+    both: &InterCommunicator,
+    says: InterRoot,
+    theirs: &[usize],
+    root: usize,
+    me: usize,
+) -> Result<(), Error> {
+    let (is_root, is_remote) = (
+        says == InterRoot::This,
+        matches!(says, InterRoot::Remote(_)),
+    );
+    // What others bring is dropped.
+    let value = (is_root || me.is_multiple_of(2)).then(|| format!("of {me}"));
+    let given = both.bcast(value, says).await?;
+    assert_eq!(given, is_remote.then(|| format!("of {root}")));
+    let bring = || (is_remote || me.is_multiple_of(2)).then(|| vec![me; me % 3]);
+    let all = both.gather(bring(), says).await?;
+    let wanted = || theirs.iter().map(|&rank| vec![rank; rank % 3]);
+    assert_eq!(all, is_root.then(|| wanted().collect()));
+    let join = |mut a: Vec<usize>, mut b: Vec<usize>| {
+        a.append(&mut b);
+        a
+    };
+    let all = both.reduce(bring(), join, says).await?;
+    assert_eq!(all, is_root.then(|| wanted().flatten().collect()));
+    let values = is_root.then(|| (0..theirs.len()).map(|to| (me, to)).collect());
+    let own = both.scatter(values, says).await?;
+    assert_eq!(own, is_remote.then_some((root, both.rank())));
+    Ok(())
+}
+
+/// Where ranks do not say the same of the root, or one does not bring what it has to, all are told, and go on.
+#[test]
+fn mistakes_about_the_root_are_told_to_all() {
+    everywhere(5, 3, |world| async move {
+        let (me, side) = (world.rank(), world.rank() % 2);
+        let local = world
+            .split(Some(side as u32), 0)
+            .await?
+            .ok_or(Error::Inactive)?;
+        let both = local.intercommunicator(0, &world, 1 - side, 0).await?;
+        let (this, beside, remote) = (InterRoot::This, InterRoot::Beside, InterRoot::Remote);
+        let differ = |told: Result<Option<usize>, Error>| {
+            let told = told.unwrap_err();
+            assert!(
+                told.to_string().contains("do not say the same of the root"),
+                "{told}"
+            );
+        };
+        // Nobody; two; one in each; another than they say; the group that is beside says it is remote.
+        let all = [
+            [beside, beside, beside, beside, beside],
+            [this, remote(0), this, remote(0), beside],
+            [this, this, beside, beside, beside],
+            [this, remote(1), beside, remote(1), beside],
+            [this, remote(0), remote(0), remote(0), beside],
+            [this, remote(0), beside, remote(1), beside],
+        ];
+        for said in all {
+            differ(both.bcast(Some(me), said[me]).await);
+            differ(both.reduce(Some(me), |a, b| a + b, said[me]).await);
+            let values = vec![me; both.remote_size()];
+            differ(both.scatter(Some(values), said[me]).await);
+            let told = both.gather(Some(me), said[me]).await;
+            differ(told.map(|all| all.map(|all| all[0])));
+        }
+        let right = [this, remote(0), beside, remote(0), beside][me];
+        let nothing = Err(Error::Count {
+            given: 0,
+            wanted: 1,
+        });
+        let value = (me != 3).then_some(me);
+        assert_eq!(both.reduce(value, |a, b| a + b, right).await, nothing);
+        let value = (me != 0).then_some(me);
+        assert_eq!(both.bcast(value, right).await, nothing);
+        let few = both.scatter(Some(vec![me; 3]), right).await;
+        let wanted = Error::Count {
+            given: 3,
+            wanted: 2,
+        };
+        assert_eq!(few, Err(wanted));
+        let there = match me {
+            3 => InterRoot::Remote(3),
+            _ => right,
+        };
+        let told = both.reduce(Some(me), |a, b| a + b, there).await;
+        assert_eq!(told, Err(Error::Rank { rank: 3, size: 3 }));
+        let sum = both.reduce(Some(me), |a, b| a + b, right).await?;
+        assert_eq!(sum, (me == 0).then_some(4));
+        Ok(())
+    });
 }
 
 /// Merged, those come first that are low; where all say the same, those whose leader is before the other's.
@@ -172,12 +272,6 @@ fn mistakes_are_told() {
             wanted: 2,
         };
         assert_eq!(both.alltoall(vec![1]).await, Err(count));
-        // Nobody gives anything.
-        let count = Error::Count {
-            given: 0,
-            wanted: 1,
-        };
-        assert_eq!(both.bcast::<u8>(None, None).await, Err(count));
         // A group with itself, a leader that there is not, and one of two leaders with a tag that is none.
         let itself = world.intercommunicator(0, &world, 0, 0).await.unwrap_err();
         assert_eq!(

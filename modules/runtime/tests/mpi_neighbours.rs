@@ -5,7 +5,7 @@ mod common;
 use common::ranks::{EVERYWHERE, everywhere, run_at};
 use common::{Random, seeds, size};
 use graphmap_runtime::RunError;
-use graphmap_runtime::mpi::{Error, Grid};
+use graphmap_runtime::mpi::{AnyValue, Error, Grid};
 
 /// What a rank sends along its n-th edge out, in a round.
 fn sent(rank: usize, at: usize, round: u64) -> Vec<u64> {
@@ -60,6 +60,57 @@ fn random_graphs() {
                 let wanted: Vec<_> = wanted.collect();
                 assert_eq!(first.await?, wanted);
             }
+            Ok(())
+        });
+    }
+}
+
+/// Edges that any rank has said, of whichever ranks: each is there as often as it was said.
+#[test]
+fn random_graphs_that_anybody_says() {
+    for seed in seeds(30, 2) {
+        let count = 1 + seed as usize % 6;
+        everywhere(count, seed, move |world| async move {
+            let mut random = Random(seed + 1);
+            let me = world.rank();
+            // Who says it, from whom, to whom.
+            let said: Vec<[usize; 3]> = (0..random.below(4 * count as u64))
+                .map(|_| [0; 3].map(|_| random.below(count as u64) as usize))
+                .collect();
+            let own = said.iter().filter(|edge| edge[0] == me);
+            let own: Vec<(usize, usize)> = own.map(|edge| (edge[1], edge[2])).collect();
+            let graph = world.graph_of_edges(&own).await?;
+            let mut all = said;
+            all.sort_by_key(|edge| edge[0]);
+            let sources = all.iter().filter(|edge| edge[2] == me).map(|edge| edge[1]);
+            let destinations = all.iter().filter(|edge| edge[1] == me).map(|edge| edge[2]);
+            assert!(graph.sources().eq(sources.map(Some)));
+            assert!(graph.destinations().eq(destinations.map(Some)));
+            // The n-th of all edges brings what is sent along the n-th, as a value of one type or another.
+            let along = |at: usize| match at % 3 {
+                0 => AnyValue::new(vec![at; at * 100]),
+                1 => AnyValue::new(format!("along {at}")),
+                _ => AnyValue::new(at as u8),
+            };
+            let out = (0..all.len()).filter(|&at| all[at][1] == me);
+            let came = graph.alltoall(out.map(along).collect()).await?;
+            let into = (0..all.len()).filter(|&at| all[at][2] == me);
+            assert_eq!(came.len(), into.clone().count());
+            for (came, at) in came.into_iter().flatten().zip(into) {
+                match at % 3 {
+                    0 => assert_eq!(came.open::<Vec<usize>>()?, vec![at; at * 100]),
+                    1 => assert_eq!(came.open::<String>()?, format!("along {at}")),
+                    _ => assert_eq!(came.open::<u8>()?, at as u8),
+                }
+            }
+            let none = world
+                .graph_of_edges(&[(0, count * usize::from(me == 0))])
+                .await;
+            let wrong = Error::Rank {
+                rank: count,
+                size: count,
+            };
+            assert_eq!(none.map(drop), Err(wrong));
             Ok(())
         });
     }

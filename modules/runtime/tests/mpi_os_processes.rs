@@ -59,11 +59,15 @@ fn ranks_in_several_os_processes() {
         "messages:3",
         "collectives:5",
         "communicators:2",
+        "known:3",
+        "known:8",
         "persistent:20",
         "endpoints:1",
         "threads:2",
         "polling",
         "accesses:4",
+        "pieces:5",
+        "shared memory:500",
         "unreadable",
     ] {
         for (os_processes, schedulers) in [(2, "1"), (3, "1"), (2, "2")] {

@@ -3,7 +3,7 @@
 mod common;
 
 use common::ranks::{EVERYWHERE, Where, everywhere, run_at};
-use common::window_cases::accesses;
+use common::window_cases::{accesses, pieces, shared};
 use common::{Random, forget, seeds, size};
 use graphmap_runtime as rt;
 use rt::mpi::{self, Communicator, Error, Op, Request};
@@ -18,6 +18,95 @@ fn random_accesses_do_what_a_plain_model_does() {
             accesses(world, seed, rounds, each)
         });
     }
+}
+
+/// Memory comes and goes, and each element is as in a plain model while it is there.
+#[test]
+fn memory_is_attached_and_detached() {
+    for seed in seeds(30, 2) {
+        let (count, rounds) = (1 + seed as usize % 5, size(8, 3));
+        everywhere(count, seed, move |world| pieces(world, seed, rounds));
+    }
+}
+
+/// An access to what is not there does nothing; a window that has its memory from the start gets none later.
+#[test]
+fn mistakes_with_pieces_are_told() {
+    everywhere(3, 1, |world| async move {
+        let (me, next) = (world.rank(), (world.rank() + 1) % 3);
+        let window = world.dynamic_window::<u64>().await?;
+        let (first, second) = (
+            window.attach(vec![me as u64; 4])?,
+            window.attach(vec![9; 4])?,
+        );
+        assert_eq!((window.len_of(me), first == second), (None, false));
+        world.barrier().await?;
+        // From one piece into the other, and behind both.
+        for (place, count) in [
+            (first, 6),
+            (first + 3, 3),
+            (second + 4, 1),
+            (usize::MAX, 1),
+            (1 << 40, 0),
+        ] {
+            let there = window.get(next, place..place.saturating_add(count)).await;
+            let put = window.put(vec![1; count], next, place).await;
+            let flushed = window.flush(next).await;
+            match there {
+                // Nothing of nowhere.
+                Ok(there) => assert!(there.is_empty()),
+                Err(told) => assert!(told.to_string().contains("not all in one piece"), "{told}"),
+            }
+            assert!(put.is_err() || flushed.is_err(), "{place} {count}");
+            window.flush(next).await?;
+        }
+        let lock = window.lock(next).await?;
+        let put = window.put([1], next, second + 4).await;
+        assert!(put.is_err() || lock.unlock().await.is_err());
+        let told = window.with(|_| ()).unwrap_err();
+        assert!(told.to_string().contains("with_attached"), "{told}");
+        let told = window.with_attached(first + 1, |_| ()).unwrap_err();
+        assert_eq!(told.to_string(), "no memory that is attached begins there");
+        let within = window.with_attached(first, |_| window.attach(Vec::new()))?;
+        assert!(within.unwrap_err().to_string().contains("in use"));
+        window.fence().await?;
+        window.with_attached(first, |there| assert_eq!(*there, [me as u64; 4]))?;
+        assert_eq!(window.detach(first)?, [me as u64; 4]);
+        let fixed = world.window(vec![0u8; 3]).await?;
+        let told = fixed.attach(vec![1]).unwrap_err();
+        assert!(told.to_string().contains("dynamic_window"), "{told}");
+        assert!(fixed.detach(0).is_err());
+        let told = match me {
+            0 => world.window(vec![0u64]).await.map(drop),
+            _ => world.dynamic_window::<u64>().await.map(drop),
+        };
+        assert!(matches!(told, Err(Error::Mismatch(_))), "{told:?}");
+        Ok(())
+    });
+}
+
+/// Ranks of one OS process share memory, on however many threads they are.
+#[test]
+fn memory_is_shared_within_an_os_process() {
+    let times = size(100, 5);
+    for seed in seeds(10, 1) {
+        let count = 1 + seed as usize % 6;
+        everywhere(count, seed, move |world| shared(world, times));
+    }
+    everywhere(4, 2, |world| async move {
+        let here = world.split_type(mpi::SplitType::OsProcess, 0).await?;
+        let told = match here.rank() {
+            0 => here.shared_window(vec![1u8]).await.map(drop),
+            _ => here.shared_window(vec![1u16]).await.map(drop),
+        };
+        let is_alone = here.size() == 1;
+        assert_eq!(
+            matches!(told, Err(Error::Mismatch(_))),
+            !is_alone,
+            "{told:?}"
+        );
+        here.barrier().await
+    });
 }
 
 /// All at the same element: none is lost, and each sees another number.

@@ -6,7 +6,8 @@
 use crate::classes::{Class, classes};
 use crate::codes;
 use crate::identifier::{Case, Identifiers, Language};
-use crate::names::{NamesModel, process_names};
+use crate::module_classes::{ModuleClassModel, ModuleClasses};
+use crate::names::{self, NamesModel};
 use crate::payload::{self, UNTYPED};
 use crate::positions::positions;
 use crate::sequence;
@@ -38,6 +39,8 @@ pub struct Model {
     pub payloads: Vec<String>,
     /// Kinds, in the order of their first process.
     pub kinds: Vec<KindModel>,
+    /// Classes of modules: those of one kind that are as deep. None comes before the one around it.
+    pub modules: Vec<ModuleClassModel>,
     /// Classes of channels, in the order of their first channel.
     pub channels: Vec<ClassModel>,
 }
@@ -87,6 +90,9 @@ pub struct KindModel {
     pub ranks: String,
     /// Names of its processes.
     pub names: NamesModel,
+    /// The innermost module that each of its processes is in, a sequence: numbered from 1 through all classes of modules, or 0. Empty
+    /// where none is in any.
+    pub modules: String,
     /// Its ports, in the order of first appearance.
     pub ports: Vec<PortModel>,
     /// Line of its first process, from 1; 0 where no text shows it.
@@ -239,7 +245,8 @@ impl Model {
         types: Types,
         diagnostics: &mut Diagnostics,
     ) -> Model {
-        let kinds = kinds(network, &types, diagnostics);
+        let modules = ModuleClasses::of(network);
+        let kinds = kinds(network, &types, &modules, diagnostics);
         let channels: Vec<ClassModel> = classes(network)
             .into_iter()
             .map(|class| channel_class(network, &kinds, &types, class))
@@ -267,6 +274,7 @@ impl Model {
             types: types.own.into_iter().map(TypeModel::new).collect(),
             payloads,
             kinds,
+            modules: modules.into_models(network),
             channels,
         }
     }
@@ -369,7 +377,12 @@ const RESERVED_TYPES: &[&str] = &["Box", "Option", "Result", "Self", "String", "
 /// Names of the C library and of Pilot that generated C may not take, and its own.
 const RESERVED_C: &[&str] = &["main", "wire", "sequence", "i"];
 
-fn kinds(network: &Network, types: &Types, diagnostics: &mut Diagnostics) -> Vec<KindModel> {
+fn kinds(
+    network: &Network,
+    types: &Types,
+    modules: &ModuleClasses,
+    diagnostics: &mut Diagnostics,
+) -> Vec<KindModel> {
     let mut functions = Identifiers::new(Language::Rust, RESERVED_FUNCTIONS);
     let mut type_names = Identifiers::new(Language::Rust, RESERVED_TYPES);
     let mut c_names = Identifiers::new(Language::C, RESERVED_C);
@@ -413,7 +426,10 @@ fn kinds(network: &Network, types: &Types, diagnostics: &mut Diagnostics) -> Vec
             c: c_names.take(name, Case::Kept).0,
             count: kind.members.len(),
             ranks: sequence(&|rank| rank as u32),
-            names: process_names(network, kind),
+            names: names::names(kind.members.len(), || {
+                kind.members.iter().map(|&p| network.process_name(p))
+            }),
+            modules: modules.around(network, kind),
             ports,
             line,
             column,

@@ -21,6 +21,7 @@ pub mod identifier;
 mod inert;
 mod layout;
 mod lexer;
+pub mod module_classes;
 pub mod names;
 pub mod payload;
 mod positions;

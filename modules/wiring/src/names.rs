@@ -2,10 +2,9 @@
 //! thousand names would be most of the code.
 
 use crate::sequence;
-use graphmap_kpn::network::{Kind, Network};
 use serde::Serialize;
 
-/// Names of the processes of a kind: texts and numbers in turn where all are made alike, else a
+/// Names of the processes of a kind, or of modules: texts and numbers in turn where all are made alike, else a
 /// list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NamesModel {
@@ -19,7 +18,7 @@ pub struct NamesModel {
     pub list: Vec<String>,
 }
 
-/// A text that all names of a kind have, and the numbers that follow it in each.
+/// A text that all of the names have, and the numbers that follow it in each.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NamePart {
     /// The text.
@@ -31,20 +30,22 @@ pub struct NamePart {
 /// The most texts that names of a kind may begin with and not be listed.
 const MOST_BASES: usize = 16;
 
-/// How a skeleton sees the names of a kind's processes. Linear in their number.
-pub(crate) fn process_names(network: &Network, kind: &Kind) -> NamesModel {
-    let names = || kind.members.iter().map(|&p| network.process_name(p));
+/// How a skeleton sees so many names, of the processes of a kind or of modules. Linear in their number.
+pub(crate) fn names<'a, I: Iterator<Item = &'a str>>(
+    count: usize,
+    names: impl Fn() -> I,
+) -> NamesModel {
     let listed = || NamesModel {
         bases: Vec::new(),
         which: String::new(),
         parts: Vec::new(),
         list: names().map(str::to_owned).collect(),
     };
-    if kind.members.len() < 2 {
+    if count < 2 {
         return listed();
     }
     let mut bases: Vec<&str> = Vec::new();
-    let mut which: Vec<u32> = Vec::with_capacity(kind.members.len());
+    let mut which: Vec<u32> = Vec::with_capacity(count);
     let mut texts: Vec<&str> = Vec::new();
     let mut numbers: Vec<Vec<u32>> = Vec::new();
     for (i, name) in names().enumerate() {
@@ -59,7 +60,7 @@ pub(crate) fn process_names(network: &Network, kind: &Kind) -> NamesModel {
             };
             if i == 0 {
                 texts.push(text);
-                numbers.push(Vec::with_capacity(kind.members.len()));
+                numbers.push(Vec::with_capacity(count));
             }
             if parts == 0 {
                 let base = bases.iter().position(|&base| base == text);
@@ -79,7 +80,7 @@ pub(crate) fn process_names(network: &Network, kind: &Kind) -> NamesModel {
         }
     }
     // A list of few names says more than how they are made of one text each.
-    if 2 * bases.len() > kind.members.len() && bases.len() > 1 {
+    if 2 * bases.len() > count && bases.len() > 1 {
         return listed();
     }
     let part = |(text, numbers): (&str, Vec<u32>)| NamePart {
@@ -133,7 +134,6 @@ fn name_parts(name: &str) -> impl Iterator<Item = Option<(&str, u32)>> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::testing::Graph;
 
     #[test]
@@ -144,7 +144,10 @@ mod tests {
                 graph.channel(name, "sum").kind(name, "w");
             }
             let network = graph.network();
-            let model = process_names(&network, network.kinds.values().next().unwrap());
+            let kind = network.kinds.values().next().unwrap();
+            let model = super::names(kind.members.len(), || {
+                kind.members.iter().map(|&p| network.process_name(p))
+            });
             assert_eq!(model.list, names);
         }
     }

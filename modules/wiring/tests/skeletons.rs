@@ -172,7 +172,13 @@ fn a_template_that_fails_is_told_with_line_and_column() {
 #[test]
 fn the_book_describes_what_a_skeleton_sees() {
     let mut notes = Diagnostics::new();
-    let network = grid(2, 3).network();
+    let mut graph = grid(2, 3);
+    for row in 0..2 {
+        graph.module(&format!("cluster_{row}"), "row", |g| {
+            g.node(&format!("cell{}_1", row + 1));
+        });
+    }
+    let network = graph.network();
     let model = Model::new(&network, Structure::of(&network), &mut notes).unwrap();
     let mut fields = std::collections::BTreeSet::new();
     paths(&serde_json::to_value(&model).unwrap(), "", &mut fields);
@@ -204,6 +210,69 @@ fn paths(value: &serde_json::Value, path: &str, into: &mut std::collections::BTr
             }
         }
         _ => drop(into.insert(path.to_owned())),
+    }
+}
+
+/// Modules in modules of a few kinds, at random, as the model tells them: each process is in the one that the network has it in.
+#[test]
+fn modules_are_those_of_the_graph() {
+    fn inside(graph: &mut Graph, draw: &mut u64, depth: usize) {
+        for part in 0..3 {
+            // An LCG (Knuth): it is no matter which modules there are.
+            *draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let (what, kind) = (*draw >> 33 & 3, *draw >> 35 & 1);
+            let name = format!("{}{depth}x{}", ["a", "b"][kind as usize], *draw >> 40);
+            match what {
+                0 => drop(graph.node(&name)),
+                _ if depth == 4 => {}
+                _ => graph.module(
+                    &format!("cluster_{part}"),
+                    ["row", "half"][kind as usize],
+                    |graph| {
+                        graph.node(&format!("{name}y"));
+                        inside(graph, draw, depth + 1);
+                    },
+                ),
+            }
+        }
+    }
+    for seed in 1..30 {
+        let mut graph = Graph::new("nested");
+        graph.node("first");
+        inside(&mut graph, &mut (seed << 20), 0);
+        let network = graph.network();
+        let model = Model::new(&network, Structure::of(&network), &mut Diagnostics::new()).unwrap();
+        // Name, kind and number of the one around, of each module.
+        let mut told = Vec::new();
+        for class in &model.modules {
+            let before = told.len();
+            let within = decode(&class.within).unwrap();
+            assert_eq!(within.len(), class.count);
+            for (name, within) in names(&class.names, class.count).into_iter().zip(within) {
+                assert!(within as usize <= before);
+                told.push((name, class.kind.clone(), within));
+            }
+        }
+        assert_eq!(told.len(), network.modules.len());
+        for (kind, model) in network.kinds.values().zip(&model.kinds) {
+            let numbers = decode(&model.modules).unwrap();
+            let is_in_one = |&process: &_| network.processes[process].module.is_some();
+            assert_eq!(numbers.is_empty(), !kind.members.iter().any(is_in_one));
+            let numbers = numbers.into_iter().chain(std::iter::repeat(0));
+            for (&process, number) in kind.members.iter().zip(numbers) {
+                let (mut number, mut module) = (number, network.processes[process].module);
+                while let Some(around) = module {
+                    let (name, kind, within) = &told[number as usize - 1];
+                    let around = &network.modules[around];
+                    assert_eq!(
+                        (&**name, &**kind),
+                        (network.name(around.name), network.name(around.kind))
+                    );
+                    (number, module) = (*within, around.parent);
+                }
+                assert_eq!(number, 0);
+            }
+        }
     }
 }
 

@@ -10,6 +10,15 @@ pub(crate) struct ProcessInfo {
     pub(crate) place: Option<Place>,
 }
 
+/// A module of processes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ModuleInfo {
+    pub(crate) name: String,
+    pub(crate) kind: String,
+    /// The number of the module that it is in.
+    pub(crate) within: Option<u32>,
+}
+
 /// One end of a channel: whose, and which port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct EndInfo {
@@ -68,6 +77,13 @@ pub(crate) trait Directory: Send + Sync {
     fn find(&self, name: &str) -> Option<(u32, u32)>;
     /// The ends of channels that a process has: by port, and by member of the port's bundle.
     fn ends_of(&self, kind: u32, index: u32) -> Vec<EndOf>;
+    /// How many modules there are: they are numbered from 1.
+    fn modules(&self) -> u32;
+    /// The innermost module that a process is in.
+    fn module_of(&self, kind: u32, index: u32) -> Option<u32>;
+    fn module(&self, number: u32) -> Option<ModuleInfo>;
+    /// The ranks of all processes in a module and in those within it, in ascending order.
+    fn in_module(&self, number: u32) -> Vec<u32>;
     fn channel(&self, number: u32) -> ChannelInfo;
     /// How many tokens a channel may hold at the start.
     fn capacity(&self, number: u32) -> u32;
@@ -77,4 +93,21 @@ pub(crate) trait Directory: Send + Sync {
     fn token_size(&self, number: u32) -> usize;
     fn class_of(&self, number: u32) -> usize;
     fn class(&self, class: usize) -> Option<ClassInfo<'_>>;
+}
+
+/// A module and those around it, the innermost first, each with its number.
+pub(crate) fn modules_around(
+    directory: &dyn Directory,
+    innermost: Option<u32>,
+) -> Vec<(u32, ModuleInfo)> {
+    let mut all = Vec::new();
+    let mut next = innermost;
+    while let Some(number) = next {
+        let Some(module) = directory.module(number) else {
+            break;
+        };
+        next = module.within;
+        all.push((number, module));
+    }
+    all
 }

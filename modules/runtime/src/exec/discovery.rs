@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::current;
-use super::directory::{Directory, EndOf};
+use super::directory::{Directory, EndOf, modules_around};
 use super::scheduler::Scheduler;
 use super::shared::Shared;
 use crate::place::Place;
@@ -29,6 +29,15 @@ pub struct Process {
     pub os_process: usize,
     /// Where it is drawn, if the network knows.
     pub place: Option<Place>,
+}
+
+/// A module of the network.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Module {
+    /// Its name in the graph: no other of the same module around it has it.
+    pub name: String,
+    /// The name of its kind.
+    pub kind: String,
 }
 
 /// An OS process of the run.
@@ -241,6 +250,23 @@ pub fn in_os_process(os_process: usize) -> Processes {
 pub fn collocated() -> Processes {
     let here = Run::current().shared.os_process();
     in_os_process(here.map_or(0, |(me, _)| me))
+}
+
+/// The modules that the process which asks is in, the outermost first; none if it is in none. The communicator of each is
+/// [`mpi::of_level`](crate::mpi::of_level).
+///
+/// # Panics
+/// When called outside of a process of a run.
+#[track_caller]
+pub fn modules() -> Vec<Module> {
+    let (kind, index) = who_asks();
+    let directory = Run::current().directory;
+    let inside_out = modules_around(&*directory, directory.module_of(kind, index));
+    let modules = inside_out.into_iter().rev().map(|(_, module)| Module {
+        name: module.name,
+        kind: module.kind,
+    });
+    modules.collect()
 }
 
 /// The OS processes of the run, with the hosts that they are on.

@@ -3,7 +3,7 @@
 use super::network::{Class, Network};
 
 impl Network {
-    /// A number that differs for networks that differ: of kinds, processes, channels and their types
+    /// A number that differs for networks that differ: of kinds, processes, modules, channels and their types
     /// (FNV-1a, 64 bits).
     pub(crate) fn digest(&self) -> u64 {
         let mut hash = 0xcbf2_9ce4_8422_2325u64;
@@ -18,6 +18,10 @@ impl Network {
         ));
         for kind in &self.kinds {
             add(format!("{} {:?} {:?}", kind.name, kind.ranks, kind.ports));
+            add(format!("{:?}", kind.modules));
+        }
+        for module in &self.modules {
+            add(format!("{} {:?}", module.kind, module.within));
         }
         for class in &self.classes {
             let Class {

@@ -1,7 +1,9 @@
 //! Who is who in a network, worked out from its sequences when somebody asks.
 
 use super::network::{Class, Network};
-use crate::exec::directory::{ChannelInfo, ClassInfo, Directory, EndInfo, EndOf, ProcessInfo};
+use crate::exec::directory::{
+    ChannelInfo, ClassInfo, Directory, EndInfo, EndOf, ModuleInfo, ProcessInfo,
+};
 use crate::place::Place;
 use crate::sequence::Sequence;
 
@@ -162,6 +164,22 @@ impl Directory for Network {
             members.for_each(|(end, member)| end.2.member = member);
         });
         ends.into_iter().map(|(.., end)| end).collect()
+    }
+
+    fn modules(&self) -> u32 {
+        self.modules_total()
+    }
+
+    fn module_of(&self, kind: u32, index: u32) -> Option<u32> {
+        self.innermost(kind, index)
+    }
+
+    fn module(&self, number: u32) -> Option<ModuleInfo> {
+        self.module_info(number)
+    }
+
+    fn in_module(&self, number: u32) -> Vec<u32> {
+        self.ranks_in(number)
     }
 
     fn capacity(&self, number: u32) -> u32 {

@@ -14,6 +14,7 @@ pub(crate) mod flow;
 mod leaving;
 mod maker;
 pub(crate) mod meter;
+mod modules;
 mod names;
 pub(crate) mod network;
 pub(crate) mod ports;

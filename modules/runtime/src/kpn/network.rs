@@ -28,6 +28,10 @@ pub struct Kind(u32);
 impl Kind {
     /// The kind that was added first.
     pub const FIRST: Kind = Kind(0);
+
+    pub(super) fn number(self) -> usize {
+        self.0 as usize
+    }
 }
 
 /// The names of the processes of a kind.
@@ -108,6 +112,7 @@ pub struct Network {
     pub(crate) name: String,
     pub(crate) file: String,
     pub(crate) kinds: Vec<KindTable>,
+    pub(super) modules: Vec<ModuleTable>,
     pub(crate) classes: Vec<Class>,
     pub(crate) formats: Formats,
     pub(crate) mistakes: Vec<String>,
@@ -123,9 +128,21 @@ pub(crate) struct KindTable {
     pub(super) names: NameTable,
     pub(crate) ranks: Sequence,
     pub(crate) ports: Vec<String>,
+    /// The number of the module that each is in; empty: none is in any.
+    pub(super) modules: Sequence,
     pub(super) line: Sequence,
     pub(super) column: Sequence,
     pub(crate) spawn: Box<Spawn>,
+}
+
+/// Modules of a kind. All modules are numbered from 1, in the order in which they are added.
+pub(super) struct ModuleTable {
+    pub(super) kind: String,
+    pub(super) names: NameTable,
+    /// The number of the module that each is in; 0: it is in none.
+    pub(super) within: Sequence,
+    /// The number of its first.
+    pub(super) first: u32,
 }
 
 pub(crate) struct Class {
@@ -166,6 +183,7 @@ impl Network {
             name: name.to_string(),
             file: file.to_string(),
             kinds: Vec::new(),
+            modules: Vec::new(),
             classes: Vec::new(),
             formats: Formats::default(),
             mistakes: Vec::new(),
@@ -189,12 +207,31 @@ impl Network {
         self.channels as usize
     }
 
-    fn sequence(&mut self, of: impl Fn() -> String, text: &str) -> Sequence {
+    pub(super) fn sequence(&mut self, of: impl Fn() -> String, text: &str) -> Sequence {
         text.parse().unwrap_or_else(|error| {
             self.mistakes
                 .push(format!("{}: the sequence `{text}`, {error}", of()));
             Sequence::default()
         })
+    }
+
+    pub(super) fn names(&mut self, of: impl Fn() -> String, names: Names<'_>) -> NameTable {
+        let texts = |texts: &[&str]| texts.iter().map(|&text| text.into()).collect();
+        let mut pattern = |parts: &[(&str, &str)]| -> Vec<(String, Sequence)> {
+            let parts = parts.iter();
+            parts
+                .map(|&(text, numbers)| (text.to_string(), self.sequence(&of, numbers)))
+                .collect()
+        };
+        match names {
+            Names::Listed(names) => NameTable::Listed(texts(names)),
+            Names::Numbered(text, numbers) => NameTable::Pattern(pattern(&[(text, numbers)])),
+            Names::Pattern(parts) => NameTable::Pattern(pattern(parts)),
+            Names::Mixed(bases, which, parts) => {
+                let parts = pattern(parts);
+                NameTable::Mixed(texts(bases), self.sequence(of, which), parts)
+            }
+        }
     }
 
     /// Adds a kind of processes: its name, the names of its members, their ranks (a
@@ -217,22 +254,7 @@ impl Network {
     {
         let of = || format!("kind {name}");
         let ranks = self.sequence(of, ranks);
-        let mut pattern = |parts: &[(&str, &str)]| -> Vec<(String, Sequence)> {
-            let parts = parts.iter();
-            parts
-                .map(|&(text, numbers)| (text.to_string(), self.sequence(of, numbers)))
-                .collect()
-        };
-        let names = match names {
-            Names::Listed(names) => NameTable::Listed(names.iter().map(|&n| n.into()).collect()),
-            Names::Numbered(text, numbers) => NameTable::Pattern(pattern(&[(text, numbers)])),
-            Names::Pattern(parts) => NameTable::Pattern(pattern(parts)),
-            Names::Mixed(texts, which, parts) => {
-                let parts = pattern(parts);
-                let texts = texts.iter().map(|&text| text.into()).collect();
-                NameTable::Mixed(texts, self.sequence(of, which), parts)
-            }
-        };
+        let names = self.names(of, names);
         if ranks.is_empty() {
             self.mistakes
                 .push(format!("kind {name}: it has no ranks, so no members"));
@@ -261,6 +283,7 @@ impl Network {
             names,
             ranks,
             ports: ports.iter().map(|&port| port.into()).collect(),
+            modules: Sequence::default(),
             line: Sequence::default(),
             column: Sequence::default(),
             spawn: Box::new(move |ends, kind, index| {

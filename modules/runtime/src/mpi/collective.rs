@@ -18,7 +18,7 @@ pub(super) fn shared<T: 'static, R: Clone + 'static>(data: &mut dyn Any, _: u32)
     data.downcast_mut::<Data<T, R>>()?.shared()
 }
 
-fn part<T: 'static, R: 'static>(data: &mut dyn Any, rank: u32) -> Option<R> {
+pub(super) fn part<T: 'static, R: 'static>(data: &mut dyn Any, rank: u32) -> Option<R> {
     data.downcast_mut::<Data<T, R>>()?.part(rank)
 }
 

@@ -148,25 +148,33 @@ impl Communicator {
         &self.shared.world
     }
 
-    /// What a receive takes.
-    #[inline]
-    fn selector(&self, source: Source, tag: TagOf) -> Result<Envelope, Error> {
-        let wrong = || Error::rank(source, self.shared.group.len());
+    /// What a receive takes, if there can be such messages.
+    #[inline(always)]
+    fn envelope(&self, source: Source, tag: TagOf) -> Option<Envelope> {
         let source = match source {
             Source::Any => None,
-            Source::Rank(rank) => {
-                let rank = u32::try_from(rank)
-                    .ok()
-                    .filter(|&rank| rank < self.shared.group.len());
-                Some(rank.ok_or_else(wrong)?)
-            }
+            Source::Rank(rank) if rank < self.shared.size as usize => Some(rank as u32),
+            Source::Rank(_) => return None,
         };
         let tag = match tag {
             TagOf::Any => None,
-            TagOf::Tag(tag) if tag < 0 => return Err(Error::Tag(tag)),
-            TagOf::Tag(tag) => Some(tag),
+            TagOf::Tag(tag) if tag >= 0 => Some(tag),
+            TagOf::Tag(_) => return None,
         };
-        Ok(Envelope::new(self.shared.number, source, tag))
+        Some(Envelope::new(self.shared.number, source, tag))
+    }
+
+    /// The same, or why there cannot.
+    fn selector(&self, source: Source, tag: TagOf) -> Result<Envelope, Error> {
+        self.envelope(source, tag)
+            .ok_or_else(|| match (source, tag) {
+                (Source::Rank(rank), _) if rank >= self.size() => {
+                    Error::rank(source, self.shared.group.len())
+                }
+                (_, TagOf::Tag(tag)) => Error::Tag(tag),
+                // Such messages there may be.
+                (_, TagOf::Any) => Error::Inactive,
+            })
     }
 
     #[inline]
@@ -346,6 +354,7 @@ impl Communicator {
         Sending::new(self.world(), entry)
     }
 
+    #[inline(never)]
     fn receive(&self, source: Source, tag: TagOf, at: &'static Location<'static>) -> u32 {
         let world = self.world();
         let selector = self.selector(source, tag);
@@ -378,9 +387,19 @@ impl Communicator {
         tag: TagOf,
         at: &'static Location<'static>,
     ) -> Receiving<T> {
-        let entry = self.receive(source, tag, at);
+        let posted = self
+            .envelope(source, tag)
+            .and_then(|envelope| self.post_receive(envelope, at));
+        let entry = posted.unwrap_or_else(|| self.receive(source, tag, at));
         self.world().want(entry, Wanted::one::<T>());
         Receiving::new(self.world(), entry)
+    }
+
+    /// The short way of a receive that waits.
+    #[inline(always)]
+    fn post_receive(&self, envelope: Envelope, at: &'static Location<'static>) -> Option<u32> {
+        let mut matching = self.world().matching.borrow_mut();
+        matching.post(self.home, envelope, at)
     }
 
     /// Receives a slice, or one value, into the beginning of `room`. [`Status::count`] says how many elements there are.

@@ -71,7 +71,8 @@ pub(super) struct Entry {
 /// All entries of a scheduler's ranks. Who has the number of one has it until it gives it back.
 pub(super) struct Slab {
     pub(super) entries: Vec<Entry>,
-    free: u32,
+    /// The first of those that are free.
+    pub(super) free: u32,
 }
 
 impl Slab {
@@ -82,32 +83,78 @@ impl Slab {
         }
     }
 
-    /// A new entry: its number.
+    /// A new entry without a parcel, for which nobody waits: its number.
     ///
     /// # Panics
     /// If there are 2^32 - 2.
-    #[inline]
-    pub(super) fn add(&mut self, entry: Entry) -> u32 {
-        if let Some(free) = self.entries.get_mut(self.free as usize) {
-            let at = std::mem::replace(&mut self.free, free.next);
-            *free = entry;
-            return at;
+    #[inline(always)]
+    pub(super) fn add(
+        &mut self,
+        state: EntryState,
+        home: u32,
+        envelope: Envelope,
+        order: u64,
+        at: &'static Location<'static>,
+    ) -> u32 {
+        let number = self.free;
+        // Written where it is: what `remove` leaves as it has to be is left, and what lists have is theirs to write.
+        if let Some(free) = self.entries.get_mut(number as usize) {
+            self.free = free.next;
+            (free.state, free.home, free.envelope) = (state, home, envelope);
+            (free.order, free.at) = (order, at);
+            (free.from, free.wanted, free.credit) = (NONE, None, 0);
+            return number;
         }
-        let at = u32::try_from(self.entries.len()).ok();
-        let at = at.filter(|&at| at < DONE);
-        let at = at.expect("fewer than 2^32 - 2 messages and requests at a time");
-        self.entries.push(entry);
-        at
+        self.push(state, home, envelope, order, at)
+    }
+
+    /// The same, where none is free.
+    #[inline(never)]
+    fn push(
+        &mut self,
+        state: EntryState,
+        home: u32,
+        envelope: Envelope,
+        order: u64,
+        at: &'static Location<'static>,
+    ) -> u32 {
+        let number = u32::try_from(self.entries.len()).ok();
+        let number = number.filter(|&number| number < DONE);
+        let number = number.expect("fewer than 2^32 - 2 messages and requests at a time");
+        self.entries.push(Entry {
+            parcel: None,
+            envelope,
+            word: 0,
+            at,
+            home,
+            state,
+            previous: NONE,
+            next: NONE,
+            same_before: NONE,
+            same_next: NONE,
+            order,
+            from: NONE,
+            wanted: None,
+            credit: 0,
+        });
+        number
     }
 
     /// Gives an entry back. Its parcel has been taken out.
     #[inline]
     pub(super) fn remove(&mut self, at: u32) {
         let entry = &mut self.entries[at as usize];
-        debug_assert!(entry.parcel.is_none() && entry.state != EntryState::Free);
-        entry.state = EntryState::Free;
         entry.word = 0;
-        entry.next = self.free;
-        self.free = at;
+        entry.release(at, &mut self.free);
+    }
+}
+
+impl Entry {
+    /// Is one of those that are free, by its number. Nobody waits for it any more.
+    #[inline(always)]
+    pub(super) fn release(&mut self, number: u32, free: &mut u32) {
+        debug_assert!(self.parcel.is_none() && self.state != EntryState::Free && self.word == 0);
+        self.state = EntryState::Free;
+        self.next = std::mem::replace(free, number);
     }
 }

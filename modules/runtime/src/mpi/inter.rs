@@ -315,7 +315,17 @@ impl InterCommunicator {
         &self.local
     }
 
-    fn check(&self, rank: usize) -> Result<(), Error> {
+    /// Both groups, for collective calls.
+    pub(super) fn inside(&self) -> &Communicator {
+        &self.inside
+    }
+
+    /// The rank in there of the first rank of the remote group.
+    pub(super) fn offset(&self) -> usize {
+        self.offset
+    }
+
+    pub(super) fn check(&self, rank: usize) -> Result<(), Error> {
         let size = self.remote_size();
         match rank < size {
             true => Ok(()),
@@ -481,33 +491,6 @@ impl InterCommunicator {
     #[track_caller]
     pub fn barrier(&self) -> impl Future<Output = Result<(), Error>> + use<> {
         self.inside.barrier()
-    }
-
-    /// Gives all ranks of the local group the value of a rank of the remote group, or, where `root` is none, takes part as one of
-    /// the group that the root is in: the root brings the value, and the others of its group nothing. The group that the root is
-    /// in gets nothing (`MPI_Bcast` with `MPI_ROOT` and `MPI_PROC_NULL`).
-    ///
-    /// # Errors
-    /// [`Error::Rank`], [`Error::Count`]: not exactly one brings a value; and as for all collective calls.
-    #[track_caller]
-    pub fn bcast<T: Value + Clone>(
-        &self,
-        value: Option<T>,
-        root: Option<usize>,
-    ) -> impl Future<Output = Result<Option<T>, Error>> + use<T> {
-        let checked = root.map_or(Ok(()), |root| self.check(root));
-        let gathered = self.inside.allgather(value.filter(|_| root.is_none()));
-        let from = root.map(|root| root + self.offset);
-        async move {
-            let all = gathered.await?;
-            checked?;
-            let given = all.iter().flatten().count();
-            match (given, from) {
-                (1, None) => Ok(None),
-                (1, Some(root)) if all[root].is_some() => Ok(all[root].clone()),
-                _ => Err(Error::Count { given, wanted: 1 }),
-            }
-        }
     }
 
     /// Gives all ranks the values of the remote group, in the order of ranks there.

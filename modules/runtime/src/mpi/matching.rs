@@ -92,22 +92,11 @@ impl Matching {
         at: &'static Location<'static>,
     ) -> u32 {
         self.order += 1;
-        self.slab.add(Entry {
-            envelope,
-            home,
-            order: self.order,
-            previous: NONE,
-            next: NONE,
-            same_before: NONE,
-            same_next: NONE,
-            word: 0,
-            state,
-            parcel,
-            at,
-            from: NONE,
-            wanted: None,
-            credit: 0,
-        })
+        let entry = self.slab.add(state, home, envelope, self.order, at);
+        if parcel.is_some() {
+            self.slab.entries[entry as usize].parcel = parcel;
+        }
+        entry
     }
 
     /// The word of who waits at an entry, who is going to be woken.
@@ -117,15 +106,14 @@ impl Matching {
     }
 
     /// The receive of a rank that takes a message, which is its own from here on: the entry, whose parcel is to be put there.
-    #[inline]
+    #[inline(always)]
     pub(super) fn hand(&mut self, home: u32, envelope: Envelope) -> Option<&mut Entry> {
-        let receive = self.hand_at(home, envelope)?;
-        Some(&mut self.slab.entries[receive as usize])
+        Some(self.hand_at(home, envelope)?.1)
     }
 
-    /// As [`Matching::hand`], by number.
+    /// As [`Matching::hand`], with its number.
     #[inline(always)]
-    pub(super) fn hand_at(&mut self, home: u32, envelope: Envelope) -> Option<u32> {
+    pub(super) fn hand_at(&mut self, home: u32, envelope: Envelope) -> Option<(u32, &mut Entry)> {
         let mailbox = self.mailboxes.get_mut(home)?;
         let entries = &mut self.slab.entries;
         let receive = mailbox.posted.first_that_takes(entries, envelope)?;
@@ -136,7 +124,7 @@ impl Matching {
         entry.order = self.order;
         entry.envelope = envelope;
         entry.state = EntryState::Taken;
-        Some(receive)
+        Some((receive, entry))
     }
 
     /// Sends a message to a rank of the world.
@@ -190,6 +178,26 @@ impl Matching {
                 self.then.push(Then::Wake(word));
             }
         }
+    }
+
+    /// The short way of a receive: its entry, if no message at all waits at the rank.
+    #[inline(always)]
+    pub(super) fn post(
+        &mut self,
+        home: u32,
+        envelope: Envelope,
+        at: &'static Location<'static>,
+    ) -> Option<u32> {
+        let mailbox = self.mailboxes.get_mut(home)?;
+        if self.is_over || mailbox.unexpected.len() > 0 {
+            return None;
+        }
+        self.order += 1;
+        let receive = self
+            .slab
+            .add(EntryState::Posted, home, envelope, self.order, at);
+        mailbox.posted.push(&mut self.slab.entries, receive);
+        Some(receive)
     }
 
     /// A receive of a rank: its entry, and the word of the sender that waited for it.

@@ -41,6 +41,7 @@
 //! * *Wherever ranks are*, on one scheduler, on several, in several OS processes or on several hosts, all of this is the
 //!   same. What goes to another OS process is copied, what stays in one is not.
 
+mod any_value;
 mod arrivals;
 mod call;
 mod cartesian;
@@ -56,8 +57,11 @@ mod error;
 mod frame;
 mod group;
 mod inter;
+mod inter_rooted;
+mod known;
 mod mailbox;
 mod matching;
+mod numbering;
 mod others;
 mod parcel;
 mod persistent;
@@ -79,6 +83,7 @@ mod vectors;
 mod window;
 mod world;
 
+pub use any_value::AnyValue;
 pub use cartesian::{Cartesian, Grid};
 pub use communicator::{Communicator, world};
 pub use endpoint::{OnThread, ThreadRank};
@@ -86,6 +91,8 @@ pub use envelope::{ANY_SOURCE, ANY_TAG, Source, Status, TagOf};
 pub use error::{Error, Mismatch};
 pub use group::{Comparison, Group};
 pub use inter::{FromRemote, InterCommunicator};
+pub use inter_rooted::InterRoot;
+pub use known::{of_host, of_kind, of_level, of_module, of_os_process};
 pub use persistent::{Persistent, persistent, start_all};
 pub use probe::{Message, Probing};
 pub use request::{Receiving, ReceivingInto, ReceivingMessage, Request, Sending};
@@ -94,5 +101,5 @@ pub use several::{test_all, test_any, test_some, wait_all, wait_any, wait_some};
 pub use split_type::SplitType;
 pub use topology::Neighbours;
 pub use value::Value;
-pub use window::{Accessing, Locked, LockedAll, Locking, Number, Op, Window};
+pub use window::{Accessing, Locked, LockedAll, Locking, Number, Op, SharedWindow, Window};
 pub(crate) use world::floor;

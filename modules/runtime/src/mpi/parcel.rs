@@ -183,7 +183,7 @@ static FAR: Kind = Kind {
 struct Wire(Vec<u8>);
 
 /// How many bytes come before a value.
-const HEAD: usize = 16;
+pub(super) const HEAD: usize = 16;
 
 impl Wire {
     fn word(&self, at: usize) -> u64 {
@@ -347,21 +347,34 @@ impl Parcel {
     }
 
     /// Takes a value of this type out of where its parcel is, which need not be moved for it; and how many elements it is.
-    #[inline(always)]
     pub(super) fn open_at<T: Payload + Send + 'static>(
         place: &mut Option<Parcel>,
     ) -> Option<(T, usize)> {
         let parcel = place.as_ref()?;
-        // Nearly always the same: what is told of one type is never told of another, as the ids of types are in it.
-        let count = match std::ptr::eq(parcel.kind, Of::<T>::ONE) {
-            true => 1,
-            false if (parcel.kind.id)() == TypeId::of::<T>() => parcel.count(),
-            false => return None,
-        };
+        if (parcel.kind.id)() != TypeId::of::<T>() {
+            return None;
+        }
+        let count = parcel.count();
         // SAFETY: the room holds a value of the type, whose id the kind has; the parcel is forgotten below.
         let value = unsafe { unwrap(&parcel.room) };
         mem::forget(place.take());
         Some((value, count))
+    }
+
+    /// The same of one value, where that is known without a call of anything: nearly always. What is told of one type is never
+    /// told of another, as the ids of types are in it; but the same may be told twice.
+    #[inline(always)]
+    pub(super) fn open_here<T: Payload + Send + 'static>(
+        place: &mut Option<Parcel>,
+    ) -> Option<(T, usize)> {
+        let parcel = place.as_ref()?;
+        if !std::ptr::eq(parcel.kind, Of::<T>::ONE) {
+            return None;
+        }
+        // SAFETY: the room holds a value of the type, as its kind says; the parcel is forgotten below.
+        let value = unsafe { unwrap(&parcel.room) };
+        mem::forget(place.take());
+        Some((value, 1))
     }
 
     /// How many elements it is.

@@ -41,7 +41,7 @@ impl MatchQueue {
     }
 
     /// Puts an entry behind all others.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(&mut self, entries: &mut [Entry], at: u32) {
         if self.head == NONE {
             // An empty list has no index.
@@ -63,7 +63,7 @@ impl MatchQueue {
         self.insert_behind(entries, before, at);
     }
 
-    #[inline]
+    #[inline(never)]
     fn insert_behind(&mut self, entries: &mut [Entry], before: u32, at: u32) {
         let next = match before {
             NONE => self.head,
@@ -99,16 +99,27 @@ impl MatchQueue {
     }
 
     /// Takes an entry out.
-    #[inline]
+    #[inline(always)]
     pub(super) fn remove(&mut self, entries: &mut [Entry], at: u32) {
         if self.len == 1 {
             debug_assert!(self.head == at);
             (self.head, self.tail, self.len) = (NONE, NONE, 0);
             if self.index.is_some() {
-                self.index = None;
+                self.forget_index();
             }
             return;
         }
+        self.unlink(entries, at);
+    }
+
+    #[inline(never)]
+    fn forget_index(&mut self) {
+        self.index = None;
+    }
+
+    /// Takes one of several out.
+    #[inline(never)]
+    fn unlink(&mut self, entries: &mut [Entry], at: u32) {
         let Entry { previous, next, .. } = entries[at as usize];
         *match previous {
             NONE => &mut self.head,
@@ -136,15 +147,22 @@ impl MatchQueue {
     }
 
     /// The first receive that takes a message.
-    #[inline]
+    #[inline(always)]
     pub(super) fn first_that_takes(&self, entries: &[Entry], message: Envelope) -> Option<u32> {
-        if let Some(index) = &self.index {
-            let first = message.takers().into_iter();
-            let first = first.filter_map(|receive| index.get(&receive));
-            let first = first.map(|&(first, _)| first);
-            return first.min_by_key(|&first| entries[first as usize].order);
+        // Mostly it is the only one.
+        match entries.get(self.head as usize) {
+            None => None,
+            Some(first) if first.envelope.takes(message) => Some(self.head),
+            Some(_) => self.later_that_takes(entries, message),
         }
-        self.find(entries, |receive| receive.takes(message))
+    }
+
+    #[inline(never)]
+    fn later_that_takes(&self, entries: &[Entry], message: Envelope) -> Option<u32> {
+        match &self.index {
+            Some(index) => first_taker(index, entries, message),
+            None => self.find(entries, |receive| receive.takes(message)),
+        }
     }
 
     #[inline(always)]
@@ -159,6 +177,14 @@ impl MatchQueue {
         }
         None
     }
+}
+
+/// The first receive that takes a message.
+fn first_taker(index: &Index, entries: &[Entry], message: Envelope) -> Option<u32> {
+    let first = message.takers().into_iter();
+    let first = first.filter_map(|receive| index.get(&receive));
+    let first = first.map(|&(first, _)| first);
+    first.min_by_key(|&first| entries[first as usize].order)
 }
 
 /// Puts an entry among those with the same envelope: nearly always behind them.

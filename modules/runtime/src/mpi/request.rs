@@ -106,14 +106,19 @@ impl Handle {
         taken
     }
 
-    /// The short way: the value that a receive has taken, if it is of this type and nobody waits; or the process that polls
+    /// The short way: the value that a receive has taken, if it can be opened and nobody waits; or the process that polls
     /// waits from now on.
     #[inline(always)]
-    fn poll_at_once<T: Value>(&mut self, context: &Context<'_>) -> Option<Poll<(T, Status)>> {
+    fn poll_at_once<T: Value>(
+        &mut self,
+        context: &Context<'_>,
+        open: impl FnOnce(&mut Option<Parcel>) -> Option<(T, usize)>,
+    ) -> Option<Poll<(T, Status)>> {
         let world = self.world.as_ref()?;
         let mut matching = world.matching.borrow_mut();
         let is_over = matching.is_over;
-        let entry = matching.slab.entries.get_mut(self.entry as usize)?;
+        let slab = &mut matching.slab;
+        let entry = slab.entries.get_mut(self.entry as usize)?;
         if entry.word != 0 {
             return None;
         }
@@ -125,8 +130,8 @@ impl Handle {
             return None;
         }
         let (source, tag) = (entry.envelope.source(), entry.envelope.tag());
-        let (value, count) = Parcel::open_at(&mut entry.parcel)?;
-        matching.slab.remove(self.entry);
+        let (value, count) = open(&mut entry.parcel)?;
+        entry.release(self.entry, &mut slab.free);
         drop(matching);
         (self.entry, self.world) = (NONE, None);
         let status = Status {
@@ -334,12 +339,10 @@ impl<T> Receiving<T> {
     }
 }
 
-impl<T: Value> Future for Receiving<T> {
-    type Output = Result<(T, Status), Error>;
-
-    #[inline]
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        if let Some(outcome) = self.handle.poll_at_once(context) {
+impl<T: Value> Receiving<T> {
+    #[inline(never)]
+    fn poll_long(&mut self, context: &Context<'_>) -> Poll<Result<(T, Status), Error>> {
+        if let Some(outcome) = self.handle.poll_at_once(context, Parcel::open_at) {
             return outcome.map(Ok);
         }
         let world = self.handle.world.clone();
@@ -348,6 +351,18 @@ impl<T: Value> Future for Receiving<T> {
             let world = world.ok_or(Error::Over)?;
             Ok((open(&world, parcel)?, status))
         })
+    }
+}
+
+impl<T: Value> Future for Receiving<T> {
+    type Output = Result<(T, Status), Error>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.handle.poll_at_once(context, Parcel::open_here) {
+            Some(outcome) => outcome.map(Ok),
+            None => self.poll_long(context),
+        }
     }
 }
 

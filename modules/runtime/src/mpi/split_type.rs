@@ -49,19 +49,7 @@ impl Communicator {
     /// The lowest number of those that have this in common with the rank that asks.
     fn colour(&self, by: SplitType) -> u32 {
         let world = &self.shared().world;
-        let run = world.run();
         // Who has a rank knows whose it is.
-        let home = world.process_of(self.home()).unwrap_or_default();
-        let os_process = run.os_process_of_rank(home);
-        match by {
-            SplitType::Kind => run.directory.of_rank(home).0,
-            SplitType::Scheduler => run.home_of(home).0,
-            SplitType::OsProcess => os_process as u32,
-            SplitType::Host => {
-                let host = run.host_of(os_process);
-                let same = |&other: &usize| host.is_some() && run.host_of(other) == host;
-                (0..os_process).find(same).unwrap_or(os_process) as u32
-            }
-        }
+        world.lowest(by, world.process_of(self.home()).unwrap_or_default())
     }
 }

@@ -36,6 +36,8 @@ pub(super) struct World {
     pub(super) communicators: RefCell<BTreeMap<u32, Weak<CommunicatorState>>>,
     /// That of all ranks, until the run is over.
     pub(super) all: RefCell<Option<Rc<CommunicatorState>>>,
+    /// Those that all know, by number, which nobody makes: as long.
+    pub(super) known: RefCell<BTreeMap<u32, Rc<CommunicatorState>>>,
     /// The endpoints that are known here.
     pub(super) endpoints: RefCell<Endpoints>,
     /// The threads that are ranks here.
@@ -62,6 +64,8 @@ pub(super) struct CommunicatorState {
     pub(super) world: Rc<World>,
     pub(super) number: u32,
     pub(super) group: Group,
+    /// How many ranks that has.
+    pub(super) size: u32,
     pub(super) name: String,
     pub(super) rounds: RefCell<Rounds>,
     /// Where its ranks are, if not all are here.

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use super::call::{Brought, Call, CallOutcome, Needs};
 use super::cartesian::Cartesian;
-use super::collective::shared;
+use super::collective::{part, shared};
 use super::communicator::Communicator;
 use super::error::Error;
 use super::request::{Receiving, Sending};
@@ -205,6 +205,77 @@ impl Communicator {
                 }),
                 false => Err(DIFFERENT),
             }
+        }
+    }
+}
+
+impl Communicator {
+    /// As [`graph`](Self::graph), where each rank says any edges, of whichever ranks: from the first of a pair to the second
+    /// (`MPI_Dist_graph_create`). All edges that all say are in the graph, each as often as it is said. Neighbours of a rank are in the order of
+    /// the ranks that have said so, and of what each of them has said. A collective call, which takes steps in proportion to the edges.
+    ///
+    /// MPI has weights of edges and reordering besides, which go together; here the mapping has placed the ranks.
+    ///
+    /// ```
+    /// # use graphmap_runtime::{Local, Options, mpi};
+    /// # async fn rank() -> Result<(), mpi::Error> {
+    /// let world = mpi::world()?;
+    /// // Rank 0 says all of a star.
+    /// let edges: Vec<_> = (1..world.size()).map(|leaf| (leaf, 0)).collect();
+    /// let said = if world.rank() == 0 { &edges[..] } else { &[] };
+    /// let star = world.graph_of_edges(said).await?;
+    /// assert_eq!(star.sources().count(), if world.rank() == 0 { 3 } else { 0 });
+    /// # Ok(())
+    /// # }
+    /// # let mut net = Local::new();
+    /// # (0..4).for_each(|_| drop(net.spawn(rank())));
+    /// # net.run(&Options::new()).unwrap();
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Rank`], [`Error::Mismatch`], [`Error::TooMany`].
+    #[track_caller]
+    pub fn graph_of_edges(
+        &self,
+        edges: &[(usize, usize)],
+    ) -> impl Future<Output = Result<Neighbours, Error>> + use<> {
+        type Said = Vec<(u32, u32)>;
+        type Own = (Vec<u32>, Vec<u32>);
+        let (call, at) = (
+            Call::new::<Said>("graph_of_edges", None),
+            Location::caller(),
+        );
+        let size = self.size();
+        let one = |&(from, to): &(usize, usize)| -> Result<(u32, u32), Error> {
+            let ends = checked(&[from, to], size)?;
+            Ok((ends[0], ends[1]))
+        };
+        let said: Result<Said, Error> = edges.iter().map(one).collect();
+        let make = move |all: Vec<Said>| {
+            let mut each: Vec<Own> = vec![Own::default(); size];
+            for (from, to) in all.into_iter().flatten() {
+                each[to as usize].0.push(from);
+                each[from as usize].1.push(to);
+            }
+            CallOutcome::Each(each.into_iter().map(Some).collect())
+        };
+        let own = begin(
+            self.calling(call, at),
+            said.map(Brought::Part),
+            Needs::All,
+            make,
+            part::<Said, Own>,
+        );
+        let ranks = self.copy("graph", at);
+        async move {
+            let (own, ranks) = (own.await, ranks.await?);
+            let (sources, destinations) = own?;
+            let all = |ranks: Vec<u32>| ranks.into_iter().map(|rank| Some((rank, 0))).collect();
+            Ok(Neighbours {
+                ranks,
+                sources: all(sources),
+                destinations: all(destinations),
+            })
         }
     }
 }

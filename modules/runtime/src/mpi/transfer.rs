@@ -37,8 +37,7 @@ impl Matching {
             credit,
         } = arrival;
         let is_far = parcel.as_far().is_some();
-        if let Some(receive) = self.hand_at(home, envelope) {
-            let entry = &mut self.slab.entries[receive as usize];
+        if let Some((receive, entry)) = self.hand_at(home, envelope) {
             (entry.parcel, entry.from, entry.credit) = (Some(parcel), from, credit);
             if !is_far {
                 let word = std::mem::take(&mut entry.word);

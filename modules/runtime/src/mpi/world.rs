@@ -16,6 +16,7 @@ use super::error::Error;
 use super::frame::Frame;
 use super::group::Group;
 use super::matching::{Lost, Matching, Then};
+use super::numbering::Known;
 use super::others::Others;
 use super::state::{CommunicatorState, Rounds, World};
 use super::window::NAMES;
@@ -47,7 +48,7 @@ impl World {
         static WORLDS: AtomicU64 = AtomicU64::new(0);
         let ranks = run.directory.processes() as u32;
         // Each scheduler numbers the communicators that it makes: no two have one in common.
-        let first = others.as_ref().map_or(1, |them| them.count() + them.me());
+        let first = Known::end(&run) + others.as_ref().map_or(0, Others::me);
         let all_here = others.is_none().then_some(ranks);
         let (me, count) = others
             .as_ref()
@@ -62,6 +63,7 @@ impl World {
             next: Cell::new(first),
             communicators: RefCell::default(),
             all: RefCell::default(),
+            known: RefCell::default(),
             endpoints: RefCell::new(Endpoints::new(ranks, me, count)),
             desk: Desk::default(),
             traffic: profiled.then(RefCell::default),
@@ -145,6 +147,7 @@ impl World {
         let shared = Rc::new(CommunicatorState {
             world: Rc::clone(self),
             number,
+            size: group.len(),
             group,
             name,
             rounds: RefCell::default(),
@@ -383,6 +386,7 @@ impl Floor for World {
         self.dismiss_all();
         let lost = self.matching.borrow_mut().close();
         let all = self.all.take();
+        let known = self.known.take();
         let (early, busy) = (self.early.take(), self.busy.take());
         drop(self.windows.take());
         let first = lost.iter().min_by_key(|lost| lost.order);
@@ -394,8 +398,8 @@ impl Floor for World {
             guard::quietly(|| drop(lost.parcel));
         }
         guard::quietly(|| drop((all, early)));
-        busy.into_values()
-            .for_each(|shared| guard::quietly(|| drop(shared)));
+        let kept = known.into_values().chain(busy.into_values());
+        kept.for_each(|shared| guard::quietly(|| drop(shared)));
         self.unreceived.take()
     }
 

@@ -12,9 +12,10 @@ use super::communicator_cases::communicators;
 use super::endpoint_cases::endpoints;
 use super::script::Script;
 use super::thread_cases::{ended, polling_for_answers, start, threads_and_tasks};
-use super::window_cases::accesses;
+use super::window_cases::{accesses, pieces, shared};
 use super::{
-    BOTH, Both, accounted, exposed, flows, program, rank_cases, ranks, shapes, together, waited_for,
+    BOTH, Both, accounted, exposed, flows, known_cases, program, rank_cases, ranks, shapes,
+    together, waited_for,
 };
 use graphmap_runtime as rt;
 use rt::{Channels, Names, Network, Stopped};
@@ -37,6 +38,7 @@ pub fn network(name: &str, number: u64) -> Network {
         }
         "persistent" => ranks::network(5, move |world| rank_cases::persistent(world, number)),
         "communicators" => ranks::network(7, move |world| communicators(world, number, 40)),
+        "known" => known_cases::network(number, 40),
         "endpoints" => ranks::network(5, move |world| endpoints(world, number, 20)),
         "threads" => ranks::network(5, move |world| threads_and_tasks(world, number, 10)),
         "polling" => ranks::network(2, |world| polling_for_answers(world, 500)),
@@ -55,6 +57,8 @@ pub fn network(name: &str, number: u64) -> Network {
             }
             rank.barrier().await
         }),
+        "pieces" => ranks::network(5, move |world| pieces(world, number, 20)),
+        "shared memory" => ranks::network(6, move |world| shared(world, number)),
         "accesses" => ranks::network(5, move |world| accesses(world, number, 20, 12)),
         "ranks in a cycle" => ranks::network(3, |world| async move {
             let next = (world.rank() + 1) % 3;

@@ -9,6 +9,7 @@ pub mod exposed;
 pub mod flows;
 pub mod itself;
 pub mod json;
+pub mod known_cases;
 pub mod program;
 pub mod rank_cases;
 pub mod ranks;

@@ -6,7 +6,8 @@ use rt::{Names, Network, Options, Report, RunError};
 
 use super::simulated::run_simulated;
 
-struct NoPorts;
+/// Of a process that has none.
+pub struct NoPorts;
 
 impl rt::Ports for NoPorts {
     fn connect(_: &mut rt::Ends<'_>) -> Self {
@@ -59,8 +60,17 @@ pub fn run_at<F: Future<Output = Result<(), Error>> + 'static>(
     seed: u64,
     rank: impl Fn(Communicator) -> F + Clone + Send + Sync + 'static,
 ) -> Result<Report, RunError> {
+    run_network_at(place, count, seed, || network(count, rank.clone()))
+}
+
+/// Runs a network of so many processes in such a place.
+pub fn run_network_at(
+    place: Where,
+    count: usize,
+    seed: u64,
+    make: impl Fn() -> Network + Sync,
+) -> Result<Report, RunError> {
     let options = Options::new().shuffle(seed);
-    let make = || network(count, rank.clone());
     let in_turn = |parts: usize| {
         let of: Vec<String> = (0..count).map(|rank| (rank % parts).to_string()).collect();
         of.join(" ").parse().unwrap()

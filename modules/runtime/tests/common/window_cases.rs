@@ -1,6 +1,10 @@
 //! Random accesses of ranks to each other's memory, and what that is to be then.
 
-use graphmap_runtime::mpi::{Communicator, Error, Op, Window};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use graphmap_runtime::mpi::{Communicator, Error, Op, SharedWindow, SplitType, Window};
+use graphmap_runtime::yield_now;
 
 use super::Random;
 
@@ -173,5 +177,145 @@ pub async fn accesses(world: Communicator, seed: u64, rounds: u64, each: u64) ->
         window.fence().await?;
     }
     assert_eq!(window.free().await?, model[me]);
+    Ok(())
+}
+
+/// A piece of a rank: where it begins, and what is in it.
+type Piece = (usize, Vec<u32>);
+
+/// The elements of a rank that begin there, if they are in one piece.
+fn found(pieces: &mut [Piece], first: usize, count: usize) -> Option<&mut [u32]> {
+    pieces.iter_mut().find_map(|(begins, elements)| {
+        let from = first.checked_sub(*begins)?;
+        (from < elements.len() || count == 0).then_some(())?;
+        elements.get_mut(from..from.checked_add(count)?)
+    })
+}
+
+/// So many rounds in which ranks attach and detach memory, and have access to that of all: what is there is as in a plain
+/// model, and what is not is told.
+pub async fn pieces(world: Communicator, seed: u64, rounds: u64) -> Result<(), Error> {
+    let (me, count) = (world.rank(), world.size());
+    let mut random = Random(seed + 1);
+    let mut own = Random(seed * 100 + me as u64 + 1);
+    let window = world.dynamic_window::<u32>().await?;
+    let mut mine: Vec<Piece> = Vec::new();
+    for round in 0..rounds {
+        if !mine.is_empty() && own.below(2) == 0 {
+            let (begins, elements) = mine.swap_remove(own.below(mine.len() as u64) as usize);
+            assert_eq!(window.detach(begins)?, elements);
+            assert!(window.detach(begins).is_err());
+        }
+        for _ in 0..own.below(3) {
+            let elements = vec![round as u32; own.below(30) as usize];
+            mine.push((window.attach(elements.clone())?, elements));
+        }
+        let mut model = world.allgather(mine.clone()).await?.to_vec();
+        let mut mistaken = vec![false; count];
+        for access in 0..random.below(40) {
+            // An element of each rank is for one of the others at a time.
+            let (origin, target) = (random.below(count as u64), random.below(count as u64));
+            let (origin, target) = (origin as usize, target as usize);
+            let pieces = &mut model[target];
+            let (begins, length) = match pieces.len() as u64 {
+                0 => (0, 1),
+                all => {
+                    let piece = &pieces[random.below(all) as usize];
+                    (piece.0, piece.1.len().max(1))
+                }
+            };
+            let first = begins + random.below(length as u64) as usize;
+            let first = first - first % count + origin;
+            let value = (seed + access) as u32;
+            let (op, way) = (OPS[random.below(9) as usize], random.below(3));
+            let there = found(pieces, first, 1);
+            let before = there.as_ref().map(|there| there[0]);
+            if let Some(there) = there
+                && way > 0
+            {
+                there[0] = combined(op, there[0], value);
+            }
+            if origin != me {
+                continue;
+            }
+            let told = match way {
+                0 => window.get(target, first..first + 1).await.map(|got| got[0]),
+                1 => window.fetch_and_op(value, target, first, op).await,
+                _ => {
+                    let done = window.accumulate([value], target, first, op).await;
+                    // Elsewhere it is known later.
+                    mistaken[target] |= before.is_none() && done.is_ok();
+                    done.map(|()| before.unwrap_or_default())
+                }
+            };
+            match before {
+                Some(before) => assert_eq!(told, Ok(before)),
+                None if way == 2 => {}
+                None => {
+                    let told = told.unwrap_err();
+                    assert!(told.to_string().contains("attached there"), "{told}");
+                }
+            }
+        }
+        for (target, mistaken) in mistaken.into_iter().enumerate() {
+            let flushed = window.flush(target).await;
+            assert_eq!(flushed.is_err(), mistaken, "{flushed:?}");
+        }
+        window.fence().await?;
+        for (begins, elements) in &model[me] {
+            window.with_attached(*begins, |there| assert_eq!(*there, **elements))?;
+        }
+        mine.clone_from(&model[me]);
+        window.fence().await?;
+    }
+    mine.sort();
+    let all: Vec<u32> = mine.into_iter().flat_map(|piece| piece.1).collect();
+    assert_eq!(window.free().await?, all);
+    Ok(())
+}
+
+/// Ranks of each OS process count in memory that they share, on however many threads.
+pub async fn shared(world: Communicator, times: u64) -> Result<(), Error> {
+    let here = world.split_type(SplitType::OsProcess, 0).await?;
+    let (me, size) = (here.rank(), here.size());
+    let mine = (0..me + 1).map(|_| AtomicU64::new(0)).collect();
+    let counts = here.shared_window(mine).await?;
+    let texts = here.shared_window(vec![Mutex::new(String::new())]).await?;
+    assert_eq!((counts.rank(), counts.size()), (me, size));
+    assert!(counts.of(size).is_none());
+    for _ in 0..times {
+        for rank in 0..size {
+            let there = counts.of(rank).unwrap();
+            assert_eq!(there.len(), rank + 1);
+            there[rank].fetch_add(1, Ordering::Relaxed);
+        }
+        let next = &texts.of((me + 1) % size).unwrap()[0];
+        next.lock().unwrap().push('x');
+        yield_now().await;
+    }
+    counts.fence().await?;
+    let counted = counts.own()[me].load(Ordering::Relaxed);
+    assert_eq!(counted, times * size as u64);
+    assert_eq!(texts.own()[0].lock().unwrap().len() as u64, times);
+    // What is shared stays where there is somebody who has it.
+    let kept = (me == 0).then_some(counts);
+    here.barrier().await?;
+    let sum = |counts: &SharedWindow<AtomicU64>| {
+        let all = (0..size).map(|rank| counts.of(rank).unwrap()[rank].load(Ordering::Relaxed));
+        all.sum::<u64>()
+    };
+    assert!(kept.is_none_or(|counts| sum(&counts) == times * (size * size) as u64));
+    // Those of several OS processes cannot, and all are told.
+    let all = world.shared_window(vec![AtomicU64::new(1)]).await;
+    match world.size() == size {
+        true => assert_eq!(all?.own()[0].load(Ordering::Relaxed), 1),
+        false => {
+            let told = all.map(drop).unwrap_err();
+            assert!(
+                told.to_string().contains("ranks of one OS process"),
+                "{told}"
+            );
+        }
+    }
     Ok(())
 }

@@ -48,6 +48,14 @@ fn gone(target: u32) -> Error {
     Error::Window(format!("rank {target} has let go of its window").into())
 }
 
+/// What an answer says that has no elements: what was wrong, or that there is no memory any more.
+fn refused(answer: Parcel, target: u32) -> Error {
+    match answer.open::<String>() {
+        Ok(what) => Error::Window(what.into()),
+        Err(_) => gone(target),
+    }
+}
+
 impl<T> Accessing<T, Vec<T>> {
     pub(super) fn done(values: Vec<T>) -> Self {
         Accessing {
@@ -94,7 +102,7 @@ impl<T: Value + Copy, R> Future for Accessing<T, R> {
                 taken.and_then(|taken| {
                     let parcel = taken.ok_or(Error::Over)?.parcel;
                     parcel.open::<Vec<T>>().map_err(|why| match why {
-                        Unopened::Other(_) => gone(target),
+                        Unopened::Other(other) => refused(other, target),
                         Unopened::Unreadable(error) => Error::Unreadable(error.to_string()),
                     })
                 })
@@ -140,6 +148,10 @@ impl<T: Value + Copy> Window<T> {
     /// The rank, if it exposes these elements.
     fn within(&self, target: usize, offset: usize, count: usize) -> Result<u32, Error> {
         let found = self.target(target)?;
+        if self.memory.is_dynamic() {
+            // Known where it is.
+            return Ok(found);
+        }
         let length = self.lengths[target];
         let end = offset.checked_add(count);
         match end.is_some_and(|end| end as u64 <= length) {

@@ -8,11 +8,14 @@
 
 mod access;
 mod calls;
+mod dynamic;
 mod epoch;
 mod lock;
 mod memory;
 mod number;
 mod operation;
+mod regions;
+mod shared_memory;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,6 +39,7 @@ pub(super) use lock::Asker;
 pub(super) use memory::Exposed;
 pub use number::{Number, Op};
 pub(super) use operation::NAMES;
+pub use shared_memory::SharedWindow;
 
 /// Memory of all ranks of a communicator, to which each has access.
 ///
@@ -102,15 +106,27 @@ impl Communicator {
         memory: Vec<T>,
     ) -> impl Future<Output = Result<Window<T>, Error>> + use<T> {
         let at = Location::caller();
-        let ranks = self.copy("window", at);
+        let length = memory.len() as u64;
+        Window::create(self, "window", WindowMemory::new(memory), Some(length), at)
+    }
+}
+
+impl<T: Value + Copy> Window<T> {
+    /// One of such memory, of a length that all are to know, by a call that is called so.
+    fn create(
+        of: &Communicator,
+        what: &'static str,
+        memory: WindowMemory<T>,
+        length: Option<u64>,
+        at: &'static Location<'static>,
+    ) -> impl Future<Output = Result<Window<T>, Error>> + use<T> {
+        let ranks = of.copy(what, at);
         async move {
             let ranks = ranks.await?;
-            let length = memory.len() as u64;
-            let memory = Rc::new(WindowMemory::new(memory));
             let mut window = Window {
                 ranks,
                 lengths: Rc::default(),
-                memory,
+                memory: Rc::new(memory),
                 under_way: RefCell::default(),
                 locked: RefCell::default(),
                 posted: RefCell::default(),
@@ -120,11 +136,14 @@ impl Communicator {
             // When all have come, all memory is there.
             let ranks = window.ranks.clone();
             let lengths = begin(
-                ranks.calling(Call::new::<T>("window", None), at),
+                ranks.calling(Call::new::<T>(what, None), at),
                 Ok(Brought::Part(length)),
                 Needs::All,
-                |all: Vec<u64>| CallOutcome::all(Rc::<[u64]>::from(all)),
-                shared::<u64, Rc<[u64]>>,
+                |all: Vec<Option<u64>>| {
+                    let lengths: Option<Rc<[u64]>> = all.into_iter().collect();
+                    CallOutcome::all(lengths.unwrap_or_default())
+                },
+                shared::<Option<u64>, Rc<[u64]>>,
             );
             window.lengths = lengths.await?;
             Ok(window)
@@ -153,7 +172,8 @@ impl<T: Value + Copy> Window<T> {
         self.ranks.size()
     }
 
-    /// How many elements a rank exposes; `None`: there is no such rank.
+    /// How many elements a rank exposes; `None`: there is no such rank, or the window is
+    /// [dynamic](Communicator::dynamic_window).
     pub fn len_of(&self, rank: usize) -> Option<usize> {
         self.lengths.get(rank).map(|&length| length as usize)
     }
@@ -161,13 +181,14 @@ impl<T: Value + Copy> Window<T> {
     /// Calls `f` with the memory of this rank. While it runs, nobody else has access to that.
     ///
     /// # Errors
-    /// [`Error::Window`] within such a call, of the same window.
+    /// [`Error::Window`] within such a call, of the same window; or the window is
+    /// [dynamic](Communicator::dynamic_window).
     pub fn with<R>(&self, f: impl FnOnce(&mut [T]) -> R) -> Result<R, Error> {
         self.memory.with(f)
     }
 
     /// Waits for all ranks, and until all that they have asked for has been done: ends the window, and gives back the memory
-    /// (`MPI_Win_free`). A collective call. Who lets go of a window instead has it fail for the others.
+    /// (`MPI_Win_free`), of a dynamic one all that is attached, in the order in which it was. A collective call. Who lets go of a window instead has it fail for the others.
     ///
     /// # Errors
     /// As for [`fence`](Self::fence).

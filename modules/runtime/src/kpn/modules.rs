@@ -1,0 +1,123 @@
+//! Modules: processes that belong together in the drawing. Who is in which is worked out from sequences when somebody asks.
+
+use super::network::{Kind, ModuleTable, Names, Network};
+use crate::exec::directory::ModuleInfo;
+
+impl Network {
+    /// Adds modules of a kind: processes that belong together, as the drawing has it. `names` are theirs, and `within` is a
+    /// [`Sequence`] with a number for each: that of the module which it is in, from 1 in the order in which modules
+    /// are added, or 0. A module is added after the one that it is in. [`Network::inside`] says which processes are in them.
+    ///
+    /// ```
+    /// # use graphmap_runtime::{Ends, Names, Network, Options, Ports, run};
+    /// # struct None;
+    /// # impl Ports for None { fn connect(_: &mut Ends<'_>) -> Self { None } }
+    /// let mut net = Network::new("rows", "rows.dot");
+    /// let cell = net.kind("cell", Names::Numbered("cell", "1+1*6"), "0+1*6", &[], |_: None| async {
+    ///     let around = graphmap_runtime::modules();
+    ///     assert_eq!((&*around[0].name, &*around[1].kind), ("all", "row"));
+    /// });
+    /// net.modules("grid", Names::Listed(&["all"]), "0");
+    /// net.modules("row", Names::Numbered("row", "1+1*2"), "1+0*2");
+    /// net.inside(cell, "2+0*3+1*2");
+    /// run(net, &Options::new()).unwrap();
+    /// ```
+    pub fn modules(&mut self, kind: &str, names: Names<'_>, within: &str) {
+        let of = || format!("modules of kind {kind}");
+        let within = self.sequence(of, within);
+        let names = self.names(of, names);
+        let count = within.len();
+        if let Some(names) = names.len().filter(|&names| names != count) {
+            let mistake = format!("{}: {names} names for {count} modules", of());
+            self.mistakes.push(mistake);
+        }
+        let before = self.modules_total();
+        if let Some(wrong) = within.iter().find(|&number| number > before) {
+            let mistake = format!("{}: one is in module {wrong} of {before} so far", of());
+            self.mistakes.push(mistake);
+        }
+        match (before as usize).checked_add(count) {
+            Some(all) if all < u32::MAX as usize => self.modules.push(ModuleTable {
+                kind: kind.to_string(),
+                names,
+                within,
+                first: before + 1,
+            }),
+            _ => self.mistakes.push(format!("{}: too many", of())),
+        }
+    }
+
+    /// Says which modules the members of a kind are in: for each the number of the innermost that it is in, or 0.
+    pub fn inside(&mut self, kind: Kind, modules: &str) {
+        let name = self
+            .kinds
+            .get(kind.number())
+            .map_or("?", |table| &table.name);
+        let name = name.to_string();
+        let of = || format!("the modules of kind {name}");
+        let modules = self.sequence(of, modules);
+        let all = self.modules_total();
+        if let Some(wrong) = modules.iter().find(|&number| number > all) {
+            self.mistakes
+                .push(format!("{}: {wrong}, where there are {all}", of()));
+        }
+        match self.kinds.get_mut(kind.number()) {
+            Some(table) if modules.len() == table.ranks.len() => table.modules = modules,
+            Some(table) => {
+                let (given, members) = (modules.len(), table.ranks.len());
+                self.mistakes
+                    .push(format!("{}: {given} numbers for {members} members", of()));
+            }
+            None => self
+                .mistakes
+                .push("the modules of a kind of another network".into()),
+        }
+    }
+
+    pub(super) fn modules_total(&self) -> u32 {
+        let last = self.modules.last();
+        last.map_or(0, |last| last.first - 1 + last.within.len() as u32)
+    }
+
+    /// The table that a module is in, and which one it is there.
+    fn find_module(&self, number: u32) -> Option<(&ModuleTable, usize)> {
+        let behind = self.modules.partition_point(|table| table.first <= number);
+        let table = self.modules.get(behind.checked_sub(1)?)?;
+        let at = (number - table.first) as usize;
+        (at < table.within.len()).then_some((table, at))
+    }
+
+    pub(super) fn innermost(&self, kind: u32, index: u32) -> Option<u32> {
+        let table = self.kinds.get(kind as usize)?;
+        let number = table.modules.get(index as usize);
+        number.filter(|&number| number > 0)
+    }
+
+    pub(super) fn module_info(&self, number: u32) -> Option<ModuleInfo> {
+        let (table, at) = self.find_module(number)?;
+        Some(ModuleInfo {
+            name: table.names.get(at),
+            kind: table.kind.clone(),
+            within: table.within.get(at).filter(|&within| within > 0),
+        })
+    }
+
+    /// Takes about as long as there are modules and processes in it.
+    pub(super) fn ranks_in(&self, number: u32) -> Vec<u32> {
+        let mut ranks = Vec::new();
+        let mut left = vec![number];
+        while let Some(number) = left.pop() {
+            for kind in &self.kinds {
+                let members = kind.modules.positions(number).into_iter();
+                ranks.extend(members.filter_map(|index| kind.ranks.get(index)));
+            }
+            // Only those that were added later may be within.
+            for table in self.modules.iter().filter(|table| table.first > number) {
+                let within = table.within.positions(number).into_iter();
+                left.extend(within.map(|at| table.first + at as u32));
+            }
+        }
+        ranks.sort_unstable();
+        ranks
+    }
+}

@@ -1,0 +1,248 @@
+//! Communicators that nobody makes: of modules, kinds, OS processes and hosts, of networks at random, against lists of ranks.
+
+use graphmap_runtime as rt;
+use rt::mpi::{self, ANY_SOURCE, Communicator, Comparison, Error};
+use rt::{Names, Network};
+
+use super::Random;
+use super::rank_cases::call;
+use super::ranks::NoPorts;
+
+/// A network as lists.
+#[derive(Clone, Debug)]
+struct Model {
+    /// Name, kind and parent of each module, numbered from 1: a parent comes before.
+    modules: Vec<(String, String, usize)>,
+    /// The kind of each rank, and its module; 0: none.
+    ranks: Vec<(usize, usize)>,
+}
+
+const KINDS: [&str; 3] = ["left", "right", "middle"];
+
+impl Model {
+    fn random(seed: u64) -> Model {
+        let mut random = Random(seed * 7 + 1);
+        let mut modules: Vec<(String, String, usize)> = Vec::new();
+        for _ in 0..random.below(8) {
+            let parent = random.below(modules.len() as u64 + 1) as usize;
+            let beside = modules.iter().filter(|module| module.2 == parent).count();
+            // Names are used again elsewhere, also as a name of a kind and with a dot.
+            let name = match random.below(8) {
+                0 => format!("row.m{beside}"),
+                1 => format!("row{beside}"),
+                _ => format!("m{beside}"),
+            };
+            let kind = ["row", "m0", "half"][random.below(3) as usize];
+            modules.push((name, kind.to_string(), parent));
+        }
+        let ranks = (0..1 + random.below(9)).map(|_| {
+            let module = random.below(modules.len() as u64 + 1);
+            (random.below(3) as usize, module as usize)
+        });
+        Model {
+            ranks: ranks.collect(),
+            modules,
+        }
+    }
+
+    /// The modules around a rank, the innermost first.
+    fn around(&self, rank: usize) -> Vec<usize> {
+        let mut all = Vec::new();
+        let mut next = self.ranks[rank].1;
+        while next > 0 {
+            all.push(next);
+            next = self.modules[next - 1].2;
+        }
+        all
+    }
+
+    fn name(&self, module: usize) -> &str {
+        &self.modules[module - 1].0
+    }
+
+    fn path(&self, module: usize) -> String {
+        match self.modules[module - 1].2 {
+            0 => self.name(module).to_string(),
+            parent => format!("{}.{}", self.path(parent), self.name(module)),
+        }
+    }
+
+    /// The module that a name stands for where a rank asks.
+    fn named(&self, rank: usize, name: &str) -> Option<usize> {
+        let around = self.around(rank);
+        let is_name = |&&module: &&usize| {
+            let path = self.path(module);
+            path == name || path.ends_with(&format!(".{name}"))
+        };
+        let is_kind = |&&module: &&usize| self.modules[module - 1].1 == name;
+        let found = around.iter().find(is_name);
+        found.or_else(|| around.iter().find(is_kind)).copied()
+    }
+
+    fn members(&self, is_one: impl Fn(usize) -> bool) -> Vec<usize> {
+        (0..self.ranks.len()).filter(|&rank| is_one(rank)).collect()
+    }
+
+    fn in_module(&self, module: usize) -> Vec<usize> {
+        self.members(|rank| module == 0 || self.around(rank).contains(&module))
+    }
+}
+
+/// The same ranks of the world, and whoever asks is at its place among them.
+fn same(found: &Communicator, members: &[usize], me: usize) {
+    let there = found.group().members().map(|member| member as usize);
+    assert!(there.eq(members.iter().copied()), "{members:?}: {found:?}");
+    assert_eq!(members[found.rank()], me);
+}
+
+/// What all names and levels give.
+fn look_up(model: &Model, me: usize) -> Result<(), Error> {
+    let around = model.around(me);
+    let told = rt::modules();
+    let outside_in = around
+        .iter()
+        .rev()
+        .map(|&module| &model.modules[module - 1]);
+    assert!(
+        told.iter()
+            .map(|module| (&module.name, &module.kind))
+            .eq(outside_in.map(|module| (&module.0, &module.1)))
+    );
+    for level in 0..around.len() + 3 {
+        let found = mpi::of_level(level)?;
+        let module = match level {
+            0 => Some(0),
+            _ => around.iter().rev().nth(level - 1).copied(),
+        };
+        assert_eq!(found.is_some(), module.is_some());
+        if let (Some(found), Some(module)) = (found, module) {
+            same(&found, &model.in_module(module), me);
+        }
+    }
+    let mut names: Vec<String> = ["", "row", "half", "m0", "nobody", ".", "m", "row.m0.m0"]
+        .map(String::from)
+        .into();
+    for module in 1..=model.modules.len() {
+        names.extend([model.name(module).to_string(), model.path(module)]);
+    }
+    for name in names {
+        let found = mpi::of_module(&name)?;
+        let module = match &*name {
+            "" => Some(0),
+            name => model.named(me, name),
+        };
+        assert_eq!(found.is_some(), module.is_some(), "{name}: {model:?}");
+        if let (Some(found), Some(module)) = (found, module) {
+            same(&found, &model.in_module(module), me);
+            let module = module.checked_sub(1).map(|_| model.path(module));
+            assert_eq!(found.name(), module.as_deref().unwrap_or("world"));
+        }
+    }
+    Ok(())
+}
+
+/// Collective calls and messages in communicators that are asked for anew each time.
+async fn steps(model: Model, seed: u64, steps: u64) -> Result<(), Error> {
+    let world = mpi::world()?;
+    let me = world.rank();
+    look_up(&model, me)?;
+    let mut random = Random(seed + 3);
+    for step in 0..steps {
+        let (what, draw) = (random.below(7), random.below(1 << 20));
+        let module = random.below(model.modules.len() as u64 + 1) as usize;
+        let around = model.around(me);
+        let (found, members) = match what {
+            0 => {
+                let kind = model.ranks[me].0;
+                (
+                    Some(mpi::of_kind()?),
+                    model.members(|rank| model.ranks[rank].0 == kind),
+                )
+            }
+            1 | 2 => {
+                let own = rt::me().os_process;
+                let all = rt::os_processes();
+                let here = |rank| {
+                    let there = rt::process_of_rank(rank).unwrap().os_process;
+                    // Where the name of a host is not known, it is of an OS process.
+                    let host = &all[own].host;
+                    let is_same = host.is_some() && *host == all[there].host;
+                    there == own || what == 2 && is_same
+                };
+                let found = match what {
+                    1 => mpi::of_os_process()?,
+                    _ => mpi::of_host()?,
+                };
+                (Some(found), model.members(here))
+            }
+            _ => {
+                let outside_in = around.iter().rev().position(|&one| one == module);
+                let found = match outside_in {
+                    _ if module == 0 => mpi::of_level(0)?,
+                    None => None,
+                    Some(level) => mpi::of_level(level + 1)?,
+                };
+                (found, model.in_module(module))
+            }
+        };
+        let Some(found) = found else {
+            assert!(!members.contains(&me));
+            continue;
+        };
+        same(&found, &members, me);
+        // What is made of it is none of those that all know.
+        if step % 5 == 4 {
+            let copy = found.dup().await?;
+            assert_eq!(copy.compare(&found), Comparison::Congruent);
+            call(&copy, random_of(draw), draw).await?;
+        }
+        call(&found, random_of(draw), draw).await?;
+        let size = found.size();
+        let to = (found.rank() + draw as usize) % size;
+        let sent = found.ssend((me, draw), to, step as i32);
+        let (came, status) = found.recv::<(usize, u64)>(ANY_SOURCE, step as i32).await?;
+        assert_eq!(came, (members[status.source], draw));
+        sent.await?;
+    }
+    Ok(())
+}
+
+fn random_of(draw: u64) -> u64 {
+    Random(draw + 1).below(13)
+}
+
+/// A network of modules and kinds at random, in which each rank looks around and calls.
+pub fn network(seed: u64, count: u64) -> Network {
+    let model = Model::random(seed);
+    let mut net = Network::new("modules", "modules.dot");
+    let listed = |numbers: Vec<usize>| -> String {
+        let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
+        numbers.join(" ")
+    };
+    let mut kinds = Vec::new();
+    for (kind, name) in KINDS.into_iter().enumerate() {
+        let ranks = model.members(|rank| model.ranks[rank].0 == kind);
+        if ranks.is_empty() {
+            continue;
+        }
+        let all = listed(ranks.clone());
+        let of = model.clone();
+        let process = move |_: NoPorts| steps(of.clone(), seed, count);
+        let names = Names::Numbered(name, &all);
+        let added = net.kind(name, names, &all, &[], process);
+        kinds.push((added, ranks));
+    }
+    for (name, kind, parent) in &model.modules {
+        net.modules(kind, Names::Listed(&[name]), &parent.to_string());
+    }
+    for (kind, ranks) in kinds {
+        let modules = ranks.into_iter().map(|rank| model.ranks[rank].1);
+        net.inside(kind, &listed(modules.collect()));
+    }
+    net
+}
+
+/// How many ranks that network has.
+pub fn ranks(seed: u64) -> usize {
+    Model::random(seed).ranks.len()
+}
