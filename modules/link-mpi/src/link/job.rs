@@ -1,0 +1,201 @@
+//! What a run asks of a link whose OS processes something else has started, and ends.
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use graphmap_runtime::between::{
+    Header, Job, Link, ReceivedSlices, RunState, SentValue, SlicedMessage,
+};
+use graphmap_runtime::{Encoder, RunError};
+
+use super::{HELLO, MpiLink, header};
+use crate::messages::{Come, is_ours};
+use crate::nap::{Nap, UnderWay};
+use crate::printed::{self, FORWARDING};
+use crate::{calls, digest, finalize, launchers};
+
+/// Looking at MPI while there is something else to do is worth it this often.
+const LOOK: Duration = Duration::from_micros(2);
+
+/// How long an OS process 0 that has lost its launcher lets the others say why: they wait for a second for it to do that.
+const LAST_WORDS: Duration = Duration::from_millis(1200);
+
+/// How long it may take to tell all others that the run has failed, as some may not be there any more.
+const LEAVING: Duration = Duration::from_millis(100);
+
+/// How long MPI has for what it is sending of values when the run is over: others receive it whatever it is.
+const LETTING_GO: Duration = Duration::from_secs(2);
+
+impl Job for MpiLink {
+    fn send_owned(&self, to: usize, header: Header, bytes: Vec<u8>) {
+        self.known.sent.set(self.known.sent.get() + 1);
+        self.looks.set(0);
+        self.messages.borrow_mut().send_owned(to, header, bytes);
+    }
+
+    fn try_send_pieces(&self, to: usize, header: Header, pieces: &[&[u8]]) -> bool {
+        let mut messages = self.messages.borrow_mut();
+        let sent = messages.try_send_pieces(to, header, pieces);
+        if sent {
+            self.known.sent.set(self.known.sent.get() + 1);
+            self.looks.set(0);
+        }
+        sent
+    }
+
+    fn sends_slices(&self) -> bool {
+        true
+    }
+
+    fn send_sliced(&self, to: usize, header: Header, message: SlicedMessage) {
+        self.known.sent.set(self.known.sent.get() + 1);
+        self.looks.set(0);
+        self.messages.borrow_mut().send_sliced(to, header, message);
+    }
+
+    fn take_sent(&self) -> Option<SentValue> {
+        self.messages.borrow_mut().take_sent()
+    }
+
+    fn let_go(&self) {
+        let start = Instant::now();
+        // What MPI has it has to have until it is sent.
+        while !self.messages.borrow_mut().let_go()
+            && self.state() != RunState::Failed
+            && start.elapsed() < LETTING_GO
+        {
+            self.messages.borrow_mut().push(true);
+            self.look();
+            std::thread::yield_now();
+        }
+    }
+
+    fn take_slices(&self) -> Option<ReceivedSlices> {
+        self.slices.take()
+    }
+
+    fn receive(&self, take: &mut dyn FnMut(usize, Header, &[u8])) -> Result<bool, String> {
+        if let Some(why) = self.wrong.take() {
+            return Err(why);
+        }
+        // Who is here because something has come has just looked.
+        if !self.messages.borrow().is_filled() && !self.fresh.take() {
+            let now = Instant::now();
+            let due = |looked: Instant| now.saturating_duration_since(looked) >= LOOK;
+            if self.looked.get().is_none_or(due) {
+                self.looked.set(Some(now));
+                self.look();
+            }
+        }
+        loop {
+            // Who takes a frame may send others: nothing is borrowed meanwhile.
+            let taken = self.messages.borrow_mut().take();
+            let Some((from, come)) = taken else {
+                return Ok(false);
+            };
+            let mut is_one = true;
+            match come {
+                Come::Whole(header, bytes) => {
+                    take(from, header, &bytes);
+                    self.messages.borrow_mut().keep(bytes);
+                }
+                Come::Sliced(header, slices) => {
+                    self.slices.set(Some(slices));
+                    take(from, header, &[]);
+                    self.slices.take();
+                }
+                Come::Packed(mut frames) => {
+                    // It was walked through when it came.
+                    match frames.next() {
+                        Ok(Some((header, bytes))) if !is_ours(header) => take(from, header, bytes),
+                        _ => is_one = false,
+                    }
+                    if !frames.is_empty() {
+                        self.messages.borrow_mut().put_back(from, frames);
+                    }
+                }
+            }
+            if is_one {
+                self.known.received.set(self.known.received.get() + 1);
+                return Ok(true);
+            }
+        }
+    }
+
+    fn buffer(&self) -> Vec<u8> {
+        self.messages.borrow_mut().buffer()
+    }
+
+    fn keep(&self, buffer: Vec<u8>) {
+        self.messages.borrow_mut().keep(buffer);
+    }
+
+    fn messages(&self) -> u64 {
+        self.messages.borrow().sent()
+    }
+
+    fn hosts(&self) -> Vec<String> {
+        self.hosts.clone()
+    }
+
+    fn begin(&self, network: u64) {
+        let program = match digest::program() {
+            Ok(program) => program,
+            Err(error) => {
+                let why = format!("the program cannot read its file: {error}");
+                return self.fail(&Encoder::to_vec(&RunError::File(why)));
+            }
+        };
+        let agreement = digest::agreement(network, program);
+        self.messages.borrow_mut().agree(agreement);
+        if self.me > 0 {
+            self.tell(0, header(HELLO, 0), &[]);
+            self.messages.borrow_mut().push(true);
+        }
+    }
+
+    fn finish(&self) {
+        let mut messages = self.messages.borrow_mut();
+        messages.finish(&self.bell);
+        finalize::end(&mut messages.world);
+    }
+
+    fn linger(&self, at_most: Duration) {
+        let (start, mut nap) = (Instant::now(), Nap::new());
+        while start.elapsed() < at_most && !self.speaks.get() {
+            self.messages.borrow_mut().push(true);
+            self.look();
+            let left = at_most.saturating_sub(start.elapsed());
+            if nap.take(&self.bell, Instant::now(), Some(left), UnderWay::default()) {
+                self.look();
+            }
+        }
+    }
+
+    fn abort(&self, code: u8) -> ! {
+        // Who hears of it ends by itself, whatever becomes of the launcher: that of MPICH 4.0.2 may wait for ever for the
+        // OS processes of a host when those of another are gone.
+        if self.me == 0 && self.known.state.get() == RunState::Failed {
+            let cause = self.known.cause.borrow().clone().unwrap_or_default();
+            self.tell_all(self.failure(), &cause);
+            let start = Instant::now();
+            while !self.messages.borrow_mut().is_sent() && start.elapsed() < LEAVING {
+                self.messages.borrow_mut().push(true);
+                self.look();
+            }
+        }
+        // What has been printed is not lost, as far as that can be helped.
+        let _ = std::io::stdout().flush();
+        printed::wait_until_read(FORWARDING);
+        if self.cut.get() {
+            launchers::end();
+        }
+        if self.orphaned.get() && self.me == 0 {
+            std::thread::sleep(LAST_WORDS);
+        }
+        if self.cut.get() || self.orphaned.get() {
+            calls::leave(code);
+        }
+        self.messages.borrow().world.abort(code)
+    }
+}
