@@ -47,7 +47,7 @@ pub(super) fn check(
     agent: Option<&str>,
 ) -> Outcome<()> {
     let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    if agent.is_some() || !BY_SSH.contains(&launcher) || OTHERWISE.iter().any(|n| is_set(&n)) {
+    if agent.is_some() || !BY_SSH.contains(&launcher) || OTHERWISE.iter().any(is_set) {
         return Ok(());
     }
     let here = this_host();
