@@ -185,6 +185,16 @@ digraph ranks {
         .stdout_has("// Traffic is in messages.\n")
         .stdout_has("load=\"1\"")
         .stdout_has("traffic=5, ");
+    // What cannot be written in DOT is written otherwise, and is read back.
+    let odd = PROFILE.replace("a \\\"x\\\"", "a\\\\\\\"\\n\\\"");
+    let test = Test::new().stdin(&odd).args("import - -o ranks.dot");
+    test.run().status(0).stdout_is("");
+    assert!(
+        test.read("ranks.dot")
+            .contains("    \"a\\' \\\"\" -> \"b\\ \" [")
+    );
+    let test = test.args("view ranks.dot --json");
+    test.run().status(0);
     // From standard input, into a file that is read back.
     let test = Test::new().stdin(PROFILE).args("import - -o ranks.dot");
     test.run().status(0).stdout_is("");
@@ -230,6 +240,10 @@ fn what_is_no_profile_of_ranks_is_told() {
         (
             with("{\"from\":\"b", "{\"from\":\"c"),
             "there is no process `c",
+        ),
+        (
+            with("a \\\"x\\\"", "b\\\\"),
+            "ranks 0 and 1 are both called \"b\\ \" in a drawing",
         ),
         (
             "{\"processes\":[]}".to_owned(),
