@@ -5,7 +5,7 @@ use crate::exec::directory::ModuleInfo;
 
 impl Network {
     /// Adds modules of a kind: processes that belong together, as the drawing has it. `names` are theirs, and `within` is a
-    /// [`Sequence`] with a number for each: that of the module which it is in, from 1 in the order in which modules
+    /// [`Sequence`](crate::Sequence) with a number for each: that of the module which it is in, from 1 in the order in which modules
     /// are added, or 0. A module is added after the one that it is in. [`Network::inside`] says which processes are in them.
     ///
     /// ```

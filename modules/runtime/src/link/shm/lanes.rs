@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use super::cma;
 use super::control::{ControlPage, ENDED, RUNNING};
 use super::lane::{LaneFrame, Receiver, Sender};
-use super::messages::{Body, Incoming, KEPT, MORE, Outgoing, Parts};
+use super::messages::{Body, Incoming, KEPT, MORE, Outgoing, Parts, whole};
 use super::rates::{Rates, TRIALS};
 use super::ring::{ByteRing, MOST};
 use crate::link::between::{Doorbell, Header, Link, RunState};
@@ -156,7 +156,7 @@ impl Lanes {
                     receiver: &peer.receiver,
                     frame,
                 };
-                let mut header = passing.frame.header;
+                let header = passing.frame.header;
                 // SAFETY: the lane leaves it alone until it is passed, and nobody else takes from it: the mark is set.
                 let bytes = unsafe { passing.frame.bytes.as_ref() };
                 if header.extra & MORE == 0 && peer.incoming.is_empty() {
@@ -165,10 +165,11 @@ impl Lanes {
                     self.try_access(peer, header.number, bytes);
                 } else {
                     let measured = !peer.rates.is_decided();
-                    let added = peer.incoming.add(&mut header, bytes, measured);
+                    let added = peer.incoming.add(header, bytes, measured);
                     drop(passing);
-                    if let Some(whole) = added.map_err(|why| self.no_message(from, &why))? {
-                        self.take_whole(peer, whole, |bytes| take(from, header, bytes));
+                    if let Some(message) = added.map_err(|why| self.no_message(from, &why))? {
+                        let header = whole(header);
+                        self.take_whole(peer, message, |bytes| take(from, header, bytes));
                     }
                 }
             }

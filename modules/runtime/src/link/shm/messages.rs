@@ -136,6 +136,14 @@ impl Outgoing {
     }
 }
 
+/// The header of a message, by that of its last part.
+pub(super) fn whole(header: Header) -> Header {
+    Header {
+        kind: header.kind & !SLICES,
+        ..header
+    }
+}
+
 /// The parts of a message, or all of it.
 pub(super) enum Parts {
     Bytes(Vec<u8>),
@@ -146,6 +154,8 @@ pub(super) enum Parts {
 pub(super) struct Incoming {
     /// What has come; when there are none, memory for the next.
     parts: RefCell<Parts>,
+    /// Some have come.
+    begun: Cell<bool>,
     /// When the first part was here, if it is to be known.
     began: Cell<Option<Instant>>,
 }
@@ -154,6 +164,7 @@ impl Default for Incoming {
     fn default() -> Self {
         Incoming {
             parts: RefCell::new(Parts::Bytes(Vec::new())),
+            begun: Cell::new(false),
             began: Cell::new(None),
         }
     }
@@ -163,10 +174,10 @@ impl Incoming {
     /// Whether no part has come.
     #[inline(always)]
     pub(super) fn is_empty(&self) -> bool {
-        matches!(&*self.parts.borrow(), Parts::Bytes(bytes) if bytes.is_empty())
+        !self.begun.get()
     }
 
-    /// Adds a part; the message, if it is the last, and when it began, if that is `measured`. Its header is that of any part but for marks.
+    /// Adds a part; the message, if it is the last, and when it began, if that is `measured`.
     ///
     /// # Errors
     /// What should have come.
@@ -174,18 +185,17 @@ impl Incoming {
     #[inline(never)]
     pub(super) fn add(
         &self,
-        header: &mut Header,
+        header: Header,
         bytes: &[u8],
         measured: bool,
     ) -> Result<Option<(Parts, Option<Instant>)>, String> {
         let mut parts = self.parts.borrow_mut();
         let more = header.extra & MORE != 0;
-        let is_first = matches!(&*parts, Parts::Bytes(bytes) if bytes.is_empty());
+        let is_first = !self.begun.replace(more);
         if is_first {
             self.began.set(measured.then(Instant::now));
         }
         let has_slices = header.kind & SLICES != 0;
-        header.kind &= !SLICES;
         match &mut *parts {
             Parts::Bytes(_) if is_first && has_slices => {
                 *parts = Parts::Slices(Box::new(ReceivedSlices::new(bytes)?));
