@@ -268,7 +268,8 @@ impl Messages {
     pub(crate) fn send_sliced(&mut self, to: usize, header: Header, message: SlicedMessage) {
         let count = message.count();
         self.lent += 1;
-        if (0..count).any(|at| message.slice(at).0.len() > MOST) {
+        // Of slices that no count of MPI has room for, or none, as of a value that has named fewer when it was asked again.
+        if count == 0 || (0..count).any(|at| message.slice(at).0.len() > MOST) {
             let (bytes, value) = message.copied();
             self.values.extend(value);
             return self.send_owned(to, header, bytes);

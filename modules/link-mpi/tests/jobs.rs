@@ -48,6 +48,29 @@ fn networks_end_as_between_schedulers() {
     assert_ends("thread", 2, 0, &["read Some([1])"]);
 }
 
+/// What values do whose slices MPI sends: see `os_large.rs` of the runtime.
+#[test]
+fn large_tokens_of_all_kinds_arrive_and_are_dropped() {
+    assert_ends("inconstant", 2, 0, &["read all"]);
+    assert_ends("ends", 2, 0, &["all have ended"]);
+    assert_ends("ends in a nested run", 2, 0, &["all have ended"]);
+    assert_ends("dropped", 2, 0, &["all have run"]);
+    let case = "of all shapes";
+    for seed in 0..4 {
+        let ends = |count: usize| {
+            let (code, said) = start(&format!("{case}:{seed}"), count, &[]);
+            assert_eq!(code, 0, "{seed} {count}: {said}");
+            let lines = said.lines().filter(|line| line.starts_with("end "));
+            let mut lines: Vec<String> = lines.map(str::to_string).collect();
+            lines.sort();
+            lines
+        };
+        let alone = ends(1);
+        assert!(!alone.is_empty());
+        assert_eq!(ends(3), alone, "{seed}");
+    }
+}
+
 /// Large tokens are sent from where they are, and dropped by their writers when they have been.
 #[test]
 fn large_tokens_are_kept_until_they_are_sent() {

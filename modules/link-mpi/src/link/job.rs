@@ -57,6 +57,10 @@ impl Job for MpiLink {
         self.messages.borrow_mut().take_sent()
     }
 
+    fn keeps_values(&self) -> bool {
+        self.messages.borrow().lends()
+    }
+
     fn let_go(&self) {
         let start = Instant::now();
         // What MPI has it has to have until it is sent.

@@ -111,6 +111,26 @@ pub(crate) fn flush_around(scheduler: &Scheduler) -> bool {
     all
 }
 
+/// Looks after the runs around that of a scheduler of this thread that keep values until those have been sent or read: they may have
+/// ends of channels that somebody waits for here. Whether there are any. One that is in the middle of that, as where a value runs a
+/// network when it is dropped, goes on when that is over.
+pub(super) fn exchange_around(scheduler: &Scheduler) -> bool {
+    let mut any = false;
+    let mut around = scheduler.outer.get();
+    // SAFETY: as in `with_run`.
+    while let Some(this) = unsafe { around.as_ref() } {
+        if let Some(outside) = this.outside()
+            && !outside.is_exchanging.get()
+            && outside.keeps_values()
+        {
+            this.exchange_with(outside);
+            any = true;
+        }
+        around = this.outer.get();
+    }
+    any
+}
+
 /// An end of a channel between schedulers goes: no scheduler of this thread is to look at it.
 pub(crate) fn forget(end: *const ()) {
     let mut scheduler = CURRENT.get();

@@ -20,6 +20,7 @@ use super::side::Side;
 use super::waits::{Grow, Update, Wait};
 use crate::error::RunError;
 use crate::link::between::{Header, RunState};
+use crate::payload::received::ReceivedSlices;
 use crate::payload::{Decoder, Encoder};
 use crate::placement::SchedulerId;
 
@@ -93,10 +94,22 @@ impl Scheduler {
         flushed
     }
 
-    /// Before this one sleeps: waits a little if runs around it have something to send for which there is no room. Whether it did.
+    /// Before this one sleeps: waits a little if runs around it have something to send for which there is no room, or values to drop
+    /// when that is done. Whether it did.
     pub(super) fn waits_for_room_around(&self) -> bool {
-        let waits = !self.outer.get().is_null() && !self.flush_around();
-        if waits {
+        !self.outer.get().is_null() && self.waits_around()
+    }
+
+    #[cold]
+    fn waits_around(&self) -> bool {
+        let flushed = self.flush_around();
+        let kept = current::exchange_around(self);
+        if kept {
+            // Values that were dropped may have had ends of channels.
+            self.flush_deferred();
+        }
+        let waits = !flushed || kept;
+        if waits && self.queue.is_empty() {
             thread::sleep(ROOM);
         }
         waits
@@ -114,6 +127,7 @@ impl Scheduler {
     pub(super) fn exchange_with(&self, outside: &Outside) -> bool {
         outside.send_credit_at_times();
         outside.flush();
+        let was_exchanging = outside.is_exchanging.replace(true);
         self.drop_sent(outside);
         let mut came = false;
         if outside.is_ready() {
@@ -128,6 +142,7 @@ impl Scheduler {
                 }
             });
         }
+        outside.is_exchanging.set(was_exchanging);
         if outside.state() != RunState::Running {
             self.core.shared.halt();
         }
@@ -160,7 +175,7 @@ impl Scheduler {
                 }
                 outside.send(SchedulerId(from as u32), READ, header.extra, 0, &[]);
             }
-            SLICED => self.take_sliced(outside, from, header.number),
+            SLICED => self.take_sliced(outside, from, header.number, bytes),
             ALSO => outside.is_also_for(from, bytes),
             READ => {
                 if let Some((channel, token)) = outside.was_read(header.number) {
@@ -209,11 +224,20 @@ impl Scheduler {
         token
     }
 
-    /// A token whose slices have been received: the last of its readers gets their memory.
+    /// A token whose slices have been received, by the link or within these bytes: the last of its readers gets their memory.
     #[cold]
-    fn take_sliced(&self, outside: &Outside, from: usize, reader: u32) {
-        let Some(slices) = outside.take_slices() else {
-            return;
+    fn take_sliced(&self, outside: &Outside, from: usize, reader: u32, bytes: &[u8]) {
+        let slices = match outside.take_slices() {
+            Some(slices) => Ok(slices),
+            None => ReceivedSlices::whole(bytes),
+        };
+        let slices = match slices {
+            Ok(slices) => slices,
+            Err(why) => {
+                let who = self.core.shared.os_process_of(SchedulerId(from as u32));
+                let why = format!("what came from OS process {who} is no token: expected {why}");
+                return self.core.shared.fail(None, why);
+            }
         };
         let also = outside.take_also(from);
         let readers = also.into_iter().chain([reader]);

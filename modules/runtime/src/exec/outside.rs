@@ -4,7 +4,6 @@
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::mem::MaybeUninit;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -232,6 +231,8 @@ pub(crate) struct Outside {
     also: RefCell<Vec<(usize, Vec<u32>)>>,
     /// Frames that were sent.
     frames: Cell<u64>,
+    /// Values are being dropped, or tokens read: code of the user.
+    pub(super) is_exchanging: Cell<bool>,
     /// The last meeting that this one was at.
     pub(super) met: Cell<u32>,
     /// Something has run since this one was last counted asleep: what others bring to a meeting that was called before
@@ -252,6 +253,7 @@ impl Outside {
             free: RefCell::default(),
             also: RefCell::default(),
             frames: Cell::new(0),
+            is_exchanging: Cell::new(false),
             mail: RefCell::default(),
             met: Cell::new(0),
             moved: Cell::new(false),
@@ -464,6 +466,11 @@ impl Outside {
         self.exposed.borrow().len() > self.free.borrow().len()
     }
 
+    /// Whether values are kept that are to be dropped here when they have been sent or read.
+    pub(super) fn keeps_values(&self) -> bool {
+        self.is_exposed() || self.link.keeps_values()
+    }
+
     /// An exposed token that has been read, and its channel. To drop it is code of the user.
     pub(super) fn was_read(&self, number: u32) -> Option<Exposed> {
         let exposed = self.exposed.borrow_mut().get_mut(number as usize)?.take()?;
@@ -481,7 +488,7 @@ impl Outside {
 
     /// The memory of another scheduler.
     pub(super) fn memory_of(&self, scheduler: usize) -> impl RemoteMemory {
-        MemoryOf(&self.link, scheduler)
+        self.link.memory_of(scheduler)
     }
 
     /// A token was read: its room is credited to the writer when that is worth a frame.
@@ -586,13 +593,5 @@ impl Outside {
         self.send_all_credit();
         self.send_piggyback();
         self.link.get().sleep(&stay, at_most);
-    }
-}
-
-struct MemoryOf<'a>(&'a AnyLink, usize);
-
-impl RemoteMemory for MemoryOf<'_> {
-    fn read(&self, address: u64, to: &mut [MaybeUninit<u8>]) -> Result<(), String> {
-        self.0.read_memory(self.1, address, to)
     }
 }

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use super::between::{Header, Job, Link, RunState};
 use super::shm::lanes::Lanes;
 use crate::payload::received::ReceivedSlices;
+use crate::payload::remote::RemoteMemory;
 use crate::payload::sliced::{SentValue, SlicedMessage};
 
 /// Shared memory, or another link. The first is known by name, so that a frame costs no indirect call there.
@@ -90,6 +91,11 @@ impl AnyLink {
         either!(self, link => link.take_sent())
     }
 
+    /// Whether values are kept that were not [given back](AnyLink::take_sent).
+    pub(crate) fn keeps_values(&self) -> bool {
+        either!(self, link => link.keeps_values())
+    }
+
     /// No value is to be kept any more: what is still to be sent is copied.
     pub(crate) fn let_go(&self) {
         either!(self, link => link.let_go());
@@ -125,11 +131,16 @@ impl AnyLink {
         }
     }
 
+    /// The memory of another scheduler.
+    pub(crate) fn memory_of(&self, scheduler: usize) -> impl RemoteMemory {
+        MemoryOf(self, scheduler)
+    }
+
     /// Fills `to` with what is in the memory of another scheduler.
     ///
     /// # Errors
     /// It cannot be read.
-    pub(crate) fn read_memory(
+    fn read_memory(
         &self,
         of: usize,
         address: u64,
@@ -186,5 +197,13 @@ impl AnyLink {
     #[inline]
     pub(crate) fn meeting(&self) -> Option<u32> {
         either!(self, link => link.meeting())
+    }
+}
+
+struct MemoryOf<'a>(&'a AnyLink, usize);
+
+impl RemoteMemory for MemoryOf<'_> {
+    fn read(&self, address: u64, to: &mut [MaybeUninit<u8>]) -> Result<(), String> {
+        self.0.read_memory(self.1, address, to)
     }
 }

@@ -115,6 +115,10 @@ pub trait Job: Link {
     fn take_sent(&self) -> Option<SentValue> {
         None
     }
+    /// Whether values are kept that were not given back by [`Job::take_sent`].
+    fn keeps_values(&self) -> bool {
+        false
+    }
     /// No value is to be kept any more: what is still to be sent is copied, or waited for.
     fn let_go(&self) {}
     /// The slices of the message that [`Job::receive`] hands on, which has no other bytes.

@@ -126,6 +126,18 @@ impl ReceivedSlices {
         Ok(received)
     }
 
+    /// Of all of a message.
+    ///
+    /// # Errors
+    /// What should be there, of what is not.
+    pub(crate) fn whole(bytes: &[u8]) -> Result<Self, String> {
+        let received = ReceivedSlices::new(bytes)?;
+        match received.is_whole() {
+            true => Ok(received),
+            false => Err("all of the slices of a message".into()),
+        }
+    }
+
     /// What the message says of its slices, and the bytes beside them.
     pub(crate) fn told(&self) -> &[u8] {
         &self.told

@@ -14,7 +14,7 @@ use super::script::Script;
 use super::thread_cases::{ended, polling_for_answers, start, threads_and_tasks};
 use super::window_cases::{accesses, pieces, shared};
 use super::{
-    BOTH, Both, accounted, exposed, flows, known_cases, program, rank_cases, ranks, shapes,
+    BOTH, Both, accounted, exposed, flows, known_cases, large, program, rank_cases, ranks, shapes,
     together, waited_for,
 };
 use graphmap_runtime as rt;
@@ -206,6 +206,9 @@ pub fn network(name: &str, number: u64) -> Network {
         "fragile" => exposed::fragile(),
         "bundles" => bundles(),
         "opaque" => opaque(),
+        "inconstant" | "ends" | "ends in a nested run" | "dropped" | "cut" | "of all shapes" => {
+            large::network(name, number)
+        }
         "differs" => {
             let mut net = pair(idle, idle);
             net.place(rt::Kind::FIRST, "1", "1");

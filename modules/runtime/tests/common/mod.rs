@@ -10,6 +10,7 @@ pub mod flows;
 pub mod itself;
 pub mod json;
 pub mod known_cases;
+pub mod large;
 pub mod program;
 pub mod rank_cases;
 pub mod ranks;

@@ -317,6 +317,12 @@ impl Lanes {
         self.sent.borrow_mut().pop_front()
     }
 
+    /// Whether values are kept that were not given back.
+    pub(crate) fn keeps_values(&self) -> bool {
+        let mut peers = self.peers.iter().flatten();
+        !self.sent.borrow().is_empty() || peers.any(|peer| peer.outgoing.keeps_values())
+    }
+
     /// Copies what is still to be sent of values, so that none is kept.
     pub(crate) fn let_go(&self) {
         for peer in self.peers.iter().flatten() {

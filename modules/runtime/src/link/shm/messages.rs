@@ -13,11 +13,17 @@ use crate::payload::sliced::{SentValue, SlicedMessage};
 
 /// In `extra`: there is more of the message in the next frame. The other bits then say how much, as a hint.
 pub(super) const MORE: u32 = 1 << 31;
-/// In `kind`: the message has slices.
+/// In `kind`: the message has slices, and several frames.
 const SLICES: u32 = 1 << 31;
 /// Most memory that is taken because of such a hint, and that is kept to be used again.
 const AHEAD: usize = 64 << 20;
 pub(super) const KEPT: usize = 8 << 20;
+
+/// The mark of a message with slices that has so many bytes. One that is a single frame, as that of a value which has named fewer
+/// when it was asked again, is handed on as it lies in the lane, like all others.
+fn slices(len: usize) -> u32 {
+    if len > MOST { SLICES } else { 0 }
+}
 
 /// What is sent of a message.
 pub(super) enum Body {
@@ -59,7 +65,7 @@ impl Waiting {
         let sent = match &self.body {
             Body::Bytes(bytes) => sender.try_send(header, &bytes[from..from + len], false),
             Body::Sliced(message) => {
-                header.kind |= SLICES;
+                header.kind |= slices(message.len());
                 sender.is_ready(len)
                     && sender.try_send_pieces(header, &message.pieces(from, len), false)
             }
@@ -118,6 +124,13 @@ impl Outgoing {
         }
     }
 
+    /// Whether values are kept.
+    pub(super) fn keeps_values(&self) -> bool {
+        let waiting = self.0.borrow();
+        let mut bodies = waiting.iter().map(|waiting| &waiting.body);
+        bodies.any(|body| matches!(body, Body::Sliced(_)))
+    }
+
     /// Copies what is left of values that are kept, and gives those to `done`.
     pub(super) fn let_go(&self, mut done: impl FnMut(SentValue)) {
         for waiting in &mut *self.0.borrow_mut() {
@@ -128,7 +141,7 @@ impl Outgoing {
                     // All of it, so that what was sent is still what is passed by.
                     let (bytes, value) = message.copied();
                     value.into_iter().for_each(&mut done);
-                    waiting.header.kind |= SLICES;
+                    waiting.header.kind |= slices(bytes.len());
                     Body::Bytes(bytes)
                 }
             };
