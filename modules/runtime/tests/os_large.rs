@@ -12,7 +12,7 @@ use graphmap_runtime as rt;
 use rt::Exit;
 
 #[test]
-#[ignore = "run by the others"]
+#[ignore = "run by `an_encoder_that_gives_something_else_each_time_loses_no_token` and the others"]
 fn program() {
     let Ok(case) = std::env::var(CASE) else {
         return;
