@@ -16,6 +16,11 @@ mod copy;
 #[path = "../../src/os_signal.rs"]
 mod os_signal;
 
+#[path = "../../src/payload/mod.rs"]
+mod payload;
+
+pub use payload::{DecodeError, Decoder, Encoder, Format, Known, Payload, Probe, Unknown};
+
 mod lanes;
 
 /// Of what `link` knows, a constant; here it is small, for each word of that many bytes is watched.
