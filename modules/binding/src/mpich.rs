@@ -31,19 +31,22 @@ pub(crate) fn agent(launch: &Launch) -> String {
         true => format!("test -x {} || exit 103; ", shell_quoted(&launch.program)),
         false => String::new(),
     };
-    AGENT_TEXT
-        .replace("TITLE", &launch.title())
-        .replace("PROGRAM", &shell_quoted(&launch.program))
-        .replace("LOOK", &shell_quoted(&look))
+    let (title, program, look) = (
+        launch.title(),
+        shell_quoted(&launch.program),
+        shell_quoted(&look),
+    );
+    format!("#!/bin/sh\n# {title}\n{AGENT_ABOUT}program={program}\nlook={look}{AGENT_TEXT}")
 }
 
-const AGENT_TEXT: &str = r#"#!/bin/sh
-# TITLE
+const AGENT_ABOUT: &str = "\
 # Called by mpiexec of MPICH as ssh would be, with options, a host and a command. mpiexec waits for ever for a host that
 # cannot be reached, or that lacks the program: this says so, and ends it.
+";
+
+/// What the agent does with `program` and `look`, which are set before.
+const AGENT_TEXT: &str = r#"
 here=$(dirname -- "$0")
-program=PROGRAM
-look=LOOK
 agent=${GRAPHMAP_AGENT:-ssh}
 user=
 flags=

@@ -36,7 +36,11 @@ fn who_is_waited_for_in_vain_is_told_and_ends_the_launcher() {
     let at = |name: &str| folder.path().join(name);
     let hosts = ["h1", "nobody", "refused", "killed"].map(|host| (host, &[][..], 1));
     let mut launch = common::launch(&hosts);
-    launch.program = at("program").display().to_string();
+    // No text of the script's own stands for it.
+    let place = at("TITLE-PROGRAM-LOOK");
+    fs::create_dir(&place).unwrap();
+    let at_program = place.join("program");
+    launch.program = at_program.display().to_string();
     let made = command(&launch, Launcher::Mpich, &mut Diagnostics::new()).unwrap();
     for (name, text) in &made.files {
         executable(&at(name), text);
@@ -83,9 +87,9 @@ fn who_is_waited_for_in_vain_is_told_and_ends_the_launcher() {
         // What was killed has been reached, or somebody wants it so.
         (true, "-x killed", &proxy, None),
     ] {
-        let _ = fs::remove_file(at("program"));
+        let _ = fs::remove_file(&at_program);
         if is_there {
-            executable(&at("program"), "");
+            executable(&at_program, "");
         }
         let mut mpiexec = Command::new("sh");
         // It waits for ever.
