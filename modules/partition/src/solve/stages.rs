@@ -274,29 +274,34 @@ impl<'a> Stages<'a> {
     /// The search, from what plain rules and packing give: nothing worse than those is found. Bounds
     /// that nothing is seen to keep are raised before it has spent what it has.
     fn portfolio(&mut self, old: Option<Vec<u32>>) -> Result<Found, Error> {
-        let mut known = self.baselines()?;
-        let broken = known.iter().any(|block| !self.is_allowed(block));
+        let (mut known, others) = self.baselines()?;
+        let is_broken = |block: &Vec<u32>| !self.is_allowed(block);
+        let broken = known.iter().chain(&others).any(is_broken);
         if let Some(old) = old {
             let priced = prices::others(self.problem, &self.inst, &self.budget, &old)?;
             known.extend(priced.first);
             known.push(old);
             self.later = priced.later;
         }
+        let (is_small, kind) = (auto::is_small(&self.inst), self.options.strategy.kind);
         let mut starts = self.feasible(&known);
+        let mut theirs = self.feasible(&others);
+        if is_small {
+            starts.append(&mut theirs);
+        }
+        known.extend(others);
         // In one pass over a large network rules are kept more cheaply than by packing.
-        if starts.is_empty()
-            && self.options.strategy.kind == Kind::Pass
-            && !auto::is_small(&self.inst)
-        {
+        if starts.is_empty() && kind == Kind::Pass && !is_small {
             let found = self.run(Vec::new(), 1.0)?;
             if keeps(&self.inst, &found.block) {
                 return Ok(found);
             }
         }
+        let before = starts.len();
         let mut complete = self.raised.is_some();
         if let Some(packed) = self.packed.take() {
             starts.push(self.touched_up(packed));
-        } else if starts.is_empty() || (broken && auto::is_small(&self.inst)) {
+        } else if starts.is_empty() || (broken && is_small) {
             let mut effort = self.packing(packing(&self.inst), PACKING);
             if starts.is_empty() {
                 effort.stop_at = self.budget.settled_by(PACKING);
@@ -309,7 +314,7 @@ impl<'a> Stages<'a> {
                 complete = whole;
                 match settled {
                     Some(block) => starts.push(self.touched_up(block)),
-                    None if complete && !self.options.strict_balance => {
+                    None if complete && theirs.is_empty() && !self.options.strict_balance => {
                         self.unavoidable = true;
                         let packed = self.raise(1.0)?;
                         starts = self.feasible(&known);
@@ -319,6 +324,13 @@ impl<'a> Stages<'a> {
                 }
             }
         }
+        // The pass goes on from what was packed, with other random numbers than it had before.
+        if starts.len() > before && kind == Kind::Portfolio && !is_small {
+            let again = self.beside(&FAST, starts.clone())?;
+            starts.extend(self.feasible(&[again]));
+        }
+        // What other engines find spares nothing of what was done until here: it may be dearer.
+        starts.append(&mut theirs);
         let patience = match starts.is_empty() && !self.options.strict_balance {
             true => PATIENCE,
             false => 1.0,
@@ -369,14 +381,14 @@ impl<'a> Stages<'a> {
         auto::touch_up(&self.inst, block, effort.stop_at, &mut self.random)
     }
 
-    /// What strategies give that are done in no time beside the search.
-    fn baselines(&mut self) -> Result<Vec<Vec<u32>>, Error> {
+    /// What strategies give that are done in no time beside the search: our own, and those of other engines.
+    fn baselines(&mut self) -> Result<(Vec<Vec<u32>>, Vec<Vec<u32>>), Error> {
         let (n, ends) = (self.inst.len(), self.inst.targets.len());
         let entries = n + ends;
         let asked = metis::metis_takes(n, ends, self.inst.k());
         let small = auto::is_small(&self.inst);
         let brief = self.budget.time.is_none_or(|t| asked < t.mul_f64(BASELINE));
-        let mut known = Vec::new();
+        let (mut known, mut others) = (Vec::new(), Vec::new());
         for rule in strategies().filter(|s| s.kind == Kind::Rule) {
             known.push(self.beside(rule, Vec::new())?);
         }
@@ -395,13 +407,13 @@ impl<'a> Stages<'a> {
                 let engines = strategies().filter(|s| s.kind == Kind::Engine && s.compared);
                 let begun = Instant::now();
                 for engine in engines {
-                    known.push(self.beside(engine, Vec::new())?);
+                    others.push(self.beside(engine, Vec::new())?);
                 }
                 // Who compares plans asks them again.
                 self.leave(begun.elapsed());
             }
         }
-        Ok(known)
+        Ok((known, others))
     }
 
     /// What another strategy of this crate gives.
