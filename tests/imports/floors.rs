@@ -307,6 +307,7 @@ const MPI: &[&str] = &[
     "collective",
     "point_to_point",
     "run",
+    "calls",
     "ffi",
     "lib",
 ];

@@ -30,6 +30,12 @@ pub struct MPI_Status {
     pub(crate) bytes: usize,
 }
 
+/// Hints for a call. Nobody reads any here, so there are none but [`RSMPI_INFO_NULL`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MPI_Info(());
+
+/// A handle as Fortran has it.
+pub type MPI_Fint = c_int;
 /// An address, or a distance between two, in bytes.
 pub type MPI_Aint = isize;
 
@@ -37,6 +43,10 @@ pub type MPI_Aint = isize;
 pub const MPI_SUCCESS: c_int = 0;
 /// A number of elements that is none, as of a message that ends within one.
 pub const MPI_UNDEFINED: c_int = -32766;
+/// No communicator.
+pub const RSMPI_COMM_NULL: MPI_Comm = MPI_Comm(std::ptr::null());
+/// No hints.
+pub const RSMPI_INFO_NULL: MPI_Info = MPI_Info(());
 /// Any tag.
 pub const RSMPI_ANY_TAG: c_int = -1;
 /// Any source.

@@ -6,22 +6,33 @@ use std::sync::OnceLock;
 use std::time::Instant;
 
 use crate::life::Phase;
-use crate::rank::{finalize_current, phase};
+use crate::rank::{RankId, finalize_current, phase};
 pub use crate::threading::Threading;
 use crate::topology::SimpleCommunicator;
 use crate::topology::traits::Communicator;
 
 /// A rank that is initialized. To drop it finalizes the rank.
+///
+/// As rsmpi's, it may be kept in a `static`, as libraries do that let their users call [`initialize`] by a function of theirs. A `static` is
+/// one for all ranks of an OS process, so these have to have [one rank each](crate::main).
 #[derive(Debug)]
 pub struct Universe {
     buffer: usize,
-    /// It stays with its rank.
-    _rank: std::marker::PhantomData<*mut ()>,
+    /// Which rank it is of.
+    rank: RankId,
 }
 
 impl Universe {
     /// The communicator of all ranks.
+    ///
+    /// # Panics
+    /// If another rank calls it, or none.
+    #[track_caller]
     pub fn world(&self) -> SimpleCommunicator {
+        assert!(
+            self.rank.is_current(),
+            "this is the `Universe` of another rank: a `static` is one for all ranks of an OS process"
+        );
         SimpleCommunicator::world()
     }
 
@@ -56,7 +67,14 @@ impl Universe {
 
 impl Drop for Universe {
     fn drop(&mut self) {
-        finalize_current();
+        match self.rank.is_current() {
+            true => finalize_current(),
+            // The end of a rank finalizes it, too.
+            false => assert!(
+                phase().is_none() || std::thread::panicking(),
+                "a rank drops the `Universe` of another one"
+            ),
+        }
     }
 }
 
@@ -86,12 +104,8 @@ pub fn initialize() -> Option<Universe> {
 /// As there.
 #[track_caller]
 pub fn initialize_with_threading(threading: Threading) -> Option<(Universe, Threading)> {
-    crate::rank::initialize(threading)?;
-    let universe = Universe {
-        buffer: 0,
-        _rank: std::marker::PhantomData,
-    };
-    Some((universe, threading))
+    let rank = crate::rank::initialize(threading)?;
+    Some((Universe { buffer: 0, rank }, threading))
 }
 
 /// What [`initialize_with_threading`] has given the rank that calls this; `Single` if it was not called.

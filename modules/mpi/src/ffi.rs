@@ -1,9 +1,16 @@
-//! The handles and constants of MPI's C interface that programs name. There is no C behind them. Each handle is declared beside
-//! what it stands for.
+//! What of MPI's C interface programs name: handles, constants, and functions that rsmpi has no other way to. There is no C behind them:
+//! the functions are ours, with C's names and arguments, so that a library which calls them goes on to do so. Each handle is declared
+//! beside what it stands for.
 
 pub use crate::abi::{
-    MPI_Aint, MPI_Comm, MPI_Group, MPI_Message, MPI_SUCCESS, MPI_Status, MPI_UNDEFINED,
-    RSMPI_ANY_SOURCE, RSMPI_ANY_TAG, RSMPI_PROC_NULL,
+    MPI_Aint, MPI_Comm, MPI_Fint, MPI_Group, MPI_Info, MPI_Message, MPI_SUCCESS, MPI_Status,
+    MPI_UNDEFINED, RSMPI_ANY_SOURCE, RSMPI_ANY_TAG, RSMPI_COMM_NULL, RSMPI_INFO_NULL,
+    RSMPI_PROC_NULL,
+};
+pub use crate::calls::{
+    MPI_Barrier, MPI_Dist_graph_create_adjacent, MPI_Dist_graph_neighbors_count,
+    MPI_Neighbor_alltoall, MPI_Neighbor_alltoallv, MPI_Wtime, RSMPI_Comm_c2f, RSMPI_Comm_f2c,
+    RSMPI_UNWEIGHTED,
 };
 pub use crate::datatype::layout::MPI_Datatype;
 pub use crate::operation::MPI_Op;

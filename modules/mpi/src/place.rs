@@ -40,10 +40,24 @@ fn packed_part<B: Pointer + ?Sized>(
     first: usize,
     count: usize,
 ) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(layout.packed(count));
-    let from = buffer.pointer().cast::<u8>();
-    let from = from.wrapping_offset(first.cast_signed() * layout.extent);
     // SAFETY: the elements are in the buffer, as its traits, which are unsafe to implement, say.
+    unsafe { packed_at(buffer.pointer().cast(), first.cast_signed(), count, layout) }
+}
+
+/// So many elements, of which the first is at a distance from there that is counted in elements, packed.
+///
+/// # Safety
+/// They have to be there.
+#[track_caller]
+pub(crate) unsafe fn packed_at(
+    from: *const u8,
+    first: isize,
+    count: usize,
+    layout: &Layout,
+) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(layout.packed(count));
+    let from = from.wrapping_offset(first * layout.extent);
+    // SAFETY: as the caller says.
     unsafe { layout.pack(from, count, &mut bytes) };
     bytes
 }
@@ -111,10 +125,13 @@ impl Place {
     }
 
     fn part(&self, first: usize, count: usize) -> Place {
-        let to = self
-            .to
-            .wrapping_offset(first.cast_signed() * self.layout.extent);
-        Place { to, count, ..*self }
+        Place::at(self.to, first.cast_signed(), count, self.layout)
+    }
+
+    /// So many elements, of which the first is at a distance from there that is counted in elements.
+    pub(crate) fn at(to: *mut u8, first: isize, count: usize, layout: &'static Layout) -> Place {
+        let to = to.wrapping_offset(first * layout.extent);
+        Place { to, count, layout }
     }
 
     /// The elements that are there, packed.

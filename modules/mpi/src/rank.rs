@@ -2,7 +2,7 @@
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread::ThreadId;
 
 use graphmap_runtime::mpi as core;
@@ -15,11 +15,28 @@ use crate::threading::Threading;
 static INITIALIZED: AtomicUsize = AtomicUsize::new(0);
 static MULTIPLE: AtomicUsize = AtomicUsize::new(0);
 
+/// Who a rank of this OS process is, of all that there have been in its runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RankId(u64);
+
+impl RankId {
+    fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        RankId(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Whether that rank calls this.
+    pub(crate) fn is_current(self) -> bool {
+        with(|state| state.id) == Some(self)
+    }
+}
+
 /// What a rank has.
 #[derive(Clone)]
 pub(crate) struct RankState(Rc<State>);
 
 struct State {
+    id: RankId,
     phase: Rc<Cell<Phase>>,
     thread: ThreadId,
     world: OnceCell<Rc<Shared>>,
@@ -29,6 +46,7 @@ struct State {
 impl RankState {
     pub(crate) fn new() -> Self {
         RankState(Rc::new(State {
+            id: RankId::new(),
             phase: Rc::new(Cell::new(Phase::Before)),
             thread: std::thread::current().id(),
             world: OnceCell::new(),
@@ -79,7 +97,7 @@ pub(crate) fn phase() -> Option<Phase> {
 }
 
 /// Initializes the rank that calls this, if it is not yet.
-pub(crate) fn initialize(threading: Threading) -> Option<()> {
+pub(crate) fn initialize(threading: Threading) -> Option<RankId> {
     let fresh = with(|state| {
         let fresh = state.phase.get() == Phase::Before;
         if fresh {
@@ -89,12 +107,11 @@ pub(crate) fn initialize(threading: Threading) -> Option<()> {
                 MULTIPLE.fetch_add(1, Ordering::Relaxed);
             }
         }
-        fresh
+        fresh.then_some(state.id)
     });
-    let fresh = fresh.expect(
+    fresh.expect(
         "this is no rank: ranks are started by `mpi::run(n, main)`, and what they call runs on their stacks, not on other threads",
-    );
-    fresh.then_some(())
+    )
 }
 
 /// Ends the communication of the rank that calls this.

@@ -24,6 +24,8 @@ pub(crate) struct Shared {
     core: core::Communicator,
     pub(crate) name: RefCell<String>,
     pub(crate) grid: Option<core::Cartesian>,
+    /// Whom the rank receives from and sends to, where ranks have said so.
+    pub(crate) graph: Option<core::Neighbours>,
     pub(crate) attributes: Attributes,
     pub(crate) life: Life,
 }
@@ -34,6 +36,7 @@ impl Shared {
             core,
             name: RefCell::new(name),
             grid: None,
+            graph: None,
             attributes: Attributes::default(),
             life,
         }

@@ -110,6 +110,14 @@ pub trait Communicator: AsHandle {
         let mut shared = of.0.derived(core);
         shared.attributes = of.0.attributes.duplicate(of.0.handle());
         shared.grid.clone_from(&of.0.grid);
+        if let Some(graph) = &of.0.graph {
+            // Anew, as what is sent in one of the two communicators must not come in the other.
+            let (sources, destinations): (Vec<usize>, Vec<usize>) = (
+                graph.sources().flatten().collect(),
+                graph.destinations().flatten().collect(),
+            );
+            shared.graph = Some(done(wait(shared.core().graph(&sources, &destinations))));
+        }
         SimpleCommunicator::made(shared)
     }
 

@@ -19,9 +19,10 @@ pub enum Topology {
 impl SimpleCommunicator {
     /// How its ranks are neighbours.
     pub fn topology(&self) -> Topology {
-        match self.0.0.grid {
-            Some(_) => Topology::Cartesian,
-            None => Topology::Undefined,
+        match (&self.0.0.grid, &self.0.0.graph) {
+            (Some(_), _) => Topology::Cartesian,
+            (None, Some(_)) => Topology::DistributedGraph,
+            (None, None) => Topology::Undefined,
         }
     }
 

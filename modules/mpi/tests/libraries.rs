@@ -1,0 +1,240 @@
+//! What libraries over rsmpi need of it beside its traits: functions of MPI's C interface that they call past it, and a `Universe` in a
+//! `static`.
+
+use std::os::raw::{c_int, c_void};
+use std::sync::Mutex;
+
+use mpi::environment::Universe;
+use mpi::ffi;
+use mpi::topology::{SimpleCommunicator, Topology};
+use mpi::traits::*;
+use proptest::prelude::*;
+
+fn ranks_on(
+    schedulers: usize,
+    count: usize,
+    rank: impl Fn(SimpleCommunicator) + Send + Sync + 'static,
+) {
+    let options = mpi::Options::new().schedulers(schedulers).threads(1);
+    let options = options.shuffle((count * 31 + schedulers) as u64);
+    let ended = mpi::run_with(&options, count, move || {
+        let universe = mpi::initialize().unwrap();
+        rank(universe.world());
+    });
+    if let Err(error) = ended {
+        panic!("{error}");
+    }
+}
+
+/// The communicator of a graph of which each rank knows its neighbours.
+fn graph(of: &SimpleCommunicator, sources: &[c_int], destinations: &[c_int]) -> SimpleCommunicator {
+    let mut made = ffi::RSMPI_COMM_NULL;
+    // SAFETY: the slices have as many elements as said, and the handle is a new communicator's.
+    unsafe {
+        let done = ffi::MPI_Dist_graph_create_adjacent(
+            of.as_raw(),
+            sources.len() as c_int,
+            sources.as_ptr(),
+            ffi::RSMPI_UNWEIGHTED(),
+            destinations.len() as c_int,
+            destinations.as_ptr(),
+            ffi::RSMPI_UNWEIGHTED(),
+            ffi::RSMPI_INFO_NULL,
+            0,
+            &mut made,
+        );
+        assert_eq!(done, ffi::MPI_SUCCESS);
+        SimpleCommunicator::from_raw(made)
+    }
+}
+
+/// How many neighbours a rank has.
+fn degrees(of: &SimpleCommunicator) -> (c_int, c_int) {
+    let (mut into, mut out, mut weighted) = (-1, -1, -1);
+    // SAFETY: all are there to be written.
+    unsafe { ffi::MPI_Dist_graph_neighbors_count(of.as_raw(), &mut into, &mut out, &mut weighted) };
+    assert_eq!(weighted, 0);
+    (into, out)
+}
+
+/// What a rank sends to another by an edge with so many elements.
+fn sent(from: usize, to: usize, count: usize) -> Vec<i64> {
+    (0..count)
+        .map(|at| (from * 10_000 + to * 100 + at) as i64)
+        .collect()
+}
+
+/// A rank's exchange over edges `(from, to, elements)`, each part behind a gap of one.
+fn exchange(of: &SimpleCommunicator, edges: &[(usize, usize, usize)], rank: usize) {
+    let out: Vec<_> = edges.iter().filter(|edge| edge.0 == rank).collect();
+    let into: Vec<_> = edges.iter().filter(|edge| edge.1 == rank).collect();
+    let laid_out = |edges: &[&(usize, usize, usize)]| {
+        let (mut counts, mut displs, mut values) = (Vec::new(), Vec::new(), Vec::new());
+        for &&(from, to, count) in edges {
+            values.push(-1);
+            displs.push(values.len() as c_int);
+            counts.push(count as c_int);
+            values.append(&mut sent(from, to, count));
+        }
+        (counts, displs, values)
+    };
+    let (counts, displs, values) = laid_out(&out);
+    let (wanted_counts, wanted_displs, wanted) = laid_out(&into);
+    let mut received = vec![-1_i64; wanted.len()];
+    let of_values = i64::equivalent_datatype().as_raw();
+    // SAFETY: counts and displacements are those of the values.
+    unsafe {
+        ffi::MPI_Neighbor_alltoallv(
+            values.as_ptr().cast::<c_void>(),
+            counts.as_ptr(),
+            displs.as_ptr(),
+            of_values,
+            received.as_mut_ptr().cast::<c_void>(),
+            wanted_counts.as_ptr(),
+            wanted_displs.as_ptr(),
+            of_values,
+            of.as_raw(),
+        );
+    }
+    assert_eq!(received, wanted);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn neighbours_exchange_what_libraries_send_past_rsmpi(
+        count in 1_usize..7,
+        schedulers in 1_usize..3,
+        ends in prop::collection::btree_map((0_usize..7, 0_usize..7), 0_usize..5, 0..20),
+    ) {
+        let edges: Vec<_> = ends
+            .into_iter()
+            .map(|((from, to), elements)| (from % count, to % count, elements))
+            .collect();
+        ranks_on(schedulers, count, move |world| {
+            let rank = world.rank() as usize;
+            let into = edges.iter().filter(|edge| edge.1 == rank);
+            let sources: Vec<_> = into.map(|edge| edge.0 as c_int).collect();
+            let out = edges.iter().filter(|edge| edge.0 == rank);
+            let destinations: Vec<_> = out.map(|edge| edge.1 as c_int).collect();
+            let made = graph(&world, &sources, &destinations);
+            assert_eq!(made.topology(), Topology::DistributedGraph);
+            assert_eq!((made.rank(), made.size()), (world.rank(), world.size()));
+            assert_eq!(degrees(&made), (sources.len() as c_int, destinations.len() as c_int));
+            let copy = made.duplicate();
+            assert_eq!(degrees(&copy), degrees(&made));
+            exchange(&copy, &edges, rank);
+            exchange(&made, &edges, rank);
+            // SAFETY: the communicator lives.
+            unsafe { ffi::MPI_Barrier(made.as_raw()) };
+        });
+    }
+}
+
+#[test]
+fn as_many_elements_go_to_each_neighbour() {
+    ranks_on(1, 5, |world| {
+        let (rank, size) = (world.rank(), world.size());
+        let before = (rank + size - 1) % size;
+        let (next, after) = ((rank + 1) % size, (rank + 2) % size);
+        let made = graph(&world, &[before, (rank + size - 2) % size], &[next, after]);
+        let values = [rank, 10 + rank, 20 + rank, 30 + rank];
+        let mut received = [-1; 4];
+        let of_values = i32::equivalent_datatype().as_raw();
+        // SAFETY: there are two elements for each of two neighbours.
+        unsafe {
+            ffi::MPI_Neighbor_alltoall(
+                values.as_ptr().cast(),
+                2,
+                of_values,
+                received.as_mut_ptr().cast(),
+                2,
+                of_values,
+                made.as_raw(),
+            );
+        }
+        let far = (rank + size - 2) % size;
+        assert_eq!(received, [before, 10 + before, 20 + far, 30 + far]);
+    });
+}
+
+#[test]
+fn a_communicator_has_a_number_for_fortran() {
+    ranks_on(1, 2, |world| {
+        let copy = world.duplicate();
+        // SAFETY: the communicators live.
+        let numbers = unsafe { [&world, &copy].map(|of| ffi::RSMPI_Comm_c2f(of.as_raw())) };
+        assert_ne!(numbers[0], numbers[1]);
+        // SAFETY: as before.
+        unsafe {
+            assert_eq!(ffi::RSMPI_Comm_c2f(world.as_raw()), numbers[0]);
+            assert_eq!(ffi::RSMPI_Comm_f2c(numbers[1]), copy.as_raw());
+            assert_eq!(ffi::RSMPI_Comm_f2c(1000), ffi::RSMPI_COMM_NULL);
+        }
+    });
+}
+
+/// What a run of so many ranks ends with.
+fn failure(count: usize, rank: impl Fn(SimpleCommunicator) + Send + Sync + 'static) -> String {
+    let options = mpi::Options::new().schedulers(1).threads(1);
+    let ended = mpi::run_with(&options, count, move || {
+        let universe = mpi::initialize().unwrap();
+        rank(universe.world());
+    });
+    ended.expect_err("it fails").to_string()
+}
+
+#[test]
+fn what_has_no_graph_or_no_such_edge_is_told() {
+    let none = failure(1, |world| assert_eq!(degrees(&world), (0, 0)));
+    assert!(none.contains("the communicator has no graph"), "{none}");
+    let half = failure(2, |world| drop(graph(&world, &[], &[1 - world.rank()])));
+    assert!(half.contains("a graph needs each edge twice"), "{half}");
+    let beyond = failure(1, |world| drop(graph(&world, &[-1], &[-1])));
+    assert!(beyond.contains("rank"), "{beyond}");
+}
+
+#[test]
+fn a_universe_is_kept_in_a_static() {
+    static UNIVERSE: Mutex<Option<Universe>> = Mutex::new(None);
+    let options = mpi::Options::new().schedulers(1).threads(1);
+    mpi::run_with(&options, 1, || {
+        *UNIVERSE.lock().unwrap() = mpi::initialize();
+        assert_eq!(UNIVERSE.lock().unwrap().as_ref().unwrap().world().size(), 1);
+        *UNIVERSE.lock().unwrap() = None;
+        assert!(mpi::environment::is_finalized());
+    })
+    .unwrap();
+}
+
+#[test]
+fn a_universe_of_another_rank_is_told() {
+    static FIRST: Mutex<Option<Universe>> = Mutex::new(None);
+    let options = mpi::Options::new().schedulers(1).threads(1);
+    let of_another = |then: fn(Option<Universe>)| {
+        let ended = mpi::run_with(&options, 2, move || {
+            let universe = mpi::initialize();
+            let rank = SimpleCommunicator::world().rank();
+            if rank == 0 {
+                *FIRST.lock().unwrap() = universe;
+                SimpleCommunicator::world().barrier();
+            } else {
+                SimpleCommunicator::world().barrier();
+                let other = FIRST.lock().unwrap().take();
+                then(other);
+            }
+        });
+        ended.expect_err("it fails").to_string()
+    };
+    let asked = of_another(|universe| drop(universe.unwrap().world()));
+    assert!(
+        asked.contains("this is the `Universe` of another rank"),
+        "{asked}"
+    );
+    let dropped = of_another(drop);
+    assert!(
+        dropped.contains("a rank drops the `Universe` of another one"),
+        "{dropped}"
+    );
+}
