@@ -24,12 +24,16 @@ const LEFT_OUT: [(&str, &str); 3] = [
 const BOOK: &str = include_str!("../../../docs/src/rsmpi.md");
 
 /// At so many ranks each is run, and on what.
-const RUNS: [(usize, Option<(&str, &str)>); 5] = [
-    (2, None),
-    (3, None),
-    (5, None),
-    (5, Some(("GRAPHMAP_SCHEDULERS", "2"))),
-    (5, Some(("GRAPHMAP_OS_PROCESSES", "2"))),
+const RUNS: [(usize, &[(&str, &str)]); 5] = [
+    (2, &[]),
+    (3, &[]),
+    (5, &[]),
+    (5, &[("GRAPHMAP_SCHEDULERS", "2")]),
+    // Without the link they would be threads.
+    (
+        5,
+        &[("GRAPHMAP_LINK", "shm"), ("GRAPHMAP_OS_PROCESSES", "2")],
+    ),
 ];
 
 fn cargo(directory: &Path, arguments: &[&str]) -> Output {
@@ -148,12 +152,12 @@ fn build(examples: &BTreeMap<String, String>) -> PathBuf {
 }
 
 /// Runs an example: what is wrong, if anything.
-fn run(program: &Path, name: &str, ranks: usize, on: Option<(&str, &str)>) -> Result<(), String> {
+fn run(program: &Path, name: &str, ranks: usize, on: &[(&str, &str)]) -> Result<(), String> {
     let mut command = Command::new(program);
     command
         .args([name, &ranks.to_string()])
         .env("RUST_BACKTRACE", "0")
-        .envs(on);
+        .envs(on.iter().copied());
     command.stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the program can be run");
     let begun = Instant::now();
