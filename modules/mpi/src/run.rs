@@ -51,8 +51,8 @@ pub fn run_with<T: Termination + 'static>(
     graphmap_runtime::run(network(ranks, main), options)
 }
 
-/// As [`run`], as the whole of a program's `main`: in as many OS processes as `GRAPHMAP_OS_PROCESSES` says, which are started here, with
-/// all that the environment may say of a run; errors are printed, and the exit code is one of
+/// As [`run`], as the whole of a program's `main`: with `GRAPHMAP_LINK=shm` in as many OS processes as `GRAPHMAP_OS_PROCESSES` says, which
+/// are started here (threads without that link), with all that the environment may say of a run; errors are printed, and the exit code is one of
 /// [`Exit`](graphmap_runtime::Exit).
 ///
 /// ```no_run
