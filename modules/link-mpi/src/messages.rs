@@ -266,20 +266,13 @@ impl Messages {
 
     /// Sends a message from where its slices are.
     pub(crate) fn send_sliced(&mut self, to: usize, header: Header, message: SlicedMessage) {
-        let count = message.count();
         self.lent += 1;
-        // Of slices that no count of MPI has room for, or none, as of a value that has named fewer when it was asked again.
-        if count == 0 || (0..count).any(|at| message.slice(at).0.len() > MOST) {
-            let (bytes, value) = message.copied();
-            self.values.extend(value);
-            return self.send_owned(to, header, bytes);
-        }
         let head = frames::whole(self.agreement, header, message.head().to_vec());
         let peer = self.list(to);
         peer.close();
         peer.waiting.push_back((HEAD, Memory::Bytes(head)));
         let message = Rc::new(message);
-        for at in 0..count {
+        for at in 0..message.count() {
             let tag = SLICE + message.slice(at).1.ilog2() as i32;
             let slice = Memory::Slice(Rc::clone(&message), at);
             peer.waiting.push_back((tag, slice));

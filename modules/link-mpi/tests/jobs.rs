@@ -14,22 +14,29 @@ use common::{
 };
 use graphmap_testing::{Need, skip};
 
+/// What the processes of a case become is the same in so many OS processes as in one.
+#[track_caller]
+fn assert_ends_alike(case: &str, counts: &[usize]) {
+    let ends = |count: usize| {
+        let (code, said) = start(case, count, &[]);
+        assert_eq!(code, 0, "{case} {count}: {said}");
+        let lines = said.lines().filter(|line| line.starts_with("end "));
+        let mut lines: Vec<String> = lines.map(str::to_string).collect();
+        lines.sort();
+        lines
+    };
+    let alone = ends(1);
+    assert!(!alone.is_empty());
+    for &count in counts {
+        assert_eq!(ends(count), alone, "{case} {count}");
+    }
+}
+
 #[test]
 fn random_networks_compute_the_same() {
-    let cases = ["random", "flows"].map(|name| (0..4).map(move |seed| format!("{name}:{seed}")));
-    for case in cases.into_iter().flatten() {
-        let ends = |count: usize| {
-            let (code, said) = start(&case, count, &[]);
-            assert_eq!(code, 0, "{case} {count}: {said}");
-            let lines = said.lines().filter(|line| line.starts_with("end "));
-            let mut lines: Vec<String> = lines.map(str::to_string).collect();
-            lines.sort();
-            lines
-        };
-        let alone = ends(1);
-        assert!(!alone.is_empty());
-        for count in [2, 5] {
-            assert_eq!(ends(count), alone, "{case} {count}");
+    for case in ["random", "flows"] {
+        for seed in 0..4 {
+            assert_ends_alike(&format!("{case}:{seed}"), &[2, 5]);
         }
     }
 }
@@ -55,19 +62,8 @@ fn large_tokens_of_all_kinds_arrive_and_are_dropped() {
     assert_ends("ends", 2, 0, &["all have ended"]);
     assert_ends("ends in a nested run", 2, 0, &["all have ended"]);
     assert_ends("dropped", 2, 0, &["all have run"]);
-    let case = "of all shapes";
     for seed in 0..4 {
-        let ends = |count: usize| {
-            let (code, said) = start(&format!("{case}:{seed}"), count, &[]);
-            assert_eq!(code, 0, "{seed} {count}: {said}");
-            let lines = said.lines().filter(|line| line.starts_with("end "));
-            let mut lines: Vec<String> = lines.map(str::to_string).collect();
-            lines.sort();
-            lines
-        };
-        let alone = ends(1);
-        assert!(!alone.is_empty());
-        assert_eq!(ends(3), alone, "{seed}");
+        assert_ends_alike(&format!("of all shapes:{seed}"), &[3]);
     }
 }
 

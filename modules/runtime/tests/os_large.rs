@@ -1,26 +1,18 @@
 //! Large tokens in networks of several OS processes that share memory: see `os_processes.rs` for how.
 #![cfg(target_os = "linux")]
 #![cfg(not(miri))]
-#![allow(clippy::print_stdout)]
 
 mod common;
 
 use common::cases::network;
-use common::itself::{CASE, code, start};
+use common::itself::{code, ends, run, start};
 use common::seeds;
-use graphmap_runtime as rt;
-use rt::Exit;
+use graphmap_runtime::Exit;
 
 #[test]
 #[ignore = "run by `an_encoder_that_gives_something_else_each_time_loses_no_token` and the others"]
 fn program() {
-    let Ok(case) = std::env::var(CASE) else {
-        return;
-    };
-    let (name, number) = case.split_once(':').unwrap_or((&case, "0"));
-    let number: u64 = number.parse().unwrap();
-    let code = rt::main(|| network(name, number));
-    println!("code {code:?}");
+    run(network);
 }
 
 /// A case ends so, and tells that, whether large slices are sent or are read where they are.
@@ -76,16 +68,6 @@ fn a_large_token_that_cannot_be_read_ends_the_run() {
             &["bob (rank 1", "alice.out -> bob.in", why],
         );
     }
-}
-
-/// What each process has become at its end.
-fn ends(out: &str) -> Vec<&str> {
-    let mut ends: Vec<&str> = out
-        .lines()
-        .filter_map(|line| Some(&line[line.find("end ")?..]))
-        .collect();
-    ends.sort_unstable();
-    ends
 }
 
 #[test]

@@ -3,14 +3,13 @@
 //! A program is this very file, as in `os_processes.rs`.
 #![cfg(target_os = "linux")]
 #![cfg(not(miri))]
-#![allow(clippy::print_stdout)]
 
 mod common;
 
 use std::sync::Arc;
 
 use common::cases::network;
-use common::itself::{CASE, code, start};
+use common::itself::{code, ends, run, start};
 use common::script::Script;
 use common::shapes::shape;
 use common::{Log, Random};
@@ -22,32 +21,24 @@ const SCHEDULERS: &str = "GRAPHMAP_SCHEDULERS";
 #[test]
 #[ignore = "run by `random_networks_compute_the_same` and the others"]
 fn program() {
-    let Ok(case) = std::env::var(CASE) else {
-        return;
-    };
-    let (name, number) = case.split_once(':').unwrap_or((&case, "0"));
-    let number: u64 = number.parse().unwrap();
-    let code = rt::main(|| network(name, number));
-    println!("code {code:?}");
+    run(network);
 }
 
 /// What the processes of a case become is the same in one OS process and in several, with so many schedulers each.
 fn ends_alike(case: &str, several: &[(usize, u32)]) -> usize {
-    let ends = |os_processes: usize, schedulers: u32| {
+    let printed = |os_processes: usize, schedulers: u32| {
         let (out, err) = start(case, os_processes, &[(SCHEDULERS, &schedulers.to_string())]);
         assert!(
             out.contains(&code(Exit::Ok)),
             "{case} {os_processes} {schedulers}: {out}{err}"
         );
-        let lines = out.lines().filter(|line| line.starts_with("end "));
-        let mut lines: Vec<String> = lines.map(str::to_string).collect();
-        lines.sort();
-        lines
+        out
     };
-    let alone = ends(1, 1);
+    let one = printed(1, 1);
+    let alone = ends(&one);
     for &(os_processes, schedulers) in several {
-        let ends = ends(os_processes, schedulers);
-        assert_eq!(ends, alone, "{case} {os_processes} {schedulers}");
+        let several = printed(os_processes, schedulers);
+        assert_eq!(ends(&several), alone, "{case} {os_processes} {schedulers}");
     }
     alone.len()
 }

@@ -4,7 +4,6 @@
 //! itself; the tests look at what the whole prints, and how it ends.
 #![cfg(target_os = "linux")]
 #![cfg(not(miri))]
-#![allow(clippy::print_stdout)]
 
 mod common;
 
@@ -14,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use common::cases::network;
-use common::itself::{CASE, PROGRAM, code, command, start, variables};
+use common::itself::{PROGRAM, code, command, run, start, variables};
 use graphmap_runtime as rt;
 use rt::Exit;
 
@@ -23,13 +22,7 @@ const SCHEDULERS: &str = "GRAPHMAP_SCHEDULERS";
 #[test]
 #[ignore = "run by `true_blocks_are_told` and the others"]
 fn program() {
-    let Ok(case) = std::env::var(CASE) else {
-        return;
-    };
-    let (name, number) = case.split_once(':').unwrap_or((&case, "0"));
-    let number: u64 = number.parse().unwrap();
-    let code = rt::main(|| network(name, number));
-    println!("code {code:?}");
+    run(network);
 }
 
 /// A case ends so with one scheduler in each OS process, and with two.

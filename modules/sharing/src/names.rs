@@ -25,8 +25,8 @@ struct Scope {
     is_module: bool,
 }
 
-/// More `use` declarations than this do not lead from one to the next.
-const LONGEST: usize = 32;
+/// So many `use` declarations at most are followed for a path: they may lead in a circle, and each to several others.
+const MOST_FOLLOWED: usize = 64;
 
 impl Default for Names {
     fn default() -> Names {
@@ -107,7 +107,7 @@ impl Names {
     /// What a path is at a place, in the words of `use` declarations; itself where they do not speak of it.
     pub(crate) fn meant(&self, place: Place, path: &[String]) -> Vec<Vec<String>> {
         let mut found = Found::default();
-        self.seek(place, path, LONGEST, &mut found);
+        self.seek(place, path, &mut found);
         match found.said.is_empty() {
             true => vec![path.to_vec()],
             false => found.said,
@@ -117,25 +117,26 @@ impl Names {
     /// What a path may be by `use path::*`, where nothing else says what it is.
     pub(crate) fn by_globs(&self, place: Place, path: &[String]) -> Vec<Vec<String>> {
         let mut found = Found::default();
-        self.seek(place, path, LONGEST, &mut found);
+        self.seek(place, path, &mut found);
         match found.said.is_empty() {
             true => found.globs,
             false => Vec::new(),
         }
     }
 
-    fn seek(&self, place: Place, path: &[String], left: usize, found: &mut Found) {
-        let Some(left) = left.checked_sub(1) else {
+    fn seek(&self, place: Place, path: &[String], found: &mut Found) {
+        found.followed += 1;
+        if found.followed > MOST_FOLLOWED {
             return;
-        };
+        }
         let Some((first, rest)) = path.split_first() else {
             return;
         };
         let module = self.module(place);
         match &**first {
-            "self" => return self.seek(module, rest, left, found),
+            "self" => return self.seek(module, rest, found),
             "super" => match self.scopes[module].around {
-                Some(around) => return self.seek(self.module(around), rest, left, found),
+                Some(around) => return self.seek(self.module(around), rest, found),
                 // In another file.
                 None => return found.said.push(path.to_vec()),
             },
@@ -150,7 +151,7 @@ impl Names {
                     match &*whole[0] {
                         "self" | "super" => {
                             let before = found.said.len();
-                            self.seek(place, &whole, left, found);
+                            self.seek(place, &whole, found);
                             if found.said.len() == before {
                                 found.said.push(whole);
                             }
@@ -164,7 +165,7 @@ impl Names {
                 match glob.len() == 1 && glob[0] == "super" {
                     true => {
                         if let Some(around) = self.scopes[module].around {
-                            self.seek(self.module(around), path, left, found);
+                            self.seek(self.module(around), path, found);
                         }
                     }
                     false => found.globs.push(glob.iter().chain(path).cloned().collect()),
@@ -196,6 +197,7 @@ impl Names {
 struct Found {
     said: Vec<Vec<String>>,
     globs: Vec<Vec<String>>,
+    followed: usize,
 }
 
 /// Whether a path leads into Rust's own libraries.
@@ -281,6 +283,20 @@ mod tests {
         assert_eq!(paths(2, "exit"), ["std::process::exit"]);
         assert_eq!(paths(2, "D"), ["std::cell::Cell"]);
         assert_eq!(paths(3, "exit"), ["exit"]);
+    }
+
+    /// Where conditions choose, each way leads to as many again.
+    #[test]
+    fn what_stands_for_many_ends() {
+        let of = |name: &str, other: &str| {
+            let ways =
+                ["c", "d", "e", "f"].map(|way| format!("use self::{other}::{way} as {name};"));
+            ways.concat()
+        };
+        let names = names(&(of("a", "b") + &of("b", "a")));
+        for text in ["a", "b", "self::a::b", "super::a"] {
+            assert!(!names.meant(0, &path(text)).is_empty(), "{text}");
+        }
     }
 
     #[test]

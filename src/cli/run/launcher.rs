@@ -3,10 +3,11 @@
 use super::mpi::Mpi;
 use crate::cli::exit::Exit;
 use crate::cli::session::{Outcome, Session};
+use crate::cli::supervisor::{self, Bound};
 use crate::codes;
 use graphmap_kpn::diagnostic::Diagnostic;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// Launchers that scripts call: that of `--set launcher=`, the variable that names another, and names on PATH, the first first.
 const CALLED: [(&str, &str, &[&str]); 4] = [
@@ -100,7 +101,8 @@ fn family(launcher: &Path) -> Option<&'static str> {
     {
         return None;
     }
-    let mut command = Command::new(launcher);
+    let command = supervisor::command(launcher.as_os_str(), Bound::Program);
+    let mut command = command.ok()?;
     let output = command.arg("--version").stdin(Stdio::null()).output();
     let output = output.ok()?;
     let text = [output.stdout, output.stderr].concat();

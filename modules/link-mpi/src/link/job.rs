@@ -9,6 +9,7 @@ use graphmap_runtime::between::{
 use graphmap_runtime::{Encoder, RunError};
 
 use super::{HELLO, MpiLink, header};
+use crate::calls::MOST;
 use crate::messages::{Come, is_ours};
 use crate::nap::{Nap, UnderWay};
 use crate::printed::{self, FORWARDING};
@@ -43,8 +44,8 @@ impl Job for MpiLink {
         sent
     }
 
-    fn sends_slices(&self) -> bool {
-        true
+    fn longest_slice(&self) -> usize {
+        MOST
     }
 
     fn send_sliced(&self, to: usize, header: Header, message: SlicedMessage) {

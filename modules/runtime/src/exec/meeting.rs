@@ -20,7 +20,6 @@ use super::side::Side;
 use super::waits::{Grow, Update, Wait};
 use crate::error::RunError;
 use crate::link::between::{Header, RunState};
-use crate::payload::received::ReceivedSlices;
 use crate::payload::{Decoder, Encoder};
 use crate::placement::SchedulerId;
 
@@ -175,7 +174,7 @@ impl Scheduler {
                 }
                 outside.send(SchedulerId(from as u32), READ, header.extra, 0, &[]);
             }
-            SLICED => self.take_sliced(outside, from, header.number, bytes),
+            SLICED => self.take_sliced(outside, from, header.number),
             ALSO => outside.is_also_for(from, bytes),
             READ => {
                 if let Some((channel, token)) = outside.was_read(header.number) {
@@ -224,20 +223,13 @@ impl Scheduler {
         token
     }
 
-    /// A token whose slices have been received, by the link or within these bytes: the last of its readers gets their memory.
+    /// A token whose slices have been received: the last of its readers gets their memory.
     #[cold]
-    fn take_sliced(&self, outside: &Outside, from: usize, reader: u32, bytes: &[u8]) {
-        let slices = match outside.take_slices() {
-            Some(slices) => Ok(slices),
-            None => ReceivedSlices::whole(bytes),
-        };
-        let slices = match slices {
-            Ok(slices) => slices,
-            Err(why) => {
-                let who = self.core.shared.os_process_of(SchedulerId(from as u32));
-                let why = format!("what came from OS process {who} is no token: expected {why}");
-                return self.core.shared.fail(None, why);
-            }
+    fn take_sliced(&self, outside: &Outside, from: usize, reader: u32) {
+        let Some(slices) = outside.take_slices() else {
+            let who = self.core.shared.os_process_of(SchedulerId(from as u32));
+            let why = format!("a token that came from OS process {who} has none of its slices");
+            return self.core.shared.fail(None, why);
         };
         let also = outside.take_also(from);
         let readers = also.into_iter().chain([reader]);

@@ -384,10 +384,10 @@ impl Outside {
         deferred::note();
     }
 
-    /// Whether the large slices of a token may stay where they are until they are sent, or read.
+    /// How long slices of a token may be that stay where they are until they are sent or read; 0: none do.
     #[inline]
-    pub(crate) fn sends_slices(&self) -> bool {
-        self.link.sends_slices()
+    pub(crate) fn longest_slice(&self) -> usize {
+        self.link.longest_slice()
     }
 
     /// Keeps what [`Outside::buffer`] gave, to be used again.

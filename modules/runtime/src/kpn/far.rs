@@ -37,7 +37,7 @@ type Exposed = (Box<dyn Any>, Vec<u8>);
 /// How a token is kept while its large slices are read or sent: of a type that lives as long as it likes.
 struct Lend<T> {
     expose: fn(T, Format<T>) -> Exposed,
-    slice: fn(T, Format<T>, u32) -> Result<SlicedMessage, T>,
+    slice: fn(T, Format<T>, u32, usize) -> Result<SlicedMessage, T>,
 }
 
 impl<T: 'static> Lend<T> {
@@ -129,7 +129,7 @@ impl<T> FarOutput<T> {
             true => self.format.bytes_into(token, buffer),
             false => match self
                 .format
-                .gather(token, buffer, self.outside.sends_slices())
+                .gather(token, buffer, self.outside.longest_slice() > 0)
             {
                 Ok(gather) => {
                     self.spend(also);
@@ -175,7 +175,8 @@ impl<T> FarOutput<T> {
             self.outside.send_exposed(&self.writer, token, &bytes);
             return;
         }
-        match (self.lend.slice)(token, self.format, self.writer.number) {
+        let longest = self.outside.longest_slice();
+        match (self.lend.slice)(token, self.format, self.writer.number, longest) {
             Ok(message) => {
                 self.spend(also);
                 self.outside.send_sliced(&self.writer, message);

@@ -70,12 +70,12 @@ impl AnyLink {
         }
     }
 
-    /// Whether it sends messages whose slices stay where they are until then.
+    /// How long slices of a message may be that stay where they are until they are sent; 0: none do.
     #[inline]
-    pub(crate) fn sends_slices(&self) -> bool {
+    pub(crate) fn longest_slice(&self) -> usize {
         match self {
-            AnyLink::Lanes(_) => true,
-            AnyLink::Other(job) => job.sends_slices(),
+            AnyLink::Lanes(_) => usize::MAX,
+            AnyLink::Other(job) => job.longest_slice(),
         }
     }
 

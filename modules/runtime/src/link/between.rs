@@ -105,11 +105,12 @@ pub trait Job: Link {
     fn try_send_pieces(&self, _to: usize, _header: Header, _pieces: &[&[u8]]) -> bool {
         false
     }
-    /// Whether messages are sent from the slices of values, and received into memory that becomes that of other values.
-    fn sends_slices(&self) -> bool {
-        false
+    /// How long slices of values may be for messages to be sent from them, and received into memory that becomes that of other values; 0:
+    /// there are no such messages.
+    fn longest_slice(&self) -> usize {
+        0
     }
-    /// As [`Link::send`], of a message that has slices, in a link that [sends them](Job::sends_slices).
+    /// As [`Link::send`], of a message that has slices, none of them [longer](Job::longest_slice).
     fn send_sliced(&self, _to: usize, _header: Header, _message: SlicedMessage) {}
     /// A value of which all has been sent.
     fn take_sent(&self) -> Option<SentValue> {

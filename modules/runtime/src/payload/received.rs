@@ -126,18 +126,6 @@ impl ReceivedSlices {
         Ok(received)
     }
 
-    /// Of all of a message.
-    ///
-    /// # Errors
-    /// What should be there, of what is not.
-    pub(crate) fn whole(bytes: &[u8]) -> Result<Self, String> {
-        let received = ReceivedSlices::new(bytes)?;
-        match received.is_whole() {
-            true => Ok(received),
-            false => Err("all of the slices of a message".into()),
-        }
-    }
-
     /// What the message says of its slices, and the bytes beside them.
     pub(crate) fn told(&self) -> &[u8] {
         &self.told
@@ -295,8 +283,10 @@ mod tests {
 
     #[test]
     fn values_arrive_as_they_were_and_keep_the_memory_of_their_slices() {
-        for n in if cfg!(miri) { 2..3 } else { 0..32 } {
-            let message = SlicedMessage::new(value(n), Format::new(), 1).ok().unwrap();
+        for n in if cfg!(miri) { 2..3 } else { 1..32 } {
+            let message = SlicedMessage::new(value(n), Format::new(), 1, usize::MAX)
+                .ok()
+                .unwrap();
             let large = message.count();
             assert_eq!(large, n.count_ones() as usize);
             let parts = [LARGE - 16, LARGE / 2 + 1, 3 * LARGE];
@@ -318,7 +308,7 @@ mod tests {
 
     #[test]
     fn memory_of_another_shape_is_not_taken_over() {
-        let message = SlicedMessage::new(vec![7_u16; LARGE / 2], Format::new(), 1);
+        let message = SlicedMessage::new(vec![7_u16; LARGE / 2], Format::new(), 1, usize::MAX);
         let received = sent(&message.ok().unwrap(), LARGE);
         let had = |address, size, align| {
             let layout = Layout::from_size_align(size, align).unwrap();
@@ -342,10 +332,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_large_beside_its_slices_comes_back() {
-        let many = (vec![1u8; LARGE], vec![vec![1_u8; 1000]; 40]);
-        let back = SlicedMessage::new(many.clone(), Format::new(), 1).err();
-        assert!(back == Some(many));
+    fn what_cannot_be_sent_from_where_it_is_comes_back() {
+        let back = |value: (Vec<u8>, Vec<Vec<u8>>), longest| {
+            let back = SlicedMessage::new(value.clone(), Format::new(), 1, longest).err();
+            assert!(back.is_none() || back == Some(value));
+            back.is_some()
+        };
+        let large = || vec![1_u8; LARGE];
+        assert!(!back((large(), vec![large()]), LARGE));
+        // Too much beside its slices, a slice that is too long, none that is large.
+        assert!(back((large(), vec![vec![1; 1000]; 40]), LARGE));
+        assert!(back((large(), vec![vec![1; LARGE + 1]]), LARGE));
+        assert!(back((vec![1; LARGE - 1], vec![vec![1; 5000]]), LARGE));
+        assert!(back((vec![], vec![]), LARGE));
     }
 
     /// Counts those of it that are there.
@@ -374,7 +373,7 @@ mod tests {
         let count = Rc::new(());
         let message = |len| {
             let value = Counted(Rc::clone(&count), vec![1; len]);
-            SlicedMessage::new(value, Format::new(), 1)
+            SlicedMessage::new(value, Format::new(), 1, usize::MAX)
         };
         drop(message(LARGE));
         assert_eq!(Rc::strong_count(&count), 1);

@@ -5,12 +5,13 @@ use std::any::Any;
 use std::fmt;
 use std::ptr::NonNull;
 
+use super::encoder::LARGE;
 use super::format::Format;
 use super::remote::RemoteSlice;
 use super::{Encoder, gather};
 
-/// Most bytes of a [`head`](SlicedMessage::head), which every link sends in one frame: values of more than that beside their
-/// large slices are copied.
+/// Most bytes of a value beside its slices, and of what is told of these: every link sends them in one frame, the
+/// [`head`](SlicedMessage::head).
 const MOST_IN_HEAD: usize = 32 << 10;
 /// From so many bytes on a slice has memory of its own where it is received: less is as soon copied as that is had.
 pub(super) const LEAST: usize = 4 << 10;
@@ -28,7 +29,7 @@ struct Slice {
 /// A value that was kept while it was sent, and the number of the channel it went over.
 pub type SentValue = (u32, Box<dyn Any>);
 
-/// The bytes of a value: those that were copied, with what is to be known of the slices, and the slices.
+/// The bytes of a value: those that were copied, with what is to be known of the slices, and the slices, of which one is large.
 pub struct SlicedMessage {
     channel: u32,
     head: Vec<u8>,
@@ -40,8 +41,14 @@ pub struct SlicedMessage {
 }
 
 impl SlicedMessage {
-    /// Of a value that goes over the channel of this number. The value back: it cannot be sent that way.
-    pub(crate) fn new<T: 'static>(value: T, format: Format<T>, channel: u32) -> Result<Self, T> {
+    /// Of a value that goes over the channel of this number, by a link that sends slices of at most so many bytes. The value back: it
+    /// is to be copied, as it has a longer one, too much beside its slices, or no large one (it may name others each time).
+    pub(crate) fn new<T: 'static>(
+        value: T,
+        format: Format<T>,
+        channel: u32,
+        longest: usize,
+    ) -> Result<Self, T> {
         let raw = Box::into_raw(Box::new(value));
         let mut message = SlicedMessage {
             channel,
@@ -53,6 +60,16 @@ impl SlicedMessage {
         // SAFETY: it is a value, of which there is no other reference, and which stays where it is. The code of the user that is called
         // sees it as shared, as does what is done with the slices until it is given back: until then they are what they are.
         let (copied, left) = format.slices(unsafe { &*raw }, LEAST);
+        let lens = || left.iter().map(|slice| slice.bytes.len());
+        let beside = copied.len() + size_of_val(&*left);
+        if beside > MOST_IN_HEAD
+            || !lens().any(|len| len >= LARGE)
+            || lens().any(|len| len > longest)
+        {
+            message.value = None;
+            // SAFETY: it came from a box, of this type, and the slices of it are not looked at any more.
+            return Err(*unsafe { Box::from_raw(raw) });
+        }
         let (mut at, mut before) = (0, 0);
         let mut told = Vec::with_capacity(left.len());
         for gather::Slice {
@@ -76,11 +93,6 @@ impl SlicedMessage {
         }
         message.head = Encoder::behind(vec![0; LENGTH], &(told, copied));
         let rest = message.head.len() - LENGTH;
-        if rest > MOST_IN_HEAD {
-            message.value = None;
-            // SAFETY: it came from a box, of this type, and the slices of it are not looked at any more.
-            return Err(*unsafe { Box::from_raw(raw) });
-        }
         message.head[..LENGTH].copy_from_slice(&(rest as u32).to_ne_bytes());
         message.len = message.head.len() + at as usize;
         Ok(message)
@@ -132,7 +144,7 @@ impl SlicedMessage {
     }
 
     /// All of its bytes, and the value, which is not needed for them any more.
-    pub fn copied(self) -> (Vec<u8>, Option<SentValue>) {
+    pub(crate) fn copied(self) -> (Vec<u8>, Option<SentValue>) {
         let bytes = self.pieces(0, self.len).concat();
         (bytes, self.into_value())
     }

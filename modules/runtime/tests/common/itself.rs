@@ -1,9 +1,10 @@
 //! Programs that are the test's own file: its test `program`, which is left out unless it is asked for, runs the case
 //! that a variable names.
+#![allow(clippy::print_stdout)]
 
 use std::process::{Command, ExitCode, Output, Stdio};
 
-use graphmap_runtime::Exit;
+use graphmap_runtime::{self as rt, Exit, Network};
 
 /// The variable that names the case.
 pub const CASE: &str = "GRAPHMAP_TEST_CASE";
@@ -40,6 +41,27 @@ pub fn start(case: &str, os_processes: usize, variables: &[(&str, &str)]) -> (St
     let (stdout, stderr) = (text(stdout), text(stderr));
     assert!(!stderr.contains("LeakSanitizer"), "{case}: {stderr}");
     (stdout, stderr)
+}
+
+/// The program of a case: the network of that name and number, in a test's file that is asked to be one.
+pub fn run(network: fn(&str, u64) -> Network) {
+    let Ok(case) = std::env::var(CASE) else {
+        return;
+    };
+    let (name, number) = case.split_once(':').unwrap_or((&case, "0"));
+    let number: u64 = number.parse().unwrap();
+    let code = rt::main(|| network(name, number));
+    println!("code {code:?}");
+}
+
+/// What each process has become, of what the program of a case has printed, wherever in a line it says so.
+pub fn ends(out: &str) -> Vec<&str> {
+    let ends = out
+        .lines()
+        .filter_map(|line| Some(&line[line.find("end ")?..]));
+    let mut ends: Vec<&str> = ends.collect();
+    ends.sort_unstable();
+    ends
 }
 
 /// What the program of a case prints at its end.

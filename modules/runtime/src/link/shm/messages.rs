@@ -8,22 +8,19 @@ use std::time::Instant;
 use super::lane::Sender;
 use super::ring::MOST;
 use crate::link::between::Header;
+use crate::payload::encoder::LARGE;
 use crate::payload::received::ReceivedSlices;
 use crate::payload::sliced::{SentValue, SlicedMessage};
 
 /// In `extra`: there is more of the message in the next frame. The other bits then say how much, as a hint.
 pub(super) const MORE: u32 = 1 << 31;
-/// In `kind`: the message has slices, and several frames.
+/// In `kind`: the message has slices. One of them is large, so there are several frames.
 const SLICES: u32 = 1 << 31;
 /// Most memory that is taken because of such a hint, and that is kept to be used again.
 const AHEAD: usize = 64 << 20;
 pub(super) const KEPT: usize = 8 << 20;
 
-/// The mark of a message with slices that has so many bytes. One that is a single frame, as that of a value which has named fewer
-/// when it was asked again, is handed on as it lies in the lane, like all others.
-fn slices(len: usize) -> u32 {
-    if len > MOST { SLICES } else { 0 }
-}
+const _: () = assert!(LARGE > MOST);
 
 /// What is sent of a message.
 pub(super) enum Body {
@@ -65,7 +62,7 @@ impl Waiting {
         let sent = match &self.body {
             Body::Bytes(bytes) => sender.try_send(header, &bytes[from..from + len], false),
             Body::Sliced(message) => {
-                header.kind |= slices(message.len());
+                header.kind |= SLICES;
                 sender.is_ready(len)
                     && sender.try_send_pieces(header, &message.pieces(from, len), false)
             }
@@ -141,7 +138,7 @@ impl Outgoing {
                     // All of it, so that what was sent is still what is passed by.
                     let (bytes, value) = message.copied();
                     value.into_iter().for_each(&mut done);
-                    waiting.header.kind |= slices(bytes.len());
+                    waiting.header.kind |= SLICES;
                     Body::Bytes(bytes)
                 }
             };
