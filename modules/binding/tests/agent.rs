@@ -101,7 +101,9 @@ fn who_is_waited_for_in_vain_is_told_and_ends_the_launcher() {
         if is_there {
             executable(Path::new(&program), "");
         }
-        let mut mpiexec = Command::new("sh");
+        // Whoever runs the tests in the background of a shell has interrupts ignored.
+        let mut mpiexec = Command::new("env");
+        mpiexec.args(["--default-signal=INT", "sh"]);
         // It waits for ever.
         let waits = "\"$@\"; case $told in '') exit 42 ;; *) exec sleep 1000 ;; esac";
         mpiexec.args(["-c", waits, "mpiexec"]).arg(at("agent.sh"));
