@@ -173,7 +173,7 @@ fn wrong_tables_are_told() {
     );
     assert_eq!(
         wrong(&|net, _| net.modules("row", Names::Numbered("r", ""), "0+0*4294967295")),
-        "modules of kind row: more than 2147483645 modules"
+        "modules of kind row: more than 268435453 modules"
     );
     let inside = |modules: &'static str| wrong(&move |net, kind| net.inside(kind, modules));
     assert_eq!(
