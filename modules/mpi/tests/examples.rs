@@ -54,8 +54,8 @@ fn write(path: &Path, text: &str) {
     fs::write(path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }
 
-/// A crate that depends on these, with the versions that graphmap is tested with.
-fn package(name: &str, manifest: &str) -> PathBuf {
+/// A crate that depends on these, with the versions that graphmap is tested with, or `modules/link-mpi` is.
+fn package(name: &str, manifest: &str, versions: &str) -> PathBuf {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let whole = format!(
         "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[workspace]\n\n{manifest}"
@@ -63,8 +63,8 @@ fn package(name: &str, manifest: &str) -> PathBuf {
     write(&directory.join("Cargo.toml"), &whole);
     let lock = directory.join("Cargo.lock");
     if !lock.exists() {
-        let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.lock");
-        fs::copy(ours, &lock).unwrap();
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        fs::copy(root.join(versions), &lock).unwrap();
     }
     directory
 }
@@ -74,6 +74,7 @@ fn rsmpi() -> PathBuf {
     let directory = package(
         "rsmpi-source",
         "[dependencies]\nmpi = { version = \"=0.8.2\", default-features = false }\n",
+        "Cargo.lock",
     );
     write(&directory.join("src/lib.rs"), "");
     let told = cargo(
@@ -116,13 +117,14 @@ fn examples() -> BTreeMap<String, String> {
 /// Builds the program of all examples; on hosts with the link over an MPI.
 fn build(examples: &BTreeMap<String, String>, on_hosts: bool) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let (name, link, enter) = match on_hosts {
-        false => ("rsmpi-examples", String::new(), "mpi::main("),
+    let (name, link, enter, versions) = match on_hosts {
+        false => ("rsmpi-examples", String::new(), "mpi::main(", "Cargo.lock"),
         true => {
             let link = root.join("modules/link-mpi");
             let link = format!("graphmap-link-mpi = {{ path = {link:?} }}\n");
             let enter = "graphmap_link_mpi::main(move || mpi::network(";
-            ("rsmpi-examples-on-hosts", link, enter)
+            let versions = "modules/link-mpi/Cargo.lock";
+            ("rsmpi-examples-on-hosts", link, enter, versions)
         }
     };
     let manifest = format!(
@@ -132,7 +134,7 @@ fn build(examples: &BTreeMap<String, String>, on_hosts: bool) -> PathBuf {
          [lints.rust]\nunexpected_cfgs = {{ level = \"warn\", check-cfg = [\"cfg(msmpi)\"] }}\n",
         env!("CARGO_MANIFEST_DIR")
     );
-    let directory = package(name, &manifest);
+    let directory = package(name, &manifest, versions);
     let (mut modules, mut arms) = (String::new(), String::new());
     for (name, text) in examples {
         let entered = format!(
@@ -153,13 +155,19 @@ fn build(examples: &BTreeMap<String, String>, on_hosts: bool) -> PathBuf {
          match name.as_str() {{\n{arms}        _ => panic!(\"{{name}}\"),\n    }}\n}}\n"
     );
     write(&directory.join("src/main.rs"), &main);
-    let built = cargo(&directory, &["build", "--quiet"]);
+    // With the link it stands on what the networks on hosts do, which need not be built twice.
+    let target = match on_hosts {
+        false => directory.join("target"),
+        true => Path::new(env!("CARGO_TARGET_TMPDIR")).join("networks-mpich"),
+    };
+    let into = target.display().to_string();
+    let built = cargo(&directory, &["build", "--quiet", "--target-dir", &into]);
     assert!(
         built.status.success(),
         "{}",
         String::from_utf8_lossy(&built.stderr)
     );
-    directory.join("target/debug").join(name)
+    target.join("debug").join(name)
 }
 
 /// A command that runs an example at so many ranks.
@@ -234,7 +242,17 @@ fn examples_of_rsmpi_run_on_several_hosts() {
         launcher.arg(&program).args([name, "5"]);
         launcher
     };
-    let wrong = run_all(&examples, &[&way]);
+    // A start is mainly waiting.
+    let all: Vec<_> = examples.into_iter().collect();
+    let wrong = std::thread::scope(|scope| {
+        let parts = all.chunks(all.len().div_ceil(4));
+        let parts = parts.map(|part| part.iter().cloned().collect());
+        let started: Vec<_> = parts
+            .map(|part: BTreeMap<_, _>| scope.spawn(move || run_all(&part, &[&way])))
+            .collect();
+        let ended = started.into_iter().map(|part| part.join().unwrap());
+        ended.collect::<String>()
+    });
     assert!(wrong.is_empty(), "{wrong}");
 }
 
