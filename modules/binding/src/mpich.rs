@@ -14,10 +14,15 @@ use std::fmt::Write;
 pub(crate) const AGENT: &str = "agent.sh";
 
 /// The lines of a script that have `mpiexec` call [`AGENT`]: where it is ssh that it would call, or what somebody has named
-/// instead, and not what starts programs in a job of Slurm and others. Options of the command line hold.
+/// instead, and not what starts programs in a job of Slurm and others. Options of the command line hold. What has been named may be
+/// the agent of a launch around this one, which would call itself without end: then it is what that one calls.
 pub(crate) const CALLS_AGENT: &str = "\
 case ${HYDRA_LAUNCHER:-ssh${SLURM_JOB_ID-}${PBS_JOBID-}${LSB_JOBID-}${PE_HOSTFILE-}${LOADL_STEP_ID-}${COBALT_JOBID-}} in ssh)
-    GRAPHMAP_AGENT=${HYDRA_LAUNCHER_EXEC:-ssh} HYDRA_LAUNCHER=ssh HYDRA_LAUNCHER_EXEC=$here/agent.sh
+    case ${GRAPHMAP_AGENT:+${HYDRA_LAUNCHER_EXEC-}} in
+    */agent.sh) ;;
+    *) GRAPHMAP_AGENT=${HYDRA_LAUNCHER_EXEC:-ssh} ;;
+    esac
+    HYDRA_LAUNCHER=ssh HYDRA_LAUNCHER_EXEC=$here/agent.sh
     export GRAPHMAP_AGENT HYDRA_LAUNCHER HYDRA_LAUNCHER_EXEC
 esac
 ";
@@ -31,12 +36,12 @@ pub(crate) fn agent(launch: &Launch) -> String {
         true => format!("test -x {} || exit 103; ", shell_quoted(&launch.program)),
         false => String::new(),
     };
-    let (title, program, look) = (
-        launch.title(),
-        shell_quoted(&launch.program),
-        shell_quoted(&look),
-    );
-    format!("#!/bin/sh\n# {title}\n{AGENT_ABOUT}program={program}\nlook={look}{AGENT_TEXT}")
+    let (title, program) = (launch.title(), shell_quoted(&launch.program));
+    let look = shell_quoted(&look);
+    // What one of them has is not looked at again.
+    format!(
+        "#!/bin/sh\n# {title}\n{AGENT_ABOUT}here=$(dirname -- \"$0\")\nprogram={program}\nlook={look}\n{AGENT_TEXT}"
+    )
 }
 
 const AGENT_ABOUT: &str = "\
@@ -44,15 +49,18 @@ const AGENT_ABOUT: &str = "\
 # cannot be reached, or that lacks the program: this says so, and ends it.
 ";
 
-/// What the agent does with `program` and `look`, which are set before.
-const AGENT_TEXT: &str = r#"
-here=$(dirname -- "$0")
-agent=${GRAPHMAP_AGENT:-ssh}
+const AGENT_TEXT: &str = r#"agent=${GRAPHMAP_AGENT:-ssh}
 user=
 flags=
-while :; do
+# Nobody has to be told where somebody has interrupted it.
+trap 'exit 130' INT
+# Options have no spaces: mpiexec has taken them apart there (HYDRA_LAUNCHER_EXTRA_ARGS).
+set -f
+while [ $# -gt 2 ]; do
     case $1 in
     -l) user=$2; shift 2 ;;
+    # Those of ssh that have a value behind them.
+    -[BbcDEeFIiJLmOopPQRSWw]) flags="$flags $1 $2"; shift 2 ;;
     -*) flags="$flags $1"; shift ;;
     *) break ;;
     esac
@@ -76,7 +84,8 @@ case $code in
 *) why="cannot be reached: \`$agent\` ended with $code" ;;
 esac
 kill -0 "$PPID" 2>/dev/null || exit $code
-line=$(grep -n "^$host:" "$here/hostfile" | sed 's/:.*//;q')
+name=$(printf '%s\n' "$host" | sed 's/[][\\.*^$]/\\&/g')
+line=$(grep -n "^$name:" "$here/hostfile" | sed 's/:.*//;q')
 echo "error: the host \`$host\`${line:+ (line $line of $here/hostfile)} $why" >&2
 sleep 1
 kill "$PPID" 2>/dev/null

@@ -15,10 +15,11 @@ use std::process::Command;
 /// In the place of ssh. Who is called by nobody's name is not reached, and who is killed is not told.
 const SSH: &str = "#!/bin/sh
 echo \"$*\" >>\"$0.log\"
-while :; do case $1 in -l) shift 2 ;; -*) shift ;; *) break ;; esac; done
+while :; do case $1 in -[lpo]) shift 2 ;; -*) shift ;; *) break ;; esac; done
 host=$1; shift
 case $host in
-nobody) exit 255 ;;
+nobody | no.host) exit 255 ;;
+interrupted) kill -INT $PPID; exit 255 ;;
 refused) exit 1 ;;
 killed) kill -KILL $$ ;;
 esac
@@ -34,18 +35,17 @@ fn executable(path: &Path, text: &str) {
 fn who_is_waited_for_in_vain_is_told_and_ends_the_launcher() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name);
-    let hosts = ["h1", "nobody", "refused", "killed"].map(|host| (host, &[][..], 1));
+    let hosts = ["h1", "nobody", "refused", "killed", "no-host", "no.host"];
+    let hosts = hosts.map(|host| (host, &[][..], 1));
     let mut launch = common::launch(&hosts);
-    // No text of the script's own stands for it.
-    let place = at("TITLE-PROGRAM-LOOK");
-    fs::create_dir(&place).unwrap();
-    let at_program = place.join("program");
-    launch.program = at_program.display().to_string();
+    // Nothing that the path has is taken for what the text has.
+    launch.program = at("LOOK-PROGRAM-TITLE").display().to_string();
     let made = command(&launch, Launcher::Mpich, &mut Diagnostics::new()).unwrap();
     for (name, text) in &made.files {
         executable(&at(name), text);
     }
     executable(&at("ssh"), SSH);
+    executable(&at("A=file"), "");
     executable(&at("proxy"), "#!/bin/sh\necho proxy \"$@\"\nexit 7\n");
     let ssh = at("ssh").display().to_string();
     let proxy = format!("\"{}\"", at("proxy").display());
@@ -54,6 +54,8 @@ fn who_is_waited_for_in_vain_is_told_and_ends_the_launcher() {
     for (is_there, words, proxy, told) in [
         (true, "-x h1", &*proxy, None),
         (true, "-x -l me h1", &proxy, None),
+        // As somebody has said by HYDRA_LAUNCHER_EXTRA_ARGS, and no name of a file.
+        (true, "-x -p 22 -o A=* h1", &proxy, None),
         (
             false,
             "-x h1",
@@ -84,18 +86,29 @@ fn who_is_waited_for_in_vain_is_told_and_ends_the_launcher() {
             &proxy,
             Some((4, format!("{reached} 1"))),
         ),
+        // Another name has a character where this one has a dot.
+        (
+            true,
+            "-x no.host",
+            &proxy,
+            Some((7, format!("{reached} 255"))),
+        ),
+        (true, "-x interrupted", &proxy, None),
         // What was killed has been reached, or somebody wants it so.
         (true, "-x killed", &proxy, None),
     ] {
-        let _ = fs::remove_file(&at_program);
+        let _ = fs::remove_file(&program);
         if is_there {
-            executable(&at_program, "");
+            executable(Path::new(&program), "");
         }
-        let mut mpiexec = Command::new("sh");
+        // Whoever runs the tests in the background of a shell has interrupts ignored.
+        let mut mpiexec = Command::new("env");
+        mpiexec.args(["--default-signal=INT", "sh"]);
         // It waits for ever.
         let waits = "\"$@\"; case $told in '') exit 42 ;; *) exec sleep 1000 ;; esac";
         mpiexec.args(["-c", waits, "mpiexec"]).arg(at("agent.sh"));
         mpiexec.args(words.split(' ')).args([proxy, "--port", "1"]);
+        mpiexec.current_dir(&folder);
         mpiexec.env("told", told.as_ref().map_or("", |_| "yes"));
         let output = mpiexec.env("GRAPHMAP_AGENT", &ssh).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
@@ -123,6 +136,7 @@ fn who_is_waited_for_in_vain_is_told_and_ends_the_launcher() {
         log.contains("-l me -x h1 ") || log.contains("-x -l me h1 "),
         "{log}"
     );
+    assert!(log.contains("-x -p 22 -o A=* h1 "), "{log}");
 }
 
 /// The script has it called where ssh would be, and leaves alone what somebody else has said.
@@ -143,6 +157,22 @@ fn the_agent_is_called_where_ssh_would_be() {
         (&[][..], format!("{own} ssh\n")),
         (&[("HYDRA_LAUNCHER", "ssh")], format!("{own} ssh\n")),
         (&[("HYDRA_LAUNCHER_EXEC", "mine")], format!("{own} mine\n")),
+        // A launch within another one has the agent of that.
+        (
+            &[
+                ("HYDRA_LAUNCHER", "ssh"),
+                ("HYDRA_LAUNCHER_EXEC", "/around it/agent.sh"),
+                ("GRAPHMAP_AGENT", "mine"),
+            ],
+            format!("{own} mine\n"),
+        ),
+        (
+            &[
+                ("HYDRA_LAUNCHER_EXEC", "another"),
+                ("GRAPHMAP_AGENT", "mine"),
+            ],
+            format!("{own} another\n"),
+        ),
         (&[("HYDRA_LAUNCHER", "rsh")], "rsh  \n".to_owned()),
         (&[("SLURM_JOB_ID", "7")], "  \n".to_owned()),
         (&[("PBS_JOBID", "7")], "  \n".to_owned()),
@@ -151,6 +181,7 @@ fn the_agent_is_called_where_ssh_would_be() {
         for name in [
             "HYDRA_LAUNCHER",
             "HYDRA_LAUNCHER_EXEC",
+            "GRAPHMAP_AGENT",
             "SLURM_JOB_ID",
             "PBS_JOBID",
         ] {

@@ -17,9 +17,7 @@ use std::time::Duration;
 use graphmap_runtime::Exit;
 use graphmap_runtime::between::{SliceMemory, SlicedMessage};
 
-use mpi::Threading;
-use mpi::environment::{self, Universe};
-use mpi::ffi;
+use mpi_sys as ffi;
 
 use crate::printed::{self, FORWARDING};
 
@@ -31,16 +29,50 @@ pub(crate) struct World {
     comm: ffi::MPI_Comm,
     me: usize,
     count: usize,
-    /// Ends MPI when it goes.
-    universe: Option<Universe>,
+    begun: Option<Begun>,
+}
+
+/// That MPI has been begun: ends it when it goes.
+struct Begun;
+
+impl Begun {
+    /// Begins MPI, for calls of one thread: and what it gives of that.
+    fn new() -> Result<(Begun, i32), String> {
+        let (mut before, mut given) = (0, 0);
+        // SAFETY: numbers are written; there are no arguments to take any from.
+        unsafe {
+            ffi::MPI_Initialized(&raw mut before);
+            if before != 0 {
+                return Err("MPI has been begun before".into());
+            }
+            let none = std::ptr::null_mut();
+            let code = ffi::MPI_Init_thread(none, none.cast(), funneled(), &raw mut given);
+            if code != SUCCESS {
+                return Err(format!("MPI cannot be begun: it says {code}"));
+            }
+        }
+        Ok((Begun, given))
+    }
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        // SAFETY: MPI has been begun, on this thread ([`World`] does not leave it), and is ended once.
+        unsafe { ffi::MPI_Finalize() };
+    }
+}
+
+/// The level of threads of which one calls MPI; they are in ascending order.
+fn funneled() -> i32 {
+    // SAFETY: a constant.
+    unsafe { ffi::RSMPI_THREAD_FUNNELED }
 }
 
 impl World {
     /// Begins MPI: once in an OS process.
     pub(crate) fn join() -> Result<World, String> {
-        let begun = environment::initialize_with_threading(Threading::Funneled);
-        let (universe, threading) = begun.ok_or("MPI has been begun before")?;
-        if threading < Threading::Funneled {
+        let (begun, threads) = Begun::new()?;
+        if threads < funneled() {
             return Err(format!(
                 "the MPI of this program cannot be used in a program with threads: {}",
                 library()
@@ -64,7 +96,7 @@ impl World {
             comm,
             me: me as usize,
             count: count as usize,
-            universe: Some(universe),
+            begun: Some(begun),
         })
     }
 
@@ -168,12 +200,12 @@ impl World {
 
     /// Ends MPI: every OS process calls it.
     pub(crate) fn end(&mut self) {
-        drop(self.universe.take());
+        drop(self.begun.take());
     }
 
     /// Leaves MPI as it is: the launcher has been told that this OS process is through with it.
     pub(crate) fn leave_open(&mut self) {
-        std::mem::forget(self.universe.take());
+        std::mem::forget(self.begun.take());
     }
 
     /// Ends all OS processes.
@@ -229,16 +261,15 @@ const SUCCESS: i32 = 0;
 fn failed(code: i32) -> ! {
     std::thread::sleep(HEARD);
     over();
-    let mut text = [0_u8; ffi::MPI_MAX_ERROR_STRING as usize];
-    let mut len = 0;
-    // SAFETY: there is room for the longest text.
-    unsafe { ffi::MPI_Error_string(code, text.as_mut_ptr().cast(), &raw mut len) };
-    let text = String::from_utf8_lossy(&text[..len as usize]);
+    let why = text(ffi::MPI_MAX_ERROR_STRING as i32, |at, len| {
+        // SAFETY: there is room for the longest text.
+        unsafe { ffi::MPI_Error_string(code, at, len) }
+    });
     let _ = writeln!(
         std::io::stderr(),
         "error: MPI cannot go on on {}: {}",
         host(),
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
+        why.split_whitespace().collect::<Vec<_>>().join(" ")
     );
     printed::wait_until_read(FORWARDING);
     // SAFETY: a constant; MPI has not been ended, as it was called.
@@ -359,16 +390,37 @@ pub(crate) fn leave(code: u8) -> ! {
 
 /// The name and version of the MPI that this program is linked to, in one line.
 pub(crate) fn library() -> String {
-    let told = environment::library_version().unwrap_or_default();
-    // Open MPI counts the NUL at the end.
+    // SAFETY: a constant.
+    let room = unsafe { ffi::RSMPI_MAX_LIBRARY_VERSION_STRING };
+    let told = text(room, |at, len| {
+        // SAFETY: there is room for the longest text; this may be asked at any time.
+        unsafe { ffi::MPI_Get_library_version(at, len) }
+    });
     let line = told.lines().next().unwrap_or_default();
-    let line = line.trim_end_matches('\0');
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The name of this host.
 pub(crate) fn host() -> String {
-    environment::processor_name().unwrap_or_else(|_| "an unknown host".into())
+    let name = text(ffi::MPI_MAX_PROCESSOR_NAME as i32, |at, len| {
+        // SAFETY: there is room for the longest name; MPI has been begun.
+        unsafe { ffi::MPI_Get_processor_name(at, len) }
+    });
+    match name.is_empty() {
+        true => "an unknown host".into(),
+        false => name,
+    }
+}
+
+/// A text that MPI writes, of so many bytes at most; an empty one where it cannot.
+fn text(room: i32, write: impl FnOnce(*mut std::ffi::c_char, *mut i32) -> i32) -> String {
+    let (mut bytes, mut len) = (vec![0_u8; room as usize], 0);
+    if write(bytes.as_mut_ptr().cast(), &raw mut len) != SUCCESS {
+        return String::new();
+    }
+    let told = bytes.get(..len as usize).unwrap_or_default();
+    // Open MPI counts the NUL at the end.
+    String::from_utf8_lossy(told).trim_end_matches('\0').into()
 }
 
 /// Bytes of a host's name that are told to others: as many as MPI has room for.

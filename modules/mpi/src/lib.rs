@@ -92,7 +92,7 @@ pub use crate::environment::{
     Threading, initialize, initialize_with_threading, is_finalized, is_initialized, time,
     time_resolution,
 };
-pub use crate::run::{main, run, run_with};
+pub use crate::run::{main, network, run, run_with};
 pub use crate::topology::Rank;
 /// What graphmap's runtime calls wrong: what the functions return whose names begin with `try_`.
 pub use graphmap_runtime::mpi::Error as CallError;

@@ -71,8 +71,15 @@ pub fn main<T: Termination + 'static>(
     graphmap_runtime::main(|| network(ranks, main))
 }
 
-/// Ranks as a network without channels, whose processes are stacks.
-fn network<T: Termination + 'static>(
+/// So many ranks as a network, for what runs networks otherwise: a link over MPI, in as many OS processes as its launcher starts, on one
+/// host or many.
+///
+/// ```ignore
+/// fn main() -> std::process::ExitCode {
+///     graphmap_link_mpi::main(|| mpi::network(1000, rank))
+/// }
+/// ```
+pub fn network<T: Termination + 'static>(
     ranks: usize,
     main: impl Fn() -> T + Send + Sync + 'static,
 ) -> Network {

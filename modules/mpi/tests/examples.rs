@@ -1,7 +1,8 @@
 //! The examples of rsmpi 0.8.2, as they are in the registry: which of them run here, at which numbers of ranks.
 //!
 //! Each is copied into a crate of its own making, behind a `pub(crate)` function that calls its `main`, and all of them become one
-//! program, for which `mpi` is patched to be this crate. Their own assertions say whether they pass.
+//! program, for which `mpi` is patched to be this crate. Their own assertions say whether they pass. On several hosts, which are network
+//! namespaces (`modules/link-mpi/tests/hosts.sh`), it is another program, whose OS processes a launcher of MPI starts.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,6 +10,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
+
+use graphmap_testing::{Need, skip};
 
 /// Those that do not pass, and why.
 const LEFT_OUT: [(&str, &str); 3] = [
@@ -41,7 +44,8 @@ fn cargo(directory: &Path, arguments: &[&str]) -> Output {
     command
         .current_dir(directory)
         .args(arguments)
-        .env("CARGO_INCREMENTAL", "0");
+        .env("CARGO_INCREMENTAL", "0")
+        .env("MPICC", "mpicc.mpich");
     command.output().expect("cargo can be run")
 }
 
@@ -54,8 +58,8 @@ fn write(path: &Path, text: &str) {
     fs::write(path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }
 
-/// A crate that depends on these, with the versions that graphmap is tested with.
-fn package(name: &str, manifest: &str) -> PathBuf {
+/// A crate that depends on these, with the versions that graphmap is tested with, or `modules/link-mpi` is.
+fn package(name: &str, manifest: &str, versions: &str) -> PathBuf {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let whole = format!(
         "[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2021\"\n\n[workspace]\n\n{manifest}"
@@ -63,8 +67,8 @@ fn package(name: &str, manifest: &str) -> PathBuf {
     write(&directory.join("Cargo.toml"), &whole);
     let lock = directory.join("Cargo.lock");
     if !lock.exists() {
-        let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.lock");
-        fs::copy(ours, &lock).unwrap();
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        fs::copy(root.join(versions), &lock).unwrap();
     }
     directory
 }
@@ -74,6 +78,7 @@ fn rsmpi() -> PathBuf {
     let directory = package(
         "rsmpi-source",
         "[dependencies]\nmpi = { version = \"=0.8.2\", default-features = false }\n",
+        "Cargo.lock",
     );
     write(&directory.join("src/lib.rs"), "");
     let told = cargo(
@@ -113,16 +118,27 @@ fn examples() -> BTreeMap<String, String> {
     sources.map(named).collect()
 }
 
-/// Builds the program of all examples.
-fn build(examples: &BTreeMap<String, String>) -> PathBuf {
+/// Builds the program of all examples; on hosts with the link over an MPI.
+fn build(examples: &BTreeMap<String, String>, on_hosts: bool) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let (name, link, enter, versions) = match on_hosts {
+        false => ("rsmpi-examples", String::new(), "mpi::main(", "Cargo.lock"),
+        true => {
+            let link = root.join("modules/link-mpi");
+            let link = format!("graphmap-link-mpi = {{ path = {link:?} }}\n");
+            let enter = "graphmap_link_mpi::main(move || mpi::network(";
+            let versions = "modules/link-mpi/Cargo.lock";
+            ("rsmpi-examples-on-hosts", link, enter, versions)
+        }
+    };
     let manifest = format!(
         "[features]\ndefault = [\"user-operations\"]\nuser-operations = []\n\n\
-         [dependencies]\nmpi = {{ version = \"0.8\", features = [\"derive\", \"complex\"] }}\nnum-complex = \"0.4\"\n\n\
+         [dependencies]\nmpi = {{ version = \"0.8\", features = [\"derive\", \"complex\"] }}\nnum-complex = \"0.4\"\n{link}\n\
          [patch.crates-io]\nmpi = {{ path = {:?} }}\n\n\
          [lints.rust]\nunexpected_cfgs = {{ level = \"warn\", check-cfg = [\"cfg(msmpi)\"] }}\n",
         env!("CARGO_MANIFEST_DIR")
     );
-    let directory = package("rsmpi-examples", &manifest);
+    let directory = package(name, &manifest, versions);
     let (mut modules, mut arms) = (String::new(), String::new());
     for (name, text) in examples {
         let entered = format!(
@@ -130,9 +146,10 @@ fn build(examples: &BTreeMap<String, String>) -> PathBuf {
         );
         write(&directory.join(format!("src/example_{name}.rs")), &entered);
         writeln!(modules, "mod example_{name};").unwrap();
+        let close = &"))"[..enter.matches('(').count()];
         writeln!(
             arms,
-            "        \"{name}\" => mpi::main(ranks, example_{name}::enter_as_a_rank),"
+            "        \"{name}\" => {enter}ranks, example_{name}::enter_as_a_rank{close},"
         )
         .unwrap();
     }
@@ -142,22 +159,33 @@ fn build(examples: &BTreeMap<String, String>) -> PathBuf {
          match name.as_str() {{\n{arms}        _ => panic!(\"{{name}}\"),\n    }}\n}}\n"
     );
     write(&directory.join("src/main.rs"), &main);
-    let built = cargo(&directory, &["build", "--quiet"]);
+    // With the link it stands on what the networks on hosts do, which need not be built twice.
+    let target = match on_hosts {
+        false => directory.join("target"),
+        true => Path::new(env!("CARGO_TARGET_TMPDIR")).join("networks-mpich"),
+    };
+    let into = target.display().to_string();
+    let built = cargo(&directory, &["build", "--quiet", "--target-dir", &into]);
     assert!(
         built.status.success(),
         "{}",
         String::from_utf8_lossy(&built.stderr)
     );
-    directory.join("target/debug/rsmpi-examples")
+    target.join("debug").join(name)
 }
 
-/// Runs an example: what is wrong, if anything.
-fn run(program: &Path, name: &str, ranks: usize, on: &[(&str, &str)]) -> Result<(), String> {
+/// A command that runs an example at so many ranks.
+fn command(program: &Path, name: &str, ranks: usize, on: &[(&str, &str)]) -> Command {
     let mut command = Command::new(program);
     command
         .args([name, &ranks.to_string()])
-        .env("RUST_BACKTRACE", "0")
         .envs(on.iter().copied());
+    command
+}
+
+/// Runs an example: what is wrong, if anything.
+fn run(mut command: Command) -> Result<(), String> {
+    command.env("RUST_BACKTRACE", "0").stdin(Stdio::null());
     command.stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the program can be run");
     let begun = Instant::now();
@@ -175,27 +203,106 @@ fn run(program: &Path, name: &str, ranks: usize, on: &[(&str, &str)]) -> Result<
     }
 }
 
+/// Runs all that are not left out in each of several ways, and those that are: what is wrong.
+fn run_all(names: &BTreeMap<String, String>, ways: &[&dyn Fn(&str) -> Command]) -> String {
+    let mut wrong = String::new();
+    for name in names.keys() {
+        let left_out = LEFT_OUT.iter().any(|left_out| left_out.0 == name);
+        for (way, command) in ways.iter().enumerate() {
+            match (run(command(name)), left_out) {
+                (Ok(()), false) | (Err(_), true) => {}
+                (Ok(()), true) => writeln!(wrong, "{name} passes in way {way}").unwrap(),
+                (Err(why), false) => writeln!(wrong, "{name} in way {way}: {why}").unwrap(),
+            }
+        }
+    }
+    wrong
+}
+
 #[test]
 fn examples_of_rsmpi_run() {
     let examples = examples();
     assert_eq!(examples.len(), 58);
-    let program = build(&examples);
-    let mut wrong = String::new();
     for name in examples.keys() {
-        let left_out = LEFT_OUT.iter().any(|left_out| left_out.0 == name);
         let told = BOOK.contains(&format!("`{name}`"));
         assert!(told, "docs/src/rsmpi.md says nothing of `{name}`");
-        for (ranks, on) in RUNS {
-            match (run(&program, name, ranks, on), left_out) {
-                (Ok(()), false) | (Err(_), true) => {}
-                (Ok(()), true) => {
-                    writeln!(wrong, "{name} at {ranks} ranks passes, {on:?}").unwrap()
-                }
-                (Err(why), false) => {
-                    writeln!(wrong, "{name} at {ranks} ranks, {on:?}: {why}").unwrap()
-                }
-            }
-        }
     }
+    let program = &build(&examples, false);
+    let ways = RUNS.map(|(ranks, on)| move |name: &str| command(program, name, ranks, on));
+    let ways: Vec<&dyn Fn(&str) -> Command> = ways.iter().map(|way| way as _).collect();
+    let wrong = run_all(&examples, &ways);
     assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// Five ranks, two on each of two hosts and one on a third, over TCP.
+#[test]
+fn examples_of_rsmpi_run_on_several_hosts() {
+    if let Err(error) = Command::new("mpicc.mpich").arg("--version").output() {
+        return skip(Need::Mpich, format!("mpicc.mpich does not start: {error}"));
+    }
+    let Some(hosts) = Hosts::new(3) else { return };
+    let examples = examples();
+    let program = build(&examples, true);
+    let way = |name: &str| {
+        let mut launcher = hosts.launcher(3);
+        launcher.arg(&program).args([name, "5"]);
+        launcher
+    };
+    // A start is mainly waiting.
+    let all: Vec<_> = examples.into_iter().collect();
+    let wrong = std::thread::scope(|scope| {
+        let parts = all.chunks(all.len().div_ceil(4));
+        let parts = parts.map(|part| part.iter().cloned().collect());
+        let started: Vec<_> = parts
+            .map(|part: BTreeMap<_, _>| scope.spawn(move || run_all(&part, &[&way])))
+            .collect();
+        let ended = started.into_iter().map(|part| part.join().unwrap());
+        ended.collect::<String>()
+    });
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// Hosts h1, h2 and so on, as long as it lives.
+struct Hosts(PathBuf);
+
+impl Hosts {
+    /// None where nobody may make them, which is told.
+    fn new(count: usize) -> Option<Hosts> {
+        let hosts = Hosts(Path::new(env!("CARGO_TARGET_TMPDIR")).join("rsmpi-hosts"));
+        fs::create_dir_all(&hosts.0).unwrap();
+        let made = hosts.script("start", &[&count.to_string()]);
+        if made.status.success() {
+            return Some(hosts);
+        }
+        skip(
+            Need::Namespaces,
+            String::from_utf8_lossy(&made.stderr).into_owned(),
+        );
+        None
+    }
+
+    fn script(&self, verb: &str, more: &[&str]) -> Output {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../link-mpi/tests/hosts.sh");
+        let mut command = Command::new("sh");
+        command.arg(script).arg(verb).arg(&self.0).args(more);
+        command.output().unwrap()
+    }
+
+    /// The launcher, on the first of them, for an OS process on each of so many.
+    fn launcher(&self, count: usize) -> Command {
+        let mut command = Command::new(self.0.join("on-first"));
+        let (agent, file) = (self.0.join("agent"), self.0.join("hosts"));
+        command.args(["mpiexec.mpich", "-launcher", "ssh", "-launcher-exec"]);
+        command.arg(agent).arg("-f").arg(file);
+        command
+            .args(["-n", &count.to_string()])
+            .env("UCX_TLS", "tcp");
+        command
+    }
+}
+
+impl Drop for Hosts {
+    fn drop(&mut self) {
+        self.script("stop", &[]);
+    }
 }

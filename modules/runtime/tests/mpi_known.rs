@@ -101,6 +101,43 @@ fn waits_are_told_by_name() {
     );
 }
 
+/// A message to a rank that never asks is told by the name of its communicator, also where nobody else has asked for that.
+#[test]
+fn messages_to_who_never_asks_are_told_by_name() {
+    for place in EVERYWHERE {
+        for what in 0..3 {
+            let make = || {
+                let process = move |_: NoPorts| async move {
+                    if rt::me().rank == 1 {
+                        let found = match what {
+                            0 => mpi::of_level(2)?,
+                            1 => mpi::of_level(1)?,
+                            _ => Some(mpi::of_kind()?),
+                        };
+                        let found = found.ok_or(Error::Inactive)?;
+                        found.bsend(0u8, found.size() - 1, 7).await?;
+                    }
+                    Ok::<(), Error>(())
+                };
+                let mut net = Network::new("rows", "rows.dot");
+                let names = Names::Numbered("c", "0+1*4");
+                let cell = net.kind("cell", names, "0+1*4", &[], process);
+                net.modules("all", Names::Listed(&["a", "b"]), "0 0");
+                net.modules("row", Names::Listed(&["up", "down"]), "1 1");
+                net.inside(cell, "1 3 4 3");
+                net
+            };
+            let report = run_network_at(place, 4, 1, make).unwrap().to_string();
+            let (to, name) = [(1, "a.up"), (3, "a"), (3, "kind cell")][what];
+            let told = format!(
+                "from rank {} to rank {to} ({name}, tag 7)",
+                usize::from(what > 0)
+            );
+            assert!(report.contains(&told), "{place:?}, {told}: {report}");
+        }
+    }
+}
+
 /// Tables of modules that do not fit together are no network.
 #[test]
 fn wrong_tables_are_told() {
@@ -133,6 +170,10 @@ fn wrong_tables_are_told() {
     assert_eq!(
         of(&["x", "y"], "0 1"),
         "modules of kind row: one is in module 1 of 0 so far"
+    );
+    assert_eq!(
+        wrong(&|net, _| net.modules("row", Names::Numbered("r", ""), "0+0*4294967295")),
+        "modules of kind row: more than 268435453 modules"
     );
     let inside = |modules: &'static str| wrong(&move |net, kind| net.inside(kind, modules));
     assert_eq!(

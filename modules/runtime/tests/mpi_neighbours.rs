@@ -2,6 +2,10 @@
 
 mod common;
 
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
+
 use common::ranks::{EVERYWHERE, everywhere, run_at};
 use common::{Random, seeds, size};
 use graphmap_runtime::RunError;
@@ -114,6 +118,45 @@ fn random_graphs_that_anybody_says() {
             Ok(())
         });
     }
+}
+
+/// Calls that are let go of, or fail at some of the ranks, leave nothing to the next.
+#[test]
+fn the_next_call_gets_nothing_of_one_that_was_let_go_of() {
+    everywhere(4, 5, |world| async move {
+        let (me, count) = (world.rank(), world.size());
+        let (before, next) = ((me + count - 1) % count, (me + 1) % count);
+        // Itself, and twice the next.
+        let edges = [(me, next), (me, me), (me, next)];
+        let graph = world.graph_of_edges(&edges).await?;
+        let sources: Vec<usize> = graph.sources().flatten().collect();
+        assert_eq!(sources.len(), 3);
+        let ring = world.cartesian(&Grid::new(&[count], &[true])?).await?;
+        let line = ring.ok_or(Error::Inactive)?.neighbours().await?;
+        for step in 0..20 {
+            drop(graph.allgather((me, step)));
+            drop(line.allgather("of another type".to_string()));
+            if step % 3 == me % 3 {
+                // Some have waited, and some have not.
+                let mut begun = pin!(graph.clone().allgather((me, step)));
+                poll_fn(|context| Poll::Ready(drop(begun.as_mut().poll(context)))).await;
+            } else {
+                graph.allgather((me, step)).await?;
+            }
+            // The first of three is of another type for who is behind rank 2.
+            let failed = match me {
+                2 => graph.allgather(0u8).await.map(drop),
+                _ => graph.allgather((me, step)).await.map(drop),
+            };
+            assert_eq!(failed.is_err(), me == 2 || before == 2);
+            let came = graph.allgather((me, step + 1)).await?;
+            let wanted = sources.iter().map(|&source| Some((source, step + 1)));
+            assert!(came.into_iter().eq(wanted));
+            let came = line.allgather(me).await?;
+            assert_eq!(came, [Some(before), Some(next)]);
+        }
+        Ok(())
+    });
 }
 
 /// What goes to the one before comes there from the one behind, also around a dimension of two or of one.

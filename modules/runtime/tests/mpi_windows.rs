@@ -69,6 +69,15 @@ fn mistakes_with_pieces_are_told() {
         assert_eq!(told.to_string(), "no memory that is attached begins there");
         let within = window.with_attached(first, |_| window.attach(Vec::new()))?;
         assert!(within.unwrap_err().to_string().contains("in use"));
+        // What takes no memory may be more than there are places for.
+        let units = world.dynamic_window::<()>().await?;
+        let most = units.attach(vec![(); usize::MAX - 2])?;
+        let told = units.attach(vec![(); 2]).unwrap_err();
+        assert!(
+            told.to_string().starts_with("no displacements are left"),
+            "{told}"
+        );
+        assert_eq!(units.get(me, most..2).await?.len(), 2);
         window.fence().await?;
         window.with_attached(first, |there| assert_eq!(*there, [me as u64; 4]))?;
         assert_eq!(window.detach(first)?, [me as u64; 4]);

@@ -2,6 +2,7 @@
 
 use super::network::{Kind, ModuleTable, Names, Network};
 use crate::exec::directory::ModuleInfo;
+use crate::exec::scheduler::MOST;
 
 impl Network {
     /// Adds modules of a kind: processes that belong together, as the drawing has it. `names` are theirs, and `within` is a
@@ -32,19 +33,23 @@ impl Network {
             self.mistakes.push(mistake);
         }
         let before = self.modules_total();
+        // Each has a communicator, and there are to be numbers for others.
+        let all = u32::try_from(count).ok();
+        let all = all.and_then(|count| before.checked_add(count));
+        if all.is_none_or(|all| all >= MOST) {
+            let mistake = format!("{}: more than {MOST} modules", of());
+            return self.mistakes.push(mistake);
+        }
         if let Some(wrong) = within.iter().find(|&number| number > before) {
             let mistake = format!("{}: one is in module {wrong} of {before} so far", of());
             self.mistakes.push(mistake);
         }
-        match (before as usize).checked_add(count) {
-            Some(all) if all < u32::MAX as usize => self.modules.push(ModuleTable {
-                kind: kind.to_string(),
-                names,
-                within,
-                first: before + 1,
-            }),
-            _ => self.mistakes.push(format!("{}: too many", of())),
-        }
+        self.modules.push(ModuleTable {
+            kind: kind.to_string(),
+            names,
+            within,
+            first: before + 1,
+        });
     }
 
     /// Says which modules the members of a kind are in: for each the number of the innermost that it is in, or 0.

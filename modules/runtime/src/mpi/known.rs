@@ -46,7 +46,7 @@ pub fn of_level(level: usize) -> Result<Option<Communicator>, Error> {
     let around = world.modules_of(rank);
     let found = around.into_iter().rev().nth(inwards);
     found
-        .map(|(number, path, _)| world.known(Known::Module(number), path, rank))
+        .map(|(number, ..)| world.known(Known::Module(number), rank))
         .transpose()
 }
 
@@ -67,7 +67,7 @@ pub fn of_module(name: &str) -> Result<Option<Communicator>, Error> {
     let named = around.iter().find(|(_, path, _)| own_name(path));
     let found = named.or_else(|| around.iter().find(|(.., kind)| kind == name));
     found
-        .map(|(number, path, _)| world.known(Known::Module(*number), path.clone(), rank))
+        .map(|(number, ..)| world.known(Known::Module(*number), rank))
         .transpose()
 }
 
@@ -100,23 +100,12 @@ fn of_common(what: SplitType) -> Result<Communicator, Error> {
     let (shared, rank) = World::current()?;
     let world = &shared.world;
     let first = world.lowest(what, rank);
-    let run = world.run();
-    let (which, name) = match what {
-        SplitType::Kind => {
-            let name = format!("kind {}", run.directory.kind(first).0);
-            (Known::Kind(first), name)
-        }
-        SplitType::Host => {
-            let host = run.host_of(first as usize);
-            let name = host.map_or_else(
-                || format!("the host of OS process {first}"),
-                |host| format!("host {host}"),
-            );
-            (Known::Host(first), name)
-        }
-        _ => (Known::OsProcess(first), format!("OS process {first}")),
+    let which = match what {
+        SplitType::Kind => Known::Kind(first),
+        SplitType::Host => Known::Host(first),
+        _ => Known::OsProcess(first),
     };
-    world.known(which, name, rank)
+    world.known(which, rank)
 }
 
 /// Whether a path ends with a name, which may have dots itself.
@@ -130,7 +119,12 @@ impl World {
     fn modules_of(&self, rank: u32) -> Vec<(u32, String, String)> {
         let directory = &*self.run().directory;
         let (kind, index) = directory.of_rank(rank);
-        let around = modules_around(directory, directory.module_of(kind, index));
+        self.modules_from(directory.module_of(kind, index))
+    }
+
+    /// The same of a module and those around it.
+    fn modules_from(&self, innermost: Option<u32>) -> Vec<(u32, String, String)> {
+        let around = modules_around(&*self.run().directory, innermost);
         let mut path = String::new();
         let mut all: Vec<_> = around
             .into_iter()
@@ -148,25 +142,15 @@ impl World {
     }
 
     /// One that a rank of the world is in.
-    fn known(
-        self: &Rc<Self>,
-        which: Known,
-        name: String,
-        rank: u32,
-    ) -> Result<Communicator, Error> {
+    fn known(self: &Rc<Self>, which: Known, rank: u32) -> Result<Communicator, Error> {
         let run = self.run();
         let number = which.number(run);
         let has = self.known.borrow().get(&number).cloned();
         let shared = match has {
             Some(shared) => shared,
             None => {
-                let members = match which {
-                    Known::Module(module) => run.directory.in_module(module),
-                    Known::Kind(kind) => self.in_common(SplitType::Kind, kind),
-                    Known::OsProcess(number) => self.in_common(SplitType::OsProcess, number),
-                    Known::Host(first) => self.in_common(SplitType::Host, first),
-                };
-                let shared = self.join(number, Group::of(members)?, name, None);
+                let members = Group::of(self.members(which))?;
+                let shared = self.join(number, members, self.name_of(which), None);
                 // Until the run is over: who lets go of it and asks again goes on where it was.
                 self.known.borrow_mut().insert(number, Rc::clone(&shared));
                 shared
@@ -175,6 +159,41 @@ impl World {
         // Whoever asks is a member.
         let own = shared.group.rank_of(rank).ok_or(Error::NoProcess)?;
         Ok(Communicator::new(shared, own))
+    }
+
+    /// The ranks of the world that are in one, in ascending order.
+    fn members(&self, which: Known) -> Vec<u32> {
+        match which {
+            Known::Module(module) => self.run().directory.in_module(module),
+            Known::Kind(kind) => self.in_common(SplitType::Kind, kind),
+            Known::OsProcess(number) => self.in_common(SplitType::OsProcess, number),
+            Known::Host(first) => self.in_common(SplitType::Host, first),
+        }
+    }
+
+    fn name_of(&self, which: Known) -> String {
+        let run = self.run();
+        match which {
+            Known::Module(number) => {
+                let innermost = self.modules_from(Some(number)).into_iter().next();
+                innermost.map_or_else(String::new, |(_, path, _)| path)
+            }
+            Known::Kind(kind) => format!("kind {}", run.directory.kind(kind).0),
+            Known::OsProcess(number) => format!("OS process {number}"),
+            Known::Host(first) => match run.host_of(first as usize) {
+                Some(host) => format!("host {host}"),
+                None => format!("the host of OS process {first}"),
+            },
+        }
+    }
+
+    /// What one is called that nobody here has asked for, by its number, and the rank there of a rank of the world; `None`: somebody
+    /// has made it.
+    pub(super) fn unasked(&self, number: u32, member: u32) -> Option<(String, Option<u32>)> {
+        let which = Known::of_number(number, self.run())?;
+        let members = self.members(which);
+        let rank = members.binary_search(&member).ok();
+        Some((self.name_of(which), rank.map(|rank| rank as u32)))
     }
 
     /// The lowest number of those that have this in common with a rank of the world: of kinds, schedulers, or OS processes.

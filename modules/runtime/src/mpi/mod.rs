@@ -41,6 +41,7 @@
 //! * *Wherever ranks are*, on one scheduler, on several, in several OS processes or on several hosts, all of this is the
 //!   same. What goes to another OS process is copied, what stays in one is not.
 
+mod abandoned;
 mod any_value;
 mod arrivals;
 mod call;

@@ -29,6 +29,18 @@ impl Known {
         }
     }
 
+    /// Which one has such a number.
+    pub(super) fn of_number(number: u32, run: &Run) -> Option<Known> {
+        // As above, from behind.
+        let all: [fn(u32) -> Known; 4] =
+            [Known::Host, Known::OsProcess, Known::Kind, Known::Module];
+        if number == 0 || number >= Known::end(run) {
+            return None;
+        }
+        let of = |which: &fn(u32) -> Known| number.checked_sub(which(0).number(run)).map(which);
+        all.iter().find_map(of)
+    }
+
     /// The first number that is none of theirs.
     pub(super) fn end(run: &Run) -> u32 {
         Known::Host(os_processes_of(run)).number(run)

@@ -7,12 +7,13 @@
 use std::panic::Location;
 use std::rc::Rc;
 
+use super::abandoned::{Abandoned, Receives};
 use super::call::{Brought, Call, CallOutcome, Needs};
 use super::cartesian::Cartesian;
 use super::collective::{part, shared};
 use super::communicator::Communicator;
 use super::error::Error;
-use super::request::{Receiving, Sending};
+use super::request::Sending;
 use super::round::begin;
 use super::value::Value;
 
@@ -48,6 +49,7 @@ pub struct Neighbours {
     ranks: Communicator,
     sources: Rc<[Edge]>,
     destinations: Rc<[Edge]>,
+    abandoned: Rc<Abandoned>,
 }
 
 fn ranks_of(edges: &[Edge]) -> impl Iterator<Item = Option<usize>> + '_ {
@@ -55,6 +57,15 @@ fn ranks_of(edges: &[Edge]) -> impl Iterator<Item = Option<usize>> + '_ {
 }
 
 impl Neighbours {
+    fn new(ranks: Communicator, sources: Vec<Edge>, destinations: Vec<Edge>) -> Self {
+        Neighbours {
+            ranks,
+            sources: sources.into(),
+            destinations: destinations.into(),
+            abandoned: Rc::default(),
+        }
+    }
+
     /// From whom this rank receives; `None` beyond the edge of a grid, where MPI has `MPI_PROC_NULL`.
     pub fn sources(&self) -> impl Iterator<Item = Option<usize>> + '_ {
         ranks_of(&self.sources)
@@ -66,7 +77,8 @@ impl Neighbours {
     }
 
     /// Sends a value to all destinations: what comes from the sources, in their order (`MPI_Neighbor_allgather`, and as
-    /// values may be of different lengths, `MPI_Neighbor_allgatherv`).
+    /// values may be of different lengths, `MPI_Neighbor_allgatherv`). It is under way at once; to let go of it takes nothing
+    /// back, and the next call gets nothing that was for this one.
     ///
     /// # Errors
     /// [`Error::Type`]: a neighbour has called it with another type; [`Error::Over`].
@@ -112,11 +124,12 @@ impl Neighbours {
         &self,
         values: Vec<Option<T>>,
     ) -> impl Future<Output = Result<Vec<Option<T>>, Error>> + use<T> {
+        self.abandoned.take_what_came();
         let receives = self
             .sources
             .iter()
             .map(|edge| edge.map(|(source, tag)| self.ranks.recv::<T>(source as usize, tag)));
-        let receives: Vec<Option<Receiving<T>>> = receives.collect();
+        let mut receives = Receives::new(receives.collect(), &self.abandoned);
         let mut sends: Vec<Sending> = Vec::new();
         for (edge, value) in self.destinations.iter().zip(values) {
             if let (Some((destination, tag)), Some(value)) = (*edge, value) {
@@ -124,8 +137,8 @@ impl Neighbours {
             }
         }
         async move {
-            let mut received = Vec::with_capacity(receives.len());
-            for receive in receives {
+            let mut received = Vec::with_capacity(receives.all.len());
+            for receive in &mut receives.all {
                 received.push(match receive {
                     Some(receive) => Some(receive.await?.0),
                     None => None,
@@ -198,11 +211,7 @@ impl Communicator {
             let (sources, destinations) = edges?;
             let all = |ranks: Vec<u32>| ranks.into_iter().map(|rank| Some((rank, 0))).collect();
             match whole {
-                true => Ok(Neighbours {
-                    ranks,
-                    sources: all(sources),
-                    destinations: all(destinations),
-                }),
+                true => Ok(Neighbours::new(ranks, all(sources), all(destinations))),
                 false => Err(DIFFERENT),
             }
         }
@@ -271,11 +280,7 @@ impl Communicator {
             let (own, ranks) = (own.await, ranks.await?);
             let (sources, destinations) = own?;
             let all = |ranks: Vec<u32>| ranks.into_iter().map(|rank| Some((rank, 0))).collect();
-            Ok(Neighbours {
-                ranks,
-                sources: all(sources),
-                destinations: all(destinations),
-            })
+            Ok(Neighbours::new(ranks, all(sources), all(destinations)))
         }
     }
 }
@@ -299,12 +304,6 @@ impl Cartesian {
             sources.extend([edge(before, tag), edge(behind, tag + 1)]);
             destinations.extend([edge(before, tag + 1), edge(behind, tag)]);
         }
-        async move {
-            Ok(Neighbours {
-                ranks: ranks.await?,
-                sources: sources.into(),
-                destinations: destinations.into(),
-            })
-        }
+        async move { Ok(Neighbours::new(ranks.await?, sources, destinations)) }
     }
 }

@@ -196,9 +196,15 @@ impl World {
         let mut unreceived = self.unreceived.borrow_mut();
         unreceived.0 += lost.len() as u64;
         if unreceived.1.is_none() {
-            let to = shared.and_then(|shared| shared.group().rank_of(first.home));
+            let unasked = || self.unasked(first.envelope.context, first.home);
+            let (name, to) = match shared {
+                Some(shared) => {
+                    let to = shared.group().rank_of(first.home);
+                    (shared.name().to_string(), to)
+                }
+                None => unasked().unwrap_or_else(|| ("a communicator that is gone".into(), None)),
+            };
             let to = to.map_or_else(|| self.named(first.home), |to| format!("rank {to}"));
-            let name = shared.map_or("a communicator that is gone", CommunicatorState::name);
             let (from, tag) = (first.envelope.source(), first.envelope.tag());
             let others = self.others.as_ref().filter(|_| first.from != NONE);
             let sent = match others {

@@ -44,6 +44,7 @@ const FIXED: Error = Error::window(
 const DYNAMIC: Error =
     Error::window("the memory of a dynamic window is in pieces (`Window::with_attached`)");
 const NOWHERE: Error = Error::window("no memory that is attached begins there");
+const FULL: Error = Error::window("no displacements are left for so many elements");
 const BEYOND: Error = Error::window("an access to elements that a rank does not expose");
 const NOT_FOR_IT: Error = Error::window("the operation is not for numbers of this type");
 
@@ -93,7 +94,7 @@ impl<T: Value + Copy> WindowMemory<T> {
     pub(super) fn attach(&self, elements: Vec<T>) -> Result<usize, Error> {
         let mut all = self.elements.try_borrow_mut().map_err(|_| IN_USE)?;
         match self.is_dynamic {
-            true => all.attach(elements).ok_or(BEYOND),
+            true => all.attach(elements).ok_or(FULL),
             false => Err(FIXED),
         }
     }
