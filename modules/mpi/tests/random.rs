@@ -191,9 +191,6 @@ fn programs() -> Vec<(usize, String)> {
     PROGRAMS.map(of).into()
 }
 
-/// In OS processes of their own: without the link they would be threads.
-const SHM: (&str, &str) = ("GRAPHMAP_LINK", "shm");
-
 /// Ours, where the ranks take turns in one order.
 const ALONE: Means = Means::Ours(&[("GRAPHMAP_SCHEDULERS", "1")]);
 
@@ -203,12 +200,8 @@ fn ranks_see_the_same_wherever_they_are() {
         Means::Ours(&[("GRAPHMAP_SCHEDULERS", "1"), ("GRAPHMAP_SHUFFLE", "1")]),
         Means::Ours(&[("GRAPHMAP_SCHEDULERS", "2"), ("GRAPHMAP_SHUFFLE", "2")]),
         Means::Ours(&[("GRAPHMAP_SCHEDULERS", "4"), ("GRAPHMAP_SHUFFLE", "3")]),
-        Means::Ours(&[SHM, ("GRAPHMAP_OS_PROCESSES", "2")]),
-        Means::Ours(&[
-            SHM,
-            ("GRAPHMAP_OS_PROCESSES", "2"),
-            ("GRAPHMAP_SCHEDULERS", "2"),
-        ]),
+        Means::Ours(&[("GRAPHMAP_OS_PROCESSES", "2")]),
+        Means::Ours(&[("GRAPHMAP_OS_PROCESSES", "2"), ("GRAPHMAP_SCHEDULERS", "2")]),
     ];
     for (ranks, specs) in programs() {
         let alone = run(&ALONE, ranks, &specs);
