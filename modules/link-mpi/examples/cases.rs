@@ -1,7 +1,9 @@
 //! A program for the tests: the network that its first argument names, `NAME` or `NAME:NUMBER`.
 #![allow(clippy::print_stdout)]
 
-#[path = "../../runtime/tests/common/mod.rs"]
+// Tests of the runtime use all of it.
+#[allow(dead_code)]
+#[path = "../../runtime/tests/suite/common/mod.rs"]
 mod common;
 
 use std::process::ExitCode;

@@ -274,22 +274,22 @@ impl<'a> Stages<'a> {
     /// The search, from what plain rules and packing give: nothing worse than those is found. Bounds
     /// that nothing is seen to keep are raised before it has spent what it has.
     fn portfolio(&mut self, old: Option<Vec<u32>>) -> Result<Found, Error> {
-        let (mut known, others) = self.baselines()?;
+        let (mut known, mut others) = self.baselines()?;
         let is_broken = |block: &Vec<u32>| !self.is_allowed(block);
         let broken = known.iter().chain(&others).any(is_broken);
+        let (is_small, kind) = (auto::is_small(&self.inst), self.options.strategy.kind);
+        if is_small {
+            known.append(&mut others);
+        }
         if let Some(old) = old {
             let priced = prices::others(self.problem, &self.inst, &self.budget, &old)?;
             known.extend(priced.first);
             known.push(old);
             self.later = priced.later;
         }
-        let (is_small, kind) = (auto::is_small(&self.inst), self.options.strategy.kind);
         let mut starts = self.feasible(&known);
         let mut theirs = self.feasible(&others);
-        if is_small {
-            starts.append(&mut theirs);
-        }
-        known.extend(others);
+        known.append(&mut others);
         // In one pass over a large network rules are kept more cheaply than by packing.
         if starts.is_empty() && kind == Kind::Pass && !is_small {
             let found = self.run(Vec::new(), 1.0)?;

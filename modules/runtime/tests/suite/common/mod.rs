@@ -1,0 +1,163 @@
+//! What the tests share: ports of one input and one output bundle, and a log of tokens.
+#![allow(unreachable_pub)]
+
+pub mod accounted;
+pub mod cases;
+pub mod communicator_cases;
+pub mod endpoint_cases;
+pub mod exposed;
+pub mod flows;
+pub mod itself;
+pub mod json;
+pub mod known_cases;
+pub mod large;
+pub mod program;
+pub mod rank_cases;
+pub mod ranks;
+pub mod script;
+pub mod shapes;
+pub mod simulated;
+pub mod thread_cases;
+pub mod together;
+pub mod token;
+pub mod waited_for;
+pub mod ways;
+pub mod window_cases;
+
+use std::sync::atomic::AtomicPtr;
+use std::sync::{Arc, Mutex};
+
+use graphmap_runtime::{
+    Block, Ends, Input, Network, Options, Output, Ports, Report, RunError, run,
+};
+
+/// A process with two ports, `in` and `out`, of any number of channels each.
+pub struct Both<T> {
+    pub ins: Vec<Input<T>>,
+    pub outs: Vec<Output<T>>,
+}
+
+impl<T: 'static> Ports for Both<T> {
+    fn connect(ends: &mut Ends<'_>) -> Self {
+        Both {
+            ins: ends.inputs(),
+            outs: ends.outputs(),
+        }
+    }
+}
+
+pub const BOTH: &[&str] = &["in", "out"];
+
+/// What processes of any thread saw.
+pub struct Log<T>(Arc<Mutex<Vec<T>>>);
+
+impl<T> Clone for Log<T> {
+    fn clone(&self) -> Self {
+        Log(Arc::clone(&self.0))
+    }
+}
+
+impl<T> Log<T> {
+    pub fn new() -> Self {
+        Log(Arc::default())
+    }
+
+    pub fn add(&self, seen: T) {
+        self.0.lock().unwrap().push(seen);
+    }
+
+    /// What adds to the log.
+    pub fn adder(&self) -> impl Fn(T) + Clone + Send + Sync + 'static
+    where
+        T: Send + 'static,
+    {
+        let log = self.clone();
+        move |seen| log.add(seen)
+    }
+
+    pub fn take(&self) -> Vec<T> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+
+    pub fn sorted(&self) -> Vec<T>
+    where
+        T: Ord,
+    {
+        let mut all = self.take();
+        all.sort();
+        all
+    }
+}
+
+/// How much of something: less for Miri, which takes a thousand times as long.
+pub const fn size(full: u64, miri: u64) -> u64 {
+    if cfg!(miri) { miri } else { full }
+}
+
+/// The seeds of a test: from the one that `GRAPHMAP_FUZZ_SEED` says on, as many as `GRAPHMAP_FUZZ_RUNS` says.
+pub fn seeds(full: u64, miri: u64) -> std::ops::Range<u64> {
+    let number = |name| Some(std::env::var(name).ok()?.parse::<u64>().unwrap());
+    let first = number("GRAPHMAP_FUZZ_SEED").unwrap_or(0);
+    first..first + number("GRAPHMAP_FUZZ_RUNS").unwrap_or(size(full, miri))
+}
+
+/// What a run that blocked tells.
+pub fn blocked(outcome: Result<Report, RunError>) -> Block {
+    match outcome {
+        Err(RunError::Blocked(block)) => block,
+        other => panic!("not blocked: {other:?}"),
+    }
+}
+
+/// Runs a network at 1, 2 and 5 schedulers, at 5 on 2 threads, and spread as widely as possible.
+pub fn everywhere(
+    mut network: impl FnMut() -> Network,
+    mut check: impl FnMut(Result<Report, RunError>),
+) {
+    for &schedulers in if cfg!(miri) { &[1, 2][..] } else { &[1, 2, 5] } {
+        // Each on a thread of its own, whatever the machine has.
+        let options = Options::new().os_processes(schedulers);
+        check(run(network(), &options.threads(schedulers)));
+    }
+    let shared = Options::new().os_processes(5).threads(2);
+    check(run(network(), &shared));
+    let spread = network();
+    let ranks = spread.processes();
+    let mapping: Vec<String> = (0..ranks).map(|rank| (rank % 3).to_string()).collect();
+    let options = Options::new()
+        .os_processes(3)
+        .threads(3)
+        .mapping(mapping.join(" ").parse().unwrap());
+    check(run(spread, &options));
+}
+
+/// A small generator of numbers: splitmix64 (Steele, Lea, Flood 2014).
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, bound: u64) -> u64 {
+        self.next() % bound
+    }
+
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for at in (1..items.len()).rev() {
+            items.swap(at, self.below(at as u64 + 1) as usize);
+        }
+    }
+}
+
+/// Forgets a value as `mem::forget` does. Its memory can still be reached, so that nothing tells it as a
+/// leak: what forgetting does to the runtime is what is tested.
+pub fn forget<T>(value: T) {
+    static FORGOTTEN: Mutex<Vec<AtomicPtr<u8>>> = Mutex::new(Vec::new());
+    let kept = Box::into_raw(Box::new(std::mem::ManuallyDrop::new(value)));
+    FORGOTTEN.lock().unwrap().push(AtomicPtr::new(kept.cast()));
+}

@@ -1,0 +1,176 @@
+//! Flow-controlled channels in networks: random programs, blocks, and what is told of them.
+
+use crate::common::{Log, blocked, everywhere, flows, size};
+use graphmap_runtime as rt;
+use rt::{
+    Channels, Ends, FlowInput, FlowOutput, Input, Names, Network, Options, Output, Ports, RunError,
+};
+
+struct Ends2<A, B>(A, B);
+
+impl Ports for Ends2<FlowOutput<u64>, Input<u8>> {
+    fn connect(ends: &mut Ends<'_>) -> Self {
+        Ends2(ends.flow_output(), ends.input())
+    }
+}
+
+impl Ports for Ends2<FlowInput<u64>, Output<u8>> {
+    fn connect(ends: &mut Ends<'_>) -> Self {
+        Ends2(ends.flow_input(), ends.output())
+    }
+}
+
+fn pair<W, R, O, P>(writer: W, reader: R) -> Network
+where
+    W: Fn(Ends2<FlowOutput<u64>, Input<u8>>) -> O + Send + Sync + 'static,
+    R: Fn(Ends2<FlowInput<u64>, Output<u8>>) -> P + Send + Sync + 'static,
+    O: Future<Output = ()> + 'static,
+    P: Future<Output = ()> + 'static,
+{
+    let mut net = Network::new("pair", "pair.dot");
+    let w = net.kind("w", Names::Listed(&["w"]), "0", &["out", "back"], writer);
+    let r = net.kind("r", Names::Listed(&["r"]), "1", &["in", "back"], reader);
+    net.payload(rt::format_of!(u64));
+    net.flow_channels::<u64>(Channels {
+        line: "7",
+        column: "3",
+        ..Channels::new((w, 0), (r, 0), "0", "0")
+    });
+    net.channels::<u8>(Channels::new((r, 1), (w, 1), "0", "0"));
+    net
+}
+
+/// A block names the port and what is waited for; a wait for tokens is one for the end as well.
+#[test]
+fn blocks_name_the_port() {
+    let network = || {
+        pair(
+            |mut p| async move {
+                p.0.open().await;
+                p.1.read().await;
+            },
+            |mut p| async move {
+                p.0.read().await;
+                drop(p.1);
+            },
+        )
+    };
+    everywhere(network, |ended| {
+        let block = blocked(ended).to_string();
+        for told in [
+            "w (rank 0) waits to read `back` from r `back`",
+            "r (rank 1) waits to read `in` from w `out`: pair.dot:7:3, or waits for the other end \
+             to open or to close of `in` from w `out`: pair.dot:7:3",
+        ] {
+            assert!(block.contains(told), "{told}: {block}");
+        }
+    });
+}
+
+/// What the ends tell each other is nobody's traffic, and no channel of the drawing.
+#[test]
+fn controls_are_not_counted() {
+    let log = Log::new();
+    let add = log.adder();
+    let net = pair(
+        move |mut p| {
+            let add = add.clone();
+            async move {
+                for n in 0..10 {
+                    p.0.write(n).await.unwrap();
+                }
+                add(rt::connections().count());
+                drop(p);
+            }
+        },
+        |mut p| async move { while p.0.read().await.is_some() {} },
+    );
+    let options = Options::new().stats(true).profile(true);
+    let report = rt::run(net, &options).unwrap();
+    assert_eq!(log.take(), [2]);
+    assert_eq!(report.kinds[0].tokens_out, 10);
+    assert_eq!(report.kinds[1].tokens_in, 10);
+    assert_eq!(
+        (report.kinds[0].tokens_in, report.kinds[1].tokens_out),
+        (0, 0)
+    );
+    assert!(report.left_early.is_none());
+    let profile = report.profile().unwrap();
+    assert_eq!(profile.matches("\"messages\"").count(), 2, "{profile}");
+    assert!(
+        profile.contains("\"messages\":10,\"bytes\":80"),
+        "{profile}"
+    );
+}
+
+/// The drawing says that a channel is flow-controlled, the struct that it is not, or the other way.
+#[test]
+fn ports_that_differ_from_the_graph_are_told() {
+    struct Plain(Input<u64>);
+    impl Ports for Plain {
+        fn connect(ends: &mut Ends<'_>) -> Self {
+            Plain(ends.input())
+        }
+    }
+    struct Flow(FlowOutput<u64>);
+    impl Ports for Flow {
+        fn connect(ends: &mut Ends<'_>) -> Self {
+            Flow(ends.flow_output())
+        }
+    }
+    let network = |flow: bool| {
+        let mut net = Network::new("pair", "pair.dot");
+        let writer = |p: Flow| async move { drop(p.0) };
+        let w = net.kind("w", Names::Listed(&["w"]), "0", &["out"], writer);
+        let reader = |p: Plain| async move { drop(p.0) };
+        let r = net.kind("r", Names::Listed(&["r"]), "1", &["in"], reader);
+        let channels = Channels::new((w, 0), (r, 0), "0", "0");
+        match flow {
+            true => net.flow_channels::<u64>(channels),
+            false => net.channels::<u64>(channels),
+        }
+        net
+    };
+    for (flow, told) in [
+        (
+            true,
+            "port `in` is flow-controlled in the graph, but is not in the struct",
+        ),
+        (
+            false,
+            "port `out` is not flow-controlled in the graph, but is in the struct",
+        ),
+    ] {
+        let Err(RunError::Wiring(mistakes)) = rt::run(network(flow), &Options::new()) else {
+            panic!("{flow}");
+        };
+        assert!(
+            mistakes.iter().any(|one| one.contains(told)),
+            "{mistakes:?}"
+        );
+    }
+}
+
+/// Ends open, ask, leave, come back, close, are dropped and forgotten in any order: every token that was written is read, or
+/// went with a reader that was dropped, and nobody waits for ever.
+#[test]
+fn random_programs_lose_nothing() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let first: u64 = number("GRAPHMAP_FUZZ_SEED").unwrap_or(0);
+    for seed in first..first + number("GRAPHMAP_FUZZ_RUNS").unwrap_or(size(400, 2)) {
+        let log = Log::new();
+        let mut told = None;
+        everywhere(
+            || flows::network(seed, log.adder()),
+            |ended| {
+                ended.unwrap_or_else(|error| panic!("{seed}: {error}"));
+                let total = log.take();
+                assert_eq!(total.len(), 1);
+                let before = told.get_or_insert_with(|| total.clone());
+                assert_eq!(*before, total, "{seed}");
+            },
+        );
+        let options = Options::new().shuffle(seed);
+        rt::run(flows::network(seed, |_| ()), &options).unwrap();
+    }
+}

@@ -1,0 +1,362 @@
+//! Two groups of ranks that talk to each other, wherever they are.
+
+use crate::common::ranks::{EVERYWHERE, everywhere, run_at};
+use crate::common::{Random, seeds, size};
+use graphmap_runtime as rt;
+use rt::RunError;
+use rt::mpi::{
+    self, ANY_SOURCE, ANY_TAG, Communicator, Error, InterCommunicator, InterRoot, Request,
+};
+
+/// The ranks of a world on one side or the other, at random, and in an order of their own; the last of each leads.
+async fn two_sides(
+    world: &Communicator,
+    random: &mut Random,
+) -> Result<(Vec<Vec<usize>>, usize, InterCommunicator), Error> {
+    let count = world.size();
+    let mut sides: Vec<usize> = (0..count).map(|_| random.below(2) as usize).collect();
+    (sides[0], sides[count - 1]) = (0, 1);
+    let keys: Vec<u64> = (0..count).map(|_| random.below(100)).collect();
+    let members = |side: usize| {
+        let mut members: Vec<usize> = (0..count).filter(|&rank| sides[rank] == side).collect();
+        members.sort_by_key(|&rank| (keys[rank], rank));
+        members
+    };
+    let members = vec![members(0), members(1)];
+    let side = sides[world.rank()];
+    let local = world
+        .split(Some(side as u32), keys[world.rank()] as i64)
+        .await?;
+    let local = local.ok_or(Error::Inactive)?;
+    let leader = local.size() - 1;
+    let other = *members[1 - side].last().unwrap();
+    let both = local.intercommunicator(leader, world, other, 3).await?;
+    Ok((members, side, both))
+}
+
+/// Messages and collective calls go across, in the order of ranks on the other side.
+#[test]
+fn what_crosses_comes_from_the_other_side() {
+    for seed in seeds(25, 2) {
+        let count = 2 + seed as usize % 6;
+        everywhere(count, seed, move |world| async move {
+            let mut random = Random(seed + 1);
+            let (members, side, both) = two_sides(&world, &mut random).await?;
+            let (mine, theirs) = (&members[side], &members[1 - side]);
+            assert_eq!(
+                (both.size(), both.remote_size()),
+                (mine.len(), theirs.len())
+            );
+            assert_eq!(mine[both.rank()], world.rank());
+            let remote = both
+                .remote_group()
+                .translate(&(0..theirs.len()).collect::<Vec<_>>(), world.group());
+            assert!(remote.into_iter().eq(theirs.iter().copied().map(Some)));
+            for round in 0..size(4, 1) as i32 {
+                for to in 0..theirs.len() {
+                    let value = (world.rank(), vec![round; to * 9000]);
+                    drop(both.bsend(value, to, round));
+                }
+                let mut from = vec![false; theirs.len()];
+                for _ in 0..theirs.len() {
+                    let request = both.recv::<(usize, Vec<i32>)>(ANY_SOURCE, round);
+                    let ((who, values), status) = match round % 2 {
+                        0 => request.await?,
+                        _ => mpi::wait_any(&mut [request]).await.unwrap().1?,
+                    };
+                    assert_eq!((theirs[status.source], status.tag), (who, round));
+                    assert_eq!(values.len(), both.rank() * 9000);
+                    assert!(!std::mem::replace(&mut from[status.source], true));
+                }
+                let all = both.allgather(world.rank()).await?;
+                assert_eq!(&all[..], &theirs[..]);
+                let text = both
+                    .allreduce(world.rank().to_string(), |a, b| a + &b)
+                    .await?;
+                assert_eq!(
+                    text,
+                    theirs.iter().map(usize::to_string).collect::<String>()
+                );
+                let each = (0..theirs.len()).map(|to| (world.rank(), to)).collect();
+                let each = both.alltoall(each).await?;
+                assert!(
+                    each.into_iter()
+                        .eq(theirs.iter().map(|&rank| (rank, both.rank())))
+                );
+                let text = (0..theirs.len()).map(|to| format!("{}-{to} ", world.rank()));
+                let text = both.reduce_scatter(text.collect(), |a, b| a + &b).await?;
+                let wanted = theirs.iter().map(|rank| format!("{rank}-{} ", both.rank()));
+                assert_eq!(text, wanted.collect::<String>());
+                // A rank of side 1 is the root, then one of side 0.
+                for of in [1, 0] {
+                    let root = random.below(members[of].len() as u64) as usize;
+                    let says = match (side == of, both.rank() == root) {
+                        (true, true) => InterRoot::This,
+                        (true, false) => InterRoot::Beside,
+                        (false, _) => InterRoot::Remote(root),
+                    };
+                    rooted(&both, says, theirs, members[of][root], world.rank()).await?;
+                }
+                both.barrier().await?;
+            }
+            Ok(())
+        });
+    }
+}
+
+/// What a root of one group gives to and takes from the other, by rank in the world.
+async fn rooted(
+    both: &InterCommunicator,
+    says: InterRoot,
+    theirs: &[usize],
+    root: usize,
+    me: usize,
+) -> Result<(), Error> {
+    let (is_root, is_remote) = (
+        says == InterRoot::This,
+        matches!(says, InterRoot::Remote(_)),
+    );
+    // What others bring is dropped.
+    let value = (is_root || me.is_multiple_of(2)).then(|| format!("of {me}"));
+    let given = both.bcast(value, says).await?;
+    assert_eq!(given, is_remote.then(|| format!("of {root}")));
+    let bring = || (is_remote || me.is_multiple_of(2)).then(|| vec![me; me % 3]);
+    let all = both.gather(bring(), says).await?;
+    let wanted = || theirs.iter().map(|&rank| vec![rank; rank % 3]);
+    assert_eq!(all, is_root.then(|| wanted().collect()));
+    let join = |mut a: Vec<usize>, mut b: Vec<usize>| {
+        a.append(&mut b);
+        a
+    };
+    let all = both.reduce(bring(), join, says).await?;
+    assert_eq!(all, is_root.then(|| wanted().flatten().collect()));
+    let values = is_root.then(|| (0..theirs.len()).map(|to| (me, to)).collect());
+    let own = both.scatter(values, says).await?;
+    assert_eq!(own, is_remote.then_some((root, both.rank())));
+    Ok(())
+}
+
+/// Where ranks do not say the same of the root, or one does not bring what it has to, all are told, and go on.
+#[test]
+fn mistakes_about_the_root_are_told_to_all() {
+    everywhere(5, 3, |world| async move {
+        let (me, side) = (world.rank(), world.rank() % 2);
+        let local = world
+            .split(Some(side as u32), 0)
+            .await?
+            .ok_or(Error::Inactive)?;
+        let both = local.intercommunicator(0, &world, 1 - side, 0).await?;
+        let (this, beside, remote) = (InterRoot::This, InterRoot::Beside, InterRoot::Remote);
+        let differ = |told: Result<Option<usize>, Error>| {
+            let told = told.unwrap_err();
+            assert!(
+                told.to_string().contains("do not say the same of the root"),
+                "{told}"
+            );
+        };
+        // Nobody; two; one in each; another than they say; the group that is beside says it is remote.
+        let all = [
+            [beside, beside, beside, beside, beside],
+            [this, remote(0), this, remote(0), beside],
+            [this, this, beside, beside, beside],
+            [this, remote(1), beside, remote(1), beside],
+            [this, remote(0), remote(0), remote(0), beside],
+            [this, remote(0), beside, remote(1), beside],
+        ];
+        for said in all {
+            differ(both.bcast(Some(me), said[me]).await);
+            differ(both.reduce(Some(me), |a, b| a + b, said[me]).await);
+            let values = vec![me; both.remote_size()];
+            differ(both.scatter(Some(values), said[me]).await);
+            let told = both.gather(Some(me), said[me]).await;
+            differ(told.map(|all| all.map(|all| all[0])));
+        }
+        let right = [this, remote(0), beside, remote(0), beside][me];
+        let nothing = Err(Error::Count {
+            given: 0,
+            wanted: 1,
+        });
+        let value = (me != 3).then_some(me);
+        assert_eq!(both.reduce(value, |a, b| a + b, right).await, nothing);
+        let value = (me != 0).then_some(me);
+        assert_eq!(both.bcast(value, right).await, nothing);
+        let few = both.scatter(Some(vec![me; 3]), right).await;
+        let wanted = Error::Count {
+            given: 3,
+            wanted: 2,
+        };
+        assert_eq!(few, Err(wanted));
+        let there = match me {
+            3 => InterRoot::Remote(3),
+            _ => right,
+        };
+        let told = both.reduce(Some(me), |a, b| a + b, there).await;
+        assert_eq!(told, Err(Error::Rank { rank: 3, size: 3 }));
+        let sum = both.reduce(Some(me), |a, b| a + b, right).await?;
+        assert_eq!(sum, (me == 0).then_some(4));
+        Ok(())
+    });
+}
+
+/// Merged, those come first that are low; where all say the same, those whose leader is before the other's.
+#[test]
+fn two_become_one() {
+    for seed in seeds(20, 2) {
+        let count = 2 + seed as usize % 5;
+        everywhere(count, seed, move |world| async move {
+            let mut random = Random(seed + 1);
+            let (members, side, both) = two_sides(&world, &mut random).await?;
+            for (zero, one) in [(false, true), (true, false), (false, false), (true, true)] {
+                let all = both.merge([zero, one][side]).await?;
+                let first = match (zero, one) {
+                    (false, true) => 0,
+                    (true, false) => 1,
+                    _ => usize::from(members[1].last() < members[0].last()),
+                };
+                let order = [&members[first][..], &members[1 - first]].concat();
+                assert_eq!(order[all.rank()], world.rank());
+                let sum = all.allreduce(1, |a, b| a + b).await?;
+                assert_eq!(sum, count);
+            }
+            Ok(())
+        });
+    }
+}
+
+/// What is found may be received, given back or left.
+#[test]
+fn probes() {
+    everywhere(4, 3, |world| async move {
+        let (_, _, both) = two_sides(&world, &mut Random(7)).await?;
+        let there = both.remote_size();
+        for to in 0..there {
+            drop(both.send(both.rank(), to, 5));
+        }
+        for from in 0..there {
+            let message = both.mprobe(from, ANY_TAG).await?;
+            assert_eq!((message.status().source, message.status().tag), (from, 5));
+            if from % 2 == 0 {
+                drop(message);
+                let found = both.iprobe(from, 5).await?.unwrap();
+                assert_eq!(found.source, from);
+                assert_eq!(both.recv::<usize>(from, 5).await?.0, from);
+            } else {
+                assert_eq!(message.recv::<usize>()?.0, from);
+            }
+        }
+        assert!(both.recv::<usize>(0, 9).cancel());
+        both.barrier().await
+    });
+}
+
+#[test]
+fn mistakes_are_told() {
+    everywhere(4, 1, |world| async move {
+        let me = world.rank();
+        let side = me / 2;
+        let local = world
+            .split(Some(side as u32), 0)
+            .await?
+            .ok_or(Error::Inactive)?;
+        let both = local
+            .intercommunicator(0, &world, (1 - side) * 2, 0)
+            .await?;
+        let none = Error::Rank { rank: 2, size: 2 };
+        assert_eq!(both.send(1, 2, 0).await, Err(none.clone()));
+        assert_eq!(both.recv::<i32>(2, 0).await, Err(none.clone()));
+        assert_eq!(both.send(1, 0, -1).await, Err(Error::Tag(-1)));
+        let count = Error::Count {
+            given: 1,
+            wanted: 2,
+        };
+        assert_eq!(both.alltoall(vec![1]).await, Err(count));
+        // A group with itself, a leader that there is not, and one of two leaders with a tag that is none.
+        let itself = world.intercommunicator(0, &world, 0, 0).await.unwrap_err();
+        assert_eq!(
+            itself.to_string(),
+            "the two groups of an intercommunicator have no process in common"
+        );
+        let nobody = local.intercommunicator(0, &world, 4, 0).await.unwrap_err();
+        assert_eq!(nobody, Error::Rank { rank: 4, size: 4 });
+        let tag = local.intercommunicator(0, &world, (1 - side) * 2, -3).await;
+        assert_eq!(tag.unwrap_err(), Error::Tag(-3));
+        // Groups that overlap, whose leaders are two.
+        let first = world
+            .create_group(&world.group().include_ranges(&[(0, 2, 1)])?, 0)
+            .await?;
+        let second = world
+            .create_group(&world.group().include_ranges(&[(1, 3, 1)])?, 1)
+            .await?;
+        world.barrier().await?;
+        let made = match me {
+            0 => Some(first.unwrap().intercommunicator(0, &world, 3, 5).await),
+            3 => Some(second.unwrap().intercommunicator(2, &world, 0, 5).await),
+            _ => {
+                let first = first.unwrap().intercommunicator(0, &world, 3, 5);
+                let second = second.unwrap().intercommunicator(2, &world, 0, 5).await;
+                assert!(first.await.is_err());
+                Some(second)
+            }
+        };
+        assert!(matches!(made, Some(Err(Error::Group(_)))));
+        world.barrier().await
+    });
+}
+
+/// Several of the same leaders at a time are told apart by their tags.
+#[test]
+fn several_at_a_time() {
+    everywhere(4, 2, |world| async move {
+        let side = world.rank() % 2;
+        let local = world
+            .split(Some(side as u32), 0)
+            .await?
+            .ok_or(Error::Inactive)?;
+        let of = |tag| local.intercommunicator(0, &world, 1 - side, tag);
+        let (first, second) = match side {
+            0 => (of(1), of(2)),
+            _ => {
+                let second = of(2);
+                (of(1), second)
+            }
+        };
+        let (first, second) = (first.await?, second.await?);
+        first.send(1u8, 0, 0).await?;
+        second.send(2u8, 0, 0).await?;
+        if first.rank() == 0 {
+            for _ in 0..2 {
+                assert_eq!(second.recv::<u8>(ANY_SOURCE, 0).await?.0, 2);
+                assert_eq!(first.recv::<u8>(ANY_SOURCE, 0).await?.0, 1);
+            }
+        }
+        Ok(())
+    });
+}
+
+/// Who waits for the other side is told.
+#[test]
+fn a_standstill_is_told() {
+    for place in EVERYWHERE {
+        let blocked = run_at(place, 2, 1, |world| async move {
+            let me = world.rank();
+            let local = world
+                .split(Some(me as u32), 0)
+                .await?
+                .ok_or(Error::Inactive)?;
+            let both = local.intercommunicator(0, &world, 1 - me, 0).await?;
+            both.recv::<u8>(0, me as i32).await.map(drop)
+        });
+        let Err(RunError::Blocked(block)) = blocked else {
+            panic!("{place:?}: {blocked:?}");
+        };
+        assert_eq!(
+            (block.cycle_len, block.others_len),
+            (2, 0),
+            "{place:?}: {block}"
+        );
+        assert!(
+            block.to_string().contains("tests/suite/mpi_inter.rs:"),
+            "{block}"
+        );
+    }
+}

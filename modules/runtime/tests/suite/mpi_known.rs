@@ -1,0 +1,192 @@
+//! Communicators that nobody makes: of modules, kinds, OS processes and hosts.
+
+use crate::common::known_cases;
+use crate::common::ranks::{EVERYWHERE, NoPorts, run_network_at};
+use crate::common::{seeds, size};
+use graphmap_runtime as rt;
+use rt::mpi::{self, Error};
+use rt::{Names, Network, Options, RunError};
+
+/// They are what lists of ranks say, and calls and messages in them are as in others, wherever ranks are.
+#[test]
+fn known_communicators_are_as_lists_say() {
+    let steps = size(20, 4);
+    for seed in seeds(60, 2) {
+        let count = known_cases::ranks(seed);
+        for place in EVERYWHERE {
+            let make = || known_cases::network(seed, steps);
+            if let Err(error) = run_network_at(place, count, seed, make) {
+                panic!("{place:?}, seed {seed}: {error}");
+            }
+        }
+    }
+}
+
+/// Rows of so many cells, each a module.
+fn rows(count: usize, cells: usize) -> Network {
+    let mut net = Network::new("rows", "rows.dot");
+    let all = format!("0+1*{}", count * cells);
+    let cell = net.kind(
+        "cell",
+        Names::Numbered("c", &all),
+        &all,
+        &[],
+        move |_: NoPorts| async move {
+            let me = rt::me().rank;
+            let row = mpi::of_module("row")?.ok_or(Error::Inactive)?;
+            assert_eq!((row.size(), row.rank()), (cells, me % cells));
+            assert_eq!(row.name(), format!("all.row{}", me / cells));
+            let sum = row.allreduce(me, |a, b| a + b).await?;
+            assert_eq!(sum, cells * (me / cells * cells) + cells * (cells - 1) / 2);
+            assert_eq!(
+                mpi::of_level(1)?.ok_or(Error::Inactive)?.size(),
+                count * cells
+            );
+            Ok::<(), Error>(())
+        },
+    );
+    net.modules("grid", Names::Listed(&["all"]), "0");
+    net.modules(
+        "row",
+        Names::Numbered("row", &format!("0+1*{count}")),
+        &format!("1+0*{count}"),
+    );
+    net.inside(cell, &format!("2+0*{cells}+1*{count}"));
+    net
+}
+
+/// Each of many modules is found without a look at all: with a look, this would not end.
+#[test]
+fn many_modules() {
+    let (count, cells) = (size(5_000, 20) as usize, 3);
+    for place in EVERYWHERE {
+        if let Err(error) = run_network_at(place, count * cells, 1, || rows(count, cells)) {
+            panic!("{place:?}: {error}");
+        }
+    }
+}
+
+/// Who waits in one of them is told so.
+#[test]
+fn waits_are_told_by_name() {
+    let mut net = Network::new("rows", "rows.dot");
+    let cell = net.kind(
+        "cell",
+        Names::Numbered("c", "0+1*4"),
+        "0+1*4",
+        &[],
+        |_: NoPorts| async {
+            let row = mpi::of_level(1)?.ok_or(Error::Inactive)?;
+            match rt::me().rank {
+                3 => mpi::of_kind()?.barrier().await,
+                _ => row.barrier().await,
+            }
+        },
+    );
+    net.modules("row", Names::Listed(&["up", "down"]), "0 0");
+    net.inside(cell, "1 1 2 2");
+    let Err(RunError::Blocked(block)) = rt::run(net, &Options::new()) else {
+        panic!("it is not blocked");
+    };
+    let told = block.to_string();
+    assert!(
+        told.contains("waits in barrier (down, 1 of 2 have come): "),
+        "{told}"
+    );
+    assert!(
+        told.contains("waits in barrier (kind cell, 1 of 4 have come): "),
+        "{told}"
+    );
+}
+
+/// A message to a rank that never asks is told by the name of its communicator, also where nobody else has asked for that.
+#[test]
+fn messages_to_who_never_asks_are_told_by_name() {
+    for place in EVERYWHERE {
+        for what in 0..3 {
+            let make = || {
+                let process = move |_: NoPorts| async move {
+                    if rt::me().rank == 1 {
+                        let found = match what {
+                            0 => mpi::of_level(2)?,
+                            1 => mpi::of_level(1)?,
+                            _ => Some(mpi::of_kind()?),
+                        };
+                        let found = found.ok_or(Error::Inactive)?;
+                        found.bsend(0u8, found.size() - 1, 7).await?;
+                    }
+                    Ok::<(), Error>(())
+                };
+                let mut net = Network::new("rows", "rows.dot");
+                let names = Names::Numbered("c", "0+1*4");
+                let cell = net.kind("cell", names, "0+1*4", &[], process);
+                net.modules("all", Names::Listed(&["a", "b"]), "0 0");
+                net.modules("row", Names::Listed(&["up", "down"]), "1 1");
+                net.inside(cell, "1 3 4 3");
+                net
+            };
+            let report = run_network_at(place, 4, 1, make).unwrap().to_string();
+            let (to, name) = [(1, "a.up"), (3, "a"), (3, "kind cell")][what];
+            let told = format!(
+                "from rank {} to rank {to} ({name}, tag 7)",
+                usize::from(what > 0)
+            );
+            assert!(report.contains(&told), "{place:?}, {told}: {report}");
+        }
+    }
+}
+
+/// Tables of modules that do not fit together are no network.
+#[test]
+fn wrong_tables_are_told() {
+    let wrong = |table: &dyn Fn(&mut Network, rt::Kind)| {
+        let mut net = Network::new("wrong", "wrong.dot");
+        let kind = net.kind(
+            "a",
+            Names::Numbered("a", "0+1*3"),
+            "0+1*3",
+            &[],
+            |_: NoPorts| async {},
+        );
+        table(&mut net, kind);
+        match rt::run(net, &Options::new()) {
+            Err(RunError::Wiring(mistakes)) => mistakes.join("\n"),
+            other => panic!("{other:?}"),
+        }
+    };
+    let of = |names: &'static [&'static str], within: &'static str| {
+        wrong(&move |net, _| net.modules("row", Names::Listed(names), within))
+    };
+    assert_eq!(
+        of(&["x"], "0 0"),
+        "modules of kind row: 1 names for 2 modules"
+    );
+    assert_eq!(
+        of(&["x"], "1"),
+        "modules of kind row: one is in module 1 of 0 so far"
+    );
+    assert_eq!(
+        of(&["x", "y"], "0 1"),
+        "modules of kind row: one is in module 1 of 0 so far"
+    );
+    assert_eq!(
+        wrong(&|net, _| net.modules("row", Names::Numbered("r", ""), "0+0*4294967295")),
+        "modules of kind row: more than 268435453 modules"
+    );
+    let inside = |modules: &'static str| wrong(&move |net, kind| net.inside(kind, modules));
+    assert_eq!(
+        inside("0 0"),
+        "the modules of kind a: 2 numbers for 3 members"
+    );
+    assert_eq!(
+        inside("0 1 0"),
+        "the modules of kind a: 1, where there are 0"
+    );
+}
+
+#[test]
+fn who_is_no_process_has_none() {
+    assert_eq!(mpi::of_level(1).err(), Some(Error::NoProcess));
+    assert_eq!(mpi::of_module("row").err(), Some(Error::NoProcess));
+    assert_eq!(mpi::of_host().err(), Some(Error::NoProcess));
+}

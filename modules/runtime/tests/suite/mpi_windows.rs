@@ -1,0 +1,491 @@
+//! Access to the memory of other ranks, wherever they are: against a plain model, and where it goes wrong.
+
+use crate::common::ranks::{EVERYWHERE, Where, everywhere, run_at};
+use crate::common::window_cases::{accesses, pieces, shared};
+use crate::common::{Random, forget, seeds, size};
+use graphmap_runtime as rt;
+use rt::mpi::{self, Communicator, Error, Op, Request};
+use rt::{DecodeError, Decoder, Encoder, Payload, RunError, yield_now};
+
+#[test]
+fn random_accesses_do_what_a_plain_model_does() {
+    let (rounds, each) = (size(6, 2), size(8, 3));
+    for seed in seeds(40, 2) {
+        let count = 1 + seed as usize % 5;
+        everywhere(count, seed, move |world| {
+            accesses(world, seed, rounds, each)
+        });
+    }
+}
+
+/// Memory comes and goes, and each element is as in a plain model while it is there.
+#[test]
+fn memory_is_attached_and_detached() {
+    for seed in seeds(30, 2) {
+        let (count, rounds) = (1 + seed as usize % 5, size(8, 3));
+        everywhere(count, seed, move |world| pieces(world, seed, rounds));
+    }
+}
+
+/// An access to what is not there does nothing; a window that has its memory from the start gets none later.
+#[test]
+fn mistakes_with_pieces_are_told() {
+    everywhere(3, 1, |world| async move {
+        let (me, next) = (world.rank(), (world.rank() + 1) % 3);
+        let window = world.dynamic_window::<u64>().await?;
+        let (first, second) = (
+            window.attach(vec![me as u64; 4])?,
+            window.attach(vec![9; 4])?,
+        );
+        assert_eq!((window.len_of(me), first == second), (None, false));
+        world.barrier().await?;
+        // From one piece into the other, and behind both.
+        for (place, count) in [
+            (first, 6),
+            (first + 3, 3),
+            (second + 4, 1),
+            (usize::MAX, 1),
+            (1 << 40, 0),
+        ] {
+            let there = window.get(next, place..place.saturating_add(count)).await;
+            let put = window.put(vec![1; count], next, place).await;
+            let flushed = window.flush(next).await;
+            match there {
+                // Nothing of nowhere.
+                Ok(there) => assert!(there.is_empty()),
+                Err(told) => assert!(told.to_string().contains("not all in one piece"), "{told}"),
+            }
+            assert!(put.is_err() || flushed.is_err(), "{place} {count}");
+            window.flush(next).await?;
+        }
+        let lock = window.lock(next).await?;
+        let put = window.put([1], next, second + 4).await;
+        assert!(put.is_err() || lock.unlock().await.is_err());
+        let told = window.with(|_| ()).unwrap_err();
+        assert!(told.to_string().contains("with_attached"), "{told}");
+        let told = window.with_attached(first + 1, |_| ()).unwrap_err();
+        assert_eq!(told.to_string(), "no memory that is attached begins there");
+        let within = window.with_attached(first, |_| window.attach(Vec::new()))?;
+        assert!(within.unwrap_err().to_string().contains("in use"));
+        // What takes no memory may be more than there are places for.
+        let units = world.dynamic_window::<()>().await?;
+        let most = units.attach(vec![(); usize::MAX - 2])?;
+        let told = units.attach(vec![(); 2]).unwrap_err();
+        assert!(
+            told.to_string().starts_with("no displacements are left"),
+            "{told}"
+        );
+        assert_eq!(units.get(me, most..2).await?.len(), 2);
+        window.fence().await?;
+        window.with_attached(first, |there| assert_eq!(*there, [me as u64; 4]))?;
+        assert_eq!(window.detach(first)?, [me as u64; 4]);
+        let fixed = world.window(vec![0u8; 3]).await?;
+        let told = fixed.attach(vec![1]).unwrap_err();
+        assert!(told.to_string().contains("dynamic_window"), "{told}");
+        assert!(fixed.detach(0).is_err());
+        let told = match me {
+            0 => world.window(vec![0u64]).await.map(drop),
+            _ => world.dynamic_window::<u64>().await.map(drop),
+        };
+        assert!(matches!(told, Err(Error::Mismatch(_))), "{told:?}");
+        Ok(())
+    });
+}
+
+/// Ranks of one OS process share memory, on however many threads they are.
+#[test]
+fn memory_is_shared_within_an_os_process() {
+    let times = size(100, 5);
+    for seed in seeds(10, 1) {
+        let count = 1 + seed as usize % 6;
+        everywhere(count, seed, move |world| shared(world, times));
+    }
+    everywhere(4, 2, |world| async move {
+        let here = world.split_type(mpi::SplitType::OsProcess, 0).await?;
+        let told = match here.rank() {
+            0 => here.shared_window(vec![1u8]).await.map(drop),
+            _ => here.shared_window(vec![1u16]).await.map(drop),
+        };
+        let is_alone = here.size() == 1;
+        assert_eq!(
+            matches!(told, Err(Error::Mismatch(_))),
+            !is_alone,
+            "{told:?}"
+        );
+        here.barrier().await
+    });
+}
+
+/// All at the same element: none is lost, and each sees another number.
+#[test]
+fn what_all_do_to_one_element_is_done_one_after_the_other() {
+    let times = size(50, 3);
+    everywhere(5, 3, move |world| async move {
+        let window = world.window(vec![0u64; 2]).await?;
+        let mut seen = Vec::new();
+        for _ in 0..times {
+            seen.push(window.fetch_and_op(1, 2, 0, Op::Sum).await?);
+            drop(window.accumulate([1], 2, 1, Op::Sum));
+        }
+        // By compare and swap, as often as it takes.
+        loop {
+            let there = window.get(2, 0..1).await?[0];
+            if window.compare_and_swap(there, there + 1, 2, 0).await? == there {
+                break;
+            }
+            yield_now().await;
+        }
+        assert!(seen.is_sorted_by(|a, b| a < b));
+        let all = world.gather(seen, 0).await?;
+        window.fence().await?;
+        if let Some(all) = all {
+            let mut all = all.concat();
+            all.sort_unstable();
+            all.dedup();
+            assert_eq!(all.len() as u64, 5 * times);
+        }
+        let mine = window.free().await?;
+        if world.rank() == 2 {
+            assert_eq!(mine, [5 * times + 5, 5 * times]);
+        }
+        Ok(())
+    });
+}
+
+/// Who has a lock alone is alone; who shares it sees nothing change.
+#[test]
+fn locks() {
+    let times = size(12, 2);
+    for seed in seeds(6, 1) {
+        everywhere(4, seed, move |world| async move {
+            let window = world.window(vec![0u64; 3]).await?;
+            let mut random = Random(seed * 100 + world.rank() as u64 + 1);
+            for round in 0..times {
+                let target = random.below(4) as usize;
+                match (random.below(4), round) {
+                    (0, _) => {
+                        let shared = window.lock_shared(target).await?;
+                        let before = window.get(target, 0..2).await?;
+                        yield_now().await;
+                        assert_eq!(window.get(target, 0..2).await?, before);
+                        assert_eq!(before[0], before[1]);
+                        shared.unlock().await?;
+                    }
+                    (1, _) => {
+                        let all = window.lock_all().await?;
+                        let there = window.get(target, 0..2).await?;
+                        assert_eq!(there[0], there[1]);
+                        all.unlock().await?;
+                    }
+                    // Wanted, and then not.
+                    (2, _) => drop(window.lock(target)),
+                    _ => {}
+                }
+                let target = round as usize % 4;
+                let alone = window.lock(target).await?;
+                let there = window.get(target, 0..1).await?[0];
+                window.put([there + 1], target, 0).await?;
+                yield_now().await;
+                window.put([there + 1], target, 1).await?;
+                match round % 2 {
+                    0 => alone.unlock().await?,
+                    _ => drop(alone),
+                }
+            }
+            window.fence().await?;
+            let sum = window.with(|mine| mine[0])?;
+            let sum = world.allreduce(sum, |a, b| a + b).await?;
+            assert_eq!(sum, 4 * times);
+            Ok(())
+        });
+    }
+}
+
+/// Memory is opened to some, who say when they have done with it.
+#[test]
+fn some_open_their_memory_to_others() {
+    everywhere(5, 7, |world| async move {
+        let (me, count) = (world.rank(), world.size());
+        let window = world.window(vec![0u32; count]).await?;
+        let (next, last) = ((me + 1) % count, (me + count - 1) % count);
+        for round in 1..4 {
+            window.post(&[last, next]).await?;
+            window.start(&[next, last]).await?;
+            window.put([round], next, me).await?;
+            window.put([round * 10], last, me).await?;
+            window.complete().await?;
+            window.wait().await?;
+            let mine = window.get(me, 0..count).await?;
+            assert_eq!((mine[last], mine[next]), (round, round * 10));
+            world.barrier().await?;
+        }
+        Ok(())
+    });
+}
+
+/// Accesses that are mistakes do nothing, and say what they are.
+#[test]
+fn mistakes_are_told() {
+    everywhere(3, 1, |world| async move {
+        let me = world.rank();
+        let window = world.window(vec![1.5f64; me + 2]).await?;
+        assert_eq!(window.len_of(2), Some(4));
+        assert_eq!(window.len_of(3), None);
+        let beyond = window.put([0.0; 3], 1, 1).await.unwrap_err();
+        assert_eq!(
+            beyond.to_string(),
+            "an access to the elements 1..4 of rank 1, which exposes 3"
+        );
+        let wraps = window.put([0.0; 3], 1, usize::MAX).await;
+        assert!(matches!(wraps, Err(Error::Window(_))));
+        let none = window.get(3, 0..1).await;
+        assert_eq!(none, Err(Error::Rank { rank: 3, size: 3 }));
+        let bits = window.accumulate([0.0], 1, 0, Op::And).await.unwrap_err();
+        assert_eq!(bits.to_string(), "And is no operation for `f64`");
+        let once = window.lock(1).await?;
+        let twice = window.lock(1).await.unwrap_err();
+        assert_eq!(
+            twice.to_string(),
+            "a rank locks the memory of another once at a time"
+        );
+        once.unlock().await?;
+        let within = window.with(|mine| {
+            mine[0] = 2.5;
+            // Its own memory, which is in use.
+            window.with(|mine| mine.len())
+        })?;
+        assert_eq!(
+            within.unwrap_err().to_string(),
+            "the memory of this rank is in use by `with`"
+        );
+        window.fence().await?;
+        assert_eq!(window.get((me + 1) % 3, 0..1).await?, [2.5]);
+        let mut told = window.get(0, 0..1);
+        (&mut told).await?;
+        assert!(told.is_done() && !told.is_active());
+        assert_eq!((&mut told).await, Err(Error::Inactive));
+        window.free().await?;
+        Ok(())
+    });
+}
+
+/// Ranks that expose elements of different types are told so, and go on.
+#[test]
+fn different_types() {
+    everywhere(3, 1, |world| async move {
+        let error = match world.rank() {
+            1 => world.window(vec![0u32; 3]).await.map(drop).unwrap_err(),
+            _ => world.window(vec![0u64; 3]).await.map(drop).unwrap_err(),
+        };
+        assert!(matches!(error, Error::Mismatch(_)), "{error}");
+        assert!(error.to_string().contains("window of `u32`"), "{error}");
+        world.barrier().await
+    });
+}
+
+/// Who lets go of a window has it fail for the others, also for those who wait for its lock.
+#[test]
+fn who_lets_go_of_a_window_is_told_of() {
+    everywhere(4, 1, |world| async move {
+        let me = world.rank();
+        let window = world.window(vec![me as u64; 2]).await?;
+        if me == 0 {
+            let locked = window.lock(0).await?;
+            world.barrier().await?;
+            // The others wait for the lock, or will.
+            for _ in 0..20 {
+                yield_now().await;
+            }
+            forget(locked);
+            drop(window);
+            world.barrier().await?;
+            return Ok(());
+        }
+        world.barrier().await?;
+        let error = window.lock(0).await.map(drop).unwrap_err();
+        assert_eq!(error.to_string(), "rank 0 has let go of its window");
+        world.barrier().await?;
+        assert!(window.get(0, 0..1).await.is_err());
+        // Where it is not known at once, it is when that is waited for.
+        let put = window.put([1], 0, 0).await;
+        let flushed = window.flush(0).await;
+        assert!(put.is_err() || flushed.is_err());
+        assert_eq!(window.get(me, 0..1).await?, [me as u64]);
+        Ok(())
+    });
+}
+
+/// Locks that are forgotten go with the window; what is asked for and let go of is nobody's.
+#[test]
+fn what_is_forgotten() {
+    everywhere(3, 9, |world| async move {
+        let me = world.rank();
+        let window = world.window(vec![0u64; 1000]).await?;
+        for target in 0..3 {
+            drop(window.get(target, 0..1000));
+            forget(window.get(target, 0..500));
+            let mut polled = window.get(target, 0..10);
+            drop(polled.test().await?);
+            assert!(!polled.cancel());
+        }
+        let second = world.window(vec![0u8]).await?;
+        if me == 1 {
+            forget(second.lock(2).await?);
+            forget(second.lock_shared(0));
+            drop(second);
+            world.barrier().await?;
+        } else {
+            world.barrier().await?;
+            second.lock(2).await?.unlock().await?;
+            drop(second.lock(0).await?);
+        }
+        window.fence().await?;
+        drop(window);
+        Ok(())
+    });
+}
+
+/// More than may be under way at once.
+#[test]
+fn a_flood_of_puts() {
+    let count = size(300, 3) as usize;
+    everywhere(2, 5, move |world| async move {
+        let window = world.window(vec![0u64; 4096]).await?;
+        for n in 0..count {
+            let values = vec![n as u64; 2048];
+            window.put(values, 1 - world.rank(), n % 2 * 2048).await?;
+        }
+        window.fence().await?;
+        let (even, odd) = ((count - 1) / 2 * 2, (count - 2) / 2 * 2 + 1);
+        window.with(|mine| {
+            assert!(mine[..2048].iter().all(|&there| there == even as u64));
+            assert!(mine[2048..].iter().all(|&there| there == odd as u64));
+        })
+    });
+}
+
+/// Who waits for a lock that is never given back is told, with the call.
+#[test]
+fn a_lock_that_nobody_gives_back_is_told() {
+    for place in EVERYWHERE {
+        let blocked = run_at(place, 2, 1, |world| async move {
+            let window = world.window(vec![0u8]).await?;
+            if world.rank() == 0 {
+                let locked = window.lock(1).await?;
+                world.send((), 1, 0).await?;
+                world.recv::<()>(1, 5).await?;
+                return locked.unlock().await;
+            }
+            world.recv::<()>(0, 0).await?;
+            window.lock(1).await?.unlock().await
+        });
+        let Err(RunError::Blocked(block)) = blocked else {
+            panic!("{place:?}: {blocked:?}");
+        };
+        let told = block.to_string();
+        assert!(
+            told.contains("waits in lock (world.window, rank 1): ")
+                && told.contains("tests/suite/mpi_windows.rs:"),
+            "{told}"
+        );
+        assert!(
+            told.contains("waits in receive (world, from rank 1, tag 5): "),
+            "{told}"
+        );
+    }
+}
+
+/// An element whose bytes are code of the user.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Odd(u8);
+
+impl Payload for Odd {
+    fn size(&self) -> usize {
+        1
+    }
+
+    fn encode<'a>(&'a self, to: &mut Encoder<'a>) {
+        assert_ne!(self.0, 1, "asked to encode");
+        to.copy(&[self.0]);
+    }
+
+    fn decode(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        let [kind] = from.take()?;
+        assert_ne!(kind, 2, "asked to decode");
+        match kind {
+            3 => Err(from.error("an odd one")),
+            kind => Ok(Odd(kind)),
+        }
+    }
+}
+
+async fn odd(world: Communicator, kind: u8) -> Result<(), Error> {
+    let window = world.window(vec![Odd(0); 2]).await?;
+    let next = (world.rank() + 1) % world.size();
+    drop(window.put([Odd(kind)], next, 0));
+    window.fence().await?;
+    assert_eq!(window.get(next, 0..2).await?, [Odd(kind), Odd(0)]);
+    window.free().await.map(drop)
+}
+
+/// Elements that cannot be written down or read end the run with what is wrong, where they leave their OS process.
+#[test]
+fn elements_that_cannot_cross_end_the_run() {
+    for place in EVERYWHERE {
+        for (kind, why) in [
+            (0, ""),
+            (1, "asked to encode"),
+            (2, "asked to decode"),
+            (3, "an odd one"),
+        ] {
+            let end = run_at(place, 3, kind.into(), move |world| odd(world, kind));
+            let crosses = matches!(place, Where::Apart(_) | Where::ApartInTurn(_));
+            match end {
+                Ok(_) => assert!(kind == 0 || !crosses, "{place:?} {kind}"),
+                Err(RunError::Failed(failure)) => {
+                    assert!(crosses && kind > 0, "{place:?} {kind}: {failure:?}");
+                    assert!(failure.message.contains(why), "{place:?}: {failure:?}");
+                }
+                Err(error) => panic!("{place:?} {kind}: {error}"),
+            }
+        }
+    }
+}
+
+/// Several windows of several communicators at a time.
+#[test]
+fn windows_of_parts() {
+    everywhere(6, 2, |world| async move {
+        let me = world.rank();
+        let half = world
+            .split(Some(me as u32 % 2), 0)
+            .await?
+            .ok_or(Error::Inactive)?;
+        let (first, second) = (
+            half.window(vec![0usize; 3]).await?,
+            world.window(vec![0usize; 6]).await?,
+        );
+        for target in 0..3 {
+            drop(first.put([me + 1], target, half.rank()));
+        }
+        for target in 0..6 {
+            drop(second.put([me + 1], target, me));
+        }
+        first.fence().await?;
+        second.fence().await?;
+        let mine = first.free().await?;
+        assert_eq!(mine, [me % 2 + 1, me % 2 + 3, me % 2 + 5]);
+        assert_eq!(second.free().await?, [1, 2, 3, 4, 5, 6]);
+        let several: Vec<_> = {
+            let third = half.window(vec![half.rank()]).await?;
+            let gets: Vec<_> = (0..3).map(|target| third.get(target, 0..1)).collect();
+            let several = mpi::wait_all(gets).await;
+            third.fence().await?;
+            several
+        };
+        for (rank, got) in several.into_iter().enumerate() {
+            assert_eq!(got?, [rank]);
+        }
+        Ok(())
+    });
+}

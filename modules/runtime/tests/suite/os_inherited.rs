@@ -1,0 +1,184 @@
+//! What an OS process has from whoever started it, and what it had set before the run: handlers of signals that are left
+//! as they are, and copies that end with the first even where `exec` has made the kernel forget that.
+//!
+//! A program is this very file, as in `os_processes.rs`.
+#![cfg(all(target_os = "linux", target_pointer_width = "64"))]
+#![cfg(not(miri))]
+#![allow(clippy::print_stdout)]
+
+use std::ffi::{c_int, c_ulong, c_void};
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::parent_id;
+use std::process::{Child, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use crate::common::cases::network;
+use crate::common::itself::{CASE, Itself};
+use graphmap_runtime as rt;
+
+/// This file as a program.
+const ITSELF: Itself = Itself(module_path!());
+
+/// What the program does before the run.
+const BEFORE: &str = "GRAPHMAP_TEST_BEFORE";
+
+unsafe extern "C" {
+    fn prctl(option: c_int, argument: c_ulong) -> c_int;
+    fn sigaction(signal: c_int, new: *const Action, old: *mut Action) -> c_int;
+}
+
+const PR_SET_PDEATHSIG: c_int = 1;
+const SIGCHLD: c_int = 17;
+const SIGXFSZ: c_int = 25;
+const SA_SIGINFO: c_int = 4;
+const SA_ONSTACK: c_int = 0x0800_0000;
+
+/// As the C library of a 64-bit machine has it, with room to spare.
+#[repr(C)]
+struct Action {
+    handler: usize,
+    mask: [u64; 16],
+    flags: c_int,
+    rest: [usize; 4],
+}
+
+impl Action {
+    const NONE: Action = Action {
+        handler: 0,
+        mask: [0; 16],
+        flags: 0,
+        rest: [0; 4],
+    };
+
+    /// What is said of it here: of the mask the kernel has one word.
+    fn of(signal: c_int) -> (usize, u64, c_int) {
+        let mut action = Action::NONE;
+        // SAFETY: there is room for more than the C library writes.
+        let done = unsafe { sigaction(signal, std::ptr::null(), &raw mut action) };
+        assert_eq!(done, 0);
+        (action.handler, action.mask[0], action.flags)
+    }
+}
+
+extern "C" fn told(_signal: c_int, about: *mut c_void, _context: *mut c_void) {
+    assert!(!about.is_null());
+}
+
+/// On the first thread, before anything else: has the kernel forget what `exec` makes it forget of a file that has
+/// capabilities.
+extern "C" fn forget() {
+    if matches!(std::env::var(BEFORE).as_deref(), Ok("forgets" | "orphan")) {
+        // SAFETY: it takes numbers.
+        unsafe { prctl(PR_SET_PDEATHSIG, 0) };
+    }
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static AT_START: extern "C" fn() = forget;
+
+#[test]
+#[ignore = "run by `handlers_stay_as_they_were` and the others"]
+fn program() {
+    let Ok(case) = std::env::var(CASE) else {
+        return;
+    };
+    let is_copy = std::env::var_os("GRAPHMAP_OS_PROCESS").is_some();
+    let signals = [SIGCHLD, SIGXFSZ];
+    match std::env::var(BEFORE).as_deref() {
+        Ok("handlers") => {
+            for signal in signals {
+                let action = Action {
+                    handler: told as *const () as usize,
+                    flags: SA_SIGINFO | SA_ONSTACK,
+                    ..Action::NONE
+                };
+                // SAFETY: the handler takes what the flags say.
+                let done = unsafe { sigaction(signal, &raw const action, std::ptr::null_mut()) };
+                assert_eq!(done, 0);
+            }
+        }
+        Ok("orphan") if is_copy => {
+            let parent = parent_id();
+            println!("pid {}", std::process::id());
+            while parent_id() == parent {
+                thread::sleep(Duration::from_millis(1));
+            }
+        }
+        _ => {}
+    }
+    let before = signals.map(Action::of);
+    let code = rt::main(|| network(&case, 0));
+    let same = signals.map(Action::of) == before;
+    println!(
+        "code {code:?}, handlers {}",
+        if same { "same" } else { "changed" }
+    );
+}
+
+fn start(case: &str, before: &str) -> Child {
+    let mut command = ITSELF.command(case, 2, &[(BEFORE, before)]);
+    let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().unwrap()
+}
+
+/// Reads what is printed until so many have told of their OS processes.
+fn ids(out: &mut impl BufRead, count: usize) -> Vec<u32> {
+    let lines = out.lines().map(Result::unwrap);
+    let ids = lines.filter_map(|line| line[line.find("pid ")? + 4..].parse().ok());
+    ids.take(count).collect()
+}
+
+/// Whether an OS process is there, and is more than an entry of a table.
+fn lives(id: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+/// A handler that is told about its signal, and runs on a stack of its own, still is and does.
+#[test]
+fn handlers_stay_as_they_were() {
+    let output = start("stop", "handlers").wait_with_output().unwrap();
+    let out = String::from_utf8(output.stdout).unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert!(out.contains("handlers same"), "{out}{err}");
+}
+
+#[test]
+fn who_has_forgotten_its_parent_ends_with_it() {
+    let mut child = start("forever", "forgets");
+    let ids = ids(&mut BufReader::new(child.stdout.take().unwrap()), 2);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    while ids.iter().any(|&id| lives(id)) {
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// It is no program of its own, which would do all work once more.
+#[test]
+fn who_has_lost_its_parent_before_the_run_ends() {
+    let mut child = start("stop", "orphan");
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let ids = ids(&mut out, 1);
+    child.kill().unwrap();
+    let (mut printed, mut err) = (String::new(), String::new());
+    child
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut err)
+        .unwrap();
+    out.read_to_string(&mut printed).unwrap();
+    child.wait().unwrap();
+    assert_eq!(ids.len(), 1, "{err}");
+    assert!(
+        err.contains("OS process 1 has lost the one that started it"),
+        "{err}"
+    );
+    let code = std::process::ExitCode::from(rt::Exit::Lost);
+    assert!(
+        printed.contains(&format!("code {code:?}")),
+        "{printed}{err}"
+    );
+}

@@ -1,0 +1,590 @@
+//! What is seen of a run from outside: what its processes do, whose its output is, where it runs.
+//!
+//! As in `os_processes.rs`, a program is this very file.
+#![cfg(target_os = "linux")]
+#![cfg(not(miri))]
+#![allow(clippy::print_stdout)]
+
+use std::future::pending;
+use std::io::{BufRead, BufReader, Lines};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::{Duration, Instant};
+
+use crate::common::itself::{CASE, Itself};
+use crate::common::{BOTH, Both};
+use graphmap_runtime as rt;
+use rt::{Channels, Exit, Names, Network, Stopped};
+
+/// This file as a program.
+const ITSELF: Itself = Itself(module_path!());
+
+#[test]
+#[ignore = "run by `who_computes_is_told_as_running` and the others"]
+fn program() {
+    let Ok(case) = std::env::var(CASE) else {
+        return;
+    };
+    let of = case.clone();
+    let code = rt::main(|| match of.as_str() {
+        "computing alone" => alone(),
+        "joining" => joining(),
+        "waiting" => farm(false),
+        "computing" => farm(true),
+        "circle" => circle(),
+        "prints" => each(|rank| {
+            for line in 0..LINES {
+                println!("out {rank} {line} {}", "x".repeat(line % 300));
+                tell(&format!("err {rank} {line} {}\n", "y".repeat(line % 300)));
+            }
+            print!("the end of {rank}");
+        }),
+        "exits" => each(|rank| {
+            if rank == 0 {
+                print!("last words");
+                tell("and others");
+                std::process::exit(3);
+            }
+        }),
+        "aborts" | "aborts first" => {
+            let who = usize::from(of == "aborts");
+            each(move |rank| {
+                if rank == who {
+                    tell("last words");
+                    std::process::abort();
+                }
+            })
+        }
+        "endless" => each(|rank| {
+            loop {
+                println!("line of {rank}");
+            }
+        }),
+        "cores" => each(|rank| {
+            println!("rank {rank} is on {:?}", rt::me().core);
+        }),
+        other => panic!("no case {other}"),
+    });
+    match case.as_str() {
+        // Nobody reads what it prints.
+        "endless" => tell(&format!("code {code:?}\n")),
+        _ => println!("code {code:?}"),
+    }
+}
+
+/// Workers who wait for tasks that do not come, and one who waits for all of them; the source computes, or waits.
+fn farm(computes: bool) -> Network {
+    let mut net = Network::new("farm", "farm.dot");
+    let source = move |p: Both<u64>| async move {
+        println!("pid {}", std::process::id());
+        let end = Instant::now() + Duration::from_secs(600);
+        while computes && Instant::now() < end {
+            std::hint::spin_loop();
+        }
+        // What holds no waker is told as a block.
+        std::thread::spawn({
+            let waker =
+                std::future::poll_fn(|context| std::task::Poll::Ready(context.waker().clone()))
+                    .await;
+            move || {
+                std::thread::sleep(Duration::from_secs(600));
+                drop(waker);
+            }
+        });
+        let _ports = p;
+        pending::<()>().await;
+    };
+    let source = net.kind("source", Names::Listed(&["s"]), "0", BOTH, source);
+    let worker = |mut p: Both<u64>| async move {
+        while let Some(n) = p.ins[0].read().await {
+            p.outs[0].write(2 * n).await?;
+        }
+        Ok::<(), Stopped>(())
+    };
+    let names = Names::Numbered("w", "1+1*4");
+    let workers = net.kind("worker", names, "1+1*4", BOTH, worker);
+    let sink = |p: Both<u64>| async move {
+        println!("pid {}", std::process::id());
+        let mut select = rt::Select::from(p.ins);
+        while select.read().await.is_some() {}
+    };
+    let sink = net.kind("sink", Names::Listed(&["t"]), "5", BOTH, sink);
+    net.place(source, "2", "1");
+    net.payload(rt::format_of!(u64));
+    net.channels::<u64>(Channels {
+        line: "3+0*4",
+        column: "1+0*4",
+        ..Channels::new((source, 1), (workers, 0), "0+0*4", "0+1*4")
+    });
+    net.channels::<u64>(Channels {
+        line: "4+0*4",
+        column: "1+0*4",
+        ..Channels::new((workers, 1), (sink, 0), "0+1*4", "0+0*4")
+    });
+    net
+}
+
+/// One keeps its scheduler for long while the next waits for a token of it, and the last has ended.
+fn alone() -> Network {
+    let mut net = Network::new("alone", "alone.dot");
+    let process = |mut p: Both<u64>| async move {
+        match rt::me().rank {
+            0 => {
+                for _ in 0..9 {
+                    rt::yield_now().await;
+                }
+                std::thread::sleep(Duration::from_secs(15));
+                p.outs[0].write(1).await?;
+            }
+            1 => println!("read {:?}", p.ins[0].read().await.unwrap()),
+            _ => {}
+        }
+        Ok::<(), Stopped>(())
+    };
+    let names = Names::Numbered("p", "0+1*3");
+    let kind = net.kind("p", names, "0+1*3", BOTH, process);
+    net.channels::<u64>(Channels::new((kind, 1), (kind, 0), "0", "1"));
+    net
+}
+
+/// Joins a thread that waits for it.
+fn joining() -> Network {
+    let mut net = Network::new("joining", "joining.dot");
+    let process = |_: Both<u64>| async move {
+        let rank = rt::mpi::world()?.endpoints(1).await?.remove(0);
+        let rank = rank.into_thread();
+        let joined = std::thread::spawn(move || rank.barrier()).join();
+        println!("joined {joined:?}");
+        Ok::<(), rt::mpi::Error>(())
+    };
+    net.kind("p", Names::Numbered("p", "0"), "0", BOTH, process);
+    net
+}
+
+const LINES: usize = 2000;
+
+/// Says something on standard error, where nothing is captured.
+fn tell(text: &str) {
+    use std::io::Write;
+    std::fs::File::options()
+        .append(true)
+        .open("/dev/stderr")
+        .unwrap()
+        .write_all(text.as_bytes())
+        .unwrap();
+}
+
+/// Processes that have nothing to do with each other.
+fn each(f: impl Fn(usize) + Send + Sync + 'static) -> Network {
+    let mut net = Network::new("each", "each.dot");
+    let all = "0+1*4";
+    let f = std::sync::Arc::new(f);
+    net.kind("p", Names::Numbered("p", all), all, &[], move |()| {
+        let f = std::sync::Arc::clone(&f);
+        async move { f(rt::me().rank) }
+    });
+    net
+}
+
+const ROUNDS: u64 = 39_999;
+
+/// Tokens that go round, and are counted.
+fn circle() -> Network {
+    let mut net = Network::new("circle", "circle.dot");
+    let member = |mut p: Both<u64>| async move {
+        let first = rt::me().rank == 0;
+        if first {
+            println!("pid {}", std::process::id());
+            p.outs[0].write(0).await?;
+        }
+        while let Some(n) = p.ins[0].read().await {
+            if first && n >= ROUNDS {
+                println!("counted {n}");
+                break;
+            }
+            if p.outs[0].write(n + 1).await.is_err() {
+                break;
+            }
+        }
+        Ok::<(), Stopped>(())
+    };
+    let names = Names::Numbered("m", "0+1*4");
+    let kind = net.kind("member", names, "0+1*4", BOTH, member);
+    net.payload(rt::format_of!(u64));
+    net.channels::<u64>(Channels::new((kind, 1), (kind, 0), "0+1*4", "1+1*3 0"));
+    net
+}
+
+/// The command that runs a case; what it says is for us.
+fn command(case: &str, os_processes: usize, variables: &[(&str, &str)]) -> Command {
+    let mut command = ITSELF.command(case, os_processes, variables);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// A program that is running, and is killed in the end.
+struct Run {
+    child: Child,
+    out: Lines<BufReader<ChildStdout>>,
+    err: Lines<BufReader<ChildStderr>>,
+}
+
+impl Run {
+    fn new(case: &str, os_processes: usize, variables: &[(&str, &str)]) -> Run {
+        let mut child = command(case, os_processes, variables).spawn().unwrap();
+        let out = BufReader::new(child.stdout.take().unwrap()).lines();
+        let err = BufReader::new(child.stderr.take().unwrap()).lines();
+        Run { child, out, err }
+    }
+
+    /// The next OS process that says its number.
+    fn pid(&mut self) -> u32 {
+        let said = |line: std::io::Result<String>| {
+            line.unwrap()
+                .split("pid ")
+                .nth(1)
+                .map(|id| id.parse().unwrap())
+        };
+        self.out.by_ref().find_map(said).expect("a number")
+    }
+
+    /// What is said on standard error until all of these were, while an OS process is asked again and again: it may have
+    /// been asked too early.
+    #[track_caller]
+    fn tells(&mut self, asked: u32, expected: &[&str]) {
+        let (done, is_done) = std::sync::mpsc::channel::<()>();
+        let ask = std::thread::spawn(move || {
+            let kill = || {
+                let id = asked.to_string();
+                Command::new("kill").args(["-s", "USR1", &id]).status()
+            };
+            while kill().unwrap().success()
+                && is_done.recv_timeout(Duration::from_millis(400))
+                    == Err(RecvTimeoutError::Timeout)
+            {}
+        });
+        let mut missing = expected.to_vec();
+        let mut seen = String::new();
+        while !missing.is_empty() {
+            let line = self.err.next();
+            let line = line
+                .unwrap_or_else(|| panic!("{missing:?}: {seen}"))
+                .unwrap();
+            missing.retain(|told| !line.contains(told));
+            seen += &(line + "\n");
+        }
+        drop(done);
+        ask.join().unwrap();
+    }
+}
+
+impl Drop for Run {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn who_waits_for_what_is_told_on_a_signal() {
+    let mut run = Run::new("waiting", 2, &[]);
+    let ids = [run.pid(), run.pid()];
+    // Whichever is asked, all tell, and go on.
+    for id in ids {
+        run.tells(id, &[
+            "farm: OS process 0 of 2: 0 ready, 3 wait",
+            "s (rank 0) waits for something outside of the network",
+            "w1 (rank 1) waits to read `in` from s `out`: farm.dot:3:1; another of its kind waits alike",
+            "farm: OS process 1 of 2: 0 ready, 3 wait",
+            "w3 (rank 3) waits to read `in` from s `out`: farm.dot:3:1; another of its kind waits alike",
+            "t (rank 5) waits to read `in` from w1 `out`: farm.dot:4:1, or waits to read `in` from w2 `out`: farm.dot:4:1, or",
+        ]);
+    }
+}
+
+#[test]
+fn who_computes_is_told_as_running() {
+    let mut run = Run::new("computing", 2, &[]);
+    let (first, second) = (run.pid(), run.pid());
+    assert_ne!(first, second);
+    run.tells(
+        second,
+        &[
+            "farm: OS process 0 of 2: running s (rank 0, farm.dot:2:1) for long",
+            "farm: OS process 1 of 2: 0 ready, 3 wait",
+        ],
+    );
+}
+
+/// Without being asked.
+#[test]
+fn who_lets_no_others_run_is_told() {
+    let mut run = Run::new("computing", 2, &[]);
+    let told = "farm: s (rank 0, farm.dot:2:1) has kept its scheduler busy for 1";
+    let line = run
+        .err
+        .find_map(|line| line.ok().filter(|line| line.contains("has kept")));
+    let line = line.expect("it is told");
+    assert!(
+        line.starts_with(told) && line.contains("`yield_now().await`"),
+        "{line}"
+    );
+}
+
+/// The thread will wait for ever, as what it waits for does.
+#[test]
+fn who_joins_a_thread_that_calls_is_told() {
+    let mut run = Run::new("joining", 1, &[]);
+    let line = run
+        .err
+        .find_map(|line| line.ok().filter(|line| line.contains("has kept")));
+    let line = line.expect("it is told");
+    assert!(
+        line.starts_with("joining: p0 (rank 0) has kept its scheduler busy for 1")
+            && line.contains("waits for its end by `OnThread`"),
+        "{line}"
+    );
+}
+
+/// Nobody waits for a turn: one has ended, and the others wait for what is to come of it.
+#[test]
+fn who_keeps_nobody_from_running_is_not_told() {
+    let mut run = Run::new("computing alone", 1, &[]);
+    let told: Vec<String> = run.err.by_ref().map(Result::unwrap).collect();
+    assert!(
+        !told.iter().any(|line| line.contains("has kept")),
+        "{told:?}"
+    );
+    assert!(run.out.any(|line| line.unwrap().contains("read 1")));
+}
+
+#[test]
+fn schedulers_of_one_os_process_tell_too() {
+    let threads = [("GRAPHMAP_LINK", "threads"), ("GRAPHMAP_THREADS", "2")];
+    let mut run = Run::new("waiting", 2, &threads);
+    let id = run.pid();
+    assert_eq!(run.pid(), id);
+    run.tells(id, &[
+        "farm: scheduler 0: 0 ready, 3 wait",
+        "scheduler 1: 0 ready, 3 wait",
+        "w1 (rank 1) waits to read `in` from s `out`: farm.dot:3:1; 3 more of its kind wait alike",
+        "t (rank 5) waits to read `in` from w1 `out`",
+    ]);
+    let mut run = Run::new("computing", 2, &threads);
+    let id = run.pid();
+    assert_eq!(run.pid(), id);
+    run.tells(
+        id,
+        &[
+            "running s (rank 0, farm.dot:2:1)",
+            "scheduler 1: 0 ready, 3 wait",
+        ],
+    );
+}
+
+/// Among several, too, though what they tell each other meanwhile comes at any moment.
+#[test]
+fn who_waits_for_something_outside_is_told_after_a_while() {
+    for schedulers in ["1", "2"] {
+        let mut run = Run::new("waiting", 3, &[("GRAPHMAP_SCHEDULERS", schedulers)]);
+        let told = |line: std::io::Result<String>| line.unwrap().contains("nothing has moved");
+        let mut lines = run.err.by_ref().take(20);
+        assert!(lines.any(told), "{schedulers}");
+    }
+}
+
+/// Who is asked again and again computes what it would have.
+#[test]
+fn to_be_asked_changes_nothing() {
+    for link in ["shm", "threads"] {
+        let variables = [("GRAPHMAP_LINK", link), ("GRAPHMAP_THREADS", "2")];
+        let mut command = command("circle", 2, &variables);
+        let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap()).lines();
+        let pid = out.find_map(|line| line.unwrap().split("pid ").nth(1).map(str::to_string));
+        let pid = pid.unwrap();
+        while child.try_wait().unwrap().is_none() {
+            // It may have ended in this moment.
+            let kill = Command::new("kill")
+                .args(["-s", "USR1", &pid])
+                .stderr(Stdio::null())
+                .status();
+            assert!(kill.is_ok());
+        }
+        let rest: Vec<String> = out.map(Result::unwrap).collect();
+        assert!(rest.contains(&format!("counted {ROUNDS}")), "{rest:?}");
+        let ended = format!("code {:?}", std::process::ExitCode::SUCCESS);
+        assert!(rest.contains(&ended), "{rest:?}");
+    }
+}
+
+/// What a program prints, both streams in one, and how it ends.
+fn printed(case: &str, variables: &[(&str, &str)], wait: Duration) -> (Vec<String>, Option<i32>) {
+    let (reader, writer) = std::io::pipe().unwrap();
+    let mut command = command(case, 4, variables);
+    command.stderr(writer.try_clone().unwrap()).stdout(writer);
+    let mut child = command.spawn().unwrap();
+    drop(command);
+    std::thread::sleep(wait);
+    let lines = BufReader::new(reader).lines().map(Result::unwrap).collect();
+    (lines, child.wait().unwrap().code())
+}
+
+const PREFIX: (&str, &str) = ("GRAPHMAP_PREFIX", "1");
+
+/// Four OS processes fill the pipes of one who does not read at first.
+#[test]
+fn each_line_says_whose_it_is() {
+    let (lines, _) = printed("prints", &[PREFIX], Duration::from_millis(300));
+    let mut next = [[0; 2]; 4];
+    let mut ends = 0;
+    for line in &lines {
+        let rest = line
+            .split_once("] ")
+            .map_or(line.as_str(), |(_, rest)| rest);
+        let mut words = rest.split(' ');
+        let which = match words.next() {
+            Some("out") => 0,
+            Some("err") => 1,
+            Some("the") => {
+                ends += 1;
+                assert!(
+                    line.starts_with(&format!("[{}] the end of ", line.chars().last().unwrap())),
+                    "{line}"
+                );
+                continue;
+            }
+            _ => continue,
+        };
+        let mut number = || words.next().unwrap().parse::<usize>().unwrap();
+        let (rank, at) = (number(), number());
+        let letter = ["x", "y"][which];
+        let said = ["out", "err"][which];
+        assert_eq!(
+            *line,
+            format!("[{rank}] {said} {rank} {at} {}", letter.repeat(at % 300))
+        );
+        assert_eq!(
+            std::mem::replace(&mut next[rank][which], at + 1),
+            at,
+            "{line}"
+        );
+    }
+    assert_eq!((next, ends), ([[LINES; 2]; 4], 4));
+    let ended = format!("code {:?}", std::process::ExitCode::SUCCESS);
+    assert!(lines.contains(&ended), "{:?}", lines.last());
+}
+
+#[test]
+fn without_being_asked_lines_are_as_they_were() {
+    let (lines, _) = printed("prints", &[], Duration::ZERO);
+    assert!(lines.iter().all(|line| !line.starts_with('[')));
+}
+
+#[test]
+fn what_is_printed_last_is_told() {
+    let (lines, code) = printed("exits", &[PREFIX], Duration::ZERO);
+    assert_eq!(code, Some(Exit::Lost as i32), "{lines:?}");
+    for last in ["[0] last words", "[0] and others"] {
+        assert!(lines.iter().any(|line| line == last), "{lines:?}");
+    }
+    let (lines, code) = printed("aborts first", &[PREFIX], Duration::ZERO);
+    assert_eq!(code, None, "{lines:?}");
+    assert!(
+        lines.iter().any(|line| line == "[0] last words"),
+        "{lines:?}"
+    );
+    let (lines, _) = printed("aborts", &[PREFIX], Duration::ZERO);
+    let lost = "[0] error: OS process 1 ended before the run did: signal: 6";
+    for last in ["[1] last words", lost] {
+        assert!(lines.iter().any(|line| line.starts_with(last)), "{lines:?}");
+    }
+}
+
+/// As with `| head`.
+#[test]
+fn who_reads_no_more_ends_the_run() {
+    for prefix in ["0", "1"] {
+        let variables = [("GRAPHMAP_PREFIX", prefix)];
+        let mut child = command("endless", 4, &variables).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        // All of them are there: what begins a test's program prints, too.
+        let mut silent: Vec<_> = (0..4).map(|rank| format!("line of {rank}")).collect();
+        while !silent.is_empty() {
+            let line = lines.next().expect("it goes on").unwrap();
+            silent.retain(|said| !line.contains(said));
+        }
+        drop(lines);
+        let output = child.wait_with_output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        let error = "error: what the processes print cannot be written: Broken pipe (os error 32)";
+        assert_eq!(told.matches(error).count(), 1, "{told}");
+        assert!(
+            told.contains("code ExitCode(unix_exit_status(2))"),
+            "{told}"
+        );
+        assert!(!told.contains("panicked"), "{told}");
+    }
+}
+
+/// The cores that this program may use.
+fn allowed() -> Vec<u32> {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let mut lines = status.lines();
+    let list = lines
+        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
+        .unwrap();
+    let ranges = list.trim().split(',').flat_map(|range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        first.parse::<u32>().unwrap()..=last.parse().unwrap()
+    });
+    ranges.collect()
+}
+
+#[test]
+fn os_processes_have_cores_of_their_own() {
+    let allowed = allowed();
+    let [first, .., last] = *allowed else {
+        // Whoever has one core is on it.
+        let (lines, _) = printed("cores", &[], Duration::ZERO);
+        let on = lines
+            .iter()
+            .filter(|line| line.ends_with(&format!("is on {:?}", Some(allowed[0]))));
+        assert_eq!(on.count(), 4, "{lines:?}");
+        return;
+    };
+    let cores = |variables: &[(&str, &str)]| {
+        let both = [("GRAPHMAP_OS_PROCESSES", "2"), ("GRAPHMAP_STATS", "1")];
+        let (lines, _) = printed("cores", &[&both, variables].concat(), Duration::ZERO);
+        let of = |rank: usize| {
+            let said = format!("rank {rank} is on ");
+            let found = lines.iter().find_map(|line| line.split_once(&said));
+            found.unwrap_or_else(|| panic!("{lines:?}")).1.to_string()
+        };
+        assert_eq!((of(0), of(2)), (of(1), of(3)));
+        let told = lines
+            .iter()
+            .find(|line| line.starts_with("pinned to cores"));
+        (of(0), of(2), told.cloned())
+    };
+    let (one, other, told) = cores(&[]);
+    assert_ne!(one, other);
+    let number = |core: &str| {
+        core.trim_matches(|c: char| !c.is_ascii_digit())
+            .parse()
+            .unwrap()
+    };
+    let numbers: [u32; 2] = [number(&one), number(&other)];
+    assert!(numbers.iter().all(|core| allowed.contains(core)));
+    assert_eq!(
+        told,
+        Some(format!("pinned to cores {} {}", numbers[0], numbers[1]))
+    );
+    let (one, other, _) = cores(&[("GRAPHMAP_CORES", &format!("{last} {first}"))]);
+    assert_eq!((number(&one), number(&other)), (last, first));
+    // Of another machine.
+    let (one, other, _) = cores(&[("GRAPHMAP_CORES", "0 8000")]);
+    assert_ne!(one, other);
+    let none = "None".to_string();
+    assert_eq!(cores(&[("GRAPHMAP_PIN", "0")]), (none.clone(), none, None));
+}

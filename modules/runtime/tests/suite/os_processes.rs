@@ -1,0 +1,534 @@
+//! One network in several OS processes that share memory.
+//!
+//! A program is this very file: `program` runs the network that a variable names, and starts copies of
+//! itself; the tests look at what the whole prints, and how it ends.
+#![cfg(target_os = "linux")]
+#![cfg(not(miri))]
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use crate::common::cases::network;
+use crate::common::itself::{Itself, code, run, variables};
+use graphmap_runtime as rt;
+use rt::Exit;
+
+/// This file as a program.
+const ITSELF: Itself = Itself(module_path!());
+
+const SCHEDULERS: &str = "GRAPHMAP_SCHEDULERS";
+
+#[test]
+#[ignore = "run by `true_blocks_are_told` and the others"]
+fn program() {
+    run(network);
+}
+
+/// A case ends so with one scheduler in each OS process, and with two.
+#[track_caller]
+fn assert_ends(case: &str, os_processes: usize, exit: Exit, told: &[&str]) {
+    for schedulers in ["1", "2"] {
+        let (out, err) = ITSELF.start(case, os_processes, &[(SCHEDULERS, schedulers)]);
+        assert!(out.contains(&code(exit)), "{schedulers}: {out}{err}");
+        for told in told {
+            assert!(
+                out.contains(told) || err.contains(told),
+                "{schedulers}: {told}: {out}{err}"
+            );
+        }
+        let errors = err.matches("error: ").count();
+        assert_eq!(errors, usize::from(exit != Exit::Ok), "{schedulers}: {err}");
+    }
+}
+
+/// The next process may compute for long: what was written is on its way before.
+#[test]
+fn what_is_written_does_not_wait_for_others_to_compute() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let (mapping, read) = (folder.join("before.mapping"), folder.join("before.read"));
+    let _gone = std::fs::remove_file(&read);
+    std::fs::write(&mapping, "0 1 0").unwrap();
+    let variables = [
+        ("GRAPHMAP_MAPPING", mapping.to_str().unwrap()),
+        ("GRAPHMAP_TEST_FILE", read.to_str().unwrap()),
+    ];
+    let (out, err) = ITSELF.start("before", 2, &variables);
+    assert!(out.contains(&code(Exit::Ok)), "{out}{err}");
+}
+
+/// Who does not look up holds up nobody but those that wait for it.
+#[test]
+fn who_computes_holds_up_nobody_else() {
+    let read = Path::new(env!("CARGO_TARGET_TMPDIR")).join("held_up.read");
+    let _gone = std::fs::remove_file(&read);
+    let variables = [("GRAPHMAP_TEST_FILE", read.to_str().unwrap())];
+    let (out, err) = ITSELF.start("held up", 3, &variables);
+    assert!(out.contains(&code(Exit::Ok)), "{out}{err}");
+    assert!(out.contains("read 1000, then Some(1048576)"), "{out}{err}");
+}
+
+/// A run within a process does not keep for itself what is written to the outside.
+#[test]
+fn what_a_nested_run_writes_to_the_outside_is_sent() {
+    let read = Path::new(env!("CARGO_TARGET_TMPDIR")).join("around.read");
+    let _gone = std::fs::remove_file(&read);
+    let (out, err) = ITSELF.start(
+        "around",
+        2,
+        &[("GRAPHMAP_TEST_FILE", read.to_str().unwrap())],
+    );
+    assert!(out.contains(&code(Exit::Ok)), "{out}{err}");
+}
+
+#[test]
+fn bundles_across() {
+    assert_ends("bundles", 6, Exit::Ok, &["sum 1001000"]);
+    assert_ends("bundles", 3, Exit::Ok, &["sum 1001000"]);
+}
+
+/// Each process is in the OS process that the mapping says, and knows it.
+#[test]
+fn processes_are_where_they_are_mapped() {
+    let mapping = [2, 0, 1, 2, 2, 1, 0, 0, 2, 1, 1, 0];
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("os_processes.mapping");
+    let text = mapping
+        .map(|os_process: u32| os_process.to_string())
+        .join(" ");
+    std::fs::write(&file, text).unwrap();
+    for schedulers in ["1", "2"] {
+        let variables = [
+            ("GRAPHMAP_MAPPING", file.to_str().unwrap()),
+            (SCHEDULERS, schedulers),
+        ];
+        let (out, err) = ITSELF.start("where", 3, &variables);
+        assert!(out.contains(&code(Exit::Ok)), "{out}{err}");
+        are_mapped(&out, &mapping);
+    }
+}
+
+fn are_mapped(out: &str, mapping: &[u32]) {
+    let mut ids = std::collections::BTreeMap::new();
+    for (rank, os_process) in mapping.iter().enumerate() {
+        let start = format!("rank {rank} is in {os_process} of 3: ");
+        let line = out.lines().find_map(|line| line.split(&start).nth(1));
+        let id = line
+            .unwrap_or_else(|| panic!("no `{start}`: {out}"))
+            .to_string();
+        assert_eq!(*ids.entry(os_process).or_insert(id.clone()), id, "{out}");
+    }
+    assert_eq!(
+        ids.values()
+            .collect::<std::collections::BTreeSet<_>>()
+            .len(),
+        3
+    );
+}
+
+#[test]
+fn tokens_larger_than_a_lane() {
+    let bytes = 1 + 65_519 + 65_520 + 65_521 + 300_000 + 3_000_000 + 7;
+    assert_ends("large", 2, Exit::Ok, &[&format!("read {bytes} bytes")]);
+}
+
+/// The kernel has to permit it: in a sandbox it may not.
+#[test]
+fn large_tokens_stay_with_their_writer_until_they_are_read_or_sent() {
+    for (single_copy, schedulers) in [("1", "1"), ("1", "2"), ("0", "1"), ("0", "2")] {
+        let name = format!(
+            "graphmap-exposed-{}-{single_copy}-{schedulers}",
+            std::process::id()
+        );
+        let file = std::env::temp_dir().join(name);
+        let variables = [
+            ("GRAPHMAP_SINGLE_COPY", single_copy),
+            (SCHEDULERS, schedulers),
+            ("GRAPHMAP_TEST_FILE", file.to_str().unwrap()),
+        ];
+        let (out, err) = ITSELF.start("exposed", 2, &variables);
+        std::fs::remove_file(file).unwrap();
+        for told in ["kept", "dropped 40 of 40", "read 20", &code(Exit::Ok)] {
+            assert!(out.contains(told), "{told}: {out}{err}");
+        }
+    }
+}
+
+#[test]
+fn a_large_token_that_panics_when_it_is_dropped_is_told_with_its_channel() {
+    let told = [
+        "process alice (rank 0",
+        "alice.out -> bob.in",
+        "it is fragile",
+    ];
+    for single_copy in ["0", "1"] {
+        let (out, err) = ITSELF.start("fragile", 2, &[("GRAPHMAP_SINGLE_COPY", single_copy)]);
+        for told in told {
+            assert!(err.contains(told), "{single_copy}: {told}: {out}{err}");
+        }
+        assert!(out.contains(&code(Exit::Failed)), "{out}{err}");
+    }
+}
+
+#[test]
+fn the_same_for_several_in_an_os_process_crosses_once() {
+    // 50 tokens, of which five are large, for eight readers: three in each of two other OS processes. What is large is
+    // looked at before its slices are left where they are.
+    for (os_processes, schedulers, single_copy, least, most) in [
+        (1, "1", "1", 0, 0),
+        (3, "1", "0", 2 * (50 + 5), 2 * (50 + 5)),
+        (3, "1", "1", 2 * (50 + 5), 2 * (50 + 5)),
+        // They are on several schedulers of each.
+        (3, "2", "0", 2 * (50 + 5), 4 * (50 + 5)),
+        // Some leave, and get no more.
+        (9, "1", "0", 4 * 50, 8 * (50 + 5)),
+    ] {
+        let variables = [
+            (SCHEDULERS, schedulers),
+            ("GRAPHMAP_SINGLE_COPY", single_copy),
+        ];
+        let (out, err) = ITSELF.start("together", os_processes, &variables);
+        let told = format!("{os_processes} {schedulers}: {out}{err}");
+        assert!(out.contains(&code(Exit::Ok)), "{told}");
+        assert_eq!(out.matches("end ").count(), 8, "{told}");
+        let encoded = out.split("encoded ").nth(1).expect(&told);
+        let encoded: usize = encoded.lines().next().unwrap().parse().unwrap();
+        assert!((least..=most).contains(&encoded), "{told}");
+    }
+}
+
+#[test]
+fn large_tokens_that_nobody_reads_hold_nobody_up() {
+    assert_ends("unread", 2, Exit::Ok, &["stopped"]);
+}
+
+#[test]
+fn a_reader_that_leaves_stops_its_writer() {
+    assert_ends("stop", 2, Exit::Ok, &["read five", "stopped"]);
+}
+
+#[test]
+fn artificial_blocks_are_resolved() {
+    for os_processes in [2, 3] {
+        assert_ends("artificial:3", os_processes, Exit::Ok, &[]);
+    }
+    assert_ends("artificial:300", 4, Exit::Ok, &[]);
+}
+
+#[test]
+fn channels_grow_up_to_the_ceiling() {
+    // Three channels of eight bytes a token grow from 1 to 8.
+    let (out, err) = ITSELF.start("artificial:3", 3, &[("GRAPHMAP_MEMORY", "168")]);
+    assert!(out.contains(&code(Exit::Ok)), "{out}{err}");
+    let (out, err) = ITSELF.start("artificial:3", 3, &[("GRAPHMAP_MEMORY", "167")]);
+    assert!(out.contains(&code(Exit::Memory)), "{out}{err}");
+    assert_eq!(err.matches("error: ").count(), 1, "{err}");
+    for told in [
+        "error: channels would grow by more than the 167 bytes that they may: m2.out -> m0.in",
+        "8 tokens of 8 bytes instead of 4, and 72 bytes are used up",
+        "m1 (rank 1) in OS process 1 waits to write `out` to m2 `in`, full with 4",
+        "GRAPHMAP_MEMORY=SIZE",
+    ] {
+        assert!(err.contains(told), "{told}: {err}");
+    }
+}
+
+#[test]
+fn what_was_counted_of_a_block_keeps_nobody() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("blocked.profile");
+    let profile = [("GRAPHMAP_PROFILE", file.to_str().unwrap())];
+    // More than a lane has room for.
+    let (out, err) = ITSELF.start("deadlock:60000", 3, &profile);
+    assert!(out.contains(&code(Exit::Blocked)), "{out}{err}");
+}
+
+/// Neighbours in other OS processes: more ends between two of them than a lane has room for, which go when the run is over.
+#[test]
+fn a_block_of_many_far_channels_ends() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("in-turn.map");
+    std::fs::write(&file, "0 1 2 ".repeat(20_000)).unwrap();
+    let mapping = ("GRAPHMAP_MAPPING", file.to_str().unwrap());
+    for schedulers in ["1", "2"] {
+        let (out, err) = ITSELF.start("deadlock:60000", 3, &[mapping, (SCHEDULERS, schedulers)]);
+        assert!(out.contains(&code(Exit::Blocked)), "{out}{err}");
+    }
+}
+
+/// Room is given back also by who never sleeps.
+#[test]
+fn who_never_sleeps_keeps_no_room() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("never-asleep.map");
+    std::fs::write(&file, "0 1 1").unwrap();
+    let mapping = ("GRAPHMAP_MAPPING", file.to_str().unwrap());
+    let (out, err) = ITSELF.start("never asleep", 2, &[mapping]);
+    assert!(
+        out.contains("read all") && out.contains(&code(Exit::Ok)),
+        "{out}{err}"
+    );
+}
+
+#[test]
+fn true_blocks_are_told() {
+    let told = ["m0 (rank 0)", "m2 (rank 2)", "3 processes"];
+    assert_ends("deadlock:3", 3, Exit::Blocked, &told);
+    assert_ends("deadlock:500", 4, Exit::Blocked, &["500 processes"]);
+}
+
+#[test]
+fn who_fails_is_told_once() {
+    assert_ends("error", 2, Exit::Failed, &["alice (rank 0", "it is broken"]);
+    let told = ["bob (rank 1, pair.dot:4:2)", "no more", "OS process 1"];
+    assert_ends("panic", 2, Exit::Failed, &told);
+}
+
+#[test]
+fn a_lost_os_process_ends_all() {
+    let told = "OS process 1 ended before the run did: signal: 6";
+    assert_ends("abort", 2, Exit::Lost, &[told]);
+    assert_ends(
+        "exit",
+        2,
+        Exit::Lost,
+        &["OS process 1 ended before the run did: exit status: 0"],
+    );
+    // Who waits for nobody's end would not know how it was.
+    let output = Command::new("sh")
+        .args(["-c", "trap '' CHLD; exec \"$0\" \"$@\""])
+        .arg(std::env::current_exe().unwrap())
+        .args(ITSELF.arguments())
+        .envs(variables("abort", 2))
+        .output()
+        .unwrap();
+    let err = String::from_utf8_lossy(&output.stderr).to_string();
+    assert!(err.contains(told), "{err}");
+}
+
+/// Nobody in OS process 0 looks up: it ends all the same, whatever is locked, and wherever its words go.
+#[test]
+fn a_lost_os_process_ends_one_that_computes() {
+    let told = "OS process 1 ended before the run did: signal: 6";
+    for case in ["busy", "busy with errors", "busy with output"] {
+        for prefix in ["0", "1"] {
+            let prefix = [("GRAPHMAP_PREFIX", prefix)];
+            let output = ITSELF.command(case, 2, &prefix).output().unwrap();
+            let err = String::from_utf8_lossy(&output.stderr).to_string();
+            assert_eq!(
+                output.status.code(),
+                Some(Exit::Lost as i32),
+                "{case}: {err}"
+            );
+            assert!(err.contains(told), "{case}: {err}");
+        }
+        let full = std::fs::File::options().write(true).open("/dev/full");
+        let status = ITSELF
+            .command(case, 2, &[])
+            .stderr(full.unwrap())
+            .status()
+            .unwrap();
+        assert_eq!(status.code(), Some(Exit::Lost as i32), "{case}");
+    }
+}
+
+#[test]
+fn an_exit_in_the_first_ends_all() {
+    for prefix in ["0", "1"] {
+        let prefix = [("GRAPHMAP_PREFIX", prefix)];
+        let output = ITSELF.command("exit first", 2, &prefix).output().unwrap();
+        let err = String::from_utf8_lossy(&output.stderr).to_string();
+        assert_eq!(output.status.code(), Some(Exit::Lost as i32), "{err}");
+        let told = "error: OS process 0 ended before the run did";
+        assert_eq!(err.matches(told).count(), 1, "{err}");
+    }
+}
+
+#[test]
+fn what_cannot_be_told_changes_no_exit_code() {
+    let full = || {
+        std::fs::File::options()
+            .write(true)
+            .open("/dev/full")
+            .unwrap()
+    };
+    for (case, exit) in [("deadlock:3", Exit::Blocked), ("panic", Exit::Failed)] {
+        let mut command = ITSELF.command(case, 2, &[]);
+        let child = command.stdout(Stdio::piped()).stderr(full()).spawn();
+        let output = child.unwrap().wait_with_output().unwrap();
+        let out = String::from_utf8(output.stdout).unwrap();
+        assert!(out.contains(&code(exit)), "{case}: {out}");
+    }
+}
+
+#[test]
+fn a_long_cause_is_told() {
+    for len in [17_000, 1_000_000, 3_000_000] {
+        for schedulers in ["1", "2"] {
+            let case = format!("long panic:{len}");
+            let (out, err) = ITSELF.start(&case, 2, &[(SCHEDULERS, schedulers)]);
+            assert!(out.contains(&code(Exit::Failed)), "{len}: {out}");
+            // Not the whole text: it is long.
+            assert!(err.contains("error: process bob (rank 1"), "{len}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_read_is_told_of_its_reader() {
+    for (case, why) in [
+        ("garbled", "expected a better token"),
+        ("unreadable", "panicked: not again"),
+    ] {
+        let told = [
+            "process b (rank 1, unreadable.dot:2:1) failed: a token of type ",
+            "Token that came over a.out -> b.in (unreadable.dot:3:5) cannot be read: ",
+            why,
+        ];
+        assert_ends(case, 2, Exit::Failed, &told);
+    }
+}
+
+#[test]
+fn what_cannot_cross_is_told_with_its_place() {
+    let told = [
+        "a.out -> b.in (opaque.dot:3:5)",
+        "from OS process 0 to 1",
+        "Opaque is no payload",
+    ];
+    assert_ends("opaque", 2, Exit::Failed, &told);
+    assert_ends("opaque", 1, Exit::Ok, &[]);
+}
+
+/// The variable that makes a copy, set by somebody else.
+#[test]
+fn a_copy_of_nobody_is_refused() {
+    let me = std::process::id();
+    let file = std::fs::File::open(std::env::current_exe().unwrap()).unwrap();
+    let fd = std::os::fd::AsRawFd::as_raw_fd(&file);
+    for (told, said) in [
+        ("one".to_string(), "it is for the program itself to set"),
+        (
+            format!("{me} {fd} 2 2 1 77"),
+            "it is for the program itself to set",
+        ),
+        (format!("{me} 4000 1 2 1 77"), "cannot share memory"),
+        (format!("{me} {fd} 1 1024 1 77"), "share"),
+        (
+            format!("{me} {fd} 1 512 3 77"),
+            "it is for the program itself to set",
+        ),
+    ] {
+        let (out, err) = ITSELF.start("stop", 2, &[("GRAPHMAP_OS_PROCESS", &told)]);
+        assert!(
+            out.contains("code") && err.contains(said),
+            "{told}: {out}{err}"
+        );
+    }
+    // Inherited from a copy that has started another program: that is no copy.
+    let (out, err) = ITSELF.start("stop", 2, &[("GRAPHMAP_OS_PROCESS", "1 3 1 2 1 77")]);
+    assert!(out.contains(&code(Exit::Ok)), "{out}{err}");
+}
+
+#[test]
+fn another_network_is_refused() {
+    assert_ends(
+        "differs",
+        2,
+        Exit::Failed,
+        &["OS process 1 has another network"],
+    );
+}
+
+#[test]
+fn a_waker_of_another_thread_ends_a_standstill() {
+    assert_ends("thread", 2, Exit::Ok, &["read Some([1])"]);
+}
+
+#[test]
+fn what_was_counted_comes_together() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("os_processes.json");
+    let variables = [
+        ("GRAPHMAP_STATS", "1"),
+        ("GRAPHMAP_PROFILE", file.to_str().unwrap()),
+    ];
+    let (out, err) = ITSELF.start("bundles", 6, &variables);
+    assert!(out.contains(&code(Exit::Ok)), "{out}{err}");
+    let line = |kind: &str| {
+        let line = err.lines().find(|line| line.starts_with(kind)).unwrap();
+        line.split_whitespace()
+            .map(str::to_string)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (&*line("worker")[1], &*line("worker")[3]),
+        ("4", "1000"),
+        "{err}"
+    );
+    assert_eq!(
+        (&*line("sink")[3], &*line("source")[4]),
+        ("1000", "1000"),
+        "{err}"
+    );
+    // Every token crosses: what is sent to the workers, and what they send on.
+    let frames = err
+        .lines()
+        .find_map(|line| line.strip_prefix("frames over the link "));
+    let frames: Vec<u64> = frames
+        .unwrap()
+        .split(' ')
+        .map(|n| n.parse().unwrap())
+        .collect();
+    assert_eq!(frames.len(), 6, "{err}");
+    assert!(frames.iter().sum::<u64>() >= 2000, "{err}");
+    assert!(!err.contains("in messages"), "{err}");
+    let profile = std::fs::read_to_string(&file).unwrap();
+    let messages = profile.split("\"messages\":").skip(1);
+    let messages = messages.map(|rest| rest.split(',').next().unwrap().parse::<u64>().unwrap());
+    assert_eq!(messages.sum::<u64>(), 2000, "{profile}");
+    assert!(profile.contains("\"unmeasured\":[]"), "{profile}");
+}
+
+/// Whether an OS process is there, and is more than an entry of a table.
+fn lives(id: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+#[test]
+fn nothing_is_left_of_a_run_that_is_killed() {
+    for signal in ["KILL", "TERM", "HUP", "INT"] {
+        // A signal that is ignored when a program starts stays ignored, as under `nohup`.
+        let program = ITSELF.command("forever", 2, &[]);
+        let mut child = Command::new("env")
+            .arg("--default-signal=TERM,HUP,INT")
+            .arg(program.get_program())
+            .args(program.get_args())
+            .envs(
+                program
+                    .get_envs()
+                    .filter_map(|(name, value)| Some((name, value?))),
+            )
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let ids = pids(&mut child, 2);
+        assert!(ids.iter().all(|&id| lives(id)), "{ids:?}");
+        let kill = Command::new("kill")
+            .args(["-s", signal, &child.id().to_string()])
+            .status();
+        assert!(kill.unwrap().success());
+        child.wait().unwrap();
+        while ids.iter().any(|&id| lives(id)) {
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+/// What the processes print of their OS processes.
+fn pids(child: &mut Child, count: usize) -> Vec<u32> {
+    use std::io::{BufRead, BufReader};
+    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let ids = lines.filter_map(|line| {
+        let line = line.unwrap();
+        let at = line.find("pid ")?;
+        line[at + 4..].parse().ok()
+    });
+    ids.take(count).collect()
+}

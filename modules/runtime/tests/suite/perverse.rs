@@ -1,0 +1,321 @@
+//! What safe code can do to the runtime, however perverse: none of it may be undefined, hang or lose a
+//! token. Wakers that drop ports, panic or are kept for ever; payloads that panic when dropped; futures
+//! cancelled and forgotten; ports carried between runs. Run under the address sanitizer and Miri too.
+#![forbid(unsafe_code)]
+
+use std::cell::{Cell, RefCell};
+use std::future::{pending, poll_fn};
+use std::pin::pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake};
+
+use crate::common::{BOTH, Both, blocked};
+use graphmap_runtime as rt;
+use rt::{Channels, Input, Local, Names, Network, Options, RunError, Stopped, run};
+
+/// A write is given up in the very turn in which a standstill would find it, and the channel goes.
+#[test]
+fn a_channel_that_goes_while_it_was_to_grow() {
+    let mut net = Local::new();
+    let (mut out, input) = net.channel::<Box<u64>>(1);
+    net.spawn(async move {
+        out.write(Box::new(1)).await.unwrap();
+        let mut write = pin!(out.write(Box::new(2)));
+        let mut polls = 0;
+        poll_fn(|context| {
+            polls += 1;
+            let _ = write.as_mut().poll(context);
+            match polls {
+                2 => Poll::Ready(()),
+                _ => Poll::Pending,
+            }
+        })
+        .await;
+    });
+    net.spawn(async move {
+        let mut polls = 0;
+        poll_fn(|_| {
+            polls += 1;
+            match polls {
+                2 => Poll::Ready(()),
+                _ => Poll::Pending,
+            }
+        })
+        .await;
+        drop(input);
+        pending::<()>().await;
+    });
+    blocked(net.run(&Options::new()));
+}
+
+thread_local! {
+    static KEPT: RefCell<Option<Input<u64>>> = const { RefCell::new(None) };
+}
+
+/// The writer's leaving wakes a waker that drops the reader.
+#[test]
+fn a_waker_that_drops_the_other_end() {
+    struct Dropping;
+    impl Wake for Dropping {
+        fn wake(self: Arc<Self>) {
+            drop(KEPT.take());
+        }
+    }
+    let mut net = Local::new();
+    let (out, mut input) = net.channel::<u64>(1);
+    net.spawn(async move {
+        let waker = Arc::new(Dropping).into();
+        assert!(
+            input
+                .poll_read(&mut Context::from_waker(&waker))
+                .is_pending()
+        );
+        KEPT.set(Some(input));
+        drop(out);
+    });
+    net.run(&Options::new()).unwrap();
+    assert!(KEPT.take().is_none(), "the waker was not woken");
+}
+
+/// A waker whose clone writes the token for which it is going to wait.
+#[test]
+fn a_waker_that_writes_when_cloned() {
+    thread_local! {
+        static OUTPUT: RefCell<Option<rt::Output<u64>>> = const { RefCell::new(None) };
+    }
+    struct Fine(AtomicBool);
+    impl Wake for Fine {
+        fn wake(self: Arc<Self>) {
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
+    // A waker clones by counting, so the writing is done by what polls: between two polls.
+    let mut net = Local::new();
+    let (out, mut input) = net.channel::<u64>(1);
+    net.spawn(async move {
+        let fine = Arc::new(Fine(AtomicBool::new(false)));
+        let waker = Arc::clone(&fine).into();
+        let context = &mut Context::from_waker(&waker);
+        assert!(input.poll_read(context).is_pending());
+        OUTPUT.set(Some(out));
+        OUTPUT
+            .with_borrow_mut(|out| out.as_mut().unwrap().try_write(7))
+            .unwrap();
+        while !fine.0.load(Ordering::SeqCst) {
+            rt::yield_now().await;
+        }
+        assert_eq!(input.poll_read(context), Poll::Ready(Some(7)));
+        drop(OUTPUT.take());
+    });
+    net.run(&Options::new()).unwrap();
+}
+
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            std::panic::panic_any(Bomb2);
+        }
+    }
+}
+
+struct Bomb2;
+
+impl Drop for Bomb2 {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            panic!("the payload's payload");
+        }
+    }
+}
+
+#[test]
+fn payloads_of_panics_that_panic_when_dropped() {
+    for schedulers in [1, 2, 3] {
+        let mut net = Network::new("n", "n.dot");
+        net.kind(
+            "a",
+            Names::Numbered("a", "1+1*4"),
+            "0+1*4",
+            &[],
+            |_: ()| async {
+                if rt::me().rank == 0 {
+                    std::panic::panic_any(Bomb);
+                }
+                pending::<()>().await;
+            },
+        );
+        let error = run(net, &Options::new().os_processes(schedulers)).unwrap_err();
+        assert!(
+            matches!(&error, RunError::Failed(failure) if failure.process == "a1"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn tokens_that_panic_when_dropped() {
+    struct Token(Rc<Cell<u32>>, bool);
+    impl Drop for Token {
+        fn drop(&mut self) {
+            self.0.set(self.0.get() + 1);
+            if self.1 && !std::thread::panicking() {
+                panic!("a token");
+            }
+        }
+    }
+    let dropped = Rc::new(Cell::new(0));
+    let count = Rc::clone(&dropped);
+    let mut net = Local::new();
+    let (mut out, input) = net.channel::<Token>(8);
+    for n in 0..5 {
+        assert!(out.try_write(Token(Rc::clone(&count), n == 1)).is_ok());
+    }
+    let told = Rc::new(Cell::new(false));
+    let tell = Rc::clone(&told);
+    net.spawn(async move {
+        let drops = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(input)));
+        assert!(drops.is_err());
+        rt::yield_now().await;
+    });
+    net.spawn(async move {
+        out.stopped().await;
+        tell.set(true);
+    });
+    net.run(&Options::new()).unwrap();
+    assert!(
+        told.get(),
+        "the writer was not told that its reader has left"
+    );
+    assert_eq!(dropped.get(), 5);
+}
+
+/// A waker that panics is a failure of the run, on whichever scheduler.
+#[test]
+fn a_waker_that_panics() {
+    struct Bad;
+    impl Wake for Bad {
+        fn wake(self: Arc<Self>) {
+            panic!("a bad waker");
+        }
+    }
+    for schedulers in [1, 2] {
+        let mut net = Network::new("n", "n.dot");
+        let p = net.kind(
+            "p",
+            Names::Listed(&["p"]),
+            "0",
+            BOTH,
+            |mut p: Both<u8>| async move {
+                for _ in 0..20 {
+                    rt::yield_now().await;
+                }
+                p.outs[0].write(1).await?;
+                pending::<()>().await;
+                Ok::<(), Stopped>(())
+            },
+        );
+        let q = net.kind(
+            "q",
+            Names::Listed(&["q"]),
+            "1",
+            BOTH,
+            |mut q: Both<u8>| async move {
+                let waker = Arc::new(Bad).into();
+                poll_fn(|_| {
+                    let _ = q.ins[0].poll_read(&mut Context::from_waker(&waker));
+                    Poll::<()>::Pending
+                })
+                .await;
+            },
+        );
+        net.channels::<u8>(Channels::new((p, 1), (q, 0), "0", "0"));
+        let error = run(net, &Options::new().os_processes(schedulers)).unwrap_err();
+        assert!(
+            error.to_string().contains("a bad waker") || schedulers == 2,
+            "{error}"
+        );
+    }
+}
+
+/// A cancelled write is not delivered, unless it was before.
+#[test]
+fn a_cancelled_write_takes_its_token_back() {
+    for read_both in [false, true] {
+        let mut net = Local::new();
+        let (mut out, mut input) = net.channel::<u64>(1);
+        let (late, log) = (Rc::new(Cell::new(false)), Rc::new(RefCell::new(Vec::new())));
+        let (is_late, seen) = (Rc::clone(&late), Rc::clone(&log));
+        net.spawn(async move {
+            out.write(1).await.unwrap();
+            {
+                let mut write = pin!(out.write(2));
+                poll_fn(|context| match is_late.get() {
+                    true => Poll::Ready(()),
+                    false => write.as_mut().poll(context).map(|_| ()),
+                })
+                .await;
+            }
+            out.write(3).await.unwrap();
+        });
+        net.spawn(async move {
+            let first = input.read().await;
+            seen.borrow_mut().extend(first);
+            if read_both {
+                let second = input.read().await;
+                seen.borrow_mut().extend(second);
+            }
+            late.set(true);
+            rt::yield_now().await;
+            while let Some(token) = input.read().await {
+                seen.borrow_mut().push(token);
+            }
+        });
+        net.run(&Options::new()).unwrap();
+        let expected: &[u64] = if read_both { &[1, 2, 3] } else { &[1, 3] };
+        assert_eq!(*log.borrow(), expected);
+    }
+}
+
+/// A future that was cancelled does not wait: else what it waited for would count as a cycle, and a
+/// channel would grow without bound instead of the block being told.
+#[test]
+fn a_cancelled_wait_is_none() {
+    let mut net = Local::new();
+    let (mut go, mut gone) = net.channel::<u64>(1);
+    let (mut stream, mut streamed) = net.channel::<u64>(2);
+    let (mut never, mut nothing) = net.channel::<u64>(1);
+    // Who has an end is known of those who wait there: else it may be the writer, and then room would help.
+    net.spawn_named("holder", async move { never.stopped().await });
+    net.spawn_named("reader", async move {
+        // Waits for the stream, and turns away from it.
+        rt::select! {
+            _ = streamed => panic!("nothing was written yet"),
+            one = gone => assert_eq!(one, 1),
+            else => {}
+        }
+        let read = async {
+            streamed.read().await;
+        };
+        let mut read = Box::pin(read);
+        poll_fn(|context| Poll::Ready(read.as_mut().poll(context).is_pending())).await;
+        drop(read);
+        nothing.read().await;
+    });
+    net.spawn_named("writer", async move {
+        rt::yield_now().await;
+        go.write(1).await?;
+        rt::yield_now().await;
+        rt::yield_now().await;
+        for n in 0.. {
+            stream.write(n).await?;
+        }
+        Ok::<(), Stopped>(())
+    });
+    let block = blocked(net.run(&Options::new()));
+    assert_eq!((block.processes, block.cycles), (3, 1), "{block}");
+    assert_eq!(block.cycle_len, 2, "{block}");
+}

@@ -1,0 +1,295 @@
+//! What becomes of a run when what it prints cannot be written, or standard output is somebody's for ever.
+//!
+//! As in `os_processes.rs`, a program is this very file.
+#![cfg(target_os = "linux")]
+#![cfg(not(miri))]
+#![allow(clippy::print_stdout)]
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Output, Stdio};
+use std::sync::mpsc;
+use std::thread;
+
+use crate::common::itself::{CASE, Itself};
+use graphmap_runtime as rt;
+use rt::{Exit, Names, Network};
+
+/// This file as a program.
+const ITSELF: Itself = Itself(module_path!());
+
+#[test]
+#[ignore = "run by `whoever_keeps_standard_output_keeps_no_run_from_ending` and the others"]
+fn program() {
+    let Ok(case) = std::env::var(CASE) else {
+        return;
+    };
+    if case == "keeps before" {
+        keep();
+    }
+    // What makes a test of it has said already what it has to.
+    if let Ok(to) = std::env::var(OUTPUT) {
+        lead(&to);
+    }
+    let code = rt::main(|| each(&case));
+    say(&format!("code {code:?}\n"));
+    // What makes a test of it would say more, where nothing can be said.
+    let is = |exit: &Exit| code == std::process::ExitCode::from(*exit);
+    let all = [Exit::Ok, Exit::Failed, Exit::Usage];
+    let exit = all.into_iter().find(is).expect("one of these");
+    std::process::exit(exit as i32);
+}
+
+/// The variable that names where a program prints to.
+const OUTPUT: &str = "GRAPHMAP_TEST_OUTPUT";
+
+/// Has standard output lead to a file.
+fn lead(to: &str) {
+    use std::ffi::c_int;
+    use std::os::fd::AsRawFd;
+    unsafe extern "C" {
+        fn dup2(from: c_int, to: c_int) -> c_int;
+    }
+    let file = std::fs::File::options().write(true).open(to).unwrap();
+    // SAFETY: two numbers, of a file that is open and of standard output.
+    assert_eq!(unsafe { dup2(file.as_raw_fd(), 1) }, 1);
+}
+
+/// Two processes, of which the first does what the case says.
+fn each(case: &str) -> Network {
+    let mut net = Network::new("each", "each.dot");
+    let case = case.to_string();
+    net.kind(
+        "p",
+        Names::Numbered("p", "0+1*2"),
+        "0+1*2",
+        &[],
+        move |()| {
+            let case = case.clone();
+            async move {
+                if rt::me().index == 0 {
+                    act(&case);
+                }
+            }
+        },
+    );
+    net
+}
+
+fn act(case: &str) {
+    match case {
+        "keeps" => keep(),
+        "forgets" => std::mem::forget(std::io::stdout().lock()),
+        "fails" => panic!("it is broken"),
+        "deals too few" => {
+            let (out, _input) = rt::Local::new().channel::<u8>(1);
+            drop(rt::Scatter::from(vec![out]).write(Vec::new()));
+        }
+        "forgets and fails" => {
+            std::mem::forget(std::io::stdout().lock());
+            panic!("it is broken");
+        }
+        "prints" => println!("printed"),
+        "prints much" => (0..20_000).for_each(|n| println!("printed {n}")),
+        "prints errors" => errors(1),
+        "prints many errors" => errors(20_000),
+        "prints elsewhere" => {
+            // What comes of it is the thread's own.
+            let _ = thread::spawn(|| println!("printed")).join();
+        }
+        "catches" => {
+            let _ = std::panic::catch_unwind(|| println!("printed"));
+        }
+        "writes" => {
+            say("begins\n");
+            std::io::stdin().read_line(&mut String::new()).unwrap();
+            for _ in 0..20_000 {
+                let _ = writeln!(std::io::stdout(), "written");
+            }
+        }
+        _ => {}
+    }
+}
+
+#[allow(clippy::print_stderr)]
+fn errors(count: usize) {
+    (0..count).for_each(|n| eprintln!("printed {n}"));
+}
+
+/// A thread has the lock of standard output from now on.
+fn keep() {
+    let (locked, is_locked) = mpsc::channel();
+    thread::spawn(move || {
+        let _lock = std::io::stdout().lock();
+        locked.send(()).unwrap();
+        loop {
+            thread::park();
+        }
+    });
+    is_locked.recv().unwrap();
+}
+
+/// Says something on standard error, whoever has locked what, and whether or not it can be written.
+fn say(text: &str) {
+    let file = std::fs::File::options().append(true).open("/dev/stderr");
+    let _ = file.and_then(|mut file| file.write_all(text.as_bytes()));
+}
+
+/// The two ways in which lines are written.
+const PREFIXES: [&str; 2] = ["0", "1"];
+
+/// The links, and in how many OS processes.
+const LINKS: [(&str, &str); 3] = [("threads", "1"), ("threads", "2"), ("shm", "2")];
+
+/// A case with one of the links, lines with or without the number of their OS process.
+fn command(case: &str, (link, count): (&str, &str), prefix: &str) -> Command {
+    let variables = [
+        ("GRAPHMAP_LINK", link),
+        ("GRAPHMAP_OS_PROCESSES", count),
+        ("GRAPHMAP_THREADS", count),
+        ("GRAPHMAP_PREFIX", prefix),
+    ];
+    let mut command = ITSELF.command(case, 1, &variables);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    // Who ends in the middle of a run leaves what it has. To the address sanitizer that is a leak, and another exit code.
+    command.env("ASAN_OPTIONS", "detect_leaks=0");
+    command
+}
+
+/// What it says on standard error, and how it ends.
+fn ends(mut command: Command) -> String {
+    let Output { stderr, .. } = command.output().unwrap();
+    String::from_utf8(stderr).unwrap()
+}
+
+fn code(exit: Exit) -> String {
+    format!("code {:?}", std::process::ExitCode::from(exit))
+}
+
+/// Whoever has it for ever: a thread that a process has started, or a scheduler's own.
+#[test]
+fn whoever_keeps_standard_output_keeps_no_run_from_ending() {
+    for (case, exit) in [
+        ("keeps before", Exit::Ok),
+        ("keeps", Exit::Ok),
+        ("forgets", Exit::Ok),
+        ("forgets and fails", Exit::Failed),
+    ] {
+        for link in LINKS {
+            for prefix in PREFIXES {
+                let said = ends(command(case, link, prefix));
+                let told = format!("{case} {link:?} {prefix}: {said}");
+                assert!(said.contains(&code(exit)), "{told}");
+                let error = "failed: panicked: it is broken";
+                assert_eq!(
+                    said.matches(error).count(),
+                    usize::from(exit == Exit::Failed),
+                    "{told}"
+                );
+            }
+        }
+    }
+}
+
+/// Told by Rust's own words, or by ours where `graphmap run` has said where the project is.
+#[test]
+fn a_backtrace_has_the_frames_of_the_process_and_none_of_ours() {
+    let threads = LINKS[0];
+    for project in [None, Some(".")] {
+        for (form, ours) in [("1", false), ("full", true)] {
+            let mut command = command("fails", threads, "0");
+            command.env("RUST_BACKTRACE", form);
+            command.envs(project.map(|folder| ("GRAPHMAP_PROJECT", folder)));
+            let said = ends(command);
+            // The whole form of some manglings has a number behind the name of each crate.
+            let has = |a: &str, b: &str| {
+                let after = said.split(a).skip(1);
+                let is_number = |between: &str| {
+                    between.is_empty() || between.starts_with('[') && between.ends_with(']')
+                };
+                after
+                    .filter_map(|after| after.split_once(b))
+                    .any(|(between, _)| is_number(between))
+            };
+            assert!(has("printed", "::act"), "{said}");
+            assert_eq!(has("graphmap_runtime", "::"), ours, "{said}");
+        }
+    }
+}
+
+#[test]
+fn a_row_of_another_length_is_told_where_it_is_written() {
+    let said = ends(command("deals too few", LINKS[0], "0"));
+    assert!(
+        said.contains("panicked at modules/runtime/tests/suite/printed.rs:"),
+        "{said}"
+    );
+}
+
+/// Whoever prints it, and whether or not lines are numbered.
+#[test]
+fn what_cannot_be_written_ends_the_program_with_2() {
+    let full = || std::fs::File::options().write(true).open("/dev/full");
+    for case in [
+        "prints",
+        "prints much",
+        "prints elsewhere",
+        "catches",
+        "prints errors",
+        "prints many errors",
+    ] {
+        let errors = case.ends_with("errors");
+        for link in LINKS {
+            for prefix in PREFIXES {
+                let mut command = command(case, link, prefix);
+                match errors {
+                    true => command.stderr(full().unwrap()),
+                    // What makes a test of each copy would say so there.
+                    false if link.0 == "shm" => continue,
+                    false => command.env(OUTPUT, "/dev/full"),
+                };
+                let output = command.output().unwrap();
+                let told = format!("{case} {link:?} {prefix}: {output:?}");
+                assert_eq!(output.status.code(), Some(Exit::Usage as i32), "{told}");
+                let said = String::from_utf8(output.stderr).unwrap();
+                let why =
+                    "error: what the processes print cannot be written: No space left on device";
+                assert_eq!(said.matches(why).count(), usize::from(!errors), "{told}");
+                assert!(!said.contains("Broken pipe"), "{told}");
+            }
+        }
+    }
+}
+
+/// Who is told that nobody reads it, and does not mind.
+#[test]
+fn who_ignores_that_nobody_reads_ends_well() {
+    for link in &LINKS[..2] {
+        for prefix in PREFIXES {
+            let mut child = command("writes", *link, prefix)
+                .stdin(Stdio::piped())
+                .spawn()
+                .unwrap();
+            let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+            assert!(lines.any(|line| line.unwrap().contains("begins")));
+            drop(child.stdout.take());
+            child.stdin.take().unwrap().write_all(b"go on\n").unwrap();
+            let rest: Vec<String> = lines.map(Result::unwrap).collect();
+            let told = format!("{link:?} {prefix}: {rest:?}");
+            assert_eq!(child.wait().unwrap().code(), Some(0), "{told}");
+            assert!(!rest.iter().any(|line| line.contains("error: ")), "{told}");
+        }
+    }
+}
+
+#[test]
+fn a_table_that_cannot_be_written_is_no_success() {
+    for prefix in PREFIXES {
+        let mut command = command("", LINKS[0], prefix);
+        let full = std::fs::File::options().write(true).open("/dev/full");
+        command.env("GRAPHMAP_STATS", "1").stderr(full.unwrap());
+        assert_eq!(
+            command.output().unwrap().status.code(),
+            Some(Exit::Usage as i32)
+        );
+    }
+}

@@ -1,0 +1,144 @@
+//! Tokens in the rendezvous slot: what a writer that waits for room has left in the channel, one more than its capacity.
+//! Whether both ends are on one scheduler or on two must not be seen.
+#![forbid(unsafe_code)]
+
+use std::future::poll_fn;
+use std::task::Poll;
+
+use crate::common::{BOTH, Both, Log, everywhere};
+use graphmap_runtime::{Channels, Names, Network, Stopped, Write};
+
+/// A writer with two outputs, a reader with two inputs; capacity 1.
+fn two<W, R>(
+    writer: impl Fn(Both<u64>) -> W + Send + Sync + 'static,
+    reader: impl Fn(Both<u64>) -> R + Send + Sync + 'static,
+) -> Network
+where
+    W: Future<Output = Result<(), Stopped>> + 'static,
+    R: Future<Output = ()> + 'static,
+{
+    let mut net = Network::new("two", "two.dot");
+    let from = net.kind("writer", Names::Listed(&["writer"]), "0", BOTH, writer);
+    let to = net.kind("reader", Names::Listed(&["reader"]), "1", BOTH, reader);
+    for _ in 0..2 {
+        net.channels::<u64>(Channels::new((from, 1), (to, 0), "0", "0"));
+    }
+    net
+}
+
+fn ends<T>(mut all: Vec<T>) -> (T, T) {
+    let (second, first) = (all.pop().unwrap(), all.pop().unwrap());
+    (first, second)
+}
+
+/// Polls a write that has to wait.
+async fn leave_in_hand(write: &mut Write<'_, u64>) {
+    let waits = poll_fn(|context| {
+        let write = std::pin::Pin::new(&mut *write);
+        Poll::Ready(write.poll(context).is_pending())
+    });
+    assert!(waits.await, "there is no room");
+}
+
+/// What the reader sees when it begins to read after the write of 2 was given up somehow.
+fn seen(give_up: fn(Write<'_, u64>)) -> Vec<Vec<u64>> {
+    let mut all = Vec::new();
+    let log = Log::new();
+    let network = || {
+        let log = log.clone();
+        let writer = move |p: Both<u64>| async move {
+            let (mut numbers, mut go) = ends(p.outs);
+            numbers.write(1).await?;
+            let mut write = numbers.write(2);
+            leave_in_hand(&mut write).await;
+            give_up(write);
+            go.write(0).await?;
+            for n in 3..20 {
+                numbers.write(n).await?;
+            }
+            Ok(())
+        };
+        let reader = move |p: Both<u64>| {
+            let log = log.clone();
+            async move {
+                let (mut numbers, mut go) = ends(p.ins);
+                go.read().await;
+                while let Some(n) = numbers.read().await {
+                    log.add(n);
+                }
+            }
+        };
+        two(writer, reader)
+    };
+    everywhere(network, |outcome| {
+        outcome.unwrap();
+        all.push(log.take());
+    });
+    all
+}
+
+#[test]
+fn who_gives_up_takes_it_back() {
+    let expected: Vec<u64> = (1..20).filter(|&n| n != 2).collect();
+    for seen in seen(|write| drop(write)) {
+        assert_eq!(seen, expected);
+    }
+}
+
+#[test]
+fn what_is_forgotten_in_hand_is_read() {
+    let expected: Vec<u64> = (1..20).collect();
+    for seen in seen(|write| std::mem::forget(write)) {
+        assert_eq!(seen, expected);
+    }
+}
+
+/// What a write in the rendezvous slot is told when the reader reads so many tokens and leaves.
+fn told(read: usize) -> Vec<bool> {
+    let mut all = Vec::new();
+    let log = Log::new();
+    let network = || {
+        let log = log.clone();
+        let writer = move |p: Both<u64>| {
+            let log = log.clone();
+            async move {
+                let (mut numbers, mut go) = ends(p.outs);
+                numbers.write(1).await?;
+                let mut write = numbers.write(2);
+                leave_in_hand(&mut write).await;
+                go.write(0).await?;
+                log.add(write.await.is_ok());
+                // It leaves a while after it has read.
+                numbers.stopped().await;
+                assert_eq!(numbers.write(3).await, Err(Stopped));
+                Ok(())
+            }
+        };
+        let reader = move |p: Both<u64>| async move {
+            let (mut numbers, mut go) = ends(p.ins);
+            go.read().await;
+            for n in 1..=read {
+                assert_eq!(numbers.read().await, Some(n as u64));
+            }
+        };
+        two(writer, reader)
+    };
+    let mut runs = 0;
+    everywhere(network, |outcome| {
+        outcome.unwrap();
+        all.append(&mut log.take());
+        runs += 1;
+    });
+    assert_eq!(all.len(), runs);
+    all
+}
+
+#[test]
+fn who_leaves_without_it_refuses_it() {
+    assert!(told(0).iter().all(|&read| !read));
+}
+
+#[test]
+fn who_leaves_after_it_has_read_it() {
+    assert!(told(2).iter().all(|&read| read));
+}

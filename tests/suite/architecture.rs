@@ -1,0 +1,430 @@
+//! What ARCHITECTURE.md says of the structure, held true.
+
+use crate::imports::floors::FLOORS;
+use crate::imports::{self, Imports};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// All files with an ending below some folders, build output left out, and what is elsewhere and linked to.
+fn files(folders: &[&str], ending: &str) -> Vec<PathBuf> {
+    let mut todo: Vec<PathBuf> = folders.iter().map(|f| root().join(f)).collect();
+    let mut found = Vec::new();
+    while let Some(path) = todo.pop() {
+        // Sources that are elsewhere: modules/wiring packages those of other crates.
+        if path.is_symlink() {
+            continue;
+        }
+        if path.is_dir() {
+            if !path.ends_with("target") {
+                let entries = std::fs::read_dir(&path).unwrap();
+                todo.extend(entries.map(|e| e.unwrap().path()));
+            }
+        } else if path.extension().is_some_and(|e| e == ending) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// Which of our crates each of our crates depends on, but for tests; the command is `""`.
+fn arrows() -> BTreeMap<String, BTreeSet<String>> {
+    let output = Command::new(env!("CARGO"))
+        .args([
+            "metadata",
+            "--format-version",
+            "1",
+            "--no-deps",
+            "--offline",
+        ])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let ours = |name: &str| name.strip_prefix("graphmap-").map(str::to_owned);
+    let mut arrows = BTreeMap::new();
+    for package in metadata["packages"].as_array().unwrap() {
+        let manifest = package["manifest_path"].as_str().unwrap();
+        let name = package["name"].as_str().unwrap();
+        let name = match ours(name) {
+            Some(name) if manifest.contains("modules") => name,
+            None if name == "graphmap" => String::new(),
+            // In the place of rsmpi, so under its name.
+            None if name == "mpi" => name.to_string(),
+            _ => continue,
+        };
+        let dependencies = package["dependencies"].as_array().unwrap().iter();
+        let linked = dependencies.filter(|d| d["kind"] != "dev");
+        let names = linked.filter_map(|d| ours(d["name"].as_str().unwrap()));
+        arrows.insert(name, names.collect());
+    }
+    arrows
+}
+
+/// What the command depends on: all but the runtime, which is in what it writes, and the tests' own.
+const COMMAND: &[&str] = &[
+    "binding",
+    "dot",
+    "graphfile",
+    "kpn",
+    "partition",
+    "plan",
+    "platform",
+    "plugin",
+    "sharing",
+    "view",
+    "wiring",
+];
+
+#[test]
+fn crates_depend_on_what_the_table_allows() {
+    let allowed: BTreeMap<&str, &[&str]> = BTreeMap::from([
+        ("", COMMAND),
+        ("kpn", &[]),
+        ("runtime", &["rankmap"]),
+        ("mpi", &["runtime", "stack"]),
+        ("rankmap", &[]),
+        ("stack", &[]),
+        ("testing", &[]),
+        ("dot", &["kpn"]),
+        ("platform", &["kpn"]),
+        ("plugin", &["kpn"]),
+        ("sharing", &["kpn"]),
+        ("wiring", &["kpn"]),
+        ("view", &["kpn"]),
+        ("partition", &[]),
+        ("graphfile", &["kpn", "partition"]),
+        ("plan", &["kpn", "partition", "platform"]),
+        ("binding", &["kpn", "platform"]),
+    ]);
+    let arrows = arrows();
+    for (name, allowed) in &allowed {
+        let found = arrows
+            .get(*name)
+            .unwrap_or_else(|| panic!("no crate graphmap-{name}"));
+        let wrong: Vec<_> = found
+            .iter()
+            .filter(|d| !allowed.contains(&d.as_str()))
+            .collect();
+        assert!(
+            wrong.is_empty(),
+            "graphmap-{name} may not depend on {wrong:?}"
+        );
+    }
+    let unknown: Vec<_> = arrows
+        .keys()
+        .filter(|n| !allowed.contains_key(n.as_str()))
+        .collect();
+    assert!(
+        unknown.is_empty(),
+        "say in ARCHITECTURE.md and here what {unknown:?} may depend on"
+    );
+}
+
+/// Who has no MPI builds all else: the link over it is no member of the workspace.
+#[test]
+fn the_mpi_link_stands_on_the_runtime_alone_and_nobody_on_it() {
+    assert!(arrows().keys().all(|name| name != "link-mpi"));
+    let manifest = read(&root().join("modules/link-mpi/Cargo.toml"));
+    // What only its tests need stands elsewhere.
+    let shipped = manifest.split("[dev-dependencies]").next();
+    let ours = shipped.into_iter().flat_map(str::lines);
+    let ours = ours.filter(|l| l.starts_with("graphmap-"));
+    let ours: Vec<&str> = ours.filter_map(|l| l.split(' ').next()).collect();
+    assert_eq!(ours, ["graphmap-runtime"]);
+}
+
+/// The drawing of the crates, as it has to be: an arrow to each crate that one depends on, but for those that are
+/// reached by other arrows anyway.
+fn drawing_of_the_crates() -> String {
+    let mut arrows = arrows();
+    arrows.remove("testing");
+    let command = arrows.remove("").unwrap();
+    arrows.insert("graphmap".to_owned(), command);
+    // No member of the workspace: the test above says what it stands on.
+    let runtime = BTreeSet::from(["runtime".to_owned()]);
+    arrows.insert("link-mpi".to_owned(), runtime);
+    let reached = |from: &str, but: &str| {
+        let mut todo: Vec<&String> = arrows[from].iter().filter(|to| *to != but).collect();
+        let mut reached = BTreeSet::new();
+        while let Some(crate_) = todo.pop() {
+            if reached.insert(crate_.as_str()) {
+                todo.extend(&arrows[crate_]);
+            }
+        }
+        reached
+    };
+    let mut drawing = "digraph crates {\n    allow = \"G0317\";\n".to_owned();
+    for name in arrows.keys() {
+        drawing += &format!("    \"{name}\";\n");
+    }
+    for (from, all) in &arrows {
+        for to in all.iter().filter(|to| !reached(from, to).contains(&***to)) {
+            drawing += &format!("    \"{from}\" -> \"{to}\" [src=\"{to}\", dst=\"{from}\"];\n");
+        }
+    }
+    drawing + "}\n"
+}
+
+#[test]
+fn the_picture_of_the_crates_is_what_cargo_says() {
+    let drawing = root().join("docs/src/crates.dot");
+    let how = "write it anew: GRAPHMAP_TEST_UPDATE=1 cargo test -p graphmap --test suite architecture::the_picture";
+    let update = std::env::var_os("GRAPHMAP_TEST_UPDATE").is_some();
+    let wanted = drawing_of_the_crates();
+    if update {
+        std::fs::write(&drawing, &wanted).unwrap();
+    }
+    assert_eq!(read(&drawing), wanted, "{how}");
+    let picture = root().join("docs/src/crates.svg");
+    let fresh = Path::new(env!("CARGO_TARGET_TMPDIR")).join("crates.svg");
+    let status = Command::new(env!("CARGO_BIN_EXE_graphmap"))
+        .args(["view", "--quiet", "-o"])
+        .args([&fresh, &drawing])
+        .status()
+        .unwrap();
+    assert!(status.success());
+    if update {
+        std::fs::copy(&fresh, &picture).unwrap();
+    }
+    assert_eq!(read(&picture), read(&fresh), "{how}");
+}
+
+/// Whether a text has a word, with nothing of a name on either side.
+fn has_word(text: &str, word: &str) -> bool {
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(word).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + word.len()..].chars().next();
+        !before.is_some_and(part) && !after.is_some_and(part)
+    })
+}
+
+#[test]
+fn unsafe_is_in_the_runtime_where_stacks_are_switched_and_where_mpi_is_called_only() {
+    for path in files(&["src", "modules", "graphs", "python"], "rs") {
+        let runtime = ["modules/runtime", "modules/mpi", "modules/stack"];
+        let runtime = runtime.iter().any(|m| path.starts_with(root().join(m)));
+        if runtime || path.ends_with("modules/link-mpi/src/calls.rs") {
+            continue;
+        }
+        for (number, line) in read(&path).lines().enumerate() {
+            let code = line.split("//").next().unwrap();
+            let found = has_word(code, "unsafe") && !code.contains('"');
+            assert!(!found, "{}:{}: {line}", path.display(), number + 1);
+        }
+    }
+}
+
+#[test]
+fn clippy_asks_of_every_unsafe_block_why_it_is_sound() {
+    let lint = "undocumented_unsafe_blocks";
+    for module in [
+        "modules/runtime",
+        "modules/mpi",
+        "modules/stack",
+        "modules/link-mpi",
+    ] {
+        let manifest = read(&root().join(module).join("Cargo.toml"));
+        let on = manifest
+            .lines()
+            .any(|l| l.starts_with(lint) && l.ends_with("= \"warn\""));
+        assert!(on, "{module}/Cargo.toml: no {lint} = \"warn\"");
+        for path in files(&[module], "rs") {
+            let allowed = read(&path).contains(lint);
+            assert!(!allowed, "{}: {lint}", path.display());
+        }
+    }
+}
+
+#[test]
+fn tests_leave_nothing_out_in_silence() {
+    // What clippy does not see, as it sees `eprintln!`.
+    let stderr = ["io::std", "err()"].concat();
+    for path in files(&["src", "tests", "modules", "graphs"], "rs") {
+        let inside = path.strip_prefix(root()).unwrap();
+        let of_tests = inside.components().any(|part| part.as_os_str() == "tests");
+        for (number, line) in read(&path).lines().enumerate() {
+            let place = format!("{}:{}: {line}", path.display(), number + 1);
+            let prints = of_tests && line.contains(&stderr);
+            assert!(!prints, "use graphmap_testing::skip or tell: {place}");
+            let attribute = line.trim_start();
+            let ignores = attribute.starts_with("#[ignore")
+                || (attribute.starts_with("#[cfg_attr(") && attribute.contains(" ignore"));
+            // Run by another test, or left out under Miri, which says so itself.
+            let said = ["#[ignore = \"run by `", "#[cfg_attr(miri, ignore = "];
+            let said = said.iter().any(|s| attribute.starts_with(s));
+            assert!(!ignores || said, "who runs it? {place}");
+        }
+    }
+}
+
+#[test]
+fn no_file_has_grown_over_600_lines() {
+    for path in files(&["src", "modules", "python"], "rs") {
+        let lines = read(&path).lines().count();
+        assert!(
+            lines <= 600,
+            "{}: {lines} lines: is there one idea in it?",
+            path.display()
+        );
+    }
+}
+
+/// What is told to people goes through `talk`, which lets nothing through that a terminal obeys.
+#[test]
+fn one_file_of_the_command_writes_to_the_terminal() {
+    for path in files(&["src"], "rs") {
+        if path.ends_with("cli/talk.rs") {
+            continue;
+        }
+        for line in read(&path).lines() {
+            // To ask which file it is, and to empty what clap has written, are no writing; a bar of
+            // progress has no words but ours.
+            let asks = [
+                "as_fd()",
+                "as_handle()",
+                "is_terminal()",
+                ".flush()",
+                "DrawTarget",
+            ];
+            let writes = line.contains("stderr()") || line.contains("stdout()");
+            let writes = writes && !asks.iter().any(|ask| line.contains(ask));
+            let writes = writes || line.contains("fd(1)") || line.contains("fd(2)");
+            assert!(!writes, "{}: {line}", path.display());
+        }
+    }
+}
+
+#[test]
+fn every_code_has_a_page_and_every_page_a_code() {
+    let mut codes = BTreeSet::new();
+    for path in files(&["src", "modules"], "rs") {
+        for line in read(&path).lines() {
+            let Some((_, rest)) = line.split_once(": Code = Code(") else {
+                continue;
+            };
+            let number = rest.split(')').next().unwrap().parse::<u16>();
+            let number = number.unwrap_or_else(|_| panic!("{}: {line}", path.display()));
+            let fresh = codes.insert(format!("G{number:04}"));
+            assert!(fresh, "G{number:04} is used twice: {}", path.display());
+        }
+    }
+    let pages: BTreeSet<String> = files(&["docs/src/errors"], "md")
+        .iter()
+        .map(|p| p.file_stem().unwrap().to_string_lossy().into_owned())
+        .filter(|name| name.starts_with('G'))
+        .collect();
+    let missing: Vec<_> = codes.difference(&pages).collect();
+    let orphans: Vec<_> = pages.difference(&codes).collect();
+    assert!(
+        missing.is_empty(),
+        "codes without a page in docs/src/errors: {missing:?}"
+    );
+    assert!(
+        orphans.is_empty(),
+        "pages of codes that nothing reports: {orphans:?}"
+    );
+}
+
+/// What each file of a crate imports from; `""` is the crate of the library's face and the command.
+fn imports_of(module: &str) -> Imports {
+    let source = match module {
+        "" => "src".to_owned(),
+        module => format!("modules/{module}/src"),
+    };
+    let root = root().join(&source);
+    let texts: Vec<(PathBuf, String)> = files(&[source.as_str()], "rs")
+        .iter()
+        .map(|path| (path.strip_prefix(&root).unwrap().to_path_buf(), read(path)))
+        .collect();
+    let texts = texts.iter();
+    imports::imports(texts.map(|(path, text)| (path.as_path(), text.as_str())))
+}
+
+#[test]
+fn crates_have_floors() {
+    for module in std::fs::read_dir(root().join("modules")).unwrap() {
+        let module = module.unwrap().file_name();
+        let listed = FLOORS.iter().any(|(name, _)| module == *name);
+        assert!(listed, "say which floors {} has", module.display());
+    }
+    for (module, floors) in FLOORS {
+        let floor = |name: &str| {
+            let found = floors.iter().position(|floor| *floor == name);
+            found.unwrap_or_else(|| panic!("say on which floor of the {module} `{name}` stands"))
+        };
+        for (file, used) in imports_of(module) {
+            let first = |path: &str| path.split("::").next().unwrap().to_owned();
+            let name = first(&file);
+            // The crate's root is above all; what is defined there may be used everywhere.
+            if name.is_empty() {
+                continue;
+            }
+            for used in used.iter().filter(|used| !used.is_empty()) {
+                assert!(
+                    floor(&first(used)) <= floor(&name),
+                    "{module}: {file} stands below {used}, which it imports from"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn files_do_not_import_each_other_in_a_circle() {
+    for (module, _) in FLOORS {
+        let cycles = imports::cycles(&imports_of(module));
+        assert!(
+            cycles.is_empty(),
+            "files of {module} import each other in a circle: {cycles:?}"
+        );
+    }
+}
+
+#[test]
+fn imports_are_found_however_they_are_written() {
+    let files = [
+        ("lib.rs", "mod a; mod b; pub use b::B;"),
+        (
+            "a/mod.rs",
+            "mod one; mod two;\npub use two::Two;\n// use crate::b::Not;\nfn f<'a>(_: &'a str) { \"super::b\"; }",
+        ),
+        (
+            "a/one.rs",
+            "use super::{Two as Other, two::{self}};\nuse crate::B;",
+        ),
+        (
+            "a/two.rs",
+            "fn f() { crate::a::one::f(); }\n#[cfg(test)]\nmod tests { use crate::b::B; }",
+        ),
+        (
+            "b.rs",
+            "pub struct B; mod inner { use super::B; use super::super::a; }",
+        ),
+    ];
+    let found = imports::imports(files.map(|(path, text)| (Path::new(path), text)));
+    let of = |file: &str| found[file].iter().map(String::as_str).collect::<Vec<_>>();
+    assert!(of("").is_empty(), "what is passed on is not used");
+    assert!(of("a").is_empty(), "nor what is in comments and strings");
+    assert_eq!(of("a::one"), ["a::two", "b"]);
+    assert_eq!(of("a::two"), ["a::one"], "tests are left out");
+    assert_eq!(of("b"), ["a"]);
+    let cycles = imports::cycles(&found);
+    let cycle = BTreeSet::from(["a::one".to_string(), "a::two".to_string()]);
+    assert_eq!(cycles, [cycle]);
+}

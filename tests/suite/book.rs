@@ -1,0 +1,223 @@
+//! The examples of the book and of README: every graph in them is one, and links lead somewhere.
+//!
+//! A block tagged `dot` passes `graphmap check` without an error or a warning; one tagged
+//! `dot,fails` does not. The error index has tests of its own in `errors.rs`.
+
+use crate::common::Test;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn chapters() -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/src")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "md") {
+                let text = fs::read_to_string(&path).unwrap();
+                found.push((path, text));
+            }
+        }
+    }
+    // The first page that anybody reads.
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
+    let text = fs::read_to_string(&readme).unwrap();
+    found.push((readme, text));
+    found.sort();
+    found
+}
+
+/// Blocks of a chapter: line, tag, text.
+fn blocks(chapter: &str) -> Vec<(usize, String, String)> {
+    let mut blocks = Vec::new();
+    let mut lines = chapter.lines().enumerate();
+    while let Some((number, line)) = lines.next() {
+        if let Some(tag) = line.strip_prefix("```") {
+            let inside = lines.by_ref().take_while(|(_, line)| *line != "```");
+            let text = inside.map(|(_, line)| format!("{line}\n")).collect();
+            blocks.push((number + 2, tag.to_owned(), text));
+        }
+    }
+    blocks
+}
+
+#[test]
+fn every_graph_of_the_book_is_checked() {
+    let mut wrong = Vec::new();
+    let mut graphs = 0;
+    for (path, text) in chapters() {
+        if path.parent().is_some_and(|p| p.ends_with("errors")) {
+            continue;
+        }
+        for (line, tag, graph) in blocks(&text) {
+            let fails = match tag.as_str() {
+                "dot" => false,
+                "dot,fails" => true,
+                _ => continue,
+            };
+            graphs += 1;
+            let test = Test::new()
+                .file("example.dot", &graph)
+                .args("check example.dot");
+            let done = test.run();
+            let told = done.stderr();
+            let clean = !told.contains("error[") && !told.contains("warning[");
+            if clean == fails || done.output.status.success() == fails {
+                wrong.push(format!("{}:{line}\n{graph}{told}", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    assert!(graphs > 10, "only {graphs} graphs found");
+}
+
+/// The anchors of a chapter's headings, as mdBook makes them.
+#[test]
+fn the_finding_of_the_chapter_on_diagnostics_is_the_one_that_is_told() {
+    let page = include_str!("../../docs/src/diagnostics.md");
+    let block = |tag: &str| {
+        let mut blocks = blocks(page).into_iter();
+        blocks.find(|(_, found, _)| found == tag).unwrap().2
+    };
+    let test = Test::new().file("farm.dot", block("dot,fails"));
+    let checked = test.args("check farm.dot").run();
+    checked.status(1).stderr_is(&block("text"));
+}
+
+fn anchors(chapter: &str) -> Vec<String> {
+    let mut inside = false;
+    let headings = chapter.lines().filter(|line| {
+        inside ^= line.starts_with("```");
+        !inside && line.starts_with('#')
+    });
+    let part = |c: char| c.is_alphanumeric() || c == '_' || c == '-' || c == ' ';
+    let anchor = |heading: &str| {
+        let text = heading.trim_start_matches('#').trim().to_lowercase();
+        let kept: String = text.chars().filter(|c| part(*c)).collect();
+        kept.replace(' ', "-")
+    };
+    headings.map(anchor).collect()
+}
+
+#[test]
+fn links_and_pictures_lead_somewhere() {
+    let mut wrong = Vec::new();
+    for (path, text) in chapters() {
+        let mut inside = false;
+        for (number, line) in text.lines().enumerate() {
+            inside ^= line.starts_with("```");
+            let targets = line.split("](").skip(1).filter(|_| !inside);
+            for target in targets.filter_map(|rest| rest.split(')').next()) {
+                if target.starts_with("http") {
+                    continue;
+                }
+                let (file, anchor) = target.split_once('#').unwrap_or((target, ""));
+                let file = match file {
+                    "" => path.clone(),
+                    file => path.with_file_name("").join(file),
+                };
+                let there = file.exists()
+                    && (anchor.is_empty()
+                        || fs::read_to_string(&file)
+                            .is_ok_and(|text| anchors(&text).iter().any(|a| a == anchor)));
+                if !there {
+                    wrong.push(format!("{}:{}: {target}", path.display(), number + 1));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_chapter_is_in_the_summary() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/src");
+    let summary = fs::read_to_string(folder.join("SUMMARY.md")).unwrap();
+    let missing: Vec<String> = chapters()
+        .iter()
+        .filter_map(|(path, _)| path.strip_prefix(&folder).ok())
+        .map(|path| path.display().to_string())
+        .filter(|name| name != "SUMMARY.md" && !summary.contains(&format!("({name})")))
+        .collect();
+    assert!(
+        missing.is_empty(),
+        "SUMMARY.md lacks these, each a line `  - [title](file)` under its part: {missing:#?}"
+    );
+}
+
+/// Sections of a chapter, each a heading and what is below it up to the next, without blocks of code:
+/// number of the first line, text.
+fn sections(chapter: &str) -> Vec<(usize, String)> {
+    let mut sections = vec![(1, String::new())];
+    let mut inside = false;
+    for (number, line) in chapter.lines().enumerate() {
+        inside ^= line.starts_with("```");
+        if inside || line.starts_with("```") {
+            continue;
+        }
+        if line.starts_with('#') {
+            sections.push((number + 1, String::new()));
+        }
+        let last = &mut sections.last_mut().unwrap().1;
+        last.push_str(line);
+        last.push('\n');
+    }
+    sections
+}
+
+/// What was measured, as a text tells it: a time or a size, or a row of a table of numbers.
+fn figure(section: &str) -> Option<String> {
+    // Limits are told in KiB and MiB, and what was measured is not.
+    const UNITS: [&str; 11] = [
+        "ns", "µs", "us", "ms", "s", "B", "bytes", "KB", "MB", "GB", "GiB",
+    ];
+    // What is code is no figure: an option, a file.
+    let prose: Vec<&str> = section.split('`').step_by(2).collect();
+    let prose = prose.join("`");
+    let words: Vec<&str> = prose.split_whitespace().collect();
+    let number = |word: &str| {
+        let digits = word
+            .trim_start_matches(['(', '+', '-', '!'])
+            .replace(',', "");
+        digits.trim_end_matches(['%', ')']).parse::<f64>().is_ok()
+    };
+    let unit = |word: &str| UNITS.contains(&word.trim_end_matches([',', '.', ')', ';', ':']));
+    let pair = words.windows(2).find(|w| number(w[0]) && unit(w[1]));
+    let row = || {
+        let cells = |line: &&str| line.split('|').filter(|cell| number(cell.trim())).count() > 2;
+        section.lines().find(cells).map(str::to_owned)
+    };
+    pair.map(|words| words.join(" ")).or_else(row)
+}
+
+#[test]
+fn every_figure_stands_by_the_command_that_makes_it() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (mut wrong, mut figures) = (Vec::new(), 0);
+    for (path, text) in chapters() {
+        // Sizes and times there are limits.
+        if path.parent().is_some_and(|p| p.ends_with("errors")) {
+            continue;
+        }
+        for (line, section) in sections(&text) {
+            let commands = section.split("`benches/").skip(1);
+            let commands: Vec<&str> = commands
+                .map(|rest| rest.split(['`', ' ', '\n']).next().unwrap())
+                .collect();
+            for command in &commands {
+                let there = root.join("benches").join(command).is_file();
+                assert!(there, "{}:{line}: benches/{command}", path.display());
+            }
+            if let Some(figure) = figure(&section) {
+                figures += 1;
+                if commands.is_empty() {
+                    wrong.push(format!("{}:{line}: {figure}", path.display()));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "by which command?\n{}", wrong.join("\n"));
+    assert!(figures > 5, "only {figures} sections with figures");
+}

@@ -1,0 +1,391 @@
+//! What the command advises can be followed, what it finds is told at once, and what it says of itself holds.
+
+use crate::common::{NET, Test};
+use std::path::Path;
+
+const CHAIN: &str = "digraph g { a -> b; b -> c; a [osprocess=5] }";
+
+#[test]
+fn an_os_process_that_is_not_there_is_advised_only_where_it_can_be() {
+    let more = "= help: say `-n 6` or more, or the number of another one\n";
+    let none = "= help: say the number of another one: there are no more OS processes than processes, and \
+                the last can have the number 2\n";
+    let long = CHAIN.replace("b -> c;", "b -> c -> d -> e -> f;");
+    for (drawing, args, help) in [
+        (CHAIN, "-n 2", none),
+        (CHAIN, "-n 6", none),
+        (CHAIN, "-n 100", none),
+        (&long, "-n 2", more),
+        (&long, "", more),
+    ] {
+        let done = Test::new()
+            .file("g.dot", drawing)
+            .args(&format!("partition g.dot {args}"))
+            .run()
+            .status(1);
+        done.stderr_has("error[G0452]: there is no OS process 5")
+            .stderr_has(help);
+    }
+    // What is advised helps.
+    let test = Test::new()
+        .file("g.dot", &long)
+        .args("partition g.dot -n 6");
+    test.run().status(0);
+    let hosts = |args: &str| {
+        let test = Test::new().file("g.dot", "digraph g { a -> b; b -> c; }");
+        let test = test.file("hosts", "x:2\ny:2\nz:2\n");
+        test.args(&format!("partition g.dot --hosts hosts {args}"))
+    };
+    hosts("-n 2 --pin a=y")
+        .run()
+        .status(1)
+        .stderr_has("= help: say `-n 3` or more, or list this host sooner\n");
+    hosts("-n 3 --pin a=y").run().status(0);
+    hosts("-n 3 --pin a=z")
+        .run()
+        .status(1)
+        .stderr_has("= help: list this host sooner\n");
+}
+
+#[test]
+fn a_number_that_is_not_there_is_told_those_that_are() {
+    let repeated =
+        "digraph g { subgraph cluster_farm { module=farm; replicas=3; a -> b [type=u8]; } }";
+    let named = "digraph g { subgraph cluster_farm_1 { module=farm; a -> b; } \
+                 subgraph cluster_farm_3 { module=farm; c -> d; } }";
+    for (drawing, pin, help) in [
+        (repeated, "module:farm_2=1", "did you mean `farm2`?"),
+        (repeated, "module:farm7=1", "there are `farm1` to `farm3`"),
+        (
+            repeated,
+            "module:farm7=1",
+            "all of the kind are `module:farm`",
+        ),
+        (repeated, "a9=1", "there are `a1` to `a3`"),
+        (repeated, "a9=1", "all of the kind are `kind:a`"),
+        (named, "module:farm_2=1", "there are `farm_1`, `farm_3`"),
+        (named, "module:frm_1=1", "did you mean `farm_1`?"),
+    ] {
+        Test::new()
+            .file("g.dot", drawing)
+            .args(&format!("partition g.dot -n 2 --pin {pin}"))
+            .run()
+            .status(1)
+            .stderr_has("error[G0462]")
+            .stderr_has(&format!("= help: {help}\n"));
+    }
+}
+
+/// A long line is cut around what is shown of it; the place is told once, as it is in the file.
+#[test]
+fn a_long_line_is_shown_at_its_place() {
+    // The attribute is 26 columns behind what comes before it: 240 are shown before a place.
+    let lengths = [
+        (100, 250),
+        (213, 0),
+        (214, 0),
+        (215, 250),
+        (216, 0),
+        (240, 240),
+        (1000, 1000),
+    ];
+    for (before, after) in lengths {
+        let (before, after) = ("x".repeat(before), "y".repeat(after));
+        let drawing = format!("digraph g {{ /*{before}*/ a -> b [capcity=1]; /*{after}*/ }}\n");
+        let column = drawing.find("capcity").unwrap() + 1;
+        for colour in ["never", "always"] {
+            let done = Test::new()
+                .file("g.dot", &drawing)
+                .args(&format!("check g.dot --color {colour}"))
+                .run()
+                .status(1);
+            let said = done.stderr();
+            assert!(!said.contains(":::") && !said.contains('\u{1}'), "{said}");
+            assert_eq!(said.matches("g.dot:").count(), 1, "{said}");
+            let place = format!("g.dot:1:{column}");
+            let (_, behind) = said.split_once(&place).unwrap_or_else(|| panic!("{said}"));
+            assert!(behind.starts_with(['\n', '\u{1b}']), "{said}");
+        }
+    }
+    // Two places of one line, far from each other.
+    let (left, right) = ("x".repeat(300), "y".repeat(5000));
+    let drawing = format!("digraph g {{ /*{left}*/ a -> b; /*{right}*/ a -> c; }}\n");
+    let column = |edge: &str| drawing.find(edge).unwrap() + 1;
+    let (first, second) = (column("a -> b"), column("a -> c"));
+    Test::new()
+        .file("g.dot", &drawing)
+        .args("check g.dot")
+        .run()
+        .status(1)
+        .stderr_has(&format!(" --> g.dot:1:{second}\n  |\n1 | ..."))
+        .stderr_has(&format!("\n  |\n ::: g.dot:1:{first}\n  |\n1 | ..."));
+}
+
+#[test]
+fn files_that_are_not_there_are_told_together() {
+    let mut test = Test::new()
+        .file("net.json", NET)
+        .file("broken.dot", "digraph { a -> }");
+    for (args, files, status) in [
+        (
+            "partition net.json -n 2 --weights no.w --rules no.r --previous no.p --hosts no.h",
+            &["no.w", "no.r", "no.p", "no.h"][..],
+            2,
+        ),
+        (
+            "run net.json --mapping no.m --weights no.w",
+            &["no.m", "no.w"],
+            2,
+        ),
+        (
+            "net.json --emit json=- --weights no.w --rules no.r",
+            &["no.w", "no.r"],
+            2,
+        ),
+        (
+            "partition broken.dot --weights no.w --rules no.r",
+            &["no.w", "no.r"],
+            1,
+        ),
+        ("check no.dot --weights no.w", &["no.dot", "no.w"], 2),
+    ] {
+        test = test.args(args);
+        let done = test.run().status(status);
+        let said = done.stderr();
+        for file in files {
+            let named = [
+                format!("`{file}` cannot be read"),
+                format!("no file `{file}`"),
+            ];
+            let times = named
+                .iter()
+                .map(|named| said.matches(named.as_str()).count());
+            assert_eq!(times.sum::<usize>(), 1, "{args}: {file}: {said}");
+        }
+        let errors = files.len() + usize::from(status == 1);
+        done.stderr_has(&format!("graphmap: {errors} errors\n"))
+            .stdout_is("");
+    }
+}
+
+#[test]
+fn a_skeleton_that_is_not_there_is_told_before_it_is_needed() {
+    let drawing = |skeleton: &str| {
+        let text = format!("digraph g {{ skeleton={skeleton}; a -> b; }}");
+        Test::new()
+            .file("g.dot", text)
+            .file("mine/rust/ring.hbs", "// ring\n")
+            .file("mine/families.toml", "[go]\nabout = \"Go\"\n")
+            .file("mine/go/star.hbs", "// star\n")
+    };
+    let missing =
+        "warning[G0603]: there is no skeleton `ring` in the family `rust`\n --> g.dot:1:22\n";
+    drawing("ring")
+        .args("check g.dot")
+        .run()
+        .status(0)
+        .stderr_has(missing);
+    drawing("ring")
+        .args("check g.dot --deny warnings")
+        .run()
+        .status(1);
+    drawing("explicit")
+        .args("check g.dot --deny warnings")
+        .run()
+        .status(0);
+    drawing("grid")
+        .args("check g.dot")
+        .run()
+        .status(0)
+        .stderr_has("warning[G0606]: the network is no grid\n --> g.dot:1:22\n");
+    for skeleton in ["ring", "star"] {
+        let test = drawing(skeleton).args("check g.dot --skeletons mine");
+        test.run().status(0).stderr_lacks("warning");
+        // As other verbs take it.
+        let test = test.file("graphmap.toml", "skeletons = \"mine\"\n");
+        test.args("check g.dot")
+            .run()
+            .status(0)
+            .stderr_lacks("warning");
+    }
+    drawing("main")
+        .args("check g.dot")
+        .run()
+        .status(0)
+        .stderr_has("warning[G0603]");
+}
+
+#[test]
+fn a_misspelt_verb_is_found_behind_options() {
+    for args in [
+        "--message-format=json chekc",
+        "--message-format json chekc",
+        "--message-format json -q chekc net.json",
+    ] {
+        let done = Test::new().file("net.json", NET).args(args).run().status(2);
+        let said = done.stderr();
+        let lines: Vec<serde_json::Value> = said
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        assert_eq!(
+            lines[0]["message"], "graphmap has no verb `chekc`",
+            "{said}"
+        );
+        assert_eq!(
+            lines[0]["help"][0], "did you mean `graphmap check`?",
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn a_project_with_a_long_name_is_refused_before_it_is_begun() {
+    for (length, ends) in [(150, 0), (151, 2), (300, 2), (5000, 2)] {
+        let name = "n".repeat(length);
+        let test = Test::new().words(&["new", &name]);
+        let done = test.run().status(ends);
+        if ends == 0 {
+            continue;
+        }
+        done.stderr_has(
+            "error[G0619]: the name of the project `nnnnnnnnnnnnnnnnnnnn...` is too long",
+        )
+        .stderr_has(&format!("{length} bytes, where 150 may be"));
+        assert_eq!(test.files(), [""; 0]);
+    }
+}
+
+#[test]
+fn a_number_below_nothing_is_a_wrong_value() {
+    for (args, said) in [
+        (
+            "run net.json --trace t --trace-events -1",
+            "'-1' for '--trace-events <N>'",
+        ),
+        (
+            "run net.json --shuffle -1",
+            "'-1' for '--shuffle <SEED>': a whole number from 0 to",
+        ),
+        (
+            "run net.json --memory -1G",
+            "'-1G' for '--memory <SIZE>': a number of bytes",
+        ),
+        (
+            "check net.json --limit -1",
+            "'-1' for '--limit <N>': a whole number from 0 on",
+        ),
+        (
+            "check net.json --plugin-timeout -1",
+            "'-1' for '--plugin-timeout <SECONDS>': a number",
+        ),
+        (
+            "partition net.json --threads -1",
+            "'-1' for '--threads <N>'",
+        ),
+        (
+            "partition net.json --imbalance -3%",
+            "'-3%' for '--imbalance <PERCENT>': a number",
+        ),
+    ] {
+        Test::new()
+            .file("net.json", NET)
+            .args(args)
+            .run()
+            .status(2)
+            .stderr_has(&format!("error: invalid value {said}"));
+    }
+}
+
+#[test]
+fn fmt_takes_the_only_drawing_as_other_verbs_do() {
+    let test = Test::new()
+        .file("net.dot", "digraph { a->b }")
+        .args("fmt --check");
+    test.run()
+        .status(3)
+        .stderr_has("graphmap: taking net.dot, the only drawing here\n");
+    let test = test.args("fmt");
+    test.run()
+        .status(0)
+        .stderr_has("graphmap: laid out net.dot\n");
+    assert_eq!(test.read("net.dot"), "digraph {\n    a -> b;\n}\n");
+    let test = test.file("other.dot", "digraph { a->b }");
+    test.run()
+        .status(2)
+        .stderr_has("error[G0011]: which graph file?");
+    let test = test.file("graphmap.toml", "file = \"other.dot\"\n");
+    test.run()
+        .status(0)
+        .stderr_has("graphmap: laid out other.dot\n");
+}
+
+/// Our own drawings are as our own tool writes them; but one shows the spelling of the thesis.
+#[test]
+fn our_graphs_are_laid_out() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("graphs");
+    let mut test = Test::new();
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if path.extension().is_some_and(|ending| ending == "dot") && name != "a3.dot" {
+            test = test.file(&name, std::fs::read(&path).unwrap());
+            names.push(name);
+        }
+    }
+    assert!(names.len() > 5, "{names:?}");
+    test.args(&format!("fmt --check {}", names.join(" ")))
+        .run()
+        .status(0)
+        .stderr_is("");
+}
+
+/// How many OS processes there are is said once.
+#[test]
+fn a_mapping_and_a_number_that_disagree_are_told_as_they_were_written() {
+    let drawing =
+        "digraph g { allow=\"G0614\"; a -> b [type=u8]; b -> c [type=u8]; c -> d [type=u8]; }";
+    let test = Test::new()
+        .file("g.dot", drawing)
+        .args("new g --from g.dot --quiet");
+    test.run().status(0);
+    let test = test.args("partition g.dot -n 3 -o plan --quiet");
+    test.run().status(0);
+    // On cores of this host, as `--hosts local` has it.
+    let plan = test.read("plan/mapping.json");
+    let plan = plan.replace("\"cores\": []", "\"cores\": [0]");
+    let mut test = test.file("m3.json", plan);
+    for (asked, link) in [(4, "--link shm"), (2, ""), (4, "--link threads")] {
+        test = test.args(&format!(
+            "run g.dot --dev -n {asked} --mapping m3.json {link}"
+        ));
+        test.run()
+            .status(2)
+            .stdout_is("")
+            .stderr_has(&format!(
+                "error[G0011]: `-n {asked}` and `--mapping m3.json` disagree\n"
+            ))
+            .stderr_has("= note: the mapping is onto 3 OS processes\n")
+            .stderr_has("= help: leave `-n` out to run as the mapping says\n")
+            .stderr_lacks("GRAPHMAP_");
+    }
+    // What agrees runs; what the shell says of a number does not count against a mapping.
+    let program = "pub async fn a(_: crate::wiring::A) { println!(\"{}\", std::env::var(\"GRAPHMAP_OS_PROCESSES\").unwrap()); }\n";
+    test = test.file("g/src/processes/a.rs", program);
+    test = test.args("run g.dot --dev -n 3 --mapping m3.json --link shm --no-pin");
+    test.run()
+        .status(0)
+        .stdout_is("3\n")
+        .stderr_is("graphmap: building g\n");
+    test = test
+        .args("run g.dot --dev --mapping m3.json --link shm")
+        .env("GRAPHMAP_OS_PROCESSES", "7");
+    test.run().status(0).stdout_is("3\n").stderr_is("");
+    // Nothing has to run in the last of them.
+    let empty = test
+        .read("m3.json")
+        .replace("\"os_process\": 2", "\"os_process\": 1");
+    test = test.file("m3.json", empty);
+    test.run().status(0).stdout_is("3\n").stderr_is("");
+}

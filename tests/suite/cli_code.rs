@@ -1,0 +1,517 @@
+//! What `graphmap run` makes of the compiler's messages: each in the words of the graph, at a place
+//! that the user can mend, once.
+
+use crate::common::Test;
+
+// The other functions are stubs.
+const GRAPH: &str = "digraph copies { allow=\"G0614\";
+    numbers -> worker [type=u64, bundle=share, at=all];
+    worker -> sum [type=u64, at=all];
+    worker [replicas=3];
+}
+";
+
+const HEAD: &str = "use crate::wiring::Worker;\n";
+
+/// A worker that is sound whatever its tokens are.
+const WORKER: &str = "pub async fn worker(mut p: Worker) -> Result<(), graphmap_runtime::Stopped> {
+    while let Some(token) = p.in_.read().await {
+        p.out.write(token).await?;
+    }
+    Ok(())
+}
+";
+
+/// What the function of `worker` is, and what must be said of it: the first line of the first
+/// finding, its place, its first help.
+const WRONG: &[(&str, &str, &str, &str)] = &[
+    (
+        "pub fn worker(p: Worker) { drop(p); }",
+        "error[G0618]: the function of the kind `worker` is not `async`",
+        "2:1",
+        "it is `pub async fn worker(ports: Worker)`",
+    ),
+    (
+        "pub async fn worker(p: Worker) -> u32 { drop(p); 3 }",
+        "error[G0618]: the function of the kind `worker` ends with `u32`",
+        "2:1",
+        "it ends with nothing, or with `Result<(), E>`, whose error ends the run",
+    ),
+    (
+        "// fn worker() is not here\npub async fn worker(p: crate::wiring::Sum, _q: Worker) { drop(p); }",
+        "error[G0618]: the function of the kind `worker` takes something other than its ports",
+        "3:1",
+        "it is `pub async fn worker(ports: Worker)`",
+    ),
+    (
+        "pub async fn worker(\n    p: crate::wiring::Numbers,\n) {\n    let _: Option<Worker> = None;\n    drop(p);\n}",
+        "error[G0618]: the function of the kind `worker` takes something other than its ports",
+        "2:1",
+        "it is `pub async fn worker(ports: Worker)`",
+    ),
+    (
+        "pub async fn worker(mut p: Worker) { while let Some(n) = p.in_.read() { drop(n); } }",
+        "error[G0703]: mismatched types (E0308)",
+        "2:48",
+        "a read gives nothing until it is awaited: `.read().await`",
+    ),
+    (
+        "pub async fn worker(mut p: Worker) { p.out.write(1).unwrap(); }",
+        "error[G0703]: no method named `unwrap` found for struct `graphmap_runtime::Write",
+        "2:53",
+        "a write does nothing until it is awaited: `.write(..).await`",
+    ),
+    (
+        "pub async fn worker(p: Worker) { drop(p); assert!(graphmap_runtime::me().index() < 3); }",
+        "error[G0703]: no method named `index` found for struct `Me` in the current scope (E0599)",
+        "2:74",
+        "it is a field: `me().index`, without parentheses",
+    ),
+    (
+        "pub async fn worker(mut p: Worker) {\n    graphmap_runtime::select! {\n        n = p.in_ => drop(n),\n    }\n}",
+        "error[G0703]: `select!` has no `else` arm",
+        "3:5",
+        "",
+    ),
+    // The arm is awaited by the macro, where nobody can remove it.
+    (
+        "pub async fn worker(mut p: Worker) {\n    graphmap_runtime::select! {\n        n = p.in_.read().await => drop(n),\n        else => {}\n    }\n}",
+        "error[G0703]: `select!` cannot wait for `Option<u64>` (E0277)",
+        "3:5",
+        "an arm names the port itself, without a read or a write: `token = p.in_ => ..`",
+    ),
+    // To await it there is no help: the macro does.
+    (
+        "pub async fn worker(mut p: Worker) {\n    graphmap_runtime::select! {\n        n = p.in_.read() => drop(n),\n        else => {}\n    }\n}",
+        "error[G0703]: `select!` cannot wait for `graphmap_runtime::Read<'_, u64>` (E0277)",
+        "3:5",
+        "an arm names the port itself, without a read or a write: `token = p.in_ => ..`",
+    ),
+    (
+        "pub async fn worker(mut p: Worker) {\n    graphmap_runtime::select! {\n        _ = p.out.write(1) => {}\n        else => {}\n    }\n}",
+        "error[G0703]: `select!` cannot wait for `graphmap_runtime::Write<'_, u64>` (E0277)",
+        "3:5",
+        "an arm names the port itself, without a read or a write: `token = p.in_ => ..`",
+    ),
+    (
+        "pub async fn worker(mut p: Worker) {\n    graphmap_runtime::select! {\n        Some(n) = p.in_ => drop::<u64>(n),\n        else => {}\n    }\n}",
+        "error[G0703]: mismatched types (E0308)",
+        "4:9",
+        "",
+    ),
+    (
+        "pub async fn worker(mut p: Worker) {\n    graphmap_runtime::select! {\n        n = p.inn_ => drop::<u64>(n),\n        else => {}\n    }\n}",
+        "error[G0703]: no field `inn_` on type `Worker` (E0609)",
+        "4:15",
+        "a field with a similar name exists: `in_`",
+    ),
+    (
+        "pub async fn worker(mut p: Worker) -> Result<(), graphmap_runtime::Stopped> {\n    graphmap_runtime::select! {\n        n = p.in_ => p.out.write(n)?,\n        else => {}\n    }\n    Ok(())\n}",
+        "error[G0703]: ",
+        "4:22",
+        "a write does nothing until it is awaited: `.write(..).await`",
+    ),
+];
+
+/// What the code of macros does is told to nobody who has not written it: places in it, and advice that
+/// would have to be followed there.
+const OF_MACROS: &[&str] = &[
+    "remove the `.await`",
+    "required for",
+    "OneOf<",
+    "this call returns",
+    "the following other types",
+];
+
+/// What the function of `worker` forgets, and the one thing that is advised. The compiler advises to
+/// ignore it.
+const FORGOTTEN: &[(&str, &str)] = &[
+    ("p.out.write(1);", "await it: `.write(..).await`"),
+    ("p.in_.read();", "await it: `.read().await`"),
+    ("p.out.stopped();", "await it: `.await` behind it"),
+    ("async { drop(p) };", "await it: `.await` behind it"),
+    (
+        "p.out.write(1).await;",
+        "a write fails when nobody reads any more: `?` behind it ends the process then, and `let _ =` \
+         before it goes on",
+    ),
+];
+
+#[test]
+fn what_the_compiler_says_is_told_where_it_can_be_mended() {
+    let test = Test::new()
+        .file("copies.dot", GRAPH)
+        .args("new copies --from copies.dot --quiet");
+    test.run().status(0);
+    // Stubs are told of as such.
+    let done =
+        |kind: &str, function| format!("pub async fn {function}(_: crate::wiring::{kind}) {{}}\n");
+    let mut test = test
+        .file(
+            "copies/src/processes/numbers.rs",
+            done("Numbers", "numbers"),
+        )
+        .file("copies/src/processes/sum.rs", done("Sum", "sum"))
+        .args("run copies.dot --dev --no-run");
+    for (body, message, place, help) in WRONG {
+        test = test.file("copies/src/processes/worker.rs", format!("{HEAD}{body}\n"));
+        let done = test.run().status(1);
+        let said = done.stderr();
+        let mut lines = said.lines();
+        assert_eq!(lines.next(), Some("graphmap: building copies"), "{body}");
+        let first = lines.next().unwrap();
+        assert!(first.starts_with(message), "{body}\n{said}");
+        let at = format!("--> copies/src/processes/worker.rs:{place}\n");
+        assert!(said.contains(&at), "{body}\n{said}");
+        assert!(said.contains("::: copies.dot:2:16"), "{body}\n{said}");
+        assert!(
+            said.contains(&format!("= help: {help}")) || help.is_empty(),
+            "{said}"
+        );
+        // Nothing of what is generated or comes along, and each thing once.
+        assert!(
+            !said.contains("wiring.rs") && !said.contains("vendor"),
+            "{said}"
+        );
+        for inside in OF_MACROS {
+            assert!(!said.contains(inside), "{body}\n{said}");
+        }
+        assert!(said.contains("graphmap: 1 error\n"), "{body}\n{said}");
+    }
+
+    for (body, help) in FORGOTTEN {
+        let text = format!("{HEAD}pub async fn worker(mut p: Worker) {{\n    {body}\n}}\n");
+        let text = text.replace(
+            "mut p",
+            if body.contains("drop(p)") {
+                "p"
+            } else {
+                "mut p"
+            },
+        );
+        test = test.file("copies/src/processes/worker.rs", text);
+        let said = test.run().status(0).stderr();
+        assert!(
+            said.contains("(unused_must_use)\n --> copies/src"),
+            "{said}"
+        );
+        assert_eq!(said.matches("= help: ").count(), 1, "{body}\n{said}");
+        assert!(
+            said.contains(&format!("= help: {help}\n")),
+            "{body}\n{said}"
+        );
+        assert!(said.contains("graphmap: 1 warning\n"), "{body}\n{said}");
+    }
+
+    // A type that is missing, of many channels and in a function: one finding.
+    let typed = GRAPH.replace("u64", "Load");
+    test = test.file("copies.dot", typed).file(
+        "copies/src/processes/worker.rs",
+        format!(
+            "{HEAD}use crate::types::Load;\n{}",
+            WORKER.replace("token).await", "Load::from(token)).await")
+        ),
+    );
+    let done = test.run().status(1);
+    done.stderr_has("error[G0610]: src/types.rs does not define the type `Load`\n --> copies.dot:2:5\n")
+        .stderr_has("= help: add `#[derive(Clone, Debug, Default, PartialEq)] pub struct Load; graphmap_runtime::payload!(Load);` to src/types.rs")
+        .stderr_has("graphmap: 1 error\n");
+
+    // It has got a field since, and the line that lists them has not.
+    let load = "pub struct Load {\n    pub n: u64,\n}\ngraphmap_runtime::payload!(Load);\n";
+    let types = test.read("copies/src/types.rs");
+    test = test.file("copies/src/types.rs", load);
+    test.run()
+        .status(1)
+        .stderr_has("list its fields: `graphmap_runtime::payload!(Load { first, second })`");
+    test = test.file("copies/src/types.rs", types);
+
+    // Another type, which troubles nobody: no word of it.
+    test = test
+        .file("copies.dot", GRAPH.replace("u64", "f32"))
+        .file("copies/src/processes/worker.rs", format!("{HEAD}{WORKER}"));
+    test.run()
+        .status(0)
+        .stderr_is("graphmap: updated copies/src/wiring.rs\ngraphmap: building copies\n");
+    // Where nobody asks the compiler, what may be wrong is told.
+    let test = test
+        .file("copies.dot", GRAPH)
+        .args("run copies.dot --no-build");
+    test.run()
+        .status(0)
+        .stderr_has("warning[G0607]: the function `worker` may no longer fit its kind: the port `in` carried `f32` and carries `u64`")
+        .stderr_has("= help: `graphmap run copies.dot --no-run` asks the compiler\n");
+    let test = test
+        .file("copies.dot", GRAPH.replace("u64", "Load"))
+        .args("run copies.dot --no-build");
+    test.run()
+        .status(0)
+        .stderr_has("warning[G0610]: copies/src/types.rs does not name the type `Load`")
+        .stderr_has("= help: `graphmap run copies.dot --no-run` asks the compiler\n");
+
+    // A port that is new is told, although a function that knows nothing of it compiles; in every run
+    // until the function names it.
+    let more = GRAPH.replace(
+        "worker -> sum",
+        "worker -> sum [src=more, type=u64, at=all];\n    worker -> sum",
+    );
+    let new =
+        "warning[G0607]: the function `worker` no longer fits its kind: the port `more` is new";
+    let mut test = test.file("copies.dot", &more);
+    // What is certain is so whoever asks.
+    test = test.args("run copies.dot --no-build");
+    test.run().status(0).stderr_has(new);
+    test = test.args("run copies.dot --dev --no-run");
+    for _ in 0..2 {
+        test.run().status(0).stderr_has(new);
+    }
+    let named = WORKER.replace("p.out.write(token)", "p.more.write(token)");
+    test = test.file("copies/src/processes/worker.rs", format!("{HEAD}{named}"));
+    test.run()
+        .status(0)
+        .stderr_is("graphmap: building copies\n");
+    assert!(
+        !test
+            .folder()
+            .join("copies/target/graphmap")
+            .join("wiring.rs")
+            .exists()
+    );
+
+    // What is gone is told in every run, too, until the function compiles again.
+    let gone =
+        "warning[G0607]: the function `worker` no longer fits its kind: the port `more` is gone";
+    test = test.file("copies.dot", GRAPH);
+    for _ in 0..2 {
+        test.run()
+            .status(1)
+            .stderr_has(gone)
+            .stderr_has("error[G0703]");
+    }
+    test = test.file("copies/src/processes/worker.rs", format!("{HEAD}{WORKER}"));
+    for said in ["graphmap: building copies\n", ""] {
+        test.run().status(0).stderr_is(said);
+    }
+}
+
+/// Where a channel does not say what it carries, the project says what stands for it.
+#[test]
+fn a_project_without_types_says_so() {
+    let none = "`Token` in src/types.rs, as no channel says `type=`\n";
+    let some = "`Token` in src/types.rs, for 2 of 3 channels, without `type=`: the first at net.dot:1:34\n";
+    for (edges, note) in [
+        ("a -> b; b -> c;", Some(none)),
+        ("a -> b [type=u64]; b -> c; c -> d;", Some(some)),
+        ("a -> b [type=u64]; b -> c [type=u8];", None),
+        ("a;", None),
+    ] {
+        let done = Test::new()
+            .file("net.dot", format!("digraph net {{ {edges} }}\n"))
+            .args("new made --from net.dot")
+            .run()
+            .status(0);
+        let told = format!("{}{}", done.stdout(), done.stderr());
+        let line = told.split_once("  the tokens     ").map(|(_, rest)| rest);
+        let said = line.map(|rest| &rest[..=rest.find('\n').unwrap()]);
+        assert_eq!(said, note, "{edges}: {told}");
+    }
+}
+
+/// Who has begun to say types is told where none is said.
+#[test]
+fn a_drawing_with_some_types_is_told_which_are_missing() {
+    for (edges, said) in [
+        (
+            "a -> b [type=u64]; b -> c; c -> d;",
+            Some(("2 of 3 channels say no type, and carry `Token`", "1:34")),
+        ),
+        (
+            "a -> b; b -> c [type=u64];",
+            Some(("1 of 2 channels says no type, and carries `Token`", "1:15")),
+        ),
+        ("a -> b; b -> c;", None),
+        ("a -> b [type=u64];", None),
+    ] {
+        let done = Test::new()
+            .file("net.dot", format!("digraph net {{ {edges} }}\n"))
+            .args("check net.dot")
+            .run()
+            .status(0);
+        match said {
+            Some((message, place)) => {
+                let head = format!("note[G0620]: {message}\n --> net.dot:{place}\n");
+                assert_eq!(done.stderr().matches("G0620").count(), 1);
+                done.stderr_has(&head);
+            }
+            None => drop(done.stderr_lacks("G0620")),
+        }
+    }
+}
+
+/// Of its four processes in two OS processes the channel in the middle crosses.
+const CROSSING: &str = "\
+digraph net {
+  a -> b [type=Item];
+  b -> c [type=Item];
+  c -> d [type=\"Vec<Whole>\"];
+}
+";
+
+/// The project of that graph with these types.
+fn crossing(graph: &str, types: &str) -> Test {
+    let test = Test::new()
+        .file("net.dot", graph)
+        .args("new net --from net.dot");
+    test.run().status(0);
+    test.file("net/src/types.rs", types)
+}
+
+const ITEM: &str = "\
+pub struct Item;
+pub struct Whole(u8);
+graphmap_runtime::payload!(Whole(x));
+";
+
+#[test]
+fn a_type_without_a_format_is_told_before_the_build_where_its_tokens_leave_their_os_process() {
+    let mut test = crossing(CROSSING, ITEM);
+    test = test.args("run net.dot --no-build -n 2 --link shm");
+    let told = test.run().status(0);
+    assert_eq!(told.stderr().matches("G0621").count(), 1);
+    told.stderr_has(
+        "\
+warning[G0621]: nothing says how `Item` is laid out as bytes, and its tokens go from OS process 0 to 1
+ --> net.dot:3:3
+",
+    )
+    .stderr_has(
+        "write `graphmap_runtime::payload!(Item { its, fields });` beside the type in net/src/types.rs",
+    );
+    for args in ["-n 2", "-n 2 --link threads", "-n 1 --link shm"] {
+        test = test.args(&format!("run net.dot --no-build {args}"));
+        test.run().status(0).stderr_lacks("G0621");
+    }
+    // Wherever it is said.
+    test = test
+        .file(
+            "net/src/more.rs",
+            "impl rt::Payload for crate::types::Item {}\n",
+        )
+        .args("run net.dot --no-build -n 4 --link shm");
+    test.run().status(0).stderr_lacks("G0621");
+}
+
+#[test]
+fn a_type_without_a_format_is_told_by_its_path_and_in_a_folder_too() {
+    let graph = CROSSING.replace("Item", "\"crate::types::Item\"");
+    let test = crossing(&graph, ITEM).args("run net.dot --no-build -n 2 --link shm");
+    test.run().status(0).stderr_has("warning[G0621]");
+    let test = test.file("net/src/types/mod.rs", ITEM);
+    std::fs::remove_file(test.folder().join("net/src/types.rs")).unwrap();
+    test.run()
+        .status(0)
+        .stderr_has("beside the type in net/src/types/mod.rs");
+    assert!(!test.folder().join("net/src/types.rs").exists());
+}
+
+/// What the user's shell has set holds where the command line says nothing.
+#[test]
+fn settings_of_the_shell_count_where_a_type_has_no_format() {
+    for (args, variables, is_told) in [
+        ("-n 2", &[("GRAPHMAP_LINK", "shm")][..], true),
+        ("--link shm", &[("GRAPHMAP_OS_PROCESSES", " 2 ")], true),
+        (
+            "",
+            &[("GRAPHMAP_LINK", "shm"), ("GRAPHMAP_OS_PROCESSES", "2")],
+            true,
+        ),
+        ("", &[("GRAPHMAP_LINK", "shm")], false),
+        (
+            "-n 1",
+            &[("GRAPHMAP_LINK", "shm"), ("GRAPHMAP_OS_PROCESSES", "2")],
+            false,
+        ),
+        ("-n 2 --link threads", &[("GRAPHMAP_LINK", "shm")], false),
+        ("-n 2", &[("GRAPHMAP_LINK", "threads")], false),
+        ("-n 2", &[("GRAPHMAP_LINK", "")], false),
+        ("--link shm", &[("GRAPHMAP_OS_PROCESSES", "two")], false),
+        // Where processes are is for the program to read.
+        (
+            "-n 2 --link shm",
+            &[("GRAPHMAP_PLACEMENT", "0 0 0 1")],
+            false,
+        ),
+        (
+            "-n 2 --link shm",
+            &[("GRAPHMAP_MAPPING", "elsewhere")],
+            false,
+        ),
+    ] {
+        let mut test = crossing(CROSSING, ITEM).args(&format!("run net.dot --no-build {args}"));
+        for (name, value) in variables {
+            test = test.env(name, value);
+        }
+        let done = test.run().status(0);
+        assert_eq!(
+            done.stderr().contains("G0621"),
+            is_told,
+            "{args} {variables:?}"
+        );
+    }
+}
+
+/// Without a cargo that could build anything, and an MPI that is asked for nothing.
+#[test]
+fn a_format_that_must_not_be_missing_ends_the_run_before_the_build() {
+    for link in ["shm", "mpi"] {
+        let mut test = Test::new()
+            .file("net.dot", CROSSING)
+            .args("new net --from net.dot");
+        if link == "mpi" {
+            test = test.args("new net --from net.dot --link mpi");
+        }
+        test.run().status(0);
+        let test = test
+            .file("net/src/types.rs", ITEM)
+            .executable("mpicc.mpich", "#!/bin/sh\n")
+            .executable("cargo", "#!/bin/sh\ntouch built; exit 1\n")
+            .args(&format!("run net.dot -n 2 --link {link} --deny G0621"));
+        test.run().status(1).stderr_has("error[G0621]");
+        assert!(!test.folder().join("built").exists(), "{link}");
+    }
+}
+
+/// Nobody writes to a pipe that lies among the sources: the run goes on.
+#[test]
+#[cfg(unix)]
+fn what_is_no_file_among_the_sources_is_not_opened() {
+    for device in [false, true] {
+        let test = crossing(CROSSING, ITEM).args("run net.dot --no-build -n 2 --link shm");
+        let path = test.folder().join("net/src/x.rs");
+        match device {
+            true => std::os::unix::fs::symlink("/dev/stdin", path).unwrap(),
+            false => {
+                let made = std::process::Command::new("mkfifo").arg(path).status();
+                assert!(made.unwrap().success());
+            }
+        }
+        let status = test.start().ended();
+        assert!(status.success());
+        assert!(!test.read("said-err").contains("G0621"));
+    }
+}
+
+/// The name of a folder may hold anything.
+#[test]
+fn a_folder_with_an_odd_name_is_shown_on_one_line() {
+    let name = "a\n\u{1b}[31mb";
+    let test = Test::new().file("net.dot", CROSSING);
+    let test = test.words(&["new", name, "--from", "net.dot"]);
+    test.run().status(0);
+    let graph = format!("{name}/net.dot");
+    let test = test.file(&format!("{name}/src/types.rs"), ITEM);
+    let test = test.words(&["run", &graph, "--no-build", "-n", "2", "--link", "shm"]);
+    test.run()
+        .status(0)
+        .stderr_has(r"beside the type in a\n\u{1b}[31mb/src/types.rs");
+}

@@ -1,0 +1,509 @@
+//! What is not typed: the graph file, `graphmap.toml`, and how findings are taken.
+
+use crate::common::Test;
+
+const FARM: &str = "\
+digraph farm {
+    put -> work [type=u64, bundle=share, at=all];
+    work -> get [type=u64, at=all];
+    work [replicas=4];
+}
+";
+
+/// A network with two notes of non-determinism (G0314).
+fn farm() -> Test {
+    Test::new().file("farm.dot", FARM)
+}
+
+const TAKEN: &str = "graphmap: taking farm.dot, the only drawing here\n";
+
+#[test]
+fn the_only_drawing_is_taken_and_said() {
+    let sound = format!("{TAKEN}farm.dot: 6 processes of 3 kinds, 8 channels\n");
+    let test = farm().file(".hidden.dot", "").file("plan.json", "{}");
+    let mut test = test.args("check --allow G0314");
+    test.run().status(0).stderr_is(&sound);
+    for args in [
+        "partition --hosts hostfile",
+        "view",
+        "expand",
+        "--emit json=-",
+        "emit --emit json=-",
+        "new work",
+    ] {
+        test = test.file("hostfile", "node1:2\nnode2:2\n").args(args);
+        test.run().status(0).stderr_has(TAKEN);
+    }
+    // Made from it, and named otherwise: a copy lies in the project.
+    assert_eq!(test.read("work/farm.dot"), FARM);
+    let test = test.args("run");
+    test.run()
+        .status(2)
+        .stderr_has(TAKEN)
+        .stderr_has("there is no code for `farm.dot` to run");
+    // Neither JSON nor silence is spoilt by it.
+    let test = test.args("check --message-format json --allow G0314");
+    test.run().status(0).stderr_is("");
+    let test = test.args("check --quiet");
+    test.run().status(0).stderr_lacks("taking");
+}
+
+#[test]
+fn none_or_several_are_asked_for() {
+    let none = Test::new().args("check");
+    none.run().status(2).stderr_is(
+        "\
+error[G0011]: which graph file?
+  = help: there is no drawing in this folder: name one
+  = help: `file = \"PATH\"` in a graphmap.toml names it for good
+
+graphmap: 1 error
+",
+    );
+    let two = farm().file("a.gv", FARM).args("partition -n 2");
+    two.run()
+        .status(2)
+        .stdout_is("")
+        .stderr_has("  = help: there are `a.gv`, `farm.dot`: name one\n");
+    // A project can begin with none.
+    let two = two.args("new hello --timings");
+    let made = two.run().status(0);
+    made.stderr_has(" s  wiring\n")
+        .stderr_has(" s  write files\n");
+    assert!(two.read("hello/hello.dot").contains("worker"));
+    // Without anything to do there is no file to be asked for.
+    let two = two.args("--timings");
+    two.run().status(2).stderr_has("which graph file?");
+}
+
+#[test]
+fn a_project_fixes_what_is_not_typed() {
+    let config = "\
+file = \"graphs/farm.dot\"
+hosts = \"hosts\"
+os-processes = 3
+strategy = \"round-robin\"
+imbalance = 50
+time = \"20ms\"
+";
+    let test = || {
+        Test::new()
+            .file("graphs/farm.dot", FARM)
+            .file("hosts", "node1:2\nnode2:2\n")
+            .file("graphmap.toml", config)
+    };
+    test()
+        .args("partition")
+        .run()
+        .status(0)
+        .stderr_has("graphmap: taking graphs/farm.dot, as graphmap.toml says\n")
+        .stdout_has("farm: 6 processes in 3 OS processes on 2 hosts, strategy round-robin\n");
+    // What is typed goes before it.
+    test()
+        .args("partition -n 2 --strategy stack --hosts names=a,b")
+        .run()
+        .status(0)
+        .stdout_has("6 processes in 2 OS processes on 2 hosts, strategy stack\n")
+        .stdout_has("  a ");
+    // Found from the drawing upwards, wherever one is.
+    let below = test().file("graphs/deep/x", "").args("check ../farm.dot");
+    let below = below.within("graphs/deep");
+    below.run().status(0).stderr_has("../farm.dot: 6 processes");
+    let below = below.args("partition ../farm.dot");
+    below.run().status(0).stdout_has("strategy round-robin");
+    let below = below.args("partition");
+    below
+        .run()
+        .status(0)
+        .stderr_has("graphmap: taking ../farm.dot, as ../../graphmap.toml says\n");
+    // Words of `--hosts` are no path, and a mapping that is named is not in the way of hosts.
+    let words = config.replace("\"hosts\"", "\"hosts=2:cores=2\"");
+    let test = test()
+        .file("graphmap.toml", words)
+        .args("partition -o plan");
+    test.run().status(0).stdout_has("host1");
+    let test = test.args("--mapping plan/mapping.json --emit mapping.json -o again");
+    test.run().status(0);
+    let again = test.read("again/mapping.json");
+    let again = again.replace("\"file\"", "\"round-robin\"");
+    assert_eq!(again, test.read("plan/mapping.json"));
+}
+
+#[test]
+fn what_cannot_be_in_a_config_is_told_with_its_place() {
+    let config = "\
+strateg = \"auto\"
+n = 3
+allow = [\"G0314\"]
+os-processes = \"x\"
+file = \"\"
+[lints]
+G9999 = \"allow\"
+warnings = \"alow\"
+";
+    let test = farm().file("graphmap.toml", config).args("check");
+    let done = test.run().status(1).stdout_is("");
+    for (line, message, help) in [
+        (
+            "1:1",
+            "graphmap.toml has no key `strateg`",
+            "did you mean `strategy`?",
+        ),
+        (
+            "2:1",
+            "graphmap.toml has no key `n`",
+            "did you mean `os-processes`?",
+        ),
+        (
+            "3:1",
+            "graphmap.toml has no key `allow`",
+            "levels are in a table",
+        ),
+        ("4:16", "`os-processes` cannot be this", "wanted: a number"),
+        ("5:8", "`file` cannot be this", "wanted: a path"),
+        (
+            "7:1",
+            "there is no finding `G9999`",
+            "`graphmap explain` lists",
+        ),
+        (
+            "8:12",
+            "`warnings` has no such level",
+            "did you mean `\"allow\"`?",
+        ),
+    ] {
+        let at = format!(": {message}");
+        let stderr = done.stderr();
+        let (_, told) = stderr
+            .split_once(&at)
+            .unwrap_or_else(|| panic!("{at}\n{stderr}"));
+        let told = told.split("error[").next().unwrap();
+        assert!(told.contains(&format!("graphmap.toml:{line}\n")), "{told}");
+        assert!(told.contains(help), "{told}");
+    }
+    done.stderr_has("graphmap: 7 errors\n");
+    // Values are looked at in the same run, whatever is wrong with others.
+    let config = "seed = -1\nG0314 = \"deny\"\ntime = \"long\"\n";
+    let test = test.file("graphmap.toml", config).args("partition -n 2");
+    test.run()
+        .status(1)
+        .stderr_has("graphmap.toml:1:8")
+        .stderr_has("codes are in a table: `[lints]`, then `G0314 = \"allow\"`")
+        .stderr_has("graphmap.toml:3:8")
+        .stderr_has("graphmap: 3 errors\n");
+    // Values are those that the option takes, where the verb has it.
+    let config = "os-processes = -1\nobjective = \"cots\"\ntime = true\n";
+    let test = test.file("graphmap.toml", config).args("partition");
+    test.run()
+        .status(1)
+        .stderr_has("graphmap.toml:3:8")
+        .stderr_lacks("farm.dot");
+    let test = test.file("graphmap.toml", config.replace("time = true\n", ""));
+    test.run()
+        .status(1)
+        .stderr_has("`os-processes` cannot be this: a whole number from 1 to")
+        .stderr_has("`objective` cannot be this: it is one of cost, bottleneck,")
+        .stderr_has("graphmap.toml:2:13");
+    let test = test.args("check farm.dot");
+    test.run().status(0);
+    // What only somebody else can judge is told with the place as well.
+    for (line, args, at) in [
+        (
+            "strategy = \"atuo\"",
+            "partition -n 2",
+            "graphmap.toml:1:12",
+        ),
+        ("hosts = \"nofile\"", "partition", "graphmap.toml:1:9"),
+        ("weights = \"w.json\"", "check", "graphmap.toml:1:11"),
+        ("file = \"no.dot\"", "check", "graphmap.toml:1:8"),
+        ("file = \".\"", "view", "graphmap.toml:1:8"),
+        (
+            "skeletons = \"sk\"",
+            "--emit wiring.rs",
+            "graphmap.toml:1:13",
+        ),
+    ] {
+        let test = farm().file("graphmap.toml", line).args(args);
+        let at = format!("{at}\n");
+        test.run()
+            .stdout_is("")
+            .stderr_has(&at)
+            .stderr_has("said here");
+    }
+    let test = test.args("partition farm.dot --strategy atuo");
+    let test = test.file("graphmap.toml", "strategy = \"atuo\"");
+    test.run().status(2).stderr_lacks("graphmap.toml");
+    let test = test.args("check farm.dot");
+    let test = test.file("graphmap.toml", "file = \n[lints\n");
+    test.run()
+        .status(1)
+        .stderr_has("error[G0015]: graphmap.toml is not TOML: ")
+        .stderr_has(" --> graphmap.toml:1:8");
+}
+
+#[test]
+fn findings_are_taken_as_one_wants() {
+    let test = farm().args("check farm.dot");
+    test.run().status(0).stderr_has("note[G0314]");
+    let sound = "farm.dot: 6 processes of 3 kinds, 8 channels\n";
+    let test = test.args("check farm.dot --allow G0314");
+    test.run().status(0).stderr_is(sound);
+    let test = test.args("check farm.dot --warn G0314");
+    test.run().status(0).stderr_has("graphmap: 2 warnings\n");
+    let test = test.args("check farm.dot --warn G0314 --deny warnings");
+    test.run().status(1).stderr_has("graphmap: 2 errors\n");
+    let test = test.args("check farm.dot --deny G0305,G0314 --message-format json");
+    test.run()
+        .status(1)
+        .stderr_has("an error because of `--deny G0314`")
+        .stderr_has("{\"errors\":2,\"notes\":0,\"type\":\"summary\",\"warnings\":0}\n");
+    // No verb goes on with what is denied, and nothing is written.
+    let test = test.args("farm.dot --emit wiring.rs --deny G0314");
+    test.run().status(1).stderr_has("graphmap: 2 errors\n");
+    assert_eq!(test.files(), ["farm.dot"]);
+    let test = test.args("check farm.dot --allow G0341");
+    test.run()
+        .status(2)
+        .stderr_has("there is no finding `G0341`: did you mean `G03");
+}
+
+#[test]
+fn the_drawing_goes_before_the_config_and_the_command_line_before_both() {
+    let drawn = FARM.replace("{\n", "{\n    allow=\"G0305, G0314\";\n");
+    let test = Test::new()
+        .file("farm.dot", &drawn)
+        .file("graphmap.toml", "[lints]\nG0314 = \"deny\"\n")
+        .args("check farm.dot");
+    let sound = "farm.dot: 6 processes of 3 kinds, 8 channels\n";
+    test.run().status(0).stderr_is(sound);
+    let test = test.args("check farm.dot --warn G0314");
+    test.run().status(0).stderr_has("graphmap: 2 warnings\n");
+    // What one drawing says is not said of the next.
+    let test = test
+        .file("other.dot", FARM)
+        .args("check farm.dot other.dot");
+    test.run()
+        .status(1)
+        .stderr_has("`G0314 = \"deny\"` in graphmap.toml")
+        .stderr_has("graphmap: 2 errors\n");
+    // What the reader of the drawing itself finds is no exception.
+    let odd = "digraph { allow=\"G0203\"; a -> b [type=u64, flavour=sweet]; }";
+    let test = test.file("odd.dot", odd).args("check odd.dot");
+    test.run()
+        .status(0)
+        .stderr_is("odd.dot: 2 processes of 2 kinds, 1 channel\n");
+    // An error stays one.
+    let wrong = "digraph { allow=\"G0305\"; a -> b; a -> c; }";
+    let test = test
+        .file("wrong.dot", wrong)
+        .args("check wrong.dot --allow G0305,warnings");
+    test.run()
+        .status(1)
+        .stderr_has("error[G0305]")
+        .stderr_has("`--allow G0305` does not change that: errors stay errors");
+    // A code that is none, at its place.
+    let test = test
+        .file(
+            "odd.dot",
+            "digraph {\n    allow=\"G0314,G0341\"; a -> b;\n}\n",
+        )
+        .args("check odd.dot");
+    test.run()
+        .status(0)
+        .stderr_has("warning[G0016]: there is no finding `G0341`: did you mean `G03")
+        .stderr_has(" --> odd.dot:2:18");
+    let test = test.file("odd.dot", "digraph { deny=\"\"; a -> b; }");
+    test.run()
+        .status(1)
+        .stderr_has("codes of findings, such as `G0314`");
+}
+
+#[test]
+fn usage_errors_obey_the_message_format() {
+    for (args, message) in [
+        (
+            "check --nonsense --message-format json",
+            "unexpected argument '--nonsense' found",
+        ),
+        (
+            "run x.dot -n 0 --message-format=json",
+            "a whole number from 1 to 4294967295 is wanted",
+        ),
+        (
+            "chekc --message-format json",
+            "graphmap has no verb `chekc`",
+        ),
+        (
+            "run --message-format json x.dot --dev --release",
+            "cannot be used with",
+        ),
+    ] {
+        let done = Test::new().args(args).run().status(2).stdout_is("");
+        let lines: Vec<String> = done.stderr().lines().map(str::to_owned).collect();
+        let finding: serde_json::Value = serde_json::from_str(&lines[0]).unwrap();
+        assert_eq!(finding["code"], "G0011", "{args}");
+        let said = finding["message"].as_str().unwrap();
+        assert!(said.contains(message), "{args}: {said}");
+        assert!(lines[1].contains("\"errors\":1"), "{args}");
+    }
+    // What is the program's is not ours.
+    let done = Test::new()
+        .args("run --nonsense -- --message-format json")
+        .run();
+    done.status(2).stderr_has("error: unexpected argument");
+}
+
+#[test]
+fn a_run_on_hosts_is_told_what_there_is() {
+    // On hosts and here alike, there has to be a project first.
+    let test = farm().args("run farm.dot --hosts hostfile");
+    test.run()
+        .status(2)
+        .stderr_has("error[G0001]: there is no file `hostfile`");
+    let test = test.file("hostfile", "n1\nn2\n");
+    test.run().status(2).stderr_has("error[G0701]");
+    // What `graphmap.toml` fixes for others is not asked of it.
+    let mut test = test.file("graphmap.toml", "hosts = \"x\"\n");
+    for args in ["run farm.dot", "run farm.dot --link shm"] {
+        test = test.args(args);
+        test.run()
+            .status(2)
+            .stderr_has("error[G0701]")
+            .stderr_lacks("`x`");
+    }
+}
+
+#[test]
+fn commands_that_are_told_can_be_typed() {
+    let test = Test::new().file("my farm \u{fc}.dot", FARM).words(&[
+        "new",
+        "my farm \u{fc}",
+        "--from",
+        "my farm \u{fc}.dot",
+    ]);
+    test.run()
+        .status(0)
+        .stderr_has("run it with    graphmap run 'my farm \u{fc}.dot'\n");
+    let test = test.file("it's.dot", FARM).words(&["run", "it's.dot"]);
+    test.run()
+        .status(2)
+        .stderr_has(r"`graphmap new 'it'\''s' --from 'it'\''s.dot'`");
+}
+
+/// A `graphmap.toml` that cannot be read is told, not passed by in silence.
+#[test]
+#[cfg(unix)]
+fn one_that_is_no_file() {
+    let folder = farm().file("graphmap.toml/inside", "");
+    folder
+        .args("check farm.dot")
+        .run()
+        .status(2)
+        .stderr_has("`graphmap.toml` is a folder, not a file");
+    let link = farm().args("check farm.dot");
+    std::os::unix::fs::symlink("nowhere", link.folder().join("graphmap.toml")).unwrap();
+    link.run()
+        .status(2)
+        .stderr_has("error[G0001]: `graphmap.toml` cannot be read: No such file")
+        .stderr_lacks("did you mean");
+    let circle = farm().args("check farm.dot");
+    std::os::unix::fs::symlink("graphmap.toml", circle.folder().join("graphmap.toml")).unwrap();
+    circle
+        .run()
+        .status(2)
+        .stderr_has("`graphmap.toml` cannot be read: Too many levels");
+    // Nobody writes to it, and nobody said that it is to be read.
+    let pipe = farm().args("check farm.dot");
+    let made = std::process::Command::new("mkfifo")
+        .arg(pipe.folder().join("graphmap.toml"))
+        .status();
+    assert!(made.unwrap().success());
+    pipe.run()
+        .status(2)
+        .stderr_has("error[G0001]: `graphmap.toml` cannot be read: it is no regular file");
+}
+
+/// Whatever lies in a folder above: it is told by its name, and nothing runs over.
+#[test]
+fn one_that_somebody_else_made() {
+    for (content, said) in [
+        (b"\xff\xfe".to_vec(), "it is not text in UTF-8: byte 0"),
+        (b"file = \"\0\"".to_vec(), "byte 8 is zero"),
+        (vec![b'#'; (4 << 20) + 1], "it is larger than 4 MiB"),
+        (
+            format!("x = {}", "[".repeat(100_000)).into_bytes(),
+            "graphmap.toml is not TOML: cannot recurse further",
+        ),
+        (
+            format!("{}a = 1", "a.".repeat(100_000)).into_bytes(),
+            "graphmap.toml is not TOML: recursion limit",
+        ),
+        (
+            b"seed = 1\nseed = 2\n".to_vec(),
+            "is not TOML: duplicate key",
+        ),
+        (b"\"\\u001b[31m\" = 3\n".to_vec(), "no key `\\u{1b}[31m`"),
+        (
+            b"file = \"\\u001b[31m.dot\"\n".to_vec(),
+            "`../\\u{1b}[31m.dot` cannot be read",
+        ),
+    ] {
+        let test = farm().file("graphmap.toml", content).file("in/x", "");
+        let done = test.within("in").args("check").run();
+        assert!(matches!(done.output.status.code(), Some(1 | 2)));
+        done.stderr_has("../graphmap.toml")
+            .stderr_has(said)
+            .stderr_lacks("panicked")
+            .stderr_lacks("\u{1b}");
+    }
+}
+
+/// The command line is heard first, then the drawing, then `graphmap.toml`, whatever each says.
+#[test]
+fn all_that_three_can_say_of_a_finding() {
+    const LEVELS: [&str; 4] = ["", "allow", "warn", "deny"];
+    let said = |level: &str, text: String| match level {
+        "" => String::new(),
+        _ => text,
+    };
+    for i in 0..LEVELS.len().pow(3) {
+        let [typed, drawn, fixed] = [i % 4, i / 4 % 4, i / 16].map(|i| LEVELS[i]);
+        let drawing = said(drawn, format!("{drawn}=\"G0314\";"));
+        let lints = said(fixed, format!("[lints]\nG0314 = \"{fixed}\"\n"));
+        let option = said(typed, format!("--{typed} G0314"));
+        let done = Test::new()
+            .file("farm.dot", FARM.replacen('{', &format!("{{ {drawing}"), 1))
+            .file("graphmap.toml", lints)
+            .args(&format!("check farm.dot {option}"))
+            .run();
+        let (level, how) = match (typed, drawn, fixed) {
+            ("", "", level) => (level, format!("`G0314 = \"{level}\"` in graphmap.toml")),
+            ("", level, _) => (level, format!("`{level}=\"G0314\"` in the drawing")),
+            (level, ..) => (level, format!("`--{level} G0314`")),
+        };
+        match level {
+            "" => done.status(0).stderr_has("note[G0314]"),
+            "allow" => done.status(0).stderr_lacks("G0314"),
+            "warn" => done.status(0).stderr_has("warning[G0314]"),
+            _ => done
+                .status(1)
+                .stderr_has("error[G0314]")
+                .stderr_has(&format!("an error because of {how}\n")),
+        };
+    }
+}
+
+#[test]
+fn a_seed_that_is_none() {
+    for seed in ["1.5", "-1"] {
+        farm()
+            .file("graphmap.toml", format!("seed = {seed}\n"))
+            .args("partition")
+            .run()
+            .status(1)
+            .stderr_has(
+                "`seed` cannot be this: a whole number from 0 to 18446744073709551615 is wanted",
+            )
+            .stderr_has(" --> graphmap.toml:1:8\n");
+    }
+}

@@ -1,0 +1,267 @@
+//! `graphmap doctor PROJECT`: what ranks of a program would share, and what cannot be looked into.
+
+use crate::common::Test;
+use std::fs;
+
+/// In the place of rsmpi: nothing of it is looked into.
+const MPI: &str = "[package]\nname = \"mpi\"\nversion = \"0.8.2\"\n";
+
+fn manifest(name: &str, dependencies: &[&str]) -> String {
+    let mut text = format!(
+        "[package]\nname = \"{name}\"\nversion = \"0.3.0\"\nedition = \"2024\"\n[dependencies]\n"
+    );
+    for dependency in dependencies {
+        text += &format!("{dependency} = {{ path = \"../{dependency}\" }}\n");
+    }
+    text
+}
+
+/// A program of ranks that stands on a library of ranks, and on one without.
+fn halo() -> Test {
+    let main = "\
+mod tiles;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+static ROUNDS: usize = 3;
+static SENT: AtomicUsize = AtomicUsize::new(0);
+
+fn main() {
+    if tiles::first() {
+        std::process::exit(1);
+    }
+    SENT.fetch_add(ROUNDS, Ordering::Relaxed);
+    exchange::start!();
+}
+";
+    let tiles = "\
+use std::cell::Cell;
+thread_local! {
+    static FIRST: Cell<bool> = const { Cell::new(true) };
+}
+pub fn first() -> bool {
+    FIRST.replace(false)
+}
+";
+    let exchange = "\
+pub static TABLE: std::sync::LazyLock<Vec<u8>> = std::sync::LazyLock::new(Vec::new);
+#[cfg(test)]
+static TESTED: std::sync::Mutex<u8> = std::sync::Mutex::new(0);
+";
+    Test::new()
+        .file("mpi/Cargo.toml", MPI)
+        .file(
+            "mpi/src/lib.rs",
+            "static OWN: std::sync::Mutex<u8> = std::sync::Mutex::new(0);",
+        )
+        .file("plain/Cargo.toml", manifest("plain", &[]))
+        .file("plain/src/lib.rs", "static mut PLAIN: u8 = 0;")
+        .file("exchange/Cargo.toml", manifest("exchange", &["mpi"]))
+        .file("exchange/src/lib.rs", exchange)
+        .file("halo/Cargo.toml", manifest("halo", &["exchange", "plain"]))
+        .file("halo/src/main.rs", main)
+        .file("halo/src/tiles.rs", tiles)
+        .env("CARGO_NET_OFFLINE", "true")
+}
+
+const NUMBERS: &str = "\
+halo 0.3.0: 2 files looked into
+     1  shared by the ranks of an OS process: statics that can change (G0801)
+     1  shared by the ranks of a thread: thread-locals (G0802)
+     1  calls that concern the whole OS process (G0804)
+     1  calls of macros that are not looked into (G0807)
+exchange 0.3.0 (a dependency): 1 file looked into
+     1  made by one rank for all: statics (G0803)
+";
+
+#[test]
+fn what_ranks_share_is_told_with_its_place() {
+    let told = "\
+warning[G0801]: all ranks of an OS process share the static `SENT`, which can change
+ --> halo/src/main.rs:5:8
+  |
+5 | static SENT: AtomicUsize = AtomicUsize::new(0);
+  |        ^^^^^^^^^^^^^^^^^ `AtomicUsize` can change behind a shared reference
+  |
+  = help: keep it in a value that each rank makes and hands on
+  = help: or keep it with the world, of which each rank has its own, here and over MPI: `impl CommAttribute for T`, `SimpleCommunicator::world().set_attr(value)`, `get_attr::<T>()`
+  = help: where it is meant for all of them, as a count of what all ranks do, leave it
+
+warning[G0804]: `std::process::exit` ends all ranks of the OS process
+ --> halo/src/main.rs:9:9
+  |
+9 |         std::process::exit(1);
+  |         ^^^^^^^^^^^^^^^^^^ ranks are many in one OS process
+  |
+  = help: return from the rank, or `panic!`, which ends the run and says why; MPI's own way is `world.abort(code)`
+
+note[G0807]: a call of a macro in `halo` is not looked into: `start!`
+  --> halo/src/main.rs:12:5
+   |
+12 |     exchange::start!();
+   |     ^^^^^^^^^^^^^^^ here
+   |
+   = note: what is written in a call is looked at where it is Rust; statics that it expands to are not seen
+
+warning[G0802]: all ranks of a thread share the thread-local `FIRST`
+ --> halo/src/tiles.rs:3:12
+  |
+3 |     static FIRST: Cell<bool> = const { Cell::new(true) };
+  |            ^^^^^^^^^^^^^^^^^ one for each thread, not for each rank
+  |
+  = help: keep it in a value that each rank makes and hands on
+  = help: or keep it with the world, of which each rank has its own, here and over MPI: `impl CommAttribute for T`, `SimpleCommunicator::world().set_attr(value)`, `get_attr::<T>()`
+  = help: where it is meant for all of them, as a count of what all ranks do, leave it
+
+warning[G0803]: one rank makes the static `TABLE` for all of its OS process
+ --> exchange/src/lib.rs:1:12
+  |
+1 | pub static TABLE: std::sync::LazyLock<Vec<u8>> = std::sync::LazyLock::new(Vec::new);
+  |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ made at its first use
+  |
+  = note: where every rank would make the same of it, that is as over MPI
+  = help: where it depends on the rank, keep it in a value that each rank makes and hands on
+  = help: or keep it with the world, of which each rank has its own, here and over MPI: `impl CommAttribute for T`, `SimpleCommunicator::world().set_attr(value)`, `get_attr::<T>()`
+
+graphmap: 4 warnings
+";
+    let rest = "1 dependency without `mpi` not looked into (`--dependencies` lists them)\n";
+    let page = include_str!("../../docs/src/rsmpi.md");
+    assert!(page.contains(&format!("$ graphmap doctor halo\n{NUMBERS}{rest}```")));
+    for project in ["halo", "halo/Cargo.toml"] {
+        let done = halo().words(&["doctor", project]).run();
+        done.status(0)
+            .stdout_is(&format!("{NUMBERS}{rest}"))
+            .stderr_is(told);
+    }
+    let rest = "not looked into, as they do not use `mpi`:\n  plain 0.3.0\n";
+    let done = halo()
+        .args("doctor halo --dependencies --allow warnings")
+        .run();
+    done.status(0).stdout_is(&format!("{NUMBERS}{rest}"));
+    // In its folder, and as an error.
+    let done = halo().within("halo").args("doctor . --deny G0804").run();
+    done.status(1)
+        .stdout_has("halo 0.3.0: 2 files")
+        .stderr_has("error[G0804]")
+        .stderr_has(" --> src/main.rs:9:9\n");
+}
+
+#[test]
+fn programs_are_told_the_same() {
+    let done = halo()
+        .args("doctor halo --json --message-format json")
+        .run()
+        .status(0);
+    let value: serde_json::Value = serde_json::from_str(&done.stdout()).unwrap();
+    assert_eq!(value["others"], serde_json::json!(["plain 0.3.0"]));
+    let halo = &value["packages"][0];
+    assert_eq!(
+        (&halo["name"], &halo["own"]),
+        (&"halo".into(), &true.into())
+    );
+    assert_eq!(halo["counts"]["statics"], 1);
+    let exchange = &value["packages"][1];
+    assert_eq!(
+        (&exchange["name"], &exchange["own"]),
+        (&"exchange".into(), &false.into())
+    );
+    assert_eq!(exchange["counts"]["made_once"], 1);
+    let lines = done.stderr();
+    let told = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap());
+    let told: Vec<serde_json::Value> = told.collect();
+    assert_eq!(told[0]["code"], "G0801");
+    assert_eq!(told[0]["primary"]["file"], "halo/src/main.rs");
+    assert_eq!(told[0]["primary"]["line"], 5);
+    assert_eq!(told[5]["warnings"], 4);
+}
+
+#[test]
+fn a_project_whose_ranks_are_a_feature_is_looked_into() {
+    let manifest = manifest("halo", &[]) + "mpi = { path = \"../mpi\", optional = true }\n";
+    let test = halo()
+        .file("halo/Cargo.toml", manifest)
+        .file("halo/src/main.rs", "static mut A: u8 = 0;\nfn main() {}");
+    let done = test.args("doctor halo").run();
+    done.status(0)
+        .stdout_has("halo 0.3.0: 1 file looked into")
+        .stderr_has("warning[G0801]");
+}
+
+#[test]
+fn what_is_no_project_of_ranks_is_told() {
+    let none = || halo().file("empty/file", "");
+    for (project, told) in [
+        ("empty", "error[G0808]: there is no Cargo.toml in `empty`"),
+        (
+            "nowhere",
+            "error[G0808]: there is no Cargo.toml in `nowhere`",
+        ),
+        (
+            "plain",
+            "error[G0808]: `plain` has no ranks: no package of it uses `mpi`: `plain`",
+        ),
+        (
+            "mpi",
+            "error[G0808]: `mpi` has no ranks: no package of it uses `mpi`: `mpi`",
+        ),
+    ] {
+        let done = none().words(&["doctor", project]).run();
+        done.status(2).stdout_is("").stderr_has(told);
+    }
+    let done = none().args("doctor --dependencies").run();
+    done.status(2).stderr_has("<PROJECT>").stdout_is("");
+    let done = none()
+        .file("bad/Cargo.toml", "[package")
+        .args("doctor bad")
+        .run();
+    done.status(2)
+        .stderr_has("error[G0704]: cargo cannot tell of `bad/Cargo.toml`");
+    let done = none()
+        .file("bad/Cargo.toml", b"\xff")
+        .args("doctor bad")
+        .run();
+    done.status(2)
+        .stderr_has("error[G0002]: `bad/Cargo.toml` cannot be read: it is not text in UTF-8");
+    let large = none().file("bad/Cargo.toml", "").args("doctor bad");
+    let path = large.folder().join("bad/Cargo.toml");
+    fs::File::create(&path).unwrap().set_len(50 << 20).unwrap();
+    large
+        .run()
+        .status(2)
+        .stderr_has("cannot be read: it is larger than 4 MiB");
+    fs::remove_file(&path).unwrap();
+    std::os::unix::fs::symlink(&path, &path).unwrap();
+    large
+        .run()
+        .status(2)
+        .stderr_has("Too many levels of symbolic links");
+    let done = none()
+        .env("CARGO", "")
+        .env("PATH", "")
+        .args("doctor halo")
+        .run();
+    done.status(2)
+        .stderr_has("error[G0702]: cargo cannot be run");
+}
+
+#[test]
+fn what_cannot_be_read_keeps_nothing_else_from_being_told() {
+    let test = halo().file("halo/src/tiles.rs", "pub fn first() -> bool { let = 1; }");
+    let done = test.args("doctor halo").run();
+    done.status(1)
+        .stdout_has("1  files that could not be read (G0806)")
+        .stderr_has("error[G0806]: `halo/src/tiles.rs` cannot be looked into: it is no Rust: ")
+        .stderr_has(" --> halo/src/tiles.rs:1:30\n")
+        .stderr_has("warning[G0801]")
+        .stderr_has("graphmap: 1 error and 3 warnings\n");
+    let test = halo().args("doctor halo");
+    fs::remove_file(test.folder().join("halo/src/tiles.rs")).unwrap();
+    test.run()
+        .status(1)
+        .stderr_has(
+            "error[G0806]: `halo/src/tiles.rs` cannot be looked into: No such file or directory",
+        )
+        .stderr_has(" --> halo/src/main.rs:1:5\n");
+}

@@ -1,0 +1,653 @@
+//! Bad input of a mapping, one by one as a user would make each mistake: what is said on which
+//! stream, how the command ends, and that nothing is written.
+
+use crate::common::{Done, Test, gone};
+use graphmap_testing::{Need, skip};
+
+/// A farm of four workers.
+const FARM: &str = "digraph farm {
+    source -> worker [bundle=scatter, traffic=4];
+    worker -> sink [bundle=gather, traffic=2];
+    worker [replicas=4, load=3];
+}
+";
+
+fn farm() -> Test {
+    Test::new().file("farm.dot", FARM)
+}
+
+/// Maps the farm with these options, writing into `plan`.
+fn partition(test: Test, options: &str) -> Done {
+    let test = test.args(&format!("partition farm.dot --quiet -o plan {options}"));
+    let done = test.run();
+    let written = test.files().iter().any(|f| f.starts_with("plan"));
+    let sound = done.output.status.code() == Some(0);
+    assert_eq!(written, sound, "{options}: {}", done.stderr());
+    assert_eq!(done.stdout().is_empty(), !sound, "{options}");
+    done.stderr_lacks("panicked")
+}
+
+fn refused(test: Test, options: &str, status: i32) -> Done {
+    partition(test, options).status(status).stdout_is("")
+}
+
+#[test]
+fn a_hostfile_of_another_dialect() {
+    let open = farm().file("hosts", "node1 slots=2\n");
+    refused(open, "--hosts hosts --dialect mpich", 1).stderr_is(
+        "error[G0411]: `slots=` belongs to an Open MPI hostfile, and this is read as an MPICH hostfile
+ --> hosts:1:7
+  |
+1 | node1 slots=2
+  |       ^^^^^^^
+  |
+  = help: an MPICH hostfile writes it `node1:2`
+  = help: if the whole file is an Open MPI hostfile, say `--dialect openmpi`
+
+graphmap: 1 error
+",
+    );
+    let mpich = farm().file("hosts", "node1:2\n");
+    let done = refused(mpich, "--hosts hosts --dialect openmpi", 1);
+    done.stderr_has("error[G0411]")
+        .stderr_has("hosts:1:1")
+        .stderr_has("node1 slots=2");
+    let unknown = farm().file("hosts", "node1:2\n");
+    refused(unknown, "--hosts hosts --dialect mpihc", 2).stderr_has("did you mean `mpich`?");
+    // A mixture is told at the line that does not fit.
+    let mixed = farm().file("hosts", "node1:2\nnode2 slots=2\n");
+    refused(mixed, "--hosts hosts", 1).stderr_has("hosts:2:7");
+    let picture = farm().file("hosts", [0x89, b'P', b'N', b'G', 0xff, 0]);
+    refused(picture, "--hosts hosts", 2).stderr_has("error[G0002]");
+    refused(farm(), "--hosts hosts", 2)
+        .stderr_has("error[G0001]")
+        .stderr_has("names=node1,node2 slots=4");
+    refused(farm().file("hosts", "# none\n"), "--hosts hosts", 1).stderr_has("error[G0410]");
+}
+
+#[test]
+fn a_host_given_twice() {
+    // Open MPI refuses it; MPICH adds up, which is told.
+    let open = farm().file("hosts", "a slots=2\nb slots=2\na slots=2\n");
+    refused(open, "--hosts hosts", 1)
+        .stderr_has("error[G0412]: host `a` is given `slots=` twice")
+        .stderr_has("hosts:3:3");
+    let mpich = farm().file("hosts", "a:1\na:1\n");
+    partition(mpich, "--hosts hosts").status(0).stderr_is(
+        "warning[G0412]: host `a` is given twice in a row
+ --> hosts:2:1
+  |
+1 | a:1
+  | --- given here
+2 | a:1
+  | ^^^ the two add up to 2 slots
+  |
+  = help: take one of the lines out, or write one with the sum
+
+graphmap: 1 warning
+",
+    );
+    // The order of ranks is the order of lines: no oversight.
+    let dealt = farm().file("hosts", "a:1\nb:1\na:1\n");
+    partition(dealt, "--hosts hosts --imbalance 50")
+        .status(0)
+        .stderr_is("");
+}
+
+#[test]
+fn a_host_without_slots() {
+    for (text, at) in [("a:2\nb:0\n", "hosts:2:3"), ("a slots=0\n", "hosts:1:9")] {
+        refused(farm().file("hosts", text), "--hosts hosts", 1)
+            .stderr_has("error[G0413]")
+            .stderr_has(at);
+    }
+    refused(farm(), "--hosts hosts=0", 1)
+        .stderr_has("error[G0413]")
+        .stderr_has("--hosts:1:7");
+    refused(farm(), "-n 0", 2);
+}
+
+#[test]
+fn more_pins_than_slots() {
+    // Three that keep apart on a host of two slots.
+    let hosts = || farm().file("hosts", "x:2\ny:4\n");
+    let said = "error[G0456]: there is no feasible mapping: more processes are kept apart than there \
+                are OS processes they may lie in";
+    refused(hosts(), "--hosts hosts --pin worker*=x --apart worker*", 4)
+        .stderr_has(said)
+        .stderr_has(" ::: --apart:1:1")
+        .stderr_has("`worker1`, `worker2`, `worker3` and `worker4` apart");
+    refused(hosts(), "--hosts hosts --pin worker1=7", 1)
+        .stderr_has("error[G0452]: there is no OS process 7")
+        .stderr_has(" --> --pin:1:9");
+    refused(hosts(), "--hosts hosts --pin worker1=z", 1)
+        .stderr_has("error[G0451]: there is no host `z`")
+        .stderr_has("the hosts are: x, y");
+    // A host beyond the OS processes asked for.
+    refused(hosts(), "--hosts hosts -n 2 --pin worker1=y", 1)
+        .stderr_has("error[G0451]: host `y` has none of the 2 OS processes");
+    partition(farm(), "-n 2 --pin worker1=x")
+        .status(0)
+        .stderr_has("warning[G0453]");
+    let few = farm().file("hosts", "x:2\ny:1\n");
+    partition(few, "--hosts hosts -n 5")
+        .status(0)
+        .stderr_has("warning[G0454]");
+}
+
+#[test]
+fn weights_that_are_no_weights() {
+    for weight in ["-1", "NaN", "inf", "1e400", "1,5", "0x10", ""] {
+        for (attribute, column) in [("load", 27), ("traffic", 27), ("mem", 26)] {
+            let of = match attribute {
+                "traffic" => format!("a -> b [{attribute}=\"{weight}\"]"),
+                _ => format!("a -> b; a [{attribute}=\"{weight}\"]"),
+            };
+            let test = farm().file("farm.dot", format!("digraph {{ {of} }}"));
+            let said = format!("error[G0206]: `{weight}` is not a value of `{attribute}`");
+            refused(test, "-n 2", 1)
+                .stderr_has(&said)
+                .stderr_has(&format!("farm.dot:1:{}\n", column));
+        }
+    }
+}
+
+#[test]
+fn weights_that_are_too_large_or_too_small_to_count() {
+    let graph =
+        |weights: &str| farm().file("farm.dot", format!("digraph g {{ a -> b {weights} }}"));
+    for weights in [
+        r#"[traffic="1e308"]; a [load="1e308"]; b [load="1e308"]"#,
+        r#"[traffic="1e-320"]; a [load="1e-320"]; b [load=0]"#,
+    ] {
+        partition(graph(weights), "-n 2 --imbalance 200")
+            .status(0)
+            .stderr_is("");
+    }
+    refused(graph(r#"; b [mem="1e308"]"#), "-n 2", 1)
+        .stderr_has("error[G0458]: the memory of all processes is 1e308 bytes")
+        .stderr_has("farm.dot:1:18")
+        .stderr_has("`b` needs most");
+    let json = r#"{"graphmap": 1, "processes": [{"name": "a", "load": -1}], "channels": []}"#;
+    let test = Test::new()
+        .file("net.json", json)
+        .args("partition net.json -n 1");
+    test.run()
+        .status(1)
+        .stderr_has("net.json:1:")
+        .stderr_lacks("panicked");
+}
+
+#[test]
+fn a_mapping_of_another_graph() {
+    let made = farm().args("farm.dot -n 2 --emit mapping.json");
+    made.run().status(0);
+    let mapping = made.read("mapping.json");
+    let other = Test::new()
+        .file("farm.dot", "digraph others { p -> q -> worker1 }")
+        .file("mapping.json", &mapping);
+    let test = other.args("farm.dot --mapping mapping.json --emit svg=x.svg");
+    let said = test.run().status(1).stdout_is("");
+    assert_eq!(test.files(), ["farm.dot", "mapping.json"]);
+    said.stderr_has("error[G0436]: this mapping is for another network")
+        .stderr_has("mapping.json:4:")
+        .stderr_has("made for `farm`, hash ")
+        .stderr_has("the network is `others`, hash ")
+        .stderr_has("it lacks 2 processes of the network, such as `p`");
+    // The same processes, joined otherwise: used, and told.
+    let changed = FARM.replace(
+        "worker -> sink [bundle=gather",
+        "worker -> sink [bundle=select, src=x",
+    );
+    let test = Test::new()
+        .file("farm.dot", changed)
+        .file("mapping.json", &mapping);
+    let test = test.args("farm.dot --mapping mapping.json --emit svg=x.svg");
+    test.run()
+        .status(0)
+        .stderr_has("warning[G0436]: the network has changed since this mapping was made");
+    for (text, code) in [
+        ("{", "G0434"),
+        ("{}", "G0434"),
+        (r#"{"format": "graphmap-mapping", "version": 9}"#, "G0435"),
+    ] {
+        let test = farm().file("mapping.json", text);
+        let done = test
+            .args("farm.dot --mapping mapping.json --emit svg=x.svg")
+            .run();
+        done.status(1)
+            .stderr_has(code)
+            .stderr_has("mapping.json:1:");
+    }
+}
+
+#[test]
+fn a_solver_that_is_not_there() {
+    // Even where the mapping is found without one.
+    for (solver, said) in [
+        ("./cbc", "`./cbc` cannot be started"),
+        (
+            "farm.dot",
+            "`farm.dot` is not a solver whose answers can be read; there are: cbc, glpsol",
+        ),
+        ("/", "is not a solver"),
+    ] {
+        for n in [1, 2] {
+            refused(
+                farm(),
+                &format!("-n {n} --strategy ilp --solver {solver}"),
+                5,
+            )
+            .stderr_has("error[G0459]: the solver failed: ")
+            .stderr_has(said);
+        }
+    }
+    refused(farm(), "-n 2 --solver cbc", 2).stderr_has("`--solver` is not for the strategy `auto`");
+    refused(farm(), "-n 2 --strategy ipl", 2).stderr_has("did you mean `ilp`?");
+}
+
+const ANSWER: &str = r#"#!/bin/sh
+while [ $# -gt 1 ]; do [ "$1" = solution ] && answer=$2; shift; done
+"#;
+
+#[test]
+fn a_solver_that_dies_or_writes_nonsense() {
+    for (script, said) in [
+        (
+            "#!/bin/sh\necho out of luck >&2\nexit 3\n",
+            "ended with exit status: 3; it said: out of luck",
+        ),
+        ("#!/bin/sh\nkill -9 $$\n", "ended with signal: 9"),
+        ("#!/bin/sh\nexit 0\n", "wrote no answer"),
+        ("ANSWER\necho what a day > \"$answer\"\n", "makes no sense"),
+        (
+            "ANSWER\nhead -c 4000 /dev/urandom > \"$answer\"\n",
+            "makes no sense",
+        ),
+        ("ANSWER\n: > \"$answer\"\n", "makes no sense"),
+        (
+            "ANSWER\nprintf 'Optimal - 1\\n\\n' > \"$answer\"\n",
+            "makes no sense",
+        ),
+        (
+            "ANSWER\nprintf 'Optimal - 1\\n' > \"$answer\"\n",
+            "its answer leaves processes out",
+        ),
+        (
+            "ANSWER\nprintf 'Infeasible - 1\\n' > \"$answer\"\n",
+            "it says that there is no mapping, and there is one",
+        ),
+        // All in the first OS process: out of balance.
+        (
+            "ANSWER\nprintf 'Optimal - 1\\n 0 v 1 0\\n 1 v3 1 0\\n 2 v5 1 0\\n 3 v7 1 0\\n 4 v9 1 0\\n 5 v11 1 0\\n' > \"$answer\"\n",
+            "its answer does not keep the rules",
+        ),
+    ] {
+        let script = script.replace("ANSWER\n", ANSWER);
+        let test = farm().executable("cbc", &script);
+        refused(test, "-n 2 --strategy ilp --solver bin/cbc --time 20s", 5)
+            .stderr_has("error[G0459]: the solver failed: ")
+            .stderr_has(said);
+    }
+}
+
+/// Whether there is one is asked of the file: a solver that is started is started once, to solve.
+#[test]
+fn a_solver_is_started_to_solve_and_for_nothing_else() {
+    let script = "#!/bin/sh\necho started >> starts\nexit 3\n";
+    let test = farm().executable("cbc", script);
+    let test = test.args("partition farm.dot -n 1 --strategy ilp --solver bin/cbc");
+    test.run().status(0);
+    assert!(!test.files().contains(&"starts".to_owned()));
+    let test = test.args("partition farm.dot -n 2 --strategy ilp --solver bin/cbc");
+    test.run().status(5);
+    assert_eq!(test.read("starts"), "started\n");
+}
+
+#[test]
+fn a_solver_that_hangs_is_stopped_and_what_was_found_before_is_used() {
+    let test = farm().executable("cbc", "#!/bin/sh\nexec sleep 600\n");
+    partition(test, "-n 2 --strategy ilp --solver bin/cbc --time 300ms")
+        .status(0)
+        .stdout_has("strategy ilp")
+        .stderr_has(
+            "warning[G0463]: the solver ran out of time: the best mapping found before is used",
+        );
+}
+
+/// Whatever ends us ends the solver and what that has started, long before its time is over.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_solver_ends_with_us() {
+    for signal in ["TERM", "INT", "KILL", "HUP"] {
+        let script = "#!/bin/sh\nsleep 1000 & echo $! > other\n\
+                      echo $$ > number; mv number started; wait\n";
+        let test = farm().executable("cbc", script);
+        let test = test.args("partition farm.dot -n 2 --strategy ilp --solver bin/cbc --time 900s");
+        let mut run = test.start();
+        run.wait_for(&test.folder().join("started"));
+        assert_eq!(run.end_by(signal).code(), None, "{signal}");
+        for file in ["started", "other"] {
+            assert!(gone(&test.read(file)), "{signal}: {file}");
+        }
+        assert_eq!(test.read("said-out"), "");
+    }
+}
+
+#[test]
+fn real_solvers_find_the_best() {
+    let best = partition(farm(), "-n 2 --strategy auto").status(0);
+    let cost = |done: &Done| {
+        let text = done.stdout();
+        let line = text
+            .lines()
+            .find(|l| l.contains("cost (traffic times distance)"));
+        let own = line.unwrap().split_whitespace().nth(4);
+        own.unwrap().parse::<f64>().unwrap()
+    };
+    let best = cost(&best);
+    let own = partition(farm(), "-n 2 --strategy ilp")
+        .status(0)
+        .stderr_is("");
+    assert_eq!(cost(&own), best);
+    for (solver, need) in [("cbc", Need::Cbc), ("glpsol", Need::Glpk)] {
+        let there = std::process::Command::new(solver).arg("-exit").output();
+        if let Err(error) = there {
+            skip(need, format!("{solver} does not start: {error}"));
+            continue;
+        }
+        let options = format!("-n 2 --strategy ilp --solver {solver}");
+        let own = partition(farm(), &options).status(0).stderr_is("");
+        assert_eq!(cost(&own), best, "{solver}");
+    }
+}
+
+#[test]
+fn what_is_infeasible_is_proved() {
+    // Four of twelve bytes each are to fit in forty.
+    let heavy = || farm().file("farm.dot", FARM.replace("load=3", "mem=12"));
+    refused(heavy(), "-n 2 --memory 0-1=20", 4).stderr_is(
+        "error[G0456]: there is no feasible mapping: what must lie in 2 OS processes exceeds the memory there
+  = note: the memory of OS processes 0-1 takes part
+  = help: give up one of these, or use more or larger hosts
+
+graphmap: 1 error
+",
+    );
+    // The sum fits, the pieces do not: this takes a search.
+    refused(heavy(), "-n 3 --memory 0-2=23", 4)
+        .stderr_has("error[G0456]: there is no feasible mapping: what there is does not fit")
+        .stderr_has("the memory of OS processes 0-2 takes part");
+    refused(heavy(), "-n 4 --memory 0-3=11", 4)
+        .stderr_has("exceeds the memory of every OS process it may lie in")
+        .stderr_has("farm.dot:2:15");
+    let pinned = "-n 2 --strict-balance --apart source,sink --pin worker*=0";
+    refused(farm(), pinned, 4)
+        .stderr_has("what must lie in OS process 0 exceeds the balance bound there")
+        .stderr_has("`worker1`, `worker2` and `worker3` in OS process 0")
+        .stderr_lacks("--apart");
+    let held = "-n 2 --strict-balance --apart source,sink --hold worker*=4@0";
+    refused(farm(), held, 4)
+        .stderr_has("these constraints and the balance bound cannot all be kept")
+        .stderr_has(" --> --hold:1:1")
+        .stderr_has("the balance bound of OS processes 0-1 takes part")
+        .stderr_lacks("--apart");
+    // Of ten, an OS process has five: six with 20% more, and one of nine cannot be split.
+    let uneven = farm().file("farm.dot", "digraph { a -> b; a [load=9] }");
+    refused(uneven, "-n 2 --strict-balance --imbalance 20", 4)
+        .stderr_has("heavier than the balance bound of every OS process")
+        .stderr_has("farm.dot:1:11");
+    // An OS process without processes cannot hold one of each kind.
+    refused(farm(), "-n 2 --hold kind:source=1-", 4).stderr_is(
+        "error[G0456]: there is no feasible mapping: 1 process is too few for at least 1 in each of 2 OS processes
+ --> --hold:1:1
+  |
+1 | kind:source=1-
+  | ^^^^^^^^^^^^^^ at least 1 of `source` in each OS process
+  |
+  = help: give up one of these, or use more or larger hosts
+
+graphmap: 1 error
+",
+    );
+}
+
+#[test]
+fn a_mapping_that_is_there_is_not_looked_for() {
+    refused(farm(), "--mapping mapping.json", 2).stderr_has("`--previous`");
+}
+
+#[test]
+fn so_many_threads() {
+    for wrong in ["0", "1025", "-1", "all"] {
+        let said = format!("'{wrong}' for '--threads <N>'");
+        refused(farm(), &format!("-n 2 --time 20ms --threads={wrong}"), 2).stderr_has(&said);
+    }
+    for sound in [
+        "--threads 3",
+        "--time 20ms --threads 1",
+        "--time 20ms --threads 5",
+    ] {
+        partition(farm(), &format!("-n 2 {sound}"))
+            .status(0)
+            .stderr_is("");
+    }
+}
+
+/// A pipeline and, as `yesterday.json`, its mapping onto two hosts of one slot.
+fn yesterday() -> Test {
+    let text = "digraph line { a -> b [traffic=9]; b -> c [traffic=1]; c -> d [traffic=9] }";
+    let hosts = "x:1\ny:1\n";
+    let test = Test::new().file("farm.dot", text).file("hosts", hosts);
+    let test = test.args("farm.dot --hosts hosts --emit mapping=yesterday.json");
+    test.run().status(0);
+    test
+}
+
+const TODAY: &str = "--hosts hosts --previous yesterday.json";
+
+#[test]
+fn a_mapping_that_is_still_the_best_stays() {
+    partition(yesterday(), TODAY)
+        .status(0)
+        .stderr_is("")
+        .stdout_has(
+            "
+since the previous mapping: 0 moved, 4 stay, 0 new
+  gain   0 (staying would cost 63310, with a largest load of 100.0% of its share; now 63310)
+  price  0 of moving
+",
+        );
+}
+
+#[test]
+fn what_moves_is_told_beside_what_it_gains() {
+    // What was measured: now most goes between b and c.
+    let profile = r#"{"processes": [{"name": "a", "load": 1}, {"name": "b", "load": 1},
+        {"name": "c", "load": 1}, {"name": "d", "load": 1}], "channels": [
+        {"from": "a", "src": "out", "to": "b", "dst": "in", "messages": 1, "bytes": 100},
+        {"from": "b", "src": "out", "to": "c", "dst": "in", "messages": 1, "bytes": 9000},
+        {"from": "c", "src": "out", "to": "d", "dst": "in", "messages": 1, "bytes": 100}]}"#;
+    let test = || yesterday().file("profile.json", profile);
+    let options = format!("{TODAY} --weights profile.json");
+    let done = partition(test(), &format!("{options} --json"))
+        .status(0)
+        .stderr_is("");
+    let value: serde_json::Value = serde_json::from_str(&done.stdout()).unwrap();
+    let since = &value["since"];
+    assert_eq!(since["moves"].as_array().unwrap().len(), 2);
+    let (gain, price) = (
+        since["gain"].as_f64().unwrap(),
+        since["price"].as_f64().unwrap(),
+    );
+    assert!(gain > price && price > 0.0, "{since}");
+    assert_eq!(
+        since["staying"].as_f64().unwrap() - since["now"].as_f64().unwrap(),
+        gain
+    );
+    // Two of them change places: from 0 to 1 and from 1 to 0.
+    let text = partition(test(), &options).status(0).stdout();
+    assert!(
+        text.contains("since the previous mapping: 2 moved, 2 stay, 0 new"),
+        "{text}"
+    );
+    assert!(
+        text.contains("  OS process 0 -> 1\n") && text.contains("  OS process 1 -> 0\n"),
+        "{text}"
+    );
+    // Too dear to move.
+    partition(test(), &format!("{options} --migration 1e9"))
+        .status(0)
+        .stdout_has("since the previous mapping: 0 moved, 4 stay, 0 new");
+}
+
+#[test]
+fn processes_and_hosts_come_and_go() {
+    let grown = "digraph line { a -> b [traffic=9]; b -> c [traffic=1]; c -> e [traffic=9] }";
+    let test = yesterday().file("farm.dot", grown);
+    partition(test, TODAY)
+        .status(0)
+        .stdout_has("0 moved, 3 stay, 1 new");
+    // The hosts in another order: nobody moves.
+    let turned = yesterday().file("hosts", "y:1\nx:1\n");
+    partition(turned, TODAY)
+        .status(0)
+        .stdout_has("0 moved, 4 stay, 0 new");
+    let replaced = yesterday().file("hosts", "x:1\nz:1\n");
+    partition(replaced, TODAY)
+        .status(0)
+        .stdout_has("0 moved, 2 stay, 2 new");
+}
+
+#[test]
+fn a_previous_mapping_of_another_graph() {
+    let other = yesterday().file("farm.dot", "digraph others { p -> q }");
+    refused(other, TODAY, 2)
+        .stderr_has("error[G0460]: the previous mapping is for another network")
+        .stderr_has("yesterday.json:1:1")
+        .stderr_has("made for `line`, hash ")
+        .stderr_has("the network is `others`, hash ");
+    refused(farm(), "-n 2 --previous none.json", 2).stderr_has("error[G0001]");
+    refused(farm().file("p.json", "[]"), "-n 2 --previous p.json", 1).stderr_has("error[G0434]");
+    refused(farm(), "-n 2 --migration 3", 2).stderr_has("--previous");
+    let nan = yesterday();
+    refused(nan, &format!("{TODAY} --migration NaN"), 2).stderr_has("a number of at least 0");
+}
+
+#[test]
+fn a_balance_bound_that_cannot_be_kept_is_raised() {
+    let heavy = farm().file("farm.dot", "digraph { a -> b; a [load=9] }");
+    partition(heavy, "-n 2").status(0).stderr_is(
+        "warning[G0457]: no mapping keeps the balance bound of 3%: the fullest OS process is 80% above its share
+ --> farm.dot:1:11
+  |
+1 | digraph { a -> b; a [load=9] }
+  |           ^ its load is 9, and no OS process is to have more than 5.15
+  |
+  = help: a process cannot be split: use fewer OS processes, or say a larger `--imbalance`
+
+graphmap: 1 warning
+",
+    );
+    let pinned = partition(farm(), "-n 2 --pin worker*=0").status(0);
+    pinned
+        .stderr_has("warning[G0457]: no mapping keeps the balance bound of 3%: the fullest OS process is 71.4% above")
+        .stderr_has("give up a constraint");
+}
+
+#[test]
+fn rules_of_graph_file_and_command_line_are_shown_where_they_are_written() {
+    let graph = FARM.replace("[replicas=4", "[replicas=4, osprocess=0");
+    let rules =
+        "# of the house\n\napart kind:source, kind:sink\ntogether source, worker2   # near\n";
+    let test = farm().file("farm.dot", graph).file("house.rules", rules);
+    refused(test, "-n 2 --rules house.rules --pin source=1", 4).stderr_is(
+        "error[G0456]: there is no feasible mapping: what process `source` must lie together with is pinned to OS processes that share none
+ --> farm.dot:4:25
+  |
+4 |     worker [replicas=4, osprocess=0, load=3];
+  |                         ^^^^^^^^^^^ `worker2` in OS process 0
+  |
+ ::: house.rules:4:1
+  |
+4 | together source, worker2   # near
+  | ------------------------ `source` and `worker2` together
+  |
+ ::: --pin:1:1
+  |
+1 | source=1
+  | -------- `source` in OS process 1
+  |
+  = help: give up one of these, or use more or larger hosts
+
+graphmap: 1 error
+",
+    );
+    let wrong = farm().file("house.rules", "pin worker1=0\npni worker2=1\n");
+    refused(wrong, "-n 2 --rules house.rules --apart =", 2)
+        .stderr_has("error[G0461]: there is no rule `pni`")
+        .stderr_has("house.rules:2:1")
+        .stderr_has("did you mean `pin`?")
+        .stderr_has(" --> --apart:1:1")
+        .stderr_has("graphmap: 2 errors");
+    let wrong = farm().file("house.rules", "pin worker1=0\npni worker2=1\n");
+    refused(wrong, "-n 2 --rules house.rules", 1);
+    refused(farm(), "-n 2 --rules none", 2).stderr_has("error[G0001]");
+    let test = farm().file("m.json", "{}");
+    let done = test
+        .args("farm.dot --mapping m.json --pin worker1=0 --emit svg=x.svg")
+        .run();
+    done.status(2)
+        .stderr_has("error[G0011]: `--mapping` names a mapping");
+}
+
+#[test]
+fn a_plan_says_what_is_empty_and_why_more_than_its_share_is_allowed() {
+    let farm = "digraph farm { a -> w [bundle=share]; w [replicas=4]; w -> b [bundle=select]; }";
+    // Three pairs cost nothing in three OS processes.
+    let test = Test::new()
+        .file("farm.dot", farm)
+        .file("pairs.dot", "digraph { a -> b; c -> d; e -> f }")
+        .args("partition pairs.dot --hosts hosts=2:cores=2");
+    test.run()
+        .status(0)
+        .stdout_has(" is empty: no rule asks for a process in each")
+        .stdout_has(" has 133.3% of its share, 2 of 1.50: the bound is 2 here, the share\n")
+        .stdout_has("\n  within all bounds                 yes ");
+    // What is asked for is there, and what is even needs no word.
+    let test = test.args("partition farm.dot --hosts hosts=2:cores=2 --hold *=1-");
+    let done = test.run().status(0).stdout_has("133.3% of its share");
+    assert!(!done.stdout().contains("empty"));
+    let test = test.args("partition farm.dot -n 3");
+    let done = test.run().status(0);
+    assert!(!done.stdout().contains("note:"), "{}", done.stdout());
+    // The bound that was asked for is no rounding.
+    let test = test.args("partition farm.dot -n 3 --imbalance 200");
+    test.run()
+        .status(0)
+        .stdout_has(" are empty: no rule asks for a process in each")
+        .stdout_has("300.0% of its share, 6 of 2: the bound is 6 here");
+    let test = test.args("partition farm.dot -n 3 --imbalance 200 --json");
+    let done = test.run().status(0);
+    let plan: serde_json::Value = serde_json::from_str(&done.stdout()).unwrap();
+    assert_eq!(plan["os_processes"][0]["allowed"], 6.0);
+}
+
+#[test]
+fn a_plan_of_one_os_process_says_so_where_none_was_asked_for() {
+    let test = Test::new().file("g.dot", "digraph g { a -> b }");
+    let note = "\nnote: all in one OS process: `-n` says how many there are to be, or `--hosts`\n";
+    let test = test.args("partition g.dot");
+    test.run().status(0).stdout_has(note);
+    let test = test.args("partition g.dot -n 1");
+    assert!(!test.run().status(0).stdout().contains("note:"));
+}
+
+#[test]
+fn no_traffic_is_not_less_than_none() {
+    let hosts = "digraph g { a [host=host1]; b [host=host2]; c [host=host2]; b -> c }";
+    let test = Test::new().file("g.dot", hosts);
+    let test = test.args("partition g.dot --hosts hosts=2:cores=1");
+    let done = test.run().status(0);
+    assert!(!done.stdout().contains("-0"), "{}", done.stdout());
+}

@@ -1,0 +1,59 @@
+//! What a plan says on standard output: nothing but itself, and by how much it may be off.
+
+use crate::common::Test;
+use serde_json::Value;
+use std::fmt::Write;
+
+/// The plan of a drawing, as JSON: all of standard output must be that.
+fn plan(drawing: &str, options: &str) -> Value {
+    let test = Test::new().file("g.dot", drawing);
+    let done = test.args(&format!("partition g.dot --json {options}"));
+    let done = done.run().status(0);
+    serde_json::from_str(&done.stdout()).expect("a plan and nothing else")
+}
+
+/// METIS prints where a part of its recursion runs out of vertices, as heavy ones make it do.
+#[cfg(feature = "metis")]
+#[test]
+fn nothing_foreign_is_printed() {
+    let mut tree = "digraph tree {\n".to_owned();
+    for v in 0..128 {
+        let load = if v < 3 { 100_000 } else { 0 };
+        let _ = writeln!(tree, "p{v} [kind=k{v}, load={load}];");
+    }
+    for v in 1..128 {
+        let _ = writeln!(tree, "p{} -> p{v} [src=o{v}, dst=i];", v / 2);
+    }
+    tree.push('}');
+    for strategy in ["metis", "metis-kway", "metis-recursive"] {
+        let plan = plan(&tree, &format!("-n 16 --strategy {strategy}"));
+        assert_eq!(plan["strategy"], strategy);
+    }
+}
+
+#[test]
+fn what_weights_are_off_by_is_told() {
+    let options = "--hosts hosts=2 --imbalance 200";
+    // A third has more digits than are counted beside a thousand million.
+    let third = "digraph g { a -> b [traffic=0.3333333333333333]; b -> c [traffic=1000000000] }";
+    let told = plan(third, options);
+    let off = told["rounded"]["cost"].as_f64().unwrap();
+    let cost = told["cost"].as_f64().unwrap();
+    assert!(0.0 < off && off < cost * 1e-6, "{told}");
+    assert_eq!(told["rounded"]["load"], 0.0);
+    assert_eq!(told["proved"], false);
+    let text = Test::new().file("g.dot", third);
+    text.args(&format!("partition g.dot {options}"))
+        .run()
+        .status(0)
+        .stdout_has("note: traffic and distances have more digits than are counted");
+    let loads = "digraph g { a [load=0.3333333333333333]; b [load=1000000000]; a -> b }";
+    let told = plan(loads, options);
+    assert!(told["rounded"]["load"].as_f64().unwrap() > 0.0, "{told}");
+    assert_eq!(told["rounded"]["cost"], 0.0);
+    // What has few enough digits is exact.
+    let exact = "digraph g { a -> b [traffic=0.1]; b -> c [traffic=1000000000] }";
+    let told = plan(exact, options);
+    assert_eq!(told["rounded"]["cost"], 0.0);
+    assert_eq!(told["proved"], true);
+}

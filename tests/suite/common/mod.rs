@@ -1,0 +1,361 @@
+//! A test of the command: files in a folder of their own, arguments, and what must come of them.
+
+pub(crate) mod hosts;
+pub(crate) mod networks;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// A network as JSON that nothing is wrong with.
+pub(crate) const NET: &str = r#"{
+  "graphmap": 1,
+  "name": "pair",
+  "processes": [{"name": "a"}, {"name": "b"}],
+  "channels": [{"from": "a", "to": "b", "type": "u64"}]
+}
+"#;
+
+/// One run of the command in a folder of its own, which goes when the test is done.
+pub(crate) struct Test {
+    folder: TempDir,
+    /// Folder of it that the command runs in.
+    within: String,
+    args: Vec<String>,
+    stdin: Vec<u8>,
+    env: Vec<(String, String)>,
+}
+
+impl Test {
+    pub(crate) fn new() -> Test {
+        // As the command tells it, without links.
+        let place = fs::canonicalize(std::env::temp_dir()).unwrap();
+        let folder = tempfile::Builder::new()
+            .prefix("graphmap-test-")
+            .tempdir_in(place);
+        Test {
+            folder: folder.unwrap(),
+            within: String::new(),
+            args: Vec::new(),
+            stdin: Vec::new(),
+            env: Vec::new(),
+        }
+    }
+
+    /// The folder that the command runs in.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Puts a file there.
+    pub(crate) fn file(self, name: &str, content: impl AsRef<[u8]>) -> Test {
+        let path = self.folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+        self
+    }
+
+    /// Puts an executable on the PATH of the command.
+    pub(crate) fn executable(mut self, name: &str, content: &str) -> Test {
+        use std::os::unix::fs::PermissionsExt;
+        let bin = self.folder.path().join("bin");
+        self = self.file(&format!("bin/{name}"), content);
+        fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+        let path = std::env::var("PATH").unwrap();
+        self.env("PATH", &format!("{}:{path}", bin.display()))
+    }
+
+    /// Arguments, separated by spaces.
+    pub(crate) fn args(mut self, args: &str) -> Test {
+        self.args = args.split_whitespace().map(str::to_owned).collect();
+        self
+    }
+
+    /// Arguments as they are.
+    pub(crate) fn words(mut self, args: &[&str]) -> Test {
+        self.args = args.iter().map(|&arg| arg.to_owned()).collect();
+        self
+    }
+
+    /// Runs the command in a folder of this one.
+    pub(crate) fn within(mut self, folder: &str) -> Test {
+        self.within = folder.to_owned();
+        self
+    }
+
+    pub(crate) fn stdin(mut self, bytes: impl AsRef<[u8]>) -> Test {
+        self.stdin = bytes.as_ref().to_owned();
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Test {
+        self.env.push((name.into(), value.into()));
+        self
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_graphmap"));
+        command
+            .args(&self.args)
+            .current_dir(self.folder.path().join(&self.within))
+            .env_remove("NO_COLOR")
+            .env_remove("COLUMNS")
+            .envs(self.env.iter().map(|(n, v)| (n, v)));
+        command
+    }
+
+    /// Starts the command, for somebody to end it while it works.
+    pub(crate) fn start(&self) -> Started {
+        let mut command = self.command();
+        // Files, not pipes: who is left over may hold them open.
+        let output = |name| fs::File::create(self.folder.path().join(name)).unwrap();
+        command
+            .stdin(Stdio::null())
+            .stdout(output("said-out"))
+            .stderr(output("said-err"));
+        Started(command.spawn().unwrap())
+    }
+
+    /// Runs the command.
+    pub(crate) fn run(&self) -> Done {
+        let mut command = self.command();
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        let bytes = self.stdin.clone();
+        let writer = std::thread::spawn(move || std::io::Write::write_all(&mut stdin, &bytes));
+        let output = child.wait_with_output().unwrap();
+        let _ = writer.join();
+        Done {
+            output,
+            args: self.args.join(" "),
+        }
+    }
+
+    /// Runs the command with its standard output on a terminal; what that was sent.
+    pub(crate) fn shown_on_terminal(&self) -> String {
+        let mut command = self.command();
+        fs::write(self.folder.path().join("said-in"), &self.stdin).unwrap();
+        let stdin = fs::File::open(self.folder.path().join("said-in")).unwrap();
+        let (ours, theirs) = terminal();
+        let child = command.stdin(stdin).stdout(theirs).spawn().unwrap();
+        // Our end of theirs is closed with it: then reading ends, with an error, when the child has.
+        drop(command);
+        let shown = sent(ours);
+        assert!(child.wait_with_output().unwrap().status.success());
+        shown
+    }
+
+    /// Runs the command with its standard error on a terminal.
+    pub(crate) fn run_at_terminal(&self) -> Done {
+        let mut command = self.command();
+        let (ours, theirs) = terminal();
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
+        let child = command.stderr(theirs).spawn().unwrap();
+        drop(command);
+        let stderr = sent(ours).into_bytes();
+        let output = child.wait_with_output().unwrap();
+        Done {
+            output: Output { stderr, ..output },
+            args: self.args.join(" "),
+        }
+    }
+
+    /// Names of the files in the folder, sorted, hidden ones and those below included.
+    pub(crate) fn files(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut folders = vec![self.folder().to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else {
+                    let name = path.strip_prefix(self.folder.path()).unwrap();
+                    found.push(name.display().to_string());
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+
+    /// What a file in the folder holds.
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.folder.path().join(name)).unwrap()
+    }
+}
+
+/// Both ends of a terminal.
+fn terminal() -> (fs::File, fs::File) {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&ours).unwrap();
+    unlockpt(&ours).unwrap();
+    let name = ptsname(&ours, Vec::new()).unwrap().into_string().unwrap();
+    let mut options = fs::OpenOptions::new();
+    let theirs = options.read(true).write(true).open(name).unwrap();
+    (fs::File::from(ours), theirs)
+}
+
+/// What a terminal is sent, until nobody has its other end.
+fn sent(mut ours: fs::File) -> String {
+    let mut shown = Vec::new();
+    let _ = std::io::Read::read_to_end(&mut ours, &mut shown);
+    String::from_utf8_lossy(&shown).replace("\r\n", "\n")
+}
+
+/// How long anything that is waited for may take: much longer than on the slowest machine.
+const LONGEST: Duration = Duration::from_secs(100);
+
+/// A run that goes on. It is killed where the test fails before it has ended.
+pub(crate) struct Started(Child);
+
+impl Started {
+    /// Waits until it, or what it started, has made a file.
+    #[track_caller]
+    pub(crate) fn wait_for(&mut self, path: &Path) {
+        self.wait_until(|| path.exists(), &path.display().to_string());
+    }
+
+    /// Waits until something is so.
+    #[track_caller]
+    pub(crate) fn wait_until(&mut self, is_so: impl Fn() -> bool, what: &str) {
+        let start = Instant::now();
+        while !is_so() {
+            let ended = self.0.try_wait().unwrap();
+            assert!(ended.is_none(), "it ended by itself: {ended:?}");
+            assert!(start.elapsed() < LONGEST, "no {what}");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Its number.
+    pub(crate) fn id(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// Waits until it ends by itself.
+    #[track_caller]
+    pub(crate) fn ended(mut self) -> ExitStatus {
+        let start = Instant::now();
+        loop {
+            if let Some(status) = self.0.try_wait().unwrap() {
+                return status;
+            }
+            assert!(start.elapsed() < LONGEST, "it does not end");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Sends it a signal, and waits for its end.
+    #[track_caller]
+    pub(crate) fn end_by(self, signal: &str) -> ExitStatus {
+        self.end_after(signal).0
+    }
+
+    /// The same, and how long that took.
+    #[track_caller]
+    pub(crate) fn end_after(mut self, signal: &str) -> (ExitStatus, Duration) {
+        let (signal, id) = (format!("-{signal}"), self.0.id().to_string());
+        let start = Instant::now();
+        let sent = Command::new("kill").args([&signal, &id]).status();
+        assert!(sent.unwrap().success(), "{signal}");
+        loop {
+            if let Some(status) = self.0.try_wait().unwrap() {
+                return (status, start.elapsed());
+            }
+            assert!(start.elapsed() < LONGEST, "{signal} does not end it");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Whether a process ends; a zombie has, whoever may collect it.
+pub(crate) fn gone(pid: &str) -> bool {
+    let start = Instant::now();
+    loop {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
+        if stat.map_or(true, |stat| stat.contains(") Z ")) {
+            return true;
+        }
+        if start.elapsed() > LONGEST {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// What came of a run. Each check shows all of it when it fails.
+pub(crate) struct Done {
+    pub(crate) output: Output,
+    args: String,
+}
+
+impl Done {
+    pub(crate) fn stdout(&self) -> String {
+        String::from_utf8_lossy(&self.output.stdout).into_owned()
+    }
+
+    pub(crate) fn stderr(&self) -> String {
+        String::from_utf8_lossy(&self.output.stderr).into_owned()
+    }
+
+    fn all(&self) -> String {
+        format!(
+            "graphmap {}\n{}\n--- stdout\n{}\n--- stderr\n{}",
+            self.args,
+            self.output.status,
+            self.stdout(),
+            self.stderr()
+        )
+    }
+
+    #[track_caller]
+    pub(crate) fn status(self, code: i32) -> Done {
+        assert_eq!(self.output.status.code(), Some(code), "{}", self.all());
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn stdout_is(self, text: &str) -> Done {
+        assert_eq!(self.stdout(), text, "{}", self.all());
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn stderr_is(self, text: &str) -> Done {
+        assert_eq!(self.stderr(), text, "{}", self.all());
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn stdout_has(self, text: &str) -> Done {
+        assert!(self.stdout().contains(text), "no `{text}`: {}", self.all());
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn stderr_has(self, text: &str) -> Done {
+        assert!(self.stderr().contains(text), "no `{text}`: {}", self.all());
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn stderr_lacks(self, text: &str) -> Done {
+        assert!(!self.stderr().contains(text), "`{text}`: {}", self.all());
+        self
+    }
+}

@@ -1,0 +1,399 @@
+//! A project on several hosts: made, built, mapped, and started by the command that `graphmap run --print` shows.
+//!
+//! Hosts are network namespaces that `modules/link-mpi/tests/hosts.sh` makes; where a machine does not allow that, the same
+//! command starts all on this host, and the test says so.
+
+#![cfg(target_os = "linux")]
+
+use crate::common::hosts::{Hosts, is_there, prepare, said};
+use graphmap_testing::Need;
+use std::fs::{self, File};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::thread;
+use std::time::Duration;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The farm of `graphs/` as a project of its own.
+fn farm(folder: &Path) {
+    let graphs = root().join("graphs");
+    fs::copy(graphs.join("farm.dot"), folder.join("farm.dot")).unwrap();
+    let new = graphmap(
+        folder,
+        &["new", "farm", "--from", "farm.dot", "--link", "mpi"],
+    );
+    assert!(new.status.success(), "{}", said(&new));
+    let (from, to) = (graphs.join("farm/src"), folder.join("farm/src"));
+    for file in ["mandelbrot.rs", "order.rs", "types.rs"] {
+        fs::copy(from.join(file), to.join(file)).unwrap();
+    }
+    for entry in fs::read_dir(from.join("processes")).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), to.join("processes").join(entry.file_name())).unwrap();
+    }
+    let edit = |file: &str, old: &str, new: &str| {
+        let path = folder.join("farm").join(file);
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains(old), "{text}");
+        fs::write(&path, text.replace(old, new)).unwrap();
+    };
+    let main = fs::read_to_string(to.join("main.rs")).unwrap();
+    assert!(
+        main.contains("graphmap_link_mpi::main(wiring::network)"),
+        "{main}"
+    );
+    edit(
+        "src/main.rs",
+        "mod processes;",
+        "mod mandelbrot;\nmod order;\nmod processes;",
+    );
+    edit(
+        "Cargo.toml",
+        "[dependencies]",
+        "[dependencies]\npng = \"0.18\"",
+    );
+}
+
+fn graphmap(folder: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_graphmap"));
+    command.current_dir(folder).args(args).output().unwrap()
+}
+
+/// A run of the farm: what it says of its result, and the picture, which is there once.
+fn result(folder: &Path, output: &Output) -> (Vec<String>, Vec<u8>) {
+    let text = said(output);
+    assert!(output.status.success(), "{text}");
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(stdout.matches("wrote mandelbrot.png").count(), 1, "{text}");
+    let lines = stdout.lines().filter(|line| line.starts_with("checksum"));
+    let lines: Vec<String> = lines.map(str::to_owned).collect();
+    assert_eq!(lines.len(), 1, "{text}");
+    let picture = folder.join("mandelbrot.png");
+    let bytes = fs::read(&picture).unwrap();
+    fs::remove_file(picture).unwrap();
+    (lines, bytes)
+}
+
+fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
+    if !is_there(mpi, need) {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    farm(folder);
+    let built = folder.join(format!("farm/target/mpi-{mpi}"));
+    let hosts = Hosts::with_own(folder, count, Some(&built));
+    let names: String = (1..=count).map(|i| format!("h{i} slots=1\n")).collect();
+    fs::write(folder.join("hostfile"), names).unwrap();
+    let launcher = format!("launcher={mpi}");
+    let where_to: &[&str] = match &hosts {
+        Some(_) => &["--hosts", "hostfile"],
+        None => &["--link", "mpi", "-n", "3"],
+    };
+    let run = ["run", "farm.dot", "--dev", "--print", "--set", &launcher];
+    let more = ["--set", "env.UCX_TLS=tcp", "--", "300", "200"];
+    let program = folder.join(format!("farm/target/mpi-{mpi}/debug/farm"));
+    let unbuilt: [&[&str]; 2] = [&["--no-build"], &[]];
+    for no_build in unbuilt {
+        let shown = graphmap(folder, &[&run[..], no_build, where_to, &more].concat());
+        assert!(shown.status.success(), "{}", said(&shown));
+        let line = String::from_utf8_lossy(&shown.stdout).trim().to_owned();
+        assert_eq!(line, "sh farm/target/graphmap/hosts/mpiexec.sh");
+        let script = fs::read_to_string(folder.join("farm/target/graphmap/hosts/mpiexec.sh"));
+        let at_once = script
+            .unwrap()
+            .contains("OMPI_MCA_odls_base_sigkill_timeout=0\n");
+        assert_eq!(at_once, mpi == "openmpi");
+        assert_eq!(program.is_file(), no_build.is_empty(), "{}", said(&shown));
+        let told = said(&shown).contains("the program is not built yet: farm/target/mpi-");
+        assert_eq!(told, !no_build.is_empty(), "{}", said(&shown));
+    }
+
+    let mut alone = Command::new(&program);
+    let alone = alone.args(["300", "200"]).current_dir(folder).output();
+    let alone = result(folder, &alone.unwrap());
+
+    // What was shown, as it would be typed on the first host.
+    let typed = || {
+        let mut command = match &hosts {
+            Some(hosts) => hosts.on_first("sh"),
+            None => Command::new("sh"),
+        };
+        prepare(&mut command).current_dir(folder);
+        command.arg("farm/target/graphmap/hosts/mpiexec.sh");
+        if let Some(hosts) = &hosts {
+            command.args(hosts.options(mpi));
+        }
+        command.output().unwrap()
+    };
+    if let Some(hosts) = &hosts {
+        let agent = format!("agent={}", hosts.0.join("agent").display());
+        let fails = |hostfile: &str, code: i32, told: &[&str]| {
+            let mut command = hosts.on_first(env!("CARGO_BIN_EXE_graphmap"));
+            prepare(&mut command).current_dir(folder).args(&run[..3]);
+            command.args(["--set", &launcher, "--set", &agent, "--hosts", hostfile]);
+            let output = command.args(more).output().unwrap();
+            let text = said(&output);
+            assert_eq!(output.status.code(), Some(code), "{text}");
+            for told in told {
+                assert!(text.contains(told), "no `{told}` in {text}");
+            }
+        };
+        // Each launcher by its own code; MPICH's alone would wait for ever.
+        let place = "(line 3 of farm/target/graphmap/hosts/hostfile)";
+        let at = program.display();
+        match mpi {
+            "mpich" => fails(
+                "hostfile",
+                255,
+                &[&format!(
+                    "error: the host `h2` {place} lacks the program {at}: `graphmap run --copy` brings it there\n"
+                )],
+            ),
+            _ => fails("hostfile", 132, &[&format!("Executable: {at}\nNode: h")]),
+        }
+        fs::write(folder.join("nobody"), "h1 slots=1\nnobody slots=1\n").unwrap();
+        let unreachable = format!("error: the host `nobody` {place} cannot be reached: `");
+        let told: &[&str] = match mpi {
+            "mpich" => &[&unreachable],
+            _ => &[],
+        };
+        fails("nobody", 255, told);
+        let copies = |to: Option<&str>| {
+            let mut command = hosts.on_first(env!("CARGO_BIN_EXE_graphmap"));
+            prepare(&mut command).current_dir(folder).args(run);
+            command.args(["--copy", "--set", &agent]).args(where_to);
+            let output = command.args(more).output().unwrap();
+            let text = said(&output);
+            assert!(output.status.success(), "{text}");
+            let copied = |hosts: &str| {
+                format!("graphmap: copied farm/target/mpi-{mpi}/debug/farm to {hosts}\n")
+            };
+            match to {
+                Some(hosts) => assert!(text.contains(&copied(hosts)), "{text}"),
+                None => assert!(!text.contains("graphmap: copied"), "{text}"),
+            }
+        };
+        copies(Some("h2, h3"));
+        copies(None);
+        // One byte more, where nothing reads it.
+        let longer = format!("printf x >>'{at}'");
+        let mut on_h3 = Command::new(hosts.0.join("agent"));
+        let longer = on_h3.args(["h3", &longer]).status();
+        assert!(longer.unwrap().success());
+        let told = [
+            "error: the wiring does not fit: OS process 2 has another program than OS process 0 (on h1): \
+             the program has to be the same file on all hosts",
+        ];
+        fails("hostfile", 1, &told);
+        copies(Some("h3"));
+        // Hosts that nobody can reach are told, all of them.
+        let mut command = hosts.on_first(env!("CARGO_BIN_EXE_graphmap"));
+        prepare(&mut command).current_dir(folder).args(run);
+        command.args(["--copy", "--set", "agent=false"]);
+        let output = command.args(where_to).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+        for host in ["h2", "h3"] {
+            let wrong =
+                format!("error[G0710]: the program cannot be copied to `{host}`: exit status: 1");
+            assert!(said(&output).contains(&wrong), "{}", said(&output));
+        }
+    }
+    // The compiler that the environment names says for which MPI, and what is built for that is taken.
+    let mut command = Command::new(env!("CARGO_BIN_EXE_graphmap"));
+    prepare(&mut command)
+        .current_dir(folder)
+        .env("MPICC", format!("mpicc.{mpi}"));
+    // More than some machines have cores, without a word to the launcher.
+    command.env_remove("OMPI_MCA_rmaps_base_oversubscribe");
+    command.args(["run", "farm.dot", "--dev", "--link", "mpi", "-n", "5"]);
+    let named = result(
+        folder,
+        &command.args(["--", "300", "200"]).output().unwrap(),
+    );
+    assert!(named == alone, "{:?} {:?}", named.0, alone.0);
+    let built = fs::read_dir(folder.join("farm/target")).unwrap();
+    let built = built.filter(|entry| {
+        let name = entry.as_ref().unwrap().file_name();
+        name.to_string_lossy().starts_with("mpi-")
+    });
+    assert_eq!(built.count(), 1);
+    let again = graphmap(folder, &[&run[..], where_to, &more].concat());
+    assert!(again.status.success(), "{}", said(&again));
+    let before = hosts.as_ref().map_or(0, Hosts::sent);
+    let spread = result(folder, &typed());
+    assert!(spread == alone, "{:?} {:?}", spread.0, alone.0);
+    if let Some(hosts) = &hosts {
+        let bytes = hosts.sent() - before;
+        assert!(bytes > 20_000, "{bytes} bytes went over the wire");
+    }
+
+    let agent = hosts.as_ref().map(|hosts| hosts.0.join("agent"));
+    let agent = agent.map(|agent| format!("agent={}", agent.display()));
+    let agent = agent.iter().flat_map(|agent| ["--set", agent]);
+    let run = ["run", "farm.dot", "--dev", "--set", &launcher];
+    let args: Vec<&str> = run.into_iter().chain(agent).collect();
+    // It would take minutes.
+    let args = [&args[..], where_to, &["--", "6000", "4000"]].concat();
+    for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129), ("KILL", -9)] {
+        let command = match &hosts {
+            Some(hosts) => hosts.on_first(env!("CARGO_BIN_EXE_graphmap")),
+            None => Command::new(env!("CARGO_BIN_EXE_graphmap")),
+        };
+        ends_all(folder, command, &args, &program, (signal, code));
+    }
+}
+
+/// A signal to `graphmap run`, while the network runs, leaves nothing of it, on no host.
+fn ends_all(
+    folder: &Path,
+    mut command: Command,
+    args: &[&str],
+    program: &Path,
+    (signal, code): (&str, i32),
+) {
+    // Whatever is started has it in its environment.
+    let mark = format!("GRAPHMAP_TEST_OF={}.", folder.display());
+    let (name, value) = mark.split_once('=').unwrap();
+    prepare(&mut command).current_dir(folder).args(args);
+    command.env(name, value);
+    let output = |name| File::create(folder.join(name)).unwrap();
+    command
+        .stdout(output("said-out"))
+        .stderr(output("said-err"));
+    let mut child = command.spawn().unwrap();
+    let of_job = |is_program: bool| {
+        let mut found = Vec::new();
+        for entry in fs::read_dir("/proc").unwrap().flatten() {
+            let environ = fs::read(entry.path().join("environ")).unwrap_or_default();
+            let exe = fs::read_link(entry.path().join("exe")).unwrap_or_default();
+            let is_of = environ.windows(mark.len()).any(|at| at == mark.as_bytes());
+            if is_of && (!is_program || exe == program) {
+                let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+                found.push(String::from_utf8_lossy(&line).replace('\0', " "));
+            }
+        }
+        found
+    };
+    let told = || fs::read_to_string(folder.join("said-err")).unwrap();
+    while of_job(true).len() < 3 {
+        assert_eq!(child.try_wait().unwrap(), None, "{}", told());
+        thread::sleep(Duration::from_millis(10));
+    }
+    let kill = Command::new("kill")
+        .args(["-s", signal, &child.id().to_string()])
+        .status();
+    assert!(kill.unwrap().success());
+    let status = child.wait().unwrap();
+    let ended = status.code().or(status.signal().map(|signal| -signal));
+    assert_eq!(ended, Some(code), "{signal}: {status} {}", told());
+    let mut left = of_job(false);
+    for _ in 0..6000 {
+        if left.is_empty() {
+            return;
+        }
+        thread::sleep(Duration::from_millis(10));
+        left = of_job(false);
+    }
+    panic!("{signal} leaves {left:#?}");
+}
+
+#[test]
+fn the_farm_runs_on_hosts_over_mpich() {
+    runs_on_hosts("mpich", Need::Mpich, 3);
+}
+
+#[test]
+fn the_farm_runs_on_hosts_over_open_mpi() {
+    runs_on_hosts("openmpi", Need::OpenMpi, 3);
+}
+
+#[test]
+fn what_cannot_be_started_on_hosts_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("net.dot"), "digraph net { a -> b }").unwrap();
+    let new = graphmap(folder, &["new", "net", "--from", "net.dot"]);
+    assert!(new.status.success(), "{}", said(&new));
+    for (args, told) in [
+        (
+            "--link mpi -n 2",
+            "error[G0708]: the project net has no MPI link",
+        ),
+        (
+            "--hosts hosts=2",
+            "error[G0708]: the project net has no MPI link",
+        ),
+        ("--hosts hosts=2 --link shm", "names something else"),
+        ("--print", "none is asked for"),
+    ] {
+        let args: Vec<&str> = ["run", "net.dot"]
+            .into_iter()
+            .chain(args.split(' '))
+            .collect();
+        let output = graphmap(folder, &args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", said(&output));
+        assert!(said(&output).contains(told), "{args:?}: {}", said(&output));
+    }
+    // A script that starts it is written, since it may be meant for another program.
+    let partition = ["partition", "net.dot", "--hosts", "hosts=2", "-o"];
+    let warning = "warning[G0708]: what is to be launched cannot join its OS processes";
+    for (folder_of_plan, program, warned) in [
+        ("plan", &[][..], true),
+        ("other", &["--set", "program=./mine"], false),
+    ] {
+        let output = graphmap(
+            folder,
+            &[&partition[..], &[folder_of_plan], program].concat(),
+        );
+        assert!(output.status.success(), "{}", said(&output));
+        assert_eq!(said(&output).contains(warning), warned, "{}", said(&output));
+    }
+    fs::write(folder.join("far.dot"), "digraph far { a -> b }").unwrap();
+    let new = ["new", "far", "--from", "far.dot", "--link", "mpi"];
+    let new = graphmap(folder, &new);
+    assert!(new.status.success(), "{}", said(&new));
+    let partition = [
+        "partition",
+        "far.dot",
+        "--hosts",
+        "names=h1,h2",
+        "-o",
+        "far-plan",
+    ];
+    let output = graphmap(folder, &partition);
+    assert!(output.status.success(), "{}", said(&output));
+    for (hosts, code, told) in [
+        (
+            "names=h1,h3",
+            2,
+            "places OS process 1 on `h2`, which is not among the hosts",
+        ),
+        ("names=h2,h1,h3", 0, ""),
+        (
+            "names=h1",
+            0,
+            "places 2 OS processes on `h1`, which has 1 slot",
+        ),
+    ] {
+        let mapping = folder.join("far-plan/mapping.json");
+        if hosts == "names=h1" {
+            let text = fs::read_to_string(&mapping).unwrap();
+            fs::write(&mapping, text.replace("\"h2\"", "\"h1\"")).unwrap();
+        }
+        let args = [
+            "run",
+            "far.dot",
+            "--mapping",
+            "far-plan/mapping.json",
+            "--no-build",
+        ];
+        let output = graphmap(folder, &[&args[..], &["--hosts", hosts]].concat());
+        assert_eq!(output.status.code(), Some(code), "{}", said(&output));
+        assert!(said(&output).contains(told), "{}", said(&output));
+    }
+}

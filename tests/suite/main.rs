@@ -1,0 +1,42 @@
+//! Tests end to end, and of the whole house: one program, so that what they have in common is compiled and linked once.
+
+mod common;
+mod imports;
+
+mod architecture;
+mod book;
+mod checks;
+mod cli;
+mod cli_advice;
+mod cli_code;
+mod cli_config;
+mod cli_doctor_project;
+mod cli_files;
+mod cli_graphs;
+mod cli_inputs;
+mod cli_mapping;
+mod cli_mpi;
+mod cli_plan;
+mod cli_plugins;
+mod cli_ranks;
+mod cli_rules;
+mod cli_run;
+mod cli_signals;
+mod cli_terminal;
+mod consumers;
+mod contributing;
+mod embedding;
+mod errors;
+mod faults;
+mod hosts;
+mod journey;
+mod library;
+mod library_perverse;
+mod networks;
+mod networks_on_hosts;
+mod pilot_on_hosts;
+mod platforms;
+mod ranks_placed;
+mod tutorial;
+mod view;
+mod wiring;

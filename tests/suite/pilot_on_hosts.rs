@@ -1,0 +1,271 @@
+//! A network for Pilot on hosts: the program that graphmap writes, over a stand-in of Pilot (`pilot/pilot.c`) that gives ranks
+//! as Pilot does, started by what `graphmap partition -o` wrote; each process runs where `mapping.json` says.
+
+#![cfg(target_os = "linux")]
+
+use crate::common::hosts::{Hosts, is_there, prepare, said};
+use graphmap_testing::{Need, skip};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Kinds take turns, so that the order of kinds is not that of ranks.
+const DRAWING: &str = "digraph relay {
+    foreman;
+    cutter1; packer1; cutter2; packer2; cutter3; packer3;
+    foreman -> cutter1 [src=orders, bundle=scatter];
+    foreman -> cutter2 [src=orders, bundle=scatter];
+    foreman -> cutter3 [src=orders, bundle=scatter];
+    cutter1 -> packer1; cutter2 -> packer2; cutter3 -> packer3;
+    packer1 -> foreman [src=done, dst=done, bundle=select];
+    packer2 -> foreman [src=done, dst=done, bundle=select];
+    packer3 -> foreman [src=done, dst=done, bundle=select];
+    packer1 -> foreman [src=count, dst=counts, bundle=gather];
+    packer2 -> foreman [src=count, dst=counts, bundle=gather];
+    packer3 -> foreman [src=count, dst=counts, bundle=gather];
+}
+";
+
+/// What the kinds do.
+const FUNCTIONS: [(&str, &str); 3] = [
+    (
+        "foreman",
+        "int orders[] = {1, 2, 3}, counts[3], sum = 0, done, i;
+    PI_Scatter(ports->orders, \"%d\", orders);
+    for (i = 0; i < 3; i++) {
+        PI_Read(PI_GetBundleChannel(ports->done, PI_Select(ports->done)), \"%d\", &done);
+        sum += done;
+    }
+    PI_Gather(ports->counts, \"%d\", counts);
+    printf(\"the sum is %d, the packers are %d %d %d\\n\", sum, counts[0], counts[1], counts[2]);",
+    ),
+    (
+        "cutter",
+        "int order;
+    PI_Read(ports->in, \"%d\", &order);
+    PI_Write(ports->out, \"%d\", 10 * order);",
+    ),
+    (
+        "packer",
+        "int cut;
+    PI_Read(ports->in, \"%d\", &cut);
+    PI_Write(ports->done, \"%d\", cut + 1);
+    PI_Write(ports->count, \"%d\", index);",
+    ),
+];
+const RESULT: &str = "the sum is 63, the packers are 2 4 6";
+/// How many processes there are.
+const COUNT: usize = 7;
+
+fn graphmap(folder: &Path, args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_graphmap"));
+    command.current_dir(folder).args(args).output().unwrap()
+}
+
+/// A command that has to succeed.
+fn must(command: &mut Command) {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{command:?}: {}", said(&output));
+}
+
+/// The program in the folder `relay`, by the Makefile that graphmap wrote, and the stand-in where Pilot would be.
+fn build(folder: &Path, mpi: &str) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    fs::write(folder.join("relay.dot"), DRAWING).unwrap();
+    let new = ["new", "relay", "--from", "relay.dot", "--family", "pilot"];
+    let new = graphmap(folder, &new);
+    assert!(new.status.success(), "{}", said(&new));
+    for (kind, body) in FUNCTIONS {
+        let text = format!(
+            "#include \"wiring.h\"\n#include <stdio.h>\n\nint {kind}_process(int index, void *argument)\n{{\n    \
+             struct {kind}_ports *ports = argument;\n    {body}\n    (void)index;\n    return 0;\n}}\n"
+        );
+        let file = folder.join(format!("relay/{kind}_process.c"));
+        assert!(file.is_file());
+        fs::write(file, text).unwrap();
+    }
+    let prefix = folder.join("pilot");
+    for part in ["include", "lib"] {
+        fs::create_dir_all(prefix.join(part)).unwrap();
+    }
+    let header = root.join("modules/wiring/tests/pilot/pilot.h");
+    fs::copy(header, prefix.join("include/pilot.h")).unwrap();
+    let compiler = format!("mpicc.{mpi}");
+    must(
+        Command::new(&compiler)
+            .args([
+                "-std=c99",
+                "-D_DEFAULT_SOURCE",
+                "-Wall",
+                "-Wextra",
+                "-Werror",
+                "-c",
+                "-I",
+            ])
+            .arg(prefix.join("include"))
+            .arg(root.join("tests/pilot/pilot.c"))
+            .args(["-o", "pilot.o"])
+            .current_dir(&prefix),
+    );
+    must(
+        Command::new("ar")
+            .args(["rcs", "lib/libpilot.a", "pilot.o"])
+            .current_dir(&prefix),
+    );
+    must(
+        Command::new("make")
+            .arg("CFLAGS=-Werror -std=c99 -Wall -I../pilot/include")
+            .arg(format!("CC={compiler}"))
+            .arg("PILOT=../pilot")
+            .current_dir(folder.join("relay")),
+    );
+}
+
+/// The rank of MPI and the host of each process, by its rank in the graph; those of `PI_MAIN` under `None`.
+fn places(output: &Output) -> BTreeMap<Option<usize>, (usize, String)> {
+    let text = said(output);
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains(RESULT), "{text}");
+    let mut places = BTreeMap::new();
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let words: Vec<&str> = line.split(' ').collect();
+        let (process, rank, host) = match words[..] {
+            ["process", process, "is", rank, "on", host] => (Some(process), rank, host),
+            ["PI_MAIN", "is", rank, "of", _, "on", host] => (None, rank, host),
+            _ => continue,
+        };
+        let process = process.map(|process| process.parse().unwrap());
+        let place = (rank.parse().unwrap(), host.to_owned());
+        assert_eq!(places.insert(process, place), None, "{text}");
+    }
+    places
+}
+
+/// The host of each process, as a mapping has it.
+fn planned(mapping: &Path) -> Vec<String> {
+    let text = fs::read_to_string(mapping).unwrap();
+    let mapping: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let processes = mapping["processes"].as_array().unwrap().iter();
+    let host = |process: &serde_json::Value| {
+        let os_process = process["os_process"].as_u64().unwrap() as usize;
+        let host = mapping["os_processes"][os_process]["host"].as_str();
+        host.unwrap().to_owned()
+    };
+    processes.map(host).collect()
+}
+
+fn runs_on_hosts(mpi: &str, need: Need) {
+    if !is_there(mpi, need) {
+        return;
+    }
+    if let Err(error) = Command::new("make").arg("--version").output() {
+        return skip(Need::C, format!("make does not start: {error}"));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let Some(hosts) = Hosts::new(folder, 3) else {
+        return;
+    };
+    build(folder, mpi);
+    let partition = |hostfile: &str, more: &[&str]| {
+        fs::write(folder.join("hostfile"), hostfile).unwrap();
+        let launcher = format!("launcher={mpi}");
+        let args = [
+            "partition",
+            "relay.dot",
+            "--hosts",
+            "hostfile",
+            "-o",
+            "plan",
+        ];
+        let output = graphmap(folder, &[&args, &["--set", &launcher][..], more].concat());
+        assert!(output.status.success(), "{}", said(&output));
+        let told = "graphmap: the program of relay is for `pilot`: a rank for each process, of which the first is 1\n";
+        let given = more.iter().any(|word| word.starts_with("first_rank="));
+        assert_eq!(said(&output).contains(told), !given, "{}", said(&output));
+        said(&output)
+    };
+    let start = || {
+        let mut command = hosts.on_first("sh");
+        prepare(&mut command).current_dir(folder);
+        command.arg("plan/mpiexec.sh").args(hosts.options(mpi));
+        command.output().unwrap()
+    };
+    let plenty = "h1 slots=4\nh2 slots=4\nh3 slots=4\n";
+    // Whether a host is to start more than it has slots for; the first rank, and the host of `PI_MAIN`, where said.
+    for (hostfile, more, beyond, first, main) in [
+        ("h1 slots=2\nh2 slots=2\n", "--strategy auto", true, 1, None),
+        ("h3\nh1\nh2\n", "--strategy round-robin", true, 1, None),
+        (
+            plenty,
+            "--strategy stack --set main=h3",
+            false,
+            1,
+            Some("h3"),
+        ),
+        // With a process of Pilot's own between PI_MAIN and the first.
+        (
+            plenty,
+            "--pin packer2=h2 --set main=h2 --set first_rank=2 --set args=-pisvc=d",
+            true,
+            2,
+            Some("h2"),
+        ),
+    ] {
+        let words: Vec<&str> = more.split(' ').collect();
+        let told = partition(hostfile, &words);
+        assert_eq!(told.contains("warning[G0440]"), beyond, "{more}: {told}");
+        let (before, output) = (hosts.sent(), start());
+        let places = places(&output);
+        let planned = planned(&folder.join("plan/mapping.json"));
+        assert_eq!(planned.len(), COUNT);
+        let mut expected: BTreeMap<_, _> = (planned.iter().enumerate())
+            .map(|(rank, host)| (Some(rank), (rank + first, host.clone())))
+            .collect();
+        let main = main.map_or(planned[0].clone(), str::to_owned);
+        expected.insert(None, (0, main));
+        assert_eq!(places, expected, "{hostfile} {more}");
+        assert!(hosts.sent() > before, "nothing went over the wire");
+        assert_eq!(
+            String::from_utf8_lossy(&output.stdout)
+                .matches(RESULT)
+                .count(),
+            1
+        );
+    }
+    // Fewer than there are processes, by somebody's own command.
+    let refused = |mut command: Command, why: &str| {
+        let output = prepare(&mut command).current_dir(folder).output().unwrap();
+        let text = said(&output);
+        assert_eq!(output.status.code(), Some(255), "{text}");
+        assert_eq!(text.matches(why).count(), 1, "{text}");
+        assert!(!text.contains(RESULT), "{text}");
+    };
+    let mut few = Command::new(format!("mpiexec.{mpi}"));
+    few.args(["-n", &COUNT.to_string(), "relay/program"]);
+    refused(
+        few,
+        "with PI_MAIN it takes 7 + 1 processes of MPI, and fewer were started",
+    );
+    // By launch files of another drawing than the program is of.
+    let changed = DRAWING.replace("cutter2", "carver2");
+    fs::write(folder.join("relay.dot"), changed).unwrap();
+    partition(plenty, &[]);
+    let mut other = hosts.on_first("sh");
+    other.arg("plan/mpiexec.sh").args(hosts.options(mpi));
+    refused(
+        other,
+        "laid down for another drawing than that of this program, relay.dot",
+    );
+}
+
+#[test]
+fn over_mpich() {
+    runs_on_hosts("mpich", Need::Mpich);
+}
+
+#[test]
+fn over_open_mpi() {
+    runs_on_hosts("openmpi", Need::OpenMpi);
+}

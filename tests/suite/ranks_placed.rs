@@ -1,0 +1,275 @@
+//! Ranks: a new project of them, its profile, a drawing of that, its mapping, and a run that is placed by it.
+
+use crate::common::Test;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Each rank talks to the one that is half of all further on.
+const PAIRS: &str = "\
+use mpi::collective::SystemOperation;
+use mpi::point_to_point::send_receive;
+use mpi::traits::*;
+
+pub fn run<C: Communicator>(world: &C) {
+    let (rank, size) = (world.rank(), world.size());
+    let other = world.process_at_rank((rank + size / 2) % size);
+    let mut sum = 0;
+    for round in 0..200 {
+        let (come, _): (i64, _) = send_receive(&(i64::from(rank) * round), &other, &other);
+        sum += come;
+    }
+    let mut total = 0i64;
+    world.all_reduce_into(&sum, &mut total, SystemOperation::sum());
+    if rank == 0 {
+        println!(\"{total}\");
+    }
+}
+";
+
+/// How many frames went over the link, by the statistics of a run.
+fn frames(path: &Path) -> u64 {
+    let text = fs::read_to_string(path).unwrap();
+    let lines = text
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let schedulers: Vec<_> = lines.filter(|line| line["what"] == "scheduler").collect();
+    assert_eq!(schedulers.len(), 2, "{text}");
+    schedulers
+        .iter()
+        .map(|one| one["frames"].as_u64().unwrap())
+        .sum()
+}
+
+#[test]
+fn a_run_is_placed_by_what_ranks_have_sent_each_other() {
+    let test = Test::new().env("CARGO_NET_OFFLINE", "true");
+    let test = test.args("new net --family mpi --quiet");
+    test.run().status(0).stdout_is("").stderr_is("");
+    let net = test.folder().join("net");
+
+    // Nothing of it is shared, and there is nothing to be run yet.
+    let test = test.args("doctor net");
+    test.run()
+        .status(0)
+        .stderr_is("")
+        .stdout_has("net 0.1.0: 2 files looked into\n        nothing is shared\n");
+    let test = test.within("net").args("run");
+    test.run()
+        .status(2)
+        .stderr_has("error[G0701]: this is a project of ranks, and nobody has drawn them")
+        .stderr_has("`cargo run --release -- 1000` runs a thousand of them");
+
+    // In blocks, all that is sent leaves its OS process.
+    fs::write(net.join("src/ring.rs"), PAIRS).unwrap();
+    let built = Command::new(env!("CARGO"))
+        .args(["build", "--quiet"])
+        .current_dir(&net)
+        .env("CARGO_NET_OFFLINE", "true")
+        .env_remove("CARGO_TARGET_DIR")
+        .output()
+        .unwrap();
+    assert!(
+        built.status.success(),
+        "{}",
+        String::from_utf8_lossy(&built.stderr)
+    );
+    let output = Command::new(net.join("target/debug/net"))
+        .arg("8")
+        .current_dir(&net)
+        .env("GRAPHMAP_LINK", "shm")
+        .env("GRAPHMAP_OS_PROCESSES", "2")
+        .env("GRAPHMAP_PROFILE", "profile.json")
+        .env("GRAPHMAP_STATS", "json:blocks")
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "557200\n");
+    let blocks = frames(&net.join("blocks"));
+    assert!(blocks >= 8 * 200, "{blocks}");
+
+    // What was sent, as a drawing: four pairs, both ways.
+    let test = test.args("import profile.json --load equal -o ranks.dot");
+    test.run().status(0).stdout_is("");
+    let drawing = fs::read_to_string(net.join("ranks.dot")).unwrap();
+    assert_eq!(drawing.matches(" -> ").count(), 8, "{drawing}");
+    assert_eq!(
+        drawing.matches("label=\"200 messages, ").count(),
+        8,
+        "{drawing}"
+    );
+    assert!(
+        drawing.contains("// \"world\": 8 collective calls"),
+        "{drawing}"
+    );
+    let test = test.args("check ranks.dot --quiet");
+    test.run().status(0).stderr_is("");
+
+    // Mapped, and run so: all that is sent stays.
+    let test = test.args("partition ranks.dot -n 2 -o plan --quiet");
+    test.run().status(0);
+    let test = test
+        .env("GRAPHMAP_STATS", "json:placed")
+        .args("run ranks.dot --dev --link shm --mapping plan/mapping.json --quiet");
+    test.run().status(0).stdout_is("557200\n").stderr_is("");
+    let placed = frames(&net.join("placed"));
+    assert!(placed * 100 <= blocks, "{placed} of {blocks}");
+
+    // A project that is there is not made anew, but brought up to date.
+    let test = test.within("").args("new net --family mpi");
+    test.run()
+        .status(2)
+        .stderr_has("there is a project in `net` already");
+    fs::write(net.join("vendor/mpi/src/lib.rs"), "").unwrap();
+    let test = test.args("new net --family mpi --update");
+    test.run().status(0).stdout_is("");
+    assert_eq!(fs::read_to_string(net.join("src/ring.rs")).unwrap(), PAIRS);
+    assert!(
+        fs::read_to_string(net.join("vendor/mpi/src/lib.rs"))
+            .unwrap()
+            .contains("pub mod topology")
+    );
+}
+
+#[test]
+fn what_a_project_of_ranks_has_not_is_refused() {
+    for (option, told) in [
+        (
+            "--from net.dot",
+            "`--from` is not for a project of ranks: it has no graph",
+        ),
+        ("--link mpi", "`--link` is not for a project of ranks"),
+        ("--member", "`--member` is not for a project of ranks"),
+    ] {
+        let test = Test::new().args(&format!("new net --family mpi {option}"));
+        test.run().status(2).stdout_is("").stderr_has(told);
+        assert!(test.files().is_empty(), "{option}");
+    }
+}
+
+const PROFILE: &str = r#"{"processes":[{"rank":1,"name":"b\\","load":0.5},{"rank":0,"name":"a \"x\"","load":2}],
+"channels":[{"from":"b\\","src":"out","to":"a \"x\"","dst":"in","messages":1,"bytes":8}],
+"unmeasured":[],
+"communicators":[{"name":"world","calls":6},{"name":"world.dup","calls":2}],
+"pairs":[{"communicator":0,"from":0,"to":1,"messages":3,"bytes":24},
+{"communicator":1,"from":0,"to":1,"messages":2,"bytes":2},
+{"communicator":1,"from":1,"to":1,"messages":9,"bytes":9}]}
+"#;
+
+#[test]
+fn a_profile_is_drawn() {
+    let test = || Test::new().file("p.json", PROFILE);
+    let drawing = r#"// Generated by graphmap from the profile p.json: ranks, and what they have sent each other.
+// Traffic is in bytes.
+// "world": 6 collective calls of all its ranks together.
+// "world.dup": 2 collective calls of all its ranks together.
+digraph ranks {
+    allow="G0317";
+    "a \"x\"" [kind="a \"x\"", load="2"];
+    "b\ " [kind="b\ ", load="0.5"];
+    "a \"x\"" -> "b\ " [src=to1, dst=from0, traffic=26, label="5 messages, 26 bytes"];
+    "b\ " -> "a \"x\"" [src=to0, dst=from1, traffic=8, label="1 messages, 8 bytes"];
+}
+"#;
+    test()
+        .args("import p.json")
+        .run()
+        .status(0)
+        .stdout_is(drawing)
+        .stderr_is("");
+    let done = test()
+        .args("import p.json --traffic messages --load equal")
+        .run();
+    done.status(0)
+        .stdout_has("// Traffic is in messages.\n")
+        .stdout_has("load=\"1\"")
+        .stdout_has("traffic=5, ");
+    // What cannot be written in DOT is written otherwise, and is read back.
+    let odd = PROFILE.replace("a \\\"x\\\"", "a\\\\\\\"\\n\\\"");
+    let test = Test::new().stdin(&odd).args("import - -o ranks.dot");
+    test.run().status(0).stdout_is("");
+    assert!(
+        test.read("ranks.dot")
+            .contains("    \"a\\' \\\"\" -> \"b\\ \" [")
+    );
+    let test = test.args("view ranks.dot --json");
+    test.run().status(0);
+    // From standard input, into a file that is read back.
+    let test = Test::new().stdin(PROFILE).args("import - -o ranks.dot");
+    test.run().status(0).stdout_is("");
+    let test = test.args("view ranks.dot --json");
+    test.run().status(0);
+    // Not over what it is made from, nor over what is somebody's.
+    let test = Test::new()
+        .file("p.json", PROFILE)
+        .file("x.dot", "digraph {}");
+    let test = test.args("import p.json -o p.json");
+    test.run().status(2);
+    let test = test.args("import p.json -o x.dot");
+    test.run().status(2);
+    assert_eq!(
+        (test.read("p.json").as_str(), test.read("x.dot").as_str()),
+        (PROFILE, "digraph {}")
+    );
+}
+
+#[test]
+fn what_is_no_profile_of_ranks_is_told() {
+    let with = |from: &str, to: &str| PROFILE.replace(from, to);
+    for (text, told) in [
+        ("{".to_owned(), "EOF"),
+        ("{}".to_owned(), "missing field `processes`"),
+        (
+            with("\"rank\":1", "\"rank\":2"),
+            "there is no rank 1 before 2",
+        ),
+        (
+            with("\"rank\":1", "\"rank\":0"),
+            "there is no rank 1 before 0",
+        ),
+        (with("0.5", "-1"), "the load of `b\\` is -1"),
+        (
+            with("\"to\":1,\"messages\":3", "\"to\":7,\"messages\":3"),
+            "there is no rank 7 of 2",
+        ),
+        (
+            with("\"communicator\":1", "\"communicator\":2"),
+            "there is no communicator 2",
+        ),
+        (
+            with("{\"from\":\"b", "{\"from\":\"c"),
+            "there is no process `c",
+        ),
+        (
+            with("a \\\"x\\\"", "b\\\\"),
+            "ranks 0 and 1 are both called \"b\\ \" in a drawing",
+        ),
+        (
+            "{\"processes\":[]}".to_owned(),
+            "no rank has sent another anything",
+        ),
+    ] {
+        let done = Test::new()
+            .file("p.json", &text)
+            .args("import p.json")
+            .run();
+        done.status(1)
+            .stdout_is("")
+            .stderr_has("error[G0013]: `p.json` is no profile of ranks: ")
+            .stderr_has(told);
+    }
+    Test::new()
+        .args("import p.json")
+        .run()
+        .status(2)
+        .stderr_has("error[G0001]");
+    let done = Test::new()
+        .file("p.json", b"\xff")
+        .args("import p.json")
+        .run();
+    done.status(2).stderr_has("error[G0002]");
+    Test::new()
+        .args("import -o x")
+        .run()
+        .status(2)
+        .stderr_has("<PROFILE>");
+}

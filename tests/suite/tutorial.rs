@@ -1,0 +1,167 @@
+//! Chapters done as their reader would: every file written, every command run.
+//!
+//! A `dot`, `rust`, `toml`, `go` or `handlebars` block is the file that the text before it names last.
+//! In a `console` block, `$ ` begins a command (one of another program is left out where that is not
+//! there), `# ends with N` tells its exit code where that is not 0, `...` stands for
+//! any lines, and each other line must be among those that the command writes.
+
+use crate::common::Test;
+use graphmap_testing::{Need, skip};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// The file that a text names last.
+fn named(text: &str) -> Option<&str> {
+    let words = text.split('`').skip(1).step_by(2);
+    let endings = [".dot", ".rs", ".toml", ".hbs", ".go"];
+    words
+        .filter(|word| endings.iter().any(|ending| word.ends_with(ending)))
+        .last()
+}
+
+/// What a command of another program writes; nothing where the program is not there.
+fn other(command: &str, folder: &Path) -> Option<String> {
+    let program = command.rsplit("&& ").next()?.split(' ').next()?;
+    assert_eq!(program, "go", "say here what `{command}` needs");
+    if let Err(error) = Command::new(program).arg("version").output() {
+        skip(
+            Need::Go,
+            format!("{program} does not start ({error}): {command}"),
+        );
+        return None;
+    }
+    let mut shell = Command::new("sh");
+    let done = shell.args(["-c", command]).current_dir(folder).output();
+    let done = done.unwrap();
+    let errors = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "$ {command}\n{errors}");
+    Some(String::from_utf8_lossy(&done.stdout).into_owned())
+}
+
+/// A command with the lines it is said to write, and its exit code.
+fn commands(block: &str) -> Vec<(String, Vec<String>, i32)> {
+    let mut commands: Vec<(String, Vec<String>, i32)> = Vec::new();
+    for line in block.lines() {
+        if let Some(command) = line.strip_prefix("$ ") {
+            commands.push((command.to_owned(), Vec::new(), 0));
+        } else if let Some(last) = commands.last_mut() {
+            match line.strip_prefix("# ends with ") {
+                Some(code) => last.2 = code.parse().unwrap(),
+                None if line == "..." => {}
+                None => last.1.push(line.to_owned()),
+            }
+        }
+    }
+    commands
+}
+
+#[test]
+fn the_tutorial_does_what_it_says() {
+    follow("tutorial.md", 10);
+}
+
+#[test]
+fn the_chapter_on_skeletons_does_what_it_says() {
+    follow("skeletons.md", 5);
+}
+
+#[test]
+fn the_first_page_shows_what_is_so() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("README.md")).unwrap();
+    let blocks: Vec<&str> = page.split("```").skip(1).step_by(2).collect();
+    let block = |start: &str| {
+        let found = blocks.iter().find_map(|block| block.strip_prefix(start));
+        found.unwrap_or_else(|| panic!("no block `{start}`"))
+    };
+    // The finding shows the line that it is about: with that line in the drawing it is made.
+    let drawing = block("dot\n");
+    let finding = block("text\nerror");
+    let (number, wrong) = finding
+        .lines()
+        .find_map(|line| line.split_once(" | "))
+        .expect("a line of the drawing");
+    let number: usize = number.parse().unwrap();
+    let mut lines: Vec<&str> = drawing.lines().collect();
+    lines[number - 1] = wrong;
+    let test = Test::new()
+        .file("farm.dot", lines.join("\n"))
+        .args("check farm.dot");
+    shows(&test.run().status(1).stderr(), &format!("error{finding}"));
+
+    let (command, table) = block("text\n$ graphmap ").split_once('\n').unwrap();
+    assert!(page.contains("`hostfile` has two lines, `n1:2` and `n2:2`"));
+    let graph = fs::read_to_string(root.join("graphs/farm.dot")).unwrap();
+    let test = Test::new()
+        .file("graphs/farm.dot", graph)
+        .file("hostfile", "n1:2\nn2:2\n")
+        .args(command);
+    shows(&test.run().status(0).stdout(), table);
+}
+
+/// That the lines of a text are among those of an output, in their order; `...` stands for any,
+/// and nothing else is left out.
+#[track_caller]
+fn shows(output: &str, text: &str) {
+    let mut said = output.lines();
+    let mut any = false;
+    for line in text.lines() {
+        if line == "..." {
+            any = true;
+            continue;
+        }
+        let there = match any {
+            true => said.any(|s| s == line),
+            false => said.next() == Some(line),
+        };
+        assert!(there, "not `{line}` in\n{output}");
+        any = false;
+    }
+}
+
+/// Does what a chapter says; at least so many commands.
+fn follow(chapter: &str, least: usize) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/src");
+    let text = fs::read_to_string(path.join(chapter)).unwrap();
+    let mut test = Test::new();
+    let mut done = 0;
+    let mut before = String::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let Some(tag) = line.strip_prefix("```") else {
+            before += line;
+            before.push('\n');
+            continue;
+        };
+        let inside = lines.by_ref().take_while(|line| *line != "```");
+        let block: String = inside.map(|line| format!("{line}\n")).collect();
+        match tag {
+            "dot" | "rust" | "toml" | "go" | "handlebars" => {
+                let name = named(&before).expect("the text names the file");
+                test = test.file(name, &block);
+            }
+            "console" => {
+                for (command, expected, code) in commands(&block) {
+                    let said = if let Some(args) = command.strip_prefix("graphmap ") {
+                        test = test.args(args);
+                        let run = test.run().status(code);
+                        run.stdout() + &run.stderr()
+                    } else if let Some(said) = other(&command, test.folder()) {
+                        said
+                    } else {
+                        continue;
+                    };
+                    for line in expected {
+                        let there = said.lines().any(|s| s.trim_end() == line);
+                        assert!(there, "$ {command}\nno line `{line}` in\n{said}");
+                    }
+                    done += 1;
+                }
+            }
+            _ => {}
+        }
+        before.clear();
+    }
+    assert!(done > least, "only {done} commands");
+}

@@ -1,0 +1,150 @@
+//! `graphmap view`: tables, JSON and pictures.
+
+use crate::common::Test;
+
+const GRAPH: &str = "\
+digraph squares {
+    numbers -> square [type=u64, bundle=share];
+    square [replicas=3];
+    square -> sum [type=u64];
+}
+";
+
+fn squares(args: &str) -> Test {
+    Test::new().file("g.dot", GRAPH).args(args)
+}
+
+#[test]
+fn a_table_and_where_each_process_leads() {
+    squares("view g.dot")
+        .run()
+        .status(0)
+        .stderr_is("")
+        .stdout_is(
+            "\
+squares: 5 processes, 6 channels, 2 bundles; not deterministic
+
+kind numbers x 1, load 1
+  writes out: u64 (share)
+
+kind square x 3, load 3
+  reads in: u64
+  writes out: u64
+
+kind sum x 1, load 1
+  reads in: u64 (select)
+
+numbers -> square: 3 channels, traffic 3
+square -> sum: 3 channels, traffic 3
+
+numbers -> square1, square2, square3: u64
+square1 -> sum: u64
+square2 -> sum: u64
+square3 -> sum: u64
+",
+        );
+    let many = GRAPH.replace("=3", "=100");
+    let test = Test::new().file("g.dot", many);
+    let test = test.args("view g.dot");
+    let done = test.run().status(0);
+    assert!(!done.stdout().contains("square7"), "{}", done.stdout());
+    let test = test.args("view g.dot --detail processes");
+    test.run().status(0).stdout_has("square100 -> sum: u64\n");
+    let test = test.args("view g.dot --detail drawing");
+    test.run()
+        .status(0)
+        .stdout_is("numbers -> square ×100: u64\nsquare ×100 -> sum: u64\n");
+}
+
+#[test]
+fn a_picture_goes_by_the_name_of_the_file_or_by_option() {
+    let test = squares("view g.dot -o deep/g.svg");
+    test.run()
+        .status(0)
+        .stdout_is("")
+        .stderr_is("graphmap: wrote deep/g.svg\n");
+    let picture = test.read("deep/g.svg");
+    assert!(
+        picture.starts_with("<svg ") && picture.contains(">square3<"),
+        "{picture}"
+    );
+    let test = test.args("view g.dot --svg");
+    test.run().status(0).stdout_is(&picture).stderr_is("");
+    let test = test.args("view g.dot --svg --detail drawing");
+    test.run().status(0).stdout_has(">square ×3<");
+    let test = test.args("view g.dot --svg --detail kinds");
+    test.run().status(0).stdout_has(">square ×3<");
+    let test = test.args("view g.dot -o g.json");
+    test.run().status(0);
+    let value: serde_json::Value = serde_json::from_str(&test.read("g.json")).unwrap();
+    assert_eq!(value["kinds"][1]["count"], 3);
+    // Too many to be drawn one by one, unless that is asked for.
+    let many = GRAPH.replace("=3", "=500");
+    let test = Test::new().file("g.dot", many).args("view g.dot --svg");
+    test.run().status(0).stdout_has(">square ×500<");
+    let test = test.args("view g.dot --svg --detail processes");
+    test.run().status(0).stdout_has(">square500<");
+}
+
+#[test]
+fn what_cannot_be_shown() {
+    squares("view g.dot -o g.png")
+        .run()
+        .status(2)
+        .stderr_has("`view` does not write files like `g.png`")
+        .stderr_has("graphmap expand g.dot | dot -Tpng -o g.png");
+    squares("view g.dot --svg --json").run().status(2);
+    squares("view g.dot --detail procesess")
+        .run()
+        .status(2)
+        .stderr_has("processes");
+    // A drawing is shown whether the network is sound or not, the network is not.
+    let unsound = GRAPH.replace(", bundle=share", "");
+    let test = Test::new().file("g.dot", unsound).args("view g.dot --svg");
+    test.run()
+        .status(1)
+        .stdout_is("")
+        .stderr_has("error[G0305]");
+    let test = test.args("view g.dot --svg --detail drawing");
+    test.run().status(0).stdout_has("</svg>");
+    let test = Test::new()
+        .file("g.dot", "digraph g { a -> ")
+        .args("view g.dot --svg --detail drawing");
+    test.run().status(1).stdout_is("");
+}
+
+/// What takes its tokens when it is there makes a network non-deterministic, whatever shape the channels have: the
+/// table, its JSON and the note say the same.
+#[test]
+fn what_depends_on_time_is_told_alike() {
+    for (edges, notes) in [
+        ("a -> b [type=u64];", 0),
+        ("a -> b [bundle=gather]; c -> b;", 0),
+        ("a -> b; c -> b;", 1),
+        ("a -> b [flow=credits];", 1),
+        ("a -> b, c [flow=credits, bundle=share];", 1),
+        ("{ a; c } -> b [flow=credits];", 1),
+        ("a -> b [flow=credits]; c -> d [flow=credits];", 2),
+    ] {
+        let test = Test::new().file("g.dot", format!("digraph g {{ {edges} }}"));
+        let test = test.args("check g.dot --allow warnings");
+        let done = test.run().status(0);
+        assert_eq!(
+            done.stderr().matches("note[G0314]").count(),
+            notes,
+            "{edges}"
+        );
+        let (text, json) = match notes {
+            0 => (
+                "; deterministic, as long as no reader leaves early\n",
+                "true",
+            ),
+            _ => ("; not deterministic\n", "false"),
+        };
+        let test = test.args("view g.dot");
+        test.run().status(0).stdout_has(text);
+        let test = test.args("view g.dot --json");
+        let json = format!("\"deterministic\": {json}");
+        test.run().status(0).stdout_has(&json);
+    }
+}
