@@ -31,6 +31,9 @@ use crate::tuning::time::{
     PACKING, PATIENCE,
 };
 
+/// The block of each vertex, by each of several.
+type Mappings = Vec<Vec<u32>>;
+
 /// What the stages share. They are taken in the order in which they stand.
 pub(super) struct Stages<'a> {
     problem: &'a Problem<'a>,
@@ -382,7 +385,7 @@ impl<'a> Stages<'a> {
     }
 
     /// What strategies give that are done in no time beside the search: our own, and those of other engines.
-    fn baselines(&mut self) -> Result<(Vec<Vec<u32>>, Vec<Vec<u32>>), Error> {
+    fn baselines(&mut self) -> Result<(Mappings, Mappings), Error> {
         let (n, ends) = (self.inst.len(), self.inst.targets.len());
         let entries = n + ends;
         let asked = metis::metis_takes(n, ends, self.inst.k());
