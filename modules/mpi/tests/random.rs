@@ -194,14 +194,17 @@ fn programs() -> Vec<(usize, String)> {
 /// Ours, where the ranks take turns in one order.
 const ALONE: Means = Means::Ours(&[("GRAPHMAP_SCHEDULERS", "1")]);
 
+/// Two OS processes; without the link these would be threads of one.
+const SHM: [(&str, &str); 2] = [("GRAPHMAP_LINK", "shm"), ("GRAPHMAP_OS_PROCESSES", "2")];
+
 #[test]
 fn ranks_see_the_same_wherever_they_are() {
     let others = [
         Means::Ours(&[("GRAPHMAP_SCHEDULERS", "1"), ("GRAPHMAP_SHUFFLE", "1")]),
         Means::Ours(&[("GRAPHMAP_SCHEDULERS", "2"), ("GRAPHMAP_SHUFFLE", "2")]),
         Means::Ours(&[("GRAPHMAP_SCHEDULERS", "4"), ("GRAPHMAP_SHUFFLE", "3")]),
-        Means::Ours(&[("GRAPHMAP_OS_PROCESSES", "2")]),
-        Means::Ours(&[("GRAPHMAP_OS_PROCESSES", "2"), ("GRAPHMAP_SCHEDULERS", "2")]),
+        Means::Ours(&SHM),
+        Means::Ours(&[SHM[0], SHM[1], ("GRAPHMAP_SCHEDULERS", "2")]),
     ];
     for (ranks, specs) in programs() {
         let alone = run(&ALONE, ranks, &specs);

@@ -370,6 +370,7 @@ pub(crate) const FLOORS: &[(&str, &[&str])] = &[
     ("view", VIEW),
     ("binding", BINDING),
     ("mpi", MPI),
+    ("mpi-sys", &["lib"]),
     ("link-mpi", LINK_MPI),
     ("testing", &["lib"]),
 ];

@@ -134,11 +134,11 @@ pub trait Communicator: AsHandle {
         made(of, done(wait(of.core().split(color.0, key.into()))))
     }
 
-    /// The communicator of all ranks that share memory with the one that calls this: those of its OS process.
+    /// The communicator of all ranks that can share memory with the one that calls this: those of its host, in whatever OS process.
     #[track_caller]
     fn split_shared(&self, key: c_int) -> SimpleCommunicator {
         let of = self.as_handle();
-        let core = wait(of.core().split_type(core::SplitType::OsProcess, key.into()));
+        let core = wait(of.core().split_type(core::SplitType::Host, key.into()));
         SimpleCommunicator::made(of.0.derived(done(core)))
     }
 
