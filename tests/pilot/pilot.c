@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 struct PI_PROCESS {
@@ -28,8 +29,12 @@ static PI_PROCESS *processes;
 
 void PI_Abort(const int code, const char *text, const char *file, const int line)
 {
+    int tries = 0, unread = 0;
     fprintf(stderr, "PI_Abort: %s:%d: %s\n", file, line, text);
     fflush(NULL);
+    /* A launcher that is told to end the job may end before it has read that: `mpiexec` of MPICH 4.0.2, on busy cores. */
+    while (tries++ < 500 && ioctl(2, FIONREAD, &unread) == 0 && unread > 0)
+        usleep(1000);
     MPI_Abort(MPI_COMM_WORLD, code);
     exit(code);
 }
