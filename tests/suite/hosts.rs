@@ -1,12 +1,12 @@
 //! A project on several hosts: made, built, mapped, and started by the command that `graphmap run --print` shows.
 //!
-//! Hosts are network namespaces that `modules/link-mpi/tests/hosts.sh` makes; where a machine does not allow that, the same
+//! Hosts are network namespaces that `modules/testing/hosts.sh` makes; where a machine does not allow that, the same
 //! command starts all on this host, and the test says so.
 
 #![cfg(target_os = "linux")]
 
-use crate::common::hosts::{Hosts, is_there, prepare, said};
-use graphmap_testing::Need;
+use crate::common::hosts::{is_there, prepare, said};
+use graphmap_testing::{Hosts, Need};
 use std::fs::{self, File};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -131,7 +131,7 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
         command.output().unwrap()
     };
     if let Some(hosts) = &hosts {
-        let agent = format!("agent={}", hosts.0.join("agent").display());
+        let agent = format!("agent={}", hosts.agent().display());
         let fails = |hostfile: &str, code: i32, told: &[&str]| {
             let mut command = hosts.on_first(env!("CARGO_BIN_EXE_graphmap"));
             prepare(&mut command).current_dir(folder).args(&run[..3]);
@@ -182,7 +182,7 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
         copies(None);
         // One byte more, where nothing reads it.
         let longer = format!("printf x >>'{at}'");
-        let mut on_h3 = Command::new(hosts.0.join("agent"));
+        let mut on_h3 = Command::new(hosts.agent());
         let longer = on_h3.args(["h3", &longer]).status();
         assert!(longer.unwrap().success());
         let told = [
@@ -232,7 +232,7 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
         assert!(bytes > 20_000, "{bytes} bytes went over the wire");
     }
 
-    let agent = hosts.as_ref().map(|hosts| hosts.0.join("agent"));
+    let agent = hosts.as_ref().map(|hosts| hosts.agent());
     let agent = agent.map(|agent| format!("agent={}", agent.display()));
     let agent = agent.iter().flat_map(|agent| ["--set", agent]);
     let run = ["run", "farm.dot", "--dev", "--set", &launcher];

@@ -1,9 +1,9 @@
 //! The networks in `graphs/` on hosts: what `graphmap partition -o` writes is started, each process runs where
 //! `mapping.json` says, and the results are those of one OS process.
 
-use crate::common::hosts::{Hosts, is_there, prepare, said};
+use crate::common::hosts::{is_there, prepare, said};
 use crate::common::networks::{CASES, Case};
-use graphmap_testing::Need;
+use graphmap_testing::{Hosts, Need};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;

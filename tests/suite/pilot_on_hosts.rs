@@ -3,8 +3,8 @@
 
 #![cfg(target_os = "linux")]
 
-use crate::common::hosts::{Hosts, is_there, prepare, said};
-use graphmap_testing::{Need, skip};
+use crate::common::hosts::{is_there, prepare, said};
+use graphmap_testing::{Hosts, Need, skip};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

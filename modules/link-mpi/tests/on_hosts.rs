@@ -9,12 +9,13 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use common::{Hosts, Mpi, check, finish, lives, mpi, program};
+use common::{Mpi, check, finish, hosts, launcher, lives, mpi, program};
+use graphmap_testing::Hosts;
 
 #[test]
 fn networks_end_the_same_on_several_hosts() {
-    let Some(hosts) = Hosts::new(3) else { return };
-    let before = hosts.bytes();
+    let Some(hosts) = hosts(3) else { return };
+    let before = hosts.sent_by_each();
     for (places, case, code, told) in [
         (&[0, 1][..], "large", 0, "read 3496568 bytes"),
         (&[0, 1, 2], "bundles", 0, "sum 1001000"),
@@ -33,11 +34,11 @@ fn networks_end_the_same_on_several_hosts() {
         (&[1, 0, 2], "panic", 1, " (in OS process 1 on h1)"),
         (&[0, 1, 2], "exit", 7, "on h2 ended before the run did"),
     ] {
-        let mut command = hosts.launcher(places);
+        let mut command = launcher(&hosts, places);
         let (got, said) = finish(command.arg(program()).arg(case).output().unwrap());
         check(case, code, &[told], got, &said);
     }
-    let after = hosts.bytes();
+    let after = hosts.sent_by_each();
     let sent: Vec<u64> = before.iter().zip(&after).map(|(b, a)| a - b).collect();
     // It went over the wire.
     assert!(sent[0] > 3_496_568, "{sent:?}");
@@ -47,10 +48,10 @@ fn networks_end_the_same_on_several_hosts() {
 /// And who computes for longer than a host may not answer is not taken for one that does not.
 #[test]
 fn a_host_that_is_cut_off_ends_the_run() {
-    let Some(hosts) = Hosts::new(3) else { return };
+    let Some(hosts) = hosts(3) else { return };
     let places = [0, 1, 2];
     let limited = |case: &str| {
-        let mut command = hosts.launcher(&places);
+        let mut command = launcher(&hosts, &places);
         command.env("GRAPHMAP_UNREACHABLE", "2");
         if mpi() == Mpi::Open {
             command.args(["-x", "GRAPHMAP_UNREACHABLE"]);
@@ -77,9 +78,9 @@ fn a_host_that_is_cut_off_ends_the_run() {
 
 #[test]
 fn os_processes_are_on_the_hosts_they_are_sent_to() {
-    let Some(hosts) = Hosts::new(3) else { return };
+    let Some(hosts) = hosts(3) else { return };
     let places = [2, 0, 1, 2];
-    let mut command = hosts.launcher(&places);
+    let mut command = launcher(&hosts, &places);
     let (code, said) = finish(command.arg(program()).arg("where").output().unwrap());
     assert_eq!(code, 0, "{said}");
     for rank in 0..12 {
@@ -102,7 +103,7 @@ fn os_processes_are_on_the_hosts_they_are_sent_to() {
 /// Starts a case whose three OS processes say `pid` and their number, and runs until it is ended; it may have been started
 /// with more variables. Their numbers, in any order.
 fn started(hosts: &Hosts, case: &str, variables: &[(&str, &str)]) -> (Child, Vec<u32>) {
-    let mut command = hosts.launcher(&[0, 1, 2]);
+    let mut command = launcher(hosts, &[0, 1, 2]);
     command.envs(variables.iter().copied());
     if mpi() == Mpi::Open {
         for (name, _) in variables {
@@ -152,7 +153,7 @@ fn host_of(id: u32) -> String {
 /// What starts OS processes on a host is killed: whichever host it is, all end, and it is said why.
 #[test]
 fn who_has_lost_what_started_it_ends_the_run() {
-    let Some(hosts) = Hosts::new(3) else { return };
+    let Some(hosts) = hosts(3) else { return };
     let mut by_us = 0;
     for host in ["h2", "h1", "h3"] {
         let (child, ids) = started(&hosts, "where_forever", &[]);
@@ -184,7 +185,7 @@ fn who_has_lost_what_started_it_ends_the_run() {
 /// Asked what it does, an OS process says on which host it is.
 #[test]
 fn who_is_asked_says_where_it_is() {
-    let Some(hosts) = Hosts::new(3) else { return };
+    let Some(hosts) = hosts(3) else { return };
     let (mut child, ids) = started(&hosts, "where_forever", &[]);
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     for (os_process, host) in ["h1", "h2", "h3"].into_iter().enumerate() {
@@ -203,9 +204,12 @@ fn who_is_asked_says_where_it_is() {
 /// A trace has the tracks of all hosts, which it names; a profile has what all of them did, as if it were one.
 #[test]
 fn traces_and_profiles_are_of_all_hosts() {
-    let Some(hosts) = Hosts::new(3) else { return };
-    let (trace, profile) = (hosts.0.join("trace.json"), hosts.0.join("profile.json"));
-    let mut command = hosts.launcher(&[0, 1, 2]);
+    let Some(hosts) = hosts(3) else { return };
+    let (trace, profile) = (
+        hosts.folder.join("trace.json"),
+        hosts.folder.join("profile.json"),
+    );
+    let mut command = launcher(&hosts, &[0, 1, 2]);
     let variables = [("GRAPHMAP_TRACE", &trace), ("GRAPHMAP_PROFILE", &profile)];
     command.envs(variables);
     if mpi() == Mpi::Open {

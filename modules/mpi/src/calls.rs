@@ -12,7 +12,7 @@ use std::rc::Rc;
 use graphmap_runtime::mpi as core;
 
 use crate::abi::{MPI_Comm, MPI_Fint, MPI_Info, MPI_SUCCESS, RSMPI_COMM_NULL};
-use crate::datatype::layout::{Layout, MPI_Datatype};
+use crate::datatype::layout::MPI_Datatype;
 use crate::done;
 use crate::fiber::wait;
 use crate::place::{Place, packed_at};
@@ -218,25 +218,19 @@ pub unsafe fn MPI_Neighbor_alltoall(
     recvtype: MPI_Datatype,
     comm: MPI_Comm,
 ) -> c_int {
-    // SAFETY: as the caller says.
-    let graph = neighbours(unsafe { communicator(comm) });
-    let equal = |each: c_int, neighbours: usize| -> Vec<(isize, usize)> {
+    let equal = |each: c_int, neighbours: usize| {
         let first = |neighbour: usize| neighbour.cast_signed() * number(each).cast_signed();
-        (0..neighbours)
-            .map(|neighbour| (first(neighbour), number(each)))
-            .collect()
+        let part = |neighbour| (first(neighbour), number(each));
+        (0..neighbours).map(part).collect()
     };
-    let sent = equal(sendcount, graph.destinations().count());
-    let received = equal(recvcount, graph.sources().count());
     // SAFETY: as the caller says.
     unsafe {
         exchange(
-            graph,
-            (sendbuf, sendtype.0, &sent),
-            (recvbuf, recvtype.0, &received),
-        );
+            communicator(comm),
+            (sendbuf, sendtype, |neighbours| equal(sendcount, neighbours)),
+            (recvbuf, recvtype, |neighbours| equal(recvcount, neighbours)),
+        )
     }
-    MPI_SUCCESS
 }
 
 /// As [`MPI_Neighbor_alltoall`], with a number of elements, and where they begin, for each neighbour (`MPI_Neighbor_alltoallv`).
@@ -259,50 +253,55 @@ pub unsafe fn MPI_Neighbor_alltoallv(
     recvtype: MPI_Datatype,
     comm: MPI_Comm,
 ) -> c_int {
-    // SAFETY: as the caller says.
-    let graph = neighbours(unsafe { communicator(comm) });
     let each = |counts: *const c_int, displs: *const c_int, neighbours: usize| {
         // SAFETY: as the caller says.
         let (counts, displs) =
             unsafe { (elements(counts, neighbours), elements(displs, neighbours)) };
         let parts = displs.iter().zip(counts);
         let part = |(&displ, &count): (&c_int, &c_int)| (displ as isize, number(count));
-        parts.map(part).collect::<Vec<(isize, usize)>>()
+        parts.map(part).collect()
     };
-    let sent = each(sendcounts, sdispls, graph.destinations().count());
-    let received = each(recvcounts, rdispls, graph.sources().count());
     // SAFETY: as the caller says.
     unsafe {
         exchange(
-            graph,
-            (sendbuf, sendtype.0, &sent),
-            (recvbuf, recvtype.0, &received),
-        );
+            communicator(comm),
+            (sendbuf, sendtype, |neighbours| {
+                each(sendcounts, sdispls, neighbours)
+            }),
+            (recvbuf, recvtype, |neighbours| {
+                each(recvcounts, rdispls, neighbours)
+            }),
+        )
     }
-    MPI_SUCCESS
 }
 
-/// Sends each destination its elements and receives those of each source: where the first is, counted in elements, and how many.
+/// Elements for each of so many neighbours: where the first is, counted in elements, and how many.
+type Parts = Vec<(isize, usize)>;
+
+/// Sends each destination its elements and receives those of each source.
 ///
 /// # Safety
 /// The elements have to be there, and the room for them.
 #[track_caller]
 unsafe fn exchange(
-    graph: &core::Neighbours,
-    (from, from_type, sent): (*const c_void, &'static Layout, &[(isize, usize)]),
-    (to, to_type, received): (*mut c_void, &'static Layout, &[(isize, usize)]),
-) {
-    let pack = |&(first, count): &(isize, usize)| {
+    of: &Shared,
+    (from, from_type, sent): (*const c_void, MPI_Datatype, impl Fn(usize) -> Parts),
+    (to, to_type, received): (*mut c_void, MPI_Datatype, impl Fn(usize) -> Parts),
+) -> c_int {
+    let graph = neighbours(of);
+    let pack = |(first, count)| {
         // SAFETY: as the caller says.
-        unsafe { packed_at(from.cast(), first, count, from_type) }
+        unsafe { packed_at(from.cast(), first, count, from_type.0) }
     };
-    let parts: Vec<Vec<u8>> = sent.iter().map(pack).collect();
-    let come = done(wait(graph.alltoall(parts)));
-    for (&(first, count), bytes) in received.iter().zip(come) {
+    let sent = sent(graph.destinations().count());
+    let come = done(wait(graph.alltoall(sent.into_iter().map(pack).collect())));
+    let received = received(graph.sources().count());
+    for ((first, count), bytes) in received.into_iter().zip(come) {
         if let Some(bytes) = bytes {
-            let place = Place::at(to.cast(), first, count, to_type);
+            let place = Place::at(to.cast(), first, count, to_type.0);
             // SAFETY: as the caller says.
             done(unsafe { place.fill_exactly(&bytes) });
         }
     }
+    MPI_SUCCESS
 }

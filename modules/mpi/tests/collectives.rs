@@ -1,5 +1,8 @@
 //! Collective calls against what they are defined to give, for random numbers of ranks and elements.
 
+mod common;
+
+use common::ranks_on;
 use mpi::collective::{SystemOperation, UnsafeUserOperation, UserOperation, reduce_local_into};
 use mpi::datatype::{Partition, PartitionMut};
 use mpi::topology::{Color, CommunicatorRelation, GroupRelation, SimpleCommunicator, SystemGroup};
@@ -9,24 +12,6 @@ use proptest::prelude::*;
 
 fn ranks(count: usize, rank: impl Fn(SimpleCommunicator) + Send + Sync + 'static) {
     ranks_on(1, count, rank);
-}
-
-/// On so many schedulers.
-fn ranks_on(
-    schedulers: usize,
-    count: usize,
-    rank: impl Fn(SimpleCommunicator) + Send + Sync + 'static,
-) {
-    // In another order each time.
-    let options = mpi::Options::new().schedulers(schedulers).threads(1);
-    let options = options.shuffle((count * 31 + schedulers) as u64);
-    let ended = mpi::run_with(&options, count, move || {
-        let universe = mpi::initialize().unwrap();
-        rank(universe.world());
-    });
-    if let Err(error) = ended {
-        panic!("{error}");
-    }
 }
 
 /// Where parts of these lengths begin, with a gap of one before each, and how many elements that takes.

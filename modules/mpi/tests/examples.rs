@@ -2,7 +2,7 @@
 //!
 //! Each is copied into a crate of its own making, behind a `pub(crate)` function that calls its `main`, and all of them become one
 //! program, for which `mpi` is patched to be this crate. Their own assertions say whether they pass. On several hosts, which are network
-//! namespaces (`modules/link-mpi/tests/hosts.sh`), it is another program, whose OS processes a launcher of MPI starts.
+//! namespaces (`graphmap_testing::Hosts`), it is another program, whose OS processes a launcher of MPI starts.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use graphmap_testing::{Need, skip};
+use graphmap_testing::{Hosts, Need, skip};
 
 /// Those that do not pass, and why.
 const LEFT_OUT: [(&str, &str); 3] = [
@@ -240,12 +240,17 @@ fn examples_of_rsmpi_run_on_several_hosts() {
     if let Err(error) = Command::new("mpicc.mpich").arg("--version").output() {
         return skip(Need::Mpich, format!("mpicc.mpich does not start: {error}"));
     }
-    let Some(hosts) = Hosts::new(3) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let Some(hosts) = Hosts::new(folder.path(), 3) else {
+        return;
+    };
     let examples = examples();
     let program = build(&examples, true);
     let way = |name: &str| {
-        let mut launcher = hosts.launcher(3);
-        launcher.arg(&program).args([name, "5"]);
+        let mut launcher = hosts.on_first("mpiexec.mpich");
+        launcher.args(hosts.options("mpich")).env("UCX_TLS", "tcp");
+        launcher.arg("-f").arg(hosts.folder.join("hosts"));
+        launcher.args(["-n", "3"]).arg(&program).args([name, "5"]);
         launcher
     };
     // A start is mainly waiting.
@@ -260,49 +265,7 @@ fn examples_of_rsmpi_run_on_several_hosts() {
         ended.collect::<String>()
     });
     assert!(wrong.is_empty(), "{wrong}");
-}
-
-/// Hosts h1, h2 and so on, as long as it lives.
-struct Hosts(PathBuf);
-
-impl Hosts {
-    /// None where nobody may make them, which is told.
-    fn new(count: usize) -> Option<Hosts> {
-        let hosts = Hosts(Path::new(env!("CARGO_TARGET_TMPDIR")).join("rsmpi-hosts"));
-        fs::create_dir_all(&hosts.0).unwrap();
-        let made = hosts.script("start", &[&count.to_string()]);
-        if made.status.success() {
-            return Some(hosts);
-        }
-        skip(
-            Need::Namespaces,
-            String::from_utf8_lossy(&made.stderr).into_owned(),
-        );
-        None
-    }
-
-    fn script(&self, verb: &str, more: &[&str]) -> Output {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../link-mpi/tests/hosts.sh");
-        let mut command = Command::new("sh");
-        command.arg(script).arg(verb).arg(&self.0).args(more);
-        command.output().unwrap()
-    }
-
-    /// The launcher, on the first of them, for an OS process on each of so many.
-    fn launcher(&self, count: usize) -> Command {
-        let mut command = Command::new(self.0.join("on-first"));
-        let (agent, file) = (self.0.join("agent"), self.0.join("hosts"));
-        command.args(["mpiexec.mpich", "-launcher", "ssh", "-launcher-exec"]);
-        command.arg(agent).arg("-f").arg(file);
-        command
-            .args(["-n", &count.to_string()])
-            .env("UCX_TLS", "tcp");
-        command
-    }
-}
-
-impl Drop for Hosts {
-    fn drop(&mut self) {
-        self.script("stop", &[]);
-    }
+    // All three have sent something over the wire.
+    let sent = hosts.sent_by_each();
+    assert!(sent.iter().all(|&bytes| bytes > 100_000), "{sent:?}");
 }

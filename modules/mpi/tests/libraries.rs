@@ -1,30 +1,17 @@
 //! What libraries over rsmpi need of it beside its traits: functions of MPI's C interface that they call past it, and a `Universe` in a
 //! `static`.
 
+mod common;
+
 use std::os::raw::{c_int, c_void};
 use std::sync::Mutex;
 
+use common::ranks_on;
 use mpi::environment::Universe;
 use mpi::ffi;
 use mpi::topology::{SimpleCommunicator, Topology};
 use mpi::traits::*;
 use proptest::prelude::*;
-
-fn ranks_on(
-    schedulers: usize,
-    count: usize,
-    rank: impl Fn(SimpleCommunicator) + Send + Sync + 'static,
-) {
-    let options = mpi::Options::new().schedulers(schedulers).threads(1);
-    let options = options.shuffle((count * 31 + schedulers) as u64);
-    let ended = mpi::run_with(&options, count, move || {
-        let universe = mpi::initialize().unwrap();
-        rank(universe.world());
-    });
-    if let Err(error) = ended {
-        panic!("{error}");
-    }
-}
 
 /// The communicator of a graph of which each rank knows its neighbours.
 fn graph(of: &SimpleCommunicator, sources: &[c_int], destinations: &[c_int]) -> SimpleCommunicator {

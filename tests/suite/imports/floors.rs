@@ -372,5 +372,5 @@ pub(crate) const FLOORS: &[(&str, &[&str])] = &[
     ("mpi", MPI),
     ("mpi-sys", &["lib"]),
     ("link-mpi", LINK_MPI),
-    ("testing", &["lib"]),
+    ("testing", &["skip", "hosts", "lib"]),
 ];

@@ -1,6 +1,6 @@
 //! Jobs of the MPI that the example program `cases` is linked to, on this host and on others.
 //!
-//! Hosts are network namespaces with names and interfaces of their own (`hosts.sh`), which launchers reach by a script
+//! Hosts are network namespaces with names and interfaces of their own ([`Hosts`]), which launchers reach by a script
 //! instead of ssh; MPI is told to use TCP, as it would find shared memory between them. Where a machine does not
 //! allow that, the test says so.
 #![allow(dead_code, reason = "each test file uses its part")]
@@ -12,7 +12,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use graphmap_testing::{Need, skip};
+use graphmap_testing::Hosts;
 
 /// The two MPIs.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -129,96 +129,59 @@ pub(crate) fn lives(id: u32) -> bool {
     fs::read_to_string(format!("/proc/{id}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
 
-/// Hosts, as long as it lives.
-pub(crate) struct Hosts(pub(crate) PathBuf);
-
-impl Hosts {
-    pub(crate) fn new(count: usize) -> Option<Hosts> {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let name = format!("{:?}-{}-{number}", mpi(), std::process::id());
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-        fs::create_dir_all(&folder).unwrap();
-        let hosts = Hosts(folder);
-        let made = hosts.script("start", &[&count.to_string()]);
-        if !made.status.success() {
-            let why = String::from_utf8_lossy(&made.stderr).into_owned();
-            skip(
-                Need::Namespaces,
-                format!("there are no hosts to tell apart: {why}"),
-            );
-            return None;
-        }
-        Some(hosts)
-    }
-
-    pub(crate) fn script(&self, verb: &str, more: &[&str]) -> Output {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/hosts.sh");
-        let mut command = Command::new("sh");
-        command.arg(script).arg(verb).arg(&self.0).args(more);
-        command.output().unwrap()
-    }
-
-    /// Bytes that each host has sent.
-    pub(crate) fn bytes(&self) -> Vec<u64> {
-        let output = self.script("bytes", &[]);
-        let text = String::from_utf8(output.stdout).unwrap();
-        text.lines().map(|line| line.parse().unwrap()).collect()
-    }
-
-    /// The launcher, on the first host, for OS processes on these hosts.
-    pub(crate) fn launcher(&self, places: &[usize]) -> Command {
-        let mut command = Command::new(self.0.join("on-first"));
-        prepare(&mut command).env("UCX_TLS", "tcp");
-        command.arg(mpiexec(mpi()));
-        let (agent, file) = (self.0.join("agent"), self.0.join("places"));
-        let lines = places.iter().map(|place| format!("h{}", place + 1));
-        match mpi() {
-            Mpi::Mpich => {
-                let text: String = lines.map(|host| format!("{host}:1\n")).collect();
-                fs::write(&file, text).unwrap();
-                command.args(["-launcher", "ssh", "-launcher-exec"]);
-                command.arg(agent).arg("-f").arg(file);
-                command.args(["-n", &places.len().to_string()]);
-            }
-            Mpi::Open => {
-                let mut slots = BTreeMap::new();
-                lines
-                    .clone()
-                    .for_each(|host| *slots.entry(host).or_insert(0) += 1);
-                let text: String = slots
-                    .iter()
-                    .map(|(host, n)| format!("{host} slots={n}\n"))
-                    .collect();
-                fs::write(&file, text).unwrap();
-                let ranks = self.0.join("ranks");
-                let text: String = lines
-                    .enumerate()
-                    .map(|(rank, host)| format!("rank {rank}={host} slot=0\n"))
-                    .collect();
-                fs::write(&ranks, text).unwrap();
-                command.args(["--mca", "btl_tcp_if_include", "net0"]);
-                command.arg("--hostfile").arg(file);
-                if is_fifth() {
-                    command.args(["--prtemca", "plm_ssh_agent"]).arg(agent);
-                    command.args(["--prtemca", "prte_if_include", "net0"]);
-                    let by = format!("rankfile:FILE={}", ranks.display());
-                    command.args(["--map-by", &by, "-n", &places.len().to_string()]);
-                } else {
-                    command.args(["--mca", "plm_rsh_agent"]).arg(agent);
-                    command.args(["--mca", "oob_tcp_if_include", "net0"]);
-                    command.arg("--rankfile").arg(ranks);
-                }
-                command.args(["-x", "RUST_BACKTRACE"]);
-            }
-        }
-        command
-    }
+/// So many hosts, with a folder of their own.
+#[track_caller]
+pub(crate) fn hosts(count: usize) -> Option<Hosts> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let name = format!("{:?}-{}-{number}", mpi(), std::process::id());
+    Hosts::new(&Path::new(env!("CARGO_TARGET_TMPDIR")).join(name), count)
 }
 
-impl Drop for Hosts {
-    fn drop(&mut self) {
-        self.script("stop", &[]);
-        let _ = fs::remove_dir_all(&self.0);
+/// The launcher, on the first host, for OS processes on these hosts.
+pub(crate) fn launcher(hosts: &Hosts, places: &[usize]) -> Command {
+    let mut command = hosts.on_first(&mpiexec(mpi()));
+    prepare(&mut command).env("UCX_TLS", "tcp");
+    let (agent, file) = (hosts.agent(), hosts.folder.join("places"));
+    let lines = places.iter().map(|place| format!("h{}", place + 1));
+    match mpi() {
+        Mpi::Mpich => {
+            let text: String = lines.map(|host| format!("{host}:1\n")).collect();
+            fs::write(&file, text).unwrap();
+            command.args(["-launcher", "ssh", "-launcher-exec"]);
+            command.arg(agent).arg("-f").arg(file);
+            command.args(["-n", &places.len().to_string()]);
+        }
+        Mpi::Open => {
+            let mut slots = BTreeMap::new();
+            lines
+                .clone()
+                .for_each(|host| *slots.entry(host).or_insert(0) += 1);
+            let text: String = slots
+                .iter()
+                .map(|(host, n)| format!("{host} slots={n}\n"))
+                .collect();
+            fs::write(&file, text).unwrap();
+            let ranks = hosts.folder.join("ranks");
+            let text: String = lines
+                .enumerate()
+                .map(|(rank, host)| format!("rank {rank}={host} slot=0\n"))
+                .collect();
+            fs::write(&ranks, text).unwrap();
+            command.args(["--mca", "btl_tcp_if_include", "net0"]);
+            command.arg("--hostfile").arg(file);
+            if is_fifth() {
+                command.args(["--prtemca", "plm_ssh_agent"]).arg(agent);
+                command.args(["--prtemca", "prte_if_include", "net0"]);
+                let by = format!("rankfile:FILE={}", ranks.display());
+                command.args(["--map-by", &by, "-n", &places.len().to_string()]);
+            } else {
+                command.args(["--mca", "plm_rsh_agent"]).arg(agent);
+                command.args(["--mca", "oob_tcp_if_include", "net0"]);
+                command.arg("--rankfile").arg(ranks);
+            }
+            command.args(["-x", "RUST_BACKTRACE"]);
+        }
     }
+    command
 }
