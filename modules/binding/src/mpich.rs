@@ -69,6 +69,8 @@ host=$1
 shift
 case $1 in
 *' '*) ;;
+# csh knows no `command`, and says so.
+*/*) look="${look}test -x $1 || exit 104; " ;;
 *) look="${look}command -v $1 >/dev/null || exit 104; " ;;
 esac
 set -- "$host" "$look$*; true"
@@ -85,8 +87,8 @@ case $code in
 esac
 kill -0 "$PPID" 2>/dev/null || exit $code
 name=$(printf '%s\n' "$host" | sed 's/[][\\.*^$]/\\&/g')
-line=$(grep -n "^$name:" "$here/hostfile" | sed 's/:.*//;q')
-echo "error: the host \`$host\`${line:+ (line $line of $here/hostfile)} $why" >&2
+line=$(grep -n "^$name:" "$here/hostfile" 2>/dev/null | sed 's/:.*//;q')
+printf '%s\n' "error: the host \`$host\`${line:+ (line $line of $here/hostfile)} $why" >&2
 sleep 1
 kill "$PPID" 2>/dev/null
 exit $code

@@ -29,14 +29,25 @@ impl Universe {
     /// If another rank calls it, or none.
     #[track_caller]
     pub fn world(&self) -> SimpleCommunicator {
-        assert!(
-            self.rank.is_current(),
-            "this is the `Universe` of another rank: a `static` is one for all ranks of an OS process"
-        );
-        SimpleCommunicator::world()
+        match self.rank.is_current() {
+            true => SimpleCommunicator::world(),
+            false if phase().is_none() => panic!(
+                "no rank calls this: ranks are on the stacks that `mpi::run` calls them on, not on other threads"
+            ),
+            false if self.rank.has_ended() => panic!(
+                "this is the `Universe` of a rank that has ended: each rank has its own, which `mpi::initialize` gives it"
+            ),
+            false => panic!(
+                "this is the `Universe` of another rank: a `static` is one for all ranks of an OS process"
+            ),
+        }
     }
 
     /// How many ranks there may be: as many as there are.
+    ///
+    /// # Panics
+    /// As [`world`](Self::world).
+    #[track_caller]
     pub fn size(&self) -> Option<usize> {
         usize::try_from(self.world().size()).ok()
     }
@@ -71,8 +82,8 @@ impl Drop for Universe {
             true => finalize_current(),
             // The end of a rank finalizes it, too.
             false => assert!(
-                phase().is_none() || std::thread::panicking(),
-                "a rank drops the `Universe` of another one"
+                self.rank.has_ended() || phase().is_none() || std::thread::panicking(),
+                "a rank drops the `Universe` of another one: a `static` is one for all ranks of an OS process"
             ),
         }
     }

@@ -2,7 +2,8 @@
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::ThreadId;
 
 use graphmap_runtime::mpi as core;
@@ -15,19 +16,23 @@ use crate::threading::Threading;
 static INITIALIZED: AtomicUsize = AtomicUsize::new(0);
 static MULTIPLE: AtomicUsize = AtomicUsize::new(0);
 
-/// Who a rank of this OS process is, of all that there have been in its runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct RankId(u64);
+/// Who a rank of this OS process is, of all that there have been in its runs. It says whether that has ended.
+#[derive(Debug, Clone)]
+pub(crate) struct RankId(Arc<AtomicBool>);
 
 impl RankId {
     fn new() -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        RankId(NEXT.fetch_add(1, Ordering::Relaxed))
+        RankId(Arc::default())
     }
 
     /// Whether that rank calls this.
-    pub(crate) fn is_current(self) -> bool {
-        with(|state| state.id) == Some(self)
+    pub(crate) fn is_current(&self) -> bool {
+        with(|state| Arc::ptr_eq(&state.id.0, &self.0)) == Some(true)
+    }
+
+    /// Whether that rank has ended.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
     }
 }
 
@@ -57,6 +62,7 @@ impl RankState {
 
 impl Drop for State {
     fn drop(&mut self) {
+        self.id.0.store(true, Ordering::Relaxed);
         finalize(self);
     }
 }
@@ -82,9 +88,10 @@ impl Drop for Entered {
     }
 }
 
-/// The rank whose stack this is called on, if any.
+/// The rank whose stack this is called on, if any. A thread that drops its thread-locals is none's any more.
 fn current() -> Option<RankState> {
-    CURRENT.with_borrow(Clone::clone)
+    let current = CURRENT.try_with(|current| current.borrow().clone());
+    current.ok().flatten()
 }
 
 fn with<R>(f: impl FnOnce(&Rc<State>) -> R) -> Option<R> {
@@ -107,7 +114,7 @@ pub(crate) fn initialize(threading: Threading) -> Option<RankId> {
                 MULTIPLE.fetch_add(1, Ordering::Relaxed);
             }
         }
-        fresh.then_some(state.id)
+        fresh.then(|| state.id.clone())
     });
     fresh.expect(
         "this is no rank: ranks are started by `mpi::run(n, main)`, and what they call runs on their stacks, not on other threads",

@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::cell::RefCell;
 use std::os::raw::{c_int, c_void};
 use std::sync::Mutex;
 
@@ -224,4 +225,65 @@ fn a_universe_of_another_rank_is_told() {
         dropped.contains("a rank drops the `Universe` of another one"),
         "{dropped}"
     );
+}
+
+/// Where a rank of a run before has left its own, which had no end but that of its rank.
+#[test]
+fn a_universe_is_kept_in_a_static_over_two_runs() {
+    static UNIVERSE: Mutex<Option<Universe>> = Mutex::new(None);
+    let options = mpi::Options::new().schedulers(1).threads(1);
+    let run = |rank: fn()| mpi::run_with(&options, 1, rank);
+    for _ in 0..2 {
+        run(|| {
+            let before = UNIVERSE.lock().unwrap().take();
+            *UNIVERSE.lock().unwrap() = mpi::initialize();
+            drop(before);
+            UNIVERSE.lock().unwrap().as_ref().unwrap().world().barrier();
+        })
+        .unwrap();
+    }
+    let ended = run(|| {
+        let _own = mpi::initialize();
+        let universe = UNIVERSE.lock().unwrap().take().unwrap();
+        universe.world().barrier();
+    });
+    let told = ended.expect_err("it fails").to_string();
+    assert!(told.contains("of a rank that has ended"), "{told}");
+}
+
+/// There it is dropped when its thread ends, behind what says which rank that calls.
+#[test]
+fn a_universe_is_kept_in_a_thread_local() {
+    thread_local! {
+        static UNIVERSE: RefCell<Option<Universe>> = const { RefCell::new(None) };
+    }
+    let thread = std::thread::spawn(|| {
+        // First of all, so that it is dropped last.
+        UNIVERSE.set(None);
+        let options = mpi::Options::new().schedulers(1).threads(1);
+        mpi::run_with(&options, 2, || {
+            let universe = mpi::initialize();
+            if universe.as_ref().unwrap().world().rank() == 0 {
+                UNIVERSE.set(universe);
+            }
+        })
+        .unwrap();
+    });
+    thread.join().unwrap();
+}
+
+#[test]
+fn a_thread_that_is_no_rank_is_told() {
+    let options = mpi::Options::new().schedulers(1).threads(1);
+    mpi::run_with(&options, 1, || {
+        let universe = mpi::initialize().unwrap();
+        let world = universe.world();
+        let asked = std::thread::spawn(move || drop(universe.world())).join();
+        let told = asked.expect_err("it is no rank");
+        let told = told.downcast_ref::<&str>().unwrap();
+        assert!(told.starts_with("no rank calls this"), "{told}");
+        // It was dropped there: the rank goes on until it ends.
+        world.barrier();
+    })
+    .unwrap();
 }

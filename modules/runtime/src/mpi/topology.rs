@@ -124,7 +124,7 @@ impl Neighbours {
         &self,
         values: Vec<Option<T>>,
     ) -> impl Future<Output = Result<Vec<Option<T>>, Error>> + use<T> {
-        self.abandoned.take_what_came();
+        self.abandoned.take_what_came(self.sources.len());
         let receives = self
             .sources
             .iter()

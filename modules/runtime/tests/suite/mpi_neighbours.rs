@@ -1,6 +1,7 @@
 //! Collective calls of neighbours, in random graphs and in grids, wherever ranks are.
 
 use std::future::poll_fn;
+use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::task::Poll;
 
@@ -159,6 +160,72 @@ fn the_next_call_gets_nothing_of_one_that_was_let_go_of() {
         }
         Ok(())
     });
+}
+
+/// A value that panics when it is dropped, if it says so.
+struct Bomb(u32, bool);
+
+graphmap_runtime::payload!(Bomb(number, armed));
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        assert!(!self.1, "bomb {}", self.0);
+    }
+}
+
+/// A value that panics when it is dropped takes the others that came with it along, not to the next call.
+#[test]
+fn a_value_of_a_call_that_was_let_go_of_panics() {
+    // Elsewhere it is dropped by who sends it.
+    run_at(EVERYWHERE[0], 2, 1, |world| async move {
+        let other = 1 - world.rank();
+        let graph = world.graph(&[other], &[other]).await?;
+        if world.rank() == 1 {
+            world.recv::<()>(0, 0).await?;
+            for number in 0..5 {
+                graph.alltoall(vec![Bomb(number, number == 0)]).await?;
+            }
+            return Ok(());
+        }
+        for number in 0..3 {
+            drop(graph.alltoall(vec![Bomb(number, false)]));
+        }
+        let fourth = graph.alltoall(vec![Bomb(3, false)]);
+        world.send((), 1, 0).await?;
+        assert_eq!(fourth.await?[0].as_ref().map(|bomb| bomb.0), Some(3));
+        // The first three have come, as they were sent before.
+        let call = || graph.alltoall(vec![Bomb(4, false)]);
+        let panicked = std::panic::catch_unwind(AssertUnwindSafe(call));
+        let told = panicked.map(drop).expect_err("the first of all is dropped");
+        let told = told.downcast_ref::<String>().unwrap();
+        assert!(told.contains("was not made: bomb 0"), "{told}");
+        let fifth = call().await?;
+        assert_eq!(fifth[0].as_ref().map(|bomb| bomb.0), Some(4));
+        Ok(())
+    })
+    .unwrap();
+}
+
+/// A neighbour that has yet to make thousands of calls makes them.
+#[test]
+fn thousands_of_calls_are_let_go_of() {
+    let calls = 30_000;
+    run_at(EVERYWHERE[0], 2, 1, move |world| async move {
+        let other = 1 - world.rank();
+        let graph = world.graph(&[other], &[other]).await?;
+        if world.rank() == 1 {
+            world.recv::<()>(0, 0).await?;
+        }
+        for call in 0..calls {
+            drop(graph.allgather(call));
+        }
+        if world.rank() == 0 {
+            world.send((), 1, 0).await?;
+        }
+        assert_eq!(graph.allgather(calls).await?, [Some(calls)]);
+        Ok(())
+    })
+    .unwrap();
 }
 
 /// What goes to the one before comes there from the one behind, also around a dimension of two or of one.
