@@ -46,7 +46,7 @@ fn hosts(dialect: Dialect, text: &str) -> Platform {
 /// The host of each slot, in rank order.
 fn ranks(platform: &Platform) -> Vec<&str> {
     let places = platform.slots();
-    let name = |host: u32| platform.hosts()[host as usize].name.as_str();
+    let name = |host| platform[host].name.as_str();
     places.iter().map(|place| name(place.host)).collect()
 }
 

@@ -15,7 +15,20 @@ pub trait Id: Copy + Eq {
     fn index(self) -> usize;
 }
 
-/// Makes an id type: four bytes (also as an `Option`), ordered as the elements are.
+/// Makes an id type: four bytes (also as an `Option`), ordered as the elements are. The letter stands before its number in what
+/// `Debug` writes.
+///
+/// ```
+/// use graphmap_kpn::arena::Id;
+///
+/// graphmap_kpn::define_id!(
+///     /// A colour.
+///     pub ColourId,
+///     "c"
+/// );
+/// assert_eq!(format!("{:?}", ColourId::from_index(7)), "c7");
+/// ```
+#[macro_export]
 macro_rules! define_id {
     ($(#[$doc:meta])* $vis:vis $name:ident, $letter:literal) => {
         $(#[$doc])*
@@ -41,7 +54,7 @@ macro_rules! define_id {
         }
     };
 }
-pub(crate) use define_id;
+pub(crate) use crate::define_id;
 
 /// A vector whose elements are named by ids of type `I`.
 #[derive(Clone, PartialEq, Eq)]

@@ -266,9 +266,8 @@ impl Teller<'_> {
 
     /// The name of the host that all these OS processes are on.
     fn host(&self, blocks: &[u32]) -> String {
-        let host = blocks.first().map(|&b| self.targets.slot(b).host as usize);
-        let host = host.and_then(|h| self.platform.hosts().get(h));
-        host.map_or(String::new(), |h| format!("`{}`", h.name))
+        let host = blocks.first().map(|&b| self.targets.slot(b).host);
+        host.map_or(String::new(), |h| format!("`{}`", self.platform[h].name))
     }
 
     /// That name, where these are several and all that there are on it.

@@ -70,7 +70,7 @@ impl Previous {
         let mut on: BTreeMap<&str, Vec<OsProcessId>> = BTreeMap::new();
         // Last first, to be taken from the end.
         for (o, slot) in today.iter().enumerate().rev() {
-            let host = platform.hosts()[slot.host as usize].name.as_str();
+            let host = platform[slot.host].name.as_str();
             on.entry(host).or_default().push(OsProcessId::from_index(o));
         }
         let take = |binding: &Binding| on.get_mut(binding.host.as_deref()?)?.pop();

@@ -8,7 +8,7 @@ use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::mapping::OsProcessId;
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::source::Span;
-use graphmap_platform::{self as platform, Platform};
+use graphmap_platform::{self as platform, HostId, Platform};
 
 /// Where OS processes are, for those who name them.
 pub(crate) struct Spots<'a> {
@@ -47,8 +47,8 @@ impl Spots<'_> {
                 for o in there.unwrap_or_default() {
                     match place {
                         Where::Host(_) => {
-                            let host = self.slots[o.index()].host as usize;
-                            of_host[host] = Some((*bytes, rule.span));
+                            let host = self.slots[o.index()].host;
+                            of_host[host.index()] = Some((*bytes, rule.span));
                         }
                         Where::OsProcess(..) => own[o.index()] = Some(*bytes),
                     }
@@ -57,8 +57,8 @@ impl Spots<'_> {
         }
         let on = self.by_host(|_| true).into_iter();
         let hosts = on.filter_map(|there| {
-            let host = self.slots[there.first()?.index()].host as usize;
-            of_host[host].map(|(bytes, span)| (there, bytes, span))
+            let host = self.slots[there.first()?.index()].host;
+            of_host[host.index()].map(|(bytes, span)| (there, bytes, span))
         });
         Memory {
             own,
@@ -67,11 +67,11 @@ impl Spots<'_> {
     }
 
     /// The OS processes on each host that is wanted, where there are any.
-    fn by_host(&self, wanted: impl Fn(usize) -> bool) -> Vec<Vec<OsProcessId>> {
+    fn by_host(&self, wanted: impl Fn(HostId) -> bool) -> Vec<Vec<OsProcessId>> {
         let mut there = vec![Vec::new(); self.platform.hosts().len()];
         for (o, slot) in self.slots.iter().enumerate() {
-            if wanted(slot.host as usize) {
-                there[slot.host as usize].push(OsProcessId::from_index(o));
+            if wanted(slot.host) {
+                there[slot.host.index()].push(OsProcessId::from_index(o));
             }
         }
         there.retain(|list| !list.is_empty());
@@ -94,9 +94,9 @@ impl Spots<'_> {
         if !hosts.is_empty() {
             let mut wanted = vec![false; self.platform.hosts().len()];
             for o in self.of(&hosts, found)? {
-                wanted[self.slots[o.index()].host as usize] = true;
+                wanted[self.slots[o.index()].host.index()] = true;
             }
-            lists.push(self.by_host(|host| wanted[host]));
+            lists.push(self.by_host(|host| wanted[host.index()]));
         }
         if !own.is_empty() {
             let alone = self.of(&own, found)?.into_iter().map(|o| vec![o]);
@@ -160,14 +160,14 @@ impl Spots<'_> {
             });
             return None;
         }
-        let here = |o: &OsProcessId| fits[self.slots[o.index()].host as usize];
+        let here = |o: &OsProcessId| fits[self.slots[o.index()].host.index()];
         let all = (0..self.slots.len()).map(OsProcessId::from_index);
         let there: Vec<OsProcessId> = all.filter(here).collect();
         if there.is_empty() {
             let count = self.slots.len();
             let message = format!("host `{text}` has none of the {count} OS processes");
             let mut all = self.platform.slots_for(self.processes).into_iter();
-            let first = all.position(|slot| fits[slot.host as usize]);
+            let first = all.position(|slot| fits[slot.host.index()]);
             let help = match first {
                 Some(first) => format!("say `-n {}` or more, or list this host sooner", first + 1),
                 // There are no more OS processes than processes.

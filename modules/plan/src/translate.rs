@@ -263,7 +263,7 @@ impl Targets {
     /// Where each OS process runs.
     pub(crate) fn bindings<T: FromIterator<Binding>>(&self, platform: &Platform, named: bool) -> T {
         let binding = |slot: &Slot| Binding {
-            host: named.then(|| platform.hosts()[slot.host as usize].name.clone()),
+            host: named.then(|| platform[slot.host].name.clone()),
             cores: slot.cpu.into_iter().collect(),
         };
         self.slots.iter().map(binding).collect()
@@ -275,10 +275,8 @@ impl Targets {
         let first = self
             .slots
             .iter()
-            .filter(|p| !std::mem::replace(&mut seen[p.host as usize], true));
-        first
-            .map(|p| platform.hosts()[p.host as usize].name.clone())
-            .collect()
+            .filter(|p| !std::mem::replace(&mut seen[p.host.index()], true));
+        first.map(|p| platform[p.host].name.clone()).collect()
     }
 }
 

@@ -2,9 +2,10 @@
 
 use crate::codes;
 use crate::dialect::{Dialect, Foreign};
-use crate::model::{Host, MAX_CORES, MAX_HOSTS, Platform, Run};
+use crate::model::{Host, HostId, MAX_CORES, MAX_HOSTS, Platform, Run};
 use crate::report::Report;
 use crate::text::Word;
+use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::source::{Source, Span};
 use rustc_hash::FxHashMap;
@@ -15,7 +16,7 @@ pub(crate) struct Build<'a> {
     pub(crate) report: Report,
     pub(crate) hosts: Vec<Host>,
     order: Vec<Run>,
-    index: FxHashMap<&'a str, u32>,
+    index: FxHashMap<&'a str, HostId>,
     slots: u64,
     foreign: Vec<Dialect>,
     full: bool,
@@ -36,7 +37,7 @@ impl<'a> Build<'a> {
     }
 
     /// The host of a name, if it was named before.
-    pub(crate) fn known(&self, name: &str) -> Option<u32> {
+    pub(crate) fn known(&self, name: &str) -> Option<HostId> {
         self.index.get(name).copied()
     }
 
@@ -46,7 +47,7 @@ impl<'a> Build<'a> {
     }
 
     /// Gives `count` slots more to a host, which may be new.
-    pub(crate) fn add(&mut self, name: &'a str, count: u32, span: Span) -> Option<u32> {
+    pub(crate) fn add(&mut self, name: &'a str, count: u32, span: Span) -> Option<HostId> {
         self.slots += u64::from(count);
         let new = !self.index.contains_key(name);
         if self.slots > MAX_CORES as u64 || (new && self.hosts.len() == MAX_HOSTS) {
@@ -59,14 +60,14 @@ impl<'a> Build<'a> {
             }
             return None;
         }
-        let next = self.hosts.len() as u32;
+        let next = HostId::from_index(self.hosts.len());
         let host = *self.index.entry(name).or_insert(next);
         if host == next {
             let mut made = Host::new(name, count);
             made.span = span;
             self.hosts.push(made);
         } else {
-            self.hosts[host as usize].slots += count;
+            self.hosts[host.index()].slots += count;
         }
         match self.order.last_mut() {
             Some(run) if run.host == host => run.count += count,

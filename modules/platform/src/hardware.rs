@@ -1,13 +1,14 @@
 //! A platform as passes and emitters are told it.
 
 use crate::model::{Host, Platform};
+use graphmap_kpn::arena::Id;
 use graphmap_kpn::hardware::{self, Core, Distances, Hardware, Slots};
 
 impl Platform {
     /// The platform as plain facts; `os_processes` is how many of its slots are asked for, where that is said.
     pub fn hardware(&self, os_processes: Option<u32>) -> Hardware {
         let run = |run: &crate::Run| Slots {
-            host: run.host,
+            host: run.host.index() as u32,
             slots: run.count,
         };
         let [os_process, cache, socket, host, group, platform] = self.distances().as_array();

@@ -47,6 +47,8 @@ mod text;
 
 pub use dialect::Dialect;
 pub use distance::{BadDistances, Class, Distances};
-pub use model::{BadPlatform, CacheGroup, Core, Host, MAX_CORES, MAX_HOSTS, Platform, Run, Socket};
+pub use model::{
+    BadPlatform, CacheGroup, Core, Host, HostId, MAX_CORES, MAX_HOSTS, Platform, Run, Socket,
+};
 pub use read::read;
 pub use slot::{Slot, TopologyTree};

@@ -1,8 +1,16 @@
 //! The platform: hosts and what is in them.
 
 use crate::distance::Distances;
+use graphmap_kpn::arena::Id;
 use graphmap_kpn::source::Span;
 use rustc_hash::FxHashMap;
+use std::ops::Index;
+
+graphmap_kpn::define_id!(
+    /// A host of a [`Platform`], which gives it: `platform[host]`.
+    pub HostId,
+    "h"
+);
 
 /// Most hosts a platform can have.
 pub const MAX_HOSTS: usize = 1 << 20;
@@ -98,8 +106,8 @@ impl Host {
 /// Slots of one host that follow each other in rank order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// Index of the host.
-    pub host: u32,
+    /// The host.
+    pub host: HostId,
     /// How many slots.
     pub count: u32,
     /// The line that says so.
@@ -144,7 +152,7 @@ impl Platform {
     /// What [`BadPlatform`] lists.
     pub fn new(hosts: Vec<Host>) -> Result<Platform, BadPlatform> {
         let runs = hosts.iter().enumerate().map(|(i, h)| Run {
-            host: i as u32,
+            host: HostId::from_index(i),
             count: h.slots,
             span: h.span,
         });
@@ -174,7 +182,7 @@ impl Platform {
         }
         let mut used = vec![0u64; hosts.len()];
         for run in &order {
-            if let Some(used) = used.get_mut(run.host as usize) {
+            if let Some(used) = used.get_mut(run.host.index()) {
                 *used += u64::from(run.count);
             }
         }
@@ -183,8 +191,8 @@ impl Platform {
                 return Err(BadPlatform::Order(host.name.clone(), used, host.slots));
             }
         }
-        if let Some(run) = order.iter().find(|r| r.host as usize >= hosts.len()) {
-            let name = format!("number {}", run.host);
+        if let Some(run) = order.iter().find(|r| r.host.index() >= hosts.len()) {
+            let name = format!("number {}", run.host.index());
             return Err(BadPlatform::Order(name, u64::from(run.count), 0));
         }
         order.retain(|run| run.count > 0);
@@ -228,7 +236,7 @@ impl Platform {
     /// # Errors
     /// [`BadPlatform::Twice`] when a host is in both.
     pub fn join(mut self, other: Platform) -> Result<Platform, BadPlatform> {
-        let offset = self.hosts.len() as u32;
+        let offset = self.hosts.len();
         let groups = match other.groups() {
             0 | 1 => 0,
             _ => self.groups(),
@@ -238,7 +246,7 @@ impl Platform {
             host
         }));
         self.order.extend(other.order.into_iter().map(|run| Run {
-            host: run.host + offset,
+            host: HostId::from_index(run.host.index() + offset),
             ..run
         }));
         let distances = self.distances;
@@ -248,6 +256,11 @@ impl Platform {
     /// The hosts, in the order they were first named.
     pub fn hosts(&self) -> &[Host] {
         &self.hosts
+    }
+
+    /// The same with their ids.
+    pub fn host_ids(&self) -> impl ExactSizeIterator<Item = HostId> + use<> {
+        (0..self.hosts.len()).map(HostId::from_index)
     }
 
     /// The slots in rank order, as runs of slots of one host.
@@ -280,6 +293,14 @@ impl Platform {
         self.hosts.iter_mut().for_each(|h| h.span = Span::NONE);
         self.order.iter_mut().for_each(|r| r.span = Span::NONE);
         self
+    }
+}
+
+impl Index<HostId> for Platform {
+    type Output = Host;
+
+    fn index(&self, host: HostId) -> &Host {
+        &self.hosts[host.index()]
     }
 }
 
@@ -324,12 +345,12 @@ mod tests {
         let span = Span::NONE;
         let order = vec![
             Run {
-                host: 0,
+                host: HostId::from_index(0),
                 count: 1,
                 span,
             },
             Run {
-                host: 7,
+                host: HostId::from_index(7),
                 count: 1,
                 span,
             },

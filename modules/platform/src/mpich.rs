@@ -13,6 +13,7 @@ use crate::dialect::{Dialect, foreign};
 use crate::keys::MPICH;
 use crate::model::Platform;
 use crate::text::Word;
+use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::source::Source;
@@ -29,7 +30,7 @@ pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
 pub fn print(platform: &Platform) -> String {
     let mut text = String::new();
     for run in platform.order() {
-        let name = &platform.hosts()[run.host as usize].name;
+        let name = &platform[run.host].name;
         writeln!(text, "{name}:{}", run.count).expect("a String takes all");
     }
     text
@@ -91,7 +92,7 @@ pub(crate) fn read_colon(
             );
         }
         if let (Some(host), Some(user)) = (host, user) {
-            build.hosts[host as usize].user = Some(user.text.to_string());
+            build.hosts[host.index()].user = Some(user.text.to_string());
         }
         counted_before = counted;
     }

@@ -11,6 +11,7 @@ use crate::dialect::{Dialect, foreign};
 use crate::keys::{MAX_SLOTS, OTHER, SLOTS};
 use crate::model::Platform;
 use crate::text::Word;
+use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::source::{Source, Span};
@@ -123,14 +124,14 @@ fn read_line<'a>(line: Word<'a>, build: &mut Build<'a>, given: &mut Vec<(Option<
         return;
     };
     if let Some(before) = build.known(name) {
-        let (counted, bare) = given[before as usize];
+        let (counted, bare) = given[before.index()];
         if slots.is_some() || counted.is_some() {
             let what = match bare || slots.is_none() {
                 true => format!("host `{name}` is given both with and without `slots=`"),
                 false => format!("host `{name}` is given `slots=` twice"),
             };
             let at = slots.map_or(first.span(), |(_, span)| span);
-            let earlier = counted.unwrap_or(build.hosts[before as usize].span);
+            let earlier = counted.unwrap_or(build.hosts[before.index()].span);
             build.report.push(
                 Diagnostic::error(codes::DUPLICATE_HOST, what)
                     .at(at, "")
@@ -143,14 +144,14 @@ fn read_line<'a>(line: Word<'a>, build: &mut Build<'a>, given: &mut Vec<(Option<
     let Some(host) = build.add(name, slots.map_or(1, |(n, _)| n), first.span()) else {
         return;
     };
-    if host as usize == given.len() {
+    if host.index() == given.len() {
         given.push((None, false));
     }
     match slots {
-        Some((_, span)) => given[host as usize].0 = Some(span),
-        None => given[host as usize].1 = true,
+        Some((_, span)) => given[host.index()].0 = Some(span),
+        None => given[host.index()].1 = true,
     }
-    let host = &mut build.hosts[host as usize];
+    let host = &mut build.hosts[host.index()];
     host.max_slots = most.or(host.max_slots);
     host.user = user.map(str::to_string).or(host.user.take());
 }

@@ -1,14 +1,15 @@
 //! The slots of a platform as plain numbers, for whoever maps OS processes.
 
 use crate::distance::Class;
-use crate::model::Platform;
+use crate::model::{HostId, Platform};
+use graphmap_kpn::arena::Id;
 use rustc_hash::FxHashMap;
 
 /// Where one OS process can stand: one slot of a host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slot {
-    /// Index of the host.
-    pub host: u32,
+    /// The host.
+    pub host: HostId,
     /// Which slot of its host it is, from 0.
     pub slot: u32,
     /// The operating system's number of the hardware thread to bind to, when cores are known.
@@ -99,7 +100,7 @@ impl Platform {
         let mut slots = Vec::with_capacity(self.slot_count());
         let tables = self.core_tables();
         for run in self.order() {
-            let (h, host) = (run.host as usize, &self.hosts()[run.host as usize]);
+            let (h, host) = (run.host.index(), &self[run.host]);
             for _ in 0..run.count {
                 let number = next[h];
                 next[h] += 1;
@@ -110,7 +111,7 @@ impl Platform {
                     core: None,
                     speed: host.speed,
                     memory: host.memory.map(|m| m / u64::from(host.slots)),
-                    path: [0, 0, run.host, host.group],
+                    path: [0, 0, h as u32, host.group],
                 });
                 let slot = slots.last_mut().expect("just pushed");
                 tables[h].fill(slot, host.slots);
@@ -132,11 +133,10 @@ impl Platform {
     }
 
     /// The class of distance between two hosts.
-    pub fn host_class(&self, a: u32, b: u32) -> Class {
-        let group = |h: u32| self.hosts()[h as usize].group;
+    pub fn host_class(&self, a: HostId, b: HostId) -> Class {
         match () {
             () if a == b => Class::Host,
-            () if group(a) == group(b) => Class::Group,
+            () if self[a].group == self[b].group => Class::Group,
             () => Class::Apart,
         }
     }
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn slots_nest() {
         let run = |host, count| Run {
-            host,
+            host: HostId::from_index(host),
             count,
             span: Span::NONE,
         };
@@ -289,14 +289,14 @@ mod tests {
     #[test]
     fn a_host_that_comes_again_goes_on_with_its_slots() {
         let run = |host, count| Run {
-            host,
+            host: HostId::from_index(host),
             count,
             span: Span::NONE,
         };
         let hosts = vec![host("a", 3, 1, 1, 4), Host::new("b", 1)];
         let order = vec![run(0, 2), run(1, 1), run(0, 1)];
         let slots = Platform::with_order(hosts, order).unwrap().slots();
-        let seen: Vec<_> = slots.iter().map(|p| (p.host, p.slot)).collect();
+        let seen: Vec<_> = slots.iter().map(|p| (p.host.index(), p.slot)).collect();
         assert_eq!(seen, [(0, 0), (0, 1), (1, 0), (0, 2)]);
     }
 }

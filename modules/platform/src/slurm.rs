@@ -19,6 +19,7 @@ use crate::model::Platform;
 use crate::nodelist;
 use crate::report::Report;
 use crate::text::{Word, print_repeated, repeated};
+use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::source::{Source, SourceMap};
 use std::collections::BTreeMap;
@@ -98,7 +99,7 @@ pub fn read(
         if let Some(host) = build.add(name, slots, *span) {
             // Megabytes of Slurm are of 1024 x 1024 bytes; 0 means all there is.
             let bytes = bytes.flatten().and_then(|m| m.checked_mul(1 << 20));
-            build.hosts[host as usize].memory = bytes.filter(|b| *b > 0);
+            build.hosts[host.index()].memory = bytes.filter(|b| *b > 0);
         }
     }
     build.finish(&nodes.source, out)

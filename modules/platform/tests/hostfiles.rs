@@ -2,6 +2,7 @@
 
 mod common;
 use common::{findings, good, show, slots, try_read};
+use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::source::SourceMap;
 use graphmap_platform::{Dialect, intel, mpich, nodelist, openmpi, slurm};
@@ -11,7 +12,11 @@ use std::collections::BTreeMap;
 fn mpich_keeps_the_order_of_lines() {
     let platform = good(None, "# three\r\n h3:2 # fast\nh1\n\nh3:1\n");
     assert_eq!(slots(&platform), [("h3", 3), ("h1", 1)]);
-    let runs: Vec<_> = platform.order().iter().map(|r| (r.host, r.count)).collect();
+    let runs: Vec<_> = platform
+        .order()
+        .iter()
+        .map(|r| (r.host.index(), r.count))
+        .collect();
     assert_eq!(runs, [(0, 2), (1, 1), (0, 1)]);
     assert_eq!(mpich::print(&platform), "h3:2\nh1:1\nh3:1\n");
     assert_eq!(intel::print(&platform), mpich::print(&platform));

@@ -2,8 +2,11 @@
 
 mod common;
 use common::{findings, good, show};
+use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::Diagnostics;
-use graphmap_platform::{Class, Dialect, Distances, Host, Platform, hwloc, local, synthetic};
+use graphmap_platform::{
+    Class, Dialect, Distances, Host, HostId, Platform, hwloc, local, synthetic,
+};
 use graphmap_testing::{Need, skip};
 use std::fs;
 use std::path::Path;
@@ -56,8 +59,9 @@ fn irregular_platforms() {
     let insides: Vec<_> = groups.hosts().iter().map(inside).collect();
     assert_eq!(insides, [(2, 8, 8), (1, 8, 8), (1, 8, 8)]);
     assert_eq!(groups.distances().get(Class::Collocated), 3.0);
-    assert_eq!(groups.host_class(0, 1), Class::Apart);
-    assert_eq!(groups.host_class(1, 2), Class::Group);
+    let host = HostId::from_index;
+    assert_eq!(groups.host_class(host(0), host(1)), Class::Apart);
+    assert_eq!(groups.host_class(host(1), host(2)), Class::Group);
 }
 
 #[test]

@@ -2,10 +2,11 @@
 
 mod common;
 use common::{good, try_read};
+use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::source::SourceMap;
 use graphmap_platform::{
-    CacheGroup, Core, Dialect, Distances, Host, Platform, Run, Socket, hwloc, intel, mpich,
+    CacheGroup, Core, Dialect, Distances, Host, HostId, Platform, Run, Socket, hwloc, intel, mpich,
     nodelist, openmpi, read, slurm, synthetic,
 };
 use proptest::prelude::*;
@@ -47,7 +48,7 @@ fn flat() -> impl Strategy<Value = Platform> {
             .map(|(i, n)| Host::new(n, slots(i)))
             .collect();
         let run = |&(host, count): &(usize, u32)| Run {
-            host: host as u32,
+            host: HostId::from_index(host),
             count,
             span: span(),
         };

@@ -24,7 +24,7 @@ pub(super) fn onto(
         .all(|binding| binding.host.is_none())
     {
         let slots = platform.order().iter().flat_map(|run| {
-            let name = &platform.hosts()[run.host as usize].name;
+            let name = &platform[run.host].name;
             std::iter::repeat_n(name, run.count as usize)
         });
         for (binding, host) in mapping.bindings.values_mut().zip(slots.cycle()) {
