@@ -1,6 +1,6 @@
 //! Cutting a set of vertices in two: multilevel bisection with Fiduccia-Mattheyses refinement.
 
-use super::passes::{grow, refine};
+use super::passes::Passes;
 use super::sub::{Sides, Sub};
 use crate::random::Random;
 
@@ -22,11 +22,12 @@ pub(crate) fn bisect(sub: &Sub, sides: Sides, tries: usize, random: &mut Random)
         let coarse = finest.contract(&map, clusters);
         levels.push((coarse, map));
     }
+    let mut passes = Passes::default();
     let coarsest = levels.last().map_or(sub, |l| &l.0);
     let mut best: Option<(i64, i64, Vec<u8>)> = None;
     for attempt in 0..tries.max(1) {
-        let mut side = grow(coarsest, sides, attempt, random);
-        let (violation, cut) = refine(coarsest, &mut side, sides, random);
+        let mut side = passes.grow(coarsest, sides, attempt, random);
+        let (violation, cut) = passes.refine(coarsest, &mut side, sides, random);
         if best.as_ref().is_none_or(|b| (violation, cut) < (b.0, b.1)) {
             best = Some((violation, cut, side));
         }
@@ -40,7 +41,7 @@ pub(crate) fn bisect(sub: &Sub, sides: Sides, tries: usize, random: &mut Random)
         } else {
             &levels[level - 1].0
         };
-        refine(fine, &mut side, sides, random);
+        passes.refine(fine, &mut side, sides, random);
     }
     side
 }

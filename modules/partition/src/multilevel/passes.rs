@@ -10,93 +10,140 @@ use crate::random::Random;
 const NONE: u32 = u32::MAX;
 /// Gains beyond this many different ones share buckets.
 const BUCKETS: i64 = 1024;
+/// Before the first vertex of a bucket its number stands, with this bit.
+const FIRST: u32 = 1 << 31;
 
-/// Vertices by gain, as doubly linked lists.
+/// A vertex while sides change: all that a move of its neighbour reads and writes, in one place.
+#[derive(Clone, Copy)]
+struct Vertex {
+    /// What the cut falls by when it changes sides.
+    gain: i64,
+    /// Those behind and before it in its bucket.
+    next: u32,
+    before: u32,
+    /// How many of its edges are cut.
+    cut: u32,
+    side: u8,
+    /// Whether it is in a bucket.
+    waits: bool,
+    /// Whether it stays where it is: it is fixed there, or has been moved in this pass.
+    stays: bool,
+}
+
+/// The vertices of one side by gain: the first of each bucket.
 #[derive(Default)]
 struct Queue {
     head: Vec<u32>,
     /// The highest bucket that may hold a vertex, and one.
     top: usize,
+    /// From where to where buckets may have held one since all were empty.
+    low: usize,
+    high: usize,
 }
 
-/// Two queues over the same vertices, one a side; a vertex is in at most one.
-struct Queues {
-    sides: [Queue; 2],
-    next: Vec<u32>,
-    /// Vertex before, or the bucket with the highest bit set.
-    before: Vec<u32>,
-    /// Bucket of each vertex that waits.
-    bucket: Vec<u32>,
+impl Queue {
+    fn clear(&mut self) {
+        let used = self.low.min(self.high)..self.high;
+        self.head[used].fill(NONE);
+        (self.top, self.low, self.high) = (0, usize::MAX, 0);
+    }
+}
+
+/// What passes go through, kept from one bisection to the next.
+#[derive(Default)]
+pub(crate) struct Passes {
+    vertices: Vec<Vertex>,
+    /// A vertex is in the queue of its side at most.
+    queues: [Queue; 2],
     offset: i64,
     shift: u32,
+    /// The moves of a pass.
+    trail: Vec<u32>,
+    load: [i64; 2],
+    cut: i64,
 }
 
-const FIRST: u32 = 1 << 31;
-
-impl Queues {
-    /// For gains from `-most` to `most`.
-    fn new(n: usize, most: i64) -> Self {
-        let mut shift = 0;
-        while (2 * most) >> shift >= BUCKETS {
-            shift += 1;
+impl Passes {
+    /// The vertices as they lie, and queues for their gains, without anybody in them.
+    fn begin(&mut self, sub: &Sub, side: impl Fn(u32) -> u8) {
+        let mut widest = 0;
+        (self.load, self.cut) = ([0; 2], 0);
+        self.vertices.clear();
+        self.vertices.extend((0..sub.len() as u32).map(|v| {
+            let here = side(v);
+            let (mut within, mut beyond, mut cut) = (0, 0, 0);
+            for (u, w) in sub.row(v) {
+                if side(u) == here {
+                    within += w;
+                } else {
+                    beyond += w;
+                    cut += 1;
+                }
+            }
+            self.load[here as usize] += sub.size[v as usize];
+            self.cut += beyond;
+            widest = widest.max(within + beyond);
+            Vertex {
+                gain: beyond - within,
+                next: NONE,
+                before: NONE,
+                cut,
+                side: here,
+                waits: false,
+                stays: sub.fixed(v) != 0,
+            }
+        }));
+        self.cut /= 2;
+        (self.offset, self.shift) = (widest, 0);
+        while (2 * widest) >> self.shift >= BUCKETS {
+            self.shift += 1;
         }
-        let count = ((2 * most) >> shift) as usize + 2;
-        let queue = || Queue {
-            head: vec![NONE; count],
-            top: 0,
-        };
-        Self {
-            sides: [queue(), queue()],
-            next: vec![NONE; n],
-            before: vec![NONE; n],
-            bucket: vec![NONE; n],
-            offset: most,
-            shift,
+        let count = ((2 * widest) >> self.shift) as usize + 2;
+        for queue in &mut self.queues {
+            queue.clear();
+            queue.head.resize(count, NONE);
         }
     }
 
-    fn clear(&mut self) {
-        for queue in &mut self.sides {
-            queue.head.fill(NONE);
-            queue.top = 0;
-        }
-        self.bucket.fill(NONE);
-    }
-
+    /// Puts a vertex before all others of its gain in the queue of a side.
     #[inline]
-    fn waits(&self, v: u32) -> bool {
-        self.bucket[v as usize] != NONE
-    }
-
-    fn insert(&mut self, side: usize, v: u32, gain: i64) {
-        let at = ((gain + self.offset) >> self.shift) as usize;
-        let queue = &mut self.sides[side];
+    fn insert(&mut self, side: usize, v: u32) {
+        let vertex = &mut self.vertices[v as usize];
+        let at = ((vertex.gain + self.offset) >> self.shift) as usize;
+        let queue = &mut self.queues[side];
         let old = std::mem::replace(&mut queue.head[at], v);
         queue.top = queue.top.max(at + 1);
-        self.next[v as usize] = old;
-        self.before[v as usize] = FIRST | at as u32;
-        self.bucket[v as usize] = at as u32;
+        queue.high = queue.high.max(at + 1);
+        queue.low = queue.low.min(at);
+        vertex.next = old;
+        vertex.before = FIRST | at as u32;
+        vertex.waits = true;
         if old != NONE {
-            self.before[old as usize] = v;
+            self.vertices[old as usize].before = v;
         }
     }
 
+    /// Takes a vertex out, if it waits in the queue of a side.
+    #[inline]
     fn remove(&mut self, side: usize, v: u32) {
-        let (before, next) = (self.before[v as usize], self.next[v as usize]);
+        let vertex = &mut self.vertices[v as usize];
+        if !std::mem::replace(&mut vertex.waits, false) {
+            return;
+        }
+        let (before, next) = (vertex.before, vertex.next);
         if before & FIRST != 0 {
-            self.sides[side].head[(before & !FIRST) as usize] = next;
+            self.queues[side].head[(before & !FIRST) as usize] = next;
         } else {
-            self.next[before as usize] = next;
+            self.vertices[before as usize].next = next;
         }
         if next != NONE {
-            self.before[next as usize] = before;
+            self.vertices[next as usize].before = before;
         }
-        self.bucket[v as usize] = NONE;
     }
 
     /// A vertex in the highest bucket of a side.
     fn best(&mut self, side: usize) -> Option<u32> {
-        let queue = &mut self.sides[side];
+        let queue = &mut self.queues[side];
         while queue.top > 0 {
             let v = queue.head[queue.top - 1];
             if v != NONE {
@@ -106,65 +153,167 @@ impl Queues {
         }
         None
     }
-}
 
-/// Most that a vertex's edges weigh together.
-fn widest(sub: &Sub) -> i64 {
-    let sum = |v: u32| sub.row(v).map(|e| e.1).sum();
-    (0..sub.len() as u32).map(sum).max().unwrap_or(0)
-}
+    /// Violation of the sides and cut.
+    fn worth(&self, sides: Sides) -> (i64, i64) {
+        let over = |i: usize| (self.load[i] - sides.most[i]).max(0);
+        (over(0) + over(1), self.cut)
+    }
 
-/// Grows the first side from a random vertex, always by a vertex that adds least to the cut.
-pub(crate) fn grow(sub: &Sub, sides: Sides, attempt: usize, random: &mut Random) -> Vec<u8> {
-    let n = sub.len();
-    let mut side = vec![1_u8; n];
-    let mut inside = 0;
-    let mut gain: Vec<i64> = vec![0; n];
-    let mut queues = Queues::new(n, widest(sub));
-    let mut must: Vec<u32> = Vec::new();
-    for v in 0..n as u32 {
-        gain[v as usize] = -sub.row(v).map(|e| e.1).sum::<i64>();
-        if sub.fixed(v) == 1 {
-            must.push(v);
-        }
-    }
-    let mut unseen: Vec<u32> = (0..n as u32).filter(|&v| sub.fixed(v) == 0).collect();
-    if attempt % 4 != 3 {
-        random.shuffle(&mut unseen);
-    }
-    loop {
-        let forced = must.pop();
-        let Some(v) = forced.or_else(|| queues.best(0)).or_else(|| unseen.pop()) else {
-            break;
-        };
-        if queues.waits(v) {
-            queues.remove(0, v);
-        }
-        if side[v as usize] == 0 {
-            continue;
-        }
+    /// Changes the side of a vertex. Its neighbours wait by their new gains, if they are `queued`.
+    #[inline]
+    fn turn(&mut self, sub: &Sub, v: u32, queued: bool) {
         let size = sub.size[v as usize];
-        // Past the target only when that is nearer to it than stopping here.
-        if forced.is_none() && inside + size - sides.want > sides.want - inside {
-            if inside >= sides.want {
+        let vertex = &mut self.vertices[v as usize];
+        let from = vertex.side;
+        self.cut -= vertex.gain;
+        vertex.gain = -vertex.gain;
+        vertex.cut = sub.degree(v) as u32 - vertex.cut;
+        vertex.side = 1 - from;
+        self.load[from as usize] -= size;
+        self.load[1 - from as usize] += size;
+        for (u, w) in sub.row(v) {
+            let vertex = &mut self.vertices[u as usize];
+            let there = vertex.side;
+            if there == from {
+                vertex.gain += 2 * w;
+                vertex.cut += 1;
+            } else {
+                vertex.gain -= 2 * w;
+                vertex.cut -= 1;
+            }
+            if queued && !vertex.stays {
+                self.remove(there as usize, u);
+                self.insert(there as usize, u);
+            }
+        }
+    }
+
+    /// The side to move from next, and its best vertex.
+    fn next(&mut self, sides: Sides) -> Option<(usize, u32)> {
+        let top = [self.best(0), self.best(1)];
+        let gains = top.map(|v| v.map(|v| self.vertices[v as usize].gain));
+        let room = [0, 1].map(|i| sides.most[i] - self.load[i]);
+        let from = side_to_leave(gains, room)?;
+        top[from].map(|v| (from, v))
+    }
+
+    /// Grows the first side from a random vertex, always by a vertex that adds least to the cut.
+    pub(super) fn grow(
+        &mut self,
+        sub: &Sub,
+        sides: Sides,
+        attempt: usize,
+        random: &mut Random,
+    ) -> Vec<u8> {
+        let n = sub.len() as u32;
+        self.begin(sub, |_| 1);
+        let mut must: Vec<u32> = (0..n).filter(|&v| sub.fixed(v) == 1).collect();
+        let mut unseen: Vec<u32> = (0..n).filter(|&v| sub.fixed(v) == 0).collect();
+        if attempt % 4 != 3 {
+            random.shuffle(&mut unseen);
+        }
+        let mut inside = 0;
+        loop {
+            let forced = must.pop();
+            let Some(v) = forced.or_else(|| self.best(0)).or_else(|| unseen.pop()) else {
+                break;
+            };
+            self.remove(0, v);
+            if self.vertices[v as usize].side == 0 {
+                continue;
+            }
+            let size = sub.size[v as usize];
+            // Past the target only when that is nearer to it than stopping here.
+            if forced.is_none() && inside + size - sides.want > sides.want - inside {
+                if inside >= sides.want {
+                    break;
+                }
+                continue;
+            }
+            self.vertices[v as usize].side = 0;
+            inside += size;
+            for (u, w) in sub.row(v) {
+                let vertex = &mut self.vertices[u as usize];
+                vertex.gain += 2 * w;
+                if vertex.side == 1 && !vertex.stays {
+                    self.remove(0, u);
+                    self.insert(0, u);
+                }
+            }
+        }
+        self.vertices.iter().map(|vertex| vertex.side).collect()
+    }
+
+    /// Passes of single moves with rollback to the best prefix; returns violation and cut.
+    pub(super) fn refine(
+        &mut self,
+        sub: &Sub,
+        side: &mut [u8],
+        sides: Sides,
+        random: &mut Random,
+    ) -> (i64, i64) {
+        let n = sub.len();
+        self.begin(sub, |v| side[v as usize]);
+        let patience = (n / 16).clamp(24, 2000);
+        let mut trail = std::mem::take(&mut self.trail);
+        let mut last = self.worth(sides);
+        for pass in 1..=PASSES {
+            let turn = random.below(n.max(1));
+            let over = [0, 1].map(|i| self.load[i] > sides.most[i]);
+            for v in (turn..n).chain(0..turn) {
+                let Vertex {
+                    side, cut, stays, ..
+                } = self.vertices[v];
+                if !stays && (n <= 64 || over[side as usize] || cut > 0) {
+                    self.insert(side as usize, v as u32);
+                }
+            }
+            trail.clear();
+            let mut best = (last, 0);
+            while trail.len() < best.1 + patience {
+                let Some((from, v)) = self.next(sides) else {
+                    break;
+                };
+                self.remove(from, v);
+                self.vertices[v as usize].stays = true;
+                trail.push(v);
+                self.turn(sub, v, true);
+                let now = self.worth(sides);
+                if now < best.0 {
+                    best = (now, trail.len());
+                }
+            }
+            let is_last = best.0 == last || pass == PASSES;
+            last = best.0;
+            for &v in trail[best.1..].iter().rev() {
+                match is_last {
+                    // Nobody asks for gains any more.
+                    true => self.vertices[v as usize].side ^= 1,
+                    false => self.turn(sub, v, false),
+                }
+            }
+            if is_last {
                 break;
             }
-            continue;
-        }
-        side[v as usize] = 0;
-        inside += size;
-        for (u, w) in sub.row(v) {
-            gain[u as usize] += 2 * w;
-            if side[u as usize] == 1 && sub.fixed(u) == 0 {
-                if queues.waits(u) {
-                    queues.remove(0, u);
-                }
-                queues.insert(0, u, gain[u as usize]);
+            self.queues.iter_mut().for_each(Queue::clear);
+            for vertex in &mut self.vertices {
+                vertex.waits = false;
+            }
+            for &v in &trail {
+                self.vertices[v as usize].stays = false;
             }
         }
+        self.trail = trail;
+        for (side, vertex) in side.iter_mut().zip(&self.vertices) {
+            *side = vertex.side;
+        }
+        last
     }
-    side
 }
+
+/// Most passes over one level.
+const PASSES: usize = 6;
 
 /// The side to move from next, of two whose best vertices gain so much, and that have so much room left: the
 /// overfull one, else that of the better gain, else the fuller one. A move may overfill the other side by one
@@ -179,132 +328,6 @@ pub(crate) fn side_to_leave(gain: [Option<i64>; 2], room: [i64; 2]) -> Option<us
         ([None, Some(_)], [false, _]) => Some(1),
         _ => None,
     }
-}
-
-/// A bisection under change.
-struct Halves<'a> {
-    sub: &'a Sub,
-    sides: Sides,
-    load: [i64; 2],
-    /// What the cut falls by when a vertex changes sides.
-    gain: Vec<i64>,
-    cut: i64,
-}
-
-impl<'a> Halves<'a> {
-    fn new(sub: &'a Sub, side: &[u8], sides: Sides) -> Self {
-        let mut halves = Self {
-            sub,
-            sides,
-            load: [0; 2],
-            gain: vec![0; sub.len()],
-            cut: 0,
-        };
-        for v in 0..sub.len() as u32 {
-            let here = side[v as usize];
-            halves.load[here as usize] += sub.size[v as usize];
-            let mut gain = 0;
-            for (u, w) in sub.row(v) {
-                if side[u as usize] == here {
-                    gain -= w;
-                } else {
-                    gain += w;
-                    halves.cut += w;
-                }
-            }
-            halves.gain[v as usize] = gain;
-        }
-        halves.cut /= 2;
-        halves
-    }
-
-    fn over(&self, i: usize) -> i64 {
-        (self.load[i] - self.sides.most[i]).max(0)
-    }
-
-    /// Violation of the sides and cut.
-    fn worth(&self) -> (i64, i64) {
-        (self.over(0) + self.over(1), self.cut)
-    }
-
-    /// Changes the side of a vertex; its neighbours are told by `told`.
-    fn turn(&mut self, side: &mut [u8], v: u32, mut told: impl FnMut(u32, i64, usize)) {
-        let from = side[v as usize] as usize;
-        self.cut -= self.gain[v as usize];
-        self.gain[v as usize] = -self.gain[v as usize];
-        side[v as usize] = 1 - from as u8;
-        self.load[from] -= self.sub.size[v as usize];
-        self.load[1 - from] += self.sub.size[v as usize];
-        for (u, w) in self.sub.row(v) {
-            let there = side[u as usize] as usize;
-            let gain = &mut self.gain[u as usize];
-            *gain += if there == from { 2 * w } else { -2 * w };
-            told(u, *gain, there);
-        }
-    }
-
-    /// The side to move from next, and its best vertex.
-    fn next(&self, queues: &mut Queues) -> Option<(usize, u32)> {
-        let top = [queues.best(0), queues.best(1)];
-        let gains = top.map(|v| v.map(|v| self.gain[v as usize]));
-        let room = [0, 1].map(|i| self.sides.most[i] - self.load[i]);
-        let from = side_to_leave(gains, room)?;
-        top[from].map(|v| (from, v))
-    }
-}
-
-/// Passes of single moves with rollback to the best prefix; returns violation and cut.
-pub(crate) fn refine(sub: &Sub, side: &mut [u8], sides: Sides, random: &mut Random) -> (i64, i64) {
-    let n = sub.len();
-    let mut halves = Halves::new(sub, side, sides);
-    let mut queues = Queues::new(n, widest(sub));
-    let patience = (n / 16).clamp(24, 2000);
-    let mut moved = vec![false; n];
-    let mut trail: Vec<u32> = Vec::new();
-    for _ in 0..6 {
-        queues.clear();
-        let turn = random.below(n.max(1));
-        for v in (turn..n).chain(0..turn) {
-            let here = side[v];
-            let over = halves.over(here as usize) > 0;
-            let cut = || sub.row(v as u32).any(|(u, _)| side[u as usize] != here);
-            if sub.fixed(v as u32) == 0 && (n <= 64 || over || cut()) {
-                queues.insert(here as usize, v as u32, halves.gain[v]);
-            }
-        }
-        trail.clear();
-        let start = halves.worth();
-        let mut best = (start, 0);
-        while trail.len() < best.1 + patience {
-            let Some((from, v)) = halves.next(&mut queues) else {
-                break;
-            };
-            queues.remove(from, v);
-            moved[v as usize] = true;
-            trail.push(v);
-            halves.turn(side, v, |u, gain, there| {
-                if moved[u as usize] || sub.fixed(u) != 0 {
-                    return;
-                }
-                if queues.waits(u) {
-                    queues.remove(there, u);
-                }
-                queues.insert(there, u, gain);
-            });
-            let now = halves.worth();
-            if now < best.0 {
-                best = (now, trail.len());
-            }
-        }
-        for &v in trail[best.1..].iter().rev() {
-            halves.turn(side, v, |_, _, _| ());
-        }
-        trail.iter().for_each(|&v| moved[v as usize] = false);
-        if best.0 == start {
-            break;
-        }
-    }
-    halves.worth()
 }
 
 #[cfg(test)]
@@ -333,8 +356,9 @@ mod tests {
         let sub = cliques();
         let mut random = Random::new(1);
         let best = (0..8).map(|attempt| {
-            let mut side = grow(&sub, SIDES, attempt, &mut random);
-            let worth = refine(&sub, &mut side, SIDES, &mut random);
+            let mut passes = Passes::default();
+            let mut side = passes.grow(&sub, SIDES, attempt, &mut random);
+            let worth = passes.refine(&sub, &mut side, SIDES, &mut random);
             assert_eq!(worth, sub.judge(&side, SIDES));
             worth
         });
@@ -346,26 +370,39 @@ mod tests {
         let mut sub = cliques();
         sub.fixed = (0..16).map(|v| [0, 1, 2][v % 3]).collect();
         let mut random = Random::new(2);
-        let mut side = grow(&sub, SIDES, 0, &mut random);
+        let mut passes = Passes::default();
+        let mut side = passes.grow(&sub, SIDES, 0, &mut random);
         let held = |side: &[u8]| (0..16).all(|v| sub.fixed[v] == 0 || sub.fixed[v] == side[v] + 1);
         assert!(held(&side));
         let before = sub.judge(&side, SIDES);
-        assert!(refine(&sub, &mut side, SIDES, &mut random) <= before);
+        assert!(passes.refine(&sub, &mut side, SIDES, &mut random) <= before);
         assert!(held(&side));
     }
 
     #[test]
     fn wide_gains_share_buckets() {
-        let mut queues = Queues::new(3, 1 << 40);
-        queues.insert(0, 0, -(1 << 40));
-        queues.insert(0, 1, 1 << 40);
-        queues.insert(0, 2, 5);
-        assert_eq!(queues.best(0), Some(1));
-        queues.remove(0, 1);
-        assert_eq!(queues.best(0), Some(2));
-        queues.remove(0, 2);
-        assert_eq!(queues.best(0), Some(0));
-        queues.remove(0, 0);
-        assert_eq!((queues.best(0), queues.best(1)), (None, None));
+        let weights = [1 << 40, 5];
+        let row = |v: usize| match v {
+            0 => vec![(1, weights[0])],
+            1 => vec![(0, weights[0]), (2, weights[1])],
+            _ => vec![(1, weights[1])],
+        };
+        let sub = Sub {
+            graph: Csr::of((0..3).map(row)),
+            size: vec![1; 3].into(),
+            fixed: Vec::new(),
+        };
+        let mut passes = Passes::default();
+        passes.begin(&sub, |v| u8::from(v == 0));
+        assert_eq!(passes.cut, 1 << 40);
+        (0..3).for_each(|v| passes.insert(0, v));
+        // Both ends of the cut edge gain nearly the same by leaving: the latest is first.
+        assert_eq!(passes.best(0), Some(1));
+        passes.remove(0, 1);
+        assert_eq!(passes.best(0), Some(0));
+        passes.remove(0, 0);
+        assert_eq!(passes.best(0), Some(2));
+        passes.remove(0, 2);
+        assert_eq!((passes.best(0), passes.best(1)), (None, None));
     }
 }
