@@ -183,45 +183,50 @@ impl Forest {
         self.by_load(inst, level).max(by_number)
     }
 
-    /// Cheapest cut into pieces that each fit into the largest group.
+    /// Cheapest cut into pieces that each fit into the largest group. Counted in floating point, of which processors take the lesser of
+    /// several pairs at once: sums below 2^53 are exact, and above there is no bound.
     fn by_load(&self, inst: &Instance, level: &Level) -> i64 {
         let n = inst.len();
         let unit = unit(inst, level);
         let most = (level.most() / unit) as usize;
-        if is_fine(inst, level) {
+        let total: i64 = self.edges.iter().map(|e| e.0).sum();
+        if is_fine(inst, level) || total >= EXACT {
             return 0;
         }
         let nodes = self.nodes(n);
         // For each vertex, from the last to the first: cheapest cut below it by the load of its
         // own piece, in units. Lists are dropped as soon as they are merged into the parent's.
-        let mut table: Vec<Vec<i64>> = vec![Vec::new(); n];
-        let mut sum = 0_i64;
+        let mut table: Vec<Vec<f64>> = vec![Vec::new(); n];
+        let mut sum = 0.0;
         for at in (0..n).rev() {
             let (v, parent, w) = nodes[at];
             let own = (inst.load(v) / unit) as usize;
             let mut mine = std::mem::take(&mut table[at]);
             if mine.is_empty() {
-                mine.push(0);
+                mine.push(0.0);
             }
             // The lists hold children only; own load comes on top. Too heavy alone: no bound.
             if own > most {
                 return 0;
             }
             mine.truncate(most - own + 1);
-            let cheapest = mine.iter().copied().min().unwrap_or(0);
+            let cheapest = mine.iter().copied().fold(f64::INFINITY, f64::min);
             if parent == NONE {
                 sum += cheapest;
                 continue;
             }
             let above = &mut table[parent as usize];
             if above.is_empty() {
-                above.push(0);
+                above.push(0.0);
             }
-            *above = merge(above, &mine, own, cheapest + w, most);
+            *above = merge(above, &mine, own, cheapest + w as f64, most);
         }
-        sum
+        sum as i64
     }
 }
+
+/// Up to here all whole numbers are floating-point numbers.
+const EXACT: i64 = 1 << f64::MANTISSA_DIGITS;
 
 /// Of loads that are rounded down.
 fn unit(inst: &Instance, level: &Level) -> i64 {
@@ -265,26 +270,20 @@ fn rooted(n: usize, edges: &[(i64, u32, u32)]) -> Vec<(u32, u32, i64)> {
     nodes
 }
 
-const NEVER: i64 = i64::MAX / 4;
-
 /// Cheapest cuts of a vertex's children after one more child, whose piece either is cut off at
-/// `apart` or joins with its own load on top of its list.
-fn merge(above: &[i64], child: &[i64], own: usize, apart: i64, most: usize) -> Vec<i64> {
+/// `apart` or joins with its own load on top of its list. What cannot be costs infinitely much.
+fn merge(above: &[f64], child: &[f64], own: usize, apart: f64, most: usize) -> Vec<f64> {
     let longest = (above.len() + child.len() + own - 1).min(most + 1);
-    let mut result = vec![NEVER; longest.max(above.len())];
+    let mut result = vec![f64::INFINITY; longest.max(above.len())];
     for (a, &x) in above.iter().enumerate() {
-        if x >= NEVER {
+        if x == f64::INFINITY {
             continue;
         }
         result[a] = result[a].min(x + apart);
-        for (b, &y) in child.iter().enumerate() {
-            let load = a + b + own;
-            if load > most {
-                break;
-            }
-            if y < NEVER {
-                result[load] = result[load].min(x + y);
-            }
+        let joined = result.get_mut(a + own..longest).unwrap_or_default();
+        for (least, &y) in joined.iter_mut().zip(child) {
+            // Not `min`, which asks for NaN as well.
+            *least = if x + y < *least { x + y } else { *least };
         }
     }
     result

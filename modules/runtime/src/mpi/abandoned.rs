@@ -132,8 +132,8 @@ mod tests {
     use super::{Abandoned, LOOKS, Rc, Receive};
     use std::cell::Cell;
 
-    /// Nothing has come yet, and a panic when it is dropped.
-    struct Never(Rc<Cell<usize>>);
+    /// Nothing has come yet. Where it says so it panics when it is dropped.
+    struct Never(Rc<Cell<usize>>, bool);
 
     impl Receive for Never {
         fn is_done(&self) -> bool {
@@ -148,19 +148,19 @@ mod tests {
 
     impl Drop for Never {
         fn drop(&mut self) {
-            panic!("dropped");
+            assert!(!self.1, "dropped");
         }
     }
 
     #[test]
-    fn thousands_cost_a_call_few_looks() {
+    fn hundreds_cost_a_call_few_looks() {
         let (looks, abandoned) = (Rc::new(Cell::new(0)), Abandoned::default());
-        for _ in 0..10_000 {
-            let one = Box::new(Never(Rc::clone(&looks)));
+        for number in 0..300 {
+            let one = Box::new(Never(Rc::clone(&looks), number < 2));
             abandoned.all.borrow_mut().push_back(one);
         }
         abandoned.take_what_came(3);
         assert_eq!(looks.get(), LOOKS + 6);
-        assert_eq!(abandoned.all.borrow().len(), 10_000);
+        assert_eq!(abandoned.all.borrow().len(), 300);
     }
 }
