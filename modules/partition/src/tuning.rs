@@ -224,6 +224,13 @@ pub(crate) mod large {
         attempts: [6, 1],
         ..GOOD
     };
+    /// In a hurry as well, with halves of even load that are found among more vertices: a start that differs.
+    pub(crate) const EVEN: Effort = Effort {
+        attempts: [4, 1],
+        per_part: 200,
+        slack_share: 0.0,
+        ..FAST
+    };
     // large/mod.rs
     /// Up to so many blocks: their table of distances takes 128 MB.
     pub(crate) const BLOCKS: usize = 4096;

@@ -18,7 +18,7 @@ mod common;
 const LONG: Duration = Duration::from_secs(3600);
 
 /// Steps after which a search with a time has done all that one without does by itself.
-const BOTH: u64 = 9_000_000;
+const BOTH: u64 = 40_000_000;
 
 /// By what factor the bounds are raised, and what the search finds; `None` where there is no mapping.
 /// With a time it ends after so many steps, and half of it has gone by before the search.
