@@ -43,6 +43,8 @@ pub const HOSTS_MISSING: Code = Code(709);
 pub const NOT_COPIED: Code = Code(710);
 /// A host that nothing is known to be the address of.
 pub const UNKNOWN_HOST: Code = Code(711);
+/// A project that is named instead of a graph, and is of no ranks.
+pub const NO_RANKS_SAID: Code = Code(712);
 /// Cargo cannot be run.
 pub const NO_CARGO: Code = Code(702);
 /// The code of a project does not compile: most often a function that does not fit its kind.

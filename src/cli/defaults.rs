@@ -197,6 +197,12 @@ fn chosen(
         ));
         return Ok(Some(file));
     }
+    if verb == RUN
+        && let Ok(Some(project)) = Project::open(Path::new("."))
+        && project.ranks
+    {
+        return Ok(Some(of_ranks(session, &project)));
+    }
     let mut drawings = drawings(session);
     if let (Some(only), true) = (drawings.pop(), drawings.is_empty()) {
         session.tell(&format!(
@@ -207,20 +213,6 @@ fn chosen(
     }
     if verb == NEW {
         return Ok(None);
-    }
-    if verb == RUN
-        && let Ok(Some(project)) = Project::open(Path::new("."))
-        && project.ranks
-    {
-        let message = "this is a project of ranks, and nobody has drawn them";
-        let diagnostic = Diagnostic::error(codes::NO_PROJECT, message)
-            .help("`cargo run --release -- 1000` runs a thousand of them")
-            .help(format!(
-                "`graphmap import PROFILE -o {}` draws them, of a profile (`GRAPHMAP_PROFILE=PROFILE`): these `graphmap run` runs, \
-                 placed as `--mapping` says",
-                project.graph.display()
-            ));
-        return session.fail(Exit::Usage, diagnostic);
     }
     let all = self::drawings(session);
     let names = all.iter().map(|path| format!("`{}`", path.display()));
@@ -239,6 +231,24 @@ fn chosen(
         config::NAME
     ));
     session.fail(Exit::Usage, diagnostic)
+}
+
+/// What is run of the project of ranks here: the drawing that it names, where there is one, else the ranks that nobody has drawn.
+fn of_ranks(session: &Session<'_>, project: &Project) -> PathBuf {
+    let drawing = paths::plain(&project.graph);
+    let drawing = drawing
+        .strip_prefix(".")
+        .map_or(drawing.clone(), Path::to_owned);
+    match drawing.is_file() {
+        true => {
+            session.tell(&format!(
+                "graphmap: taking {}, the drawing of the ranks here; `graphmap run .` runs any number of them\n",
+                paths::shown(&drawing)
+            ));
+            drawing
+        }
+        false => PathBuf::from("."),
+    }
 }
 
 /// The most drawings that are named one by one.

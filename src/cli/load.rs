@@ -19,6 +19,7 @@ use graphmap_kpn::network::Verified;
 use graphmap_kpn::pass::Pass;
 use graphmap_kpn::pipeline;
 use graphmap_plugin::{self as plugin, External};
+use graphmap_wiring::ranks_project;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -37,7 +38,8 @@ impl<'t> Session<'t> {
         other: Option<&Path>,
     ) -> Outcome<Verified> {
         let none = |_: &mut Self| Ok(((), None));
-        self.verified_on(file, graph, other.into_iter().collect(), none)
+        let checked = |s: &mut Self| s.declared(file, graph).and_then(|d| s.checked(d));
+        self.verified_on(checked, graph, other.into_iter().collect(), none)
             .map(|(network, ..)| network)
     }
 
@@ -49,14 +51,32 @@ impl<'t> Session<'t> {
         mapping: &MappingArgs,
     ) -> Outcome<(Verified, Target)> {
         let target = |s: &mut Self| s.target(mapping);
+        let checked = |s: &mut Self| s.declared(file, graph).and_then(|d| s.checked(d));
         let (network, platform, hardware) =
-            self.verified_on(file, graph, mapping.files(), target)?;
+            self.verified_on(checked, graph, mapping.files(), target)?;
         Ok((network, Target { platform, hardware }))
+    }
+
+    /// The same of ranks that nobody has drawn, which are to be mapped onto what is known already.
+    pub(crate) fn verified_ranks(
+        &mut self,
+        ranks: u32,
+        graph: &GraphArgs,
+        target: &Target,
+    ) -> Outcome<Verified> {
+        let known = |_: &mut Self| Ok(((), target.hardware.clone()));
+        // That no channel reaches them is so with all ranks.
+        let checked = |s: &mut Self| {
+            let (network, _) = s.checked(ranks_project::undrawn(ranks))?;
+            Ok((network, Diagnostics::new()))
+        };
+        self.verified_on(checked, graph, Vec::new(), known)
+            .map(|(network, ..)| network)
     }
 
     fn verified_on<T>(
         &mut self,
-        file: &Path,
+        checked: impl FnOnce(&mut Self) -> Outcome<(Verified, Diagnostics)>,
         graph: &GraphArgs,
         others: Vec<&Path>,
         onto: impl FnOnce(&mut Self) -> Outcome<(T, Option<Hardware>)>,
@@ -68,7 +88,7 @@ impl<'t> Session<'t> {
         let weights = options.get(crate::weights::FILE).map(Path::new);
         weights.iter().for_each(|file| self.remember(file));
         let there = self.all_there(weights.into_iter().chain(others));
-        let checked = self.declared(file, graph).and_then(|d| self.checked(d));
+        let checked = checked(self);
         // What is wrong with the hosts, and what is not there, is told with what is wrong with the graph.
         let onto = onto(self);
         let (network, known) = checked?;

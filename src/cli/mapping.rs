@@ -9,8 +9,9 @@ use super::session::{Outcome, Session};
 use super::talk;
 use crate::cli::supervisor::{self, Bound};
 use crate::{Registry, codes};
+use graphmap_binding::codes::OTHER_NETWORK;
 use graphmap_binding::mapping_json;
-use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Severity};
 use graphmap_kpn::hardware::Hardware;
 use graphmap_kpn::input::Limit;
 use graphmap_kpn::mapping::{Binding, Mapped, Mapping};
@@ -300,12 +301,42 @@ impl Session<'_> {
 
     /// The mapping of a file, for a network.
     pub(crate) fn mapping_file(&mut self, path: &Path, network: &Verified) -> Outcome<Mapping> {
+        self.mapping_where(path, network, |_| true)
+    }
+
+    /// The same for ranks that nobody has drawn: that the mapping was made for a drawing of them says nothing.
+    pub(crate) fn mapping_of_ranks(&mut self, path: &Path, network: &Verified) -> Outcome<Mapping> {
+        self.mapping_where(path, network, |found| {
+            found.severity == Severity::Error || found.code != OTHER_NETWORK
+        })
+    }
+
+    fn mapping_where(
+        &mut self,
+        path: &Path,
+        network: &Verified,
+        is_told: impl Fn(&Diagnostic) -> bool,
+    ) -> Outcome<Mapping> {
         let source = self.text_file(path, Limit::NETWORK)?;
         let mut found = Diagnostics::new();
         let document = mapping_json::read(&source, &mut found);
         let mapping = document.and_then(|d| d.fit(network, &source, &mut found));
-        self.find_all(found);
+        self.find_all(found.filter_map(|one| is_told(&one).then_some(one)));
         mapping.ok_or(Exit::Graph)
+    }
+
+    /// How many processes the mapping of a file is of.
+    pub(crate) fn processes_of_mapping(&mut self, path: &Path) -> Outcome<usize> {
+        let source = self.text_file(path, Limit::NETWORK)?;
+        let mut found = Diagnostics::new();
+        match mapping_json::read(&source, &mut found) {
+            // What else is to be said of it is told where it is fitted.
+            Some(document) => Ok(document.processes.len()),
+            None => {
+                self.find_all(found);
+                Err(Exit::Graph)
+            }
+        }
     }
 
     /// The mapping in use, as far as it speaks of the network: processes come and go.

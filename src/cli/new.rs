@@ -2,6 +2,7 @@
 
 use super::args::{File, GraphArgs, is_standard};
 use super::exit::Exit;
+use super::run::project::link_lines;
 use super::session::{Outcome, Session};
 use super::skeletons::{self, SkeletonArgs};
 use super::{output, paths};
@@ -11,7 +12,7 @@ use graphmap_kpn::emit::Files;
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::network::Network;
 use graphmap_wiring::family::{self, Family};
-use graphmap_wiring::project::{self, NewProject, Runtime};
+use graphmap_wiring::project::{self, NewProject, Project, Runtime};
 use graphmap_wiring::ranks_project;
 use std::path::{Path, PathBuf};
 
@@ -97,6 +98,13 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     if let Some(wrong) = project::name_too_long(name) {
         return session.fail(Exit::Usage, wrong);
     }
+    if args
+        .family
+        .as_deref()
+        .is_none_or(|family| [family::MPI, family::RUST].contains(&family))
+    {
+        is_to_be_made(args, session)?;
+    }
     if args.family.as_deref() == Some(family::MPI) {
         return ranks(name, args, session);
     }
@@ -108,18 +116,6 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     {
         let message = "`--runtime`, `--link` and `--member` are for projects in Rust";
         return session.fail(Exit::Usage, Diagnostic::error(codes::USAGE, message));
-    }
-    if let Some(link @ (Link::Threads | Link::Shm)) = args.link {
-        let link = match link {
-            Link::Shm => "shm",
-            _ => "threads",
-        };
-        let message = format!("every project has the link `{link}`: there is none to be made");
-        let help = format!(
-            "leave `--link` out here; `graphmap run FILE -n 4 --link {link}` runs any project over it"
-        );
-        let diagnostic = Diagnostic::error(codes::USAGE, message).help(help);
-        return session.fail(Exit::Usage, diagnostic);
     }
     if folder.join("Cargo.toml").exists() {
         let help = "`graphmap run` writes what is generated anew when the graph has changed";
@@ -219,16 +215,26 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     Ok(Exit::Ok)
 }
 
+/// Refuses the links that every project has.
+fn is_to_be_made(args: &NewArgs, session: &mut Session<'_>) -> Outcome<()> {
+    let link = match args.link {
+        Some(Link::Shm) => "shm",
+        Some(Link::Threads) => "threads",
+        Some(Link::Mpi) | None => return Ok(()),
+    };
+    let message = format!("every project has the link `{link}`: there is none to be made");
+    let help = format!(
+        "leave `--link` out here; `graphmap run FILE -n 4 --link {link}` runs any project over it"
+    );
+    let diagnostic = Diagnostic::error(codes::USAGE, message).help(help);
+    session.fail(Exit::Usage, diagnostic)
+}
+
 /// A project of ranks, which has no graph.
 fn ranks(name: &str, args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     let folder = &args.folder;
     let not_asked = [
         (args.from.is_some(), "`--from`", "it has no graph"),
-        (
-            args.link.is_some(),
-            "`--link`",
-            "`GRAPHMAP_LINK=shm` joins its OS processes",
-        ),
         (
             args.member,
             "`--member`",
@@ -251,7 +257,11 @@ fn ranks(name: &str, args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit>
         Some(path) => Runtime::Path(path.clone()),
         None => Runtime::Vendored,
     };
-    let created = ranks_project::create(name, &runtime, &skeletons).map_err(|failed| {
+    // What is brought up to date has the link that it has.
+    let before = Project::open(folder).ok().flatten();
+    let has_link = before.as_ref().is_some_and(|project| project.vendored_link);
+    let link = matches!(args.link, Some(Link::Mpi)) || has_link;
+    let created = ranks_project::create(name, &runtime, link, &skeletons).map_err(|failed| {
         session.find_all(failed);
         Exit::Plugin
     })?;
@@ -260,12 +270,25 @@ fn ranks(name: &str, args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit>
         files.put(folder.join(path), file.clone());
     }
     session.timed("write files", |s| output::write_quietly(s, &files))?;
+    if before.is_some_and(|before| link && !before.mpi) {
+        // Its manifest and its `main` are somebody's.
+        let link = paths::shown(&folder.join("vendor/graphmap-link-mpi"));
+        let message = format!("{link} is there, and the program does not take it yet");
+        session.find(link_lines(Diagnostic::warning(codes::NO_LINK, message)));
+        return Ok(Exit::Ok);
+    }
+    let on_hosts = match link {
+        true => format!(
+            "  on hosts       graphmap run {} --hosts hostfile -- 1000\n",
+            paths::word(folder)
+        ),
+        false => String::new(),
+    };
     session.tell(&format!(
-        "graphmap: made the project {}\n  the ranks      {}\n  run it with    cargo run --release \
-         --manifest-path {} -- 1000\n",
+        "graphmap: made the project {}\n  the ranks      {}\n  run it with    graphmap run {} -- 1000\n{on_hosts}",
         paths::shown(folder),
         paths::shown(&folder.join("src/ring.rs")),
-        paths::word(&folder.join("Cargo.toml")),
+        paths::word(folder),
     ));
     Ok(Exit::Ok)
 }

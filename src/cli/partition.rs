@@ -77,7 +77,9 @@ pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Ex
                 paths::shown(&project.root)
             );
             let warning = Diagnostic::warning(codes::NO_LINK, message);
-            session.find(link_helps(warning).help("`--set program=PATH` names another program"));
+            session.find(
+                link_helps(warning, project).help("`--set program=PATH` names another program"),
+            );
         }
         hosts::describe(
             &mut options,

@@ -11,6 +11,7 @@ mod outputs;
 mod places;
 mod program;
 pub(crate) mod project;
+mod ranks;
 
 use super::exit::Exit;
 use super::mapping::MappingArgs;
@@ -27,8 +28,9 @@ use project::{find_project, unasked};
 use std::num::NonZeroU32;
 
 pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
+    let undrawn = ranks::project(args, session)?;
     match (&args.hosts, args.link) {
-        (_, Some(Link::Mpi)) | (Some(_), None) => return hosts::run(args, session),
+        (_, Some(Link::Mpi)) | (Some(_), None) => return hosts::run(args, undrawn, session),
         (Some(_), Some(_)) => {
             let message =
                 "`--hosts` runs a network under mpiexec, and `--link` names something else";
@@ -51,19 +53,27 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         ..MappingArgs::simple(NonZeroU32::MIN, strategy.unwrap_or("auto"))
     };
     let asked = strategy.is_some() || !args.graph.passes.pass.is_empty();
-    let (network, platform) = match asked {
-        true => {
+    let mut ranks = None;
+    let (network, platform) = match (&undrawn, asked) {
+        (Some(_), _) => {
+            let target = ranks::target(session, &how)?;
+            ranks = ranks::count(args, session, &target.platform)?;
+            // Where nobody says it the program alone knows, and who is placed by what it does not matter.
+            let network = session.verified_ranks(ranks.unwrap_or(1), &args.graph, &target)?;
+            (network, Some(target.platform))
+        }
+        (None, true) => {
             let (network, target) = session.verified_for(&args.file, &args.graph, &how)?;
             (network, Some(target.platform))
         }
-        false => {
+        (None, false) => {
             let mapping = args.mapping.as_deref();
             let network = session.verified_with(&args.file, &args.graph, mapping)?;
             (network, None)
         }
     };
     let mapping = match (&args.mapping, platform) {
-        (Some(path), _) => Some(obeyed(args, session, path, &network)?),
+        (Some(path), _) => Some(obeyed(args, session, path, &network, undrawn.is_none())?),
         (None, Some(platform)) if strategy.is_some() => {
             let plan = session.plan(&network, &platform, &how, false)?;
             Some(plan.mapped.mapping().clone())
@@ -81,7 +91,8 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         None => None,
     };
     outputs::check(args, session)?;
-    let (project, doubts) = find_project(args, session, &network)?;
+    let (project, doubts) = find_project(args, session, undrawn, &network)?;
+    let ranks = ranks::told(args, session, &project, &network, ranks)?;
     if let Some(places) = Places::over_shared_memory(args, mapping.as_ref(), &network) {
         session.find_all(formats::missing(&project, &network, |process| {
             places.of(process)
@@ -104,10 +115,7 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         Err(error) => return ended(session, &program, Err(error)),
     };
     command.args(&args.args);
-    // A program of ranks is told how many there are.
-    if project.ranks && args.args.is_empty() {
-        command.arg(network.processes.len().to_string());
-    }
+    command.args(ranks);
     let mut set = |name: &str, value: Option<std::ffi::OsString>| {
         // What the user's shell has set holds where the command line says nothing.
         if let Some(value) = value {

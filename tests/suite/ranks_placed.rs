@@ -3,7 +3,6 @@
 use crate::common::Test;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 /// Each rank talks to the one that is half of all further on.
 const PAIRS: &str = "\
@@ -54,36 +53,14 @@ fn a_run_is_placed_by_what_ranks_have_sent_each_other() {
         .status(0)
         .stderr_is("")
         .stdout_has("net 0.1.0: 2 files looked into\n        nothing is shared\n");
-    let test = test.within("net").args("run");
-    test.run()
-        .status(2)
-        .stderr_has("error[G0701]: this is a project of ranks, and nobody has drawn them")
-        .stderr_has("`cargo run --release -- 1000` runs a thousand of them");
 
     // In blocks, all that is sent leaves its OS process.
     fs::write(net.join("src/ring.rs"), PAIRS).unwrap();
-    let built = Command::new(env!("CARGO"))
-        .args(["build", "--quiet"])
-        .current_dir(&net)
-        .env("CARGO_NET_OFFLINE", "true")
-        .env_remove("CARGO_TARGET_DIR")
-        .output()
-        .unwrap();
-    assert!(
-        built.status.success(),
-        "{}",
-        String::from_utf8_lossy(&built.stderr)
-    );
-    let output = Command::new(net.join("target/debug/net"))
-        .arg("8")
-        .current_dir(&net)
-        .env("GRAPHMAP_LINK", "shm")
-        .env("GRAPHMAP_OS_PROCESSES", "2")
-        .env("GRAPHMAP_PROFILE", "profile.json")
+    let test = test
+        .within("net")
         .env("GRAPHMAP_STATS", "json:blocks")
-        .output()
-        .unwrap();
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "557200\n");
+        .args("run --dev --quiet --link shm -n 2 --profile profile.json -- 8");
+    test.run().status(0).stdout_is("557200\n").stderr_is("");
     let blocks = frames(&net.join("blocks"));
     assert!(blocks >= 8 * 200, "{blocks}");
 
@@ -114,6 +91,27 @@ fn a_run_is_placed_by_what_ranks_have_sent_each_other() {
     let placed = frames(&net.join("placed"));
     assert!(placed * 100 <= blocks, "{placed} of {blocks}");
 
+    // The folder is of no drawing, and as many run as its program has, or one for each OS process; else it is those that are drawn. Pairs
+    // of four have sent each other 19,900 times the number of each, and a pair of two.
+    let test = test.env("GRAPHMAP_STATS", "");
+    let test = test.args("run . --dev --quiet");
+    test.run().status(0).stdout_is("119400\n").stderr_is("");
+    let test = test.args("run . --dev --quiet --link shm -n 2");
+    test.run().status(0).stdout_is("19900\n").stderr_is("");
+    let test = test.args("run --dev");
+    test.run()
+        .status(0)
+        .stdout_is("557200\n")
+        .stderr_has("graphmap: taking ranks.dot, the drawing of the ranks here; ");
+    let test = test.args("run . --dev --link shm --quiet --mapping plan/mapping.json");
+    test.run().status(0).stdout_is("557200\n").stderr_is("");
+    let test = test.args("run --dev -- 9");
+    test.run()
+        .status(2)
+        .stdout_is("")
+        .stderr_has("error[G0011]: 9 ranks are asked for, and 8 are drawn in ranks.dot")
+        .stderr_has("`graphmap run .` runs any number, in blocks of consecutive ones");
+
     // A project that is there is not made anew, but brought up to date.
     let test = test.within("").args("new net --family mpi");
     test.run()
@@ -137,7 +135,10 @@ fn what_a_project_of_ranks_has_not_is_refused() {
             "--from net.dot",
             "`--from` is not for a project of ranks: it has no graph",
         ),
-        ("--link mpi", "`--link` is not for a project of ranks"),
+        (
+            "--link shm",
+            "every project has the link `shm`: there is none to be made",
+        ),
         ("--member", "`--member` is not for a project of ranks"),
     ] {
         let test = Test::new().args(&format!("new net --family mpi {option}"));

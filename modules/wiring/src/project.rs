@@ -36,7 +36,13 @@ const VENDOR: &str = "vendor/graphmap-runtime";
 /// That of the rank maps, on which the runtime stands.
 const VENDOR_RANKMAP: &str = "vendor/graphmap-rankmap";
 /// That of the link over MPI.
-const VENDOR_LINK: &str = "vendor/graphmap-link-mpi";
+pub(crate) const VENDOR_LINK: &str = "vendor/graphmap-link-mpi";
+/// What takes the place of rsmpi in a project of ranks, and what that stands on.
+pub(crate) const VENDOR_MPI: &str = "vendor/mpi";
+pub(crate) const VENDOR_STACK: &str = "vendor/graphmap-stack";
+
+/// Where a drawing of ranks is, in a project that does not say it.
+const RANKS_DRAWN: &str = "ranks.dot";
 
 /// Where a new project gets the runtime from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,7 +89,7 @@ pub fn create(
         Runtime::Vendored => {
             vendor_runtime(Path::new(""), &mut files);
             if new.mpi {
-                vendor(Path::new(""), VENDOR_LINK, VENDORED_LINK, &mut files);
+                vendor_link(Path::new(""), &mut files);
             }
             (VENDOR.to_owned(), VENDOR_LINK.to_owned())
         }
@@ -194,6 +200,11 @@ pub(crate) fn vendor_runtime(root: &Path, files: &mut Files) {
     vendor(root, VENDOR_RANKMAP, VENDORED_RANKMAP, files);
 }
 
+/// The link over MPI.
+pub(crate) fn vendor_link(root: &Path, files: &mut Files) {
+    vendor(root, VENDOR_LINK, VENDORED_LINK, files);
+}
+
 pub(crate) fn vendor(root: &Path, folder: &str, sources: &[(&str, &str)], files: &mut Files) {
     for (path, text) in sources {
         files.generated(root.join(folder).join(path), *text);
@@ -255,8 +266,10 @@ pub struct Project {
     pub mpi: bool,
     /// Whether its program is one of ranks, which has no wiring.
     pub ranks: bool,
+    /// Whether something else stands in the place of `mpi-sys`, by which the link over MPI calls MPI.
+    pub patches_mpi_sys: bool,
     /// Whether it takes the link over MPI along.
-    vendored_link: bool,
+    pub vendored_link: bool,
     /// The user's folder of skeletons that its wiring is made with.
     pub skeletons: Option<PathBuf>,
 }
@@ -284,7 +297,8 @@ impl Project {
         Ok(None)
     }
 
-    /// The project in a folder; `None` where there is no `Cargo.toml`, or one that names no graph.
+    /// The project in a folder; `None` where there is no `Cargo.toml`, or one that names no graph and is of no ranks, whose graph
+    /// is `ranks.dot` unless it says otherwise.
     ///
     /// # Errors
     /// When the `Cargo.toml` cannot be read.
@@ -308,6 +322,8 @@ impl Project {
         let ours = package.and_then(|p| p.get("metadata")?.get("graphmap"));
         let graph = ours.and_then(|ours| ours.get("graph")?.as_str());
         let skeletons = ours.and_then(|ours| ours.get("skeletons")?.as_str());
+        let ranks = ours.and_then(|ours| ours.get("family")?.as_str()) == Some(MPI);
+        let graph = graph.or(ranks.then_some(RANKS_DRAWN));
         let name = package.and_then(|p| p.get("name")?.as_str());
         let (Some(graph), Some(name)) = (graph, name) else {
             return Ok(None);
@@ -320,7 +336,11 @@ impl Project {
             package: name.to_owned(),
             vendored: path("graphmap-runtime") == Some(VENDOR),
             mpi: dependency("graphmap-link-mpi").is_some(),
-            ranks: ours.and_then(|ours| ours.get("family")?.as_str()) == Some(MPI),
+            ranks,
+            patches_mpi_sys: manifest
+                .get("patch")
+                .and_then(|patch| patch.get("crates-io")?.get("mpi-sys"))
+                .is_some(),
             vendored_link: path("graphmap-link-mpi") == Some(VENDOR_LINK),
             skeletons: skeletons.map(|folder| root.join(folder)),
         }))
@@ -335,7 +355,13 @@ impl Project {
                 _ => false,
             };
         let generated = [WIRING, FUNCTIONS].map(|name| self.root.join(name));
-        let vendored = [VENDOR, VENDOR_RANKMAP, VENDOR_LINK];
+        let vendored = [
+            VENDOR,
+            VENDOR_RANKMAP,
+            VENDOR_LINK,
+            VENDOR_MPI,
+            VENDOR_STACK,
+        ];
         generated.iter().any(|own| same_file(own, file)) || vendored.into_iter().any(inside)
     }
 
@@ -373,7 +399,7 @@ impl Project {
             vendor_runtime(&self.root, &mut files);
         }
         if self.vendored_link {
-            vendor(&self.root, VENDOR_LINK, VENDORED_LINK, &mut files);
+            vendor_link(&self.root, &mut files);
         }
         let wiring = input::text(&self.root.join(WIRING), Limit::NETWORK).unwrap_or_default();
         let fitting = input::text(&self.fitting(), Limit::NETWORK).ok();

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// The folder of a project, made anew; what is built stays for the next time.
-fn project() -> PathBuf {
-    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ranks");
+fn project(folder: &str, link: bool) -> PathBuf {
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
     let _ = std::fs::remove_dir_all(&root);
-    let files = create("my ring", &Runtime::Vendored, &Skeletons::built_in()).unwrap();
+    let files = create("my ring", &Runtime::Vendored, link, &Skeletons::built_in()).unwrap();
     for (path, file) in files.iter() {
         let path = root.join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -42,7 +42,7 @@ fn quiet(output: &Output) -> String {
 
 #[test]
 fn a_project_of_ranks_builds_without_a_warning_and_runs_anywhere() {
-    let root = project();
+    let root = project("ranks", false);
     let found = Project::open(&root).unwrap().unwrap();
     assert_eq!((found.package.as_str(), found.ranks), ("my-ring", true));
     let sources = [root.join("src/main.rs"), root.join("src/ring.rs")];
@@ -85,4 +85,35 @@ fn a_project_of_ranks_builds_without_a_warning_and_runs_anywhere() {
             "usage: my-ring [RANKS], a number of ranks from 1 on\n"
         );
     }
+}
+
+/// To build it takes an MPI: that is tested where there is one.
+#[test]
+fn a_project_of_ranks_may_have_the_link() {
+    let root = project("ranks-with-link", true);
+    let found = Project::open(&root).unwrap().unwrap();
+    assert!(found.mpi && found.vendored_link && found.ranks && !found.patches_mpi_sys);
+    let read = |file: &str| std::fs::read_to_string(root.join(file)).unwrap();
+    let main = read("src/main.rs");
+    assert!(main.contains("graphmap_link_mpi::main(|| mpi::network(ranks, rank))"));
+    let manifest = read("Cargo.toml");
+    assert!(manifest.contains("coroutines = [\"dep:graphmap-link-mpi\"]"));
+    // All of it is there, side by side.
+    for (name, beside) in [
+        ("mpi", "graphmap-runtime"),
+        ("mpi", "graphmap-stack"),
+        ("graphmap-link-mpi", "graphmap-runtime"),
+    ] {
+        let manifest = read(&format!("vendor/{name}/Cargo.toml"));
+        assert!(manifest.contains(&format!("\"../{beside}\"")), "{manifest}");
+        assert!(root.join("vendor").join(beside).join("src/lib.rs").exists());
+    }
+    let formatted = Command::new("rustfmt")
+        .args(["--edition", "2024", "--check"])
+        .arg(root.join("src/main.rs"))
+        .status();
+    assert!(formatted.unwrap().success());
+    let without = project("ranks-without-link", false);
+    assert!(!Project::open(&without).unwrap().unwrap().mpi);
+    assert!(!without.join("vendor/graphmap-link-mpi").exists());
 }

@@ -15,6 +15,7 @@ Examples:
   graphmap run graphs/farm.dot -n 4 --stats
   graphmap run graphs/farm.dot -n 4 --link shm         in four OS processes
   graphmap run farm.dot --hosts hostfile               on several hosts, under mpiexec
+  graphmap run ring --hosts hostfile -- 1000           a project of ranks, a thousand of them
   graphmap run graphs/farm.dot --shuffle 7 -- 1000     what follows -- is the program's
 
 The code of graphs/farm.dot is the project graphs/farm, which `graphmap new` makes. Ends as the
@@ -22,8 +23,9 @@ program ends: with 6 when the network blocked, with 7 when one of its OS process
 channels would have to grow beyond --memory. Over MPI, one that a signal has ended is told by
 the launcher's own code.")]
 pub(crate) struct RunArgs {
-    /// Graph file. Left out: that of graphmap.toml, or the only drawing here
-    #[arg(value_name = "FILE", required = false)]
+    /// Graph file, or the folder of a project of ranks. Left out: that of graphmap.toml, or the only
+    /// drawing here
+    #[arg(value_name = "FILE", required = false, index = 1)]
     pub(crate) file: File,
     /// Number of OS processes
     #[arg(short = 'n', long, value_name = "N", value_parser = mapping::number, allow_negative_numbers = true, help_heading = "Run")]
@@ -103,8 +105,9 @@ pub(crate) struct RunArgs {
     pub(crate) skeletons: SkeletonArgs,
     #[command(flatten)]
     pub(crate) graph: GraphArgs,
-    /// Arguments of the program
-    #[arg(last = true, value_name = "ARGS")]
+    // Numbered, as the other is put behind it where it is given what is not typed.
+    /// Arguments of the program; the first of one of ranks is how many there are
+    #[arg(last = true, value_name = "ARGS", index = 2)]
     pub(crate) args: Vec<std::ffi::OsString>,
 }
 

@@ -3,8 +3,8 @@
 use super::args::RunArgs;
 use super::mpi::Mpi;
 use super::program::{build, ended, obeyed};
-use super::project::{find_project, no_link, unasked};
-use super::{copy, fit, launcher, names, outputs};
+use super::project::{find_project, has_link, unasked};
+use super::{copy, fit, launcher, names, outputs, ranks};
 use crate::cli::exit::Exit;
 use crate::cli::mapping::MappingArgs;
 use crate::cli::output;
@@ -23,6 +23,7 @@ use graphmap_kpn::placed::processes_hash;
 use graphmap_platform::Platform;
 use graphmap_wiring::formats;
 use graphmap_wiring::project::Project;
+use graphmap_wiring::ranks_project;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -49,7 +50,16 @@ pub(crate) fn describe(
         options.entry("program".to_owned()).or_insert(program);
         tell_launcher(options, mapped);
     }
-    let placed = processes_hash(mapped.network());
+    let count = mapped.network().processes.len();
+    let placed = match project {
+        // A drawing of ranks may call them what it likes.
+        Some(project) if project.ranks => {
+            let args = options.entry("args".to_owned());
+            args.or_insert_with(|| count.to_string());
+            ranks_project::placed(count as u32)
+        }
+        _ => processes_hash(mapped.network()),
+    };
     options.insert("env.GRAPHMAP_PLACED".to_owned(), placed);
     if options.get(FIRST_RANK).is_some_and(|first| first != "none") {
         // Each process is an OS process: its rank says where it is.
@@ -116,18 +126,31 @@ pub(crate) fn project_of(file: &Path) -> Option<Project> {
     Project::find(file).ok().flatten()
 }
 
-pub(super) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
-    let how = how(args);
-    let (network, onto) = session.verified_for(&args.file, &args.graph, &how)?;
+/// `undrawn` is the project of ranks, where it is named and no drawing of them.
+pub(super) fn run(
+    args: &RunArgs,
+    undrawn: Option<Project>,
+    session: &mut Session<'_>,
+) -> Outcome<Exit> {
+    let drawn = undrawn.is_none();
+    let how = how(args, drawn);
+    let (network, onto) = match drawn {
+        true => session.verified_for(&args.file, &args.graph, &how)?,
+        false => {
+            let target = ranks::target(session, &how)?;
+            let count = ranks::count(args, session, &target.platform)?;
+            let count = count.unwrap_or_else(|| ranks::os_processes(args, &target.platform));
+            (session.verified_ranks(count, &args.graph, &target)?, target)
+        }
+    };
     outputs::check(args, session)?;
-    let (project, doubts) = find_project(args, session, &network)?;
-    if !project.mpi {
-        return no_link(session, &project);
-    }
+    let (project, doubts) = find_project(args, session, undrawn, &network)?;
+    has_link(session, &project)?;
+    ranks::told(args, session, &project, &network, None)?;
     let mut options = Session::options(&args.graph);
     let mpi = Mpi::choose(session, options.get("launcher").map(String::as_str))?;
     options.insert("launcher".to_owned(), mpi.launcher.clone());
-    let mapped = mapped(args, session, network, (&onto.platform, &how))?;
+    let mapped = mapped(args, session, (network, drawn), (&onto.platform, &how))?;
     session.find_all(formats::missing(&project, mapped.network(), |process| {
         mapped.mapping().of(process).index()
     }));
@@ -183,11 +206,11 @@ pub(super) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
 fn mapped(
     args: &RunArgs,
     session: &mut Session<'_>,
-    network: Verified,
+    (network, drawn): (Verified, bool),
     (platform, how): (&Platform, &MappingArgs),
 ) -> Outcome<Mapped> {
     if let Some(path) = &args.mapping {
-        let mut mapping = obeyed(args, session, path, &network)?;
+        let mut mapping = obeyed(args, session, path, &network, drawn)?;
         if args.hosts.is_some() {
             fit::onto(session, path, &mut mapping, platform)?;
         }
@@ -202,8 +225,9 @@ fn mapped(
 }
 
 /// Onto what, and how, it is mapped where no mapping is given.
-fn how(args: &RunArgs) -> MappingArgs {
-    let strategy = args.strategy.as_deref().unwrap_or("auto");
+fn how(args: &RunArgs, drawn: bool) -> MappingArgs {
+    let usual = if drawn { "auto" } else { ranks::IN_BLOCKS };
+    let strategy = args.strategy.as_deref().unwrap_or(usual);
     MappingArgs {
         os_processes: args.os_processes,
         hosts: args.hosts.clone(),
@@ -228,8 +252,6 @@ fn write(
         path.display().to_string()
     };
     options.insert("program".to_owned(), absolute(program));
-    tell_launcher(&mut options, mapped);
-    describe(&mut options, None, mapped, folder, &mut files);
     let mut words = Vec::new();
     for arg in &args.args {
         let word = arg.to_str().filter(|word| !word.is_empty());
@@ -245,6 +267,7 @@ fn write(
     if !words.is_empty() {
         options.insert("args".to_owned(), words.join(" "));
     }
+    describe(&mut options, Some(project), mapped, folder, &mut files);
     let mut set = |name: &str, value: Option<String>| {
         if let Some(value) = value {
             options.insert(format!("env.{name}"), value);

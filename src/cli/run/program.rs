@@ -73,8 +73,12 @@ pub(crate) fn obeyed(
     session: &mut Session<'_>,
     path: &Path,
     network: &Verified,
+    drawn: bool,
 ) -> Outcome<Mapping> {
-    let mapping = session.mapping_file(path, network)?;
+    let mapping = match drawn {
+        true => session.mapping_file(path, network)?,
+        false => session.mapping_of_ranks(path, network)?,
+    };
     let (count, file) = (mapping.bindings.len(), word(&args.file));
     match args.os_processes {
         Some(asked) if asked.get() as usize != count => {

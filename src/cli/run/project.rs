@@ -15,14 +15,16 @@ use graphmap_wiring::doubts::Doubt;
 use graphmap_wiring::project::{Project, Regenerated};
 use std::path::Path;
 
-/// The project of a graph, with what is generated in it as the graph is now, and what may not fit.
+/// The project of a graph, or of ranks that nobody has drawn, with what is generated in it as the graph is now, and what may
+/// not fit.
 pub(crate) fn find_project(
     args: &RunArgs,
     session: &mut Session<'_>,
+    undrawn: Option<Project>,
     network: &Verified,
 ) -> Outcome<(Project, Vec<Doubt>)> {
     let file = &args.file;
-    let project = match Project::find(file) {
+    let project = match undrawn.map_or_else(|| Project::find(file), |project| Ok(Some(project))) {
         Ok(Some(project)) => project,
         Ok(None) => return no_project(session, file),
         Err(failed) => {
@@ -63,17 +65,47 @@ pub(crate) fn no_project<T>(session: &mut Session<'_>, file: &Path) -> Outcome<T
     session.fail(Exit::Usage, diagnostic)
 }
 
-/// A project whose program mpiexec would start several times, each for itself.
-pub(crate) fn no_link<T>(session: &mut Session<'_>, project: &Project) -> Outcome<T> {
-    let message = format!("the project {} has no MPI link", shown(&project.root));
-    session.fail(
-        Exit::Usage,
-        link_helps(Diagnostic::error(codes::NO_LINK, message)),
-    )
+/// Whether mpiexec may start the program of a project several times, for one run.
+pub(crate) fn has_link(session: &mut Session<'_>, project: &Project) -> Outcome<()> {
+    let root = shown(&project.root);
+    if !project.mpi {
+        let message = format!("the project {root} has no MPI link");
+        let error = link_helps(Diagnostic::error(codes::NO_LINK, message), project);
+        return session.fail(Exit::Usage, error);
+    }
+    if project.patches_mpi_sys {
+        let message = format!("the MPI link of the project {root} cannot reach MPI");
+        let error = Diagnostic::error(codes::NO_LINK, message)
+            .with_note("it calls MPI by `mpi-sys`, in the place of which `[patch.crates-io]` in Cargo.toml puts another")
+            .help("take `mpi-sys` out of that section; a library that calls it past rsmpi runs on one host only");
+        return session.fail(Exit::Usage, error);
+    }
+    Ok(())
+}
+
+/// What a program of ranks has to say to take the link that is there.
+pub(crate) fn link_lines(diagnostic: Diagnostic) -> Diagnostic {
+    diagnostic
+        .help(
+            "add `graphmap-link-mpi = { path = \"vendor/graphmap-link-mpi\" }` to the dependencies in Cargo.toml",
+        )
+        .help(
+            "and call `graphmap_link_mpi::main(|| mpi::network(ranks, rank))` in src/main.rs instead of `mpi::main(ranks, rank)`",
+        )
 }
 
 /// How a project gets an MPI link.
-pub(crate) fn link_helps(diagnostic: Diagnostic) -> Diagnostic {
+pub(crate) fn link_helps(diagnostic: Diagnostic, project: &Project) -> Diagnostic {
+    if project.ranks {
+        let folder = match project.root.file_name() {
+            Some(_) => word(&project.root),
+            None => ".".to_owned(),
+        };
+        let source = format!(
+            "`graphmap new {folder} --family mpi --link mpi --update` brings the source of the link"
+        );
+        return link_lines(diagnostic.help(source));
+    }
     diagnostic
         .help("`graphmap new FOLDER --from FILE --link mpi` makes a project that has it")
         .help(

@@ -1,0 +1,153 @@
+//! Projects of ranks that nobody has drawn: what is run where a project is named and no drawing, and how many ranks there are.
+
+use super::args::RunArgs;
+use crate::cli::args::is_standard;
+use crate::cli::exit::Exit;
+use crate::cli::mapping::{MappingArgs, Target};
+use crate::cli::paths::{plain, shown, word};
+use crate::cli::session::{Outcome, Session};
+use crate::codes;
+use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_kpn::expand::LIMIT;
+use graphmap_kpn::network::Verified;
+use graphmap_platform::Platform;
+use graphmap_wiring::project::Project;
+use std::path::{Path, PathBuf};
+
+/// The strategy that places ranks of which nothing is known, as launchers of MPI do: one block of consecutive ones after the other.
+pub(super) const IN_BLOCKS: &str = "stack";
+
+/// What is in the folder of every project of Cargo's.
+const MANIFEST: &str = "Cargo.toml";
+
+/// The project of ranks that the command line names by its folder or its manifest; `None` where it names a graph.
+pub(super) fn project(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Option<Project>> {
+    let Some(folder) = folder(&args.file) else {
+        return Ok(None);
+    };
+    let project = match Project::open(&folder) {
+        Ok(Some(project)) => project,
+        // What is no project at all is told as what cannot be read.
+        Ok(None) if !folder.join(MANIFEST).is_file() => return Ok(None),
+        Ok(None) => {
+            let name = shown(&args.file);
+            let message = format!("`{name}` does not say that its program is one of ranks");
+            let error = Diagnostic::error(codes::NO_RANKS_SAID, message)
+                .with_note(format!(
+                    "there is no `[package.metadata.graphmap]` in {}",
+                    shown(&folder.join(MANIFEST))
+                ))
+                .help(
+                    "that section, with `family = \"mpi\"`, says so of a program for rsmpi whose first argument is how many ranks \
+                     there are: `mpi::main(ranks, rank)`",
+                )
+                .help("for a network, name its graph");
+            return session.fail(Exit::Usage, error);
+        }
+        Err(failed) => {
+            session.find_all(failed);
+            return Err(Exit::Usage);
+        }
+    };
+    if project.ranks {
+        return Ok(Some(project));
+    }
+    let message = format!("`{}` is the project of a graph", shown(&args.file));
+    let graph = plain(&project.graph);
+    let error = Diagnostic::error(codes::NO_RANKS_SAID, message)
+        .help(format!("name the graph: `graphmap run {}`", word(&graph)));
+    session.fail(Exit::Usage, error)
+}
+
+/// The folder that is named, by itself or by the manifest in it.
+fn folder(file: &Path) -> Option<PathBuf> {
+    if is_standard(file) {
+        return None;
+    }
+    if file.is_dir() {
+        return Some(file.to_owned());
+    }
+    let is_manifest = file.file_name().is_some_and(|name| name == MANIFEST) && file.is_file();
+    let parent = file.parent().filter(|_| is_manifest)?;
+    Some(match parent == Path::new("") {
+        true => PathBuf::from("."),
+        false => parent.to_owned(),
+    })
+}
+
+/// Onto what ranks are mapped that nobody has drawn.
+pub(super) fn target(session: &mut Session<'_>, how: &MappingArgs) -> Outcome<Target> {
+    session.all_there(how.files().into_iter())?;
+    let (platform, hardware) = session.target(how)?;
+    Ok(Target { platform, hardware })
+}
+
+/// How many OS processes there are to be.
+pub(super) fn os_processes(args: &RunArgs, platform: &Platform) -> u32 {
+    let slots = || u32::try_from(platform.slot_count()).unwrap_or(u32::MAX);
+    args.os_processes.map_or_else(slots, |said| said.get())
+}
+
+/// How many ranks there are to be, of those that nobody has drawn: as the first argument of the program says, else as many as are
+/// mapped, else one for each OS process. `None` where nothing of this is said: only the program knows.
+pub(super) fn count(
+    args: &RunArgs,
+    session: &mut Session<'_>,
+    platform: &Platform,
+) -> Outcome<Option<u32>> {
+    if let Some(first) = args.args.first() {
+        let number = first.to_str().and_then(|text| text.parse::<u32>().ok());
+        return match number.filter(|&number| number > 0 && u64::from(number) <= LIMIT) {
+            Some(number) => Ok(Some(number)),
+            None => {
+                let message = format!("{first:?} is no number of ranks");
+                let error = Diagnostic::error(codes::USAGE, message)
+                    .with_note("the first argument of a program of ranks is how many there are")
+                    .help(format!(
+                        "`-- 1000` asks for a thousand; there may be 1 to {LIMIT}"
+                    ));
+                session.fail(Exit::Usage, error)
+            }
+        };
+    }
+    if let Some(path) = &args.mapping {
+        let count = session.processes_of_mapping(path)?;
+        return Ok(u32::try_from(count).ok());
+    }
+    let is_said = args.hosts.is_some() || args.os_processes.is_some() || args.strategy.is_some();
+    Ok(is_said.then(|| os_processes(args, platform)))
+}
+
+/// What a program of ranks is told of how many there are, where the command line does not. A drawing is of as many as it has.
+pub(super) fn told(
+    args: &RunArgs,
+    session: &mut Session<'_>,
+    project: &Project,
+    network: &Verified,
+    undrawn: Option<u32>,
+) -> Outcome<Option<String>> {
+    let is_drawn = folder(&args.file).is_none();
+    if !project.ranks {
+        return Ok(None);
+    }
+    let Some(first) = args.args.first() else {
+        let drawn = is_drawn.then(|| network.processes.len().to_string());
+        return Ok(drawn.or(undrawn.map(|count| count.to_string())));
+    };
+    let drawn = network.processes.len();
+    let number = first.to_str().and_then(|text| text.parse::<usize>().ok());
+    match number {
+        Some(number) if is_drawn && number != drawn => {
+            let file = shown(&args.file);
+            let message = format!("{number} ranks are asked for, and {drawn} are drawn in {file}");
+            let error = Diagnostic::error(codes::USAGE, message)
+                .help("leave the number out to run those that are drawn")
+                .help(format!(
+                    "`graphmap run {}` runs any number, in blocks of consecutive ones; a profile of {number} can be drawn",
+                    word(&project.root)
+                ));
+            session.fail(Exit::Usage, error)
+        }
+        _ => Ok(None),
+    }
+}

@@ -1,0 +1,197 @@
+//! `graphmap run` of a project of ranks that nobody has drawn: what is written for launchers, and what is refused; no MPI needs to be there.
+
+#![cfg(unix)]
+
+use crate::common::Test;
+use graphmap_wiring::sequence::encode;
+
+const SCRIPT: &str = "ring/target/graphmap/hosts/mpiexec.sh";
+const HOSTS: &str = "ring/target/graphmap/hosts/hostfile";
+const CONFIG: &str = "ring/target/graphmap/hosts/configfile";
+
+/// A new project, made with these words more.
+fn ring(more: &str) -> Test {
+    let test = Test::new().args(&format!("new ring --family mpi {more}"));
+    test.run().status(0);
+    // What is looked for, if nothing is said.
+    test.executable("mpicc.mpich", "#!/bin/sh\n")
+}
+
+/// A file without its comments.
+fn lines(test: &Test, file: &str) -> String {
+    let text = test.read(file);
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn ranks_are_in_blocks_by_slots() {
+    for (args, hosts, placement) in [
+        (
+            "--hosts hostfile -- 8",
+            "h1:2\nh2:1\n",
+            &[0, 0, 0, 1, 1, 2, 2, 2][..],
+        ),
+        // As in MPI, where nobody says it.
+        ("--hosts hostfile", "h1:2\nh2:1\n", &[0, 1, 2]),
+        ("--hosts hostfile -n 2 -- 5 x", "h1:2\n", &[0, 0, 0, 1, 1]),
+        (
+            "--hosts hostfile --strategy round-robin -- 6",
+            "h1:2\nh2:1\n",
+            &[0, 1, 2, 0, 1, 2],
+        ),
+        ("--link mpi -n 4", "", &[0, 1, 2, 3]),
+    ] {
+        let test = ring("--link mpi").file("hostfile", "h1 slots=2\nh2\n");
+        let test = test.args(&format!("run ring --no-build --print {args}"));
+        test.run()
+            .status(0)
+            .stdout_is(&format!("sh {SCRIPT}\n"))
+            .stderr_has("the program is not built yet: ring/target/mpi-mpich/release/ring\n");
+        if !hosts.is_empty() {
+            assert_eq!(lines(&test, HOSTS), hosts, "{args}");
+        }
+        let script = test.read(SCRIPT);
+        let placed = format!("GRAPHMAP_PLACEMENT='{}'\n", encode(placement));
+        assert!(script.contains(&placed), "{args}: {script}");
+        let started = lines(&test, CONFIG);
+        let word = format!("/release/ring {}", placement.len());
+        assert!(started.contains(&word), "{args}: {started}");
+    }
+}
+
+/// The same for ranks that are drawn, by `partition`, too; whatever the drawing calls their kinds.
+#[test]
+fn launch_files_say_how_many_ranks_there_are() {
+    let drawing = "digraph ranks { allow=\"G0317\"; main0 [kind=a]; main1 [kind=b]; main2 [kind=c]; main0 -> main2; }";
+    let test = ring("--link mpi").file("ring/ranks.dot", drawing);
+    let placed = |test: &Test, file: &str| {
+        let text = test.read(file);
+        let line = text.lines().find(|l| l.starts_with("GRAPHMAP_PLACED="));
+        line.unwrap().to_owned()
+    };
+    let test = test.args("run ring --no-build --hosts names=h1,h2 -- 3");
+    test.run().status(0);
+    let undrawn = placed(&test, SCRIPT);
+    let test = test.args("run ring/ranks.dot --no-build --hosts names=h1,h2");
+    test.run().status(0);
+    assert!(lines(&test, CONFIG).contains("/release/ring 3"));
+    assert_eq!(placed(&test, SCRIPT), undrawn);
+    let test = test.args("partition ring/ranks.dot --hosts names=h1,h2 -o plan --quiet");
+    test.run().status(0).stderr_is("");
+    assert!(lines(&test, "plan/configfile").contains("/release/ring 3"));
+    assert_eq!(placed(&test, "plan/mpiexec.sh"), undrawn);
+}
+
+#[test]
+fn a_project_without_the_link_is_told_what_to_add() {
+    let lines = [
+        "add `graphmap-link-mpi = { path = \"vendor/graphmap-link-mpi\" }` to the dependencies in Cargo.toml",
+        "and call `graphmap_link_mpi::main(|| mpi::network(ranks, rank))` in src/main.rs instead of `mpi::main(ranks, rank)`",
+    ];
+    let test = ring("").args("run ring --hosts names=h1,h2 -- 8");
+    let done = test.run();
+    let done = done
+        .status(2)
+        .stdout_is("")
+        .stderr_has("error[G0708]: the project ring has no MPI link")
+        .stderr_has(
+            "`graphmap new ring --family mpi --link mpi --update` brings the source of the link",
+        );
+    let _ = done.stderr_has(lines[0]).stderr_has(lines[1]);
+    // What it says is what there is to do.
+    let test = test.args("new ring --family mpi --link mpi --update");
+    test.run()
+        .status(0)
+        .stderr_has("warning[G0708]: ring/vendor/graphmap-link-mpi is there, and the program does not take it yet")
+        .stderr_has(lines[0])
+        .stderr_has(lines[1]);
+    let added = "[dependencies]\ngraphmap-link-mpi = { path = \"vendor/graphmap-link-mpi\" }";
+    let manifest = test.read("ring/Cargo.toml");
+    let manifest = manifest.replace("[dependencies]", added);
+    let test = test.file("ring/Cargo.toml", &manifest);
+    let test = test.args("run ring --hosts names=h1,h2 --no-build -- 8");
+    test.run().status(0).stderr_is("");
+    // The link is kept, and kept up to date, from now on.
+    let test = test.file("ring/vendor/graphmap-link-mpi/src/lib.rs", "");
+    let test = test.args("new ring --family mpi --update");
+    test.run().status(0);
+    assert!(
+        test.read("ring/vendor/graphmap-link-mpi/src/lib.rs")
+            .contains("pub fn main")
+    );
+    // It calls MPI by what this takes the place of.
+    let patched = format!("{manifest}\n[patch.crates-io.mpi-sys]\npath = \"vendor/mpi-sys\"\n");
+    let test = test.file("ring/Cargo.toml", patched);
+    let test = test.args("run ring --hosts names=h1,h2 -- 8");
+    test.run()
+        .status(2)
+        .stdout_is("")
+        .stderr_has("error[G0708]: the MPI link of the project ring cannot reach MPI")
+        .stderr_has("take `mpi-sys` out of that section");
+}
+
+#[test]
+fn what_is_no_project_of_ranks_is_told() {
+    let manifest = "[package]\nname = \"own\"\n\n[dependencies]\nmpi = \"0.8\"\n";
+    let test = Test::new().file("own/Cargo.toml", manifest);
+    for named in ["own", "own/Cargo.toml"] {
+        let test = Test::new().file("own/Cargo.toml", manifest);
+        let test = test.args(&format!("run {named} -- 8"));
+        test.run()
+            .status(2)
+            .stdout_is("")
+            .stderr_has(&format!(
+                "error[G0712]: `{named}` does not say that its program is one of ranks"
+            ))
+            .stderr_has("there is no `[package.metadata.graphmap]` in own/Cargo.toml")
+            .stderr_has("that section, with `family = \"mpi\"`, says so");
+    }
+    // Said, it is one, wherever a drawing may be.
+    let said = format!("{manifest}\n[package.metadata.graphmap]\nfamily = \"mpi\"\n");
+    let test = test.file("own/Cargo.toml", said);
+    let test = test.args("run own --no-build -- 8");
+    test.run().status(0).stdout_is("").stderr_is("");
+
+    let test = Test::new().file("net.dot", "digraph net { a -> b }");
+    let test = test.args("new net --from net.dot --quiet");
+    test.run().status(0);
+    let test = test.args("run net");
+    test.run()
+        .status(2)
+        .stderr_has("error[G0712]: `net` is the project of a graph")
+        .stderr_has("name the graph: `graphmap run net.dot`");
+    let test = Test::new().file("nothing/x", "").args("run nothing");
+    test.run()
+        .status(2)
+        .stderr_has("error[G0001]: `nothing` is a folder, not a file");
+}
+
+#[test]
+fn the_first_argument_is_the_number_of_ranks() {
+    for (asked, told) in [
+        ("-- eight", "error[G0011]: \"eight\" is no number of ranks"),
+        ("-- 0", "error[G0011]: \"0\" is no number of ranks"),
+        ("-- 4000000000", "there may be 1 to 268435456"),
+    ] {
+        let test = ring("--link mpi").args(&format!("run ring --hosts names=h1,h2 {asked}"));
+        test.run().status(2).stdout_is("").stderr_has(told);
+    }
+    let drawing = "digraph ranks { allow=\"G0317\"; main0; main1; }";
+    let test = ring("--link mpi").file("ring/ranks.dot", drawing);
+    let test = test.args("run ring/ranks.dot --hosts names=h1,h2 -- 8");
+    test.run()
+        .status(2)
+        .stdout_is("")
+        .stderr_has("error[G0011]: 8 ranks are asked for, and 2 are drawn in ring/ranks.dot")
+        .stderr_has("`graphmap run ring` runs any number, in blocks of consecutive ones");
+    // A mapping of others is told as of any network.
+    let test = test.args("partition ring/ranks.dot -n 2 -o plan --quiet");
+    test.run().status(0);
+    let test = test.args("run ring --mapping plan/mapping.json --link mpi --no-build -- 3");
+    test.run()
+        .status(1)
+        .stderr_has("error[G0436]: this mapping is for another network");
+    let test = test.args("run ring --mapping plan/mapping.json --link mpi --no-build");
+    test.run().status(0).stderr_is("");
+}
