@@ -38,8 +38,8 @@ pub(super) fn start(
             let effort = match long {
                 true if short => &large::BRIEF,
                 true => &large::GOOD,
-                // Meshes fall into boxes where halves are even.
-                false if number % 4 >= 2 => &large::EVEN,
+                // Meshes fall into boxes where halves are even. Orders are no good there.
+                false if !lines && number % 4 >= 2 => &large::EVEN,
                 false => &large::FAST,
             };
             let budget = Budget::until(stop_at);
