@@ -144,7 +144,9 @@ fn what_is_no_project_of_ranks_is_told() {
             .stderr_has(&format!(
                 "error[G0712]: `{named}` does not say that its program is one of ranks"
             ))
-            .stderr_has("there is no `[package.metadata.graphmap]` in own/Cargo.toml")
+            .stderr_has(
+                "neither `family` nor `graph` is in `[package.metadata.graphmap]` of own/Cargo.toml",
+            )
             .stderr_has("that section, with `family = \"mpi\"`, says so");
     }
     // Said, it is one, wherever a drawing may be.

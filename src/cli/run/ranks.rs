@@ -34,7 +34,7 @@ pub(super) fn project(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Opti
             let message = format!("`{name}` does not say that its program is one of ranks");
             let error = Diagnostic::error(codes::NO_RANKS_SAID, message)
                 .with_note(format!(
-                    "there is no `[package.metadata.graphmap]` in {}",
+                    "neither `family` nor `graph` is in `[package.metadata.graphmap]` of {}",
                     shown(&folder.join(MANIFEST))
                 ))
                 .help(

@@ -10,6 +10,8 @@ use crate::random::Random;
 const NONE: u32 = u32::MAX;
 /// Gains beyond this many different ones share buckets.
 const BUCKETS: i64 = 1024;
+/// Most passes over one level.
+const PASSES: usize = 6;
 /// Before the first vertex of a bucket its number stands, with this bit.
 const FIRST: u32 = 1 << 31;
 
@@ -22,7 +24,7 @@ struct Vertex {
     next: u32,
     before: u32,
     /// How many of its edges are cut.
-    cut: u32,
+    cut_edges: u32,
     side: u8,
     /// Whether it is in a bucket.
     waits: bool,
@@ -71,13 +73,13 @@ impl Passes {
         self.vertices.clear();
         self.vertices.extend((0..sub.len() as u32).map(|v| {
             let here = side(v);
-            let (mut within, mut beyond, mut cut) = (0, 0, 0);
+            let (mut within, mut beyond, mut cut_edges) = (0, 0, 0);
             for (u, w) in sub.row(v) {
                 if side(u) == here {
                     within += w;
                 } else {
                     beyond += w;
-                    cut += 1;
+                    cut_edges += 1;
                 }
             }
             self.load[here as usize] += sub.size[v as usize];
@@ -87,7 +89,7 @@ impl Passes {
                 gain: beyond - within,
                 next: NONE,
                 before: NONE,
-                cut,
+                cut_edges,
                 side: here,
                 waits: false,
                 stays: sub.fixed(v) != 0,
@@ -168,7 +170,7 @@ impl Passes {
         let from = vertex.side;
         self.cut -= vertex.gain;
         vertex.gain = -vertex.gain;
-        vertex.cut = sub.degree(v) as u32 - vertex.cut;
+        vertex.cut_edges = sub.degree(v) as u32 - vertex.cut_edges;
         vertex.side = 1 - from;
         self.load[from as usize] -= size;
         self.load[1 - from as usize] += size;
@@ -177,10 +179,10 @@ impl Passes {
             let there = vertex.side;
             if there == from {
                 vertex.gain += 2 * w;
-                vertex.cut += 1;
+                vertex.cut_edges += 1;
             } else {
                 vertex.gain -= 2 * w;
-                vertex.cut -= 1;
+                vertex.cut_edges -= 1;
             }
             if queued && !vertex.stays {
                 self.remove(there as usize, u);
@@ -263,9 +265,12 @@ impl Passes {
             let over = [0, 1].map(|i| self.load[i] > sides.most[i]);
             for v in (turn..n).chain(0..turn) {
                 let Vertex {
-                    side, cut, stays, ..
+                    side,
+                    cut_edges,
+                    stays,
+                    ..
                 } = self.vertices[v];
-                if !stays && (n <= 64 || over[side as usize] || cut > 0) {
+                if !stays && (n <= 64 || over[side as usize] || cut_edges > 0) {
                     self.insert(side as usize, v as u32);
                 }
             }
@@ -311,9 +316,6 @@ impl Passes {
         last
     }
 }
-
-/// Most passes over one level.
-const PASSES: usize = 6;
 
 /// The side to move from next, of two whose best vertices gain so much, and that have so much room left: the
 /// overfull one, else that of the better gain, else the fuller one. A move may overfill the other side by one

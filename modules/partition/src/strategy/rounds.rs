@@ -154,7 +154,7 @@ fn timed<'a>(mut search: Search<'a>, context: &mut Context<'a>, mut limit: Limit
     // A proof takes about as much as was searched where no clock ends it.
     let counted = limit.most < u64::MAX;
     loop {
-        let others = without.take_if(|_| end.saturating_sub(search.beyond) >= STEPS);
+        let others = without.take_if(|_| end.saturating_sub(search.overcounted) >= STEPS);
         if others.is_none() {
             // A start may have taken far more than was planned.
             end = (end.max(search.spent) as f64 * TIMED_GROWTH) as u64;

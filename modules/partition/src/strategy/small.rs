@@ -65,9 +65,10 @@ pub(super) struct Search<'a> {
     short: bool,
     /// Whether some start was not within its bounds.
     tight: bool,
-    /// How many times as many steps as in a search without a time it counts to make one, and what that has come to beyond.
+    /// How many times as many steps as in a search without a time it counts to make one, and the steps that were counted only
+    /// for that.
     start_cost: u64,
-    pub(super) beyond: u64,
+    pub(super) overcounted: u64,
     /// Steps to bring one within them, and those that last did.
     repair: u64,
     repaired: u64,
@@ -103,7 +104,7 @@ impl Search<'_> {
             return 1;
         };
         let mut spent = annealed + work * self.start_cost;
-        self.beyond += work * (self.start_cost - 1);
+        self.overcounted += work * (self.start_cost - 1);
         self.tight |= !found.feasible();
         // What is given is within its bounds and may be far from cheap, as where it was packed by size.
         if !found.feasible() && self.repaired < self.repair / 2 {
@@ -302,7 +303,7 @@ impl<'a> Search<'a> {
             short: true,
             tight: false,
             start_cost: 1,
-            beyond: 0,
+            overcounted: 0,
             repair: REPAIRS[0],
             repaired: 0,
             bound: None,
