@@ -8,6 +8,7 @@
 use crate::common::hosts::{is_there, prepare, said};
 use graphmap_testing::{Hosts, Need};
 use std::fs::{self, File};
+use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -18,16 +19,16 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The farm of `graphs/` as a project of its own.
+/// The farm of `graphs/` as a project of its own, whose program has a name of its own.
 fn farm(folder: &Path) {
     let graphs = root().join("graphs");
-    fs::copy(graphs.join("farm.dot"), folder.join("farm.dot")).unwrap();
+    fs::copy(graphs.join("farm.dot"), folder.join("picture.dot")).unwrap();
     let new = graphmap(
         folder,
-        &["new", "farm", "--from", "farm.dot", "--link", "mpi"],
+        &["new", "picture", "--from", "picture.dot", "--link", "mpi"],
     );
     assert!(new.status.success(), "{}", said(&new));
-    let (from, to) = (graphs.join("farm/src"), folder.join("farm/src"));
+    let (from, to) = (graphs.join("farm/src"), folder.join("picture/src"));
     for file in ["mandelbrot.rs", "order.rs", "types.rs"] {
         fs::copy(from.join(file), to.join(file)).unwrap();
     }
@@ -36,7 +37,7 @@ fn farm(folder: &Path) {
         fs::copy(entry.path(), to.join("processes").join(entry.file_name())).unwrap();
     }
     let edit = |file: &str, old: &str, new: &str| {
-        let path = folder.join("farm").join(file);
+        let path = folder.join("picture").join(file);
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.contains(old), "{text}");
         fs::write(&path, text.replace(old, new)).unwrap();
@@ -82,11 +83,24 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
     if !is_there(mpi, need) {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
+    // What is built goes to where the networks on hosts are built, which have the same dependencies; what it stands on has the same
+    // path each time, so that it is not kept once for each.
+    let made = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let shared = made.join(format!("networks-{mpi}"));
+    let folder = &made.join(format!("picture-{mpi}"));
+    let _ = fs::remove_dir_all(folder);
+    let _ = fs::remove_file(shared.join("debug/picture"));
+    for folder in [folder, &shared] {
+        fs::create_dir_all(folder).unwrap();
+    }
     farm(folder);
-    let built = folder.join(format!("farm/target/mpi-{mpi}"));
-    let hosts = Hosts::with_own(folder, count, Some(&built));
+    let built = folder.join(format!("picture/target/mpi-{mpi}"));
+    fs::create_dir(built.parent().unwrap()).unwrap();
+    symlink(&shared, &built).unwrap();
+    let lock = root().join("modules/link-mpi/Cargo.lock");
+    fs::copy(lock, folder.join("picture/Cargo.lock")).unwrap();
+    let of_hosts = tempfile::tempdir().unwrap();
+    let hosts = Hosts::with_own(of_hosts.path(), count, Some(&shared));
     let names: String = (1..=count).map(|i| format!("h{i} slots=1\n")).collect();
     fs::write(folder.join("hostfile"), names).unwrap();
     let launcher = format!("launcher={mpi}");
@@ -94,22 +108,22 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
         Some(_) => &["--hosts", "hostfile"],
         None => &["--link", "mpi", "-n", "3"],
     };
-    let run = ["run", "farm.dot", "--dev", "--print", "--set", &launcher];
+    let run = ["run", "picture.dot", "--dev", "--print", "--set", &launcher];
     let more = ["--set", "env.UCX_TLS=tcp", "--", "300", "200"];
-    let program = folder.join(format!("farm/target/mpi-{mpi}/debug/farm"));
+    let program = folder.join(format!("picture/target/mpi-{mpi}/debug/picture"));
     let unbuilt: [&[&str]; 2] = [&["--no-build"], &[]];
     for no_build in unbuilt {
         let shown = graphmap(folder, &[&run[..], no_build, where_to, &more].concat());
         assert!(shown.status.success(), "{}", said(&shown));
         let line = String::from_utf8_lossy(&shown.stdout).trim().to_owned();
-        assert_eq!(line, "sh farm/target/graphmap/hosts/mpiexec.sh");
-        let script = fs::read_to_string(folder.join("farm/target/graphmap/hosts/mpiexec.sh"));
+        assert_eq!(line, "sh picture/target/graphmap/hosts/mpiexec.sh");
+        let script = fs::read_to_string(folder.join("picture/target/graphmap/hosts/mpiexec.sh"));
         let at_once = script
             .unwrap()
             .contains("OMPI_MCA_odls_base_sigkill_timeout=0\n");
         assert_eq!(at_once, mpi == "openmpi");
         assert_eq!(program.is_file(), no_build.is_empty(), "{}", said(&shown));
-        let told = said(&shown).contains("the program is not built yet: farm/target/mpi-");
+        let told = said(&shown).contains("the program is not built yet: picture/target/mpi-");
         assert_eq!(told, !no_build.is_empty(), "{}", said(&shown));
     }
 
@@ -124,7 +138,7 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
             None => Command::new("sh"),
         };
         prepare(&mut command).current_dir(folder);
-        command.arg("farm/target/graphmap/hosts/mpiexec.sh");
+        command.arg("picture/target/graphmap/hosts/mpiexec.sh");
         if let Some(hosts) = &hosts {
             command.args(hosts.options(mpi));
         }
@@ -144,7 +158,7 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
             }
         };
         // Each launcher by its own code; MPICH's alone would wait for ever.
-        let place = "(line 3 of farm/target/graphmap/hosts/hostfile)";
+        let place = "(line 3 of picture/target/graphmap/hosts/hostfile)";
         let at = program.display();
         match mpi {
             "mpich" => fails(
@@ -171,7 +185,7 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
             let text = said(&output);
             assert!(output.status.success(), "{text}");
             let copied = |hosts: &str| {
-                format!("graphmap: copied farm/target/mpi-{mpi}/debug/farm to {hosts}\n")
+                format!("graphmap: copied picture/target/mpi-{mpi}/debug/picture to {hosts}\n")
             };
             match to {
                 Some(hosts) => assert!(text.contains(&copied(hosts)), "{text}"),
@@ -210,13 +224,13 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
         .env("MPICC", format!("mpicc.{mpi}"));
     // More than some machines have cores, without a word to the launcher.
     command.env_remove("OMPI_MCA_rmaps_base_oversubscribe");
-    command.args(["run", "farm.dot", "--dev", "--link", "mpi", "-n", "5"]);
+    command.args(["run", "picture.dot", "--dev", "--link", "mpi", "-n", "5"]);
     let named = result(
         folder,
         &command.args(["--", "300", "200"]).output().unwrap(),
     );
     assert!(named == alone, "{:?} {:?}", named.0, alone.0);
-    let built = fs::read_dir(folder.join("farm/target")).unwrap();
+    let built = fs::read_dir(folder.join("picture/target")).unwrap();
     let built = built.filter(|entry| {
         let name = entry.as_ref().unwrap().file_name();
         name.to_string_lossy().starts_with("mpi-")
@@ -235,7 +249,7 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
     let agent = hosts.as_ref().map(|hosts| hosts.agent());
     let agent = agent.map(|agent| format!("agent={}", agent.display()));
     let agent = agent.iter().flat_map(|agent| ["--set", agent]);
-    let run = ["run", "farm.dot", "--dev", "--set", &launcher];
+    let run = ["run", "picture.dot", "--dev", "--set", &launcher];
     let args: Vec<&str> = run.into_iter().chain(agent).collect();
     // It would take minutes.
     let args = [&args[..], where_to, &["--", "6000", "4000"]].concat();
@@ -244,7 +258,8 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
             Some(hosts) => hosts.on_first(env!("CARGO_BIN_EXE_graphmap")),
             None => Command::new(env!("CARGO_BIN_EXE_graphmap")),
         };
-        ends_all(folder, command, &args, &program, (signal, code));
+        let exe = program.canonicalize().unwrap();
+        ends_all(folder, command, &args, &exe, (signal, code));
     }
 }
 

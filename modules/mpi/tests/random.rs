@@ -19,7 +19,7 @@ use random::program::{Program, Spec};
 
 /// At so many ranks, the programs of these seeds. MPICH's ranks keep their cores while they wait: where there are more of them
 /// than cores, a program takes it a tenth of a second.
-const PROGRAMS: [(usize, &str); 3] = [(2, "0..400"), (3, "1000..1120"), (4, "2000..2080")];
+const PROGRAMS: [(usize, &str); 3] = [(2, "0..150"), (3, "1000..1040"), (4, "2000..2030")];
 
 /// The same ranks as what `mpiexec` starts, as coroutines: started by the other tests, as this is what has to be the program.
 #[test]
@@ -228,7 +228,7 @@ fn reference() -> Option<PathBuf> {
             return None;
         }
     }
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mpi-reference");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("networks-mpich");
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reference/Cargo.toml");
     let mut command = Command::new(env!("CARGO"));
     command

@@ -36,14 +36,20 @@ fn write(root: &Path, files: &Files) {
     }
 }
 
-fn new_project(root: &Path, name: &str, network: &Verified, text: &str) {
+/// The runtime where it is, for those that need no copy of their own to be compiled.
+fn in_place() -> Runtime {
+    let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("runtime");
+    Runtime::Path(runtime.display().to_string())
+}
+
+fn new_project(root: &Path, name: &str, network: &Verified, text: &str, runtime: Runtime) {
     let mut notes = Diagnostics::new();
     let graph = format!("{name}.dot");
     let new = NewProject {
         name,
         graph_path: &graph,
         graph_text: Some(text),
-        runtime: Runtime::Vendored,
+        runtime,
         mpi: false,
         skeletons: None,
         alone: true,
@@ -88,12 +94,17 @@ fn new_projects_build_without_a_warning_and_run() {
     ];
     for (name, graph) in graphs {
         let text = graph.text();
-        new_project(&root.join(name), name, &graph.network(), &text);
+        let vendored = name == "farm";
+        let runtime = match vendored {
+            true => Runtime::Vendored,
+            false => in_place(),
+        };
+        new_project(&root.join(name), name, &graph.network(), &text, runtime);
         let root = root.join(name);
         let found = Project::find(&root.join(format!("{name}.dot")))
             .unwrap()
             .unwrap();
-        assert_eq!((found.package.as_str(), found.vendored), (name, true));
+        assert_eq!((found.package.as_str(), found.vendored), (name, vendored));
         let sources = [root.join("src/main.rs"), root.join("src/wiring.rs")];
         let output = Command::new("rustfmt")
             .args(["--edition", "2024", "--check"])
@@ -265,7 +276,7 @@ fn after() -> Graph {
 fn a_changed_graph_changes_generated_files_only_and_tells_what_no_longer_fits() {
     let root = folder("changed");
     let text = before().text();
-    new_project(&root, "sieve", &before().network(), &text);
+    new_project(&root, "sieve", &before().network(), &text, in_place());
     let graph = root.join("sieve.dot");
     let project = Project::find(&graph).unwrap().unwrap();
     let skeletons = Skeletons::built_in();

@@ -224,7 +224,7 @@ async fn use_reader(reader: &mut FlowInput<u32>, random: &mut Random, read: &Cel
 
 #[test]
 fn whatever_was_done_to_the_ends_before_nothing_is_lost() {
-    for seed in 0..size(4000, 20) {
+    for seed in 0..size(4000, 9) {
         for share in [false, true] {
             let random = || Random(seed * 2 + 1);
             let (count, capacity) = (1 + seed as usize % 3, 1 + seed as u32 / 3 % 3);
