@@ -88,21 +88,3 @@ pub(crate) fn least_bottleneck(inst: &Instance, problem: &Problem<'_>, bottlenec
     let least = 2 * bound::between_hosts(inst);
     bottleneck <= ((least + hosts - 1) / hosts) as u64
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::graph::Graph;
-
-    #[test]
-    fn a_proof_that_takes_longer_than_there_is_time_is_left() {
-        // Eleven of about 1000, no two alike, of which no more than two of five blocks may hold three: pairs are tried.
-        let graph = Graph::new((1000..1011).collect(), &[]).unwrap();
-        let machine = Machine::regular(&[(5, 1)]).unwrap();
-        let inst = Instance::new(&Problem::new(&graph, &machine)).unwrap().0;
-        let inst = inst.without_load_bounds();
-        let is_least = |until| least_load(&inst, &machine, &[3003; 5], until);
-        assert!(is_least((None, None)));
-        assert!(!is_least((Some(Instant::now()), None)));
-    }
-}
