@@ -258,7 +258,7 @@ fn compared(plan: &Plan) -> String {
     let kept = |kept: bool| if kept { "yes" } else { "no" }.to_owned();
     row(
         "within all bounds",
-        kept(plan.raised.is_none()),
+        kept(plan.feasible),
         each(&|o| kept(o.feasible)),
     );
     rows.text(&[0])

@@ -57,6 +57,7 @@ impl Build<'_> {
         let root = &*project.root;
         let built = cargo::build(&CargoBuild {
             project: root,
+            name: &project.package,
             release: self.release,
             mpi: self.mpi,
             talk: self.talk,

@@ -16,6 +16,8 @@ use std::time::Duration;
 pub(crate) struct CargoBuild<'a> {
     /// Folder of the project's `Cargo.toml`.
     pub(crate) project: &'a Path,
+    /// Name of its package, and of its program where there are several.
+    pub(crate) name: &'a str,
     /// Whether with optimisation.
     pub(crate) release: bool,
     /// For an MPI: its compiler, and a folder of its own for what is built.
@@ -160,7 +162,16 @@ pub(crate) fn build(build: &CargoBuild<'_>) -> Result<Built, Failed> {
                         .filter(|m| !of_runtime || m.level == "error");
                     messages.extend(said);
                 }
-                "compiler-artifact" => program = message.executable.or(program),
+                // A package may have several programs, and which of them cargo tells of last differs from time to time.
+                "compiler-artifact" => {
+                    let is_own = message
+                        .target
+                        .is_some_and(|target| target.name == build.name);
+                    let better = is_own || !matches!(program, Some((_, true)));
+                    if let Some(executable) = message.executable.filter(|_| better) {
+                        program = Some((executable, is_own));
+                    }
+                }
                 _ => {}
             }
         }
@@ -172,7 +183,7 @@ pub(crate) fn build(build: &CargoBuild<'_>) -> Result<Built, Failed> {
         return Err(Failed::Interrupted(signal));
     }
     if status.success()
-        && let Some(program) = program
+        && let Some((program, _)) = program
     {
         messages.retain(|m| m.level == "warning" && !m.spans.is_empty());
         return Ok(Built {

@@ -57,3 +57,16 @@ fn what_weights_are_off_by_is_told() {
     assert_eq!(told["rounded"]["cost"], 0.0);
     assert_eq!(told["proved"], true);
 }
+
+/// Where the largest load is to be small no bound of it is raised, whatever a plain strategy makes of it.
+#[test]
+fn a_plan_that_exceeds_the_bound_is_not_said_to_keep_it() {
+    let chain = "digraph { a -> b -> c [type=u64]; a [load=4]; b [load=5]; c [load=5]; }";
+    let test = Test::new().file("chain.dot", chain);
+    let test = test.args(
+        "partition chain.dot --hosts hosts=2 --strategy round-robin --objective largest-load",
+    );
+    let done = test.run().status(0);
+    done.stdout_has("128.6% of its share, 9 of 7.00: the bound is 7 here")
+        .stdout_has("\n  within all bounds                       no ");
+}

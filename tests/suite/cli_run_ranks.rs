@@ -197,3 +197,47 @@ fn the_first_argument_is_the_number_of_ranks() {
     let test = test.args("run ring --mapping plan/mapping.json --link mpi --no-build");
     test.run().status(0).stderr_is("");
 }
+
+/// Which of several programs Cargo tells of last depends on which it has built first.
+#[test]
+fn the_program_of_several_is_that_with_the_name_of_the_package() {
+    let says = |name: &str| {
+        let artifact = serde_json::json!({
+            "reason": "compiler-artifact",
+            "target": {"name": name},
+            "executable": format!("bin/{name}"),
+        });
+        format!("echo '{artifact}'\n")
+    };
+    for order in [["ring", "other"], ["other", "ring"]] {
+        let said: String = order.map(says).concat();
+        let test = ring("")
+            .executable("cargo", &format!("#!/bin/sh\n{said}"))
+            .executable("ring", "#!/bin/sh\necho ring \"$@\"\n")
+            .executable("other", "#!/bin/sh\necho other \"$@\"\n")
+            .env("CARGO", "bin/cargo");
+        let test = test.args("run ring -- 3");
+        test.run().status(0).stdout_is("ring 3\n");
+    }
+}
+
+#[test]
+fn what_a_launcher_cannot_be_told_is_told_before_the_build() {
+    let test = ring("--link mpi")
+        .executable("cargo", "#!/bin/sh\ntouch built\nexit 1\n")
+        .executable("mpiexec.mpich", "#!/bin/sh\necho HYDRA\n")
+        .env("CARGO", "bin/cargo");
+    let run = "run ring --set agent=none --set launcher=mpich --hosts names=h1,h2 -- 3 it's";
+    let test = test.args(run);
+    test.run()
+        .status(5)
+        .stderr_has("error[G0433]: \"it's\" cannot be written into a configfile");
+    assert!(!test.folder().join("built").exists());
+    // The program itself has no script before it where it is run.
+    std::fs::rename(test.folder().join("ring"), test.folder().join("a ring")).unwrap();
+    let run = ["run", "a ring", "--link", "mpi", "--no-build", "--", "3"];
+    test.words(&run)
+        .run()
+        .status(5)
+        .stderr_has("put it in a folder without");
+}

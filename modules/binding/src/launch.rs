@@ -207,7 +207,10 @@ impl Launch {
             None => Ok(words.join(" ")),
             Some(word) => {
                 let what = format!("{word:?} cannot be written into {file}, which knows no quotes");
-                let help = "start a script that has the argument in it, as `program`";
+                let help = match **word == self.program {
+                    true => "put it in a folder without such a character on its path",
+                    false => "start a script that has the argument in it, as `program`",
+                };
                 Err(alone(Diagnostic::error(codes::NOT_PLAIN, what).help(help)))
             }
         }

@@ -1,10 +1,13 @@
 //! Attributes: what a program keeps with a communicator, by type.
 
-use std::any::TypeId;
-use std::cell::RefCell;
+use std::any::{Any, TypeId};
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::mem;
 use std::os::raw::{c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread;
 
 use crate::abi::{MPI_Comm, MPI_SUCCESS};
 use crate::raw::AsRaw;
@@ -12,6 +15,60 @@ use crate::raw::AsRaw;
 /// The traits of this module.
 pub mod traits {
     pub use super::CommAttribute;
+}
+
+/// What a function of attributes returns that has not done it.
+const FAILED: c_int = 1;
+
+thread_local! {
+    /// What code of the user has panicked with in a function of attributes, which C could call: it may not unwind itself.
+    static PANICKED: Cell<Option<Payload>> = const { Cell::new(None) };
+}
+
+type Payload = Box<dyn Any + Send>;
+
+/// Calls code of the user in such a function.
+fn caught<T>(f: impl FnOnce() -> T) -> Option<T> {
+    let keep = |payload| PANICKED.try_with(|panicked| panicked.set(Some(payload)));
+    catch_unwind(AssertUnwindSafe(f)).map_err(keep).ok()
+}
+
+/// What code of the user has panicked with, the first of it.
+#[must_use]
+pub(crate) struct Panicked(Option<Payload>);
+
+impl Panicked {
+    pub(crate) const NO: Panicked = Panicked(None);
+
+    /// What the last function of attributes has caught.
+    fn take() -> Panicked {
+        Panicked(PANICKED.try_with(Cell::take).ok().flatten())
+    }
+
+    pub(crate) fn or(self, other: Panicked) -> Panicked {
+        match self.0 {
+            None => other,
+            Some(_) => {
+                other.discard();
+                self
+            }
+        }
+    }
+
+    fn discard(self) {
+        if let Err(worse) = catch_unwind(AssertUnwindSafe(|| drop(self.0))) {
+            // Whoever panics when dropped is not dropped a second time.
+            mem::forget(worse);
+        }
+    }
+
+    /// Goes on with it, but where the stack is unwound already: a second one would end the OS process, with all its ranks.
+    pub(crate) fn go_on(self) {
+        match self.0 {
+            Some(payload) if !thread::panicking() => resume_unwind(payload),
+            _ => self.discard(),
+        }
+    }
 }
 
 /// A type of which a communicator can have a value.
@@ -33,8 +90,11 @@ where
         _extra_state: *mut c_void,
     ) -> c_int {
         // SAFETY: as the caller says.
-        drop(unsafe { Box::from_raw(val.cast::<Self>()) });
-        MPI_SUCCESS
+        let value = unsafe { Box::from_raw(val.cast::<Self>()) };
+        match caught(|| drop(value)) {
+            Some(()) => MPI_SUCCESS,
+            None => FAILED,
+        }
     }
 
     /// Clones a value for a duplicate, if that is wanted, which `flag` says.
@@ -51,7 +111,10 @@ where
     ) -> c_int {
         if Self::CLONE_ON_DUP {
             // SAFETY: as the caller says.
-            let copy = Box::new(unsafe { &*val_in.cast::<Self>() }.clone());
+            let value = unsafe { &*val_in.cast::<Self>() };
+            let Some(copy) = caught(|| Box::new(value.clone())) else {
+                return FAILED;
+            };
             // SAFETY: as the caller says.
             unsafe { *val_out.cast::<*mut Self>() = Box::into_raw(copy) };
         }
@@ -150,7 +213,7 @@ impl Attributes {
 
     /// Those for a duplicate of a communicator.
     pub(crate) fn duplicate(&self, of: MPI_Comm) -> Attributes {
-        let mut copies = Vec::new();
+        let (mut copies, mut panicked) = (Vec::new(), Panicked::NO);
         // Code of the user, which may look at attributes.
         let count = self.0.borrow().len();
         for at in 0..count {
@@ -162,6 +225,7 @@ impl Attributes {
             let to = std::ptr::from_mut(&mut copied).cast();
             // SAFETY: the value is of the type that these functions are of, and is freed only when the communicator is.
             unsafe { copy(of, key, std::ptr::null_mut(), value, to, &raw mut flag) };
+            panicked = panicked.or(Panicked::take());
             if flag != 0 {
                 copies.push(Attribute {
                     key,
@@ -173,15 +237,22 @@ impl Attributes {
                 });
             }
         }
-        Attributes(RefCell::new(copies))
+        let copies = Attributes(RefCell::new(copies));
+        if panicked.0.is_some() {
+            panicked.or(copies.clear(of)).go_on();
+        }
+        copies
     }
 
-    /// Drops all. Nobody may have borrowed any.
-    pub(crate) fn clear(&self, of: MPI_Comm) {
+    /// Drops all. Nobody may have borrowed any. To drop one may panic, which keeps the others from nothing.
+    pub(crate) fn clear(&self, of: MPI_Comm) -> Panicked {
+        let mut panicked = Panicked::NO;
         let attributes = self.0.take();
         for one in attributes {
             // SAFETY: the value is of the type that this function is of, and nobody else has it.
             unsafe { (one.delete)(of, one.key, one.value, std::ptr::null_mut()) };
+            panicked = panicked.or(Panicked::take());
         }
+        panicked
     }
 }

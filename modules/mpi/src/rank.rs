@@ -8,6 +8,7 @@ use std::thread::ThreadId;
 
 use graphmap_runtime::mpi as core;
 
+use crate::attribute::Panicked;
 use crate::life::{Life, Phase};
 use crate::shared::{Kind, Shared};
 use crate::threading::Threading;
@@ -133,13 +134,14 @@ fn finalize(state: &State) {
     let Phase::Initialized(threading) = state.phase.get() else {
         return;
     };
+    let mut panicked = Panicked::NO;
     for shared in [state.itself.get(), state.world.get()]
         .into_iter()
         .flatten()
     {
         // Whoever still has a handle may have borrowed attributes: they go with the last one.
         if Rc::strong_count(shared) == 1 {
-            shared.attributes.clear(shared.handle());
+            panicked = panicked.or(shared.attributes.clear(shared.handle()));
         }
     }
     state.phase.set(Phase::Finalized(threading));
@@ -147,6 +149,7 @@ fn finalize(state: &State) {
     if threading == Threading::Multiple {
         MULTIPLE.fetch_sub(1, Ordering::Relaxed);
     }
+    panicked.go_on();
 }
 
 /// Whether ranks of this OS process are initialized, and whether one is for any number of threads.

@@ -73,7 +73,7 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        self.attributes.clear(self.handle());
+        self.attributes.clear(self.handle()).go_on();
     }
 }
 

@@ -317,6 +317,74 @@ fn an_attribute_that_is_replaced_may_be_looked_at_still() {
     });
 }
 
+/// Panics when it is cloned, or when it is dropped.
+struct Odd(&'static str);
+
+impl Clone for Odd {
+    fn clone(&self) -> Self {
+        panic!("{} cannot be cloned", self.0)
+    }
+}
+
+impl Drop for Odd {
+    fn drop(&mut self) {
+        if self.0 != "that" {
+            panic!("{} cannot be dropped", self.0)
+        }
+    }
+}
+
+impl CommAttribute for Odd {
+    const CLONE_ON_DUP: bool = true;
+}
+
+/// It used to abort the OS process, with all ranks in it.
+#[test]
+fn an_attribute_that_panics_is_told_of_its_rank() {
+    let told = |rank: fn(SimpleCommunicator)| {
+        let ended = mpi::run(3, move || {
+            let universe = mpi::initialize().unwrap();
+            if universe.world().rank() == 1 {
+                rank(universe.world());
+            }
+        });
+        ended.unwrap_err().to_string()
+    };
+    let cases: [(fn(SimpleCommunicator), &str); 4] = [
+        (
+            |mut world| world.set_attr(Odd("this")),
+            "this cannot be dropped",
+        ),
+        (
+            |mut world| {
+                world.set_attr(Odd("it"));
+                world.set_attr(Odd("this"));
+                panic!("before");
+            },
+            "before",
+        ),
+        (
+            |mut world| {
+                world.set_attr(Odd("that"));
+                drop(world.duplicate());
+            },
+            "that cannot be cloned",
+        ),
+        (
+            |mut world| {
+                world.set_attr(Mark(1));
+                world.set_attr(Odd("it"));
+                drop(world.duplicate());
+            },
+            "it cannot be cloned",
+        ),
+    ];
+    for (rank, what) in cases {
+        let told = told(rank);
+        assert!(told.contains("(rank 1)") && told.contains(what), "{told}");
+    }
+}
+
 #[test]
 fn grids() {
     ranks(6, |world| {

@@ -1,16 +1,25 @@
 //! Proofs for objectives that are no sums: that the largest is as small as can be.
 
-use crate::bound;
+use std::time::Instant;
+
+use crate::bound::{self, Effort};
 use crate::exact::branch;
 use crate::exact::limit::Limit;
 use crate::instance::Instance;
 use crate::machine::Machine;
 use crate::problem::{Constraint, Problem};
 use crate::tuning::proofs::LOADS;
+use crate::tuning::small::NETWORK;
+use crate::watch::Watch;
 
 /// Whether no mapping has a smaller largest load, relative to the speeds, and the bound on the cost
-/// holds for all mappings that have the same.
-pub(crate) fn least_load(inst: &Instance, machine: &Machine, loads: &[u64]) -> bool {
+/// holds for all mappings that have the same. Not known where it takes longer than until `stop_at`, or somebody has had enough.
+pub(crate) fn least_load(
+    inst: &Instance,
+    machine: &Machine,
+    loads: &[u64],
+    (stop_at, watch): (Option<Instant>, Option<&Watch>),
+) -> bool {
     let speed = |b: usize| i128::from(machine.blocks()[b].speed);
     let blocks = 0..inst.k();
     let (load, fast) = blocks
@@ -36,13 +45,32 @@ pub(crate) fn least_load(inst: &Instance, machine: &Machine, loads: &[u64]) -> b
     if total > bounds.iter().sum() || heaviest > bounds.iter().max().copied() {
         return true;
     }
+    // The order of its vertices alone takes time in their square.
+    if inst.len() > NETWORK {
+        return false;
+    }
     let limit = Limit {
         nodes: LOADS,
-        stop_at: None,
-        watch: None,
+        stop_at,
+        watch,
     };
     let outcome = branch::feasible(&inst.with_load_bounds(&bounds), limit);
     outcome.complete && outcome.better.is_none()
+}
+
+/// A bound on the cost of all mappings that keep the wanted bounds of the load, or load no block more than these do. Those of the
+/// instance were lowered so that the largest load is small: mappings that they leave out may cost less.
+pub(crate) fn least_cost(
+    inst: &Instance,
+    problem: &Problem<'_>,
+    loads: &[u64],
+    enough: i64,
+    effort: Effort,
+) -> i64 {
+    let wanted = problem.load_bounds();
+    let bounds = wanted.iter().zip(loads).map(|(a, b)| *a.max(b) as i64);
+    let bounds: Vec<i64> = bounds.collect();
+    bound::lower_bound(&inst.with_load_bounds(&bounds), enough, effort)
 }
 
 /// Whether no mapping has less traffic at its busiest host: all that is cut between hosts, counted

@@ -341,6 +341,8 @@ pub(crate) mod time {
     /// Share of a time limit for packing, and for what is packed with little effort.
     pub(crate) const PACKING: f64 = 0.1;
     pub(crate) const BRIEF_PACKING: f64 = 0.05;
+    /// One of so many parts of a time limit is for relieving the busiest host, whatever the bound has taken.
+    pub(crate) const REFINED: u32 = 32;
     /// Share of a time limit that METIS may take to be asked.
     pub(crate) const BASELINE: f64 = 0.05;
     /// Up to so many vertices and edge ends it is asked at all: beyond, it takes longer than our own search,

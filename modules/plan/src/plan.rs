@@ -30,12 +30,14 @@ pub struct Plan {
     pub mapped: Mapped,
     /// Traffic times distance, summed over channels.
     pub cost: f64,
-    /// No feasible mapping costs less than this.
+    /// No feasible mapping costs less than this; where the largest load is proved to be the least, none of that load.
     pub lower_bound: f64,
     /// (cost - bound) / cost, of what is minimised.
     pub gap: f64,
     /// Proved to be the best.
     pub proved: bool,
+    /// Whether it keeps all constraints and the balance bound as it was asked for.
+    pub feasible: bool,
     /// Largest load of an OS process relative to its share.
     pub balance: f64,
     /// Load of each OS process.
@@ -251,6 +253,7 @@ pub fn plan(
         lower_bound: known.bound,
         gap: known.gap,
         proved: known.proved,
+        feasible: judged.feasible(),
         rounded: weights.rounded,
         balance: judged.balance,
         traffic,

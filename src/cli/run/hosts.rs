@@ -30,6 +30,8 @@ use std::path::{Path, PathBuf};
 
 /// Where what launchers read is written, in a project.
 const FOLDER: &str = "target/graphmap/hosts";
+/// What of that is started.
+const SCRIPT: &str = "mpiexec.sh";
 /// Most bytes of a variable that says where processes are: Linux takes 128 KiB.
 const MOST: usize = 100_000;
 
@@ -161,23 +163,39 @@ pub(super) fn run(
         launcher::check(session, &mpi)?;
         names::check(session, mapping, &onto.platform, &mpi.launcher, agent)?;
     }
+    let folder = project.root.join(FOLDER);
+    let mapped = (&mapped, onto.hardware.as_ref());
+    let asked = (&options, &*folder);
+    // What launchers cannot be told is known before anything is built, which may take minutes.
+    let expected = absolute(&mpi.program(&project, args.optimised()));
+    let mut files = launch_files(args, session, mapped, &project, &expected, asked)?;
     let target = mpi.target(&project);
     let build_for = Some((&*mpi.compiler, &*target));
     let program = match args.no_build {
-        false => build(args, session, mapped.network(), &project, doubts, build_for)?,
+        false => build(
+            args,
+            session,
+            mapped.0.network(),
+            &project,
+            doubts,
+            build_for,
+        )?,
         true => {
             unasked(args, session, doubts);
             mpi.program(&project, args.optimised())
         }
     };
     session.unless_denied()?;
-    let folder = project.root.join(FOLDER);
-    let mapped = (&mapped, onto.hardware.as_ref());
+    let own = absolute(&program);
+    if own != expected {
+        files = launch_files(args, session, mapped, &project, &own, asked)?;
+    }
     if args.copy && !args.no_build && !args.no_run {
         let agent = options.get("agent").map(String::as_str);
         copy::to_hosts(session, mapped.0.mapping(), &program, agent, &mpi.launcher)?;
     }
-    let script = write(args, session, mapped, &project, &program, options, &folder)?;
+    output::write_quietly(session, &files)?;
+    let script = folder.join(SCRIPT);
     if args.print {
         if !program.is_file() {
             let built = format!("the program is not built yet: {}\n", shown(&program));
@@ -236,22 +254,24 @@ fn how(args: &RunArgs, drawn: bool) -> MappingArgs {
     }
 }
 
-/// Writes what launchers read; the script that starts all.
-fn write(
+/// As every OS process finds it, wherever it is started.
+fn absolute(path: &Path) -> String {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    path.display().to_string()
+}
+
+/// What launchers read to start a program in this place.
+fn launch_files(
     args: &RunArgs,
     session: &mut Session<'_>,
     (mapped, platform): (&Mapped, Option<&Hardware>),
     project: &Project,
-    program: &Path,
-    mut options: BTreeMap<String, String>,
-    folder: &Path,
-) -> Outcome<PathBuf> {
+    program: &str,
+    (options, folder): (&BTreeMap<String, String>, &Path),
+) -> Outcome<Files> {
     let mut files = Files::new();
-    let absolute = |path: &Path| {
-        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        path.display().to_string()
-    };
-    options.insert("program".to_owned(), absolute(program));
+    let mut options = options.clone();
+    options.insert("program".to_owned(), program.to_owned());
     let mut words = Vec::new();
     for arg in &args.args {
         let word = arg.to_str().filter(|word| !word.is_empty());
@@ -291,11 +311,10 @@ fn write(
     set("GRAPHMAP_PREFIX", args.prefix.then(|| "1".to_owned()));
     set("GRAPHMAP_PIN", args.no_pin.then(|| "0".to_owned()));
     set("GRAPHMAP_PROJECT", Some(absolute(&project.root)));
-    let script = folder.join("mpiexec.sh");
     let mut found = Diagnostics::new();
     for (name, path) in [
         ("mapping", folder.join("mapping.json")),
-        ("mpiexec", script.clone()),
+        ("mpiexec", folder.join(SCRIPT)),
     ] {
         let Some(emitter) = session.registry.emitters().find(|e| e.name() == name) else {
             continue;
@@ -310,6 +329,5 @@ fn write(
     }
     session.find_all(found);
     session.unless_denied()?;
-    output::write_quietly(session, &files)?;
-    Ok(script)
+    Ok(files)
 }

@@ -1,13 +1,21 @@
 //! Relieving the busiest host link: moves and swaps that lower the largest traffic leaving a host,
 //! and at the same traffic the cost.
 
+use std::time::Instant;
+
 use super::state::State;
+use crate::budget::Clock;
 use crate::clusters::distinct;
 use crate::instance::Instance;
+use crate::watch::Watch;
 
-/// Improves a mapping in place until no single move or swap helps. Only for instances with a
+/// Improves a mapping in place until no single move or swap helps, it is late or somebody has had enough. Only for instances with a
 /// table of costs; the larger ones keep the mapping of least cost.
-pub(crate) fn refine(inst: &Instance, block: &mut Vec<u32>) {
+pub(crate) fn refine(
+    inst: &Instance,
+    block: &mut Vec<u32>,
+    (stop_at, watch): (Option<Instant>, Option<&Watch>),
+) {
     let hosts: Vec<&[u32]> = inst.shared.machine.hosts().collect();
     if hosts.len() < 2 || !inst.has_table() || inst.len() * inst.k() > 1 << 16 {
         return;
@@ -18,16 +26,22 @@ pub(crate) fn refine(inst: &Instance, block: &mut Vec<u32>) {
     }
     let mut state = State::new(inst, std::mem::take(block));
     let faults = state.faults;
-    let mut now = (busiest(&state, &host, hosts.len()), state.cost);
+    let mut leaving = Leaving::new(&state, host);
+    let mut now = (leaving.busiest(), state.cost);
+    let mut clock = Clock::new(stop_at);
     let mut improved = true;
-    while improved {
+    'passes: while improved {
         improved = false;
         for v in 0..inst.len() as u32 {
+            if watch.is_some_and(Watch::enough) {
+                break;
+            }
             let from = state.block[v as usize];
             let targets: Vec<u32> = inst.row(v).map(|e| state.block[e.0 as usize]).collect();
             for to in distinct(&targets)
                 .into_iter()
-                .filter(|&b| host[b as usize] != host[from as usize])
+                .filter(|&b| leaving.host[b as usize] != leaving.host[from as usize])
+                .collect::<Vec<_>>()
             {
                 if !inst.may_lie(v, to) {
                     continue;
@@ -37,21 +51,22 @@ pub(crate) fn refine(inst: &Instance, block: &mut Vec<u32>) {
                     .map(Some)
                     .collect();
                 for other in std::iter::once(None).chain(back) {
-                    state.shift(v, to);
-                    other.iter().for_each(|&u| state.shift(u, from));
+                    if clock.is_late(WORK * (inst.row(v).count() + inst.k())) {
+                        break 'passes;
+                    }
+                    leaving.shift(&mut state, v, to);
+                    other
+                        .iter()
+                        .for_each(|&u| leaving.shift(&mut state, u, from));
                     let fits = state.faults <= faults;
-                    let then = if fits {
-                        busiest(&state, &host, hosts.len())
-                    } else {
-                        i64::MAX
-                    };
+                    let then = if fits { leaving.busiest() } else { i64::MAX };
                     if (then, state.cost) < now {
                         now = (then, state.cost);
                         improved = true;
                         break;
                     }
-                    other.iter().for_each(|&u| state.shift(u, to));
-                    state.shift(v, from);
+                    other.iter().for_each(|&u| leaving.shift(&mut state, u, to));
+                    leaving.shift(&mut state, v, from);
                 }
                 if state.block[v as usize] != from {
                     break;
@@ -62,15 +77,96 @@ pub(crate) fn refine(inst: &Instance, block: &mut Vec<u32>) {
     *block = state.block;
 }
 
-fn busiest(state: &State<'_>, host: &[usize], hosts: usize) -> i64 {
-    let mut leaving = vec![0; hosts];
-    for v in 0..state.inst.len() as u32 {
-        let here = host[state.block[v as usize] as usize];
-        for (u, w) in state.inst.row(v) {
-            if host[state.block[u as usize] as usize] != here {
-                leaving[here] += w;
+/// About how many nanoseconds a try takes for each neighbour.
+const WORK: usize = 10;
+
+/// Traffic that leaves each host, kept while vertices move: to sum it up takes time in all edges.
+struct Leaving {
+    /// The host of each block.
+    host: Vec<usize>,
+    traffic: Vec<i64>,
+}
+
+impl Leaving {
+    fn new(state: &State<'_>, host: Vec<usize>) -> Self {
+        let mut traffic = vec![0; host.iter().max().map_or(0, |last| last + 1)];
+        for v in 0..state.inst.len() as u32 {
+            let here = host[state.block[v as usize] as usize];
+            for (u, w) in state.inst.row(v) {
+                if host[state.block[u as usize] as usize] != here {
+                    traffic[here] += w;
+                }
             }
         }
+        Leaving { host, traffic }
     }
-    leaving.into_iter().max().unwrap_or(0)
+
+    /// Moves a vertex. What is cut counts at both ends.
+    fn shift(&mut self, state: &mut State<'_>, v: u32, to: u32) {
+        let here = self.host[state.block[v as usize] as usize];
+        let then = self.host[to as usize];
+        for (u, w) in state.inst.row(v) {
+            let there = self.host[state.block[u as usize] as usize];
+            for (host, w) in [(here, -w), (then, w)] {
+                if host != there {
+                    self.traffic[host] += w;
+                    self.traffic[there] += w;
+                }
+            }
+        }
+        state.shift(v, to);
+    }
+
+    fn busiest(&self) -> i64 {
+        self.traffic.iter().copied().max().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Random;
+    use crate::{Channel, Graph, Machine, Problem};
+
+    #[test]
+    fn what_leaves_hosts_is_kept_while_vertices_move() {
+        let mut random = Random::new(3);
+        let mut any = |most: usize| random.below(most) as u32;
+        let channels: Vec<Channel> = (0..60)
+            .map(|_| Channel {
+                from: any(20),
+                to: any(20),
+                traffic: u64::from(any(9)),
+            })
+            .collect();
+        let graph = Graph::new(vec![1; 20], &channels).unwrap();
+        let machine = Machine::regular(&[(2, 1), (3, 10)]).unwrap();
+        let inst = Instance::new(&Problem::new(&graph, &machine)).unwrap().0;
+        let host: Vec<usize> = (0..6).map(|block| block / 2).collect();
+        let mut state = State::new(&inst, (0..20).map(|_| any(6)).collect());
+        let mut leaving = Leaving::new(&state, host.clone());
+        for _ in 0..200 {
+            leaving.shift(&mut state, any(20), any(6));
+            assert_eq!(leaving.traffic, Leaving::new(&state, host.clone()).traffic);
+        }
+    }
+
+    #[test]
+    fn nothing_is_tried_when_somebody_has_had_enough() {
+        let channel = |(from, to)| Channel {
+            from,
+            to,
+            traffic: 1,
+        };
+        let channels = [(0, 1), (2, 3)].map(channel);
+        let graph = Graph::new(vec![1; 4], &channels).unwrap();
+        let machine = Machine::regular(&[(1, 1), (2, 10)]).unwrap();
+        let inst = Instance::new(&Problem::new(&graph, &machine)).unwrap().0;
+        let watch = Watch::new(std::sync::Arc::new(true.into()));
+        let mut block = vec![0, 1, 0, 1];
+        refine(&inst, &mut block, (None, Some(&watch)));
+        assert_eq!(block, [0, 1, 0, 1]);
+        refine(&inst, &mut block, (None, None));
+        assert!(block[0] == block[1] && block[2] == block[3]);
+    }
 }

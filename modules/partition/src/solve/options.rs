@@ -62,7 +62,8 @@ pub struct Solution {
     /// What the judge says.
     pub evaluation: Evaluation,
     /// No feasible mapping is cheaper than this, in what is minimised (cost, preferences and
-    /// migration together).
+    /// migration together). Where the largest load is what is to be small, and is proved to be: none that
+    /// keeps it as small.
     pub lower_bound: u64,
     /// What is minimised, for this mapping.
     pub minimised: u64,

@@ -28,7 +28,7 @@ use crate::strategy::{
 use crate::tuning::small::NETWORK;
 use crate::tuning::time::{
     AFTER, AFTER_EACH, ASKED, BASELINE, BOUNDING, BRIEF_PACKING, BRIEFLY, LONGEST, MOST_THREADS,
-    PACKING, PATIENCE,
+    PACKING, PATIENCE, REFINED,
 };
 
 /// The block of each vertex, by each of several.
@@ -512,7 +512,10 @@ impl<'a> Stages<'a> {
             }
         }
         if self.problem.objective == Objective::Bottleneck && self.searches {
-            bottleneck::refine(inst, &mut found.block);
+            // The bound may have taken all the time.
+            let least = self.budget.time.map(|t| Instant::now() + t / REFINED);
+            let until = self.effort.stop_at.max(least);
+            bottleneck::refine(inst, &mut found.block, (until, self.budget.watch));
         }
     }
 
@@ -557,16 +560,25 @@ impl<'a> Stages<'a> {
             Some(bound) if bound >= cost => bound,
             bound => bound.unwrap_or(0).max(lower_bound(inst, cost, self.effort)),
         };
-        let lower_bound = bound.max(0) as u64 + self.base();
-        let gap = minimised.saturating_sub(lower_bound) as f64 / minimised.max(1) as f64;
         let first = || match problem.objective {
             Objective::Cost | Objective::RemoteChannels => true,
-            Objective::LargestLoad => proof::least_load(inst, problem.machine, &evaluation.loads),
+            Objective::LargestLoad => {
+                let until = (self.effort.stop_at, self.budget.watch);
+                proof::least_load(inst, problem.machine, &evaluation.loads, until)
+            }
             Objective::Bottleneck => proof::least_bottleneck(inst, problem, evaluation.bottleneck),
         };
         // Bounds may have been raised in vain: for a search that then found what keeps those wanted.
         let over = !evaluation.feasible();
-        let proved = within(inst, &evaluation) && minimised <= lower_bound && first();
+        let proved = within(inst, &evaluation) && cost <= bound && first();
+        let bound = match problem.objective {
+            Objective::LargestLoad if !proved => {
+                proof::least_cost(inst, problem, &evaluation.loads, cost, self.effort)
+            }
+            _ => bound,
+        };
+        let lower_bound = bound.max(0) as u64 + self.base();
+        let gap = minimised.saturating_sub(lower_bound) as f64 / minimised.max(1) as f64;
         Ok(Solution {
             block_of,
             evaluation,
