@@ -3,7 +3,7 @@
 use std::any::{Any, TypeId};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
-use std::mem;
+use std::mem::{self, ManuallyDrop};
 use std::os::raw::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -21,15 +21,16 @@ pub mod traits {
 const FAILED: c_int = 1;
 
 thread_local! {
-    /// What code of the user has panicked with in a function of attributes, which C could call: it may not unwind itself.
-    static PANICKED: Cell<Option<Payload>> = const { Cell::new(None) };
+    /// What code of the user has panicked with in a function of attributes, which C could call: it may not unwind itself. Never
+    /// dropped here, as to drop it may panic; so it has no destructor, and is there as long as its thread.
+    static PANICKED: Cell<Option<ManuallyDrop<Payload>>> = const { Cell::new(None) };
 }
 
 type Payload = Box<dyn Any + Send>;
 
 /// Calls code of the user in such a function.
 fn caught<T>(f: impl FnOnce() -> T) -> Option<T> {
-    let keep = |payload| PANICKED.try_with(|panicked| panicked.set(Some(payload)));
+    let keep = |payload| PANICKED.set(Some(ManuallyDrop::new(payload)));
     catch_unwind(AssertUnwindSafe(f)).map_err(keep).ok()
 }
 
@@ -42,7 +43,7 @@ impl Panicked {
 
     /// What the last function of attributes has caught.
     fn take() -> Panicked {
-        Panicked(PANICKED.try_with(Cell::take).ok().flatten())
+        Panicked(PANICKED.take().map(ManuallyDrop::into_inner))
     }
 
     pub(crate) fn or(self, other: Panicked) -> Panicked {
