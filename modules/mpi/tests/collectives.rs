@@ -344,37 +344,38 @@ fn an_attribute_that_panics_is_told_of_its_rank() {
     let told = |rank: fn(SimpleCommunicator)| {
         let ended = mpi::run(3, move || {
             let universe = mpi::initialize().unwrap();
+            // Its own, as to duplicate one is for all of it.
             if universe.world().rank() == 1 {
-                rank(universe.world());
+                rank(SimpleCommunicator::self_comm());
             }
         });
         ended.unwrap_err().to_string()
     };
     let cases: [(fn(SimpleCommunicator), &str); 4] = [
         (
-            |mut world| world.set_attr(Odd("this")),
+            |mut own| own.set_attr(Odd("this")),
             "this cannot be dropped",
         ),
         (
-            |mut world| {
-                world.set_attr(Odd("it"));
-                world.set_attr(Odd("this"));
+            |mut own| {
+                own.set_attr(Odd("it"));
+                own.set_attr(Odd("this"));
                 panic!("before");
             },
             "before",
         ),
         (
-            |mut world| {
-                world.set_attr(Odd("that"));
-                drop(world.duplicate());
+            |mut own| {
+                own.set_attr(Odd("that"));
+                drop(own.duplicate());
             },
             "that cannot be cloned",
         ),
         (
-            |mut world| {
-                world.set_attr(Mark(1));
-                world.set_attr(Odd("it"));
-                drop(world.duplicate());
+            |mut own| {
+                own.set_attr(Mark(1));
+                own.set_attr(Odd("it"));
+                drop(own.duplicate());
             },
             "it cannot be cloned",
         ),

@@ -26,7 +26,7 @@ use graphmap_wiring::project::Project;
 use graphmap_wiring::ranks_project;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Where what launchers read is written, in a project.
 const FOLDER: &str = "target/graphmap/hosts";
