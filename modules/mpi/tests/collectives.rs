@@ -341,7 +341,8 @@ impl CommAttribute for Odd {
 /// It used to abort the OS process, with all ranks in it.
 #[test]
 fn an_attribute_that_panics_is_told_of_its_rank() {
-    let told = |rank: fn(SimpleCommunicator)| {
+    type OfRank = fn(SimpleCommunicator);
+    let told = |rank: OfRank| {
         let ended = mpi::run(3, move || {
             let universe = mpi::initialize().unwrap();
             // Its own, as to duplicate one is for all of it.
@@ -351,7 +352,7 @@ fn an_attribute_that_panics_is_told_of_its_rank() {
         });
         ended.unwrap_err().to_string()
     };
-    let cases: [(fn(SimpleCommunicator), &str); 4] = [
+    let cases: [(OfRank, &str); 4] = [
         (
             |mut own| own.set_attr(Odd("this")),
             "this cannot be dropped",
