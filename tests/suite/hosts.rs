@@ -5,7 +5,7 @@
 
 #![cfg(target_os = "linux")]
 
-use crate::common::hosts::{is_there, prepare, said};
+use crate::common::hosts::{built_for, is_there, prepare, said};
 use graphmap_testing::{Hosts, Need};
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
@@ -83,11 +83,9 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
     if !is_there(mpi, need) {
         return;
     }
-    // What is built goes to where the networks on hosts are built, which have the same dependencies; what it stands on has the same
-    // path each time, so that it is not kept once for each.
-    let made = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let shared = made.join(format!("networks-{mpi}"));
-    let folder = &made.join(format!("picture-{mpi}"));
+    // The same path each time: what was built of an older copy of the runtime is not kept beside that of a newer one.
+    let shared = built_for(mpi);
+    let folder = &shared.with_file_name(format!("picture-{mpi}"));
     let _ = fs::remove_dir_all(folder);
     let _ = fs::remove_file(shared.join("debug/picture"));
     for folder in [folder, &shared] {

@@ -1,7 +1,7 @@
 //! The networks in `graphs/` on hosts: what `graphmap partition -o` writes is started, each process runs where
 //! `mapping.json` says, and the results are those of one OS process.
 
-use crate::common::hosts::{is_there, prepare, said};
+use crate::common::hosts::{built_for, is_there, prepare, said};
 use crate::common::networks::{CASES, Case};
 use graphmap_testing::{Hosts, Need};
 use std::collections::BTreeMap;
@@ -34,8 +34,7 @@ impl Programs {
         }
         let lock = root().join("modules/link-mpi/Cargo.lock");
         fs::copy(lock, folder.join("Cargo.lock")).unwrap();
-        // Not in a folder that goes: what is the same the next time is not built again.
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("networks-{mpi}"));
+        let target = built_for(mpi);
         let mut cargo = Command::new(env!("CARGO"));
         cargo.current_dir(folder).args(["build", "--quiet"]);
         cargo.env("MPICC", format!("mpicc.{mpi}"));

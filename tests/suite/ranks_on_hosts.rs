@@ -3,7 +3,7 @@
 
 #![cfg(target_os = "linux")]
 
-use crate::common::hosts::{is_there, prepare, said};
+use crate::common::hosts::{built_for, is_there, prepare, said};
 use graphmap_testing::{Hosts, Need};
 use std::collections::BTreeMap;
 use std::fs;
@@ -52,8 +52,7 @@ impl Ring {
         let project = folder.join("ring");
         let built = project.join(format!("target/mpi-{mpi}"));
         fs::create_dir_all(built.parent().unwrap()).unwrap();
-        // It stands on what the networks on hosts do, which need not be built twice.
-        let shared = target.join(format!("networks-{mpi}"));
+        let shared = built_for(mpi);
         fs::create_dir_all(&shared).unwrap();
         if !built.exists() {
             std::os::unix::fs::symlink(&shared, &built).unwrap();

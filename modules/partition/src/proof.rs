@@ -88,3 +88,29 @@ pub(crate) fn least_bottleneck(inst: &Instance, problem: &Problem<'_>, bottlenec
     let least = 2 * bound::between_hosts(inst);
     bottleneck <= ((least + hosts - 1) / hosts) as u64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Graph;
+
+    #[test]
+    fn nothing_is_proved_when_somebody_has_had_enough() {
+        // Tens, which three blocks cannot hold but where one holds a ten more than a third: that takes a search.
+        let mut loads: Vec<u64> = (0..16).map(|v| 10 * (37 + v * v * 7 % 41)).collect();
+        loads[0] += 10 * ((4 - loads.iter().sum::<u64>() / 10 % 3) % 3);
+        let total: u64 = loads.iter().sum();
+        let largest = total / 30 * 10 + 10;
+        let found = [largest, largest, total - 2 * largest];
+        let graph = Graph::new(loads, &[]).unwrap();
+        let machine = Machine::regular(&[(3, 1)]).unwrap();
+        let problem = Problem {
+            imbalance: 1.0,
+            ..Problem::new(&graph, &machine)
+        };
+        let inst = Instance::new(&problem).unwrap().0;
+        assert!(least_load(&inst, &machine, &found, (None, None)));
+        let watch = Watch::new(std::sync::Arc::new(true.into()));
+        assert!(!least_load(&inst, &machine, &found, (None, Some(&watch))));
+    }
+}

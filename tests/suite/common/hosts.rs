@@ -1,6 +1,7 @@
 //! Jobs of an MPI on hosts that a test makes itself (`graphmap_testing::Hosts`).
 
 use graphmap_testing::{Need, skip};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// Standard output and standard error.
@@ -19,6 +20,12 @@ pub(crate) fn is_there(mpi: &str, need: Need) -> bool {
             false
         }
     }
+}
+
+/// Where tests build programs for an MPI: all of them, and what is the same the next time is not built again. The gate and the
+/// tests of `modules/mpi` build there, too.
+pub(crate) fn built_for(mpi: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("networks-{mpi}"))
 }
 
 /// What launchers need to start more than there is room for, as whoever, over TCP.
