@@ -20,10 +20,11 @@
 use std::cell::OnceCell;
 use std::time::Instant;
 
-use crate::clusters::members;
+use crate::clusters::Members;
 use crate::instance::Instance;
 use crate::union::find;
 
+mod edges;
 mod flow;
 mod hubs;
 pub(crate) mod levels;
@@ -248,7 +249,7 @@ fn is_fine(inst: &Instance, level: &Level) -> bool {
 fn rooted(n: usize, edges: &[(i64, u32, u32)]) -> Vec<(u32, u32, i64)> {
     // Each edge is met from both ends.
     let from: Vec<u32> = edges.iter().flat_map(|&(_, a, b)| [a, b]).collect();
-    let (start, places) = members(&from, n);
+    let places = Members::new(&from, n);
     let mut seen = vec![false; n];
     let mut nodes = Vec::with_capacity(n);
     for root in 0..n as u32 {
@@ -258,7 +259,7 @@ fn rooted(n: usize, edges: &[(i64, u32, u32)]) -> Vec<(u32, u32, i64)> {
         let mut next = nodes.len();
         nodes.push((root, NONE, 0));
         while let Some(&(v, _, _)) = nodes.get(next) {
-            for &at in &places[start[v as usize] as usize..start[v as usize + 1] as usize] {
+            for &at in places.of(v as usize) {
                 let ((w, ..), u) = (edges[at as usize / 2], from[at as usize ^ 1]);
                 if !std::mem::replace(&mut seen[u as usize], true) {
                     nodes.push((u, next as u32, w));

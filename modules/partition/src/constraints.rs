@@ -1,7 +1,7 @@
 //! From the caller's constraints to groups of vertices that lie together, and what can be seen to
 //! be impossible without a search.
 
-use crate::clusters::{distinct, marks};
+use crate::clusters::{distinct, in_order, lifted, lowered, marks, number};
 use crate::draft::{Clash, Draft, OUTSIDE, layer, twice};
 use crate::pigeonhole;
 use crate::problem::{Constraint, Problem};
@@ -67,19 +67,9 @@ impl Groups {
 
     fn of(draft: Draft, problem: &Problem<'_>) -> Self {
         let (n, k) = (problem.graph.vertices(), problem.machine.len());
-        let mut number = vec![u32::MAX; n];
-        let mut count = 0;
-        let mut of = vec![0; n];
-        let mut set = Vec::new();
-        for (v, place) in of.iter_mut().enumerate() {
-            let root = draft.root[v] as usize;
-            if number[root] == u32::MAX {
-                number[root] = count;
-                count += 1;
-                set.push(draft.set[root]);
-            }
-            *place = number[root];
-        }
+        let mut of = draft.root.clone();
+        let mut count = in_order(&mut of, n) as u32;
+        let mut set = lifted(&of, count as usize, &lowered(&draft.root, &draft.set));
         let mut sets: Vec<Vec<bool>> = draft.sets.iter().map(|list| marks(list, k)).collect();
         let mut home = Vec::new();
         if problem.migration.is_some() {
@@ -103,12 +93,7 @@ impl Groups {
             if !by_pairs(vertices) {
                 continue;
             }
-            let own = layer(places, k);
-            let known = layers.iter().position(|l| *l == own);
-            let number = known.unwrap_or(layers.len()) as u32;
-            if known.is_none() {
-                layers.push(own);
-            }
+            let number = number(&mut layers, layer(places, k)) as u32;
             apart.resize(count as usize, Vec::new());
             for &a in vertices {
                 let (a, others) = (of[a as usize], vertices.iter().map(|&b| of[b as usize]));

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::clusters::members;
+use crate::clusters::Members;
 
 /// An undirected graph with weights in compressed rows: each edge stands in the rows of both its
 /// ends, so it takes 24 bytes, and a vertex 4. Weights are signed, because searches subtract them.
@@ -126,7 +126,7 @@ impl Csr {
     /// `map` names the cluster of each vertex. Time and memory are linear in vertices and edges: no
     /// hashing, one array of places.
     pub(crate) fn contract(&self, map: &[u32], clusters: usize, more: &[(u32, u32, i64)]) -> Self {
-        let (start, members) = members(map, clusters);
+        let members = Members::new(map, clusters);
         let both = |&(a, b, weight): &(u32, u32, i64)| [(a, b, weight), (b, a, weight)];
         let mut more: Vec<(u32, u32, i64)> = more.iter().flat_map(both).collect();
         more.sort_unstable_by_key(|e| e.0);
@@ -155,7 +155,7 @@ impl Csr {
                     sums.push(weight);
                 }
             };
-            for &v in &members[start[c as usize] as usize..start[c as usize + 1] as usize] {
+            for &v in members.of(c as usize) {
                 self.row(v)
                     .for_each(|(u, weight)| add(map[u as usize], weight));
             }

@@ -63,6 +63,18 @@ pub enum Part {
     Vertex(u32),
 }
 
+impl Conflict {
+    /// That no mapping was found, without a proof.
+    pub(crate) fn unproved(parts: Vec<Part>, reason: &str) -> Error {
+        Error::Infeasible(Self {
+            parts,
+            minimal: false,
+            proved: false,
+            reason: reason.to_owned(),
+        })
+    }
+}
+
 impl Error {
     pub(crate) fn input(message: impl Into<String>) -> Self {
         Self::Input(message.into())

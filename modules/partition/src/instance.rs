@@ -240,19 +240,12 @@ impl Instance {
 
     /// The same instance with other bounds on the load.
     pub(crate) fn with_load_bounds(&self, bounds: &[i64]) -> Self {
-        let d = self.dims();
-        let mut upper = self.shared.upper.clone();
+        let (d, mut inst) = (self.dims(), self.clone());
+        let shared = Arc::make_mut(&mut inst.shared);
         for (b, &bound) in bounds.iter().enumerate() {
-            upper[b * d] = bound;
+            shared.upper[b * d] = bound;
         }
-        let shared = Shared {
-            upper,
-            ..Shared::clone(&self.shared)
-        };
-        Self {
-            shared: Arc::new(shared),
-            ..self.clone()
-        }
+        inst
     }
 
     /// The same where every block may hold all the load.

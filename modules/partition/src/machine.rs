@@ -71,8 +71,6 @@ pub struct Machine {
     collocated: u32,
     /// Largest distance between two blocks: kept, because to look for it takes time in all pairs.
     diameter: u32,
-    /// The distances are those of the tree.
-    tree: bool,
     /// The blocks in the order in which they were listed; empty where that is the order of the tree.
     listed: Vec<u32>,
 }
@@ -96,7 +94,6 @@ impl Machine {
             beyond: Beyond::default(),
             collocated,
             diameter: collocated,
-            tree: true,
             listed: Vec::new(),
         };
         let mut work = vec![(tree, u32::MAX, 0)];
@@ -172,103 +169,6 @@ impl Machine {
             };
         }
         Self::new(&tree, 0)
-    }
-
-    /// A machine given by all distances, row by row; block i is `blocks[i]`. The hierarchy that
-    /// guides the search is found by joining nearest groups first.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Input`] when the matrix is not square and symmetric, its diagonal is not one
-    /// value, a distance is less than that value, or there are more than 2,048 blocks.
-    pub fn from_distances(blocks: &[Block], matrix: &[u32]) -> Result<Self, Error> {
-        let k = blocks.len();
-        if k == 0 || k > TABLE_UP_TO || matrix.len() != k * k {
-            return Err(Error::input(format!(
-                "{k} blocks and {} distances: wanted 1 to {TABLE_UP_TO} blocks and their square",
-                matrix.len()
-            )));
-        }
-        if let Some(slow) = blocks.iter().position(|b| b.speed == 0) {
-            return Err(Error::input(format!("block {slow} has speed 0")));
-        }
-        for a in 0..k {
-            for b in 0..=a {
-                let d = matrix[a * k + b];
-                if d != matrix[b * k + a] || d < matrix[0] || (a == b && d != matrix[0]) {
-                    return Err(Error::input(format!(
-                        "distance {a} to {b} is {d}: distances are symmetric, one value inside \
-                         blocks and no less between them"
-                    )));
-                }
-            }
-        }
-        let mut machine = Self::join_nearest(blocks, matrix);
-        machine.table = Arc::new(matrix.to_vec());
-        machine.diameter = matrix.iter().copied().max().unwrap_or(0);
-        machine.tree = false;
-        Ok(machine)
-    }
-
-    /// Single linkage: the resulting tree is nowhere farther than the matrix, so a lower bound
-    /// found with the tree holds for the matrix.
-    fn join_nearest(blocks: &[Block], matrix: &[u32]) -> Self {
-        let k = blocks.len();
-        let mut distances: Vec<u32> = matrix.to_vec();
-        distances.sort_unstable();
-        distances.dedup();
-        let mut groups: Vec<(Tree, Vec<u32>)> = (0..k)
-            .map(|b| (Tree::Block(blocks[b]), vec![b as u32]))
-            .collect();
-        for &distance in &distances {
-            let mut joined: Vec<Vec<(Tree, Vec<u32>)>> = Vec::new();
-            for group in groups {
-                let near = |other: &(Tree, Vec<u32>)| {
-                    group.1.iter().any(|&a| {
-                        other
-                            .1
-                            .iter()
-                            .any(|&b| matrix[a as usize * k + b as usize] <= distance)
-                    })
-                };
-                let mut together = vec![];
-                let mut apart = vec![];
-                for cluster in joined {
-                    if cluster.iter().any(near) {
-                        together.extend(cluster)
-                    } else {
-                        apart.push(cluster)
-                    }
-                }
-                together.push(group);
-                apart.push(together);
-                joined = apart;
-            }
-            groups = joined
-                .into_iter()
-                .map(|mut cluster| {
-                    if cluster.len() == 1 {
-                        return cluster.remove(0);
-                    }
-                    let (members, names): (Vec<_>, Vec<_>) = cluster.into_iter().unzip();
-                    (Tree::Group { distance, members }, names.concat())
-                })
-                .collect();
-        }
-        let (tree, order) = groups.swap_remove(0);
-        let mut machine = Self::new(&tree, matrix[0]).expect("built from checked distances");
-        for node in &mut machine.nodes {
-            for block in &mut node.blocks {
-                *block = order[*block as usize];
-            }
-            node.blocks.sort_unstable();
-        }
-        let leaf = machine.leaf.clone();
-        for (position, &block) in order.iter().enumerate() {
-            machine.leaf[block as usize] = leaf[position];
-        }
-        machine.blocks = blocks.to_vec();
-        machine
     }
 
     /// The same machine, whose blocks were listed in another order than that of its tree: what is
@@ -396,22 +296,12 @@ impl Machine {
         machine
     }
 
-    pub(crate) fn is_tree(&self) -> bool {
-        self.tree
-    }
-
     /// The blocks of some groups or blocks, those of each group one after the other.
     pub(crate) fn blocks_of(&self, nodes: &[u32]) -> Vec<u32> {
-        let mut open: Vec<u32> = nodes.iter().rev().copied().collect();
-        let mut blocks = Vec::new();
-        while let Some(node) = open.pop() {
-            let node = &self.nodes[node as usize];
-            if node.children.is_empty() {
-                blocks.extend(&node.blocks);
-            }
-            open.extend(node.children.iter().rev());
-        }
-        blocks
+        let blocks = nodes
+            .iter()
+            .flat_map(|&node| &self.nodes[node as usize].blocks);
+        blocks.copied().collect()
     }
 
     /// The members of the smallest group that holds all of these neighbours: themselves, where they are
@@ -443,6 +333,12 @@ impl Machine {
                 members: nodes.iter().map(tree).collect(),
             },
         }
+    }
+
+    /// The groups of several members at a depth.
+    pub(crate) fn groups_at(&self, depth: u32) -> Vec<&Node> {
+        let here = |n: &&Node| n.depth == depth && n.children.len() > 1;
+        self.nodes.iter().filter(here).collect()
     }
 
     pub(crate) fn nodes(&self) -> &[Node] {
@@ -501,21 +397,6 @@ mod tests {
                 assert_eq!(machine.distance(a, b), copy.distance(a, b));
             }
         }
-    }
-
-    #[test]
-    fn a_matrix_keeps_its_distances_and_its_tree_is_nowhere_farther() {
-        // A ring of four: not an ultrametric.
-        let matrix = [0, 1, 2, 1, 1, 0, 1, 2, 2, 1, 0, 1, 1, 2, 1, 0];
-        let mut machine = Machine::from_distances(&[Block::default(); 4], &matrix).unwrap();
-        assert_eq!(machine.distance(0, 2), 2);
-        machine.table = Arc::default();
-        for a in 0..4 {
-            for b in 0..4 {
-                assert!(machine.distance(a, b) <= matrix[(a * 4 + b) as usize]);
-            }
-        }
-        assert!(Machine::from_distances(&[Block::default(); 2], &[0, 1, 2, 0]).is_err());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A plan for a graph that has no names: vertices and edges with weights, as partitioners read them.
 
 use crate::codes;
-use crate::failure::{of_strategy, solver};
+use crate::failure::{numbers, of_strategy, raised, solver};
 use crate::translate::{Targets, distance_factor, shares};
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
@@ -98,7 +98,13 @@ pub fn plan_bare(
         .or(request.platform.map(Platform::slot_count));
     let wanted = wanted.unwrap_or(1).max(1);
     let k = wanted.min(graph.vertices()).max(1);
-    found.extend(numbers_of_blocks(wanted, k, request));
+    let asked = if request.blocks.is_some() { wanted } else { k };
+    found.extend(numbers(
+        (asked, k),
+        request.platform.map(Platform::slot_count),
+        ("blocks", "vertices"),
+        "a block without a vertex is of no use",
+    ));
     let onto = Onto::of(request.platform, k).map_err(|e| failure(&e))?;
     let problem = Problem {
         objective: request.objective,
@@ -113,7 +119,9 @@ pub fn plan_bare(
     }
     let solution = solve(&problem, &request.options).map_err(|e| failure(&e))?;
     if solution.raised.is_some() {
-        found.push(raised(&solution, request.imbalance));
+        let finding = raised(&solution, request.imbalance, ("partition", "block"));
+        let help = "vertices cannot be split: use fewer blocks, or say a larger `--imbalance`";
+        found.push(finding.help(help));
     }
     let unfinished = solution.remarks.iter();
     found.extend(unfinished.map(|r| Diagnostic::warning(codes::UNFINISHED, r.clone())));
@@ -223,25 +231,6 @@ fn others(problem: &Problem<'_>, request: &BareRequest<'_>, distance: f64) -> Ve
     others.collect()
 }
 
-fn numbers_of_blocks(wanted: usize, k: usize, request: &BareRequest<'_>) -> Diagnostics {
-    let mut found = Diagnostics::new();
-    if k < wanted && request.blocks.is_some() {
-        let message = format!("{wanted} blocks for {k} vertices: {k} are used");
-        let finding = Diagnostic::warning(codes::FEWER_PROCESSES, message);
-        found.push(finding.help("a block without a vertex is of no use"));
-    }
-    if let Some(slots) = request
-        .platform
-        .map(Platform::slot_count)
-        .filter(|slots| k > *slots)
-    {
-        let message = format!("{k} blocks on {slots} slots: hosts are used again from the first");
-        let finding = Diagnostic::warning(codes::OVERCOMMITTED, message);
-        found.push(finding.help("give the hosts more slots, or say a smaller `-n`"));
-    }
-    found
-}
-
 fn failure(error: &Error) -> Diagnostic {
     match error {
         Error::Solver(said) => solver(said),
@@ -263,19 +252,4 @@ fn failure(error: &Error) -> Diagnostic {
             finding.help("divide the weights of the edges, or the distances of the platform, by the same number")
         }
     }
-}
-
-fn raised(solution: &graphmap_partition::Solution, imbalance: f64) -> Diagnostic {
-    let percent = (imbalance * 1e6).round() / 1e4;
-    let how = match solution.unavoidable {
-        true => format!("no partition keeps the balance bound of {percent}%"),
-        false => format!("no partition within the balance bound of {percent}% was found"),
-    };
-    let over = (solution.evaluation.balance * 1000.0 - 1000.0).round() / 10.0;
-    let message = format!("{how}: the fullest block is {over}% above its share");
-    let mut finding = Diagnostic::warning(codes::IMBALANCE, message);
-    if !solution.unavoidable {
-        finding = finding.with_note("that none keeps it is not proved: more `--time` may find one");
-    }
-    finding.help("vertices cannot be split: use fewer blocks, or say a larger `--imbalance`")
 }

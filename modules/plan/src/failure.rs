@@ -4,11 +4,11 @@ use crate::codes;
 use crate::rules::Rules;
 use crate::translate::Targets;
 use graphmap_kpn::arena::Id;
-use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::network::{ProcessId, Verified};
 use graphmap_kpn::source::Span;
-use graphmap_partition::{Conflict, Constraint, Error, Part, Strategy, strategies};
+use graphmap_partition::{Conflict, Constraint, Error, Part, Solution, Strategy, strategies};
 use graphmap_platform::Platform;
 use std::collections::BTreeMap;
 
@@ -21,22 +21,6 @@ pub(crate) fn weights_error(error: &Error) -> Diagnostic {
         format!("the mapping cannot be computed: {error}"),
     )
     .help("check `load=`, `mem=` and `traffic=` of the graph and the distances of the platform")
-}
-
-pub(crate) fn failure(
-    error: &Error,
-    rules: &Rules<'_>,
-    targets: &Targets,
-    platform: &Platform,
-    network: &Verified,
-) -> Diagnostic {
-    match error {
-        Error::Solver(said) => solver(said),
-        Error::Strategy { .. } => of_strategy(error),
-        Error::Infeasible(conflict) => infeasible(conflict, rules, targets, platform, network),
-        // Input that the engine refuses, and whatever else it may come to say, in its own words.
-        _ => weights_error(error),
-    }
 }
 
 /// That a solver failed.
@@ -81,139 +65,188 @@ pub fn strategy(name: &str, own: &[Strategy]) -> Result<Strategy, Diagnostic> {
     Err(Diagnostic::error(codes::UNKNOWN_STRATEGY, message).help(help))
 }
 
-fn infeasible(
-    conflict: &Conflict,
-    rules: &Rules<'_>,
-    targets: &Targets,
-    platform: &Platform,
-    network: &Verified,
-) -> Diagnostic {
-    let how = match conflict.proved {
-        true => "there is no feasible mapping",
-        false => "no feasible mapping was found",
-    };
-    let why = words(&conflict.reason, targets, network);
-    let mut finding = Diagnostic::error(codes::INFEASIBLE, format!("{how}: {why}"));
-    let teller = Teller {
-        network,
-        targets,
-        platform,
-    };
-    let mut places: BTreeMap<Span, Vec<&Constraint>> = BTreeMap::new();
-    let mut heavy = Vec::new();
-    let (mut memory, mut slots, mut balance) = (Vec::new(), Vec::new(), Vec::new());
-    for part in &conflict.parts {
-        match *part {
-            // What the platform says has no place in a text.
-            Part::Constraint(c) if rules.spans[c] == Span::NONE => {
-                finding = finding.with_note(teller.says(&[&rules.constraints[c]]));
-            }
-            Part::Constraint(c) => {
-                let list = places.entry(rules.spans[c]).or_default();
-                list.push(&rules.constraints[c]);
-            }
-            Part::Vertex(v) => heavy.push(v),
-            Part::Memory(b) => memory.push(b),
-            Part::Slots(b) => slots.push(b),
-            Part::Balance(b) => balance.push(b),
-        }
+/// What is to be said of there being more OS processes than slots, or fewer than were asked for; `called` are
+/// they and what they hold, and `idle` is why there are not more of them than of that.
+pub(crate) fn numbers(
+    (wanted, n): (usize, usize),
+    slots: Option<usize>,
+    called: (&str, &str),
+    idle: &str,
+) -> Diagnostics {
+    let mut found = Diagnostics::new();
+    let (blocks, vertices) = called;
+    if n < wanted {
+        let message = format!("{wanted} {blocks} for {n} {vertices}: {n} are used");
+        found.push(Diagnostic::warning(codes::FEWER_PROCESSES, message).help(idle));
     }
-    let said = places
-        .into_iter()
-        .map(|(span, list)| (span, teller.says(&list)));
-    let process = |&v: &u32| network.processes[ProcessId::from_index(v as usize)].span;
-    let heavy = heavy
-        .iter()
-        .map(|v| (process(v), format!("`{}`", teller.name(*v))));
-    let all: Vec<(Span, String)> = said.chain(heavy).collect();
-    for (i, (span, text)) in all.iter().take(SHOWN).enumerate() {
-        finding = match i {
-            0 => finding.at(*span, text),
-            _ => finding.also(*span, text),
-        };
+    if let Some(slots) = slots.filter(|slots| n > *slots) {
+        let message = format!("{n} {blocks} on {slots} slots: hosts are used again from the first");
+        let finding = Diagnostic::warning(codes::OVERCOMMITTED, message);
+        found.push(finding.help("give the hosts more slots, or say a smaller `-n`"));
     }
-    if all.len() > SHOWN {
-        let more = all.len() - SHOWN;
-        finding = finding.with_note(format!("{more} more constraints take part"));
-    }
-    let even = !balance.is_empty();
-    for (what, blocks) in [
-        ("memory", memory),
-        ("slots", slots),
-        ("balance bound", balance),
-    ] {
-        if !blocks.is_empty() {
-            let whose = teller.os_processes(&blocks);
-            finding = finding.with_note(format!("the {what} of {whose} takes part"));
-        }
-    }
-    if conflict.proved && !conflict.minimal && all.len() > 1 {
-        finding = finding.with_note("perhaps not all of these are needed for the conflict");
-    }
-    if !conflict.proved {
-        finding = finding.with_note("that none exists is not proved: more `--time` may find one");
-    }
-    finding.help(match (even, all.is_empty()) {
-        (false, _) => "give up one of these, or use more or larger hosts",
-        (true, false) => "give up one of these, or say a larger `--imbalance`",
-        (true, true) => "say a larger `--imbalance`, or use fewer OS processes; without `--strict-balance` the most even mapping is taken",
-    })
+    found
 }
 
-/// That the balance bound was raised, what for, and what came of it: the largest load of an OS
-/// process relative to its share.
+/// That the balance bound was raised, and what came of it; `what` is asked for, onto `block`s.
 pub(crate) fn raised(
-    balance: f64,
-    unavoidable: bool,
+    solution: &Solution,
+    imbalance: f64,
+    (what, block): (&str, &str),
+) -> Diagnostic {
+    let percent = (imbalance * 1e6).round() / 1e4;
+    let how = match solution.unavoidable {
+        true => format!("no {what} keeps the balance bound of {percent}%"),
+        false => format!("no {what} within the balance bound of {percent}% was found"),
+    };
+    let over = (solution.evaluation.balance * 1000.0 - 1000.0).round() / 10.0;
+    let message = format!("{how}: the fullest {block} is {over}% above its share");
+    let finding = Diagnostic::warning(codes::IMBALANCE, message);
+    match solution.unavoidable {
+        true => finding,
+        false => finding.with_note("that none keeps it is not proved: more `--time` may find one"),
+    }
+}
+
+/// What for: the heaviest process may be too heavy for every OS process.
+pub(crate) fn what_for(
+    finding: Diagnostic,
     imbalance: f64,
     targets: &Targets,
     network: &Verified,
 ) -> Diagnostic {
-    let percent = (imbalance * 1e6).round() / 1e4;
-    let how = match unavoidable {
-        true => format!("no mapping keeps the balance bound of {percent}%"),
-        false => format!("no mapping within the balance bound of {percent}% was found"),
-    };
-    let over = (balance * 1000.0 - 1000.0).round() / 10.0;
-    let message = format!("{how}: the fullest OS process is {over}% above its share");
-    let mut finding = Diagnostic::warning(codes::IMBALANCE, message);
-    if !unavoidable {
-        finding = finding.with_note("that none keeps it is not proved: more `--time` may find one");
-    }
     let total: f64 = network.processes.values().map(|p| p.load).sum();
     let speeds = targets.machine.blocks().iter().map(|b| f64::from(b.speed));
     let fastest = speeds.clone().fold(0.0, f64::max) / speeds.sum::<f64>();
     let most = total * fastest * (1.0 + imbalance);
     let loads = network.processes.values();
     let heaviest = loads.max_by(|a, b| a.load.total_cmp(&b.load));
-    match heaviest.filter(|p| p.load > most) {
-        Some(process) => finding
-            .at(
-                process.span,
-                format!(
-                    "its load is {}, and no OS process is to have more than {}",
-                    process.load,
-                    limit(most)
-                ),
-            )
-            .help(
-                "a process cannot be split: use fewer OS processes, or say a larger `--imbalance`",
-            ),
-        None => finding.help(
+    let Some(process) = heaviest.filter(|p| p.load > most) else {
+        return finding.help(
             "constraints and uneven loads leave no choice: use fewer OS processes, give up a \
              constraint, or say a larger `--imbalance`",
-        ),
-    }
+        );
+    };
+    let (load, most) = (process.load, limit(most));
+    let label = format!("its load is {load}, and no OS process is to have more than {most}");
+    let help = "a process cannot be split: use fewer OS processes, or say a larger `--imbalance`";
+    finding.at(process.span, label).help(help)
 }
 
-/// Puts what constraints say into words.
-struct Teller<'a> {
-    network: &'a Verified,
-    targets: &'a Targets,
-    platform: &'a Platform,
+/// Puts what the engine says into words.
+pub(crate) struct Teller<'a> {
+    pub(crate) rules: &'a Rules<'a>,
+    pub(crate) network: &'a Verified,
+    pub(crate) targets: &'a Targets,
+    pub(crate) platform: &'a Platform,
 }
 
 impl Teller<'_> {
+    pub(crate) fn failure(&self, error: &Error) -> Diagnostic {
+        match error {
+            Error::Solver(said) => solver(said),
+            Error::Strategy { .. } => of_strategy(error),
+            Error::Infeasible(conflict) => self.infeasible(conflict),
+            // Input that the engine refuses, and whatever else it may come to say, in its own words.
+            _ => weights_error(error),
+        }
+    }
+
+    fn infeasible(&self, conflict: &Conflict) -> Diagnostic {
+        let how = match conflict.proved {
+            true => "there is no feasible mapping",
+            false => "no feasible mapping was found",
+        };
+        let why = self.words(&conflict.reason);
+        let mut finding = Diagnostic::error(codes::INFEASIBLE, format!("{how}: {why}"));
+        let mut places: BTreeMap<Span, Vec<&Constraint>> = BTreeMap::new();
+        let mut heavy = Vec::new();
+        let (mut memory, mut slots, mut balance) = (Vec::new(), Vec::new(), Vec::new());
+        for part in &conflict.parts {
+            match *part {
+                // What the platform says has no place in a text.
+                Part::Constraint(c) if self.rules.spans[c] == Span::NONE => {
+                    finding = finding.with_note(self.says(&[&self.rules.constraints[c]]));
+                }
+                Part::Constraint(c) => {
+                    let list = places.entry(self.rules.spans[c]).or_default();
+                    list.push(&self.rules.constraints[c]);
+                }
+                Part::Vertex(v) => heavy.push(v),
+                Part::Memory(b) => memory.push(b),
+                Part::Slots(b) => slots.push(b),
+                Part::Balance(b) => balance.push(b),
+            }
+        }
+        let said = places
+            .into_iter()
+            .map(|(span, list)| (span, self.says(&list)));
+        let process = |&v: &u32| self.network.processes[ProcessId::from_index(v as usize)].span;
+        let heavy = heavy
+            .iter()
+            .map(|v| (process(v), format!("`{}`", self.name(*v))));
+        let all: Vec<(Span, String)> = said.chain(heavy).collect();
+        for (i, (span, text)) in all.iter().take(SHOWN).enumerate() {
+            finding = match i {
+                0 => finding.at(*span, text),
+                _ => finding.also(*span, text),
+            };
+        }
+        if all.len() > SHOWN {
+            let more = all.len() - SHOWN;
+            finding = finding.with_note(format!("{more} more constraints take part"));
+        }
+        let even = !balance.is_empty();
+        for (what, blocks) in [
+            ("memory", memory),
+            ("slots", slots),
+            ("balance bound", balance),
+        ] {
+            if !blocks.is_empty() {
+                let whose = self.os_processes(&blocks);
+                finding = finding.with_note(format!("the {what} of {whose} takes part"));
+            }
+        }
+        if conflict.proved && !conflict.minimal && all.len() > 1 {
+            finding = finding.with_note("perhaps not all of these are needed for the conflict");
+        }
+        if !conflict.proved {
+            finding =
+                finding.with_note("that none exists is not proved: more `--time` may find one");
+        }
+        finding.help(match (even, all.is_empty()) {
+        (false, _) => "give up one of these, or use more or larger hosts",
+        (true, false) => "give up one of these, or say a larger `--imbalance`",
+        (true, true) => "say a larger `--imbalance`, or use fewer OS processes; without `--strict-balance` the most even mapping is taken",
+    })
+    }
+
+    /// What the engine says of vertices and blocks, said of processes and OS processes.
+    fn words(&self, reason: &str) -> String {
+        let mut said: Vec<String> = Vec::new();
+        let mut words = reason.split(' ').peekable();
+        while let Some(word) = words.next() {
+            let number = words.peek().and_then(|next| next.parse::<u32>().ok());
+            said.push(match (word, number) {
+                // A strategy of somebody's own may speak of what is not there.
+                ("vertex", Some(v)) if (v as usize) < self.network.processes.len() => {
+                    words.next();
+                    let process = ProcessId::from_index(v as usize);
+                    format!("process `{}`", self.network.process_name(process))
+                }
+                ("block", Some(b)) if (b as usize) < self.targets.machine.len() => {
+                    words.next();
+                    self.targets.name(b)
+                }
+                ("vertex", _) => "process".to_owned(),
+                ("vertices", _) => "processes".to_owned(),
+                ("block", _) => "OS process".to_owned(),
+                ("blocks", _) => "OS processes".to_owned(),
+                _ => word.to_owned(),
+            });
+        }
+        said.join(" ")
+    }
+
     fn name(&self, v: u32) -> &str {
         self.network.process_name(ProcessId::from_index(v as usize))
     }
@@ -384,31 +417,4 @@ fn size(bytes: u64) -> String {
         Some((unit, bits)) => format!("{}{unit}", bytes >> bits),
         None => format!("{bytes} bytes"),
     }
-}
-
-/// What the engine says of vertices and blocks, said of processes and OS processes.
-fn words(reason: &str, targets: &Targets, network: &Verified) -> String {
-    let mut said: Vec<String> = Vec::new();
-    let mut words = reason.split(' ').peekable();
-    while let Some(word) = words.next() {
-        let number = words.peek().and_then(|next| next.parse::<u32>().ok());
-        said.push(match (word, number) {
-            // A strategy of somebody's own may speak of what is not there.
-            ("vertex", Some(v)) if (v as usize) < network.processes.len() => {
-                words.next();
-                let process = ProcessId::from_index(v as usize);
-                format!("process `{}`", network.process_name(process))
-            }
-            ("block", Some(b)) if (b as usize) < targets.machine.len() => {
-                words.next();
-                targets.name(b)
-            }
-            ("vertex", _) => "process".to_owned(),
-            ("vertices", _) => "processes".to_owned(),
-            ("block", _) => "OS process".to_owned(),
-            ("blocks", _) => "OS processes".to_owned(),
-            _ => word.to_owned(),
-        });
-    }
-    said.join(" ")
 }

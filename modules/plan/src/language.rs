@@ -298,64 +298,57 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn terms(&mut self, help: &str) -> Result<Vec<Term>, Wrong> {
-        let mut terms = Vec::new();
+    /// What stands between commas.
+    fn list<T>(&mut self, one: impl Fn(&mut Self) -> Result<T, Wrong>) -> Result<Vec<T>, Wrong> {
+        let mut list = Vec::new();
         loop {
-            let of = self.prefix(&[
-                ("kind", Of::Kind),
-                ("module", Of::Module),
-                ("process", Of::Process),
-            ]);
-            let name = self.name(help)?;
-            let of = of.unwrap_or(Of::Process);
-            terms.push(Term { of, name });
+            list.push(one(self)?);
             if !self.sign(',') {
-                return Ok(terms);
+                return Ok(list);
             }
         }
+    }
+
+    fn terms(&mut self, help: &str) -> Result<Vec<Term>, Wrong> {
+        let words = [
+            ("kind", Of::Kind),
+            ("module", Of::Module),
+            ("process", Of::Process),
+        ];
+        self.list(|reader| {
+            let of = reader.prefix(&words).unwrap_or(Of::Process);
+            let name = reader.name(help)?;
+            Ok(Term { of, name })
+        })
     }
 
     fn modules(&mut self, help: &str) -> Result<Vec<Pattern>, Wrong> {
-        let mut names = Vec::new();
-        loop {
-            let _: Option<()> = self.prefix(&[("module", ())]);
-            names.push(self.name(help)?);
-            if !self.sign(',') {
-                return Ok(names);
-            }
-        }
+        self.list(|reader| {
+            let _: Option<()> = reader.prefix(&[("module", ())]);
+            reader.name(help)
+        })
     }
 
     fn places(&mut self, help: &str) -> Result<Vec<Where>, Wrong> {
-        let mut places = Vec::new();
-        loop {
-            let host = self.prefix(&[("host", ())]).is_some();
-            self.blank();
-            let start = self.at;
-            let name = self.name(help)?;
+        self.list(|reader| {
+            let host = reader.prefix(&[("host", ())]).is_some();
+            reader.blank();
+            let start = reader.at;
+            let name = reader.name(help)?;
             let digits = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit());
-            let (first, last) = match name.text.split_once('-') {
-                Some((first, last)) => (first, last),
-                None => (&*name.text, &*name.text),
-            };
-            places.push(if host || name.literal || !digits(first) || !digits(last) {
-                Where::Host(name)
-            } else {
-                let span = self.span(start);
-                let number = |t: &str| {
-                    let large = || bad(span, "this number is too large", help);
-                    t.parse::<u32>().map_err(|_| large())
-                };
-                let (first, last) = (number(first)?, number(last)?);
-                if first > last {
-                    return Err(bad(span, "this range is empty", help));
-                }
-                Where::OsProcess(first, last, span)
-            });
-            if !self.sign(',') {
-                return Ok(places);
+            let whole = (&*name.text, &*name.text);
+            let (first, last) = name.text.split_once('-').unwrap_or(whole);
+            if host || name.literal || !digits(first) || !digits(last) {
+                return Ok(Where::Host(name));
             }
-        }
+            let span = reader.span(start);
+            let large = |_| bad(span, "this number is too large", help);
+            let number = |t: &str| t.parse::<u32>().map_err(large);
+            match (number(first)?, number(last)?) {
+                (first, last) if first > last => Err(bad(span, "this range is empty", help)),
+                (first, last) => Ok(Where::OsProcess(first, last, span)),
+            }
+        })
     }
 
     /// What stands before a colon, if it is one of these words.

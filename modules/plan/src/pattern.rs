@@ -34,48 +34,38 @@ impl Pattern {
     }
 
     pub(crate) fn matches(&self, name: &str) -> bool {
-        if !self.is_open() {
-            return self.text == name;
+        match self.is_open() {
+            true => glob(&self.text, name),
+            false => self.text == name,
         }
-        glob(self.text.as_bytes(), name)
     }
 }
 
 /// Goes back to the last star only, so that the cost is at most the product of both lengths.
-fn glob(pattern: &[u8], name: &str) -> bool {
-    let bytes = name.as_bytes();
-    // How many bytes the character has that starts here: `?` stands for all of it.
-    let wide = |at: usize| name[at..].chars().next().map_or(1, char::len_utf8);
-    let (mut p, mut n) = (0, 0);
-    let mut retry: Option<(usize, usize)> = None;
-    while n < bytes.len() {
-        match pattern.get(p) {
-            Some(b'*') => {
-                p += 1;
-                retry = Some((p, n));
-                continue;
+fn glob(pattern: &str, name: &str) -> bool {
+    let (mut pattern, mut name) = (pattern.chars(), name.chars());
+    let mut retry = None;
+    loop {
+        let (mut after, mut rest) = (pattern.clone(), name.clone());
+        match (after.next(), rest.next()) {
+            (None, None) => return true,
+            (Some('*'), _) => {
+                retry = Some((after.clone(), name.clone()));
+                pattern = after;
             }
-            Some(b'?') => {
-                n += wide(n);
-                p += 1;
-                continue;
+            (Some(sign), Some(c)) if sign == '?' || sign == c => (pattern, name) = (after, rest),
+            _ => {
+                // The last star takes one character more.
+                let Some((after, taken)) = &mut retry else {
+                    return false;
+                };
+                if taken.next().is_none() {
+                    return false;
+                }
+                (pattern, name) = (after.clone(), taken.clone());
             }
-            Some(byte) if *byte == bytes[n] => {
-                n += 1;
-                p += 1;
-                continue;
-            }
-            _ => {}
         }
-        // The last star takes one character more.
-        let Some((after, taken)) = retry else {
-            return false;
-        };
-        let taken = taken + wide(taken);
-        (p, n) = (after, taken);
-        retry = Some((after, taken));
     }
-    pattern[p..].iter().all(|b| *b == b'*')
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! From a verified network and a platform to a mapping, and all that a user wants to know of it.
 
 use crate::codes;
-use crate::failure::{failure, raised, weights_error};
+use crate::failure::{Teller, numbers as numbered, raised, weights_error, what_for};
 use crate::previous::Since;
 use crate::request::{Modules, Request};
 use crate::rules::{Rules, beside};
@@ -177,7 +177,13 @@ pub fn plan(
 ) -> Result<(Plan, Diagnostics), Diagnostics> {
     let mut found = Diagnostics::new();
     let (wanted, n) = os_processes(network, platform, request);
-    found.extend(numbers_of_os_processes(wanted, n, platform, request));
+    let asked = request.os_processes.map_or(n, |_| wanted);
+    found.extend(numbered(
+        (asked, n),
+        Some(platform.slot_count()),
+        ("OS processes", "processes"),
+        "an OS process without a process would do nothing",
+    ));
     let (weights, targets) = numbers(network, platform, request, n, &mut found)?;
     let rules = Rules::of(network, platform, request, &targets, &weights, &mut found);
     if found.has_errors() {
@@ -202,17 +208,17 @@ pub fn plan(
             _ => weights.traffic * weights.distance,
         });
     }
-    let solution = solve(&problem, &request.options)
-        .map_err(|error| failure(&error, &rules, &targets, platform, network))?;
+    let teller = Teller {
+        rules: &rules,
+        network,
+        targets: &targets,
+        platform,
+    };
+    let solution = solve(&problem, &request.options).map_err(|error| teller.failure(&error))?;
     if solution.raised.is_some() {
         let bound = request.imbalance;
-        found.push(raised(
-            solution.evaluation.balance,
-            solution.unavoidable,
-            bound,
-            &targets,
-            network,
-        ));
+        let finding = raised(&solution, bound, ("mapping", "OS process"));
+        found.push(what_for(finding, bound, &targets, network));
     }
     for remark in &solution.remarks {
         let finding = Diagnostic::warning(codes::UNFINISHED, remark.clone());
@@ -273,38 +279,6 @@ pub fn plan(
         mapped,
     };
     Ok((plan, found))
-}
-
-/// What is to be said of there being more OS processes than slots, or fewer than were asked for.
-fn numbers_of_os_processes(
-    wanted: usize,
-    n: usize,
-    platform: &Platform,
-    request: &Request<'_>,
-) -> Diagnostics {
-    let mut found = Diagnostics::new();
-    if n < wanted && request.os_processes.is_some() {
-        found.push(
-            Diagnostic::warning(
-                codes::FEWER_PROCESSES,
-                format!("{wanted} OS processes for {n} processes: {n} are used"),
-            )
-            .help("an OS process without a process would do nothing"),
-        );
-    }
-    if n > platform.slot_count() {
-        found.push(
-            Diagnostic::warning(
-                codes::OVERCOMMITTED,
-                format!(
-                    "{n} OS processes on {} slots: hosts are used again from the first",
-                    platform.slot_count()
-                ),
-            )
-            .help("give the hosts more slots, or say a smaller `-n`"),
-        );
-    }
-    found
 }
 
 /// What plain rules give for the same problem.

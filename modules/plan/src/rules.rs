@@ -227,16 +227,11 @@ impl<'a> Rules<'a> {
 
     /// No two in one of these places; by default in one OS process.
     fn apart(&mut self, vertices: Vec<u32>, there: &[Vec<Vec<OsProcessId>>], span: Span) {
-        if there.is_empty() {
-            let places = Vec::new();
-            self.push(Constraint::Apart { vertices, places }, span);
-            return;
-        }
-        for places in there {
-            let vertices = vertices.clone();
-            let places = self.blocks_of(places);
-            self.push(Constraint::Apart { vertices, places }, span);
-        }
+        let apart = |places| Constraint::Apart {
+            vertices: vertices.clone(),
+            places,
+        };
+        self.in_places(there, Vec::new(), apart, span);
     }
 
     /// So many in each of these places; by default in each OS process.
@@ -247,25 +242,31 @@ impl<'a> Rules<'a> {
         there: &[Vec<Vec<OsProcessId>>],
         span: Span,
     ) {
-        let count = |vertices, places| Constraint::Count {
-            vertices,
+        let count = |places| Constraint::Count {
+            vertices: vertices.clone(),
             places,
             least,
             most,
         };
-        if there.is_empty() {
-            let all = 0..self.targets.os_process_of.len() as u32;
-            self.push(count(vertices, all.map(|b| vec![b]).collect()), span);
-            return;
-        }
-        for places in there {
-            let places = self.blocks_of(places);
-            self.push(count(vertices.clone(), places), span);
-        }
+        let all = 0..self.targets.os_process_of.len() as u32;
+        self.in_places(there, all.map(|b| vec![b]).collect(), count, span);
     }
 
-    fn blocks_of(&self, places: &[Vec<OsProcessId>]) -> Vec<Vec<u32>> {
-        places.iter().map(|p| self.targets.blocks(p)).collect()
+    /// A constraint for each list of places, or for some where none is said.
+    fn in_places(
+        &mut self,
+        there: &[Vec<Vec<OsProcessId>>],
+        some: Vec<Vec<u32>>,
+        constraint: impl Fn(Vec<Vec<u32>>) -> Constraint,
+        span: Span,
+    ) {
+        if there.is_empty() {
+            self.push(constraint(some), span);
+        }
+        for places in there {
+            let places = places.iter().map(|p| self.targets.blocks(p)).collect();
+            self.push(constraint(places), span);
+        }
     }
 
     fn prefer(&mut self, vertices: Vec<u32>, traffic: f64, span: Span) {

@@ -12,16 +12,14 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::edges::Edges;
 use crate::instance::Instance;
 use crate::random::Random;
 use crate::tuning::bounds::GROWTH;
 
-/// The network with one number for both directions of an edge.
+/// The network, with loads.
 pub(crate) struct Flow {
-    offsets: Vec<u32>,
-    /// Neighbour and edge.
-    ends: Vec<(u32, u32)>,
-    weight: Vec<i64>,
+    edges: Edges,
     load: Vec<i64>,
     total: i64,
 }
@@ -43,33 +41,9 @@ struct Paths {
 
 impl Flow {
     pub(crate) fn new(inst: &Instance) -> Self {
-        let n = inst.len();
-        let mut ends = Vec::with_capacity(inst.targets.len());
-        let mut weight = Vec::new();
-        let mut offsets = vec![0];
-        // Edges to earlier neighbours got their number there.
-        let mut known: Vec<Vec<(u32, u32)>> = vec![Vec::new(); n];
-        let mut number = vec![0; n];
-        for v in 0..n as u32 {
-            for (u, edge) in std::mem::take(&mut known[v as usize]) {
-                number[u as usize] = edge;
-            }
-            for (u, w) in inst.row(v).filter(|e| e.1 > 0) {
-                if u > v {
-                    known[u as usize].push((v, weight.len() as u32));
-                    ends.push((u, weight.len() as u32));
-                    weight.push(w);
-                } else {
-                    ends.push((u, number[u as usize]));
-                }
-            }
-            offsets.push(ends.len() as u32);
-        }
-        let load: Vec<i64> = (0..n as u32).map(|v| inst.load(v)).collect();
+        let load: Vec<i64> = (0..inst.len() as u32).map(|v| inst.load(v)).collect();
         Self {
-            offsets,
-            ends,
-            weight,
+            edges: Edges::new(inst),
             total: load.iter().sum(),
             load,
         }
@@ -78,13 +52,13 @@ impl Flow {
     /// A lower bound on the traffic between groups of load `most` at most. `more` is asked now and
     /// then whether to go on after so many looks at channels.
     pub(crate) fn cut(&self, most: i64, more: &dyn Fn(u64) -> bool) -> i64 {
-        let (n, m) = (self.load.len(), self.weight.len());
+        let (n, m) = (self.load.len(), self.edges.weight.len());
         if m == 0 || self.total <= most {
             return 0;
         }
         let mut random = Random::new(0);
         let mut paths = Paths {
-            length: self.weight.iter().map(|&w| 1.0 / w as f64).collect(),
+            length: self.edges.weight.iter().map(|&w| 1.0 / w as f64).collect(),
             distance: vec![f64::INFINITY; n],
             before: vec![(0, 0); n],
             below: vec![0; n],
@@ -125,7 +99,7 @@ impl Flow {
         // Traffic near the most that is taken makes products of more bits than there are: then less counts as sent, and more
         // as flown, so what is proved holds still.
         let shift = (i128::BITS - sent.leading_zeros()).saturating_sub(FITS);
-        let pairs = flow.iter().zip(&self.weight).filter(|p| *p.0 > 0);
+        let pairs = flow.iter().zip(&self.edges.weight).filter(|p| *p.0 > 0);
         // Rounded up: a cut is a whole number.
         let least = pairs
             .map(|(&flow, &w)| {
@@ -180,9 +154,9 @@ impl Flow {
             if held > most {
                 ceiling = sum / (held - most) as f64;
             }
-            let row = self.offsets[v as usize] as usize..self.offsets[v as usize + 1] as usize;
+            let row = self.edges.of(v);
             looks += row.len() as u64 + 2;
-            for &(u, e) in &self.ends[row] {
+            for &(u, e) in row {
                 let there = far + length[e as usize];
                 if there < distance[u as usize] && below[u as usize] == 0 {
                     if distance[u as usize] == f64::INFINITY {
@@ -203,13 +177,14 @@ impl Flow {
             for &v in done[1..].iter().rev() {
                 let (parent, edge) = before[v as usize];
                 below[parent as usize] += below[v as usize];
-                tight = tight.max(below[v as usize] as f64 / self.weight[edge as usize] as f64);
+                tight =
+                    tight.max(below[v as usize] as f64 / self.edges.weight[edge as usize] as f64);
             }
             if tight > 0.0 {
                 let amount = ((UNIT as f64 / tight) as i128).max(1);
                 for &v in &done[1..] {
                     let edge = before[v as usize].1 as usize;
-                    let share = below[v as usize] as f64 / self.weight[edge] as f64 / tight;
+                    let share = below[v as usize] as f64 / self.edges.weight[edge] as f64 / tight;
                     flow[edge] += amount * i128::from(below[v as usize]);
                     length[edge] *= 1.0 + GROWTH * share;
                 }

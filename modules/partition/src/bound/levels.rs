@@ -41,8 +41,8 @@ impl Level {
 }
 
 /// The levels from the lowest: the distance of two blocks, less the collocated one, is the sum of
-/// the steps of the levels at which they lie in different groups (or more, where distances are
-/// no tree). The groups of a level lie in those of the next.
+/// the steps of the levels at which they lie in different groups. The groups of a level lie in those of the
+/// next.
 pub(crate) fn levels(inst: &Instance) -> Vec<Level> {
     let machine = &inst.shared.machine;
     let nodes = machine.nodes();

@@ -54,7 +54,7 @@ impl Master {
     /// `block_of` is a feasible mapping of that cost.
     pub(crate) fn new(relaxation: &Relaxation, block_of: &[u32]) -> Self {
         let n = block_of.len();
-        let edges = relaxation.sweep.ends.len();
+        let edges = relaxation.sweep.edges.ends.len();
         let layers = relaxation.layers.len();
         let mut master = Self {
             columns: Vec::new(),
@@ -62,17 +62,11 @@ impl Master {
                 price: Vec::new(),
                 edge_price: vec![vec![0.0; edges]; layers - 1],
             },
-            point: Prices {
-                price: Vec::new(),
-                edge_price: Vec::new(),
-            },
+            point: Prices::default(),
             reach: 0.0,
             weights: Vec::new(),
             best: i64::MIN,
-            prices: Prices {
-                price: Vec::new(),
-                edge_price: Vec::new(),
-            },
+            prices: Prices::default(),
             rounds: 0,
         };
         let mut paid = 0.0;
@@ -131,15 +125,14 @@ impl Master {
         let mut worth = -c.weight;
         let price = &point.price[c.layer];
         worth += c.members.iter().map(|&v| price[v as usize]).sum::<f64>();
-        if let Some(up) = point.edge_price.get(c.layer) {
-            worth += c.cut.iter().map(|&e| up[e as usize].max(0.0)).sum::<f64>();
-        }
-        if let Some(down) = c.layer.checked_sub(1).map(|l| &point.edge_price[l]) {
-            worth -= c
-                .cut
-                .iter()
-                .map(|&e| down[e as usize].max(0.0))
-                .sum::<f64>();
+        for (l, sign) in beside(c.layer) {
+            if let Some(price) = point.edge_price.get(l) {
+                worth += sign
+                    * c.cut
+                        .iter()
+                        .map(|&e| price[e as usize].max(0.0))
+                        .sum::<f64>();
+            }
         }
         worth
     }
@@ -149,13 +142,12 @@ impl Master {
     fn shift(point: &mut Prices<f64>, c: &Column, times: f64) {
         let price = &mut point.price[c.layer];
         c.members.iter().for_each(|&v| price[v as usize] -= times);
-        if let Some(up) = point.edge_price.get_mut(c.layer) {
-            c.cut.iter().for_each(|&e| up[e as usize] -= times);
-        }
-        if let Some(l) = c.layer.checked_sub(1) {
-            c.cut
-                .iter()
-                .for_each(|&e| point.edge_price[l][e as usize] += times);
+        for (l, sign) in beside(c.layer) {
+            if let Some(price) = point.edge_price.get_mut(l) {
+                c.cut
+                    .iter()
+                    .for_each(|&e| price[e as usize] -= sign * times);
+            }
         }
     }
 
@@ -180,7 +172,7 @@ impl Master {
         // Columns that cross each edge, where a edge_price depends on them.
         let mut crossing: Vec<Vec<u32>> = Vec::new();
         if !self.centre.edge_price.is_empty() {
-            crossing.resize(relaxation.sweep.ends.len(), Vec::new());
+            crossing.resize(relaxation.sweep.edges.ends.len(), Vec::new());
             for (c, column) in self.columns.iter().enumerate() {
                 for &e in &column.cut {
                     crossing[e as usize].push(c as u32);
@@ -240,14 +232,14 @@ impl Master {
         let layer = a.layer;
         let mut changed: Vec<(usize, u32, f64)> = Vec::new();
         for (c, sign) in [(a, times), (b, -times)] {
-            for (l, sign) in [(layer, -sign), (layer.wrapping_sub(1), sign)] {
+            for (l, side) in beside(layer) {
                 let Some(edge_price) = self.point.edge_price.get_mut(l) else {
                     continue;
                 };
                 for &e in &c.cut {
                     let edge_price = &mut edge_price[e as usize];
                     let before = edge_price.max(0.0);
-                    *edge_price += self.reach * sign;
+                    *edge_price -= self.reach * (side * sign);
                     let change = edge_price.max(0.0) - before;
                     if change != 0.0 {
                         changed.push((l, e, change));
@@ -370,6 +362,11 @@ impl Master {
         }
         self.columns.retain(|c| c.idle < IDLE);
     }
+}
+
+/// Where the prices of edges stand that a group of a layer earns when it cuts them, and pays.
+fn beside(layer: usize) -> [(usize, f64); 2] {
+    [(layer, 1.0), (layer.wrapping_sub(1), -1.0)]
 }
 
 fn bits(list: &[u32], length: usize) -> Vec<u64> {

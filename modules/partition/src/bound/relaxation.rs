@@ -45,7 +45,7 @@ pub(crate) struct Layer {
 }
 
 /// Prices of the vertices at each layer, edge_prices of the edges between each layer and the next.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Prices<T> {
     pub(crate) price: Vec<Vec<T>>,
     pub(crate) edge_price: Vec<Vec<T>>,
@@ -72,7 +72,7 @@ impl Relaxation {
         (entries, most): (usize, u64),
     ) -> Option<Self> {
         let levels = levels(inst);
-        let all: i128 = sweep.weight.iter().map(|&w| i128::from(w)).sum();
+        let all: i128 = sweep.edges.weight.iter().map(|&w| i128::from(w)).sum();
         let all = all * levels.iter().map(|l| i128::from(l.step)).sum::<i128>();
         if levels.is_empty() || all == 0 {
             return None;
@@ -85,7 +85,7 @@ impl Relaxation {
             shift -= 1;
         }
         let grain = levels.iter().fold(0, |g, l| gcd(g, l.step));
-        let grain = grain * sweep.weight.iter().fold(0, |g, &w| gcd(g, w));
+        let grain = grain * sweep.edges.weight.iter().fold(0, |g, &w| gcd(g, w));
         let total = inst.total_load();
         let common = (0..inst.len() as u32).fold(0, |g, v| gcd(g, inst.load(v)));
         if levels.iter().any(|l| l.holds() < total) {
@@ -156,7 +156,7 @@ impl Relaxation {
                 kinds,
                 kind_of,
                 group_of: level.group_of.clone(),
-                weight: sweep.weight.iter().map(scaled).collect(),
+                weight: sweep.edges.weight.iter().map(scaled).collect(),
             });
         }
         Some(Self {

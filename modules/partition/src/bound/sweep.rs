@@ -11,6 +11,7 @@
 
 use std::time::Instant;
 
+use super::edges::Edges;
 use crate::budget::Clock;
 use crate::instance::Instance;
 use crate::random::Random;
@@ -26,13 +27,7 @@ const TREE: usize = 32;
 #[derive(Debug)]
 pub(crate) struct Sweep {
     pub(crate) steps: Vec<Step>,
-    /// Weight of each edge.
-    pub(crate) weight: Vec<i64>,
-    /// Ends of each edge.
-    pub(crate) ends: Vec<(u32, u32)>,
-    /// Edges of each vertex are `edges[first[v]..first[v + 1]]`.
-    first: Vec<u32>,
-    edges: Vec<u32>,
+    pub(crate) edges: Edges,
 }
 
 /// One vertex is placed.
@@ -80,25 +75,18 @@ impl Sweep {
             return None;
         }
         let mut clock = Clock::new(stop_at);
-        let mut best: Option<(u64, Vec<u32>)> = None;
-        let mut consider = |order: Option<Vec<u32>>| {
-            let Some(order) = order else { return };
-            let Some(cost) = cost(inst, &order) else {
-                return;
-            };
-            if best.as_ref().is_none_or(|b| cost < b.0) {
-                best = Some((cost, order));
-            }
-        };
-        consider(taken_apart(inst, &mut clock));
+        let apart = taken_apart(inst, &mut clock);
         let mut random = Random::new(0);
         let mut starts: Vec<u32> = (0..n as u32).collect();
         random.shuffle(&mut starts);
         starts.sort_by_key(|&v| inst.degree(v));
         let tries = if n <= 2_000 { GREEDY } else { 1 };
-        for &start in starts.iter().take(tries) {
-            consider(greedy(inst, start, &mut clock));
-        }
+        let grown = starts.iter().take(tries);
+        let grown = grown.map(|&start| greedy(inst, start, &mut clock));
+        let orders = std::iter::once(apart).chain(grown).flatten();
+        let best = orders
+            .filter_map(|order| Some((cost(inst, &order)?, order)))
+            .min_by_key(|order| order.0);
         // What is found late nobody has the time to use.
         best.filter(|_| !clock.is_late(0))
             .map(|b| Self::along(inst, &b.1))
@@ -106,32 +94,15 @@ impl Sweep {
 
     fn along(inst: &Instance, order: &[u32]) -> Self {
         let n = inst.len();
-        let (mut ends, mut weight, mut first, mut edges) =
-            (Vec::new(), Vec::new(), vec![0], Vec::new());
-        let mut known: Vec<Vec<u32>> = vec![Vec::new(); n];
-        for v in 0..n as u32 {
-            edges.append(&mut known[v as usize]);
-            for (u, w) in inst.row(v).filter(|e| e.0 > v) {
-                known[u as usize].push(ends.len() as u32);
-                edges.push(ends.len() as u32);
-                ends.push((v, u));
-                weight.push(w);
-            }
-            first.push(edges.len() as u32);
-        }
         let mut sweep = Self {
             steps: Vec::with_capacity(n),
-            weight,
-            ends,
-            first,
-            edges,
+            edges: Edges::new(inst),
         };
-        let mut open: Vec<usize> = (0..n as u32).map(|v| sweep.of(v).len()).collect();
+        let mut open: Vec<usize> = (0..n as u32).map(|v| sweep.edges.of(v).len()).collect();
         let mut front: Vec<u32> = Vec::new();
         for &v in order {
             let mut back = Vec::new();
-            for &e in sweep.of(v) {
-                let u = sweep.other(e, v);
+            for &(u, e) in sweep.edges.of(v) {
                 open[u as usize] -= 1;
                 if let Some(place) = front.iter().position(|&f| f == u) {
                     back.push((place as u32, e));
@@ -154,23 +125,13 @@ impl Sweep {
         sweep
     }
 
-    /// Edges of a vertex.
-    pub(crate) fn of(&self, v: u32) -> &[u32] {
-        &self.edges[self.first[v as usize] as usize..self.first[v as usize + 1] as usize]
-    }
-
-    fn other(&self, edge: u32, v: u32) -> u32 {
-        let (a, b) = self.ends[edge as usize];
-        if a == v { b } else { a }
-    }
-
     /// Edges with one end in a set.
     pub(crate) fn cut(&self, inside: &[bool]) -> Vec<u32> {
         let cut = |e: &u32| {
-            let (a, b) = self.ends[*e as usize];
+            let (a, b) = self.edges.ends[*e as usize];
             inside[a as usize] != inside[b as usize]
         };
-        (0..self.ends.len() as u32).filter(cut).collect()
+        (0..self.edges.ends.len() as u32).filter(cut).collect()
     }
 }
 
@@ -350,7 +311,7 @@ mod tests {
         assert_eq!(seen, (0..n as u32).collect::<Vec<_>>());
         assert_eq!(
             sweep.steps.iter().map(|s| s.back.len()).sum::<usize>(),
-            sweep.ends.len()
+            sweep.edges.ends.len()
         );
         sweep.steps.iter().map(|s| s.width).max()
     }

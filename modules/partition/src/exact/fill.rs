@@ -11,6 +11,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::limit::Limit;
+use crate::clusters::add;
 use crate::instance::Instance;
 use crate::tuning::proofs::{REMEMBERED, SIZES, WAYS};
 
@@ -135,7 +136,7 @@ impl Fill<'_> {
             let mut ways = Vec::new();
             let mut inside = vec![(first, 1)];
             let mut space = self.room[room].clone();
-            take(&mut space, &self.size[first], 1);
+            add(&mut space, &self.size[first], -1);
             if space.iter().any(|&s| s < 0) {
                 continue;
             }
@@ -207,7 +208,7 @@ impl Fill<'_> {
             }
         }
         for count in (0..=most).rev() {
-            take(space, &self.size[class], i64::from(count));
+            add(space, &self.size[class], -i64::from(count));
             self.left[class] -= count;
             if count > 0 {
                 inside.push((class, count));
@@ -217,7 +218,7 @@ impl Fill<'_> {
                 inside.pop();
             }
             self.left[class] += count;
-            take(space, &self.size[class], -i64::from(count));
+            add(space, &self.size[class], i64::from(count));
         }
     }
 
@@ -244,13 +245,6 @@ impl Fill<'_> {
 
 fn holds(space: &[i64], size: &[i64]) -> bool {
     space.iter().zip(size).all(|(w, s)| w >= s)
-}
-
-fn take(space: &mut [i64], size: &[i64], count: i64) {
-    space
-        .iter_mut()
-        .zip(size)
-        .for_each(|(w, s)| *w -= s * count);
 }
 
 #[cfg(test)]

@@ -9,10 +9,15 @@
 //! more are left than is allowed, the worst are dropped all the same: then the cheapest bound
 //! among these holds for the whole, and what remains is a beam search that knows where it goes.
 
+use std::hash::BuildHasher;
 use std::time::Instant;
+
+use hashbrown::hash_table::{Entry, HashTable};
+use rustc_hash::FxBuildHasher;
 
 use crate::bound::relaxation::{Prices, Relaxation};
 use crate::bound::table::NEVER;
+use crate::clusters::number;
 
 /// Bits of a cell that are the pattern; the rest is its load in units.
 const PATTERN: u32 = 12;
@@ -54,6 +59,9 @@ pub(crate) struct Pass {
     /// It was given up for lack of time: nothing is known.
     pub(crate) stopped: bool,
 }
+
+/// Beginnings of one length by their cells.
+type Seen = HashTable<u32>;
 
 /// Beginnings of one length.
 #[derive(Default)]
@@ -119,11 +127,7 @@ impl<'a> Frontier<'a> {
                         .filter(|x| (group.first..group.first + group.cells).contains(&x.first));
                     key.extend(inside.map(|x| x.alike));
                 }
-                let at = known.iter().position(|k| *k == key);
-                let at = at.unwrap_or_else(|| {
-                    known.push(key);
-                    known.len() - 1
-                });
+                let at = number(&mut known, key);
                 let first = group.first;
                 let above = if l + 1 < tall {
                     group_of[(l + 1) * count + first]
@@ -206,7 +210,7 @@ impl<'a> Frontier<'a> {
         let (mut lost, mut looks) = (None::<i64>, 0);
         for place in 0..self.relaxation.sweep.steps.len() {
             let mut next = Beginnings::default();
-            let mut seen = Seen::new(count);
+            let mut seen = Seen::new();
             for s in 0..now.paid.len() {
                 looks += 1;
                 if s % 256 == 0 && stop_at.is_some_and(|t| Instant::now() >= t) {
@@ -306,8 +310,12 @@ impl<'a> Frontier<'a> {
             let child = &mut next.cells[at..];
             self.place(place, child, to);
             self.settle(child, None);
-            match seen.find(&next.cells) {
-                Some(known) => {
+            let own = &next.cells[at..];
+            let of = |&s: &u32| &next.cells[s as usize * count..][..count];
+            let hash = |cells: &[u32]| FxBuildHasher.hash_one(cells);
+            match seen.entry(hash(own), |s| of(s) == own, |s| hash(of(s))) {
+                Entry::Occupied(known) => {
+                    let known = *known.get() as usize;
                     next.cells.truncate(at);
                     if paid < next.paid[known] {
                         next.paid[known] = paid;
@@ -315,7 +323,8 @@ impl<'a> Frontier<'a> {
                         next.from[known] = (s as u32, to as u16);
                     }
                 }
-                None => {
+                Entry::Vacant(place) => {
+                    place.insert(next.paid.len() as u32);
                     next.paid.push(paid);
                     next.bound.push(bound);
                     next.from.push((s as u32, to as u16));
@@ -368,59 +377,5 @@ impl Beginnings {
         self.from.truncate(width);
         self.cells.truncate(width * count);
         least
-    }
-}
-
-/// Finds beginnings by their cells.
-struct Seen {
-    /// Index plus one, by hash.
-    slots: Vec<u32>,
-    count: usize,
-    held: usize,
-}
-
-impl Seen {
-    fn new(count: usize) -> Self {
-        Self {
-            slots: vec![0; 64],
-            count,
-            held: 0,
-        }
-    }
-
-    fn slot(&self, cells: &[u32]) -> usize {
-        let mix = |h: u64, &c: &u32| {
-            (h.rotate_left(5) ^ u64::from(c)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
-        };
-        let hash = cells.iter().fold(0, mix);
-        (hash >> 32) as usize & (self.slots.len() - 1)
-    }
-
-    /// The index of an earlier beginning that equals the last of the list; the last is kept if
-    /// there is none.
-    fn find(&mut self, all: &[u32]) -> Option<usize> {
-        let count = self.count;
-        if self.held * 2 >= self.slots.len() {
-            self.slots = vec![0; self.slots.len() * 4];
-            for s in 0..self.held {
-                let mut slot = self.slot(&all[s * count..(s + 1) * count]);
-                while self.slots[slot] != 0 {
-                    slot = (slot + 1) & (self.slots.len() - 1);
-                }
-                self.slots[slot] = s as u32 + 1;
-            }
-        }
-        let own = &all[self.held * count..];
-        let mut slot = self.slot(own);
-        while self.slots[slot] != 0 {
-            let known = self.slots[slot] as usize - 1;
-            if &all[known * count..(known + 1) * count] == own {
-                return Some(known);
-            }
-            slot = (slot + 1) & (self.slots.len() - 1);
-        }
-        self.held += 1;
-        self.slots[slot] = self.held as u32;
-        None
     }
 }

@@ -8,6 +8,7 @@
 //! graphs that fall apart, this does not mind how dense the graph is.
 
 use super::limit::{Limit, NEVER, Outcome};
+use crate::clusters::add;
 use crate::instance::Instance;
 use crate::tuning::proofs::{HALVED, SIDE};
 
@@ -165,10 +166,7 @@ impl<'a> Search<'a> {
         };
         let mut total = vec![0; inst.dims()];
         for &v in &order {
-            inst.size_of(v)
-                .iter()
-                .zip(&mut total)
-                .for_each(|(s, t)| *t += s);
+            add(&mut total, inst.size_of(v), 1);
         }
         Self {
             inst,
@@ -273,7 +271,7 @@ impl<'a> Search<'a> {
             here ^= 1 << v;
             let sign = if was == 1 { -1 } else { 1 };
             let size = self.inst.size_of(self.order[v]);
-            load.iter_mut().zip(size).for_each(|(l, s)| *l += sign * s);
+            add(&mut load, size, sign);
         }
         cuts.sort_unstable();
         self.count(u64::from(ways / 64));
@@ -354,19 +352,13 @@ impl<'a> Search<'a> {
             let before = halves.floor;
             halves.open &= !(1 << v);
             halves.inside[half] |= 1 << v;
-            halves.room[half]
-                .iter_mut()
-                .zip(size)
-                .for_each(|(r, s)| *r -= s);
+            add(&mut halves.room[half], size, -1);
             let price = if halves.weighs { all - ties[half] } else { 0 };
             halves.floor -= if halves.weighs { least(&ties) } else { 0 };
             self.tie(halves, v, half, 1);
             self.descend(halves, paid + price);
             self.tie(halves, v, half, -1);
-            halves.room[half]
-                .iter_mut()
-                .zip(size)
-                .for_each(|(r, s)| *r += s);
+            add(&mut halves.room[half], size, 1);
             halves.inside[half] &= !(1 << v);
             halves.open |= 1 << v;
             halves.floor = before;

@@ -36,9 +36,6 @@ impl Blocks {
                 key.extend(sums().map(|at| shared.upper[at]));
                 key.extend(sums().filter_map(|at| shared.lower.get(at)));
                 key.extend(shared.sets.iter().map(|set| i64::from(set[b])));
-                if !shared.machine.is_tree() {
-                    key.push(i64::from(*block));
-                }
             } else {
                 key.extend(node.children.iter().map(|&c| i64::from(class[c as usize])));
             }

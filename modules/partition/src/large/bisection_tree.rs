@@ -44,8 +44,7 @@ impl BisectionTree {
         let mut at = 0;
         while at < members.len() {
             let parts = machine.members_of(std::mem::take(&mut members[at]));
-            let blocks = parts.iter().flat_map(|&p| &nodes[p as usize].blocks);
-            let blocks: Vec<u32> = blocks.copied().collect();
+            let blocks = machine.blocks_of(&parts);
             let room = inst.room(&blocks);
             let pair = (parts.len() > 1).then(|| {
                 let cut = middle(inst, &parts);

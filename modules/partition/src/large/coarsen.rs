@@ -2,6 +2,7 @@
 
 use super::constrained::Joins;
 use super::level::Level;
+use crate::clusters::in_order;
 use crate::random::Random;
 use crate::tuning::large::{HUB, SAMPLE, SPARSER, STRETCH};
 
@@ -142,7 +143,9 @@ pub(crate) fn cluster(
             ties.push(0);
         }
     }
-    (in_order(map, load.len()), load.len())
+    // What is near stays near.
+    in_order(&mut map, load.len());
+    (map, load.len())
 }
 
 /// Joins those that stayed alone beside the same hub, the one that they are tied to most: around
@@ -183,30 +186,6 @@ pub(crate) fn leaves(
         }
     }
     // Numbers that nobody has any more are left out.
-    let mut used = vec![u32::MAX; clusters];
-    let mut count = 0;
-    for c in &mut map {
-        let number = &mut used[*c as usize];
-        if *number == u32::MAX {
-            *number = count;
-            count += 1;
-        }
-        *c = *number;
-    }
-    (map, count as usize)
-}
-
-/// The same clusters, numbered in the order of their first vertices: what is near stays near.
-fn in_order(mut map: Vec<u32>, clusters: usize) -> Vec<u32> {
-    let mut number = vec![u32::MAX; clusters];
-    let mut next = 0;
-    for c in &mut map {
-        let number = &mut number[*c as usize];
-        if *number == u32::MAX {
-            *number = next;
-            next += 1;
-        }
-        *c = *number;
-    }
-    map
+    let count = in_order(&mut map, clusters);
+    (map, count)
 }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::clusters::{summed, united};
+use crate::clusters::{add, summed, united};
 use crate::instance::Instance;
 use crate::tuning::large::{HANDFUL, SMALL, SPARSE, TIED};
 
@@ -204,8 +204,7 @@ impl<'a> Joins<'a> {
             *set = (*set).max(held.set(v));
         }
         if !self.most.is_empty() {
-            let to = &mut self.size[c * d..(c + 1) * d];
-            to.iter_mut().zip(held.size(v)).for_each(|(t, s)| *t += s);
+            add(&mut self.size[c * d..(c + 1) * d], held.size(v), 1);
         }
     }
 }

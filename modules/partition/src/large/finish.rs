@@ -9,7 +9,7 @@ use std::collections::BinaryHeap;
 
 use super::Divided;
 use super::bisection_tree::BisectionTree;
-use crate::clusters::members;
+use crate::clusters::Members;
 use crate::instance::Instance;
 
 /// The block of each vertex; `None` where loads keep their bounds in neither way. Nothing but loads is looked at.
@@ -19,14 +19,12 @@ pub(super) fn by_size(
     divided: &Divided,
 ) -> Option<Vec<u32>> {
     let Divided { parts, part } = divided;
-    let (start, members) = members(part, parts.len());
     let mut block = vec![0; inst.len()];
     let mut room: Vec<i64> = (0..inst.k()).map(|b| inst.load_bound(b)).collect();
     // Those that fit nowhere in their part.
     let mut left = Vec::new();
-    for (p, run) in start.windows(2).enumerate() {
-        let here = &members[run[0] as usize..run[1] as usize];
-        let blocks = parts.blocks_in(halving, p as u32);
+    for (p, here) in (0..).zip(Members::new(part, parts.len()).iter()) {
+        let blocks = parts.blocks_in(halving, p);
         if !in_turn(inst, here, blocks, (&mut room, &mut block)) {
             left.extend(largest_first(inst, here, blocks, (&mut room, &mut block)));
         }

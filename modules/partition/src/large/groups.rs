@@ -8,7 +8,7 @@
 use super::Effort;
 use super::bisection_tree::middle;
 use crate::budget::Budget;
-use crate::clusters::{lowered, members};
+use crate::clusters::{Members, lowered};
 use crate::instance::Instance;
 use crate::machine::{Block, Machine, Tree};
 use crate::random::Random;
@@ -72,10 +72,9 @@ fn in_each(
     group_of: &[u32],
     mut map: impl FnMut(&Instance, &[u32]) -> Option<Vec<u32>>,
 ) -> Option<Vec<u32>> {
-    let (start, members) = members(group_of, groups.len());
+    let members = Members::new(group_of, groups.len());
     let mut block_of = vec![0; inst.len()];
-    for (g, group) in groups.iter().enumerate() {
-        let here = &members[start[g] as usize..start[g + 1] as usize];
+    for (group, here) in groups.iter().zip(members.iter()) {
         let (part, blocks) = inst.below(group, here);
         let found = map(&part, here)?;
         for (&v, &b) in here.iter().zip(&found) {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::constrained::Constrained;
 use super::level::Level;
+use crate::clusters::add;
 use crate::instance::{Instance, NO_LIMIT};
 use crate::union::{find, join};
 
@@ -35,10 +36,9 @@ impl Totals {
         let mut pinned = vec![vec![0; d]; sets.len()];
         for v in 0..inst.len() as u32 {
             let size = inst.size_of(v);
-            total.iter_mut().zip(size).for_each(|(t, s)| *t += s);
+            add(&mut total, size, 1);
             if held.set(v) != 0 {
-                let there = &mut pinned[held.set(v) as usize];
-                there.iter_mut().zip(size).for_each(|(t, s)| *t += s);
+                add(&mut pinned[held.set(v) as usize], size, 1);
             }
         }
         let sum = |dim| {

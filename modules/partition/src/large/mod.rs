@@ -61,6 +61,13 @@ pub(crate) fn map(
     }
 }
 
+/// One mapping, however long it takes.
+pub(crate) fn map_in_full(inst: &Instance, effort: &Effort, random: &mut Random) -> Vec<u32> {
+    let no_hurry = Budget::until(None);
+    let block = map(inst, effort, (&no_hurry, Manner::Once), random);
+    block.expect("what takes the time that it needs ends")
+}
+
 /// What is done with a time.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Manner<'a> {
@@ -87,14 +94,7 @@ pub(crate) fn restarts(
     let finest = Level::of(inst);
     let order = Order::of(&finest, random);
     let halving = BisectionTree::new(inst, finest.total_load(), FAST.slack_share);
-    let whole = Stage {
-        inst,
-        halving: &halving,
-        effort: &FAST,
-        order,
-        least: 0,
-        budget,
-    };
+    let whole = Stage::of(inst, &halving, &FAST, order, budget);
     let mut divided = Divided::among_blocks(inst, &halving, block);
     let restarts = Restarts::new(&FAST, 0.0, random.clone());
     whole.use_up(&finest, &mut divided, Some(restarts), random);
@@ -114,14 +114,7 @@ pub(crate) fn improve(
     let finest = Level::of(inst);
     let halving = BisectionTree::new(inst, finest.total_load(), GOOD.slack_share);
     let mut divided = Divided::among_blocks(inst, &halving, &block);
-    let whole = Stage {
-        inst,
-        halving: &halving,
-        effort: &GOOD,
-        order: Order::Random,
-        least: 0,
-        budget,
-    };
+    let whole = Stage::of(inst, &halving, &GOOD, Order::Random, budget);
     whole.refine(&finest, &mut divided, random);
     lowered(&divided.part, &divided.parts.block_of(&halving))
 }
@@ -150,28 +143,29 @@ fn mapped(
     let mut effort = *effort;
     let mut halving = BisectionTree::new(inst, finest.total_load(), effort.slack_share);
     let order = Order::of(&finest, random);
-    let (mut levels, mut divided) = (Levels::new(), Divided::whole(&halving, finest.len()));
+    let mut levels = Levels::from(&finest);
+    let mut divided = Divided::whole(&halving, finest.len());
     if narrow.is_none() {
         let small =
             (effort.small.max(effort.per_block * inst.k())).max(finest.len() / effort.share);
-        let target = (small, budget);
-        if !contract(&finest, &mut levels, target, order, &mut divided, random) {
-            effort = effort.hub_dominated();
-            halving = BisectionTree::new(inst, finest.total_load(), effort.slack_share);
+        match contracted(&finest, small, order, &mut divided, random) {
+            Some((coarse, _)) if is_hub_dominated(&finest, &coarse) => {
+                divided.part = vec![0; finest.len()];
+                effort = effort.hub_dominated();
+                halving = BisectionTree::new(inst, finest.total_load(), effort.slack_share);
+            }
+            Some(first) => {
+                levels.coarser.push(first);
+                levels.contract(small, (order, budget), &mut divided, random);
+            }
+            None => {}
         }
     }
-    let whole = Stage {
-        inst,
-        halving: &halving,
-        effort: &effort,
-        order,
-        least: 0,
-        budget,
-    };
+    let whole = Stage::of(inst, &halving, &effort, order, budget);
     let ordered = narrow.is_some();
     divided = match narrow {
         Some(block) => Divided::among_blocks(inst, &halving, &block),
-        None => whole.divide_all(&finest, levels, divided, random),
+        None => whole.divide_all(levels, divided, random),
     };
     if !ordered && budget.is_over() {
         return match manner {
@@ -229,60 +223,48 @@ impl Divided {
         let part = block.iter().map(|&b| part_of[b as usize]).collect();
         Self { parts, part }
     }
+}
 
-    /// The same on the finer level that `map` came from.
-    fn project(&mut self, map: &[u32]) {
-        self.part = lowered(map, &self.part);
+/// Levels, each contracted from the one before.
+struct Levels<'a> {
+    finest: &'a Level,
+    /// Finest first, each with the cluster of every vertex of the one before.
+    coarser: Vec<(Level, Vec<u32>)>,
+}
+
+impl<'a> From<&'a Level> for Levels<'a> {
+    fn from(finest: &'a Level) -> Self {
+        let coarser = Vec::new();
+        Self { finest, coarser }
     }
 }
 
-/// Coarser levels, finest first, each with the cluster of every vertex of the one before.
-type Levels = Vec<(Level, Vec<u32>)>;
+impl Levels<'_> {
+    fn coarsest(&self) -> &Level {
+        self.coarser.last().map_or(self.finest, |l| &l.0)
+    }
+
+    /// Contracts inside the parts down to about `target` vertices; carries the parts along.
+    fn contract(
+        &mut self,
+        target: usize,
+        (order, budget): (Order, &Budget<'_>),
+        divided: &mut Divided,
+        random: &mut Random,
+    ) {
+        while !budget.is_over()
+            && let Some(next) = contracted(self.coarsest(), target, order, divided, random)
+        {
+            self.coarser.push(next);
+        }
+    }
+}
 
 /// Whether the first contraction leaves most edges in place, as where hubs tie everything to
 /// everything. What is contracted then costs as much to refine as the whole, and says less about
 /// it.
 fn is_hub_dominated(fine: &Level, coarse: &Level) -> bool {
     coarse.arcs() as f64 > HUB_DOMINATED * fine.arcs() as f64
-}
-
-/// Contracts the whole down to about `small` vertices, unless it is hub-dominated: says whether it did.
-fn contract(
-    finest: &Level,
-    levels: &mut Levels,
-    (small, budget): (usize, &Budget<'_>),
-    order: Order,
-    divided: &mut Divided,
-    random: &mut Random,
-) -> bool {
-    let Some(first) = contracted(finest, small, order, divided, random) else {
-        return true;
-    };
-    if is_hub_dominated(finest, &first.0) {
-        divided.part = vec![0; finest.len()];
-        return false;
-    }
-    levels.push(first);
-    coarser(finest, levels, (small, budget), order, divided, random);
-    true
-}
-
-/// Contracts inside the parts down to about `target` vertices; carries the parts along.
-fn coarser(
-    finest: &Level,
-    levels: &mut Levels,
-    (target, budget): (usize, &Budget<'_>),
-    order: Order,
-    divided: &mut Divided,
-    random: &mut Random,
-) {
-    while !budget.is_over() {
-        let fine = levels.last().map_or(finest, |l| &l.0);
-        let Some(next) = contracted(fine, target, order, divided, random) else {
-            return;
-        };
-        levels.push(next);
-    }
 }
 
 /// The next level on the way to about `target` vertices, unless it would hardly be smaller.
@@ -332,15 +314,27 @@ struct Stage<'a> {
     budget: &'a Budget<'a>,
 }
 
-impl Stage<'_> {
+impl<'a> Stage<'a> {
+    /// Into all blocks.
+    fn of(
+        inst: &'a Instance,
+        halving: &'a BisectionTree,
+        effort: &'a Effort,
+        order: Order,
+        budget: &'a Budget<'a>,
+    ) -> Self {
+        Self {
+            inst,
+            halving,
+            effort,
+            order,
+            least: 0,
+            budget,
+        }
+    }
+
     /// Divides the whole into blocks, one class of distances after the other.
-    fn divide_all(
-        &self,
-        finest: &Level,
-        mut levels: Levels,
-        mut divided: Divided,
-        random: &mut Random,
-    ) -> Divided {
+    fn divide_all(&self, levels: Levels<'_>, mut divided: Divided, random: &mut Random) -> Divided {
         let inst = self.inst;
         // Blocks that fill up pin the cuts above them. So the most expensive cuts are refined down to the
         // smallest vertex there is before anything is divided more finely, and so on for each class of
@@ -357,27 +351,18 @@ impl Stage<'_> {
         distances.push(0);
         for &least in &distances {
             if divided.parts.divisible(inst, self.halving, least) {
-                let level = levels.last().map_or(finest, |l| &l.0);
-                divided = Stage { least, ..*self }.divide(level, divided, random);
+                divided = Stage { least, ..*self }.divide(levels.coarsest(), divided, random);
             }
         }
-        self.grow(finest, &mut levels, &mut divided, random);
+        self.grow(levels, &mut divided, random);
         divided
     }
 
     fn divide(&self, finest: &Level, mut divided: Divided, random: &mut Random) -> Divided {
         let effort = self.effort;
         let target = effort.core.max(4 * effort.per_part * divided.parts.len());
-        let mut levels = Levels::new();
-        coarser(
-            finest,
-            &mut levels,
-            (target, self.budget),
-            self.order,
-            &mut divided,
-            random,
-        );
-        let core = levels.last().map_or(finest, |l| &l.0);
+        let levels = self.contract(finest, target, &mut divided, random);
+        let core = levels.coarsest();
         let mut best: Option<((i64, i64), Divided)> = None;
         let attempts = effort.attempts[usize::from(divided.parts.len() > 1)];
         for _ in 0..attempts {
@@ -391,7 +376,7 @@ impl Stage<'_> {
             }
         }
         let mut divided = best.expect("an attempt").1;
-        self.grow(finest, &mut levels, &mut divided, random);
+        self.grow(levels, &mut divided, random);
         while self.unfinished(&divided) {
             self.halve(finest, &mut divided, random);
         }
@@ -415,27 +400,29 @@ impl Stage<'_> {
     /// Divides a small level as far as it has vertices for, through coarser levels of its own.
     fn attempt(&self, core: &Level, mut divided: Divided, random: &mut Random) -> Divided {
         let target = 2 * self.effort.per_part * divided.parts.len();
-        let mut levels = Levels::new();
-        let target = (target, self.budget);
-        coarser(core, &mut levels, target, self.order, &mut divided, random);
-        let coarsest = levels.last().map_or(core, |l| &l.0);
-        self.raise(coarsest, &mut divided, random);
-        self.grow(core, &mut levels, &mut divided, random);
+        let levels = self.contract(core, target, &mut divided, random);
+        self.raise(levels.coarsest(), &mut divided, random);
+        self.grow(levels, &mut divided, random);
         divided
     }
 
-    /// Raises all levels up to the finest.
-    fn grow(
+    fn contract<'l>(
         &self,
-        finest: &Level,
-        levels: &mut Levels,
+        finest: &'l Level,
+        target: usize,
         divided: &mut Divided,
         random: &mut Random,
-    ) {
-        while let Some((_, map)) = levels.pop() {
-            divided.project(&map);
-            let level = levels.last().map_or(finest, |l| &l.0);
-            self.raise(level, divided, random);
+    ) -> Levels<'l> {
+        let mut levels = Levels::from(finest);
+        levels.contract(target, (self.order, self.budget), divided, random);
+        levels
+    }
+
+    /// Raises all levels up to the finest.
+    fn grow(&self, mut levels: Levels<'_>, divided: &mut Divided, random: &mut Random) {
+        while let Some((_, map)) = levels.coarser.pop() {
+            divided.part = lowered(&map, &divided.part);
+            self.raise(levels.coarsest(), divided, random);
         }
     }
 

@@ -77,8 +77,7 @@ fn is_cheapest_across(inst: &Instance, random: &mut Random) -> bool {
             want: total / 2,
             most: [most; 2],
         };
-        let side = bisect(&window, sides, 2, random);
-        let (excess, cut) = window.judge(&side, sides);
+        let ((excess, cut), _) = bisect(&window, sides, 2, random);
         excess > 0 || cut as f64 >= ACROSS * across as f64
     })
 }
@@ -102,22 +101,16 @@ fn numbered(inst: &Instance) -> Vec<Gap> {
     gaps(inst, stretch, |at| at as u32, |v| v as usize)
 }
 
-/// A network cut into runs.
-struct Cut {
-    /// The block of each run.
-    blocks: Vec<u32>,
-    /// Where each run begins, and the end of the last.
-    start: Vec<usize>,
-}
+/// A network cut into runs, one for each block: where each begins, and the end of the last.
+struct Cut(Vec<usize>);
 
 impl Cut {
     /// The cheapest cut that keeps the load bounds; `None` if there is none at the gaps that were
     /// chosen, if more than `most` channels pass over a cut on average, or too many from afar.
     fn new(inst: &Instance, most: f64) -> Option<Self> {
         let gaps = numbered(inst);
-        let blocks = inst.shared.machine.blocks_of(&[0]);
         let looks = LOOKS * inst.len().max(LEAST);
-        let ends = cheapest(inst, &blocks, &gaps, looks)?;
+        let ends = cheapest(inst, &gaps, looks)?;
         let inner = &ends[..ends.len() - 1];
         let channels: i64 = inner.iter().map(|&g| gaps[g].channels).sum();
         if channels as f64 > most * inner.len() as f64 {
@@ -125,10 +118,7 @@ impl Cut {
         }
         let traffic: i64 = inner.iter().map(|&g| gaps[g].traffic).sum();
         let start = iter::once(0).chain(ends.iter().map(|&g| gaps[g].at));
-        let cut = Self {
-            blocks,
-            start: start.collect(),
-        };
+        let cut = Self(start.collect());
         let short = cut.short(inst);
         (short as f64 >= SHORT * traffic as f64).then_some(cut)
     }
@@ -136,7 +126,7 @@ impl Cut {
     /// Traffic over the cuts that begins and ends near them.
     fn short(&self, inst: &Instance) -> i64 {
         let mut sum = 0;
-        for runs in self.start.windows(3) {
+        for runs in self.0.windows(3) {
             let [left, cut, right] = [runs[0], runs[1], runs[2]];
             for at in left.max(cut.saturating_sub(REACH))..cut {
                 let reach = cut..right.min(cut + REACH);
@@ -152,7 +142,7 @@ impl Cut {
     fn refined(self, inst: &Instance, effort: &Effort, random: &mut Random) -> Vec<u32> {
         let (n, k) = (inst.len(), inst.k());
         let mut block = vec![0; n];
-        for (run, &b) in self.start.windows(2).zip(&self.blocks) {
+        for (run, b) in self.0.windows(2).zip(0..) {
             block[run[0]..run[1]].fill(b);
         }
         let near = self.near(effort.near);
@@ -177,8 +167,8 @@ impl Cut {
     /// Up to so many vertices on either side of each cut, no further than to the middle of a run.
     fn near(&self, most: usize) -> Vec<u32> {
         let mut near = Vec::new();
-        let end = self.start[self.start.len() - 1];
-        for run in self.start.windows(2) {
+        let end = self.0[self.0.len() - 1];
+        for run in self.0.windows(2) {
             let side = ((run[1] - run[0]) / 2).min(most);
             if run[0] > 0 {
                 near.extend(run[0] as u32..(run[0] + side) as u32);
@@ -230,7 +220,7 @@ mod tests {
     use super::*;
     use crate::feasibility::keeps;
     use crate::graph::{Channel, Graph};
-    use crate::machine::{Block, Machine};
+    use crate::machine::Machine;
     use crate::problem::Problem;
 
     fn network(load: &[u64], ends: &[(u32, u32, u64)]) -> Graph {
@@ -282,7 +272,7 @@ mod tests {
             let (inst, _) = Instance::new(&problem).unwrap();
             let gaps = numbered(&inst);
             let best = tried(&inst, &gaps, 0, 0);
-            let ends = cheapest(&inst, &machine.blocks_of(&[0]), &gaps, usize::MAX);
+            let ends = cheapest(&inst, &gaps, usize::MAX);
             assert_eq!(ends.is_some(), best.is_some());
             let Some(ends) = ends else { continue };
             let over = |b: usize| inst.distance(b as u32, b as u32 + 1);
@@ -310,7 +300,7 @@ mod tests {
             let graph = strip(400 + 97 * round, 4, &mut random);
             let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
             let cut = Cut::new(&inst, 1e9).unwrap();
-            let runs = cut.start.windows(2).enumerate();
+            let runs = cut.0.windows(2).enumerate();
             let runs: Vec<u32> = runs
                 .flat_map(|(b, run)| vec![b as u32; run[1] - run[0]])
                 .collect();
@@ -405,17 +395,5 @@ mod tests {
                 assert_eq!(cost, None, "{name}");
             }
         }
-        // Blocks of a group stand apart in the matrix: runs follow the groups.
-        let distance = |a: usize, b: usize| match (a == b, a % 2 == b % 2) {
-            (true, _) => 0,
-            (_, true) => 1,
-            (_, false) => 100,
-        };
-        let matrix: Vec<u32> = (0..64).map(|i| distance(i / 8, i % 8)).collect();
-        let machine = Machine::from_distances(&[Block::default(); 8], &matrix).unwrap();
-        let graph = network(&vec![1; n as usize], &path(1));
-        let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
-        let block = map(&inst, &GOOD, &mut Random::new(1)).unwrap();
-        assert_eq!(inst.cost(&block), 106);
     }
 }

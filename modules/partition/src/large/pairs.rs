@@ -10,13 +10,16 @@ use crate::random::Random;
 use crate::tuning::large::{LENGTH, PATIENCE};
 
 /// What the searches of one call share, by vertex.
-struct Rooms {
+struct Rooms<'m, 'a> {
+    mapping: &'m mut Mapping<'a>,
     gain: Vec<i64>,
     /// The search in which the gain was last known.
     seen: Vec<u32>,
     /// The search in which the vertex has moved.
     moved: Vec<u32>,
     search: u32,
+    /// The parts that it is between.
+    pair: [u32; 2],
     /// Edges looked at.
     looked: usize,
     heaps: [BinaryHeap<(i64, u32, u32)>; 2],
@@ -28,18 +31,20 @@ struct Rooms {
 pub(crate) fn refine(mapping: &mut Mapping<'_>, rounds: usize, looks: usize, random: &mut Random) {
     let (n, k) = (mapping.level.len(), mapping.parts.len());
     let mut rooms = Rooms {
+        mapping,
         gain: vec![0; n],
         seen: vec![0; n],
         moved: vec![0; n],
         search: 0,
+        pair: [0; 2],
         looked: 0,
         heaps: [BinaryHeap::new(), BinaryHeap::new()],
         trail: Vec::new(),
     };
-    let most = looks * (n + mapping.level.arcs());
+    let most = looks * (n + rooms.mapping.level.arcs());
     let mut active = vec![true; k];
     for _ in 0..rounds {
-        let borders = borders(mapping, &active);
+        let borders = borders(rooms.mapping, &active);
         let mut runs: Vec<(usize, usize)> = Vec::new();
         let mut from = 0;
         for at in 1..=borders.len() {
@@ -51,13 +56,13 @@ pub(crate) fn refine(mapping: &mut Mapping<'_>, rounds: usize, looks: usize, ran
         random.shuffle(&mut runs);
         active.fill(false);
         for &(from, to) in &runs {
-            if rooms.looked > most || mapping.is_late() {
+            if rooms.looked > most || rooms.mapping.is_late() {
                 return;
             }
             let key = borders[from].0;
-            let pair = [(key >> 32) as u32, key as u32];
-            if between(mapping, &mut rooms, pair, &borders[from..to], random) {
-                pair.iter().for_each(|&p| active[p as usize] = true);
+            rooms.pair = [(key >> 32) as u32, key as u32];
+            if rooms.between(&borders[from..to], random) {
+                rooms.pair.iter().for_each(|&p| active[p as usize] = true);
             }
         }
         if !active.contains(&true) {
@@ -90,110 +95,102 @@ fn borders(mapping: &Mapping<'_>, active: &[bool]) -> Vec<(u64, u32)> {
     borders
 }
 
-/// One search between two parts; whether it changed anything.
-fn between(
-    mapping: &mut Mapping<'_>,
-    rooms: &mut Rooms,
-    pair: [u32; 2],
-    border: &[(u64, u32)],
-    random: &mut Random,
-) -> bool {
-    rooms.search += 1;
-    rooms.trail.clear();
-    rooms.heaps.iter_mut().for_each(BinaryHeap::clear);
-    for &(_, v) in border {
-        touch(mapping, rooms, pair, v, random);
+impl Rooms<'_, '_> {
+    fn over(&self) -> i64 {
+        self.mapping.over(self.pair[0]) + self.mapping.over(self.pair[1])
     }
-    let apart = mapping.parts.distances(pair[0])[pair[1] as usize];
-    let patience = PATIENCE + border.len() / LENGTH;
-    let over = |mapping: &Mapping<'_>| mapping.over(pair[0]) + mapping.over(pair[1]);
-    let mut best = (over(mapping), 0_i64);
-    let (mut sum, mut keep) = (0_i64, 0_usize);
-    while rooms.trail.len() <= keep + patience {
-        let Some(side) = next(mapping, rooms, pair) else {
-            break;
-        };
-        let (gain, _, v) = rooms.heaps[side].pop().expect("a heap that was looked at");
-        let to = pair[1 - side];
-        rooms.moved[v as usize] = rooms.search;
-        if !mapping.allows(v, to) {
-            continue;
-        }
-        mapping.shift(v, to);
-        rooms.trail.push(v);
-        sum -= gain;
-        let now = (over(mapping), sum);
-        if now < best {
-            best = now;
-            keep = rooms.trail.len();
-        }
-        let level = mapping.level;
-        rooms.looked += level.degree(v);
-        mapping.work += 1 + level.degree(v);
-        for (u, weight) in level.row(v) {
-            let (at, p) = (u as usize, mapping.part[u as usize]);
-            let fixed = u < mapping.fixed;
-            if fixed || rooms.moved[at] == rooms.search || (p != pair[0] && p != pair[1]) {
-                continue;
-            }
-            if rooms.seen[at] != rooms.search {
-                touch(mapping, rooms, pair, u, random);
-                continue;
-            }
-            let change = 2 * weight * apart;
-            rooms.gain[at] += if p == to { -change } else { change };
-            let entry = (rooms.gain[at], random.next() as u32 >> 8, u);
-            rooms.heaps[usize::from(p == pair[1])].push(entry);
-        }
-    }
-    for &v in rooms.trail[keep..].iter().rev() {
-        let from = pair[usize::from(mapping.part[v as usize] == pair[0])];
-        mapping.shift(v, from);
-    }
-    keep > 0
-}
 
-/// Learns the gain of a vertex of the pair and lets it take part.
-fn touch(
-    mapping: &mut Mapping<'_>,
-    rooms: &mut Rooms,
-    pair: [u32; 2],
-    v: u32,
-    random: &mut Random,
-) {
-    let here = mapping.part[v as usize];
-    let side = usize::from(here == pair[1]);
-    if here != pair[side] || mapping.stays(v) {
-        return;
-    }
-    let (near, far) = (
-        mapping.parts.distances(here),
-        mapping.parts.distances(pair[1 - side]),
-    );
-    let mut gain = 0;
-    rooms.looked += mapping.level.degree(v);
-    mapping.work += 1 + mapping.level.degree(v);
-    for (u, w) in mapping.level.row(v) {
-        let p = mapping.part[u as usize] as usize;
-        gain += w * (near[p] - far[p]);
-    }
-    rooms.gain[v as usize] = gain;
-    rooms.seen[v as usize] = rooms.search;
-    rooms.heaps[side].push((gain, random.next() as u32 >> 8, v));
-}
-
-/// The side to move from next.
-fn next(mapping: &Mapping<'_>, rooms: &mut Rooms, pair: [u32; 2]) -> Option<usize> {
-    let mut top = [None, None];
-    for (heap, top) in rooms.heaps.iter_mut().zip(&mut top) {
-        while let Some(&(gain, _, v)) = heap.peek() {
-            let at = v as usize;
-            if rooms.moved[at] != rooms.search && rooms.gain[at] == gain {
-                *top = Some(gain);
+    /// One search between two parts; whether it changed anything.
+    fn between(&mut self, border: &[(u64, u32)], random: &mut Random) -> bool {
+        let pair = self.pair;
+        self.search += 1;
+        self.trail.clear();
+        self.heaps.iter_mut().for_each(BinaryHeap::clear);
+        for &(_, v) in border {
+            self.touch(v, random);
+        }
+        let apart = self.mapping.parts.distances(pair[0])[pair[1] as usize];
+        let patience = PATIENCE + border.len() / LENGTH;
+        let mut best = (self.over(), 0_i64);
+        let (mut sum, mut keep) = (0_i64, 0_usize);
+        while self.trail.len() <= keep + patience {
+            let Some(side) = self.next() else {
                 break;
+            };
+            let (gain, _, v) = self.heaps[side].pop().expect("a heap that was looked at");
+            let to = pair[1 - side];
+            self.moved[v as usize] = self.search;
+            if !self.mapping.allows(v, to) {
+                continue;
             }
-            heap.pop();
+            self.mapping.shift(v, to);
+            self.trail.push(v);
+            sum -= gain;
+            let now = (self.over(), sum);
+            if now < best {
+                best = now;
+                keep = self.trail.len();
+            }
+            let level = self.mapping.level;
+            self.looked += level.degree(v);
+            self.mapping.work += 1 + level.degree(v);
+            for (u, weight) in level.row(v) {
+                let (at, p) = (u as usize, self.mapping.part[u as usize]);
+                let fixed = u < self.mapping.fixed;
+                if fixed || self.moved[at] == self.search || (p != pair[0] && p != pair[1]) {
+                    continue;
+                }
+                if self.seen[at] != self.search {
+                    self.touch(u, random);
+                    continue;
+                }
+                let change = 2 * weight * apart;
+                self.gain[at] += if p == to { -change } else { change };
+                let entry = (self.gain[at], random.next() as u32 >> 8, u);
+                self.heaps[usize::from(p == pair[1])].push(entry);
+            }
         }
+        for &v in self.trail[keep..].iter().rev() {
+            let from = pair[usize::from(self.mapping.part[v as usize] == pair[0])];
+            self.mapping.shift(v, from);
+        }
+        keep > 0
     }
-    side_to_leave(top, pair.map(|p| mapping.spare(p)))
+
+    /// Learns the gain of a vertex of the pair and lets it take part.
+    fn touch(&mut self, v: u32, random: &mut Random) {
+        let mapping = &mut *self.mapping;
+        let here = mapping.part[v as usize];
+        let side = usize::from(here == self.pair[1]);
+        if here != self.pair[side] || mapping.stays(v) {
+            return;
+        }
+        let [near, far] = [here, self.pair[1 - side]].map(|p| mapping.parts.distances(p));
+        self.looked += mapping.level.degree(v);
+        mapping.work += 1 + mapping.level.degree(v);
+        let gain = |(u, w): (u32, i64)| {
+            let p = mapping.part[u as usize] as usize;
+            w * (near[p] - far[p])
+        };
+        let gain = mapping.level.row(v).map(gain).sum();
+        self.gain[v as usize] = gain;
+        self.seen[v as usize] = self.search;
+        self.heaps[side].push((gain, random.next() as u32 >> 8, v));
+    }
+
+    /// The side to move from next.
+    fn next(&mut self) -> Option<usize> {
+        let mut top = [None, None];
+        for (heap, top) in self.heaps.iter_mut().zip(&mut top) {
+            while let Some(&(gain, _, v)) = heap.peek() {
+                let at = v as usize;
+                if self.moved[at] != self.search && self.gain[at] == gain {
+                    *top = Some(gain);
+                    break;
+                }
+                heap.pop();
+            }
+        }
+        side_to_leave(top, self.pair.map(|p| self.mapping.spare(p)))
+    }
 }

@@ -25,34 +25,28 @@ pub(crate) fn relieve(
         return;
     }
     let level = mapping.level;
-    let rate = |gain: i64, v: u32| gain.saturating_mul(256) / size(v).max(1);
+    let key = |best: (i64, u32), v: u32| (best.0.saturating_mul(256) / size(v).max(1), v);
     let mut heap = BinaryHeap::new();
     for v in 0..level.len() as u32 {
         if mapping.is_late() {
             return;
         }
-        if crowded[mapping.part[v as usize] as usize]
-            && size(v) > 0
-            && let Some((gain, _)) = mapping.best(v)
-        {
-            heap.push((rate(gain, v), v));
+        if crowded[mapping.part[v as usize] as usize] && size(v) > 0 {
+            heap.extend(mapping.best(v).map(|best| key(best, v)));
         }
     }
     let mut widened = false;
     let most = mapping.work + ANEW * (level.len() + level.arcs());
     while !mapping.is_late() {
-        let Some((key, v)) = heap.pop() else {
+        let Some(wanted @ (_, v)) = heap.pop() else {
             // Boundaries did not suffice: whole insides may go anywhere.
             if widened || !(0..k).any(|p| over(mapping, p)) {
                 return;
             }
             widened = true;
             for v in 0..level.len() as u32 {
-                if over(mapping, mapping.part[v as usize])
-                    && size(v) > 0
-                    && let Some((gain, _)) = mapping.anywhere(v)
-                {
-                    heap.push((rate(gain, v), v));
+                if over(mapping, mapping.part[v as usize]) && size(v) > 0 {
+                    heap.extend(mapping.anywhere(v).map(|best| key(best, v)));
                 }
             }
             continue;
@@ -66,20 +60,20 @@ pub(crate) fn relieve(
         } else {
             mapping.best(v)
         };
-        let Some((gain, to)) = found else { continue };
-        if rate(gain, v) < key {
-            heap.push((rate(gain, v), v));
+        let Some(found) = found else { continue };
+        let now = key(found, v);
+        if now < wanted {
+            heap.push(now);
             continue;
         }
-        mapping.shift(v, to);
+        mapping.shift(v, found.1);
         for &u in level.around(v) {
             if mapping.part[u as usize] == here
                 && !widened
                 && size(u) > 0
                 && (mapping.work < most || level.degree(u) <= FEW)
-                && let Some((gain, _)) = mapping.best(u)
             {
-                heap.push((rate(gain, u), u));
+                heap.extend(mapping.best(u).map(|best| key(best, u)));
             }
         }
     }

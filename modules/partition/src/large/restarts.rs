@@ -115,20 +115,13 @@ mod tests {
         let budget = Budget::until(Some(Instant::now() + Duration::from_secs(seconds)));
         let finest = Level::of(inst);
         let halving = BisectionTree::new(inst, finest.total_load(), GOOD.slack_share);
-        let stage = Stage {
-            inst,
-            halving: &halving,
-            effort: &GOOD,
-            order: Order::Random,
-            least: 0,
-            budget: &budget,
-        };
+        let stage = Stage::of(inst, &halving, &GOOD, Order::Random, &budget);
         let mut random = Random::new(3);
         let mut restarts = Restarts::new(&GOOD, 0.0, random.clone());
         let row = (0..4).map(|_| restarts.next(&stage, 0.0)).collect();
         // From the start of a row on nothing gets worse.
         let whole = Divided::whole(&halving, inst.len());
-        let mut first = stage.divide_all(&finest, Levels::new(), whole, &mut random);
+        let mut first = stage.divide_all(Levels::from(&finest), whole, &mut random);
         let before = rank(&finest, &mut first);
         let brief = Budget::until(Some(Instant::now() + Duration::from_millis(50)));
         let brief = Stage {

@@ -1,10 +1,10 @@
-//! BisectionTree every part of a level at once.
+//! Halves every part of a level at once.
 
 use std::sync::Arc;
 
 use super::level::Level;
 use super::{Divided, Stage};
-use crate::clusters::members;
+use crate::clusters::Members;
 use crate::multilevel::bisect::bisect;
 use crate::multilevel::sub::{Sides, Sub};
 use crate::random::Random;
@@ -20,22 +20,17 @@ pub(super) fn split(stage: &Stage<'_>, level: &Level, divided: &mut Divided, ran
     } else {
         1
     };
-    let (start, members) = members(part, parts.len());
-    let mut local = vec![0_u32; n];
-    for run in start.windows(2) {
-        let here = &members[run[0] as usize..run[1] as usize];
-        (0..).zip(here).for_each(|(i, &v)| local[v as usize] = i);
-    }
+    let all = Members::new(part, parts.len());
+    let local = all.places();
     let old = part.clone();
-    for (p, &(first, two)) in heirs.iter().enumerate() {
+    for (p, (&(first, two), members)) in (0..).zip(heirs.iter().zip(all.iter())) {
         // What is found now counts for nothing.
         let two = two && !stage.budget.is_over();
-        let members = &members[start[p] as usize..start[p + 1] as usize];
         if !two {
             members.iter().for_each(|&v| part[v as usize] = first);
             continue;
         }
-        let here = |u: u32| (old[u as usize] as usize == p).then(|| local[u as usize]);
+        let here = |u: u32| (old[u as usize] == p).then(|| local[u as usize]);
         let load = |&v: &u32| level.load[v as usize];
         let mut sub = Sub {
             graph: level.graph.among(members.iter().copied(), here),
@@ -68,8 +63,9 @@ pub(super) fn split(stage: &Stage<'_>, level: &Level, divided: &mut Divided, ran
         };
         let side = (0..bisections)
             .map(|_| bisect(&sub, sides, effort.tries, random))
-            .min_by_key(|side| sub.judge(side, sides))
-            .expect("a round");
+            .min_by_key(|found| found.0)
+            .expect("a round")
+            .1;
         for (&v, &s) in members.iter().zip(&side) {
             part[v as usize] = first + u32::from(s);
         }

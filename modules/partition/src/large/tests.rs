@@ -311,19 +311,12 @@ fn leaves_of_a_hub_are_contracted_with_each_other() {
     let fine = Level::of(&inst);
     let whole = BisectionTree::new(&inst, fine.total_load(), 0.5);
     let mut divided = Divided::whole(&whole, fine.len());
-    let mut levels = Levels::new();
     let forever = Budget::until(None);
     let mut random = Random::new(3);
-    let target = (2000, &forever);
-    assert!(contract(
-        &fine,
-        &mut levels,
-        target,
-        Order::Random,
-        &mut divided,
-        &mut random
-    ));
-    let coarsest = &levels.last().expect("a level").0;
+    let mut levels = Levels::from(&fine);
+    levels.contract(2000, (Order::Random, &forever), &mut divided, &mut random);
+    assert!(!is_hub_dominated(&fine, &levels.coarser[0].0));
+    let coarsest = levels.coarsest();
     assert!(coarsest.len() < 4000, "{} vertices", coarsest.len());
     assert_eq!(coarsest.total_load(), 30_002);
     assert!(coarsest.arcs() <= 4 * coarsest.len());

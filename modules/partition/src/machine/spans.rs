@@ -9,9 +9,6 @@ impl Machine {
     /// have none. To whoever lies outside of the members of a group that hold one or the other, a tree makes
     /// no difference between the two.
     pub(crate) fn spans(&self, a: u32, b: u32) -> [Range<usize>; 2] {
-        if !self.tree {
-            return [0..self.blocks.len(), 0..0];
-        }
         let [one, two] = self.members(a, b).map(|node| {
             let blocks = &self.nodes[node as usize].blocks;
             blocks[0] as usize..blocks[blocks.len() - 1] as usize + 1

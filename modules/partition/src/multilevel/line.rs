@@ -78,8 +78,7 @@ pub(crate) fn cut(inst: &Instance, order: &[u32]) -> Option<Vec<u32>> {
     let mut place = vec![0_u32; inst.len()];
     (0..).zip(order).for_each(|(i, &v)| place[v as usize] = i);
     let gaps = gaps(inst, 1, |at| order[at], |v| place[v as usize] as usize);
-    let blocks: Vec<u32> = (0..inst.k() as u32).collect();
-    let ends = cheapest(inst, &blocks, &gaps, usize::MAX)?;
+    let ends = cheapest(inst, &gaps, usize::MAX)?;
     let mut block = vec![0; inst.len()];
     let mut start = 0;
     for (b, &end) in (0..).zip(&ends) {
@@ -142,17 +141,12 @@ pub(crate) fn gaps(
 /// least; `None` when no choice of them keeps the load bounds, or more than `most` would be looked at. Time and
 /// memory: the gaps that each block can end at, all in all a few times their number where the
 /// bounds are close.
-pub(crate) fn cheapest(
-    inst: &Instance,
-    blocks: &[u32],
-    gaps: &[Gap],
-    most: usize,
-) -> Option<Vec<usize>> {
+pub(crate) fn cheapest(inst: &Instance, gaps: &[Gap], most: usize) -> Option<Vec<usize>> {
     const NEVER: i64 = i64::MAX / 2;
     let k = inst.k();
     let last = gaps.len() - 1;
     let total = gaps[last].before;
-    let room = |b: usize| inst.load_bound(blocks[b] as usize);
+    let room = |b: usize| inst.load_bound(b);
     // What all blocks after each hold together.
     let mut behind = vec![0_i64; k];
     for b in (1..k).rev() {
@@ -167,11 +161,7 @@ pub(crate) fn cheapest(
         ahead = ahead.saturating_add(room(b));
         let low = gaps.partition_point(|g| g.before < total - behind);
         let high = gaps.partition_point(|g| g.before <= ahead);
-        let distance = if b == 0 {
-            0
-        } else {
-            inst.distance(blocks[b - 1], blocks[b])
-        };
+        let distance = inst.distance((b as u32).saturating_sub(1), b as u32);
         looks += high.saturating_sub(low);
         if looks > most {
             return None;

@@ -40,23 +40,6 @@ impl Sub {
         self.fixed.get(v as usize).copied().unwrap_or(0)
     }
 
-    /// Violation of the sides and cut.
-    pub(crate) fn judge(&self, side: &[u8], sides: Sides) -> (i64, i64) {
-        let mut load = [0; 2];
-        let mut cut = 0;
-        for v in 0..self.len() as u32 {
-            let here = side[v as usize];
-            load[here as usize] += self.size[v as usize];
-            cut += self
-                .row(v)
-                .filter(|e| side[e.0 as usize] != here)
-                .map(|e| e.1)
-                .sum::<i64>();
-        }
-        let over = |i: usize| (load[i] - sides.most[i]).max(0);
-        (over(0) + over(1), cut / 2)
-    }
-
     pub(super) fn matching(&self, heaviest: i64, random: &mut Random) -> (Vec<u32>, usize) {
         let may_join = |v, u| self.fixed(v) == self.fixed(u);
         matching(self, |v| self.size[v as usize], heaviest, may_join, random)

@@ -59,6 +59,21 @@ impl Best {
         self.excess == 0.0
     }
 
+    /// Goes to a mapping that is feasible, where that is better.
+    #[inline]
+    pub(crate) fn keep(&mut self, state: &State<'_>) {
+        if state.faults == 0 && (state.cost < self.cost || !self.feasible()) {
+            (self.cost, self.excess) = (state.cost, 0.0);
+            self.block.copy_from_slice(&state.block);
+        }
+    }
+
+    /// The mapping of fewer faults, where neither has none.
+    pub(crate) fn or(self, state: &State<'_>) -> Self {
+        let now = (!self.feasible()).then(|| Self::of(state));
+        now.filter(|now| now.beats(&self)).unwrap_or(self)
+    }
+
     pub(crate) fn beats(&self, other: &Self) -> bool {
         (self.excess, self.cost) < (other.excess, other.cost)
     }
@@ -206,11 +221,7 @@ pub(crate) fn anneal_within(
             } else {
                 continue;
             }
-            if state.faults == 0 && (state.cost < best.cost || !best.feasible()) {
-                best.cost = state.cost;
-                best.excess = 0.0;
-                best.block.copy_from_slice(&state.block);
-            }
+            best.keep(state);
             if clock.is_late(std::mem::take(&mut state.work)) {
                 break 'annealing;
             }
@@ -228,11 +239,5 @@ pub(crate) fn anneal_within(
     if best.feasible() && state.faults == 0 && state.cost == best.cost {
         best.block.copy_from_slice(&state.block);
     }
-    if !best.feasible() && late > 0 {
-        let now = Best::of(state);
-        if now.beats(&best) {
-            best = now;
-        }
-    }
-    best
+    if late > 0 { best.or(state) } else { best }
 }

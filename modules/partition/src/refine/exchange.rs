@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use super::anneal::{Best, Schedule, typical};
 use super::state::State;
+use crate::clusters::number;
 use crate::instance::Instance;
 use crate::random::Random;
 use crate::tuning::divisions::{EPOCH, MOST, PACE, TOGETHER, TRIES};
@@ -200,17 +201,10 @@ fn divide(state: &mut State<'_>, heat: f64, price: f64, random: &mut Random) -> 
         blocks.iter().position(|&b| b == here).unwrap_or(0)
     };
     let mut sums: Vec<usize> = Vec::new();
-    let mut sum_of = Vec::with_capacity(k * d);
-    for &b in &blocks {
-        for i in 0..d {
-            let sum = inst.shared.at(b as usize, i);
-            let known = sums.iter().position(|&s| s == sum);
-            sum_of.push(known.unwrap_or(sums.len()));
-            if known.is_none() {
-                sums.push(sum);
-            }
-        }
-    }
+    let each = blocks
+        .iter()
+        .flat_map(|&b| (0..d).map(move |i| inst.shared.at(b as usize, i)));
+    let sum_of: Vec<usize> = each.map(|sum| number(&mut sums, sum)).collect();
     let shared = &inst.shared;
     let mut load: Vec<i64> = sums.iter().map(|&s| state.load[s]).collect();
     for &v in &items {
@@ -323,9 +317,7 @@ pub(crate) fn exchange(
         spent += PACE * divide(state, heat, price, random) + 20;
         rounds += 1;
         feasible += u64::from(state.faults == 0);
-        if state.faults == 0 && (state.cost < best.cost || !best.feasible()) {
-            best = Best::of(state);
-        }
+        best.keep(state);
         if rounds % EPOCH == 0 {
             price = if feasible * 5 < EPOCH {
                 price * 1.1
@@ -338,13 +330,7 @@ pub(crate) fn exchange(
             }
         }
     }
-    if !best.feasible() {
-        let now = Best::of(state);
-        if now.beats(&best) {
-            best = now;
-        }
-    }
-    (best, spent)
+    (best.or(state), spent)
 }
 
 /// Divisions from a mapping on, for so many steps; returns a mapping no worse and the steps taken.

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use super::anneal::{Best, Schedule, anneal_within, typical_of};
 use super::state::State;
-use crate::clusters::{lowered, marks};
+use crate::clusters::{in_order, lifted, lowered, marks};
 use crate::instance::Instance;
 use crate::multilevel::coarsen::pairs;
 use crate::random::Random;
@@ -30,18 +30,15 @@ struct Level {
 impl Region {
     /// Some members of a group of the given depth; `None` when there is none so deep.
     pub(crate) fn at(inst: &Instance, depth: u32, random: &mut Random) -> Option<Self> {
-        let nodes = inst.shared.machine.nodes();
-        let groups: Vec<usize> = (0..nodes.len())
-            .filter(|&i| nodes[i].depth == depth && nodes[i].children.len() > 1)
-            .collect();
+        let machine = &inst.shared.machine;
+        let groups = machine.groups_at(depth);
         if groups.is_empty() {
             return None;
         }
-        let mut parts = nodes[groups[random.below(groups.len())]].children.clone();
+        let mut parts = groups[random.below(groups.len())].children.clone();
         random.shuffle(&mut parts);
         parts.truncate((2 + random.below(3)).min(parts.len()));
-        let below = parts.iter().flat_map(|&p| &nodes[p as usize].blocks);
-        Some(Self(below.copied().collect()))
+        Some(Self(machine.blocks_of(&parts)))
     }
 
     /// The whole machine.
@@ -87,8 +84,8 @@ impl Region {
         }
     }
 
-    /// Improves what lies in the region, with so many steps for each vertex and level; returns the
-    /// better of both mappings and the steps taken.
+    /// Improves what lies in the region, with so many steps for each vertex and level; returns what was
+    /// found and the steps taken.
     pub(crate) fn improve(
         &self,
         inst: &Instance,
@@ -133,11 +130,7 @@ impl Region {
         let (mut found, map) = found.expect("the region itself");
         debug_assert!(inner <= map.len());
         found.block = lowered(&map, &found.block);
-        if best.beats(&found) {
-            (best.clone(), spent)
-        } else {
-            (found, spent)
-        }
+        (found, spent)
     }
 }
 
@@ -149,28 +142,20 @@ fn coarsen(fine: &Level, heaviest: i64, random: &mut Random) -> Option<Level> {
         false => outside(v),
     };
     let within: Vec<u32> = (0..fine.inst.len()).map(label).collect();
-    let (map, clusters) = pairs(&fine.inst, &within, heaviest, random);
+    let (mut map, clusters) = pairs(&fine.inst, &within, heaviest, random);
     if clusters * 20 > fine.inst.len() * 19 {
         return None;
     }
     // Clusters inside first, as their numbers came.
-    let mut number = vec![u32::MAX; clusters];
-    let mut block = Vec::with_capacity(clusters);
-    let mut inner = 0;
-    for (v, &c) in map.iter().enumerate() {
-        if number[c as usize] == u32::MAX {
-            number[c as usize] = block.len() as u32;
-            block.push(fine.block[v]);
-        }
-        if v < fine.inner {
-            inner = block.len();
-        }
-    }
-    let map: Vec<u32> = map.iter().map(|&c| number[c as usize]).collect();
+    in_order(&mut map, clusters);
+    let inner = map[..fine.inner]
+        .iter()
+        .max()
+        .map_or(0, |&last| last as usize + 1);
     Some(Level {
         inst: fine.inst.contract(&map, clusters),
+        block: lifted(&map, clusters, &fine.block),
         map,
-        block,
         inner,
     })
 }

@@ -282,7 +282,7 @@ impl Along {
         let machine = &inst.shared.machine;
         let nodes = machine.nodes();
         // A node takes several times what a block of a row does, and below a few blocks nothing is gained.
-        let many = match machine.is_tree() && inst.k() > FEW {
+        let many = match inst.k() > FEW {
             true => COSTLY * nodes.len() / inst.k() + 1,
             false => usize::MAX,
         };

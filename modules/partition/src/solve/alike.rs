@@ -10,7 +10,7 @@ use std::hash::Hasher;
 
 use rustc_hash::FxHasher;
 
-use crate::clusters::members;
+use crate::clusters::Members;
 use crate::instance::Instance;
 use crate::tuning::bounds::{ALIKE, TAKEN_OUT};
 
@@ -45,38 +45,26 @@ struct Parts<'a> {
     inst: &'a Instance,
     /// The part of each vertex, in the order of their first vertices.
     part: Vec<u32>,
-    /// Vertices by part, ascending in each.
-    start: Vec<u32>,
-    members: Vec<u32>,
+    members: Members,
     /// Place of each vertex in its part.
     place: Vec<u32>,
 }
 
 impl<'a> Parts<'a> {
     fn new(inst: &'a Instance) -> Self {
-        let n = inst.len();
         let alone = |v: u32| inst.degree(v) >= TAKEN_OUT;
         let (part, count) = inst.components(|v, u| !alone(v) && !alone(u));
-        let (start, members) = members(&part, count);
-        let mut place = vec![0; n];
-        for part in start.windows(2) {
-            let members = &members[part[0] as usize..part[1] as usize];
-            for (i, &v) in members.iter().enumerate() {
-                place[v as usize] = i as u32;
-            }
-        }
+        let members = Members::new(&part, count);
         Self {
             inst,
             part,
-            start,
+            place: members.places(),
             members,
-            place,
         }
     }
 
     fn members(&self, part: u32) -> &[u32] {
-        let p = part as usize;
-        &self.members[self.start[p] as usize..self.start[p + 1] as usize]
+        self.members.of(part as usize)
     }
 
     /// All that tells a part from another: its vertices in order, each with what it needs and its
@@ -110,8 +98,7 @@ impl<'a> Parts<'a> {
         };
         let mut words = Vec::new();
         let mut hashed = Vec::new();
-        for part in 0..self.start.len() as u32 - 1 {
-            let members = self.members(part);
+        for (part, members) in (0..).zip(self.members.iter()) {
             if members.len() > ALIKE || members.iter().any(apart) {
                 continue;
             }

@@ -136,15 +136,9 @@ pub(super) fn raise(
         }));
     }
     let Some((bounds, packed)) = pack::least_bounds(inst, least, random, effort) else {
-        return Err(Error::Infeasible(Conflict {
-            parts: (0..problem.constraints.len())
-                .map(Part::Constraint)
-                .collect(),
-            proved: false,
-            minimal: false,
-            reason: "no mapping keeps memory, slots and constraints, even without a balance bound"
-                .to_owned(),
-        }));
+        let reason = "no mapping keeps memory, slots and constraints, even without a balance bound";
+        let parts = (0..problem.constraints.len()).map(Part::Constraint);
+        return Err(Conflict::unproved(parts.collect(), reason));
     };
     let factor = (0..inst.k())
         .map(|b| bounds[b] as f64 / inst.load_bound(b).max(1) as f64)

@@ -220,7 +220,7 @@ impl<'a> Stages<'a> {
             return self.portfolio(old);
         }
         let found = self.run(old.into_iter().collect(), 1.0)?;
-        match self.is_sound(&found.block)? {
+        match self.is_sound(&found.block) {
             true => Ok(found),
             false => self.mend(found),
         }
@@ -457,10 +457,10 @@ impl<'a> Stages<'a> {
     }
 
     /// Whether a mapping may be handed out. Plain strategies need not keep the balance bound.
-    fn is_sound(&self, block: &[u32]) -> Result<bool, Error> {
+    fn is_sound(&self, block: &[u32]) -> bool {
         match self.searches {
-            true => Ok(keeps(&self.inst, block)),
-            false => Ok(self.is_allowed(block)),
+            true => keeps(&self.inst, block),
+            false => self.is_allowed(block),
         }
     }
 
@@ -525,12 +525,10 @@ impl<'a> Stages<'a> {
         let evaluation = evaluate(self.problem, &block_of)?;
         match evaluation.allowed() {
             true => Ok((block_of, evaluation)),
-            false => Err(Error::Infeasible(Conflict {
-                parts: evaluation.broken,
-                proved: false,
-                minimal: false,
-                reason: "these rules are broken by the best mapping found".to_owned(),
-            })),
+            false => {
+                let reason = "these rules are broken by the best mapping found";
+                Err(Conflict::unproved(evaluation.broken, reason))
+            }
         }
     }
 

@@ -49,12 +49,8 @@ fn divided(context: &mut Context<'_>, effort: &large::Effort) -> Vec<u32> {
         (_, Some(known)) => map(effort, Manner::GoesOn(Some(known)), random),
     };
     let least = || known.or_else(cheapest).cloned();
-    let needed = |random| {
-        let no_hurry = Budget::until(None);
-        large::map(inst, effort, (&no_hurry, Manner::Once), random)
-    };
-    let block = found.or_else(least).or_else(|| needed(random));
-    let mut block = block.expect("what takes the time that it needs ends");
+    let known = found.or_else(least);
+    let mut block = known.unwrap_or_else(|| large::map_in_full(inst, effort, random));
     if !inst.is_plain() && !keeps(inst, &block) {
         repair_rules(inst, &mut block);
     }

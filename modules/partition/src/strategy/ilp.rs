@@ -45,15 +45,10 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
     if inst.k() < 2 || inst.len() < 2 {
         return Ok(start.into());
     }
-    if inst.len() * inst.k() > LARGEST || !inst.shared.machine.is_tree() {
-        let why = if inst.shared.machine.is_tree() {
-            "the network is too large for an integer program"
-        } else {
-            "the distances between OS processes are no tree, as the integer program wants them"
-        };
-        context
-            .remarks
-            .push(format!("{why}: a short search was made instead"));
+    if inst.len() * inst.k() > LARGEST {
+        let remark =
+            "the network is too large for an integer program: a short search was made instead";
+        context.remarks.push(remark.to_owned());
         return Ok(start.into());
     }
     let program = Program::new(inst);

@@ -71,7 +71,7 @@ pub(super) fn improve(
 
 /// Whether groups can be searched by themselves: where nothing but loads binds them together.
 fn fits(inst: &Instance) -> bool {
-    inst.is_plain() && inst.shared.machine.is_tree() && !inst.shared.has_places()
+    inst.is_plain() && !inst.shared.has_places()
 }
 
 /// The uppermost groups that have several members.

@@ -157,7 +157,7 @@ impl Strategy {
 impl Default for Strategy {
     /// `auto`.
     fn default() -> Self {
-        AUTO.clone()
+        AUTO
     }
 }
 
@@ -169,70 +169,60 @@ impl fmt::Debug for Strategy {
     }
 }
 
-static AUTO: Strategy = Strategy::of(
+const AUTO: Strategy = Strategy::of(
     "auto",
     "portfolio: exact search, multilevel, annealing on traffic times distance",
     (Kind::Portfolio, false),
     auto::run,
 );
-pub(crate) static FAST: Strategy = Strategy::of(
+pub(crate) const FAST: Strategy = Strategy::of(
     "fast",
     "one multilevel pass with refinement, for very large networks",
     (Kind::Pass, false),
     auto::run_fast,
 );
-static STACK: Strategy = Strategy::of(
-    "stack",
-    "neighbours in source order fill one block after the other",
-    (Kind::Rule, true),
-    stack::run,
-);
-static ROUND_ROBIN: Strategy = Strategy::of(
-    "round-robin",
-    "processes are dealt to the blocks in turn",
-    (Kind::Rule, true),
-    round_robin::run,
-);
-static ILP: Strategy = Strategy::of(
-    "ilp",
-    "integer program, for small networks: proves the optimum given time",
-    (Kind::Program, false),
-    ilp::run,
-);
-#[cfg(feature = "metis")]
-static METIS: Strategy = Strategy::of(
-    "metis",
-    "METIS, best of k-way and recursive",
-    (Kind::Engine, true),
-    metis::run,
-);
-#[cfg(feature = "metis")]
-static METIS_KWAY: Strategy = Strategy::of(
-    "metis-kway",
-    "METIS k-way",
-    (Kind::Engine, false),
-    metis::run_kway,
-);
-#[cfg(feature = "metis")]
-static METIS_RECURSIVE: Strategy = Strategy::of(
-    "metis-recursive",
-    "METIS recursive bisection",
-    (Kind::Engine, false),
-    metis::run_recursive,
-);
-
-static STRATEGIES: &[&Strategy] = &[
-    &AUTO,
-    &FAST,
-    &STACK,
-    &ROUND_ROBIN,
-    &ILP,
+static STRATEGIES: &[Strategy] = &[
+    AUTO,
+    FAST,
+    Strategy::of(
+        "stack",
+        "neighbours in source order fill one block after the other",
+        (Kind::Rule, true),
+        stack::run,
+    ),
+    Strategy::of(
+        "round-robin",
+        "processes are dealt to the blocks in turn",
+        (Kind::Rule, true),
+        round_robin::run,
+    ),
+    Strategy::of(
+        "ilp",
+        "integer program, for small networks: proves the optimum given time",
+        (Kind::Program, false),
+        ilp::run,
+    ),
     #[cfg(feature = "metis")]
-    &METIS,
+    Strategy::of(
+        "metis",
+        "METIS, best of k-way and recursive",
+        (Kind::Engine, true),
+        metis::run,
+    ),
     #[cfg(feature = "metis")]
-    &METIS_KWAY,
+    Strategy::of(
+        "metis-kway",
+        "METIS k-way",
+        (Kind::Engine, false),
+        metis::run_kway,
+    ),
     #[cfg(feature = "metis")]
-    &METIS_RECURSIVE,
+    Strategy::of(
+        "metis-recursive",
+        "METIS recursive bisection",
+        (Kind::Engine, false),
+        metis::run_recursive,
+    ),
 ];
 
 /// Strategies that can be compiled in and were not, each with the feature that does it.
@@ -247,5 +237,5 @@ const LEFT_OUT: &[(&str, &str)] = &[
 
 /// The strategies of this crate, those that are compiled in.
 pub fn strategies() -> impl Iterator<Item = &'static Strategy> + Clone {
-    STRATEGIES.iter().copied()
+    STRATEGIES.iter()
 }

@@ -274,15 +274,7 @@ fn cbc(text: &str) -> Option<Answer> {
         "Stopped" => Status::TimeLimit,
         _ => return None,
     };
-    let mut values = HashMap::new();
-    for line in lines {
-        let mut words = line.split_whitespace().filter(|w| *w != "**");
-        let (Some(_), Some(name), Some(value)) = (words.next(), words.next(), words.next()) else {
-            return None;
-        };
-        values.insert(name.to_owned(), finite(value)?);
-    }
-    Some((status, values))
+    Some((status, values(lines, "**")?))
 }
 
 /// A report with a line `Status: INTEGER OPTIMAL` and a table of columns.
@@ -298,19 +290,19 @@ fn glpsol(text: &str) -> Option<Answer> {
     };
     let mut lines = text.lines().skip_while(|l| !l.contains("Column name"));
     lines.next()?;
-    let mut values = HashMap::new();
-    for line in lines.skip(1).take_while(|l| !l.trim().is_empty()) {
-        let mut words = line.split_whitespace().filter(|w| *w != "*");
-        let (Some(_), Some(name), Some(value)) = (words.next(), words.next(), words.next()) else {
-            return None;
-        };
-        values.insert(name.to_owned(), finite(value)?);
-    }
-    Some((status, values))
+    let table = lines.skip(1).take_while(|l| !l.trim().is_empty());
+    Some((status, values(table, "*")?))
 }
 
-fn finite(text: &str) -> Option<f32> {
-    text.parse().ok().filter(|value: &f32| value.is_finite())
+/// Of lines `[mark] number name value ...` the values by name.
+fn values<'a>(lines: impl Iterator<Item = &'a str>, mark: &str) -> Option<HashMap<String, f32>> {
+    let value = |line: &str| {
+        let mut words = line.split_whitespace().filter(|w| *w != mark).skip(1);
+        let (name, value) = (words.next()?, words.next()?);
+        let value: f32 = value.parse().ok()?;
+        value.is_finite().then(|| (name.to_owned(), value))
+    };
+    lines.map(value).collect()
 }
 
 #[cfg(test)]

@@ -122,8 +122,11 @@ fn stepped(search: &mut Search<'_>, context: &mut Context<'_>, end: u64, limit: 
     if steps > 0 {
         let round = round(context, (steps, Pace::OF_STEPS), limit);
         search.round(context, &round, (&Team::new(), 0));
-        if search.spent - from >= steps && !search.is_proved() {
-            examine(search, context, steps, budget.stop_at());
+        if search.spent - from >= steps
+            && !search.is_proved()
+            && let Some(outcome) = proof(search, context, steps, budget.stop_at())
+        {
+            search.learn(outcome.better.map(|b| b.0), outcome.bound);
         }
         if round.is_hopeless(search) {
             return true;
@@ -197,7 +200,11 @@ fn timed<'a>(mut search: Search<'a>, context: &mut Context<'a>, mut limit: Limit
         }
     }
     let cost = search.best.cost;
-    better(found(search, examined), aside, cost)
+    let found = found(search, examined);
+    match aside {
+        Some((block, less)) if less < cost => Found { block, ..found },
+        _ => found,
+    }
 }
 
 /// The rounds of a search without a time, from what it had before; returns the steps they took.
@@ -227,26 +234,7 @@ fn as_without(
     steps
 }
 
-/// What was found, or another mapping where that is cheaper.
-fn better(found: Found, other: Option<(Vec<u32>, i64)>, cost: i64) -> Found {
-    match other {
-        Some((block, less)) if less < cost => Found { block, ..found },
-        _ => found,
-    }
-}
-
 /// Looks whether the structure of the network proves the best mapping, or gives a better one.
-fn examine(
-    search: &mut Search<'_>,
-    context: &mut Context<'_>,
-    looks: u64,
-    stop_at: Option<Instant>,
-) {
-    if let Some(outcome) = proof(search, context, looks, stop_at) {
-        search.learn(outcome.better.map(|b| b.0), outcome.bound);
-    }
-}
-
 fn proof(
     search: &Search<'_>,
     context: &mut Context<'_>,

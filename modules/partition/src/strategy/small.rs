@@ -16,7 +16,6 @@ use crate::budget::Budget;
 use crate::exact::limit::Limit;
 use crate::exact::{self, symmetry};
 use crate::instance::Instance;
-use crate::machine::Node;
 use crate::random::Random;
 use crate::refine::anneal::Best;
 use crate::refine::combine::combine;
@@ -165,14 +164,11 @@ impl Search<'_> {
         }
         spent
     }
-}
 
-impl Search<'_> {
     /// Divides some pairs of blocks anew that meet in a group of this depth.
     fn pairs(&self, depth: u32, random: &mut Random) -> Option<(Best, u64)> {
         let nodes = self.inst.shared.machine.nodes();
-        let deep = |n: &&Node| n.depth == depth && n.children.len() > 1;
-        let groups: Vec<&Node> = nodes.iter().filter(deep).collect();
+        let groups = self.inst.shared.machine.groups_at(depth);
         if groups.is_empty() || !self.now.feasible() {
             return None;
         }
@@ -488,15 +484,10 @@ impl<'a> Search<'a> {
     }
 }
 
-/// One search of one round, as long as its budget.
-pub(super) fn search(context: &mut Context<'_>, team: &Team, member: usize) -> Best {
-    let mut search = Search::new(context, member);
-    let round = Round::of(context.budget);
-    search.round(context, &round, (team, member));
-    search.best
-}
-
-/// One search of a part of an instance.
+/// One search of a part of an instance, of one round as long as its budget.
 fn search_part(context: &mut Context<'_>) -> Best {
-    search(context, &Team::inside(), 1)
+    let mut search = Search::new(context, 1);
+    let round = Round::of(context.budget);
+    search.round(context, &round, (&Team::inside(), 1));
+    search.best
 }

@@ -11,10 +11,9 @@ use std::sync::{Mutex, PoisonError};
 use ::metis::option::{Opt, Seed, UFactor};
 
 use super::FEW;
-use crate::budget::Budget;
 use crate::error::Error;
 use crate::instance::{Instance, NO_LIMIT};
-use crate::large::{self, Manner};
+use crate::large;
 use crate::refine::rebalance::repair_rules;
 use crate::strategy::{Context, Found};
 
@@ -66,9 +65,7 @@ fn one(context: &mut Context<'_>, method: Method) -> Result<Vec<u32>, Error> {
         if !context.remarks.iter().any(|known| known == remark) {
             context.remarks.push(remark.to_owned());
         }
-        let (budget, random) = (Budget::until(None), &mut context.random);
-        let block = large::map(inst, &large::FAST, (&budget, Manner::Once), random);
-        let mut block = block.expect("what takes the time that it needs ends");
+        let mut block = large::map_in_full(inst, &large::FAST, &mut context.random);
         repair_rules(inst, &mut block);
         return Ok(block);
     }
