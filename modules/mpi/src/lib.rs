@@ -44,6 +44,7 @@ pub mod attribute;
 mod calls;
 pub mod collective;
 pub mod datatype;
+pub mod endpoint;
 pub mod environment;
 #[allow(missing_docs)]
 pub mod ffi;
@@ -52,6 +53,7 @@ mod life;
 mod operation;
 mod place;
 pub mod point_to_point;
+mod process;
 mod rank;
 pub mod raw;
 pub mod request;
