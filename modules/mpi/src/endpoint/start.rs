@@ -164,6 +164,8 @@ impl Endpoint {
         let Some(rank) = beginning else {
             return running;
         };
+        // They are made on stacks of the rank only, and its calls may ask for them.
+        drop((SimpleCommunicator::world(), SimpleCommunicator::self_comm()));
         let shared = Rc::clone(&self.communicator.as_handle().0);
         let seated = Seated::new(rank.clone(), shared);
         let seat = seated.seat();
