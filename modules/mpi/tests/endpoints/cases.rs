@@ -15,10 +15,17 @@ pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) ranks: usize,
     pub(crate) rank: fn(SimpleCommunicator),
+    /// What the run has to say when it fails; nothing: it does not.
+    pub(crate) told: &'static [&'static str],
 }
 
 const fn case(name: &'static str, ranks: usize, rank: fn(SimpleCommunicator)) -> Case {
-    Case { name, ranks, rank }
+    Case {
+        name,
+        ranks,
+        rank,
+        told: &[],
+    }
 }
 
 pub(crate) const CASES: &[Case] = &[

@@ -1,1 +1,1 @@
-//! X
+//! How endpoints end where nobody waits for them, or the run is over.

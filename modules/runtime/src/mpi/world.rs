@@ -363,7 +363,7 @@ impl Floor for World {
                     let (peer, call) = match (tag, call.copied().unwrap_or("access")) {
                         (Some(THREAD), _) => (Some(OUTSIDE), "the end of a thread"),
                         // Whom that waits for its own waits say.
-                        (Some(TASK), _) => (None, "the end of a task"),
+                        (Some(TASK), _) => (None, "join"),
                         // Who has a lock is known where it is.
                         (_, "lock") => (None, "lock"),
                         (_, call) => (self.awaited(None, Some(entry.home)), call),
