@@ -10,9 +10,10 @@ use crate::rank::{Part, RankState};
 /// schedulers know of nothing below that.
 pub(crate) struct Process {
     rank: RankState,
+    /// Before the function, which has the rank's `Universe`: what it is dropped with finds the rank as it has left it.
+    beside: Vec<Part>,
     /// None: it has returned.
     main: Option<Fiber>,
-    beside: Vec<Part>,
 }
 
 impl Process {
@@ -21,7 +22,7 @@ impl Process {
         let rank = RankState::new();
         let main = Some(Fiber::new(rank.clone(), main));
         let beside = Vec::new();
-        Process { rank, main, beside }
+        Process { rank, beside, main }
     }
 }
 
@@ -29,7 +30,7 @@ impl Future for Process {
     type Output = Ended;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Ended> {
-        let Process { rank, main, beside } = &mut *self;
+        let Process { rank, beside, main } = &mut *self;
         let _polled = rank.polled();
         if let Some(fiber) = main
             && let Poll::Ready(ended) = Pin::new(fiber).poll(context)

@@ -6,6 +6,8 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
+use graphmap_runtime::mpi as core;
+
 use super::running::Running;
 use super::seats::Seated;
 use super::thread::ThreadRank;
@@ -105,8 +107,7 @@ impl Endpoint {
         self,
         f: impl FnOnce(SimpleCommunicator) -> T + 'static,
     ) -> Running<T> {
-        let beginning = self.beginning();
-        let core = self.communicator.as_handle().core().clone();
+        let (beginning, core) = self.beginning();
         let name = format!("rank {} of {}", core.rank(), core.name());
         let (giver, running) = Running::new(core);
         let Some(rank) = beginning else {
@@ -158,8 +159,7 @@ impl Endpoint {
         self,
         f: impl FnOnce(&ThreadRank<'_>) -> T + Send + 'static,
     ) -> Running<T> {
-        let beginning = self.beginning();
-        let core = self.communicator.as_handle().core().clone();
+        let (beginning, core) = self.beginning();
         let (giver, running) = Running::new(core.clone());
         let Some(rank) = beginning else {
             return running;
@@ -181,15 +181,19 @@ impl Endpoint {
         running
     }
 
-    /// The rank, if it may begin something.
+    /// The rank, if it may begin something, and the communicator of the runtime.
     #[track_caller]
-    fn beginning(&self) -> Option<RankState> {
-        let beginning = RankState::beginning();
-        assert!(
-            self.owner.is_current(),
-            "an endpoint is started by the rank that has made it"
-        );
-        beginning
+    fn beginning(&self) -> (Option<RankState>, core::Communicator) {
+        let (beginning, handle) = (RankState::beginning(), self.communicator.as_handle());
+        if beginning.is_some() {
+            assert!(
+                self.owner.is_current(),
+                "an endpoint is started by the rank that has made it"
+            );
+            // The look at the life of the rank.
+            handle.core();
+        }
+        (beginning, handle.0.known().clone())
     }
 }
 
