@@ -81,9 +81,9 @@ impl RankState {
     }
 
     /// The process of the rank is being polled.
-    pub(crate) fn polled(&self) -> Polled {
+    pub(crate) fn polled(&self) -> Polled<'_> {
         self.0.beginning.set(Beginning::Now);
-        Polled(Rc::clone(&self.0))
+        Polled(&self.0)
     }
 
     /// The rank that calls this, which may begin something beside its function; `None`: it is being dropped, and may not.
@@ -108,7 +108,11 @@ impl RankState {
 
     /// What was begun since this was last asked.
     pub(crate) fn take_begun(&self, all: &mut Vec<Part>) {
-        all.append(&mut self.0.begun.borrow_mut());
+        let mut begun = self.0.begun.borrow_mut();
+        // As nearly always.
+        if !begun.is_empty() {
+            all.append(&mut begun);
+        }
     }
 
     /// Nothing more is begun: what was, and has not had a turn.
@@ -119,9 +123,9 @@ impl RankState {
 }
 
 /// While it lives, the process of a rank is being polled.
-pub(crate) struct Polled(Rc<State>);
+pub(crate) struct Polled<'a>(&'a State);
 
-impl Drop for Polled {
+impl Drop for Polled<'_> {
     fn drop(&mut self) {
         self.0.beginning.set(Beginning::NotNow);
     }

@@ -9,24 +9,35 @@
 //! use mpi::endpoint::{self, Endpoints};
 //! use mpi::traits::*;
 //!
+//! fn main() {
+//!     mpi::run(3, rank).unwrap();
+//! }
+//!
 //! fn rank() {
 //!     let universe = mpi::initialize().unwrap();
 //!     let world = universe.world();
 //!     // Two for each rank: 0 and 1 of the first, 2 and 3 of the second, and so on.
 //!     let both = world.endpoints(2);
-//!     assert_eq!((both[1].rank(), both[1].size()), (2 * world.rank() + 1, 2 * world.size()));
+//!     assert_eq!((both[1].rank(), both[1].size()), (2 * world.rank() + 1, 6));
 //!     let sums = endpoint::each(both, |mine| {
-//!         // A rank like any other, which waits for itself alone: so those of a rank may wait for each other.
-//!         let (before, after) = (mine.rank() + mine.size() - 1, mine.rank() + 1);
-//!         let after = mine.process_at_rank(after % mine.size());
-//!         after.synchronous_send(&mine.rank());
-//!         let before = mine.process_at_rank(before % mine.size());
-//!         let (came, _) = before.receive::<i32>();
+//!         // A rank like any other. One that waits keeps no other of its rank from going on, so they may wait for each other.
+//!         let other = mine.process_at_rank(mine.rank() ^ 1);
+//!         let came = match mine.rank() % 2 {
+//!             0 => {
+//!                 other.synchronous_send(&10);
+//!                 other.receive().0
+//!             }
+//!             _ => {
+//!                 let (came, _) = other.receive::<i32>();
+//!                 other.synchronous_send(&(came + 1));
+//!                 came
+//!             }
+//!         };
 //!         let mut sum = 0;
 //!         mine.all_reduce_into(&came, &mut sum, SystemOperation::sum());
 //!         sum
 //!     });
-//!     # let _ = sums;
+//!     assert_eq!(sums, [63, 63]);
 //! }
 //! ```
 //!

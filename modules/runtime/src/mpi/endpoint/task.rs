@@ -56,7 +56,7 @@ impl Communicator {
     ///     let works = async {
     ///         world.barrier().await?;
     ///         drop(task);
-    ///         Ok(())
+    ///         Ok::<(), mpi::Error>(())
     ///     };
     ///     assert_eq!(join(end, works).await, (Ok(()), Ok(())));
     ///     Ok(())
