@@ -42,7 +42,7 @@ impl RankId {
 pub(crate) type Part = Pin<Box<dyn Future<Output = Result<(), String>>>>;
 
 /// Who may begin something beside a rank's function.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 enum Beginning {
     /// Nobody just now: the process of the rank is not being polled, so it would not hear of it.
     NotNow,
@@ -86,19 +86,22 @@ impl RankState {
         Polled(&self.0)
     }
 
-    /// The rank that calls this, which may begin something beside its function; `None`: it is being dropped, and may not.
+    /// The rank that calls this, which may begin something beside its function; `None`: something is being dropped, and it may not.
     ///
     /// # Panics
     /// If no rank calls it, or one that is not on a stack of its process.
     #[track_caller]
     pub(crate) fn beginning() -> Option<RankState> {
         let rank = current().expect("this is no rank: only ranks start endpoints");
-        let beginning = rank.0.beginning.get();
-        assert!(
-            beginning != Beginning::NotNow,
-            "an endpoint is started on a stack of its rank: what a thread calls by `ThreadRank::call` starts none"
-        );
-        (beginning == Beginning::Now).then_some(rank)
+        match rank.0.beginning.get() {
+            Beginning::Now => Some(rank),
+            // In a destructor a second panic would end the OS process.
+            Beginning::NotNow if std::thread::panicking() => None,
+            Beginning::NotNow => panic!(
+                "an endpoint is started on a stack of its rank: what a thread calls by `ThreadRank::call` starts none"
+            ),
+            Beginning::Never => None,
+        }
     }
 
     /// Begins something beside its function.

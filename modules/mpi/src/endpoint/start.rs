@@ -52,6 +52,14 @@ pub trait Endpoints: Communicator {
 impl<C: Communicator + ?Sized> Endpoints for C {}
 
 /// A further rank of the rank that has this. Who has let go of it calls no more as that rank.
+///
+/// It stays on the thread of that rank:
+///
+/// ```compile_fail
+/// fn other_thread(endpoint: mpi::endpoint::Endpoint) {
+///     std::thread::spawn(move || endpoint.rank());
+/// }
+/// ```
 #[must_use = "an endpoint calls nothing by itself, and those who wait for it wait"]
 pub struct Endpoint {
     communicator: SimpleCommunicator,
