@@ -236,6 +236,16 @@ fn collectives(world: SimpleCommunicator) {
         assert_eq!(twice.duplicate().get_attr(), Some(&Note(me)));
         let odd: Vec<Rank> = (0..size).filter(|rank| rank % 2 == 1).collect();
         let group = mine.group().include(&odd);
+        // Who asks is the rank of the communicator.
+        let place = odd.iter().position(|&rank| rank == me);
+        assert_eq!(group.rank(), place.map(|place| place as Rank));
+        assert_eq!(mine.group().exclude(&[me]).rank(), None);
+        assert_eq!(
+            mine.group()
+                .union(&SimpleCommunicator::world().group())
+                .rank(),
+            Some(size + me / 2)
+        );
         let part = mine.split_by_subgroup_collective(&group);
         assert_eq!(part.is_some(), me % 2 == 1);
         if let Some(part) = part {

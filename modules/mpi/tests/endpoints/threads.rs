@@ -43,6 +43,7 @@ pub(crate) fn threads(world: SimpleCommunicator) {
             assert_eq!(rank.call(|mine| mine.get_name()), "of a thread");
             // It is none of the run's by itself, its calls are by its rank.
             assert!(!mpi::is_initialized());
+            assert_eq!(rank.call(|mine| mine.group().rank()), Some(number));
             let me = rank.call(|_| (SimpleCommunicator::world().rank(), mpi::is_initialized()));
             assert_eq!(me, (number / 2, true));
             // What is made there may be a rank that the thread does not have to know.
