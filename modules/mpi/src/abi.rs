@@ -2,8 +2,9 @@
 
 #![allow(non_camel_case_types, non_snake_case)]
 
-use graphmap_runtime::mpi as core;
 use std::os::raw::c_int;
+
+use graphmap_runtime::mpi as core;
 
 /// A communicator, as one rank has it: a pointer to its `Shared`.
 #[repr(transparent)]
