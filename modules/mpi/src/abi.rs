@@ -4,6 +4,8 @@
 
 use std::os::raw::c_int;
 
+use graphmap_runtime::mpi as core;
+
 /// A communicator, as one rank has it: a pointer to its `Shared`.
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -11,7 +13,15 @@ pub struct MPI_Comm(pub(crate) *const ());
 
 /// A group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MPI_Group(pub(crate) *const graphmap_runtime::mpi::Group);
+pub struct MPI_Group(pub(crate) *const Members);
+
+/// What the handle of a group points to.
+#[derive(Debug, Clone)]
+pub(crate) struct Members {
+    pub(crate) group: core::Group,
+    /// The rank that has made it, as one of a group: that of its communicator, as it may be an endpoint.
+    pub(crate) maker: Option<(core::Group, usize)>,
+}
 
 /// A message that was found by a matched probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -20,8 +20,11 @@ thread_local! {
 /// What a rank has ended with.
 pub(crate) type Ended = Result<(), String>;
 
-/// A fiber of this thread, called by the rank that asks.
-fn fiber(body: impl FnOnce() -> Ended + 'static) -> Result<graphmap_stack::Fiber<Ended>, String> {
+/// A fiber of this thread, called so, or by the rank that asks.
+fn fiber(
+    name: Option<&str>,
+    body: impl FnOnce() -> Ended + 'static,
+) -> Result<graphmap_stack::Fiber<Ended>, String> {
     let asked = Options::from_env().map_err(|error| error.to_string())?;
     STACKS.with(|stacks| {
         let stacks = stacks.get_or_init(|| {
@@ -30,16 +33,20 @@ fn fiber(body: impl FnOnce() -> Ended + 'static) -> Result<graphmap_stack::Fiber
                 None => asked.size(SIZE),
             })
         });
-        let name = format!("rank {}", graphmap_runtime::me().rank);
-        let fiber = stacks.fiber(name, body);
+        let fiber = match name {
+            Some(name) => stacks.fiber(name, body),
+            None => stacks.fiber(format_args!("rank {}", graphmap_runtime::me().rank), body),
+        };
         fiber.map_err(|error| error.to_string())
     })
 }
 
-/// A rank that calls a function on a stack of its own, as a future.
+/// A function that a rank calls on a stack of its own, as a future.
 pub(crate) struct Fiber {
     stage: Stage,
     rank: RankState,
+    /// By what its stack is told if it overflows; none: by the number of the rank.
+    name: Option<Box<str>>,
 }
 
 enum Stage {
@@ -52,7 +59,19 @@ enum Stage {
 impl Fiber {
     pub(crate) fn new(rank: RankState, main: impl FnOnce() -> Ended + 'static) -> Self {
         let stage = Stage::New(Box::new(main));
-        Fiber { stage, rank }
+        let name = None;
+        Fiber { stage, rank, name }
+    }
+
+    /// As `new`, with a name of its own.
+    pub(crate) fn named(
+        rank: RankState,
+        name: &str,
+        main: impl FnOnce() -> Ended + 'static,
+    ) -> Self {
+        let mut fiber = Fiber::new(rank, main);
+        fiber.name = Some(name.into());
+        fiber
     }
 }
 
@@ -65,7 +84,7 @@ impl Future for Fiber {
         if let Stage::New(_) = this.stage
             && let Stage::New(main) = std::mem::replace(&mut this.stage, Stage::Over)
         {
-            match fiber(main) {
+            match fiber(this.name.as_deref(), main) {
                 Ok(fiber) => this.stage = Stage::Begun(Box::pin(fiber)),
                 Err(why) => return Poll::Ready(Err(why)),
             }

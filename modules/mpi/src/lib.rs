@@ -35,6 +35,7 @@
 //!   `try_` return them.
 //! * *Statics and thread-locals* are shared by the ranks of an OS process and of a thread.
 //! * *Requests* that are let go of are cancelled; nothing is written into a buffer but by the rank that waits for it.
+//! * *Endpoints* ([`endpoint`]) are further ranks of a rank, on stacks or threads of their own: there are none in rsmpi.
 
 use std::fmt;
 use std::os::raw::c_int;
@@ -44,6 +45,7 @@ pub mod attribute;
 mod calls;
 pub mod collective;
 pub mod datatype;
+pub mod endpoint;
 pub mod environment;
 #[allow(missing_docs)]
 pub mod ffi;
@@ -52,6 +54,7 @@ mod life;
 mod operation;
 mod place;
 pub mod point_to_point;
+mod process;
 mod rank;
 pub mod raw;
 pub mod request;

@@ -1,6 +1,7 @@
 //! What is kept for each rank: whether it has been initialized, and its communicators of all and of itself; and which rank calls.
 
 use std::cell::{Cell, OnceCell, RefCell};
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -37,6 +38,20 @@ impl RankId {
     }
 }
 
+/// What a rank does beside its function, until that is over or has failed.
+pub(crate) type Part = Pin<Box<dyn Future<Output = Result<(), String>>>>;
+
+/// Who may begin something beside a rank's function.
+#[derive(Clone, Copy)]
+enum Beginning {
+    /// Nobody just now: the process of the rank is not being polled, so it would not hear of it.
+    NotNow,
+    /// The rank.
+    Now,
+    /// Nobody any more.
+    Never,
+}
+
 /// What a rank has.
 #[derive(Clone)]
 pub(crate) struct RankState(Rc<State>);
@@ -47,6 +62,9 @@ struct State {
     thread: ThreadId,
     world: OnceCell<Rc<Shared>>,
     itself: OnceCell<Rc<Shared>>,
+    beginning: Cell<Beginning>,
+    /// What was begun and has not had a turn yet.
+    begun: RefCell<Vec<Part>>,
 }
 
 impl RankState {
@@ -57,7 +75,62 @@ impl RankState {
             thread: std::thread::current().id(),
             world: OnceCell::new(),
             itself: OnceCell::new(),
+            beginning: Cell::new(Beginning::NotNow),
+            begun: RefCell::default(),
         }))
+    }
+
+    /// The process of the rank is being polled.
+    pub(crate) fn polled(&self) -> Polled<'_> {
+        self.0.beginning.set(Beginning::Now);
+        Polled(&self.0)
+    }
+
+    /// The rank that calls this, which may begin something beside its function; `None`: something is being dropped, and it may not.
+    ///
+    /// # Panics
+    /// If no rank calls it, or one that is not on a stack of its process.
+    #[track_caller]
+    pub(crate) fn beginning() -> Option<RankState> {
+        let rank = current().expect("this is no rank: only ranks start endpoints");
+        match rank.0.beginning.get() {
+            Beginning::Now => Some(rank),
+            // In a destructor a second panic would end the OS process.
+            Beginning::NotNow if std::thread::panicking() => None,
+            Beginning::NotNow => panic!(
+                "an endpoint is started on a stack of its rank: what a thread calls by `ThreadRank::call` starts none"
+            ),
+            Beginning::Never => None,
+        }
+    }
+
+    /// Begins something beside its function.
+    pub(crate) fn begin(&self, part: Part) {
+        self.0.begun.borrow_mut().push(part);
+    }
+
+    /// What was begun since this was last asked.
+    pub(crate) fn take_begun(&self, all: &mut Vec<Part>) {
+        let mut begun = self.0.begun.borrow_mut();
+        // As nearly always.
+        if !begun.is_empty() {
+            all.append(&mut begun);
+        }
+    }
+
+    /// Nothing more is begun: what was, and has not had a turn.
+    pub(crate) fn close(&self) -> Vec<Part> {
+        self.0.beginning.set(Beginning::Never);
+        self.0.begun.take()
+    }
+}
+
+/// While it lives, the process of a rank is being polled.
+pub(crate) struct Polled<'a>(&'a State);
+
+impl Drop for Polled<'_> {
+    fn drop(&mut self) {
+        self.0.beginning.set(Beginning::NotNow);
     }
 }
 
@@ -97,6 +170,15 @@ fn current() -> Option<RankState> {
 
 fn with<R>(f: impl FnOnce(&Rc<State>) -> R) -> Option<R> {
     current().map(|rank| f(&rank.0))
+}
+
+/// Who the rank is that calls this.
+///
+/// # Panics
+/// If none does.
+#[track_caller]
+pub(crate) fn id() -> RankId {
+    with(|state| state.id.clone()).expect("this is no rank")
 }
 
 /// Where the rank that calls this is in its life; `None`: no rank does.

@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use graphmap_runtime::{Names, Network, Options, Report, RunError};
 
-use crate::fiber::Fiber;
-use crate::rank::RankState;
+use crate::process::Process;
 
 /// Runs so many ranks, each of which calls `main`, and waits until all have ended. They take turns on the calling thread: a rank
 /// goes on until it has to wait for another. With `GRAPHMAP_SCHEDULERS=N` they take turns on N threads, in blocks of consecutive ranks.
@@ -89,7 +88,7 @@ pub fn network<T: Termination + 'static>(
     let names = Names::Numbered("main", &numbers);
     network.kind("main", names, &numbers, &[], move |()| {
         let main = Arc::clone(&main);
-        Fiber::new(RankState::new(), move || ended(main().report()))
+        Process::new(move || ended(main().report()))
     });
     network
 }

@@ -1,5 +1,5 @@
 //! Random MPI programs, run by several means, and what all their ranks see compared: ours on one scheduler, on several and in
-//! several OS processes; and rsmpi 0.8.2 itself, over MPICH.
+//! several OS processes, and where they are endpoints of others; and rsmpi 0.8.2 itself, over MPICH.
 //!
 //! `GRAPHMAP_RANDOM_PROGRAMS=FIRST..LAST` takes these seeds at each number of ranks instead of a few; `SEED-3-5` takes one
 //! program, without its steps 3 and 5.
@@ -10,6 +10,8 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use graphmap_testing::{Need, skip};
+use mpi::endpoint::{self, Endpoints};
+use mpi::traits::*;
 
 #[path = "random/mod.rs"]
 mod random;
@@ -25,8 +27,24 @@ const PROGRAMS: [(usize, &str); 3] = [(2, "0..150"), (3, "1000..1040"), (4, "200
 #[test]
 #[ignore = "run by `ranks_see_the_same_wherever_they_are` and the other, as a job"]
 fn ranks_of_a_job() {
-    assert!(mpi::main(job().0, random::job::rank) == ExitCode::SUCCESS);
+    let ranks = job().0;
+    let asked = std::env::var(ENDPOINTS).ok();
+    let ended = match asked.and_then(|asked| asked.parse::<usize>().ok()) {
+        None => mpi::main(ranks, random::job::rank),
+        Some(owners) => mpi::main(owners, move || {
+            let universe = mpi::initialize().expect("the first to initialize");
+            let me = universe.world().rank() as usize;
+            let own = ranks / owners + usize::from(me < ranks % owners);
+            endpoint::each(universe.world().endpoints(own), |mine| {
+                random::job::of(&mine)
+            });
+        }),
+    };
+    assert!(ended == ExitCode::SUCCESS);
 }
+
+/// How many ranks have those of the job as their endpoints, if these are to be some.
+const ENDPOINTS: &str = "GRAPHMAP_RANDOM_ENDPOINTS";
 
 /// What runs a job.
 #[derive(Clone)]
@@ -205,6 +223,9 @@ fn ranks_see_the_same_wherever_they_are() {
         Means::Ours(&[("GRAPHMAP_SCHEDULERS", "4"), ("GRAPHMAP_SHUFFLE", "3")]),
         Means::Ours(&SHM),
         Means::Ours(&[SHM[0], SHM[1], ("GRAPHMAP_SCHEDULERS", "2")]),
+        Means::Ours(&[(ENDPOINTS, "1")]),
+        Means::Ours(&[(ENDPOINTS, "2"), ("GRAPHMAP_SHUFFLE", "4")]),
+        Means::Ours(&[SHM[0], SHM[1], (ENDPOINTS, "2")]),
     ];
     for (ranks, specs) in programs() {
         let alone = run(&ALONE, ranks, &specs);

@@ -172,7 +172,7 @@ pub trait Communicator: AsHandle {
 
     /// Its ranks.
     fn group(&self) -> UserGroup {
-        UserGroup::new(self.as_handle().0.known().group().clone())
+        UserGroup::new(self.as_handle().0.known())
     }
 
     /// Ends the run.

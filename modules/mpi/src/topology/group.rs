@@ -3,7 +3,7 @@
 use graphmap_runtime::mpi as core;
 
 use super::Rank;
-use crate::abi::MPI_Group;
+use crate::abi::{MPI_Group, Members};
 use crate::raw::AsRaw;
 
 /// A group that there always is.
@@ -30,11 +30,14 @@ impl Group for SystemGroup {}
 
 /// A group that a program has made.
 #[derive(Debug)]
-pub struct UserGroup(Box<core::Group>);
+pub struct UserGroup(Box<Members>);
 
 impl UserGroup {
-    pub(super) fn new(group: core::Group) -> Self {
-        UserGroup(Box::new(group))
+    /// That of a communicator.
+    pub(super) fn new(of: &core::Communicator) -> Self {
+        let group = of.group().clone();
+        let maker = Some((group.clone(), of.rank()));
+        UserGroup(Box::new(Members { group, maker }))
     }
 }
 
@@ -49,11 +52,22 @@ unsafe impl AsRaw for UserGroup {
 
 impl Group for UserGroup {}
 
+/// What is behind the handle of a group; none: no rank is.
+fn members<G: Group + ?Sized>(group: &G) -> Option<&Members> {
+    // SAFETY: handles are valid as long as what has them.
+    unsafe { group.as_raw().0.as_ref() }
+}
+
 /// The group behind a handle.
 pub(super) fn group_of<G: Group + ?Sized>(group: &G) -> core::Group {
-    // SAFETY: handles are valid as long as what has them.
-    let group = unsafe { group.as_raw().0.as_ref() };
-    group.map_or_else(|| core::Group::all(0), core::Group::clone)
+    members(group).map_or_else(|| core::Group::all(0), |members| members.group.clone())
+}
+
+/// One that is made of others, by whoever has made the first of them.
+fn made(group: core::Group, of: [Option<&Members>; 2]) -> UserGroup {
+    let mut makers = of.into_iter().flatten().filter_map(|one| one.maker.clone());
+    let maker = makers.next();
+    UserGroup(Box::new(Members { group, maker }))
 }
 
 /// A number of a rank as the runtime has it; what is less than 0 is that of no rank.
@@ -73,7 +87,8 @@ pub trait Group: AsRaw<Raw = MPI_Group> {
     where
         Self: Sized,
     {
-        UserGroup::new(group_of(self).union(&group_of(other)))
+        let group = group_of(self).union(&group_of(other));
+        made(group, [members(self), members(other)])
     }
 
     /// The ranks of this one that the other one has, too.
@@ -81,7 +96,8 @@ pub trait Group: AsRaw<Raw = MPI_Group> {
     where
         Self: Sized,
     {
-        UserGroup::new(group_of(self).intersection(&group_of(other)))
+        let group = group_of(self).intersection(&group_of(other));
+        made(group, [members(self), members(other)])
     }
 
     /// The ranks of this one that the other one does not have.
@@ -89,7 +105,8 @@ pub trait Group: AsRaw<Raw = MPI_Group> {
     where
         Self: Sized,
     {
-        UserGroup::new(group_of(self).difference(&group_of(other)))
+        let group = group_of(self).difference(&group_of(other));
+        made(group, [members(self), members(other)])
     }
 
     /// These of its ranks, in this order.
@@ -99,7 +116,8 @@ pub trait Group: AsRaw<Raw = MPI_Group> {
     #[track_caller]
     fn include(&self, ranks: &[Rank]) -> UserGroup {
         let ranks: Vec<usize> = ranks.iter().map(|&rank| number(rank)).collect();
-        UserGroup::new(crate::done(group_of(self).include(&ranks)))
+        let group = crate::done(group_of(self).include(&ranks));
+        made(group, [members(self), None])
     }
 
     /// All of its ranks but these.
@@ -109,7 +127,8 @@ pub trait Group: AsRaw<Raw = MPI_Group> {
     #[track_caller]
     fn exclude(&self, ranks: &[Rank]) -> UserGroup {
         let ranks: Vec<usize> = ranks.iter().map(|&rank| number(rank)).collect();
-        UserGroup::new(crate::done(group_of(self).exclude(&ranks)))
+        let group = crate::done(group_of(self).exclude(&ranks));
+        made(group, [members(self), None])
     }
 
     /// How many ranks it has.
@@ -117,11 +136,15 @@ pub trait Group: AsRaw<Raw = MPI_Group> {
         rank(group_of(self).size())
     }
 
-    /// Which of them calls this.
+    /// Which of them calls this. Of [endpoints](crate::endpoint) it is the one of whose communicator the group was made.
     fn rank(&self) -> Option<Rank> {
-        let world = core::world().ok()?;
-        let found = world.group().translate(&[world.rank()], &group_of(self));
-        found.into_iter().next().flatten().map(rank)
+        let find =
+            |of: &core::Group, at: usize| of.translate(&[at], &group_of(self)).pop().flatten();
+        let world = core::world().ok();
+        let found = world.and_then(|world| find(world.group(), world.rank()));
+        let maker = || members(self).and_then(|members| members.maker.as_ref());
+        let found = found.or_else(|| maker().and_then(|(of, at)| find(of, *at)));
+        found.map(rank)
     }
 
     /// The rank of another group that is the same process as one of this.

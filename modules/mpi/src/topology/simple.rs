@@ -6,7 +6,7 @@ use crate::raw::{AsRaw, FromRaw};
 use crate::shared::{AsHandle, CommunicatorHandle, Kind, Shared};
 
 /// A communicator whose ranks are one group.
-pub struct SimpleCommunicator(pub(super) CommunicatorHandle);
+pub struct SimpleCommunicator(pub(crate) CommunicatorHandle);
 
 impl SimpleCommunicator {
     pub(crate) fn made(shared: Shared) -> Self {

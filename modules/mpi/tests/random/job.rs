@@ -34,13 +34,17 @@ pub(crate) fn job() -> (usize, PathBuf, Vec<Spec>) {
 pub(crate) fn rank() {
     let mut universe = mpi::initialize().expect("the first to initialize");
     universe.set_buffer_size(BUFFER);
-    let world = universe.world();
+    of(&universe.world());
+}
+
+/// What a rank of a job does, which all ranks of this communicator are.
+pub(crate) fn of(world: &SimpleCommunicator) {
     let (ranks, directory, specs) = job();
     assert_eq!(world.size() as usize, ranks, "ranks of the job");
     let path = directory.join(format!("{}.log", world.rank()));
     let created = File::create(&path);
     let mut file = created.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    programs(&world, &specs, |line| {
+    programs(world, &specs, |line| {
         // At once: where a job hangs, the last lines tell in what.
         writeln!(file, "{line}").unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     });

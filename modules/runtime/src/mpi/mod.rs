@@ -87,7 +87,7 @@ mod world;
 pub use any_value::AnyValue;
 pub use cartesian::{Cartesian, Grid};
 pub use communicator::{Communicator, world};
-pub use endpoint::{OnThread, ThreadRank};
+pub use endpoint::{OnThread, Task, TaskEnd, ThreadRank};
 pub use envelope::{ANY_SOURCE, ANY_TAG, Source, Status, TagOf};
 pub use error::{Error, Mismatch};
 pub use group::{Comparison, Group};

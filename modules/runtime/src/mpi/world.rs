@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Context;
 
 use super::call::place;
-use super::endpoint::{Desk, Endpoints, Knock, OUTSIDE, THREAD};
+use super::endpoint::{Desk, Endpoints, Knock, OUTSIDE, TASK, THREAD};
 use super::entry::{EntryState, NONE};
 use super::error::Error;
 use super::frame::Frame;
@@ -362,6 +362,8 @@ impl Floor for World {
                     let call = tag.and_then(|what| NAMES.get(what as usize));
                     let (peer, call) = match (tag, call.copied().unwrap_or("access")) {
                         (Some(THREAD), _) => (Some(OUTSIDE), "the end of a thread"),
+                        // Whom that waits for its own waits say.
+                        (Some(TASK), _) => (None, "join"),
                         // Who has a lock is known where it is.
                         (_, "lock") => (None, "lock"),
                         (_, call) => (self.awaited(None, Some(entry.home)), call),

@@ -11,6 +11,8 @@ use super::line::{Called, Line};
 
 /// What the end of a thread is among that which is waited for: no access to memory has this number.
 pub(in super::super) const THREAD: i32 = i32::MAX;
+/// As [`THREAD`], of a task.
+pub(in super::super) const TASK: i32 = i32::MAX - 1;
 /// In place of a process that is waited for: nobody of the run.
 pub(in super::super) const OUTSIDE: u32 = u32::MAX;
 

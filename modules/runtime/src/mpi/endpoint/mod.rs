@@ -6,9 +6,11 @@ mod create;
 mod desk;
 mod line;
 mod serve;
+mod task;
 mod thread;
 
 pub(super) use block::{EndpointBlock, Endpoints};
-pub(super) use desk::{Desk, OUTSIDE, THREAD};
+pub(super) use desk::{Desk, OUTSIDE, TASK, THREAD};
 pub(super) use line::Knock;
+pub use task::{Task, TaskEnd};
 pub use thread::{OnThread, ThreadRank};

@@ -1,0 +1,301 @@
+//! How endpoints end where nobody waits for them, where the run is over, and in the hands of others.
+
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+
+use graphmap_runtime::RunError;
+use mpi::endpoint::{self, Endpoint, Endpoints, Running};
+use mpi::topology::{Rank, SimpleCommunicator};
+use mpi::traits::*;
+
+use crate::cases::sum;
+
+/// Runs ranks on one scheduler, which are initialized.
+fn ranks(
+    count: usize,
+    rank: impl Fn(SimpleCommunicator) + Send + Sync + 'static,
+) -> Result<graphmap_runtime::Report, RunError> {
+    mpi::run_with(&mpi::Options::new(), count, move || {
+        let universe = mpi::initialize().unwrap();
+        rank(universe.world());
+    })
+}
+
+/// What a function panics with.
+fn panic_of(f: impl FnOnce()) -> String {
+    let panic = catch_unwind(AssertUnwindSafe(f)).unwrap_err();
+    let text = panic.downcast_ref::<&str>().map(|text| text.to_string());
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap()
+}
+
+/// Counts when it is dropped.
+struct Counted(Arc<AtomicUsize>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// A rank's function may return before what it has started, which the rank ends with.
+#[test]
+fn a_rank_ends_when_all_that_it_has_started_have() {
+    let ended = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&ended);
+    let run = mpi::run_with(&mpi::Options::new(), 3, move || {
+        let universe = mpi::initialize().unwrap();
+        let mut made = universe.world().endpoints(3);
+        let count = || Counted(Arc::clone(&count));
+        let (first, second, third) = (count(), count(), count());
+        drop(made.remove(2).on_thread(|rank| {
+            let _third = third;
+            (0..5).for_each(|_| assert_eq!(rank.call(|mine| sum(mine, 1)), 9));
+        }));
+        drop(made.remove(1).start(|mine| {
+            let _second = second;
+            (0..5).for_each(|_| assert_eq!(sum(&mine, 1), 9));
+        }));
+        // The last of them ends the communication of the rank.
+        drop(made.remove(0).start(|mine| {
+            (0..5).for_each(|_| assert_eq!(sum(&mine, 1), 9));
+            while first.0.load(Ordering::SeqCst) < 6 {
+                mine.any_process().immediate_probe();
+            }
+            drop((first, universe));
+            assert!(mpi::is_finalized());
+        }));
+    });
+    run.unwrap();
+    assert_eq!(ended.load(Ordering::SeqCst), 9);
+}
+
+/// Whatever is on stacks when a run fails is dropped, and so is what has not begun. Who panics then, or begins something, changes nothing.
+#[test]
+fn what_is_on_stacks_when_the_run_fails_is_dropped() {
+    struct Starts(Option<Endpoint>, Counted);
+    impl Drop for Starts {
+        fn drop(&mut self) {
+            let counted = Counted(Arc::clone(&self.1.0));
+            let (started, endpoint) = (self.0.take(), ());
+            if let Some(started) = started {
+                drop(started.start(move |_| drop((endpoint, counted))));
+            }
+        }
+    }
+    let dropped = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&dropped);
+    let run = ranks(2, move |world| {
+        let counted = || Counted(Arc::clone(&count));
+        let mut made = world.endpoints(7);
+        for _ in 0..2 {
+            let counted = counted();
+            drop(made.remove(0).start(move |mine| {
+                let receive = || mine.any_process().receive::<u8>();
+                assert!(catch_unwind(AssertUnwindSafe(receive)).is_err());
+                drop(counted);
+                panic!("instead of an end");
+            }));
+        }
+        let starts = Starts(made.pop(), counted());
+        drop(made.remove(0).start(move |mine| {
+            let _starts = starts;
+            mine.any_process().receive::<u8>();
+        }));
+        let in_a_call = counted();
+        drop(made.remove(0).on_thread(move |rank| {
+            rank.call(move |mine| {
+                let _in_a_call = in_a_call;
+                mine.any_process().receive::<u8>();
+            });
+        }));
+        let (calls, all) = (counted(), counted());
+        drop(made.remove(0).start(move |mine| {
+            let _calls = calls;
+            // Twice, as one that catches the first.
+            for _ in 0..2 {
+                let caught = catch_unwind(AssertUnwindSafe(|| {
+                    mine.any_process().receive::<u8>();
+                }));
+                assert!(caught.is_err());
+            }
+        }));
+        world.barrier();
+        let never = counted();
+        let last = made.remove(0).start(move |_| drop(never));
+        assert!(world.rank() == 0, "the end");
+        drop(all);
+        last.join();
+        world.barrier();
+    });
+    let told = run.unwrap_err().to_string();
+    assert!(
+        told.contains("(rank 1) failed: panicked: the end"),
+        "{told}"
+    );
+    // Of each rank: what has begun, with what a destructor would have begun; what never has; and of the function itself.
+    assert_eq!(dropped.load(Ordering::SeqCst), 2 * (2 + 2 + 1 + 1 + 1 + 1));
+}
+
+thread_local! {
+    static LEFT: RefCell<(Vec<Endpoint>, Vec<Running<Rank>>)> = RefCell::default();
+}
+
+/// Ranks of a thread may give each other what no other thread can have. An endpoint runs beside the rank that has made it only; whoever waits, waits.
+#[test]
+fn in_the_hands_of_another_rank() {
+    let run = ranks(2, |world| {
+        if world.rank() == 0 {
+            let mut two = world.endpoints(2);
+            let running = two.remove(0).start(|mine| {
+                mine.barrier();
+                mine.rank()
+            });
+            LEFT.with_borrow_mut(|left| (left.0, left.1) = (two, vec![running]));
+            world.barrier();
+            world.barrier();
+            return;
+        }
+        let own = world.endpoints(1).remove(0);
+        world.barrier();
+        let (mut others, mut running) = LEFT.take();
+        let other = others.remove(0);
+        assert_eq!((other.rank(), other.size()), (1, 3));
+        assert!(!running[0].is_finished());
+        let told = panic_of(|| drop(other.start(|_| {})));
+        assert!(told.contains("by the rank that has made it"), "{told}");
+        // Its barrier waits for one that is gone, so this does, too.
+        let waits = panic_of(|| assert_eq!(own.into_communicator().process_at_rank(7).rank(), 7));
+        assert!(waits.contains("there is no rank 7"), "{waits}");
+        running.remove(0).join();
+    });
+    let told = run.unwrap_err().to_string();
+    assert!(
+        told.contains("waits in join (world.endpoints, rank 0): "),
+        "{told}"
+    );
+    assert!(
+        told.contains("waits in barrier (world.endpoints, "),
+        "{told}"
+    );
+}
+
+/// What is left of a run that is over says so, and nothing else comes of it.
+#[test]
+fn after_the_run() {
+    let run = ranks(1, |world| {
+        let two = world.endpoints(3);
+        let running: Vec<_> = world
+            .endpoints(2)
+            .into_iter()
+            .map(|endpoint| endpoint.start(|mine| mine.rank()))
+            .collect();
+        let kept = world
+            .endpoints(1)
+            .remove(0)
+            .start(|mine| mine.any_process().receive::<Rank>().0);
+        LEFT.with_borrow_mut(|left| (left.0, left.1) = (two, running));
+        LEFT.with_borrow_mut(|left| left.1.push(kept));
+        // All have their turns, and then the run its end.
+        world.this_process().receive::<Rank>();
+    });
+    let told = run.unwrap_err().to_string();
+    assert!(
+        told.contains("receive (world.endpoints, from any rank"),
+        "{told}"
+    );
+    let (mut endpoints, mut running) = LEFT.take();
+    assert!(running.iter().all(Running::is_finished));
+    // What there was is there.
+    assert_eq!(running.remove(0).join(), 0);
+    assert_eq!(
+        panic_of(|| assert_eq!(running.pop().unwrap().join(), 1)),
+        "the run is over"
+    );
+    let started = panic_of(|| drop(endpoints.remove(0).start(|_| {})));
+    assert!(started.contains("only ranks start endpoints"), "{started}");
+    let communicator = endpoints.remove(0).into_communicator();
+    assert_eq!((communicator.rank(), communicator.size()), (1, 3));
+    let called = panic_of(|| communicator.barrier());
+    assert!(called.contains("finalized"), "{called}");
+    let called = panic_of(|| drop(communicator.endpoints(1)));
+    assert!(called.contains("finalized"), "{called}");
+}
+
+/// What a call of a thread panics with is that thread's, which may go on.
+#[test]
+fn a_thread_may_catch_what_a_call_panics_with() {
+    let run = ranks(2, |world| {
+        let threads = world.endpoints(1).into_iter().map(|endpoint| {
+            endpoint.on_thread(|rank| {
+                let told = panic_of(|| rank.call(|mine| assert!(mine.rank() > 5, "too small")));
+                assert_eq!(told, "too small");
+                let told = panic_of(|| rank.call(|mine| mine.process_at_rank(9).send(&1)));
+                assert!(told.contains("there is no rank 9"), "{told}");
+                rank.call(|mine| sum(mine, 1))
+            })
+        });
+        assert!(threads.map(Running::join).all(|sum| sum == 2));
+    });
+    run.unwrap();
+}
+
+/// Threads of a run that fails hear of it when they call, and those under way, too.
+#[test]
+fn threads_that_outlive_the_run() {
+    let (over, is_over) = mpsc::channel();
+    let (tell, told) = mpsc::channel();
+    let is_over = Arc::new(std::sync::Mutex::new(Some(is_over)));
+    let run = ranks(2, move |world| {
+        let mut two = world.endpoints(2);
+        if world.rank() == 1 {
+            let (tell, is_over) = (tell.clone(), is_over.lock().unwrap().take().unwrap());
+            let later = two.pop().unwrap().on_thread(move |rank| {
+                is_over.recv().unwrap();
+                tell.send(panic_of(|| rank.call(|mine| mine.barrier())))
+                    .unwrap();
+            });
+            drop(later);
+        }
+        let tell = tell.clone();
+        drop(two.remove(0).on_thread(move |rank| {
+            let told = panic_of(|| {
+                rank.call(|mine| {
+                    SimpleCommunicator::world().this_process().send(&1);
+                    mine.any_process().receive::<i32>();
+                });
+            });
+            tell.send(told).unwrap();
+        }));
+        // The call is under way.
+        world.this_process().receive::<i32>();
+        world.barrier();
+        assert!(world.rank() == 0, "the end");
+        world.barrier();
+    });
+    assert!(run.unwrap_err().to_string().contains("panicked: the end"));
+    over.send(()).unwrap();
+    for _ in 0..3 {
+        assert_eq!(told.recv().unwrap(), "the run is over");
+    }
+}
+
+/// Rounds of endpoints, stacks and threads, of which some are never used, leave nothing behind that would grow.
+#[test]
+fn many_rounds() {
+    let run = ranks(2, |world| {
+        for round in 0..200 {
+            let mut made = world.endpoints(3);
+            drop(made.remove(round % 3));
+            let thread = made
+                .remove(round % 2)
+                .on_thread(|rank| rank.call(|mine| mine.size()));
+            let sizes = endpoint::each(made, |mine| mine.size());
+            assert_eq!((thread.join(), &sizes[..]), (6, &[6][..]));
+        }
+    });
+    run.unwrap();
+}

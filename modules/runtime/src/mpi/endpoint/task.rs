@@ -1,0 +1,83 @@
+//! The end of a task, as another of the same process waits for it.
+
+use std::panic::Location;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use super::super::communicator::Communicator;
+use super::super::error::Error;
+use super::super::parcel::Parcel;
+use super::super::request::Handle;
+use super::super::state::World;
+use super::desk::TASK;
+
+/// What a task has while it is under way: to let go of it ends the task.
+#[must_use = "to let go of it ends the task"]
+pub struct Task {
+    world: Rc<World>,
+    /// None: the run was over already.
+    entry: Option<u32>,
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        if let Some(entry) = self.entry {
+            let unwanted = self
+                .world
+                .change(|matching| matching.answered(entry, Parcel::one(())));
+            drop(unwanted);
+        }
+    }
+}
+
+/// Waits for the end of a task.
+#[must_use = "who does not wait for a task goes on before it has ended"]
+pub struct TaskEnd(Handle);
+
+impl Future for TaskEnd {
+    type Output = Result<(), Error>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.0.poll(context).map(|ended| ended.map(drop))
+    }
+}
+
+impl Communicator {
+    /// A task of this process, in the name of this rank, and its end, which other tasks of the process wait for. Whoever waits is seen by
+    /// reports of a block, with the line that this is called in; so this is for whoever makes waiting of their own that has to be found.
+    ///
+    /// ```
+    /// use graphmap_runtime::{Local, Options, join, mpi};
+    ///
+    /// async fn rank() -> Result<(), mpi::Error> {
+    ///     let world = mpi::world()?;
+    ///     let (task, end) = world.task();
+    ///     let works = async {
+    ///         world.barrier().await?;
+    ///         drop(task);
+    ///         Ok::<(), mpi::Error>(())
+    ///     };
+    ///     assert_eq!(join(end, works).await, (Ok(()), Ok(())));
+    ///     Ok(())
+    /// }
+    ///
+    /// let mut net = Local::new();
+    /// (0..3).for_each(|_| drop(net.spawn(rank())));
+    /// net.run(&Options::new()).unwrap();
+    /// ```
+    #[track_caller]
+    pub fn task(&self) -> (Task, TaskEnd) {
+        let at = Location::caller();
+        let world = Rc::clone(&self.shared().world);
+        let here = (self.shared().number(), self.rank() as u32);
+        let home = self.home();
+        let (entry, is_over) = world.change(|matching| match matching.is_over {
+            true => (matching.failed(Error::Over, at), true),
+            false => (matching.access(home, here, TASK, at), false),
+        });
+        let end = TaskEnd(Handle::new(&world, entry));
+        let entry = (!is_over).then_some(entry);
+        (Task { world, entry }, end)
+    }
+}
