@@ -394,6 +394,23 @@ fn a_universe_is_kept_in_a_thread_local() {
     thread.join().unwrap();
 }
 
+/// As some of a pool that a library makes: what it sends there it has said may be sent.
+#[test]
+fn a_call_by_a_thread_that_is_no_rank_is_told() {
+    struct Sent(SimpleCommunicator);
+    // SAFETY: the rank waits as long as the thread has it.
+    unsafe impl Send for Sent {}
+    let told = failure(1, |world| {
+        let sent = Sent(world);
+        let asked = std::thread::spawn(move || {
+            let sent = sent;
+            sent.0.barrier();
+        });
+        std::panic::resume_unwind(asked.join().expect_err("it is no rank"));
+    });
+    assert!(told.contains("no rank calls this"), "{told}");
+}
+
 #[test]
 fn a_thread_that_is_no_rank_is_told() {
     let options = mpi::Options::new().schedulers(1).threads(1);
@@ -402,7 +419,7 @@ fn a_thread_that_is_no_rank_is_told() {
         let world = universe.world();
         let asked = std::thread::spawn(move || drop(universe.world())).join();
         let told = asked.expect_err("it is no rank");
-        let told = told.downcast_ref::<&str>().unwrap();
+        let told = told.downcast_ref::<String>().unwrap();
         assert!(told.starts_with("no rank calls this"), "{told}");
         // It was dropped there: the rank goes on until it ends.
         world.barrier();
