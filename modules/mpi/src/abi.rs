@@ -55,6 +55,8 @@ pub const MPI_SUCCESS: c_int = 0;
 pub const MPI_UNDEFINED: c_int = -32766;
 /// No communicator.
 pub const RSMPI_COMM_NULL: MPI_Comm = MPI_Comm(std::ptr::null());
+/// Nobody wants to be told of the message.
+pub const RSMPI_STATUS_IGNORE: *mut MPI_Status = std::ptr::null_mut();
 /// No hints.
 pub const RSMPI_INFO_NULL: MPI_Info = MPI_Info(());
 /// Any tag.

@@ -39,7 +39,7 @@ pub unsafe fn MPI_Wtime() -> c_double {
 /// # Safety
 /// The handle has to be null or that of a communicator that lives as long as the reference.
 #[track_caller]
-unsafe fn communicator<'a>(handle: MPI_Comm) -> &'a Shared {
+pub(crate) unsafe fn communicator<'a>(handle: MPI_Comm) -> &'a Shared {
     assert!(!handle.0.is_null(), "`MPI_COMM_NULL` is no communicator");
     // SAFETY: as the caller says: a handle points to what is shared by all handles of the rank.
     unsafe { &*handle.0.cast() }
@@ -70,7 +70,7 @@ unsafe fn elements<'a, T>(from: *const T, count: usize) -> &'a [T] {
 }
 
 /// A number that C has as an `int`; one less than 0 is none.
-fn number(count: c_int) -> usize {
+pub(crate) fn number(count: c_int) -> usize {
     usize::try_from(count).unwrap_or(0)
 }
 

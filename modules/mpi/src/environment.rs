@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::time::Instant;
 
 use crate::life::Phase;
-use crate::rank::{RankId, finalize_current, phase};
+use crate::rank::{NO_RANK, RankId, finalize_current, phase};
 pub use crate::threading::Threading;
 use crate::topology::SimpleCommunicator;
 use crate::topology::traits::Communicator;
@@ -31,9 +31,7 @@ impl Universe {
     pub fn world(&self) -> SimpleCommunicator {
         match self.rank.is_current() {
             true => SimpleCommunicator::world(),
-            false if phase().is_none() => panic!(
-                "no rank calls this: ranks are on the stacks that `mpi::run` calls them on, not on other threads"
-            ),
+            false if phase().is_none() => panic!("{NO_RANK}"),
             false if self.rank.has_ended() => panic!(
                 "this is the `Universe` of a rank that has ended: each rank has its own, which `mpi::initialize` gives it"
             ),

@@ -5,9 +5,9 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use graphmap_stack::{Options, Stacks};
+use graphmap_stack::{Options, Stacks, WaitError};
 
-use crate::rank::{Entered, RankState};
+use crate::rank::{Entered, NO_RANK, RankState};
 
 /// Of how many bytes a stack is where nothing else is said: as many as plain functions may expect, and only address space.
 const SIZE: usize = 1 << 20;
@@ -110,7 +110,19 @@ impl Drop for Fiber {
 /// Outside of a rank; and if it would have to wait while the stack is unwound.
 #[track_caller]
 pub(crate) fn wait<F: Future>(future: F) -> F::Output {
-    graphmap_stack::wait(future)
+    match graphmap_stack::try_wait(future) {
+        Ok(output) => output,
+        Err(error) => cannot(error),
+    }
+}
+
+#[cold]
+#[track_caller]
+fn cannot(error: WaitError) -> ! {
+    match error {
+        WaitError::NoFiber => panic!("{NO_RANK}"),
+        error => panic!("{error}"),
+    }
 }
 
 /// Polls a future once, as the rank that this is called by.

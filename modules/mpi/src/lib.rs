@@ -42,6 +42,7 @@ use std::os::raw::c_int;
 
 mod abi;
 pub mod attribute;
+mod begun;
 mod calls;
 pub mod collective;
 pub mod datatype;

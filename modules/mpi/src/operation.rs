@@ -57,6 +57,18 @@ pub(crate) enum RawOperation {
 #[derive(Debug, Clone, Copy)]
 pub struct MPI_Op(pub(crate) RawOperation);
 
+macro_rules! constants {
+    ($($name:ident $system:ident)*) => {
+        $(#[allow(missing_docs)] pub const $name: MPI_Op = MPI_Op(RawOperation::System(System::$system));)*
+    };
+}
+
+constants! {
+    RSMPI_MAX Max RSMPI_MIN Min RSMPI_SUM Sum RSMPI_PROD Product
+    RSMPI_LAND LogicalAnd RSMPI_LOR LogicalOr RSMPI_LXOR LogicalXor
+    RSMPI_BAND BitwiseAnd RSMPI_BOR BitwiseOr RSMPI_BXOR BitwiseXor
+}
+
 /// Elements that an operation is to combine, packed.
 #[derive(Clone, Copy)]
 pub(crate) struct Elements {

@@ -141,6 +141,9 @@ impl Drop for State {
     }
 }
 
+/// What is told where a rank is asked for.
+pub(crate) const NO_RANK: &str = "no rank calls this: ranks are on the stacks that `mpi::run` calls them on, not on other threads";
+
 thread_local! {
     /// The rank whose stack this thread is on, if any.
     static CURRENT: RefCell<Option<RankState>> = const { RefCell::new(None) };

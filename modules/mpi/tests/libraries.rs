@@ -147,6 +147,128 @@ fn as_many_elements_go_to_each_neighbour() {
     });
 }
 
+/// Requests of MPI's C interface, which wait for nothing of the program's.
+#[derive(Clone, Copy)]
+struct Begun(ffi::MPI_Request);
+
+impl Begun {
+    /// A call that `begin` begins.
+    fn by(begin: impl FnOnce(*mut ffi::MPI_Request) -> c_int) -> Self {
+        let mut request = ffi::RSMPI_REQUEST_NULL;
+        assert_eq!(begin(&mut request), ffi::MPI_SUCCESS);
+        assert_ne!(request, ffi::RSMPI_REQUEST_NULL);
+        Begun(request)
+    }
+
+    /// Waits for it in one call, or asks until it is done; the source and the tag that it tells.
+    fn done(mut self, ask: bool) -> (c_int, c_int) {
+        // SAFETY: it is one.
+        let mut status = unsafe { std::mem::zeroed::<ffi::MPI_Status>() };
+        let mut flag = 0;
+        // SAFETY: it was begun, and all are there to be written.
+        unsafe {
+            while ask && flag == 0 {
+                ffi::MPI_Test(&mut self.0, &mut flag, &mut status);
+            }
+            if !ask {
+                ffi::MPI_Wait(&mut self.0, &mut status);
+            }
+            assert_eq!(self.0, ffi::RSMPI_REQUEST_NULL);
+            ffi::MPI_Wait(&mut self.0, ffi::RSMPI_STATUS_IGNORE);
+            ffi::MPI_Test(&mut self.0, &mut flag, ffi::RSMPI_STATUS_IGNORE);
+        }
+        assert_eq!(flag, 1);
+        (status.MPI_SOURCE, status.MPI_TAG)
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(20))]
+
+    #[test]
+    fn messages_and_reductions_are_begun_past_rsmpi(
+        count in 1_usize..6,
+        schedulers in 1_usize..3,
+        elements in 0_usize..5,
+        ask in any::<bool>(),
+    ) {
+        ranks_on(schedulers, count, move |world| {
+            let (rank, size) = (world.rank(), world.size());
+            let (before, next) = ((rank + size - 1) % size, (rank + 1) % size);
+            let values = |of: c_int| -> Vec<f64> { (0..elements).map(|at| f64::from(of) + at as f64).collect() };
+            let (comm, of_values) = (world.as_raw(), ffi::RSMPI_DOUBLE);
+            assert_eq!(of_values, f64::equivalent_datatype().as_raw());
+            let length = elements as c_int;
+            let (mut received, mut sum, mut most) = (values(-1), values(-1), values(-1));
+            // SAFETY: there are as many elements as said, and room for as many until the calls are done.
+            unsafe {
+                let own = values(rank);
+                let receive = Begun::by(|request| {
+                    ffi::MPI_Irecv(received.as_mut_ptr().cast(), length, of_values, before, 7, comm, request)
+                });
+                let send = Begun::by(|request| {
+                    ffi::MPI_Isend(own.as_ptr().cast(), length, of_values, next, 7, comm, request)
+                });
+                let reduce = Begun::by(|request| {
+                    let to = sum.as_mut_ptr().cast();
+                    ffi::MPI_Iallreduce(own.as_ptr().cast(), to, length, of_values, ffi::RSMPI_SUM, comm, request)
+                });
+                let to = most.as_mut_ptr().cast();
+                ffi::MPI_Allreduce(own.as_ptr().cast(), to, length, of_values, ffi::RSMPI_MAX, comm);
+                reduce.done(ask);
+                assert_eq!(receive.done(ask), (before, 7));
+                send.done(ask);
+            }
+            assert_eq!(received, values(before));
+            assert_eq!(most, values(size - 1));
+            let all = (0..size).map(values).reduce(|sum, more| sum.iter().zip(more).map(|(a, b)| a + b).collect());
+            assert_eq!(Some(sum), all);
+        });
+    }
+}
+
+#[test]
+fn messages_to_no_rank_and_from_none_are_begun_past_rsmpi() {
+    ranks_on(1, 2, |world| {
+        let (comm, none, of_values) = (world.as_raw(), ffi::RSMPI_PROC_NULL, ffi::RSMPI_UINT64_T);
+        let mut value = 5_u64;
+        let at = (&raw mut value).cast();
+        // SAFETY: there is an element, and room for one.
+        unsafe {
+            let send = |request| ffi::MPI_Isend(at, 1, of_values, none, 0, comm, request);
+            Begun::by(send).done(false);
+            let receive = |request| ffi::MPI_Irecv(at, 1, of_values, none, 0, comm, request);
+            assert_eq!(Begun::by(receive).done(true), (none, ffi::RSMPI_ANY_TAG));
+        }
+        assert_eq!(value, 5);
+    });
+}
+
+#[test]
+fn what_was_begun_past_rsmpi_and_is_wrong_is_told() {
+    let truncated = failure(2, |world| {
+        let (rank, comm, of_values) = (world.rank(), world.as_raw(), ffi::RSMPI_INT32_T);
+        let mut values = [rank; 2];
+        let at = values.as_mut_ptr().cast();
+        // SAFETY: there are as many elements, and room for as many.
+        unsafe {
+            let begun = Begun::by(|request| match rank {
+                0 => ffi::MPI_Isend(at, 2, of_values, 1, 0, comm, request),
+                _ => ffi::MPI_Irecv(at, 1, of_values, 0, 0, comm, request),
+            });
+            begun.done(rank == 1);
+        }
+    });
+    assert!(truncated.contains("room"), "{truncated}");
+    let undefined = failure(1, |world| {
+        let mut value = 1.0_f32;
+        let at = (&raw mut value).cast();
+        // SAFETY: there is an element, and room for one.
+        unsafe { ffi::MPI_Allreduce(at, at, 1, ffi::RSMPI_FLOAT, ffi::RSMPI_BXOR, world.as_raw()) };
+    });
+    assert!(undefined.contains("not defined"), "{undefined}");
+}
+
 #[test]
 fn a_communicator_has_a_number_for_fortran() {
     ranks_on(1, 2, |world| {
@@ -272,6 +394,23 @@ fn a_universe_is_kept_in_a_thread_local() {
     thread.join().unwrap();
 }
 
+/// As some of a pool that a library makes: what it sends there it has said may be sent.
+#[test]
+fn a_call_by_a_thread_that_is_no_rank_is_told() {
+    struct Sent(SimpleCommunicator);
+    // SAFETY: the rank waits as long as the thread has it.
+    unsafe impl Send for Sent {}
+    let told = failure(1, |world| {
+        let sent = Sent(world);
+        let asked = std::thread::spawn(move || {
+            let sent = sent;
+            sent.0.barrier();
+        });
+        std::panic::resume_unwind(asked.join().expect_err("it is no rank"));
+    });
+    assert!(told.contains("no rank calls this"), "{told}");
+}
+
 #[test]
 fn a_thread_that_is_no_rank_is_told() {
     let options = mpi::Options::new().schedulers(1).threads(1);
@@ -280,7 +419,7 @@ fn a_thread_that_is_no_rank_is_told() {
         let world = universe.world();
         let asked = std::thread::spawn(move || drop(universe.world())).join();
         let told = asked.expect_err("it is no rank");
-        let told = told.downcast_ref::<&str>().unwrap();
+        let told = told.downcast_ref::<String>().unwrap();
         assert!(told.starts_with("no rank calls this"), "{told}");
         // It was dropped there: the rank goes on until it ends.
         world.barrier();

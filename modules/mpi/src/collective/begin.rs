@@ -130,7 +130,7 @@ pub(super) unsafe fn all_to_all(
 }
 
 /// What a rank brings to a reduction: its elements, and how they are combined.
-pub(super) struct Reduction {
+pub(crate) struct Reduction {
     pub(super) bytes: Vec<u8>,
     elements: Elements,
     /// The call that has lent the operation goes on.
@@ -153,14 +153,21 @@ impl Drop for Lending {
 impl Reduction {
     #[track_caller]
     pub(super) fn new<S: Buffer + ?Sized, O: Operation>(buffer: &S, operation: &O) -> Self {
+        let elements = Elements {
+            operation: operation.as_raw().0,
+            layout: layout(buffer),
+            count: count(buffer),
+        };
+        Reduction::of(packed(buffer), elements)
+    }
+
+    /// One of elements that are packed.
+    pub(crate) fn of(bytes: Vec<u8>, elements: Elements) -> Self {
+        let lent = Lent(Rc::new(Cell::new(true)));
         Reduction {
-            bytes: packed(buffer),
-            elements: Elements {
-                operation: operation.as_raw().0,
-                layout: layout(buffer),
-                count: count(buffer),
-            },
-            lent: Lent(Rc::new(Cell::new(true))),
+            bytes,
+            elements,
+            lent,
         }
     }
 
@@ -200,7 +207,7 @@ impl Reduction {
 }
 
 /// A call that was begun, or why it was not.
-pub(super) enum Either<A> {
+pub(crate) enum Either<A> {
     Begun(A),
     Wrong(Done),
 }
@@ -218,10 +225,10 @@ impl<A: Begun> Begun for Either<A> {
 }
 
 /// What is done with the result of a reduction.
-type Finish<R> = Box<dyn FnOnce(R) -> Result<(), core::Error>>;
+pub(crate) type Finish<R> = Box<dyn FnOnce(R) -> Result<(), core::Error>>;
 
 /// A reduction that was begun.
-type Reducing<R> = Either<Collective<R, Finish<R>>>;
+pub(crate) type Reducing<R> = Either<Collective<R, Finish<R>>>;
 
 /// Begins a reduction whose result `finish` puts where it belongs.
 #[track_caller]
@@ -274,12 +281,11 @@ pub(super) unsafe fn reduce(
 /// # Safety
 /// As for [`reduce`].
 #[track_caller]
-pub(super) unsafe fn all_reduce(
-    of: &CommunicatorHandle,
+pub(crate) unsafe fn all_reduce(
+    communicator: &core::Communicator,
     reduction: Reduction,
     place: Place,
 ) -> Reducing<Vec<u8>> {
-    let communicator = of.core();
     reducing(
         reduction,
         |bytes, reduction| communicator.allreduce(bytes, reduction.combining()),

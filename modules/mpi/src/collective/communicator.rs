@@ -296,7 +296,7 @@ pub trait CommunicatorCollectives: Communicator {
         // SAFETY: it is borrowed until this returns.
         complete(unsafe {
             begin::all_reduce(
-                self.as_handle(),
+                self.as_handle().core(),
                 Reduction::new(sendbuf, &op),
                 Place::of(recvbuf),
             )
@@ -323,7 +323,7 @@ pub trait CommunicatorCollectives: Communicator {
         // SAFETY: it is borrowed as long as `'a`.
         unsafe {
             let begun = begin::all_reduce(
-                self.as_handle(),
+                self.as_handle().core(),
                 Reduction::new(sendbuf, &op),
                 Place::of(&mut *data),
             );

@@ -1,6 +1,6 @@
 //! What all ranks of a communicator do together.
 
-mod begin;
+pub(crate) mod begin;
 mod communicator;
 mod operation;
 mod root;

@@ -30,7 +30,7 @@ pub(crate) enum Basic {
 
 impl Basic {
     /// Its size and alignment.
-    fn measures(self) -> (usize, usize) {
+    const fn measures(self) -> (usize, usize) {
         match self {
             Basic::Bool | Basic::I8 | Basic::U8 => (1, 1),
             Basic::I16 | Basic::U16 => (2, align_of::<u16>()),
@@ -89,6 +89,19 @@ impl PartialEq for MPI_Datatype {
 
 impl Eq for MPI_Datatype {}
 
+macro_rules! constants {
+    ($($name:ident $basic:ident)*) => {
+        $(#[allow(missing_docs)] pub const $name: MPI_Datatype = MPI_Datatype(Layout::basic(Basic::$basic));)*
+    };
+}
+
+constants! {
+    RSMPI_C_BOOL Bool
+    RSMPI_INT8_T I8 RSMPI_INT16_T I16 RSMPI_INT32_T I32 RSMPI_INT64_T I64
+    RSMPI_UINT8_T U8 RSMPI_UINT16_T U16 RSMPI_UINT32_T U32 RSMPI_UINT64_T U64
+    RSMPI_FLOAT F32 RSMPI_DOUBLE F64
+}
+
 /// The layout of a datatype.
 #[derive(Debug)]
 pub(crate) struct Layout {
@@ -137,18 +150,36 @@ fn interned(layout: Layout) -> &'static Layout {
 }
 
 impl Layout {
-    /// The layout of a predefined type.
-    pub(crate) fn basic(basic: Basic) -> &'static Layout {
+    const fn predefined(basic: Basic) -> Layout {
         let (size, align) = basic.measures();
-        interned(Layout {
+        Layout {
             shape: Shape::Basic(basic),
             size,
             extent: size.cast_signed(),
             lower: 0,
             align,
             dense: true,
-            checked: basic == Basic::Bool,
-        })
+            checked: matches!(basic, Basic::Bool),
+        }
+    }
+
+    /// The layout of a predefined type.
+    pub(crate) const fn basic(basic: Basic) -> &'static Layout {
+        macro_rules! kept {
+            ($($(#[$only:meta])? $basic:ident)*) => {
+                match basic {
+                    $($(#[$only])? Basic::$basic => {
+                        static KEPT: Layout = Layout::predefined(Basic::$basic);
+                        &KEPT
+                    })*
+                }
+            };
+        }
+        kept! {
+            Bool I8 I16 I32 I64 U8 U16 U32 U64 F32 F64
+            #[cfg(feature = "complex")] C32
+            #[cfg(feature = "complex")] C64
+        }
     }
 
     /// The layout of blocks, in the order in which they are packed. If `rounded`, the extent is a multiple of the alignment, as

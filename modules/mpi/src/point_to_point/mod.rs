@@ -4,7 +4,7 @@ mod destination;
 mod message;
 mod receive_future;
 mod send_receive;
-mod source;
+pub(crate) mod source;
 
 pub use crate::status::Status;
 pub use destination::Destination;

@@ -14,8 +14,16 @@ use crate::status::Status;
 use crate::topology::{AnyProcess, AsCommunicator, Process, Rank};
 use crate::{CallError, Tag, done};
 
+/// A source as the runtime has it.
+pub(crate) fn sender(rank: Rank) -> core::Source {
+    match rank {
+        RSMPI_ANY_SOURCE => core::ANY_SOURCE,
+        rank => core::Source::from(rank),
+    }
+}
+
 /// What tag a receive takes.
-fn tagged(tag: Tag) -> core::TagOf {
+pub(crate) fn tagged(tag: Tag) -> core::TagOf {
     match tag {
         RSMPI_ANY_TAG => core::ANY_TAG,
         tag => core::TagOf::Tag(tag),
@@ -34,10 +42,7 @@ impl<'a> From<'a> {
     fn new<S: Source + ?Sized>(source: &'a S, tag: Tag) -> Self {
         From {
             communicator: source.as_communicator().as_handle().core(),
-            source: match source.source_rank() {
-                RSMPI_ANY_SOURCE => core::ANY_SOURCE,
-                rank => core::Source::from(rank),
-            },
+            source: sender(source.source_rank()),
             tag: tagged(tag),
         }
     }

@@ -15,8 +15,10 @@ mod scope;
 mod several;
 
 pub use guard::{CancelGuard, WaitGuard};
-pub use pending::MPI_Request;
-pub(crate) use pending::{Begun, Collective, Done, Pending, Receive, Send, complete, give_way};
+pub(crate) use pending::{
+    Begun, Collective, Done, Pending, Receive, Send, complete, give_way, owned,
+};
+pub use pending::{MPI_Request, RSMPI_REQUEST_NULL};
 pub use scope::{LocalScope, Scope, StaticScope, scope};
 pub use several::{RequestCollection, multiple_scope, wait_any};
 
@@ -58,7 +60,7 @@ impl<'a, D: ?Sized, S: Scope<'a>> Drop for Request<'a, D, S> {
         // SAFETY: it is registered, and this is its end.
         unsafe { self.scope.unregister() };
         // SAFETY: nobody else has it; what was begun is cancelled by being dropped.
-        drop(unsafe { pending::owned(self.request) });
+        drop(unsafe { owned(self.request) });
         if !std::thread::panicking() {
             panic!("request was dropped without being completed");
         }
@@ -142,7 +144,7 @@ impl<'a, D: ?Sized, S: Scope<'a>> Request<'a, D, S> {
     fn finish(self) -> (Result<Status, CallError>, *const D) {
         let (request, data, _scope) = self.parts();
         // SAFETY: nobody else has it.
-        let pending = unsafe { pending::owned(request) };
+        let pending = unsafe { owned(request) };
         let done = wait(std::future::poll_fn(|context| pending.poll(context)));
         (done.map(Status::from_raw), data)
     }
@@ -199,7 +201,7 @@ impl<'a, D: ?Sized, S: Scope<'a>> Request<'a, D, S> {
             Some(done) => {
                 let (request, data, _scope) = self.parts();
                 // SAFETY: nobody else has it.
-                drop(unsafe { pending::owned(request) });
+                drop(unsafe { owned(request) });
                 let status = Status::from_raw(crate::done(done));
                 // SAFETY: they are borrowed as long as `'a`, and nobody writes to them any more.
                 Ok((status, unsafe { &*data }))

@@ -158,6 +158,9 @@ pub(crate) fn complete(mut begun: impl Begun) -> Result<MPI_Status, core::Error>
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MPI_Request(pub(crate) *mut Pending);
 
+/// No request: one that is done, and has told so.
+pub const RSMPI_REQUEST_NULL: MPI_Request = MPI_Request(std::ptr::null_mut());
+
 /// What a handle of a request points to.
 pub(crate) struct Pending(RefCell<State>);
 
