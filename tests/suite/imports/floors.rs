@@ -310,6 +310,7 @@ const MPI: &[&str] = &[
     "point_to_point",
     "run",
     "calls",
+    "begun",
     "ffi",
     "lib",
 ];
@@ -319,6 +320,7 @@ const LINK_MPI: &[&str] = &[
     "bell",
     "digest",
     "frames",
+    "pool",
     "printed",
     "waves",
     "nap",
@@ -326,6 +328,7 @@ const LINK_MPI: &[&str] = &[
     "finalize",
     "launchers",
     "finding",
+    "receiving",
     "messages",
     "unreachable",
     "orphaned",
