@@ -480,8 +480,8 @@ enum Kind {
     Receives { most: usize },
     /// One of so many bytes from whom it is.
     Received { from: usize, len: usize },
-    /// Nothing, as it was called off.
-    CalledOff,
+    /// Nothing, as it was cancelled.
+    Cancelled,
 }
 
 impl Operation {
@@ -548,12 +548,12 @@ impl Operation {
         }
     }
 
-    /// Calls a receive off for which nothing is sent any more, and waits until MPI has let go of its memory, at most so long.
-    pub(crate) fn call_off(mut self, at_most: Duration) {
+    /// Cancels a receive for which nothing is sent any more, and waits until MPI has let go of its memory, at most so long.
+    pub(crate) fn cancel(mut self, at_most: Duration) {
         if self.is_done() {
             return;
         }
-        self.kind = Kind::CalledOff;
+        self.kind = Kind::Cancelled;
         // SAFETY: a request that MPI has given, and which is not done.
         inside(|| unsafe { ffi::MPI_Cancel(&raw mut self.request) });
         let start = Instant::now();
@@ -573,7 +573,7 @@ impl Operation {
             Kind::Sends => self.memory.len(),
             Kind::Receives { most } => most,
             Kind::Received { len, .. } => len,
-            Kind::CalledOff => 0,
+            Kind::Cancelled => 0,
         }
     }
 

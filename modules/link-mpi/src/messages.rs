@@ -438,7 +438,7 @@ impl Messages {
         {
             let _ = self.look(|_, _, _| ());
         }
-        self.receiving.call_off();
+        self.receiving.cancel();
         // What is left of values comes too late: to drop them is code of the user, which may need what is gone.
         self.values.drain(..).for_each(std::mem::forget);
     }

@@ -22,7 +22,7 @@ const SMALL: usize = 256;
 /// A message below this is copied, so that the memory that it came into is free again at once.
 const COPIED: usize = 4 << 10;
 /// How long MPI has to let go of a receive for which nothing comes any more.
-const CALLED_OFF: Duration = Duration::from_secs(1);
+const CANCELLING: Duration = Duration::from_secs(1);
 
 /// A message that has come.
 pub(crate) enum Come {
@@ -252,10 +252,10 @@ impl Receiving {
         Ok(())
     }
 
-    /// Calls off what MPI is to receive, when nothing is sent any more.
-    pub(crate) fn call_off(&mut self) {
+    /// Cancels what MPI is to receive, when nothing is sent any more.
+    pub(crate) fn cancel(&mut self) {
         for operation in self.posted.drain(..) {
-            operation.call_off(CALLED_OFF);
+            operation.cancel(CANCELLING);
         }
     }
 }
