@@ -52,11 +52,11 @@
 //! * An endpoint that is let go of, and a function that has returned, call no more: whoever waits for that rank waits in vain, which is found and
 //!   reported, as are endpoints that wait for each other for ever.
 
-mod running;
-mod seats;
+mod join_handle;
+mod registry;
 mod start;
 mod thread;
 
-pub use running::Running;
+pub use join_handle::JoinHandle;
 pub use start::{Endpoint, Endpoints, each};
 pub use thread::ThreadRank;

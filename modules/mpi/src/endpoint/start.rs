@@ -8,8 +8,8 @@ use std::task::{Context, Poll};
 
 use graphmap_runtime::mpi as core;
 
-use super::running::Running;
-use super::seats::Seated;
+use super::join_handle::JoinHandle;
+use super::registry::Registration;
 use super::thread::ThreadRank;
 use crate::fiber::{Ended, Fiber, wait};
 use crate::rank::{self, RankId, RankState};
@@ -105,7 +105,7 @@ impl Endpoint {
         self.communicator
     }
 
-    /// Calls `f` as this rank on a stack of its own, which is of the size of the rank's: what it returns can be [joined](Running::join). It has its
+    /// Calls `f` as this rank on a stack of its own, which is of the size of the rank's: what it returns can be [joined](JoinHandle::join). It has its
     /// first turn when the stack that calls this waits. [Above](crate::endpoint) is what it may rely on.
     ///
     /// # Panics
@@ -114,21 +114,21 @@ impl Endpoint {
     pub fn start<T: 'static>(
         self,
         f: impl FnOnce(SimpleCommunicator) -> T + 'static,
-    ) -> Running<T> {
+    ) -> JoinHandle<T> {
         let (beginning, core) = self.beginning();
         let name = format!("rank {} of {}", core.rank(), core.name());
-        let (giver, running) = Running::new(core);
+        let (promise, running) = JoinHandle::new(core);
         let Some(rank) = beginning else {
             return running;
         };
         let communicator = self.communicator;
         let body = move || {
-            giver.give(f(communicator));
+            promise.give(f(communicator));
             Ok(())
         };
         let fiber = Fiber::named(rank.clone(), &name, body);
         let at = Location::caller();
-        rank.begin(Box::pin(Told { fiber, name, at }));
+        rank.begin(Box::pin(NamedFiber { fiber, name, at }));
         running
     }
 
@@ -166,24 +166,24 @@ impl Endpoint {
     pub fn on_thread<T: Send + 'static>(
         self,
         f: impl FnOnce(&ThreadRank<'_>) -> T + Send + 'static,
-    ) -> Running<T> {
+    ) -> JoinHandle<T> {
         let (beginning, core) = self.beginning();
-        let (giver, running) = Running::new(core.clone());
+        let (promise, running) = JoinHandle::new(core.clone());
         let Some(rank) = beginning else {
             return running;
         };
         // They are made on stacks of the rank only, and its calls may ask for them.
         drop((SimpleCommunicator::world(), SimpleCommunicator::self_comm()));
         let shared = Rc::clone(&self.communicator.as_handle().0);
-        let seated = Seated::new(rank.clone(), shared);
-        let seat = seated.seat();
-        let thread = done(core.on_thread(move |thread| f(&ThreadRank::new(thread, seat))));
+        let registration = Registration::new(rank.clone(), shared);
+        let key = registration.key();
+        let thread = done(core.on_thread(move |thread| f(&ThreadRank::new(thread, key))));
         rank.begin(Box::pin(async move {
             // If it has panicked, the run ends with that.
             if let Ok(value) = thread.await {
-                giver.give(value);
+                promise.give(value);
             }
-            drop(seated);
+            drop(registration);
             Ok(())
         }));
         running
@@ -225,7 +225,7 @@ impl Endpoint {
 /// ```
 ///
 /// # Panics
-/// As [`Endpoint::start`] and [`Running::join`].
+/// As [`Endpoint::start`] and [`JoinHandle::join`].
 #[track_caller]
 pub fn each<T: 'static>(
     endpoints: Vec<Endpoint>,
@@ -245,13 +245,13 @@ pub fn each<T: 'static>(
 }
 
 /// A stack whose panics say which rank it was.
-struct Told {
+struct NamedFiber {
     fiber: Fiber,
     name: String,
     at: &'static Location<'static>,
 }
 
-impl Future for Told {
+impl Future for NamedFiber {
     type Output = Ended;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Ended> {

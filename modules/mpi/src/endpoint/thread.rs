@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use graphmap_runtime::mpi as core;
 
-use super::seats::{self, Seat};
+use super::registry::{self, Key};
 use crate::fiber::Fiber;
 use crate::shared::CommunicatorHandle;
 use crate::topology::{Rank, SimpleCommunicator};
@@ -19,7 +19,7 @@ use crate::{CallError, done};
 /// thread does not call, it still may, so nothing that waits for it is a deadlock.
 pub struct ThreadRank<'a> {
     thread: &'a core::ThreadRank,
-    seat: Seat,
+    key: Key,
 }
 
 impl fmt::Debug for ThreadRank<'_> {
@@ -31,8 +31,8 @@ impl fmt::Debug for ThreadRank<'_> {
 }
 
 impl<'a> ThreadRank<'a> {
-    pub(super) fn new(thread: &'a core::ThreadRank, seat: Seat) -> Self {
-        ThreadRank { thread, seat }
+    pub(super) fn new(thread: &'a core::ThreadRank, key: Key) -> Self {
+        ThreadRank { thread, key }
     }
 
     /// Which rank it is.
@@ -56,8 +56,8 @@ impl<'a> ThreadRank<'a> {
         &self,
         f: impl FnOnce(&SimpleCommunicator) -> T + Send + 'static,
     ) -> T {
-        let seat = self.seat;
-        match self.thread.call(move |_| called(seat, f)) {
+        let key = self.key;
+        match self.thread.call(move |_| called(key, f)) {
             // Not told as a panic: whatever has ended the run is.
             Err(CallError::Over) => resume_unwind(Box::new(CallError::Over.to_string())),
             called => done(called),
@@ -67,10 +67,10 @@ impl<'a> ThreadRank<'a> {
 
 /// A call, on the thread of the rank.
 async fn called<T: 'static>(
-    seat: Seat,
+    key: Key,
     f: impl FnOnce(&SimpleCommunicator) -> T + 'static,
 ) -> Result<T, CallError> {
-    let (rank, shared) = seats::taken(seat).ok_or(CallError::Over)?;
+    let (rank, shared) = registry::find(key).ok_or(CallError::Over)?;
     let name = format!(
         "rank {} of {}",
         shared.known().rank(),

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use mpi::collective::SystemOperation;
-use mpi::endpoint::{self, Endpoint, Endpoints, Running};
+use mpi::endpoint::{self, Endpoint, Endpoints, JoinHandle};
 use mpi::topology::{Color, CommunicatorRelation, Rank, SimpleCommunicator};
 use mpi::traits::*;
 
@@ -269,7 +269,7 @@ impl CommAttribute for Note {
 fn itself(world: SimpleCommunicator) {
     let mut made = world.endpoints(3);
     let own = made.remove(1);
-    let others: Vec<Running<i32>> = made
+    let others: Vec<JoinHandle<i32>> = made
         .into_iter()
         .map(|endpoint| endpoint.start(|mine| sum(&mine, mine.rank())))
         .collect();
@@ -339,7 +339,7 @@ fn joined_by_others(world: SimpleCommunicator) {
     let last = last.start(rank);
     assert!(!last.is_finished());
     let waits = world.endpoints(1).remove(0).start(|_| last.join());
-    let inner: Running<Rank> = outer.join();
+    let inner: JoinHandle<Rank> = outer.join();
     assert_eq!(inner.join(), 4 * world.rank() + 1);
     assert_eq!(waits.join(), 4 * world.rank() + 3);
 }
@@ -347,7 +347,7 @@ fn joined_by_others(world: SimpleCommunicator) {
 /// Many, each of which waits for the one before.
 fn many(world: SimpleCommunicator) {
     let count = 100;
-    let running: Vec<Running<i32>> = world
+    let running: Vec<JoinHandle<i32>> = world
         .endpoints(count)
         .into_iter()
         .map(|endpoint: Endpoint| {
@@ -364,7 +364,7 @@ fn many(world: SimpleCommunicator) {
             })
         })
         .collect();
-    let sum: i32 = running.into_iter().rev().map(Running::join).sum();
+    let sum: i32 = running.into_iter().rev().map(JoinHandle::join).sum();
     let (first, second) = (count as i32 * (count as i32 - 1) / 2, count as i32);
     let wanted = match world.rank() {
         0 => first + 2 * second,

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
 use graphmap_runtime::RunError;
-use mpi::endpoint::{self, Endpoint, Endpoints, Running};
+use mpi::endpoint::{self, Endpoint, Endpoints, JoinHandle};
 use mpi::topology::{Rank, SimpleCommunicator};
 use mpi::traits::*;
 
@@ -141,7 +141,7 @@ fn what_is_on_stacks_when_the_run_fails_is_dropped() {
 }
 
 thread_local! {
-    static LEFT: RefCell<(Vec<Endpoint>, Vec<Running<Rank>>)> = RefCell::default();
+    static LEFT: RefCell<(Vec<Endpoint>, Vec<JoinHandle<Rank>>)> = RefCell::default();
 }
 
 /// Ranks of a thread may give each other what no other thread can have. An endpoint runs beside the rank that has made it only; whoever waits, waits.
@@ -208,7 +208,7 @@ fn after_the_run() {
         "{told}"
     );
     let (mut endpoints, mut running) = LEFT.take();
-    assert!(running.iter().all(Running::is_finished));
+    assert!(running.iter().all(JoinHandle::is_finished));
     // What there was is there.
     assert_eq!(running.remove(0).join(), 0);
     assert_eq!(
@@ -238,7 +238,7 @@ fn a_thread_may_catch_what_a_call_panics_with() {
                 rank.call(|mine| sum(mine, 1))
             })
         });
-        assert!(threads.map(Running::join).all(|sum| sum == 2));
+        assert!(threads.map(JoinHandle::join).all(|sum| sum == 2));
     });
     run.unwrap();
 }

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use mpi::endpoint::{self, Endpoints, Running};
+use mpi::endpoint::{self, Endpoints, JoinHandle};
 use mpi::topology::{Rank, SimpleCommunicator};
 use mpi::traits::*;
 
@@ -156,7 +156,7 @@ fn forgotten(world: SimpleCommunicator) {
 
 /// A stack that has what it is waited for by.
 fn for_itself(world: SimpleCommunicator) {
-    let running: Rc<RefCell<Option<Running<()>>>> = Rc::default();
+    let running: Rc<RefCell<Option<JoinHandle<()>>>> = Rc::default();
     let own = Rc::clone(&running);
     let started = world.endpoints(1).remove(0).start(move |mine| {
         mine.barrier();
@@ -205,7 +205,7 @@ fn thread_panics(world: SimpleCommunicator) {
             rank.call(|mine| mine.barrier());
         })
     });
-    threads.for_each(Running::join);
+    threads.for_each(JoinHandle::join);
 }
 
 fn call_panics(world: SimpleCommunicator) {
@@ -215,7 +215,7 @@ fn call_panics(world: SimpleCommunicator) {
             rank.call(|mine| mine.barrier());
         })
     });
-    threads.for_each(Running::join);
+    threads.for_each(JoinHandle::join);
 }
 
 fn call_starts(world: SimpleCommunicator) {
@@ -228,5 +228,5 @@ fn call_starts(world: SimpleCommunicator) {
             });
         })
     });
-    threads.for_each(Running::join);
+    threads.for_each(JoinHandle::join);
 }

@@ -1,6 +1,6 @@
 //! Endpoints that are threads.
 
-use mpi::endpoint::{Endpoints, Running, ThreadRank};
+use mpi::endpoint::{Endpoints, JoinHandle, ThreadRank};
 use mpi::topology::{Rank, SimpleCommunicator};
 use mpi::traits::*;
 
@@ -55,8 +55,8 @@ pub(crate) fn threads(world: SimpleCommunicator) {
             number
         })
     });
-    let threads: Vec<Running<Rank>> = threads.collect();
-    let ended: Vec<Rank> = threads.into_iter().map(Running::join).collect();
+    let threads: Vec<JoinHandle<Rank>> = threads.collect();
+    let ended: Vec<Rank> = threads.into_iter().map(JoinHandle::join).collect();
     assert_eq!(ended, [first, first + 1]);
 }
 

@@ -18,15 +18,15 @@ struct Slot<T> {
 }
 
 /// Gives what comes of it, or, if it is dropped before, nothing.
-pub(super) struct Giver<T>(Rc<Slot<T>>);
+pub(super) struct Promise<T>(Rc<Slot<T>>);
 
-impl<T> Giver<T> {
+impl<T> Promise<T> {
     pub(super) fn give(self, value: T) {
         *self.0.value.borrow_mut() = Some(value);
     }
 }
 
-impl<T> Drop for Giver<T> {
+impl<T> Drop for Promise<T> {
     fn drop(&mut self) {
         self.0.is_over.set(true);
         let awaited = self.0.awaited.take();
@@ -36,30 +36,30 @@ impl<T> Drop for Giver<T> {
 
 /// A function that an endpoint runs, or a thread that is one: what it returns can be waited for. To let go of this takes nothing back.
 #[must_use = "who does not join an endpoint does not hear what comes of it, and may finalize the rank before"]
-pub struct Running<T> {
+pub struct JoinHandle<T> {
     slot: Rc<Slot<T>>,
     /// In whose name it is waited for.
     core: core::Communicator,
 }
 
-impl<T> fmt::Debug for Running<T> {
+impl<T> fmt::Debug for JoinHandle<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut debug = f.debug_struct("Running");
+        let mut debug = f.debug_struct("JoinHandle");
         debug.field("rank", &self.core.rank());
         debug.field("is_finished", &self.is_finished()).finish()
     }
 }
 
-impl<T> Running<T> {
+impl<T> JoinHandle<T> {
     /// As the rank of this communicator.
-    pub(super) fn new(core: core::Communicator) -> (Giver<T>, Running<T>) {
+    pub(super) fn new(core: core::Communicator) -> (Promise<T>, JoinHandle<T>) {
         let slot = Rc::new(Slot {
             value: RefCell::new(None),
             awaited: RefCell::new(None),
             is_over: Cell::new(false),
         });
-        let giver = Giver(Rc::clone(&slot));
-        (giver, Running { slot, core })
+        let promise = Promise(Rc::clone(&slot));
+        (promise, JoinHandle { slot, core })
     }
 
     /// Waits until it has ended: what it has returned. Others go on meanwhile, those of this rank included.
