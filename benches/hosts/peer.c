@@ -1,4 +1,4 @@
-/* What the same costs in C on the same MPI: `peer pair BYTES ROUNDS`, `peer many CHANNELS TOKENS WINDOW`,
+/* What the same costs in C on the same MPI: `peer pair BYTES ROUNDS`, and as `probed` and `posted`; `peer many CHANNELS TOKENS WINDOW`,
  * `peer packed CHANNELS TOKENS`. Two ranks. */
 #include <mpi.h>
 #include <stdint.h>
@@ -24,6 +24,65 @@ static void pair(int bytes, int rounds)
     }
     if (me == 0)
         printf("one way %.0f\n", (MPI_Wtime() - start) * 1e9 / (2.0 * rounds));
+}
+
+static void wait(MPI_Request *request)
+{
+    for (int done = 0; !done;)
+        MPI_Test(request, &done, MPI_STATUS_IGNORE);
+}
+
+static void begin_and_wait(char *block, int bytes)
+{
+    MPI_Request request;
+    MPI_Isend(block, bytes, MPI_BYTE, 1 - me, 0, MPI_COMM_WORLD, &request);
+    wait(&request);
+}
+
+/* There and back where nothing blocks, as links do it who wait for more than one message: those that come are looked for by
+ * matched probes, or some receives, from whoever sends, are there before (`posted`). */
+static void unblocked(int bytes, int rounds, int posted)
+{
+    enum { POSTED = 4, ROOM = 128 << 10 };
+    char *block = calloc(1, bytes), *rooms[POSTED];
+    MPI_Request requests[POSTED];
+    if (bytes > ROOM)
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    for (int i = 0; posted && i < POSTED; i++) {
+        rooms[i] = calloc(1, ROOM);
+        MPI_Irecv(rooms[i], ROOM, MPI_BYTE, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &requests[i]);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    double start = 0;
+    for (int round = -rounds / 10, next = 0; round < rounds; round++, next = (next + 1) % POSTED) {
+        if (round == 0)
+            start = MPI_Wtime();
+        if (me == 0)
+            begin_and_wait(block, bytes);
+        if (posted)
+            wait(&requests[next]);
+        else {
+            int found = 0, count;
+            MPI_Message message;
+            MPI_Status status;
+            MPI_Request request;
+            while (!found)
+                MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &found, &message, &status);
+            MPI_Get_count(&status, MPI_BYTE, &count);
+            MPI_Imrecv(block, count, MPI_BYTE, &message, &request);
+            wait(&request);
+        }
+        if (me == 1)
+            begin_and_wait(block, bytes);
+        if (posted)
+            MPI_Irecv(rooms[next], ROOM, MPI_BYTE, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &requests[next]);
+    }
+    if (me == 0)
+        printf("one way %.0f\n", (MPI_Wtime() - start) * 1e9 / (2.0 * rounds));
+    for (int i = 0; posted && i < POSTED; i++) {
+        MPI_Cancel(&requests[i]);
+        MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+    }
 }
 
 /* Eight bytes a message, by turns on each channel (a tag), so many of them under way: nanoseconds a token. */
@@ -88,6 +147,8 @@ int main(int count, char **args)
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     if (count == 4 && !strcmp(args[1], "pair"))
         pair(atoi(args[2]), atoi(args[3]));
+    else if (count == 4 && (!strcmp(args[1], "probed") || !strcmp(args[1], "posted")))
+        unblocked(atoi(args[2]), atoi(args[3]), !strcmp(args[1], "posted"));
     else if (count == 5 && !strcmp(args[1], "many"))
         many(atoi(args[2]), atoi(args[3]), atoi(args[4]));
     else if (count == 4 && !strcmp(args[1], "packed"))
