@@ -269,4 +269,52 @@ mod tests {
             }
         }
     }
+
+    /// What is no message of ours: bytes of any values, of which some are in place of those of one.
+    #[test]
+    fn what_is_forged_is_an_error_and_no_panic() {
+        let mut state = 88_172_645_463_325_252_u64;
+        // xorshift64 of G. Marsaglia.
+        let mut random = move |below: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state as usize % below
+        };
+        for _ in 0..20_000 {
+            let mut message = packed(1);
+            for _ in 0..random(4) {
+                pack(&mut message, header(1), &[&vec![2; random(40)]]);
+            }
+            let head = vec![3; random(64)];
+            match random(3) {
+                0 => announce(
+                    &mut message,
+                    header(1),
+                    Announced::Whole(random(usize::MAX)),
+                ),
+                1 => announce(&mut message, header(1), Announced::Sliced(&head)),
+                _ => {}
+            }
+            for _ in 0..random(5) {
+                let at = random(message.len());
+                let end = message.len().min(at + 1 + random(8));
+                message[at..end].fill([0, 255, random(256) as u8][random(3)]);
+            }
+            message.truncate(message.len() - random(8) / 7 * random(message.len()));
+            let len = message.len();
+            let Ok(mut frames) = Frames::new(message) else {
+                continue;
+            };
+            let _agreement = frames.agreement();
+            if let Ok(Some((_, Announced::Sliced(head)))) = frames.announced() {
+                assert!(head.len() <= len);
+            }
+            let mut seen = START;
+            while let Ok(Some((_, bytes))) = frames.next() {
+                seen += HEADER + bytes.len();
+                assert!(seen <= len);
+            }
+        }
+    }
 }

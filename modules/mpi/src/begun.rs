@@ -10,7 +10,7 @@ use std::future::poll_fn;
 use std::os::raw::{c_int, c_void};
 
 use crate::abi::{MPI_Comm, MPI_SUCCESS, MPI_Status, RSMPI_PROC_NULL};
-use crate::calls::{communicator, number};
+use crate::calls::{communicator, number, rank};
 use crate::collective::begin::{Reducing, Reduction, all_reduce};
 use crate::datatype::layout::MPI_Datatype;
 use crate::done;
@@ -62,9 +62,8 @@ pub unsafe fn MPI_Isend(
             return begin(nothing(), request);
         }
         let bytes = packed_at(buf.cast(), 0, number(count), datatype.0);
-        // What is less than 0 is no rank.
-        let dest = usize::try_from(dest).unwrap_or(usize::MAX);
-        begin(Send::new(communicator.send_vec(bytes, dest, tag)), request)
+        let sending = communicator.send_vec(bytes, rank(dest), tag);
+        begin(Send::new(sending), request)
     }
 }
 

@@ -74,6 +74,11 @@ pub(crate) fn number(count: c_int) -> usize {
     usize::try_from(count).unwrap_or(0)
 }
 
+/// A rank that C has as an `int`. One less than 0 stays one that is none, and is told as it is.
+pub(crate) fn rank(rank: c_int) -> usize {
+    (rank as isize).cast_unsigned()
+}
+
 thread_local! {
     /// What has a number for Fortran; its place is the number, from 1 on.
     static NUMBERED: RefCell<Vec<MPI_Comm>> = const { RefCell::new(Vec::new()) };
@@ -160,11 +165,7 @@ pub unsafe fn MPI_Dist_graph_create_adjacent(
         !weighed(sourceweights, sources) && !weighed(destweights, destinations),
         "weights of edges are not there: say `MPI_UNWEIGHTED`"
     );
-    // A number that is no rank stays one that is none.
-    let ranks = |ranks: &[c_int]| -> Vec<usize> {
-        let rank = |&rank: &c_int| usize::try_from(rank).unwrap_or(usize::MAX);
-        ranks.iter().map(rank).collect()
-    };
+    let ranks = |ranks: &[c_int]| -> Vec<usize> { ranks.iter().copied().map(rank).collect() };
     let mut made = of.derived(done(wait(of.core().dup())));
     made.graph = Some(done(wait(
         made.core().graph(&ranks(sources), &ranks(destinations)),

@@ -267,6 +267,20 @@ fn what_was_begun_past_rsmpi_and_is_wrong_is_told() {
         unsafe { ffi::MPI_Allreduce(at, at, 1, ffi::RSMPI_FLOAT, ffi::RSMPI_BXOR, world.as_raw()) };
     });
     assert!(undefined.contains("not defined"), "{undefined}");
+    // Also what no `usize` has: it is told as it was said, as -1 would be `MPI_PROC_NULL`.
+    for no_rank in [-5, c_int::MIN, 1] {
+        let to_nobody = failure(1, move |world| {
+            let mut value = 1_i32;
+            let (at, of_values) = ((&raw mut value).cast(), ffi::RSMPI_INT32_T);
+            // SAFETY: there is an element.
+            let begun = Begun::by(|request| unsafe {
+                ffi::MPI_Isend(at, 1, of_values, no_rank, 0, world.as_raw(), request)
+            });
+            begun.done(false);
+        });
+        let told = format!("there is no rank {no_rank}: ");
+        assert!(to_nobody.contains(&told), "{to_nobody}");
+    }
 }
 
 #[test]

@@ -230,19 +230,23 @@ pub(crate) type Finish<R> = Box<dyn FnOnce(R) -> Result<(), core::Error>>;
 /// A reduction that was begun.
 pub(crate) type Reducing<R> = Either<Collective<R, Finish<R>>>;
 
-/// Begins a reduction whose result `finish` puts where it belongs.
-#[track_caller]
+impl Reduction {
+    /// What is brought, what is done with it, and how long the operation is lent; or why it cannot be.
+    fn checked(mut self) -> Result<(Vec<u8>, Reduction, Lending), Done> {
+        if let Err(error) = self.check() {
+            return Err(Done(Some(Err(error))));
+        }
+        let (bytes, lending) = (std::mem::take(&mut self.bytes), self.lending());
+        Ok((bytes, self, lending))
+    }
+}
+
+/// A reduction that was begun, whose result `finish` puts where it belongs.
 fn reducing<R: 'static>(
-    mut reduction: Reduction,
-    begin: impl FnOnce(Vec<u8>, Reduction) -> core::Collective<R>,
+    call: core::Collective<R>,
+    lending: Lending,
     finish: impl FnOnce(R) -> Result<(), core::Error> + 'static,
 ) -> Reducing<R> {
-    if let Err(error) = reduction.check() {
-        return Either::Wrong(Done(Some(Err(error))));
-    }
-    let lending = reduction.lending();
-    let bytes = std::mem::take(&mut reduction.bytes);
-    let call = begin(bytes, reduction);
     let finish = move |result| {
         drop(lending);
         finish(result)
@@ -263,19 +267,19 @@ pub(super) unsafe fn reduce(
     // SAFETY: as the caller says.
     let fill =
         move |bytes: &[u8]| place.map_or(Ok(()), |place| unsafe { place.fill_exactly(bytes) });
+    let (bytes, reduction, lending) = match reduction.checked() {
+        Ok(checked) => checked,
+        Err(wrong) => return Box::new(wrong),
+    };
+    // Here and below, the runtime is called by no closure: it tells the line of its caller, which a closure would be.
     if reduction.is_users() {
         // A rank that has lent its operation must not go on before all have come.
-        return Box::new(reducing(
-            reduction,
-            |bytes, reduction| communicator.allreduce(bytes, reduction.combining()),
-            move |bytes: Vec<u8>| fill(&bytes),
-        ));
+        let call = communicator.allreduce(bytes, reduction.combining());
+        return Box::new(reducing(call, lending, move |bytes: Vec<u8>| fill(&bytes)));
     }
-    Box::new(reducing(
-        reduction,
-        |bytes, reduction| communicator.reduce(bytes, reduction.combining(), number(root)),
-        move |bytes: Option<Vec<u8>>| bytes.map_or(Ok(()), |bytes| fill(&bytes)),
-    ))
+    let call = communicator.reduce(bytes, reduction.combining(), number(root));
+    let finish = move |bytes: Option<Vec<u8>>| bytes.map_or(Ok(()), |bytes| fill(&bytes));
+    Box::new(reducing(call, lending, finish))
 }
 
 /// # Safety
@@ -286,12 +290,15 @@ pub(crate) unsafe fn all_reduce(
     reduction: Reduction,
     place: Place,
 ) -> Reducing<Vec<u8>> {
-    reducing(
-        reduction,
-        |bytes, reduction| communicator.allreduce(bytes, reduction.combining()),
-        // SAFETY: as the caller says.
-        move |bytes: Vec<u8>| unsafe { place.fill_exactly(&bytes) },
-    )
+    let (bytes, reduction, lending) = match reduction.checked() {
+        Ok(checked) => checked,
+        Err(wrong) => return Either::Wrong(wrong),
+    };
+    let call = communicator.allreduce(bytes, reduction.combining());
+    // SAFETY: as the caller says.
+    reducing(call, lending, move |bytes: Vec<u8>| unsafe {
+        place.fill_exactly(&bytes)
+    })
 }
 
 /// # Safety
@@ -304,18 +311,18 @@ pub(super) unsafe fn reduce_scatter(
 ) -> Reducing<Vec<u8>> {
     let communicator = of.core();
     let ranks = communicator.size().max(1);
-    let reduction = reduction.in_parts(ranks);
-    reducing(
-        reduction,
-        |bytes, reduction| {
-            let each = bytes.len() / ranks;
-            let part = |rank: usize| bytes[rank * each..(rank + 1) * each].to_vec();
-            let parts = (0..ranks).map(part).collect();
-            communicator.reduce_scatter(parts, reduction.combining())
-        },
-        // SAFETY: as the caller says.
-        move |bytes: Vec<u8>| unsafe { place.fill_exactly(&bytes) },
-    )
+    let (bytes, reduction, lending) = match reduction.in_parts(ranks).checked() {
+        Ok(checked) => checked,
+        Err(wrong) => return Either::Wrong(wrong),
+    };
+    let each = bytes.len() / ranks;
+    let part = |rank: usize| bytes[rank * each..(rank + 1) * each].to_vec();
+    let parts = (0..ranks).map(part).collect();
+    let call = communicator.reduce_scatter(parts, reduction.combining());
+    // SAFETY: as the caller says.
+    reducing(call, lending, move |bytes: Vec<u8>| unsafe {
+        place.fill_exactly(&bytes)
+    })
 }
 
 /// # Safety
@@ -327,12 +334,15 @@ pub(super) unsafe fn scan(
     place: Place,
 ) -> Reducing<Vec<u8>> {
     let communicator = of.core();
-    reducing(
-        reduction,
-        |bytes, reduction| communicator.scan(bytes, reduction.combining()),
-        // SAFETY: as the caller says.
-        move |bytes: Vec<u8>| unsafe { place.fill_exactly(&bytes) },
-    )
+    let (bytes, reduction, lending) = match reduction.checked() {
+        Ok(checked) => checked,
+        Err(wrong) => return Either::Wrong(wrong),
+    };
+    let call = communicator.scan(bytes, reduction.combining());
+    // SAFETY: as the caller says.
+    reducing(call, lending, move |bytes: Vec<u8>| unsafe {
+        place.fill_exactly(&bytes)
+    })
 }
 
 /// # Safety
@@ -344,13 +354,14 @@ pub(super) unsafe fn exclusive_scan(
     place: Place,
 ) -> Reducing<Option<Vec<u8>>> {
     let communicator = of.core();
-    reducing(
-        reduction,
-        |bytes, reduction| communicator.exscan(bytes, reduction.combining()),
-        move |bytes: Option<Vec<u8>>| match bytes {
-            // SAFETY: as the caller says.
-            Some(bytes) => unsafe { place.fill_exactly(&bytes) },
-            None => Ok(()),
-        },
-    )
+    let (bytes, reduction, lending) = match reduction.checked() {
+        Ok(checked) => checked,
+        Err(wrong) => return Either::Wrong(wrong),
+    };
+    let call = communicator.exscan(bytes, reduction.combining());
+    reducing(call, lending, move |bytes: Option<Vec<u8>>| match bytes {
+        // SAFETY: as the caller says.
+        Some(bytes) => unsafe { place.fill_exactly(&bytes) },
+        None => Ok(()),
+    })
 }

@@ -21,8 +21,13 @@ struct Slot<T> {
 pub(super) struct Promise<T>(Rc<Slot<T>>);
 
 impl<T> Promise<T> {
-    pub(super) fn give(self, value: T) {
+    /// The value back, if nobody can take it any more: to drop it is code of the user, which only the caller knows where to call.
+    pub(super) fn give(self, value: T) -> Option<T> {
+        if Rc::strong_count(&self.0) == 1 {
+            return Some(value);
+        }
         *self.0.value.borrow_mut() = Some(value);
+        None
     }
 }
 

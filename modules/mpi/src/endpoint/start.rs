@@ -116,19 +116,18 @@ impl Endpoint {
         f: impl FnOnce(SimpleCommunicator) -> T + 'static,
     ) -> JoinHandle<T> {
         let (beginning, core) = self.beginning();
-        let name = format!("rank {} of {}", core.rank(), core.name());
+        let name = named(&core);
         let (promise, running) = JoinHandle::new(core);
         let Some(rank) = beginning else {
             return running;
         };
         let communicator = self.communicator;
         let body = move || {
-            promise.give(f(communicator));
+            drop(promise.give(f(communicator)));
             Ok(())
         };
-        let fiber = Fiber::named(rank.clone(), &name, body);
-        let at = Location::caller();
-        rank.begin(Box::pin(NamedFiber { fiber, name, at }));
+        let fiber = NamedFiber::new(&rank, name, Location::caller(), body);
+        rank.begin(Box::pin(fiber));
         running
     }
 
@@ -177,11 +176,19 @@ impl Endpoint {
         let shared = Rc::clone(&self.communicator.as_handle().0);
         let registration = Registration::new(rank.clone(), shared);
         let key = registration.key();
+        let (of, name, at) = (rank.clone(), named(&core), Location::caller());
         let thread = done(core.on_thread(move |thread| f(&ThreadRank::new(thread, key))));
         rank.begin(Box::pin(async move {
             // If it has panicked, the run ends with that.
-            if let Ok(value) = thread.await {
-                promise.give(value);
+            if let Ok(value) = thread.await
+                && let Some(value) = promise.give(value)
+            {
+                // Its destructor may call as any code of the rank does.
+                let dropping = move || {
+                    drop(value);
+                    Ok(())
+                };
+                NamedFiber::new(&of, name, at, dropping).await?;
             }
             drop(registration);
             Ok(())
@@ -244,11 +251,28 @@ pub fn each<T: 'static>(
     values
 }
 
+/// What a rank is called where it is told of.
+fn named(rank: &core::Communicator) -> String {
+    format!("rank {} of {}", rank.rank(), rank.name())
+}
+
 /// A stack whose panics say which rank it was.
 struct NamedFiber {
     fiber: Fiber,
     name: String,
     at: &'static Location<'static>,
+}
+
+impl NamedFiber {
+    fn new(
+        of: &RankState,
+        name: String,
+        at: &'static Location<'static>,
+        body: impl FnOnce() -> Ended + 'static,
+    ) -> Self {
+        let fiber = Fiber::named(of.clone(), &name, body);
+        NamedFiber { fiber, name, at }
+    }
 }
 
 impl Future for NamedFiber {

@@ -283,6 +283,38 @@ fn threads_that_outlive_the_run() {
     }
 }
 
+/// What a thread returns and nobody takes is dropped by the rank, on a stack: its destructor calls as other code of the rank does.
+#[test]
+fn what_nobody_takes_is_dropped_by_the_rank() {
+    struct Calls(bool);
+    impl Drop for Calls {
+        fn drop(&mut self) {
+            let world = SimpleCommunicator::world();
+            assert_eq!(sum(&world, 1), 2);
+            assert!(self.0, "in a destructor");
+        }
+    }
+    for ends_well in [true, false] {
+        // The function returns before, and what it leaves behind lives as long as it is waited for.
+        let run = mpi::run_with(&mpi::Options::new(), 2, move || {
+            let universe = mpi::initialize().unwrap();
+            let mut two = universe.world().endpoints(2);
+            drop(two.remove(0).on_thread(move |_| Calls(ends_well)));
+            let last = two.remove(0).start(move |mine| {
+                mine.any_process().receive::<u8>();
+                drop(universe);
+            });
+            std::mem::forget(last);
+        });
+        let told = run.unwrap_err().to_string();
+        let wanted = match ends_well {
+            true => "waits in receive (world.endpoints, from any rank",
+            false => "panicked: in a destructor (as rank ",
+        };
+        assert!(told.contains(wanted), "{told}");
+    }
+}
+
 /// Rounds of endpoints, stacks and threads, of which some are never used, leave nothing behind that would grow.
 #[test]
 fn many_rounds() {

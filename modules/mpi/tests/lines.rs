@@ -1,0 +1,104 @@
+//! What is told of a call has the line of the program that makes it, not one of this crate.
+
+use std::os::raw::c_void;
+use std::sync::Mutex;
+
+use mpi::collective::SystemOperation;
+use mpi::endpoint::Endpoints;
+use mpi::ffi;
+use mpi::topology::{Color, SimpleCommunicator};
+use mpi::traits::*;
+
+/// A call that waits, as the other rank makes none.
+type Call = fn(&SimpleCommunicator);
+
+/// Begins a reduction as libraries do, and waits for it.
+fn begun(world: &SimpleCommunicator) {
+    let (sent, mut came, mut request) = (1_i32, 0_i32, ffi::RSMPI_REQUEST_NULL);
+    let (from, to) = ((&raw const sent).cast(), (&raw mut came).cast::<c_void>());
+    let (number, sum, comm) = (ffi::RSMPI_INT32_T, ffi::RSMPI_SUM, world.as_raw());
+    // SAFETY: an element each, which is there until the request is done.
+    unsafe {
+        ffi::MPI_Iallreduce(from, to, 1, number, sum, comm, &mut request);
+        ffi::MPI_Wait(&mut request, ffi::RSMPI_STATUS_IGNORE);
+    }
+}
+
+const CALLS: &[Call] = &[
+    |world| assert_eq!(world.process_at_rank(1).receive::<u8>().0, 0),
+    |world| drop(world.any_process().receive_vec::<u8>()),
+    |world| assert_eq!(world.any_process().probe().tag(), 0),
+    |world| drop(world.any_process().matched_probe()),
+    |world| world.process_at_rank(1).synchronous_send(&1),
+    |world| world.barrier(),
+    |world| world.process_at_rank(1).broadcast_into(&mut 0),
+    |world| world.process_at_rank(1).scatter_into(&mut 0),
+    |world| world.all_gather_into(&1, &mut [0, 0][..]),
+    |world| world.all_to_all_into(&[1, 2][..], &mut [0, 0][..]),
+    |world| world.all_reduce_into(&1, &mut 0, SystemOperation::sum()),
+    |world| world.scan_into(&1, &mut 0, SystemOperation::sum()),
+    |world| {
+        world
+            .process_at_rank(0)
+            .reduce_into_root(&1, &mut 0, SystemOperation::sum())
+    },
+    |world| world.reduce_scatter_block_into(&[1, 2][..], &mut 0, SystemOperation::sum()),
+    |world| {
+        let mut sum = 0;
+        mpi::request::scope(|scope| {
+            let begun =
+                world.immediate_all_reduce_into(scope, &1, &mut sum, SystemOperation::sum());
+            begun.wait();
+        });
+    },
+    begun,
+    |world| drop(world.duplicate()),
+    |world| drop(world.split_by_color(Color::with_value(1))),
+    |world| drop(world.split_by_subgroup_collective(&world.group())),
+    |world| drop(world.endpoints(1)),
+];
+
+#[test]
+fn what_is_told_of_a_call_has_the_line_of_who_makes_it() {
+    let mut wrong = Vec::new();
+    for call in CALLS {
+        let run = mpi::run(2, move || {
+            let universe = mpi::initialize().unwrap();
+            let world = universe.world();
+            match world.rank() {
+                0 => call(&world),
+                _ => drop(world.this_process().receive_vec::<u8>()),
+            }
+        });
+        let told = run.unwrap_err().to_string();
+        // Of each of both ranks.
+        if told.matches("modules/mpi/tests/lines.rs:").count() != 2 {
+            wrong.push(told);
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// The same is so of a panic, as it is told when it comes.
+#[test]
+fn a_call_that_fails_panics_at_the_line_of_who_makes_it() {
+    static FILE: Mutex<Option<String>> = Mutex::new(None);
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let told = panic.payload().downcast_ref::<String>();
+        if told.is_some_and(|told| told.starts_with("-5 is no tag")) {
+            let file = panic.location().map(|at| at.file().to_string());
+            *FILE.lock().unwrap() = file;
+        }
+        before(panic);
+    }));
+    let run = mpi::run(1, || {
+        let universe = mpi::initialize().unwrap();
+        universe.world().this_process().send_with_tag(&1, -5);
+    });
+    assert!(run.unwrap_err().to_string().contains("-5 is no tag"));
+    assert_eq!(
+        FILE.lock().unwrap().as_deref(),
+        Some("modules/mpi/tests/lines.rs")
+    );
+}
