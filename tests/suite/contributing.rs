@@ -60,11 +60,11 @@ fn the_strategy_of_contributing_is_one() {
     let new = block(&text, "file: strategy/heaviest_first.rs");
     fs::write(engine.join("src/strategy/heaviest_first.rs"), new).unwrap();
     let list = engine.join("src/strategy/mod.rs");
-    let start = "static STRATEGIES: &[&Strategy] = &[\n";
+    let start = "static STRATEGIES: &[Strategy] = &[\n";
     let old = fs::read_to_string(&list).unwrap();
     assert!(old.contains(start), "where is the list of strategies?");
-    let (value, entry) = (block(&text, "value"), block(&text, "entry"));
-    let with = format!("mod heaviest_first;\n\n{value}\n{start}{entry}");
+    let entry = block(&text, "entry");
+    let with = format!("mod heaviest_first;\n\n{start}{entry}");
     let with = old.replace(start, &with);
     fs::write(list, with).unwrap();
     let uses = "use graphmap_partition::{Graph, Machine, Options, Problem, Strategy, solve};\n\n";
