@@ -12,7 +12,7 @@ use std::net::{IpAddr, TcpStream};
 use std::os::fd::BorrowedFd;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use graphmap_runtime::Exit;
 use graphmap_runtime::between::{SliceMemory, SlicedMessage};
@@ -159,27 +159,35 @@ impl World {
         })
     }
 
-    /// Begins to receive a message with a tag, of at most so many bytes, into memory that has room for them. `from`: that of whom, or of
-    /// whoever sends one first.
+    /// Begins to receive the next message, if one has come: from whom, with which tag. `memory`: where so many bytes of a tag go.
     pub(crate) fn receive(
         &self,
-        from: Option<usize>,
-        tag: i32,
-        memory: Memory,
-        most: usize,
-    ) -> Operation {
-        assert!(most <= MOST && from.is_none_or(|from| from < self.count));
-        // SAFETY: a constant.
-        let any = unsafe { ffi::RSMPI_ANY_SOURCE };
-        let from = from.map_or(any, |from| from as i32);
-        // SAFETY: there is room for the bytes that MPI may write, which belongs to the operation.
+        memory: impl FnOnce(i32, usize) -> Memory,
+    ) -> Option<(usize, i32, Operation)> {
+        let (mut found, mut len) = (0, 0);
+        let mut message = MaybeUninit::uninit();
+        let mut status = MaybeUninit::<ffi::MPI_Status>::uninit();
+        // SAFETY: message and status are written where one is found, and read only then.
+        let (mut message, status) = unsafe {
+            let (any, tag) = (ffi::RSMPI_ANY_SOURCE, ffi::RSMPI_ANY_TAG);
+            let (to_message, to_status) = (message.as_mut_ptr(), status.as_mut_ptr());
+            let to_found = &raw mut found;
+            inside(|| ffi::MPI_Improbe(any, tag, self.comm, to_found, to_message, to_status));
+            if found == 0 {
+                return None;
+            }
+            (message.assume_init(), status.assume_init())
+        };
+        // SAFETY: the status of a message that was found.
+        unsafe { ffi::MPI_Get_count(&raw const status, ffi::RSMPI_UINT8_T, &raw mut len) };
+        let memory = memory(status.MPI_TAG, len as usize);
+        // SAFETY: there is room for the bytes that the message has, which belongs to the operation.
         let mut operation = Operation::begin(memory, |memory, request| unsafe {
-            let at = memory.room(most).as_mut_ptr().cast();
-            let (byte, len) = (ffi::RSMPI_UINT8_T, most as i32);
-            ffi::MPI_Irecv(at, len, byte, from, tag, self.comm, request)
+            let at = memory.room(len as usize).as_mut_ptr().cast();
+            ffi::MPI_Imrecv(at, len, ffi::RSMPI_UINT8_T, &raw mut message, request)
         });
-        operation.kind = Kind::Receives { most };
-        operation
+        operation.comes = len as usize;
+        Some((status.MPI_SOURCE as usize, status.MPI_TAG, operation))
     }
 
     /// Says that this OS process is there: done when all have said it.
@@ -467,21 +475,10 @@ impl Memory {
 pub(crate) struct Operation {
     request: ffi::MPI_Request,
     memory: Memory,
-    kind: Kind,
+    /// How many of them MPI writes, into room that they have.
+    comes: usize,
     done: bool,
     _not_send: PhantomData<Rc<()>>,
-}
-
-#[derive(Clone, Copy)]
-enum Kind {
-    /// A message, or nothing.
-    Sends,
-    /// A message of at most so many bytes, for which there is room.
-    Receives { most: usize },
-    /// One of so many bytes from whom it is.
-    Received { from: usize, len: usize },
-    /// Nothing, as it was cancelled.
-    Cancelled,
 }
 
 impl Operation {
@@ -495,7 +492,7 @@ impl Operation {
         Operation {
             request,
             memory,
-            kind: Kind::Sends,
+            comes: 0,
             done: false,
             _not_send: PhantomData,
         }
@@ -505,61 +502,24 @@ impl Operation {
     pub(crate) fn is_done(&mut self) -> bool {
         if !self.done {
             let mut flag = 0;
-            let mut status = MaybeUninit::<ffi::MPI_Status>::uninit();
-            // SAFETY: a request that MPI has given, or none; a status is written where it is done.
+            // SAFETY: a request that MPI has given, or none.
             inside(|| unsafe {
-                ffi::MPI_Test(&raw mut self.request, &raw mut flag, status.as_mut_ptr())
+                let (request, status) = (&raw mut self.request, ffi::RSMPI_STATUS_IGNORE);
+                ffi::MPI_Test(request, &raw mut flag, status)
             });
             self.done = flag != 0;
-            if self.done
-                && let Kind::Receives { most } = self.kind
-            {
-                // SAFETY: it was written, of a receive that is done and was not called off.
-                self.received(most, unsafe { status.assume_init() });
+            if self.done && self.comes > 0 {
+                // SAFETY: there was room for so many, and MPI has written them: they are the whole message.
+                unsafe {
+                    match &mut self.memory {
+                        Memory::Bytes(bytes) => bytes.set_len(self.comes),
+                        Memory::Room(memory) => memory.fill(self.comes),
+                        Memory::Slice(..) => {}
+                    }
+                }
             }
         }
         self.done
-    }
-
-    /// A message has been received, of which this is the status.
-    fn received(&mut self, most: usize, status: ffi::MPI_Status) {
-        let mut len = 0;
-        // SAFETY: the status of a message.
-        unsafe { ffi::MPI_Get_count(&raw const status, ffi::RSMPI_UINT8_T, &raw mut len) };
-        let len = usize::try_from(len).expect("a number of bytes");
-        assert!(len <= most);
-        // SAFETY: there was room for so many, and MPI has written them: they are the whole message.
-        unsafe {
-            match &mut self.memory {
-                Memory::Bytes(bytes) => bytes.set_len(len),
-                Memory::Room(memory) => memory.fill(len),
-                Memory::Slice(..) => {}
-            }
-        }
-        let from = status.MPI_SOURCE as usize;
-        self.kind = Kind::Received { from, len };
-    }
-
-    /// Whom it has received from.
-    pub(crate) fn source(&self) -> Option<usize> {
-        match self.kind {
-            Kind::Received { from, .. } => Some(from),
-            _ => None,
-        }
-    }
-
-    /// Cancels a receive for which nothing is sent any more, and waits until MPI has let go of its memory, at most so long.
-    pub(crate) fn cancel(mut self, at_most: Duration) {
-        if self.is_done() {
-            return;
-        }
-        self.kind = Kind::Cancelled;
-        // SAFETY: a request that MPI has given, and which is not done.
-        inside(|| unsafe { ffi::MPI_Cancel(&raw mut self.request) });
-        let start = Instant::now();
-        while !self.is_done() && start.elapsed() < at_most {
-            std::thread::yield_now();
-        }
     }
 
     /// Whether it sends a slice of a value.
@@ -569,12 +529,7 @@ impl Operation {
 
     /// How many bytes it sends or receives.
     pub(crate) fn len(&self) -> usize {
-        match self.kind {
-            Kind::Sends => self.memory.len(),
-            Kind::Receives { most } => most,
-            Kind::Received { len, .. } => len,
-            Kind::Cancelled => 0,
-        }
+        self.memory.len().max(self.comes)
     }
 
     /// The memory of what is done.

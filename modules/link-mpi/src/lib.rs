@@ -14,7 +14,7 @@
 //! Started by a launcher of MPI, OS process `i` of the mapping is rank `i` of the job; started by itself, the program runs
 //! as [`graphmap_runtime::main`] has it, and MPI is not begun. One thread, that which runs the network, calls
 //! MPI (`MPI_THREAD_FUNNELED`), and nothing that blocks: frames are packed into messages that are sent without
-//! waiting ([`messages`]), what comes is received into memory that MPI has before ([`receiving`]), that nothing moves any more is found
+//! waiting, what comes is matched and received without waiting ([`messages`]), that nothing moves any more is found
 //! by counting ([`waves`]), and who has nothing to do sleeps ([`nap`]).
 //!
 //! A program is linked to one MPI. Which, says `MPICC` when it is built; cargo does not notice that it
@@ -31,9 +31,7 @@ mod link;
 mod messages;
 mod nap;
 mod orphaned;
-mod pool;
 mod printed;
-mod receiving;
 mod unreachable;
 mod waves;
 

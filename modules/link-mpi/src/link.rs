@@ -13,9 +13,8 @@ use crate::bell::Bell;
 use crate::calls::{self, World};
 use crate::finding::{Finding, Gone};
 use crate::frames;
-use crate::messages::{Messages, OURS};
+use crate::messages::{Messages, OURS, Wrong};
 use crate::nap::Nap;
-use crate::receiving::Wrong;
 use crate::{orphaned, unreachable, waves};
 use waves::{Counts, Found, Waves};
 

@@ -10,10 +10,9 @@ use graphmap_runtime::{Encoder, RunError};
 
 use super::{HELLO, MpiLink, header};
 use crate::calls::MOST;
-use crate::messages::is_ours;
+use crate::messages::{Come, is_ours};
 use crate::nap::{Nap, UnderWay};
 use crate::printed::{self, FORWARDING};
-use crate::receiving::Come;
 use crate::{calls, digest, finalize, launchers};
 
 /// Looking at MPI while there is something else to do is worth it this often.
@@ -116,10 +115,8 @@ impl Job for MpiLink {
                         Ok(Some((header, bytes))) if !is_ours(header) => take(from, header, bytes),
                         _ => is_one = false,
                     }
-                    let mut messages = self.messages.borrow_mut();
-                    match frames.is_empty() {
-                        true => messages.keep_message(frames),
-                        false => messages.put_back(from, frames),
+                    if !frames.is_empty() {
+                        self.messages.borrow_mut().put_back(from, frames);
                     }
                 }
             }
