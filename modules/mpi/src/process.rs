@@ -3,15 +3,16 @@
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use crate::fiber::{Ended, Fiber};
-use crate::rank::{Part, RankState};
+use graphmap_runtime::TaskSet;
 
-/// A rank as a future, which is over when its function and all that it has begun are. They share the polls of the process, as
-/// schedulers know of nothing below that.
+use crate::fiber::{Ended, Fiber};
+use crate::rank::RankState;
+
+/// A rank as a future, which is over when its function and all that it has begun are.
 pub(crate) struct Process {
     rank: RankState,
     /// Before the function, which has the rank's `Universe`: what it is dropped with finds the rank as it has left it.
-    beside: Vec<Part>,
+    beside: TaskSet<'static, Ended>,
     /// None: it has returned.
     main: Option<Fiber>,
 }
@@ -21,7 +22,7 @@ impl Process {
     pub(crate) fn new(main: impl FnOnce() -> Ended + 'static) -> Self {
         let rank = RankState::new();
         let main = Some(Fiber::new(rank.clone(), main));
-        let beside = Vec::new();
+        let beside = TaskSet::new();
         Process { rank, beside, main }
     }
 }
@@ -40,22 +41,16 @@ impl Future for Process {
                 return Poll::Ready(ended);
             }
         }
-        let mut at = 0;
         loop {
             // What has been begun meanwhile has its first turn in this one, as nobody would wake the process for it.
             rank.take_begun(beside);
-            let Some(part) = beside.get_mut(at) else {
-                break;
-            };
-            match part.as_mut().poll(context) {
-                Poll::Pending => at += 1,
-                Poll::Ready(Ok(())) => drop(beside.swap_remove(at)),
-                Poll::Ready(ended) => return Poll::Ready(ended),
+            match beside.poll_join_next(context) {
+                Poll::Ready(Some(Ok(()))) => {}
+                Poll::Ready(Some(ended)) => return Poll::Ready(ended),
+                Poll::Ready(None) | Poll::Pending if rank.has_begun() => {}
+                Poll::Ready(None) if main.is_none() => return Poll::Ready(Ok(())),
+                Poll::Ready(None) | Poll::Pending => return Poll::Pending,
             }
-        }
-        match main.is_none() && beside.is_empty() {
-            true => Poll::Ready(Ok(())),
-            false => Poll::Pending,
         }
     }
 }

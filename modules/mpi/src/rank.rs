@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::ThreadId;
 
-use graphmap_runtime::mpi as core;
+use graphmap_runtime::{TaskSet, mpi as core};
 
 use crate::attribute::Panicked;
 use crate::life::{Life, Phase};
@@ -109,13 +109,16 @@ impl RankState {
         self.0.begun.borrow_mut().push(part);
     }
 
-    /// What was begun since this was last asked.
-    pub(crate) fn take_begun(&self, all: &mut Vec<Part>) {
-        let mut begun = self.0.begun.borrow_mut();
-        // As nearly always.
-        if !begun.is_empty() {
-            all.append(&mut begun);
+    /// Puts what was begun since this was last asked among the others.
+    pub(crate) fn take_begun(&self, all: &mut TaskSet<'static, Result<(), String>>) {
+        for part in self.0.begun.borrow_mut().drain(..) {
+            all.push(part);
         }
+    }
+
+    /// Whether anything was begun since.
+    pub(crate) fn has_begun(&self) -> bool {
+        !self.0.begun.borrow().is_empty()
     }
 
     /// Nothing more is begun: what was, and has not had a turn.

@@ -143,6 +143,7 @@ pub use exec::discovery::{
 pub use exec::join::join;
 pub use exec::me::{Me, me, yield_now};
 pub use exec::outcome::{Outcome, Stopped};
+pub use exec::task_set::TaskSet;
 pub use kpn::bundle::{Broadcast, Gather, ReadOrEnd, Reduce, Scatter, Select, Share, Switch};
 pub use kpn::connect::{Ends, Ports};
 pub use kpn::flow::{Closing, FlowInput, FlowOutput, FlowSelect, FlowShare, State};

@@ -49,8 +49,7 @@
 //!   [`Universe`](crate::environment::Universe) is dropped, the endpoints cannot communicate any more, either: so they are joined before.
 //! * A rank has ended when its function and all that it has started have.
 //! * A panic ends the run, as that of any rank.
-//! * Whatever wakes a rank gives each of its stacks a turn, so a message costs in proportion to the endpoints of the rank that waits for it: these are for
-//!   some tens of stacks a rank. Thousands of ranks are more ranks.
+//! * What comes for one of them wakes its stack, and the rank's own function, and no other: so a rank may have thousands.
 //! * An endpoint that is let go of, and a function that has returned, call no more: whoever waits for that rank waits in vain, which is found and
 //!   reported, as are endpoints that wait for each other for ever.
 

@@ -49,7 +49,7 @@ pub(crate) fn waiting<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
 
 /// The id of the process that is being polled on this thread; [`NOBODY`]: none is.
 pub(crate) fn running() -> u32 {
-    with_current(|scheduler| scheduler.core.running.id()).unwrap_or(NOBODY)
+    with_current(|scheduler| scheduler.core.running.process()).unwrap_or(NOBODY)
 }
 
 /// Wakes a process or hook of this thread's scheduler.
@@ -143,7 +143,7 @@ pub(crate) fn forget(end: *const ()) {
     }
 }
 
-/// The id of the process that polls with this context, if it is one of this thread, polls by
+/// The id of the process that polls with this context, or the hook of its task, if it is one of this thread, polls by
 /// itself and not through a foreign combinator.
 #[inline(always)]
 pub(crate) fn plain_waiter(context: &Context<'_>) -> Option<u32> {

@@ -1,14 +1,15 @@
-//! Hooks: members of bundles and wakers of other libraries, which are woken through a channel as processes are.
+//! Hooks: members of bundles, tasks of processes and wakers of other libraries, which are woken through a channel as processes are.
 //!
 //! No code of the user runs while a hook fires or goes: the wakers concerned are left with the
 //! scheduler, which wakes or drops them between turns ([`Hooks::take_loose`]).
 
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::rc::Rc;
 use std::task::Waker;
 
+use super::ready_list::ReadyList;
 use super::side::Side;
+use super::task_set::Woken;
 use crate::link::waiter::{ARMED, HOOK, ID, INDEX, NOBODY, STOP};
 
 /// The number of a member whose channel is none of the run's, or has ended.
@@ -16,7 +17,7 @@ pub(crate) const NO_NUMBER: u32 = u32::MAX;
 
 /// The members of a bundle that may have something, in the order in which they got it.
 pub(crate) struct Ready {
-    list: RefCell<List>,
+    list: ReadyList,
     /// Who waits for the bundle: a word as in a channel.
     waiter: Cell<u32>,
     side: Side,
@@ -30,21 +31,11 @@ pub(crate) struct Ready {
     told: RefCell<Vec<u32>>,
 }
 
-struct List {
-    members: VecDeque<u32>,
-    /// Whether a member is in the list: it is so at most once.
-    listed: Vec<bool>,
-}
-
 impl Ready {
     /// All of `members`, in order.
     pub(crate) fn new(members: usize, side: Side) -> Rc<Self> {
-        let list = List {
-            members: (0..members as u32).collect(),
-            listed: vec![true; members],
-        };
         Rc::new(Ready {
-            list: RefCell::new(list),
+            list: ReadyList::all(members),
             waiter: Cell::new(NOBODY),
             side,
             only: Cell::new(None),
@@ -55,18 +46,11 @@ impl Ready {
     }
 
     pub(crate) fn push(&self, member: u32) {
-        let mut list = self.list.borrow_mut();
-        let listed = list.listed.get_mut(member as usize);
-        if listed.is_some_and(|listed| !std::mem::replace(listed, true)) {
-            list.members.push_back(member);
-        }
+        self.list.push(member);
     }
 
     pub(crate) fn pop(&self) -> Option<u32> {
-        let mut list = self.list.borrow_mut();
-        let member = list.members.pop_front()?;
-        list.listed[member as usize] = false;
-        Some(member)
+        self.list.pop()
     }
 
     /// Puts every member on the list, and tells the numbers of their channels.
@@ -101,7 +85,7 @@ impl Ready {
 
     /// Whether the list is empty.
     pub(crate) fn is_empty(&self) -> bool {
-        self.list.borrow().members.is_empty()
+        self.list.len() == 0
     }
 
     #[inline]
@@ -147,6 +131,7 @@ enum Hook {
     /// a word that was carried here from another run may name it as well.
     Foreign(Waker, u32, Owner),
     Member(Rc<Ready>, u32),
+    Task(Rc<Woken>, u32),
 }
 
 impl Hook {
@@ -163,7 +148,7 @@ pub(crate) enum Loose {
 
 /// Who waits behind a hook.
 pub(crate) enum Behind {
-    /// The process in whose turn a foreign waker came.
+    /// The process in whose turn a foreign waker came, or whose task it is.
     Process(u32),
     /// A bundle, which is collected by itself; whether a wait for it was told.
     Bundle(bool),
@@ -239,6 +224,11 @@ impl Hooks {
         self.add(Hook::Member(Rc::clone(ready), member))
     }
 
+    /// A hook for a task of a set.
+    pub(super) fn task(&self, woken: &Rc<Woken>, task: u32) -> u32 {
+        self.add(Hook::Task(Rc::clone(woken), task))
+    }
+
     /// Has a word woken when a member of a bundle, or the one member, is put on its list.
     pub(crate) fn wait(&self, ready: &Rc<Ready>, only: Option<u32>, id: u32) {
         ready.only.set(only);
@@ -312,10 +302,11 @@ impl Hooks {
             Hook::Free => None,
             Hook::Foreign(_, process, _) => Some(Behind::Process(*process)),
             Hook::Member(ready, _) => Some(Behind::Bundle(ready.is_told())),
+            Hook::Task(woken, _) => Some(Behind::Process(woken.process())),
         }
     }
 
-    /// The process that waits by a word, directly, by a waker or by a bundle.
+    /// The process that waits by a word, directly, by a waker, by a bundle or by a task.
     pub(crate) fn process(&self, word: u32) -> Option<u32> {
         let hooks = self.hooks.borrow();
         let mut word = word;
@@ -323,6 +314,7 @@ impl Hooks {
             match hooks.get(self.at(word))? {
                 Hook::Free => return None,
                 Hook::Foreign(_, process, _) => return Some(*process),
+                Hook::Task(woken, _) => return Some(woken.process()),
                 Hook::Member(ready, member) => {
                     word = ready.waiter.get();
                     let other = ready.only.get().is_some_and(|only| only != *member);
@@ -351,6 +343,7 @@ impl Hooks {
                 self.touch(ready);
                 Some(word & ID)
             }
+            Hook::Task(woken, task) => woken.wake(*task),
             hook @ Hook::Foreign(..) => {
                 let hook = std::mem::replace(hook, Hook::Free);
                 self.free.borrow_mut().push(at as u32);

@@ -232,7 +232,7 @@ impl Scheduler {
 
     /// Kind and index of the process being polled.
     pub(crate) fn running(&self) -> Option<(u32, u32)> {
-        let header = self.header(self.core.running.id())?;
+        let header = self.header(self.core.running.process())?;
         Some((header.kind(), header.index()))
     }
 

@@ -15,13 +15,19 @@ impl Scheduler {
     ///
     /// To clone a foreign waker is code of the user, which may do anything but use the end itself.
     pub(crate) fn waiter(&self, context: &Context<'_>, word: u32, owner: Owner) -> u32 {
-        let current = self.core.running.id();
-        if ptr::eq(context.waker().data(), (&raw const self.core).cast()) {
+        if self.is_own(context) {
+            let current = self.core.running.id();
             self.unhook(word, owner);
             current
         } else {
-            self.foreign_waiter(context.waker(), current, word, owner)
+            let process = self.core.running.process();
+            self.foreign_waiter(context.waker(), process, word, owner)
         }
+    }
+
+    /// Whether it is the context that processes of this scheduler are polled with.
+    pub(super) fn is_own(&self, context: &Context<'_>) -> bool {
+        ptr::eq(context.waker().data(), (&raw const self.core).cast())
     }
 
     /// The same for a waker that is none of a process, but in the name of one.
@@ -80,7 +86,7 @@ impl Scheduler {
                     self.queue.push(id);
                 }
             }
-            None => self.wake_other(id),
+            None => self.wake_other(id, Scheduler::wake),
         }
     }
 
@@ -93,14 +99,14 @@ impl Scheduler {
                     self.queue.push_next(id);
                 }
             }
-            None => self.wake_other(id),
+            None => self.wake_other(id, Scheduler::wake_next),
         }
     }
 
     /// Wakes what is no process of this scheduler: a hook, or somebody of the run around this one,
-    /// with whom a process of this one shares a channel.
+    /// with whom a process of this one shares a channel. Who is behind a hook is woken so.
     #[inline(never)]
-    fn wake_other(&self, id: u32) {
+    fn wake_other(&self, id: u32, how: fn(&Scheduler, u32)) {
         if id & HOOK != 0 && self.hooks.has(id) {
             if self.told.get()
                 && let Some(Behind::Process(id)) = self.hooks.behind(id)
@@ -108,7 +114,7 @@ impl Scheduler {
                 self.registry.take_told(id);
             }
             if let Some(id) = self.hooks.fire(id) {
-                self.wake(id);
+                how(self, id);
             }
         } else if id & HOOK != 0 || id < self.base {
             self.with_outer(|outer| outer.wake(id));

@@ -16,11 +16,11 @@ use rt::{Channels, Local, Names, Network, Options, RunError, Select, Stopped, ru
 
 /// A combinator as other libraries have them: each child has a waker of its own, and only those that
 /// were woken are polled again.
-struct JoinAll<'a> {
+pub(crate) struct JoinAll<'a> {
     children: Vec<(Option<Boxed<'a>>, Arc<Child>)>,
 }
 
-type Boxed<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
+pub(crate) type Boxed<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
 
 struct Child {
     woken: AtomicBool,
@@ -37,7 +37,9 @@ impl Wake for Child {
     }
 }
 
-fn join_all<'a>(futures: impl Iterator<Item = impl Future<Output = ()> + 'a>) -> JoinAll<'a> {
+pub(crate) fn join_all<'a>(
+    futures: impl Iterator<Item = impl Future<Output = ()> + 'a>,
+) -> JoinAll<'a> {
     let child = || {
         Arc::new(Child {
             woken: AtomicBool::new(true),

@@ -51,4 +51,5 @@ mod random;
 mod rendezvous;
 mod simulated;
 mod stop;
+mod task_sets;
 mod traced;

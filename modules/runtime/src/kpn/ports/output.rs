@@ -16,7 +16,7 @@ use crate::kpn::end::{End, Form};
 use crate::kpn::far::FarOutput;
 use crate::kpn::leaving::Finally;
 use crate::link::spsc::Offered;
-use crate::link::waiter::{ARMED, STOP, may_be_hooked};
+use crate::link::waiter::{ARMED, HOOK, STOP, may_be_hooked};
 use crate::trace::Way;
 
 /// The writing end of a channel.
@@ -159,6 +159,7 @@ impl<T> Output<T> {
             }
             if !may_be_hooked(point.word(Side::Write))
                 && let Some(waiter) = current::plain_waiter(context)
+                && waiter & HOOK == 0
             {
                 // Not armed: tokens that are taken out wake nobody, the reader's leaving does.
                 point.arm(Side::Write, STOP | waiter);
