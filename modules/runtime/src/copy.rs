@@ -1,22 +1,44 @@
 //! Copies of some kilobytes, into shared memory and out of it.
 //!
-//! The C library copies from 4 KiB on by `rep movsb` where the processor says that it is good at that. On AMD's Zen 3 and 4
-//! it is not, if source and destination lie alike within their pages, as the frames of a ring and what they carry do again
-//! and again (glibc, bug 30994): 8 KiB then take three times as long. Plain loads and stores depend on nothing, and
-//! are as fast as the other where that is good: between two cores the lines that move are what takes time.
+//! What another core is going to read is written best by `rep movsb`, as the C library does from some size on: whole lines are written
+//! without a look at what was there, which the other core would have to give away first. What another core has written is read best by plain
+//! loads and stores. On AMD's Zen 3 and 4 both are: there `rep movsb` takes three times as long if source and destination lie alike
+//! within their pages, as the frames of a ring and what they carry do again and again (glibc, bug 30994).
 
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use std::arch::x86_64::__cpuid;
 use std::ptr;
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use std::sync::LazyLock;
 use std::sync::atomic::{Ordering, compiler_fence};
 
 /// From so many bytes on a copy is ours.
 const OURS: usize = 2 << 10;
+/// And from so many on it is the C library's, if it is written for another core. To fit both: `bench one shm bytes 8192 50000` and other sizes
+/// (`benches/runtime`), with cores that are near each other and far.
+const MOVED: usize = 4 << 10;
 /// How many are copied at a time: a cache line.
 const LINE: usize = 64;
+
+/// Copies bytes that do not overlap for another core, which is going to read them.
+///
+/// # Safety
+/// `from` is good for reading and `to` for writing so many bytes, and they do not overlap.
+#[inline]
+pub(crate) unsafe fn copy_for_others(from: *const u8, to: *mut u8, len: usize) {
+    if len < MOVED || is_zen_3_or_4() {
+        // SAFETY: the caller's promise.
+        unsafe { copy(from, to, len) };
+    } else {
+        // SAFETY: as above.
+        unsafe { ptr::copy_nonoverlapping(from, to, len) };
+    }
+}
 
 /// Copies bytes that do not overlap.
 ///
 /// # Safety
-/// `from` is good for reading and `to` for writing so many bytes, and they do not overlap.
+/// As for [`copy_for_others`].
 #[inline]
 pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
     if len < OURS {
@@ -74,16 +96,41 @@ unsafe fn copy_lines(from: *const u8, to: *mut u8, len: usize) {
     unsafe { ptr::copy_nonoverlapping(from.add(at), to.add(at), len - at) };
 }
 
+/// Whether the processor is one of AMD's of the family of Zen 3 and 4.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+fn is_zen_3_or_4() -> bool {
+    // In a virtual machine to ask takes as long as some copies.
+    static IS: LazyLock<bool> = LazyLock::new(|| {
+        // SAFETY: every processor of 64 bits has the instruction. (Safe to call in later compilers than the oldest that this is for.)
+        #[allow(unused_unsafe)]
+        let (vendor, version) = unsafe { (__cpuid(0), __cpuid(1)) };
+        let name = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes);
+        // The family: what does not fit into four bits is in eight more.
+        let family = (version.eax >> 8 & 0xf) + (version.eax >> 20 & 0xff);
+        name.concat() == b"AuthenticAMD" && family == 0x19
+    });
+    *IS
+}
+
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+fn is_zen_3_or_4() -> bool {
+    false
+}
+
 #[cfg(test)]
 mod tests {
     #[test]
     fn all_bytes_are_copied_and_no_others() {
         let from: Vec<u8> = (0..5000_u32).map(|n| (n * 7 + n / 256) as u8).collect();
-        for len in [0, 1, 2047, 2048, 2049, 2175, 2176, 2177, 4096, 4900] {
+        let ways = [super::copy, super::copy_for_others];
+        for (len, way) in [0, 1, 2047, 2048, 2049, 2175, 2176, 2177, 4096, 4900]
+            .into_iter()
+            .flat_map(|len| ways.map(|way| (len, way)))
+        {
             for skip in [0, 1, 33] {
                 let mut to = vec![255; len + 2];
                 // SAFETY: there are so many bytes in both.
-                unsafe { super::copy(from[skip..].as_ptr(), to[1..].as_mut_ptr(), len) };
+                unsafe { way(from[skip..].as_ptr(), to[1..].as_mut_ptr(), len) };
                 assert_eq!(to[1..=len], from[skip..skip + len], "{len} {skip}");
                 assert_eq!((to[0], to[len + 1]), (255, 255), "{len} {skip}");
             }

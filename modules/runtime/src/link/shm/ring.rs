@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use super::memory::SharedMemory;
-use crate::copy::copy;
+use crate::copy::copy_for_others;
 use crate::link::between::Header;
 
 /// Bytes that are on the way at most: a power of two. A small ring under Miri, which goes around it in moments.
@@ -92,7 +92,7 @@ impl ByteRing {
             place.cast::<u32>().add(1).cast::<[u32; 3]>().write(words);
             let mut to = place.add(HEADER);
             for piece in pieces {
-                copy(piece.as_ptr(), to.as_ptr(), piece.len());
+                copy_for_others(piece.as_ptr(), to.as_ptr(), piece.len());
                 to = to.add(piece.len());
             }
         }
