@@ -16,6 +16,9 @@ mod ring {
     pub(super) const ROOM: u64 = 128;
     pub(super) const HEADER: usize = 16;
     pub(super) const UNIT: u64 = 32;
+    /// So that a frame of two units is one of many lines.
+    pub(super) const CLEARED_LEAST: u64 = UNIT;
+    pub(super) const CLEARED_MOST: u64 = UNIT;
     pub(super) const MOST: usize = 2 * UNIT as usize - HEADER;
     const UNITS: usize = (ROOM / UNIT) as usize;
 

@@ -5,7 +5,7 @@
 //! with Release, and looked at first, with Acquire; before that, the first word of where the next frame will begin is
 //! set to 0, so the reader stops there. So a small frame moves one cache line, the one that its reader looks at anyway,
 //! and a writer that is killed leaves no half of one. Those words are set to 0 some lines ahead, after a frame was
-//! published: to have the next line from the reader's core would else be waited for with every second frame. A frame that does not fit before the end of the ring begins at
+//! published, and behind a frame of many lines where another such would end: to have that line from the reader's core would else be waited for. A frame that does not fit before the end of the ring begins at
 //! its start, and a word says that the rest is passed by. `head` counts the bytes that were read: it is stored with
 //! Release after they were, and loaded with Acquire before anything is written over them.
 //!
@@ -17,7 +17,7 @@
 use std::cell::Cell;
 use std::ptr::NonNull;
 
-use super::ring::{ByteRing, HEADER, MOST, ROOM, UNIT};
+use super::ring::{ByteRing, CLEARED_LEAST, CLEARED_MOST, HEADER, MOST, ROOM, UNIT};
 use crate::link::between::Header;
 use crate::sync::Ordering;
 
@@ -25,11 +25,6 @@ use crate::sync::Ordering;
 const NOTHING: u32 = 0;
 /// In place of that: the next frame begins at the start of the ring.
 const PASS: u32 = u32::MAX;
-
-/// So many bytes ahead first words are set to 0, at least and at most: some lines, so that those that change cores are not the one that
-/// the reader looks at. What they cost: `bench one shm words 200000` and `bench one shm stream 1 100 3000000` (`benches/runtime`).
-const CLEARED_LEAST: u64 = 256;
-const CLEARED_MOST: u64 = 512;
 
 /// Whether the reader can read the memory of the writer; 0: it has not said so.
 const GRANTED: u32 = 1;
@@ -53,6 +48,8 @@ pub(crate) struct Sender {
     head: Cell<u64>,
     /// Up to here first words are 0 from the tail on.
     cleared: Cell<u64>,
+    /// Here it is, too, until the tail has passed it.
+    foreseen: Cell<u64>,
     /// Where a frame is withheld, and its first word.
     held: Cell<Option<(u64, u32)>>,
 }
@@ -66,6 +63,7 @@ impl Sender {
             tail: Cell::new(0),
             head: Cell::new(0),
             cleared: Cell::new(UNIT),
+            foreseen: Cell::new(0),
             held: Cell::new(None),
         }
     }
@@ -122,7 +120,9 @@ impl Sender {
         self.clear_at(at + size);
         self.say(at, len as u32 + 1, wait);
         self.tail.set(at + size);
-        if self.cleared.get() < at + size + CLEARED_LEAST {
+        if size > CLEARED_MOST {
+            self.clear_for_another(size);
+        } else if self.cleared.get() < at + size + CLEARED_LEAST {
             self.clear_ahead();
         }
         true
@@ -132,8 +132,19 @@ impl Sender {
     #[inline(always)]
     fn clear_at(&self, at: u64) {
         if self.cleared.get() <= at {
-            self.ring.first(at).store(NOTHING, Ordering::Relaxed);
+            if self.foreseen.get() != at {
+                self.ring.first(at).store(NOTHING, Ordering::Relaxed);
+            }
             self.cleared.set(at + UNIT);
+        }
+    }
+
+    /// Sets the first word behind another frame of this size to 0, if what was there has been read.
+    fn clear_for_another(&self, size: u64) {
+        let end = self.tail.get() + size;
+        if end + UNIT <= self.head.get() + ROOM {
+            self.ring.first(end).store(NOTHING, Ordering::Relaxed);
+            self.foreseen.set(end);
         }
     }
 

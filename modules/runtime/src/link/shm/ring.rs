@@ -25,6 +25,11 @@ pub(super) const UNIT: u64 = 32;
 /// Most that one frame carries: a quarter of the ring, so that writing and reading overlap.
 pub(crate) const MOST: usize = ROOM as usize / 4 - HEADER;
 
+/// So many bytes ahead first words are set to 0, at least and at most: some lines, so that those that change cores are not the one that
+/// the reader looks at. What they cost: `bench one shm words 200000` and `bench one shm stream 1 100 3000000` (`benches/runtime`).
+pub(super) const CLEARED_LEAST: u64 = 256;
+pub(super) const CLEARED_MOST: u64 = 512;
+
 /// Where a lane is, in memory that is kept as long.
 pub(crate) struct ByteRing {
     head: NonNull<AtomicU64>,
