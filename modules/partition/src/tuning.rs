@@ -30,7 +30,7 @@ pub(crate) mod small {
     /// Share of the budget to bring a start within its bounds, as one over so much, and steps of it at least
     /// and at most: few steps leave a mapping that costs several times what many do.
     pub(crate) const REPAIR: u64 = 2;
-    pub(crate) const REPAIRS: [u64; 2] = [300_000, 1_500_000];
+    pub(crate) const REPAIRS: [u64; 2] = [300_000, 6_000_000];
     /// Share from which on only the best is improved.
     pub(crate) const LAST: f64 = 0.75;
     /// Another start is improved after so many tries without a gain that took so much of the budget, and
@@ -47,6 +47,11 @@ pub(crate) mod small {
     // strategy/operators.rs
     /// An operator is left out if the budget has no room for so many tries of it.
     pub(crate) const TRIES: u64 = 50;
+    /// Steps of divisions anew in a row; and of a long row, which finds what no short one does, where the budget
+    /// has room for so many of them.
+    pub(crate) const DIVISIONS: [u64; 2] = [50_000, 400_000];
+    pub(crate) const LONG_DIVISIONS: u64 = 1_500_000;
+    pub(crate) const LONG_TRIES: u64 = 16;
     /// Steps for each vertex and level of a cycle.
     pub(crate) const CYCLE: u64 = 250;
     /// What older tries of an operator count against the last.

@@ -5,7 +5,7 @@ use crate::instance::Instance;
 use crate::random::Random;
 use crate::refine::pair;
 use crate::refine::region::Region;
-use crate::tuning::small::{CYCLE, DECAY, TRIES};
+use crate::tuning::small::{CYCLE, DECAY, DIVISIONS, LONG_DIVISIONS, LONG_TRIES, TRIES};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Operator {
@@ -65,21 +65,23 @@ impl Operators {
     }
 
     /// Loads hardly fit: from now on a few blocks at a time are divided anew too, a way that takes
-    /// more time than it gains where they fit easily.
-    pub(crate) fn fit_tightly(&mut self) {
+    /// more time than it gains where they fit easily. There are so many steps in all.
+    pub(crate) fn fit_tightly(&mut self, all: u64) {
         if !self
             .0
             .iter()
             .any(|w| matches!(w.operator, Operator::Exchange(_)))
         {
-            let more = [50_000, 400_000].map(Operator::Exchange);
-            self.0.extend(more.map(Arm::new));
+            let [short, last] = DIVISIONS;
+            let long = (LONG_TRIES * LONG_DIVISIONS <= all).then_some(LONG_DIVISIONS);
+            let more = [Some(short), long, Some(last)].into_iter().flatten();
+            self.0.extend(more.map(Operator::Exchange).map(Arm::new));
         }
     }
 
-    /// The way to bring a mapping within its bounds.
-    pub(crate) fn repair(&mut self) -> usize {
-        self.fit_tightly();
+    /// The way to bring a mapping within its bounds, the last of all.
+    pub(crate) fn repair(&mut self, all: u64) -> usize {
+        self.fit_tightly(all);
         self.0.len() - 1
     }
 

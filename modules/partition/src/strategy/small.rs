@@ -106,7 +106,7 @@ impl Search<'_> {
         self.overcounted += work * (self.start_cost - 1);
         self.tight |= !found.feasible();
         // What is given is within its bounds and may be far from cheap, as where it was packed by size.
-        if !found.feasible() && self.repaired < self.repair / 2 {
+        if !found.feasible() && self.repaired < self.repair {
             let repair = exchange::improve(self.inst, &found, self.repair, self.stop_at, random);
             (found, spent) = (repair.0, spent + repair.1);
             if found.feasible() {
@@ -428,12 +428,12 @@ impl<'a> Search<'a> {
                 Some(_) => {}
             }
             if self.tight {
-                operators.fit_tightly();
+                operators.fit_tightly(planned);
             }
             let before = self.now.clone();
             let arm = match self.now.feasible() {
                 true => operators.choose(&mut context.random),
-                false => operators.repair(),
+                false => operators.repair(planned),
             };
             let steps = self.apply(operators.operator(arm), &mut context.random);
             self.spent += steps;
