@@ -9,7 +9,7 @@ use std::task::Waker;
 
 use super::ready_list::ReadyList;
 use super::side::Side;
-use super::task_set::Woken;
+use super::woken::Woken;
 use crate::link::waiter::{ARMED, HOOK, ID, INDEX, NOBODY, STOP};
 
 /// The number of a member whose channel is none of the run's, or has ended.

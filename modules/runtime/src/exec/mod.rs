@@ -50,3 +50,4 @@ pub(crate) mod waits;
 pub(crate) mod waker;
 mod waker_core;
 mod waking;
+mod woken;

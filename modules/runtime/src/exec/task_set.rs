@@ -3,7 +3,6 @@
 //! A task has a hook, and is polled in its name: so what it waits at names the hook, as it would name the process, and a wait costs no more than
 //! that of a process. The hook that fires puts the task on a list, and wakes the process.
 
-use std::cell::Cell;
 use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -11,33 +10,8 @@ use std::rc::Rc;
 use std::task::{Context, Poll};
 
 use super::current;
-use super::ready_list::ReadyList;
 use super::scheduler::Scheduler;
-use crate::link::waiter::{ARMED, ID, NOBODY};
-
-/// The tasks of a set that were woken.
-#[derive(Default)]
-pub(super) struct Woken {
-    list: ReadyList,
-    /// Who polls the set, as a word of a channel; not armed: it was woken, or polls by a foreign waker.
-    waiter: Cell<u32>,
-    /// The process that polls it.
-    process: Cell<u32>,
-}
-
-impl Woken {
-    /// A task is to be polled: whom to wake for that, unless that was done.
-    pub(super) fn wake(&self, task: u32) -> Option<u32> {
-        self.list.push(task);
-        let word = self.waiter.get();
-        self.waiter.set(word & !ARMED);
-        (word & ARMED != 0).then_some(word & ID)
-    }
-
-    pub(super) fn process(&self) -> u32 {
-        self.process.get()
-    }
-}
+use super::woken::Woken;
 
 /// The hooks of a set's tasks, in the run in which it was polled last.
 #[derive(Default)]
@@ -176,7 +150,7 @@ impl<'a, T> TaskSet<'a, T> {
         let is_own = current::with_current(|scheduler| self.enter(scheduler, context));
         let is_own = is_own == Some(true);
         if !is_own {
-            self.woken.waiter.set(NOBODY);
+            self.woken.has_no_poller();
         }
         if !is_own || self.is_foreign {
             (0..self.tasks.len()).for_each(|at| self.woken.list.push(at as u32));
@@ -212,8 +186,7 @@ impl<'a, T> TaskSet<'a, T> {
             self.hooks.ids.push(hook);
         }
         let running = &scheduler.core.running;
-        self.woken.process.set(running.process());
-        self.woken.waiter.set(ARMED | running.id());
+        self.woken.set_poller(running.process(), running.id());
         true
     }
 
