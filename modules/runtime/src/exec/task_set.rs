@@ -71,8 +71,8 @@ pub struct TaskSet<'a, T> {
     len: usize,
     hooks: TaskHooks,
     woken: Rc<Woken>,
-    /// It was polled last by a foreign waker, or never, so no task names its hook.
-    is_foreign: bool,
+    /// It was polled last by a foreign waker, or in another process, or never: what tasks wait for does not wake who polls it now.
+    is_stale: bool,
 }
 
 impl<T> Default for TaskSet<'_, T> {
@@ -110,7 +110,7 @@ impl<'a, T> TaskSet<'a, T> {
             len: 0,
             hooks: TaskHooks::default(),
             woken: Rc::default(),
-            is_foreign: true,
+            is_stale: true,
         }
     }
 
@@ -152,10 +152,10 @@ impl<'a, T> TaskSet<'a, T> {
         if !is_own {
             self.woken.has_no_poller();
         }
-        if !is_own || self.is_foreign {
+        if !is_own || self.is_stale {
             (0..self.tasks.len()).for_each(|at| self.woken.list.push(at as u32));
         }
-        self.is_foreign = !is_own;
+        self.is_stale = !is_own;
         // Those that are woken meanwhile have their turn in the next one, as the process is woken for them: one may wake itself for ever.
         for _ in 0..self.woken.list.len() {
             let Some(at) = self.woken.list.pop() else {
@@ -179,14 +179,17 @@ impl<'a, T> TaskSet<'a, T> {
         if self.hooks.run != scheduler.run() {
             self.hooks.remove();
             self.hooks.run = scheduler.run();
-            self.is_foreign = true;
+            self.is_stale = true;
         }
         for at in self.hooks.ids.len()..self.tasks.len() {
             let hook = scheduler.hooks().task(&self.woken, at as u32);
             self.hooks.ids.push(hook);
         }
         let running = &scheduler.core.running;
-        self.woken.set_poller(running.process(), running.id());
+        if !self.woken.set_poller(running.process(), running.id()) {
+            // What tasks wait for was told of the other.
+            self.is_stale = true;
+        }
         true
     }
 

@@ -16,10 +16,11 @@ pub(super) struct Woken {
 }
 
 impl Woken {
-    /// The set is polled by a process: whom to wake from now on, it or the hook of its task in which the set is.
-    pub(super) fn set_poller(&self, process: u32, id: u32) {
-        self.process.set(process);
+    /// The set is polled by a process: whom to wake from now on, it or the hook of its task in which the set is. Whether it was
+    /// the same process before.
+    pub(super) fn set_poller(&self, process: u32, id: u32) -> bool {
         self.waiter.set(ARMED | id);
+        self.process.replace(process) == process
     }
 
     /// The set is polled by a foreign waker, which is woken by whatever the tasks wait for.

@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::common::{BOTH, Both, Log, everywhere, size};
 use graphmap_runtime as rt;
-use rt::{Broadcast, Channels, Local, Names, Network, Options, RunError, Scatter, Share, Stopped};
+use rt::{
+    Broadcast, Channels, Local, Names, Network, Options, RunError, Scatter, Share, Stopped, TaskSet,
+};
 
 /// A chain in which nothing is ever written behind the second: only `stopped` can tell of the end.
 fn silent_chain(members: u32, ended: &Arc<AtomicU32>) -> Network {
@@ -256,7 +258,10 @@ fn waiting_for_a_stop_hides_no_block() {
 
 #[test]
 fn a_filter_reads_for_its_reader() {
-    for reads in [0, 1, 5] {
+    for (reads, in_task) in [0, 1, 5]
+        .map(|reads| [(reads, false), (reads, true)])
+        .concat()
+    {
         let mut net = Local::new();
         let (mut tx, mut rx) = net.channel::<u64>(2);
         let (mut out, mut last) = net.channel::<u64>(2);
@@ -269,11 +274,17 @@ fn a_filter_reads_for_its_reader() {
             }
             Ok::<(), Stopped>(())
         });
-        net.spawn(async move {
+        let filter = async move {
             while let Some(n) = rx.read_for(&mut out).await {
                 out.write(n).await?;
             }
             Ok::<(), Stopped>(())
+        };
+        net.spawn(async move {
+            match in_task {
+                true => TaskSet::from_iter([filter]).join_next().await.unwrap(),
+                false => filter.await,
+            }
         });
         net.spawn(async move {
             for n in 0..reads {

@@ -13,7 +13,7 @@ use crate::exec::side::Side;
 use crate::kpn::channel::{Channel, Take};
 use crate::kpn::end::{End, Form};
 use crate::kpn::leaving::Finally;
-use crate::link::waiter::{ARMED, STOP, may_be_hooked};
+use crate::link::waiter::{ARMED, HOOK, STOP, may_be_hooked};
 
 /// The reading end of a channel.
 ///
@@ -340,6 +340,7 @@ impl<T, U> Future for ReadFor<'_, '_, T, U> {
                 && !to.point().is_gone(Side::Read)
                 && !may_be_hooked(words)
                 && let Some(waiter) = current::plain_waiter(context)
+                && waiter & HOOK == 0
             {
                 from.point().arm(Side::Read, ARMED | waiter);
                 // Not armed: tokens that are taken out wake nobody, the reader's leaving does.
