@@ -79,10 +79,25 @@ pub(crate) fn prepare(command: &mut Command) -> &mut Command {
         command.env(name, "1");
     }
     command
+        .env("OMPI_MCA_orte_tmpdir_base", session())
         .env("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe")
         .env("OMPI_MCA_btl", "tcp,self")
         .env("RUST_BACKTRACE", "0")
         .stdin(Stdio::null())
+}
+
+/// A folder for what Open MPI 4 keeps of a job: two launchers that begin at once may both be about to make the one in `/tmp`, and one of them
+/// then fails, as it is there ("File exists", in `session_dir.c`).
+fn session() -> PathBuf {
+    static JOBS: AtomicU32 = AtomicU32::new(0);
+    let test = std::env::current_exe().unwrap();
+    let job = JOBS.fetch_add(1, Ordering::Relaxed);
+    let name = format!("{}-{job}", test.file_stem().unwrap().to_string_lossy());
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join("sessions")
+        .join(name);
+    fs::create_dir_all(&folder).unwrap();
+    folder
 }
 
 pub(crate) fn start(case: &str, count: usize, variables: &[(&str, &str)]) -> (i32, String) {
