@@ -97,7 +97,7 @@ pub struct TaskSet<'a, T> {
     len: usize,
     hooks: TaskHooks,
     woken: Rc<Woken>,
-    /// It was polled last by a foreign waker, or never, so no task names its hook.
+    /// It was polled last by a foreign waker, or in another process, or never: all are to be polled.
     is_foreign: bool,
 }
 
@@ -212,7 +212,11 @@ impl<'a, T> TaskSet<'a, T> {
             self.hooks.ids.push(hook);
         }
         let running = &scheduler.core.running;
-        self.woken.process.set(running.process());
+        let process = running.process();
+        if self.woken.process.replace(process) != process {
+            // What tasks wait for was told of the other.
+            self.is_foreign = true;
+        }
         self.woken.waiter.set(ARMED | running.id());
         true
     }

@@ -363,6 +363,51 @@ fn a_set_that_is_carried_to_another_process() {
     net.run(&Options::new()).unwrap();
 }
 
+thread_local! {
+    static CARRIED: Cell<Option<TaskSet<'static, ()>>> = const { Cell::new(None) };
+}
+
+/// What the tasks of a set that is carried wait for is told of who has it now, also where all have stood still before.
+#[test]
+fn a_set_that_is_carried_after_a_standstill() {
+    let each = |mut p: Both<u64>| async move {
+        match rt::me().index {
+            0 => {
+                let mut reads = p.ins.remove(0);
+                let read = async move { assert_eq!(reads.read().await, None) };
+                let mut set = TaskSet::from_iter([all(TaskSet::from_iter([read]))]);
+                assert_eq!(poll_once(&mut set).await, None);
+                // The first of these grows.
+                for out in [0, 0, 1] {
+                    p.outs[out].write(1).await.unwrap();
+                }
+                CARRIED.set(Some(set));
+                p.outs[2].write(1).await.unwrap();
+            }
+            1 => {
+                p.ins[0].read().await;
+                all(CARRIED.take().unwrap()).await;
+            }
+            _ => {
+                for input in [1, 0, 0, 2] {
+                    p.ins[input].read().await;
+                }
+            }
+        }
+        drop(p);
+    };
+    let mut net = Network::new("n", "n.dot");
+    let kind = net.kind("p", Names::Numbered("p", "0+1*3"), "0+1*3", BOTH, each);
+    for (from, to) in [("2", "0"), ("0", "2"), ("0", "2"), ("0", "1"), ("1", "2")] {
+        net.channels::<u64>(Channels {
+            capacity: 1,
+            ..Channels::new((kind, 1), (kind, 0), from, to)
+        });
+    }
+    let block = blocked(rt::run(net, &Options::new()));
+    assert_eq!(block.cycle.len(), 2, "{block}");
+}
+
 /// A set that waits at a channel of a run goes into a run within a process of that, and comes back.
 #[test]
 fn a_set_that_is_carried_between_runs() {
