@@ -72,7 +72,7 @@ impl Seated {
     /// The place among its processes of the one that it runs, or of nobody.
     fn at(&self) -> Option<u32> {
         // SAFETY: it is taken away under the lock, which the caller holds, before it goes.
-        let id = unsafe { self.running.as_ref() }.id();
+        let id = unsafe { self.running.as_ref() }.process();
         (id != NOBODY).then(|| id.wrapping_sub(self.base))
     }
 }
@@ -170,5 +170,30 @@ impl Inquiry {
         let id = seated.base.wrapping_add(process);
         // SAFETY: as above.
         Some((id, unsafe { seated.waiting.as_ref() }.has_other(id)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::queue::Queue;
+    use super::*;
+    use crate::link::waiter::HOOK;
+
+    /// Who polls a task runs, and not the hook of that.
+    #[test]
+    fn who_polls_a_task_runs() {
+        let (running, queue) = (RunningTask::new(), Queue::new(1, None));
+        let seated = Seated {
+            running: NonNull::from(&running),
+            waiting: NonNull::from(queue.waiting()),
+            base: 100,
+        };
+        assert_eq!(seated.at(), None);
+        running.set(103);
+        assert_eq!(running.set_task(HOOK | 7), 103);
+        assert_eq!(running.set_task(HOOK | 1), HOOK | 7);
+        assert_eq!(seated.at(), Some(3));
+        running.set(HOOK | 7);
+        assert_eq!(seated.at(), Some(3));
     }
 }
