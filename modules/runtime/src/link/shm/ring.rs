@@ -263,6 +263,59 @@ mod tests {
         }
     }
 
+    /// Where a reader lags behind as it likes, it sees the frames that were published, each once, and nothing behind them.
+    #[test]
+    fn nothing_is_seen_behind_the_last_frame() {
+        // Sizes that fall on both sides of those by which words are cleared ahead, and what fills the rest of a ring.
+        let around = CLEARED_MOST as usize - HEADER;
+        let sizes = [
+            0,
+            8,
+            16,
+            17,
+            300,
+            around - 32,
+            around,
+            around + 1,
+            around + 33,
+            3000,
+            MOST,
+        ];
+        let bytes = vec![255; MOST];
+        let mut state = 1_u32;
+        let mut below = |bound: u32| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 8) % bound
+        };
+        let (_memory, sender, receiver) = lane();
+        let mut got = Vec::new();
+        let (mut sent, mut published, mut read) = (Vec::new(), 0, 0);
+        for _ in 0..MANY {
+            // Some of a size in a row, as tokens of a channel are.
+            let len = sizes[below(sizes.len() as u32) as usize];
+            for _ in 0..below(5) {
+                let wait = below(3) == 0;
+                if sender.try_send(header(sent.len() as u32), &bytes[..len], wait) {
+                    sent.push(len);
+                    published = if wait { published } else { sent.len() };
+                }
+            }
+            if below(8) == 0 {
+                sender.publish();
+                published = sent.len();
+            }
+            for _ in 0..below(9) {
+                let next = receive(&receiver, &mut got).unwrap();
+                assert_eq!(next, (read < published).then(|| header(read as u32)));
+                if next.is_some() {
+                    assert_eq!(got.len(), sent[read]);
+                    read += 1;
+                }
+            }
+        }
+        assert!(read > MANY as usize / 2, "{read}");
+    }
+
     #[test]
     fn a_full_lane_says_so() {
         let (_memory, sender, receiver) = lane();
