@@ -61,7 +61,8 @@ type Task<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 /// net.run(&Options::new()).unwrap();
 /// ```
 ///
-/// Under a waker of another library, such as a combinator of one, all of them are polled each time.
+/// Under a waker of another library, such as a combinator of one, all of them are polled each time. A set that is dropped wakes nobody any more: who
+/// has borrowed futures in it polls them by another way from then on.
 #[must_use = "tasks do nothing unless they are waited for"]
 pub struct TaskSet<'a, T> {
     // Before the hooks, which their waits name.

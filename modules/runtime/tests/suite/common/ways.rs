@@ -1,4 +1,4 @@
-//! Odd ways of awaiting a future: under wakers of another library, which wake from another thread, or
+//! Odd ways of awaiting a future: under wakers of another library, which wake from another thread, as a task of a set, or
 //! looked at a few times and dropped, or dropped just when it has been woken.
 
 use std::future::poll_fn;
@@ -9,7 +9,11 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 
+use graphmap_runtime::TaskSet;
+
 use super::Random;
+
+type Task<'a, T> = Pin<Box<dyn Future<Output = Option<T>> + 'a>>;
 
 /// Wakers that another thread has been given and has not woken yet.
 static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
@@ -99,7 +103,11 @@ pub async fn attempt<F: Future>(
         _ => Leave::Never,
     };
     let (style, mut pending) = (random.below(6), false);
-    let mut future = Box::pin(future);
+    let mut future: Pin<Box<dyn Future<Output = F::Output> + '_>> = match random.below(6) {
+        0 => Box::pin(in_a_set(future, random.below(3))),
+        1 => Box::pin(in_a_set(in_a_set(future, random.below(2)), random.below(2))),
+        _ => Box::pin(future),
+    };
     poll_fn(|context| {
         if pending && leave == Leave::WhenWoken {
             return Poll::Ready(None);
@@ -110,7 +118,7 @@ pub async fn attempt<F: Future>(
             1 => random.below(2) == 0,
             _ => false,
         };
-        let pinned: Pin<&mut F> = future.as_mut();
+        let pinned = future.as_mut();
         let polled = match relayed {
             true => {
                 let to = context.waker().clone();
@@ -134,6 +142,22 @@ pub async fn attempt<F: Future>(
         Poll::Pending
     })
     .await
+}
+
+/// Awaits a future as a task of a set, with so many others.
+async fn in_a_set<F: Future>(future: F, others: u64) -> F::Output {
+    let mut set = TaskSet::from_iter([Box::pin(async { Some(future.await) }) as Task<'_, _>]);
+    for _ in 0..others {
+        set.push(Box::pin(async {
+            nap().await;
+            None
+        }));
+    }
+    loop {
+        if let Some(output) = set.join_next().await.expect("one has not ended") {
+            return output;
+        }
+    }
 }
 
 /// One look at a future.
