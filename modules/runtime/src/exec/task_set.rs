@@ -67,9 +67,8 @@ type Task<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 pub struct TaskSet<'a, T> {
     // Before the hooks, which their waits name.
     tasks: Vec<Option<Task<'a, T>>>,
+    /// The places that have none.
     free: Vec<u32>,
-    /// How many tasks there are.
-    len: usize,
     hooks: TaskHooks,
     woken: Rc<Woken>,
     /// It was polled last by a foreign waker, or in another process, or never: what tasks wait for does not wake who polls it now.
@@ -84,7 +83,7 @@ impl<T> Default for TaskSet<'_, T> {
 
 impl<T> fmt::Debug for TaskSet<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TaskSet").field("len", &self.len).finish()
+        f.debug_struct("TaskSet").field("len", &self.len()).finish()
     }
 }
 
@@ -108,7 +107,6 @@ impl<'a, T> TaskSet<'a, T> {
         TaskSet {
             tasks: Vec::new(),
             free: Vec::new(),
-            len: 0,
             hooks: TaskHooks::default(),
             woken: Rc::default(),
             is_stale: true,
@@ -117,12 +115,12 @@ impl<'a, T> TaskSet<'a, T> {
 
     /// How many have not ended.
     pub fn len(&self) -> usize {
-        self.len
+        self.tasks.len() - self.free.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len() == 0
     }
 
     /// One more. It has its first turn when the set is waited for next.
@@ -134,7 +132,6 @@ impl<'a, T> TaskSet<'a, T> {
             u32::try_from(self.tasks.len() - 1).expect("fewer than 2^32 tasks")
         });
         self.tasks[at as usize] = Some(task);
-        self.len += 1;
         self.woken.list.push(at);
     }
 
@@ -145,13 +142,13 @@ impl<'a, T> TaskSet<'a, T> {
 
     /// As [`join_next`](Self::join_next), for who writes a future by hand. Who has been given one has not yet polled all that were woken.
     pub fn poll_join_next(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
-        if self.len == 0 {
+        if self.is_empty() {
             return Poll::Ready(None);
         }
         let is_own = current::with_current(|scheduler| self.enter(scheduler, context));
         let is_own = is_own == Some(true);
         if !is_own {
-            self.woken.has_no_poller();
+            self.woken.clear_poller();
         }
         if !is_own || self.is_stale {
             (0..self.tasks.len()).for_each(|at| self.woken.list.push(at as u32));
@@ -166,9 +163,9 @@ impl<'a, T> TaskSet<'a, T> {
                 return Poll::Ready(Some(output));
             }
         }
-        match self.len {
-            0 => Poll::Ready(None),
-            _ => Poll::Pending,
+        match self.is_empty() {
+            true => Poll::Ready(None),
+            false => Poll::Pending,
         }
     }
 
@@ -200,12 +197,10 @@ impl<'a, T> TaskSet<'a, T> {
             return Poll::Pending;
         };
         let _entered = is_own.then(|| Entered::new(self.hooks.ids[at as usize]));
-        self.len -= 1;
         self.free.push(at);
         let polled = task.as_mut().poll(context);
         if polled.is_pending() {
             self.free.pop();
-            self.len += 1;
             self.tasks[at as usize] = Some(task);
         }
         polled

@@ -24,7 +24,7 @@ impl Woken {
     }
 
     /// The set is polled by a foreign waker, which is woken by whatever the tasks wait for.
-    pub(super) fn has_no_poller(&self) {
+    pub(super) fn clear_poller(&self) {
         self.waiter.set(NOBODY);
     }
 
