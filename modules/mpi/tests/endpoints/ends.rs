@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
+use std::time::Duration;
 
 use graphmap_runtime::RunError;
 use mpi::endpoint::{self, Endpoint, Endpoints, JoinHandle};
@@ -88,6 +89,7 @@ fn what_is_on_stacks_when_the_run_fails_is_dropped() {
     }
     let dropped = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&dropped);
+    let (calls_left, all_calls) = mpsc::channel::<()>();
     let run = ranks(2, move |world| {
         let counted = || Counted(Arc::clone(&count));
         let mut made = world.endpoints(7);
@@ -105,7 +107,7 @@ fn what_is_on_stacks_when_the_run_fails_is_dropped() {
             let _starts = starts;
             mine.any_process().receive::<u8>();
         }));
-        let in_a_call = counted();
+        let in_a_call = (counted(), calls_left.clone());
         drop(made.remove(0).on_thread(move |rank| {
             rank.call(move |mine| {
                 let _in_a_call = in_a_call;
@@ -135,6 +137,12 @@ fn what_is_on_stacks_when_the_run_fails_is_dropped() {
     assert!(
         told.contains("(rank 1) failed: panicked: the end"),
         "{told}"
+    );
+    // A thread that calls after the run's end has its function dropped then.
+    let minute = Duration::from_secs(60);
+    assert_eq!(
+        all_calls.recv_timeout(minute),
+        Err(mpsc::RecvTimeoutError::Disconnected)
     );
     // Of each rank: what has begun, with what a destructor would have begun; what never has; and of the function itself.
     assert_eq!(dropped.load(Ordering::SeqCst), 2 * (2 + 2 + 1 + 1 + 1 + 1));
