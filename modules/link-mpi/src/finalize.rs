@@ -7,7 +7,8 @@
 //! that it is through, and ends. To call it and to say so in its place where it takes long would have two speak to the launcher at
 //! once, when it was only slow.
 
-use crate::calls::{self, World};
+use crate::calls;
+use crate::world::World;
 
 /// Ends MPI, in every OS process.
 pub(crate) fn end(world: &mut World) {

@@ -1,32 +1,35 @@
 //! How frames lie in a message.
 //!
-//! | message | bytes |
-//! |---|---|
-//! | packed | agreement (8), then for each frame its length, kind, number, extra (4 each) and what it carries |
-//! | whole | what one frame carries, then its kind, number, extra (4 each) and the agreement (8) |
+//! A message is an agreement (8 bytes), the place of what is announced or 0 (8), and its frames: of each its length, kind, number, extra (4
+//! each), and what it carries. What is announced comes last: a frame that is too large to be packed, and whose bytes are
+//! the next messages from the same sender. Of that it has the header (kind, number, extra: 4 each), and what it consists of (4):
 //!
-//! Of a whole frame the header comes last, so that what it carries can be sent from where it lies, and be
-//! handed on where it came to. Numbers are in the order of the machine, as payloads are: all OS processes
-//! are the same program, which the agreement says.
+//! | | then | bytes that come |
+//! |---|---|---|
+//! | 0 | their number (8) | one message |
+//! | 1 | the head of a message in slices | each slice is a message |
+//!
+//! So who receives knows what comes, and MPI has the memory for it before it is there. Numbers are in the order of the machine, as payloads
+//! are: all OS processes are the same program, which the agreement says.
 
 use graphmap_runtime::between::Header;
 
-/// Of packed frames.
+/// Of messages of frames.
 pub(crate) const PACKED: i32 = 1;
-/// Of one whole frame.
-pub(crate) const WHOLE: i32 = 2;
-/// Of the last message to somebody.
-pub(crate) const BYE: i32 = 3;
-
-/// Of what comes before the slices of a message, as of one whole frame.
-pub(crate) const HEAD: i32 = 4;
-/// Of a slice, with the logarithm of its elements' alignment added.
-pub(crate) const SLICE: i32 = 5;
+/// Of bytes that were announced.
+pub(crate) const ANNOUNCED: i32 = 2;
 
 /// What has to be equal for all OS processes; 0 before it is known.
-pub(crate) const AGREEMENT: usize = 8;
+const AGREEMENT: usize = 8;
+/// What a message has before its frames.
+const START: usize = AGREEMENT + 8;
+/// What each frame has before what it carries, and what is announced.
 const HEADER: usize = 16;
-const TRAILER: usize = 12 + AGREEMENT;
+const WHOLE: u32 = 0;
+const SLICED: u32 = 1;
+
+/// Most bytes of a message of frames: nobody receives longer ones.
+pub(crate) const LONGEST: usize = 128 << 10;
 
 /// What cannot be a message.
 #[derive(Debug, PartialEq, Eq)]
@@ -39,7 +42,19 @@ const ROOM: usize = 256;
 pub(crate) fn packed(agreement: u64) -> Vec<u8> {
     let mut message = Vec::with_capacity(ROOM);
     message.extend_from_slice(&agreement.to_ne_bytes());
+    message.extend_from_slice(&[0; START - AGREEMENT]);
     message
+}
+
+/// Whether there is room in a message for a frame, or what is announced, that carries so many bytes.
+pub(crate) fn has_room(message: &[u8], len: usize) -> bool {
+    message.len() + HEADER + len <= LONGEST
+}
+
+fn put(message: &mut Vec<u8>, words: [u32; 4]) {
+    for word in words {
+        message.extend_from_slice(&word.to_ne_bytes());
+    }
 }
 
 /// Adds a frame, of which what it carries is in pieces.
@@ -47,36 +62,34 @@ pub(crate) fn pack(message: &mut Vec<u8>, header: Header, pieces: &[&[u8]]) {
     let len = pieces.iter().map(|piece| piece.len()).sum::<usize>();
     message.reserve(HEADER + len);
     let len = u32::try_from(len).expect("a message is shorter");
-    for word in [len, header.kind, header.number, header.extra] {
-        message.extend_from_slice(&word.to_ne_bytes());
-    }
+    put(message, [len, header.kind, header.number, header.extra]);
     for piece in pieces {
         message.extend_from_slice(piece);
     }
 }
 
-/// Makes what a frame carries a message of its own.
-pub(crate) fn whole(agreement: u64, header: Header, mut bytes: Vec<u8>) -> Vec<u8> {
-    bytes.reserve_exact(TRAILER);
-    for word in [header.kind, header.number, header.extra] {
-        bytes.extend_from_slice(&word.to_ne_bytes());
-    }
-    bytes.extend_from_slice(&agreement.to_ne_bytes());
-    bytes
+/// What comes after a message of frames.
+#[derive(Debug, PartialEq, Eq, Clone, Copy)]
+pub(crate) enum Announced<'a> {
+    /// So many bytes.
+    Whole(usize),
+    /// What this head tells of.
+    Sliced(&'a [u8]),
 }
 
-/// Takes a message of one frame apart: agreement, header, and what it carries.
-pub(crate) fn unwhole(mut bytes: Vec<u8>) -> Result<(u64, Header, Vec<u8>), Garbled> {
-    let len = bytes.len().checked_sub(TRAILER).ok_or(Garbled)?;
-    let (_, trailer) = bytes.split_at(len);
-    let header = Header {
-        kind: word(trailer, 0)?,
-        number: word(trailer, 4)?,
-        extra: word(trailer, 8)?,
+/// Adds what comes next to a message, which is then to be sent.
+pub(crate) fn announce(message: &mut Vec<u8>, header: Header, announced: Announced<'_>) {
+    let at = message.len() as u64;
+    message[AGREEMENT..START].copy_from_slice(&at.to_ne_bytes());
+    let kind = match announced {
+        Announced::Whole(_) => WHOLE,
+        Announced::Sliced(_) => SLICED,
     };
-    let agreement = long(trailer, 12)?;
-    bytes.truncate(len);
-    Ok((agreement, header, bytes))
+    put(message, [header.kind, header.number, header.extra, kind]);
+    match announced {
+        Announced::Whole(len) => message.extend_from_slice(&(len as u64).to_ne_bytes()),
+        Announced::Sliced(head) => message.extend_from_slice(head),
+    }
 }
 
 fn word(bytes: &[u8], at: usize) -> Result<u32, Garbled> {
@@ -89,17 +102,27 @@ pub(crate) fn long(bytes: &[u8], at: usize) -> Result<u64, Garbled> {
     Ok(u64::from_ne_bytes(eight.try_into().map_err(|_| Garbled)?))
 }
 
-/// The frames of a packed message, one after the other.
+/// The frames of a message, one after the other.
 pub(crate) struct Frames {
     bytes: Vec<u8>,
     at: usize,
+    /// Where they end.
+    end: usize,
 }
 
 impl Frames {
-    pub(crate) fn new(bytes: Vec<u8>) -> Frames {
-        Frames {
-            bytes,
-            at: AGREEMENT,
+    pub(crate) fn new(bytes: Vec<u8>) -> Result<Frames, Garbled> {
+        let end = match long(&bytes, AGREEMENT)? {
+            0 => bytes.len(),
+            at => usize::try_from(at).map_err(|_| Garbled)?,
+        };
+        match (START..=bytes.len()).contains(&end) {
+            true => Ok(Frames {
+                bytes,
+                at: START,
+                end,
+            }),
+            false => Err(Garbled),
         }
     }
 
@@ -107,30 +130,58 @@ impl Frames {
         long(&self.bytes, 0)
     }
 
-    pub(crate) fn next(&mut self) -> Result<Option<(Header, &[u8])>, Garbled> {
-        if self.at == self.bytes.len() {
+    /// What is announced.
+    pub(crate) fn announced(&self) -> Result<Option<(Header, Announced<'_>)>, Garbled> {
+        if self.end == self.bytes.len() {
             return Ok(None);
         }
-        let len = word(&self.bytes, self.at)? as usize;
         let header = Header {
-            kind: word(&self.bytes, self.at + 4)?,
-            number: word(&self.bytes, self.at + 8)?,
-            extra: word(&self.bytes, self.at + 12)?,
+            kind: word(&self.bytes, self.end)?,
+            number: word(&self.bytes, self.end + 4)?,
+            extra: word(&self.bytes, self.end + 8)?,
+        };
+        let from = self.end + HEADER;
+        let announced = match word(&self.bytes, self.end + 12)? {
+            WHOLE => {
+                let len = long(&self.bytes, from)?;
+                Announced::Whole(usize::try_from(len).map_err(|_| Garbled)?)
+            }
+            SLICED => Announced::Sliced(self.bytes.get(from..).ok_or(Garbled)?),
+            _ => return Err(Garbled),
+        };
+        Ok(Some((header, announced)))
+    }
+
+    pub(crate) fn next(&mut self) -> Result<Option<(Header, &[u8])>, Garbled> {
+        if self.at == self.end {
+            return Ok(None);
+        }
+        let frames = self.bytes.get(..self.end).ok_or(Garbled)?;
+        let len = word(frames, self.at)? as usize;
+        let header = Header {
+            kind: word(frames, self.at + 4)?,
+            number: word(frames, self.at + 8)?,
+            extra: word(frames, self.at + 12)?,
         };
         let from = self.at + HEADER;
-        let bytes = self.bytes.get(from..from + len).ok_or(Garbled)?;
+        let bytes = frames.get(from..from + len).ok_or(Garbled)?;
         self.at = from + len;
         Ok(Some((header, bytes)))
     }
 
     /// Whether there is none any more.
     pub(crate) fn is_empty(&self) -> bool {
-        self.at == self.bytes.len()
+        self.at == self.end
     }
 
     /// From the beginning again.
     pub(crate) fn rewind(&mut self) {
-        self.at = AGREEMENT;
+        self.at = START;
+    }
+
+    /// The memory of the message.
+    pub(crate) fn into_memory(self) -> Vec<u8> {
+        self.bytes
     }
 }
 
@@ -154,23 +205,36 @@ mod tests {
             let (one, two) = bytes.split_at(n);
             pack(&mut message, header(n as u32), &[one, &[], two]);
         }
-        let mut frames = Frames::new(message);
-        assert_eq!(frames.agreement(), Ok(77));
-        for _ in 0..2 {
-            for (n, bytes) in all.iter().enumerate() {
-                assert_eq!(frames.next(), Ok(Some((header(n as u32), &bytes[..]))));
+        for announced in [
+            None,
+            Some(Announced::Whole(7)),
+            Some(Announced::Sliced(&[1, 2])),
+        ] {
+            let mut message = message.clone();
+            if let Some(announced) = announced {
+                announce(&mut message, header(9), announced);
             }
-            assert_eq!(frames.next(), Ok(None));
-            frames.rewind();
+            let mut frames = Frames::new(message).expect("a message");
+            assert_eq!(frames.agreement(), Ok(77));
+            let announced = announced.map(|announced| (header(9), announced));
+            assert_eq!(frames.announced(), Ok(announced));
+            for _ in 0..2 {
+                for (n, bytes) in all.iter().enumerate() {
+                    assert_eq!(frames.next(), Ok(Some((header(n as u32), &bytes[..]))));
+                }
+                assert_eq!(frames.next(), Ok(None));
+                frames.rewind();
+            }
         }
     }
 
     #[test]
-    fn a_whole_frame_comes_out_as_it_went_in() {
-        for len in [0, 1, 100_000] {
-            let message = whole(5, header(9), vec![3; len]);
-            assert_eq!(unwhole(message), Ok((5, header(9), vec![3; len])));
-        }
+    fn room_is_what_a_frame_takes() {
+        let mut message = packed(1);
+        let len = LONGEST - START - HEADER;
+        assert!(has_room(&message, len) && !has_room(&message, len + 1));
+        pack(&mut message, header(1), &[&vec![0; len]]);
+        assert_eq!(message.len(), LONGEST);
     }
 
     #[test]
@@ -178,17 +242,79 @@ mod tests {
         let mut message = packed(1);
         pack(&mut message, header(1), &[&[1; 40]]);
         for len in 0..message.len() {
-            let mut frames = Frames::new(message[..len].to_vec());
-            if len < AGREEMENT {
-                assert_eq!(frames.agreement(), Err(Garbled));
+            let frames = Frames::new(message[..len].to_vec());
+            if len < START {
+                assert!(frames.is_err(), "{len}");
+                continue;
             }
-            let expected = if len == AGREEMENT {
-                Ok(None)
-            } else {
-                Err(Garbled)
-            };
-            assert_eq!(frames.next(), expected, "{len}");
+            let expected = if len == START { Ok(None) } else { Err(Garbled) };
+            assert_eq!(frames.expect("a message").next(), expected, "{len}");
         }
-        assert_eq!(unwhole(vec![0; TRAILER - 1]), Err(Garbled));
+        let frames = message.len();
+        announce(&mut message, header(1), Announced::Whole(3));
+        for len in START..message.len() {
+            match Frames::new(message[..len].to_vec()) {
+                Ok(frames) => {
+                    let announced = frames.announced();
+                    assert_eq!(
+                        announced,
+                        if len == frames.end {
+                            Ok(None)
+                        } else {
+                            Err(Garbled)
+                        }
+                    );
+                }
+                Err(Garbled) => assert!(len < frames, "{len}"),
+            }
+        }
+    }
+
+    /// What is no message of ours: bytes of any values, of which some are in place of those of one.
+    #[test]
+    fn what_is_forged_is_an_error_and_no_panic() {
+        let mut state = 88_172_645_463_325_252_u64;
+        // xorshift64 of G. Marsaglia.
+        let mut random = move |below: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            state as usize % below
+        };
+        for _ in 0..20_000 {
+            let mut message = packed(1);
+            for _ in 0..random(4) {
+                pack(&mut message, header(1), &[&vec![2; random(40)]]);
+            }
+            let head = vec![3; random(64)];
+            match random(3) {
+                0 => announce(
+                    &mut message,
+                    header(1),
+                    Announced::Whole(random(usize::MAX)),
+                ),
+                1 => announce(&mut message, header(1), Announced::Sliced(&head)),
+                _ => {}
+            }
+            for _ in 0..random(5) {
+                let at = random(message.len());
+                let end = message.len().min(at + 1 + random(8));
+                message[at..end].fill([0, 255, random(256) as u8][random(3)]);
+            }
+            message.truncate(message.len() - random(8) / 7 * random(message.len()));
+            let len = message.len();
+            let Ok(mut frames) = Frames::new(message) else {
+                continue;
+            };
+            let _agreement = frames.agreement();
+            if let Ok(Some((_, Announced::Sliced(head)))) = frames.announced() {
+                assert!(head.len() <= len);
+            }
+            let mut seen = START;
+            while let Ok(Some((_, bytes))) = frames.next() {
+                seen += HEADER + bytes.len();
+                assert!(seen <= len);
+            }
+        }
     }
 }

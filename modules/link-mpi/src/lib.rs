@@ -14,7 +14,7 @@
 //! Started by a launcher of MPI, OS process `i` of the mapping is rank `i` of the job; started by itself, the program runs
 //! as [`graphmap_runtime::main`] has it, and MPI is not begun. One thread, that which runs the network, calls
 //! MPI (`MPI_THREAD_FUNNELED`), and nothing that blocks: frames are packed into messages that are sent without
-//! waiting, what comes is matched and received without waiting ([`messages`]), that nothing moves any more is found
+//! waiting ([`messages`]), what comes is received into memory that MPI has before ([`receiving`]), that nothing moves any more is found
 //! by counting ([`waves`]), and who has nothing to do sleeps ([`nap`]).
 //!
 //! A program is linked to one MPI. Which, says `MPICC` when it is built; cargo does not notice that it
@@ -30,10 +30,16 @@ mod launchers;
 mod link;
 mod messages;
 mod nap;
+mod operation;
 mod orphaned;
+mod pool;
+mod posted;
 mod printed;
+mod probed;
+mod receiving;
 mod unreachable;
 mod waves;
+mod world;
 
 use std::process::ExitCode;
 use std::rc::Rc;
@@ -41,8 +47,8 @@ use std::rc::Rc;
 use graphmap_runtime::Network;
 use graphmap_runtime::between::{Job, Started};
 
-use calls::World;
 use link::MpiLink;
+use world::World;
 
 /// [`graphmap_runtime::main`], for a program that `mpiexec` may start several times: then these are the OS
 /// processes of one run.

@@ -10,11 +10,13 @@ use graphmap_runtime::between::{Doorbell, Header, Link, ReceivedSlices, RunState
 use graphmap_runtime::{Encoder, RunError};
 
 use crate::bell::Bell;
-use crate::calls::{self, World};
+use crate::calls;
 use crate::finding::{Finding, Gone};
 use crate::frames;
-use crate::messages::{Messages, OURS, Wrong};
+use crate::messages::{Messages, OURS};
 use crate::nap::Nap;
+use crate::receiving::Wrong;
+use crate::world::World;
 use crate::{orphaned, unreachable, waves};
 use waves::{Counts, Found, Waves};
 

@@ -2,18 +2,22 @@
 //!
 //! Frames to one OS process are packed into one message until that is sent: at once where nothing was sent a moment ago,
 //! else after [`HOLD`], or when it is [`FULL`], or when there is nothing else to do. A frame that carries
-//! [`LARGE`] or more is a message of its own, from the very bytes that are to be sent. Nothing waits: what MPI
-//! has not done is looked at again. The constants below and those of [`nap`](crate::nap) were fitted to `benches/hosts/run`.
+//! [`LARGE`] or more is announced, and comes next, from the very bytes that are to be sent. Nothing waits: what MPI
+//! has not done is looked at again. The constants below, of [`posted`](crate::posted) and of [`nap`](crate::nap) were fitted to
+//! `benches/hosts/run`.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use graphmap_runtime::between::{Header, ReceivedSlices, SentValue, SliceMemory, SlicedMessage};
+use graphmap_runtime::between::{Header, SentValue, SlicedMessage};
 
-use crate::calls::{MOST, Memory, Operation, World};
-use crate::frames::{self, BYE, Frames, Garbled, HEAD, PACKED, SLICE, WHOLE};
+use crate::frames::{self, ANNOUNCED, Announced, Frames, PACKED};
 use crate::nap::{Nap, UnderWay};
+use crate::operation::{MOST, Memory, Operation};
+use crate::pool::Pool;
+use crate::receiving::{Come, Receiving, Wrong};
+use crate::world::World;
 use crate::{bell::Bell, digest};
 
 /// What carries so many bytes is not copied into a message with others.
@@ -26,13 +30,6 @@ const HOLD: Duration = Duration::from_micros(5);
 /// Most bytes and messages to one OS process that MPI may have at a time: more wait here.
 const BYTES: usize = 16 << 20;
 const MESSAGES: usize = 256;
-/// Most messages that are taken from MPI at a time.
-const BATCH: usize = 64;
-/// A message below this holds few frames.
-const SMALL: usize = 256;
-/// Memory of so many large messages is kept, of so many bytes each at most.
-const POOLED: usize = 4;
-const LARGEST_POOLED: usize = 4 << 20;
 /// In `extra`: the rest is in the next whole frame.
 const MORE: u32 = 1 << 31;
 
@@ -53,15 +50,6 @@ struct Peer {
     listed: bool,
     /// The parts of a frame that have come.
     parts: Vec<u8>,
-    /// The message whose slices are coming.
-    sliced: Option<(Header, ReceivedSlices)>,
-}
-
-/// A message that has come.
-pub(crate) enum Come {
-    Packed(Frames),
-    Whole(Header, Vec<u8>),
-    Sliced(Header, ReceivedSlices),
 }
 
 /// All ways.
@@ -72,45 +60,19 @@ pub(crate) struct Messages {
     listed: Vec<usize>,
     /// To whom MPI has something to send.
     sending: Vec<usize>,
-    /// Messages that are coming, in the order in which they were sent by each.
-    coming: VecDeque<(usize, i32, Operation)>,
+    receiving: Receiving,
     /// What has come and was not taken.
     come: VecDeque<(usize, Come)>,
     /// See [`frames`].
     agreement: u64,
     /// Messages that MPI was given.
     sent: u64,
-    /// Messages that have begun or ended, from here or to here.
-    moved: u64,
-    /// Memory of large messages, to be used again.
-    pool: Vec<Vec<u8>>,
+    /// Messages that MPI has done sending.
+    gone: u64,
+    pool: Pool,
     /// Values of which all has been sent, and how many messages have values that were not given back.
     values: VecDeque<SentValue>,
     lent: usize,
-}
-
-/// Memory for so many bytes of a message, from the pool if they are many.
-fn memory(pool: &mut Vec<Vec<u8>>, len: usize) -> Vec<u8> {
-    match len < LARGE {
-        true => Vec::new(),
-        false => pool.pop().unwrap_or_default(),
-    }
-}
-
-/// Memory for so many bytes of a message with this tag. Where there is none for a slice, what comes is taken for no slice.
-fn memory_of(pool: &mut Vec<Vec<u8>>, tag: i32, len: usize) -> Memory {
-    let align = (tag >= SLICE).then(|| 1_usize.checked_shl((tag - SLICE) as u32));
-    match align.and_then(|align| SliceMemory::new(len, align?).ok()) {
-        Some(memory) => Memory::Room(memory),
-        None => Memory::Bytes(memory(pool, len)),
-    }
-}
-
-/// Keeps memory of a large message.
-fn keep(pool: &mut Vec<Vec<u8>>, bytes: Vec<u8>) {
-    if (LARGE..=LARGEST_POOLED).contains(&bytes.capacity()) && pool.len() < POOLED {
-        pool.push(bytes);
-    }
 }
 
 /// A slice is not needed any more: with the last of a message its value is sent.
@@ -122,6 +84,17 @@ fn drop_slice(values: &mut VecDeque<SentValue>, memory: Memory) {
 }
 
 impl Peer {
+    /// The message into which something is to be put that carries so many bytes.
+    fn open(&mut self, agreement: u64, len: usize) -> &mut Vec<u8> {
+        if !self.open.is_empty() && !frames::has_room(&self.open, len) {
+            self.close();
+        }
+        if self.open.is_empty() {
+            self.open = frames::packed(agreement);
+        }
+        &mut self.open
+    }
+
     /// What frames were put into is a message.
     fn close(&mut self) {
         if !self.open.is_empty() {
@@ -129,18 +102,15 @@ impl Peer {
             self.waiting.push_back((PACKED, Memory::Bytes(open)));
         }
     }
-}
 
-/// What makes a message unusable.
-pub(crate) enum Wrong {
-    Garbled,
-    /// It is of another run than this: with what agreement.
-    Other(u64),
-}
-
-impl From<Garbled> for Wrong {
-    fn from(_: Garbled) -> Wrong {
-        Wrong::Garbled
+    /// Says what comes next.
+    fn announce(&mut self, agreement: u64, header: Header, announced: Announced<'_>) {
+        let len = match announced {
+            Announced::Whole(_) => size_of::<u64>(),
+            Announced::Sliced(head) => head.len(),
+        };
+        frames::announce(self.open(agreement, len), header, announced);
+        self.close();
     }
 }
 
@@ -155,18 +125,17 @@ impl Messages {
             last: None,
             listed: false,
             parts: Vec::new(),
-            sliced: None,
         };
         Messages {
             peers: (0..world.count()).map(|_| peer()).collect(),
             listed: Vec::new(),
             sending: Vec::new(),
-            coming: VecDeque::new(),
+            receiving: Receiving::new(&world),
             come: VecDeque::new(),
             agreement: 0,
             sent: 0,
-            moved: 0,
-            pool: Vec::new(),
+            gone: 0,
+            pool: Pool::default(),
             values: VecDeque::new(),
             lent: 0,
             world,
@@ -175,21 +144,25 @@ impl Messages {
 
     /// Memory for a frame that may be large.
     pub(crate) fn buffer(&mut self) -> Vec<u8> {
-        memory(&mut self.pool, LARGE)
+        self.pool.memory(LARGE)
     }
 
     /// Keeps memory of a large message for the next one.
     pub(crate) fn keep(&mut self, bytes: Vec<u8>) {
-        keep(&mut self.pool, bytes);
+        self.pool.keep(bytes);
+    }
+
+    /// Keeps memory of a message of frames for the next one.
+    pub(crate) fn keep_message(&mut self, frames: Frames) {
+        self.receiving.keep(frames.into_memory());
     }
 
     /// What MPI is doing.
     pub(crate) fn under_way(&self) -> UnderWay {
         let sending = self.sending.iter().map(|&to| self.peers[to].bytes);
-        let coming = self.coming.iter().map(|(_, _, operation)| operation.len());
         UnderWay {
-            bytes: sending.chain(coming).sum(),
-            moved: self.moved,
+            bytes: sending.sum::<usize>() + self.receiving.bytes(),
+            moved: self.gone + self.receiving.moved(),
         }
     }
 
@@ -220,18 +193,15 @@ impl Messages {
 
     /// As [`Messages::send`], of bytes in pieces, if they are to be copied into a message with others.
     pub(crate) fn try_send_pieces(&mut self, to: usize, header: Header, pieces: &[&[u8]]) -> bool {
-        if pieces.iter().map(|piece| piece.len()).sum::<usize>() >= LARGE {
+        let len = pieces.iter().map(|piece| piece.len()).sum::<usize>();
+        if len >= LARGE {
             return false;
         }
         let agreement = self.agreement;
         let peer = self.list(to);
-        if peer.open.is_empty() {
-            peer.open = frames::packed(agreement);
-        }
-        frames::pack(&mut peer.open, header, pieces);
+        frames::pack(peer.open(agreement, len), header, pieces);
         if peer.open.len() >= FULL {
-            let full = std::mem::take(&mut peer.open);
-            peer.waiting.push_back((PACKED, Memory::Bytes(full)));
+            peer.close();
         }
         true
     }
@@ -245,37 +215,34 @@ impl Messages {
         }
         let agreement = self.agreement;
         let peer = self.list(to);
-        peer.close();
-        let part = MOST / 2;
-        if bytes.len() <= part {
-            let message = frames::whole(agreement, header, bytes);
-            peer.waiting.push_back((WHOLE, Memory::Bytes(message)));
+        if bytes.len() <= MOST {
+            peer.announce(agreement, header, Announced::Whole(bytes.len()));
+            peer.waiting.push_back((ANNOUNCED, Memory::Bytes(bytes)));
             return;
         }
-        let mut parts = bytes.chunks(part).peekable();
+        let mut parts = bytes.chunks(MOST).peekable();
         while let Some(bytes) = parts.next() {
             let more = if parts.peek().is_some() { MORE } else { 0 };
             let header = Header {
                 extra: header.extra | more,
                 ..header
             };
-            let message = frames::whole(agreement, header, bytes.to_vec());
-            peer.waiting.push_back((WHOLE, Memory::Bytes(message)));
+            peer.announce(agreement, header, Announced::Whole(bytes.len()));
+            let part = Memory::Bytes(bytes.to_vec());
+            peer.waiting.push_back((ANNOUNCED, part));
         }
     }
 
     /// Sends a message from where its slices are.
     pub(crate) fn send_sliced(&mut self, to: usize, header: Header, message: SlicedMessage) {
         self.lent += 1;
-        let head = frames::whole(self.agreement, header, message.head().to_vec());
+        let agreement = self.agreement;
         let peer = self.list(to);
-        peer.close();
-        peer.waiting.push_back((HEAD, Memory::Bytes(head)));
+        peer.announce(agreement, header, Announced::Sliced(message.head()));
         let message = Rc::new(message);
         for at in 0..message.count() {
-            let tag = SLICE + message.slice(at).1.ilog2() as i32;
             let slice = Memory::Slice(Rc::clone(&message), at);
-            peer.waiting.push_back((tag, slice));
+            peer.waiting.push_back((ANNOUNCED, slice));
         }
     }
 
@@ -350,37 +317,29 @@ impl Messages {
         mut see: impl FnMut(usize, Header, &[u8]),
     ) -> Result<(), (usize, Wrong)> {
         self.complete();
-        for _ in 0..BATCH {
-            let memory = |tag, len| memory_of(&mut self.pool, tag, len);
-            let Some(message) = self.world.receive(memory) else {
-                break;
-            };
-            // To look once more takes about as long as to hand on what is small, for which somebody may wait.
-            let small = message.2.len() < SMALL;
-            self.moved += 1;
-            self.coming.push_back(message);
-            if small {
-                break;
+        let come = &mut self.come;
+        let looked = (self.receiving).look(&self.world, self.agreement, &mut self.pool);
+        self.receiving.take(|from, message| {
+            match message {
+                Come::Packed(mut frames) => {
+                    let mut tokens = false;
+                    while let Some((header, bytes)) = frames.next()? {
+                        match is_ours(header) {
+                            true => see(from, header, bytes),
+                            false => tokens = true,
+                        }
+                    }
+                    if tokens {
+                        frames.rewind();
+                        come.push_back((from, Come::Packed(frames)));
+                    }
+                }
+                Come::Whole(header, bytes) if is_ours(header) => see(from, header, &bytes),
+                message => come.push_back((from, message)),
             }
-        }
-        let mut pending: Vec<usize> = Vec::new();
-        let mut at = 0;
-        while let Some((from, _, operation)) = self.coming.get_mut(at) {
-            let from = *from;
-            if pending.contains(&from) || !operation.is_done() {
-                pending.push(from);
-                at += 1;
-                continue;
-            }
-            let Some((_, tag, operation)) = self.coming.remove(at) else {
-                break;
-            };
-            self.moved += 1;
-            let memory = operation.into_memory();
-            self.open(from, tag, memory, &mut see)
-                .map_err(|wrong| (from, wrong))?;
-        }
-        Ok(())
+            Ok(())
+        })?;
+        looked
     }
 
     fn complete(&mut self) {
@@ -392,87 +351,16 @@ impl Messages {
                     return true;
                 }
                 peer.bytes -= operation.len();
-                self.moved += 1;
+                self.gone += 1;
                 if let Some(operation) = peer.sending.pop_front() {
                     match operation.into_memory() {
-                        Memory::Bytes(bytes) => keep(pool, bytes),
+                        Memory::Bytes(bytes) => pool.keep(bytes),
                         memory => drop_slice(values, memory),
                     }
                 }
             }
             false
         });
-    }
-
-    fn open(
-        &mut self,
-        from: usize,
-        tag: i32,
-        memory: Memory,
-        see: &mut impl FnMut(usize, Header, &[u8]),
-    ) -> Result<(), Wrong> {
-        let bytes = match memory {
-            Memory::Bytes(bytes) => bytes,
-            Memory::Room(slice) => return self.add_slice(from, slice),
-            Memory::Slice(..) => return Err(Wrong::Garbled),
-        };
-        match tag {
-            PACKED => {
-                let mut frames = Frames::new(bytes);
-                self.check(frames.agreement()?)?;
-                let mut tokens = false;
-                while let Some((header, bytes)) = frames.next()? {
-                    match is_ours(header) {
-                        true => see(from, header, bytes),
-                        false => tokens = true,
-                    }
-                }
-                if tokens {
-                    frames.rewind();
-                    self.come.push_back((from, Come::Packed(frames)));
-                }
-                Ok(())
-            }
-            WHOLE => {
-                let (agreement, header, bytes) = frames::unwhole(bytes)?;
-                self.check(agreement)?;
-                if is_ours(header) {
-                    see(from, header, &bytes);
-                } else {
-                    self.come.push_back((from, Come::Whole(header, bytes)));
-                }
-                Ok(())
-            }
-            HEAD => {
-                let (agreement, header, bytes) = frames::unwhole(bytes)?;
-                self.check(agreement)?;
-                let sliced = ReceivedSlices::new(&bytes).map_err(|_| Wrong::Garbled)?;
-                self.peers[from].sliced = Some((header, sliced));
-                Ok(())
-            }
-            BYE => Ok(()),
-            _ => Err(Wrong::Garbled),
-        }
-    }
-
-    /// A slice has come of the message whose head came last.
-    fn add_slice(&mut self, from: usize, slice: SliceMemory) -> Result<(), Wrong> {
-        let sliced = self.peers[from].sliced.take();
-        let (header, mut slices) = sliced.ok_or(Wrong::Garbled)?;
-        slices.add_slice(slice).map_err(|_| Wrong::Garbled)?;
-        match slices.is_whole() {
-            true => self.come.push_back((from, Come::Sliced(header, slices))),
-            false => self.peers[from].sliced = Some((header, slices)),
-        }
-        Ok(())
-    }
-
-    fn check(&self, agreement: u64) -> Result<(), Wrong> {
-        let known = agreement != 0 && self.agreement != 0;
-        match known && agreement != self.agreement {
-            true => Err(Wrong::Other(agreement)),
-            false => Ok(()),
-        }
     }
 
     /// Whether MPI has sent all, as far as it can tell.
@@ -529,19 +417,29 @@ impl Messages {
         // Who has matched the last message of another has matched all before (MPI: messages do not overtake).
         for to in 0..self.peers.len() {
             if self.peers[to].used {
-                let operation = self.world.send(to, BYE, Memory::Bytes(Vec::new()), true);
+                let last = Memory::Bytes(frames::packed(self.agreement));
+                self.peers[to].bytes += last.len();
+                let operation = self.world.send(to, PACKED, last, true);
                 self.peers[to].sending.push_back(operation);
                 self.sending.push(to);
             }
         }
-        while !self.sending.is_empty() || !self.coming.is_empty() {
+        while !self.sending.is_empty() || self.receiving.is_coming() {
             self.look_on(&mut nap, bell);
         }
         // When the last messages of all are matched, nothing is on its way any more.
         let mut barrier = self.world.barrier();
-        while !barrier.is_done() || !self.coming.is_empty() {
+        while !barrier.is_done() || self.receiving.is_coming() {
             self.look_on(&mut nap, bell);
         }
+        // What has been matched has come, and is there to be taken.
+        let mut before = None;
+        while before.replace(self.receiving.moved()) != Some(self.receiving.moved())
+            || self.receiving.is_coming()
+        {
+            let _ = self.look(|_, _, _| ());
+        }
+        self.receiving.cancel();
         // What is left of values comes too late: to drop them is code of the user, which may need what is gone.
         self.values.drain(..).for_each(std::mem::forget);
     }

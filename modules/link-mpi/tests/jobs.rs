@@ -55,6 +55,14 @@ fn networks_end_as_between_schedulers() {
     assert_ends("thread", 2, 0, &["read Some([1])"]);
 }
 
+/// Where there are many OS processes MPI has no receives for what each of them sends next: that is looked for.
+#[test]
+fn many_send_to_each_other() {
+    assert_ends("bundles", 34, 0, &["sum 1001000"]);
+    assert_ends("artificial:100", 34, 0, &[]);
+    assert_ends_alike("of all shapes:4", &[34]);
+}
+
 /// What values do whose slices MPI sends: see `os_large.rs` of the runtime.
 #[test]
 fn large_tokens_of_all_kinds_arrive_and_are_dropped() {

@@ -9,10 +9,11 @@ use graphmap_runtime::between::{
 use graphmap_runtime::{Encoder, RunError};
 
 use super::{HELLO, MpiLink, header};
-use crate::calls::MOST;
-use crate::messages::{Come, is_ours};
+use crate::messages::is_ours;
 use crate::nap::{Nap, UnderWay};
+use crate::operation::MOST;
 use crate::printed::{self, FORWARDING};
+use crate::receiving::Come;
 use crate::{calls, digest, finalize, launchers};
 
 /// Looking at MPI while there is something else to do is worth it this often.
@@ -115,8 +116,10 @@ impl Job for MpiLink {
                         Ok(Some((header, bytes))) if !is_ours(header) => take(from, header, bytes),
                         _ => is_one = false,
                     }
-                    if !frames.is_empty() {
-                        self.messages.borrow_mut().put_back(from, frames);
+                    let mut messages = self.messages.borrow_mut();
+                    match frames.is_empty() {
+                        true => messages.keep_message(frames),
+                        false => messages.put_back(from, frames),
                     }
                 }
             }

@@ -159,6 +159,11 @@ impl ReceivedSlices {
         Ok(())
     }
 
+    /// Of how many bytes each of its slices is, and how its elements are aligned.
+    pub fn layouts(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.expected.iter().map(|slice| (slice.len, slice.align))
+    }
+
     /// Adds the slice that comes next.
     ///
     /// # Errors
