@@ -40,7 +40,7 @@ static void begin_and_wait(char *block, int bytes)
 }
 
 /* There and back where nothing blocks, as links do it who wait for more than one message: those that come are looked for by
- * matched probes, or some receives, from whoever sends, are there before (`posted`). */
+ * matched probes, or some receives are there before (`posted`). */
 static void unblocked(int bytes, int rounds, int posted)
 {
     enum { POSTED = 4, ROOM = 128 << 10 };
@@ -50,7 +50,7 @@ static void unblocked(int bytes, int rounds, int posted)
         MPI_Abort(MPI_COMM_WORLD, 2);
     for (int i = 0; posted && i < POSTED; i++) {
         rooms[i] = calloc(1, ROOM);
-        MPI_Irecv(rooms[i], ROOM, MPI_BYTE, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &requests[i]);
+        MPI_Irecv(rooms[i], ROOM, MPI_BYTE, 1 - me, 0, MPI_COMM_WORLD, &requests[i]);
     }
     MPI_Barrier(MPI_COMM_WORLD);
     double start = 0;
@@ -75,7 +75,7 @@ static void unblocked(int bytes, int rounds, int posted)
         if (me == 1)
             begin_and_wait(block, bytes);
         if (posted)
-            MPI_Irecv(rooms[next], ROOM, MPI_BYTE, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &requests[next]);
+            MPI_Irecv(rooms[next], ROOM, MPI_BYTE, 1 - me, 0, MPI_COMM_WORLD, &requests[next]);
     }
     if (me == 0)
         printf("one way %.0f\n", (MPI_Wtime() - start) * 1e9 / (2.0 * rounds));

@@ -124,6 +124,10 @@ impl Operation {
     /// Which of these MPI has done, if one, and `first` before others. It is asked for all at once, as each question takes it as long. They
     /// are [`ASKED`] at most.
     pub(crate) fn any_done(operations: &mut [Operation], first: usize) -> Option<usize> {
+        // Open MPI moves what comes when it has looked at all, and tells of it when it is asked next; of one it tells at once.
+        if let [operation] = operations {
+            return operation.is_done().then_some(0);
+        }
         let count = operations.len();
         // SAFETY: a constant.
         let mut requests = [unsafe { ffi::RSMPI_REQUEST_NULL }; ASKED];
