@@ -6,7 +6,7 @@
 //! within their pages, as the frames of a ring and what they carry do again and again (glibc, bug 30994).
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
-use std::arch::x86_64::__cpuid;
+use std::arch::x86_64::{__cpuid, _MM_HINT_T0, _mm_prefetch};
 use std::ptr;
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use std::sync::LazyLock;
@@ -48,6 +48,18 @@ pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
         // SAFETY: as above.
         unsafe { copy_many(from, to, len) };
     }
+}
+
+/// Has the line come from which is going to be read, wherever that is: nothing is read.
+#[inline(always)]
+pub(crate) fn fetch(from: *const u8) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: every processor of 64 bits has the instruction, to which any address is good.
+    unsafe {
+        _mm_prefetch::<_MM_HINT_T0>(from.cast());
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    let _ = from;
 }
 
 /// # Safety

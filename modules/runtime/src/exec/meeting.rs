@@ -151,9 +151,9 @@ impl Scheduler {
     fn take(&self, outside: &Outside, from: usize, header: Header, bytes: &[u8]) {
         match header.kind {
             DATA | DATA_AND_CREDIT => {
-                let bytes = match header.kind {
-                    DATA => bytes,
-                    _ => self.take_credit(outside, from, header, bytes),
+                let (bytes, credit) = match header.kind {
+                    DATA => (bytes, None),
+                    _ => self.split_credit(from, bytes),
                 };
                 if let Some(reader) = outside.reader(from, header.number) {
                     self.deliver(&*reader, |reader| reader.deliver(bytes));
@@ -161,6 +161,13 @@ impl Scheduler {
                 for reader in outside.take_also(from) {
                     if let Some(reader) = outside.reader(from, reader) {
                         self.deliver(&*reader, |reader| reader.deliver(bytes));
+                    }
+                }
+                // Behind the token, so that to wait for its last line is not to wait for its first.
+                if let Some(credit) = credit {
+                    let number = u32::from_ne_bytes(*credit);
+                    if let Some(id) = outside.take_notice(from, Header { number, ..header }) {
+                        self.wake(id);
                     }
                 }
             }
@@ -199,28 +206,18 @@ impl Scheduler {
         }
     }
 
-    /// The credit that came with a token; the token's bytes.
+    /// The bytes of a token, and the channel that gets the credit that came with it.
     #[inline]
-    fn take_credit<'a>(
-        &self,
-        outside: &Outside,
-        from: usize,
-        header: Header,
-        bytes: &'a [u8],
-    ) -> &'a [u8] {
-        let Some((token, number)) = bytes.split_last_chunk() else {
-            let who = self.core.shared.os_process_of(SchedulerId(from as u32));
-            let why = format!(
-                "a token that came from OS process {who} ends before the credit it is to bring"
-            );
-            self.core.shared.fail(None, why);
-            return bytes;
-        };
-        let number = u32::from_ne_bytes(*number);
-        if let Some(id) = outside.take_notice(from, Header { number, ..header }) {
-            self.wake(id);
+    fn split_credit<'a>(&self, from: usize, bytes: &'a [u8]) -> (&'a [u8], Option<&'a [u8; 4]>) {
+        if let Some((token, channel)) = bytes.split_last_chunk() {
+            return (token, Some(channel));
         }
-        token
+        let who = self.core.shared.os_process_of(SchedulerId(from as u32));
+        let why = format!(
+            "a token that came from OS process {who} ends before the credit it is to bring"
+        );
+        self.core.shared.fail(None, why);
+        (bytes, None)
     }
 
     /// A token whose slices have been received: the last of its readers gets their memory.

@@ -2,12 +2,13 @@
 //!
 //! A file of its own, so that loom can have another in its place (`modules/runtime/loom`) and see every access.
 
+use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use super::memory::SharedMemory;
-use crate::copy::copy_for_others;
+use crate::copy::{copy_for_others, fetch};
 use crate::link::between::Header;
 
 /// Bytes that are on the way at most: a power of two. A small ring under Miri, which goes around it in moments.
@@ -24,6 +25,14 @@ pub(super) const HEADER: usize = 16;
 pub(super) const UNIT: u64 = 32;
 /// Most that one frame carries: a quarter of the ring, so that writing and reading overlap.
 pub(crate) const MOST: usize = ROOM as usize / 4 - HEADER;
+
+/// A frame that carries so many bytes is written from its second line on, and its first line last: the reader looks at that one again and
+/// again, and would have it taken away twice else. Who finds such a frame has so many of its lines come at once, while it looks for where they
+/// are to go. What either saves, where cores are far from each other: `bench one shm bytes 8192 50000` (`benches/runtime`).
+const LARGE: usize = 2 << 10;
+const FETCHED: usize = 24;
+/// A cache line.
+const LINE: usize = 64;
 
 /// So many bytes ahead first words are set to 0, at least and at most: some lines, so that those that change cores are not the one that
 /// the reader looks at. What they cost: `bench one shm words 200000` and `bench one shm stream 1 100 3000000` (`benches/runtime`).
@@ -92,13 +101,18 @@ impl ByteRing {
     pub(super) unsafe fn write(&self, at: u64, header: Header, pieces: &[&[u8]]) {
         let place = self.place(at);
         let words = [header.kind, header.number, header.extra];
+        let len: usize = pieces.iter().map(|piece| piece.len()).sum();
+        let first = match len < LARGE {
+            true => 0,
+            false => LINE - (at as usize + HEADER) % LINE,
+        };
         // SAFETY: the caller's promise; the frame is aligned.
         unsafe {
+            let to = place.add(HEADER);
+            copy_pieces(pieces, to, first..len);
             place.cast::<u32>().add(1).cast::<[u32; 3]>().write(words);
-            let mut to = place.add(HEADER);
-            for piece in pieces {
-                copy_for_others(piece.as_ptr(), to.as_ptr(), piece.len());
-                to = to.add(piece.len());
+            if first > 0 {
+                copy_pieces(pieces, to, 0..first);
             }
         }
     }
@@ -110,6 +124,10 @@ impl ByteRing {
     #[inline(always)]
     pub(super) unsafe fn read(&self, at: u64, len: usize) -> (Header, NonNull<[u8]>) {
         let place = self.place(at);
+        if len >= LARGE {
+            // Not beyond the ring: a frame is in one piece, and has more lines than these.
+            (1..=FETCHED).for_each(|line| fetch(place.as_ptr().wrapping_add(line * LINE)));
+        }
         // SAFETY: the caller's promise; the frame is aligned, and any bytes are numbers.
         let [kind, number, extra] = unsafe { place.cast::<u32>().add(1).cast::<[u32; 3]>().read() };
         // SAFETY: as above.
@@ -120,6 +138,23 @@ impl ByteRing {
             extra,
         };
         (header, bytes)
+    }
+}
+
+/// Copies those bytes that are in a range of all that pieces have, one behind the other, to where they are if the first of all is at `to`.
+///
+/// # Safety
+/// There is room for all, and nobody reads there.
+#[inline(always)]
+unsafe fn copy_pieces(pieces: &[&[u8]], to: NonNull<u8>, range: Range<usize>) {
+    let mut begin = 0;
+    for piece in pieces {
+        let place = |at: usize| at.saturating_sub(begin).min(piece.len());
+        let (from, end) = (place(range.start), place(range.end));
+        let part = &piece[from..end];
+        // SAFETY: the caller's promise.
+        unsafe { copy_for_others(part.as_ptr(), to.as_ptr().add(begin + from), part.len()) };
+        begin += piece.len();
     }
 }
 
