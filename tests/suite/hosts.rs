@@ -8,7 +8,7 @@
 use crate::common::hosts::{built_for, is_there, prepare, said};
 use graphmap_testing::{Hosts, Need};
 use std::fs::{self, File};
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -259,6 +259,28 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
         let exe = program.canonicalize().unwrap();
         ends_all(folder, command, &args, &exe, (signal, code));
     }
+    if mpi == "mpich" {
+        a_launcher_that_says_nothing_is_told(folder);
+    }
+}
+
+/// MPICH's may be ended by SIGPIPE where an OS process is lost.
+fn a_launcher_that_says_nothing_is_told(folder: &Path) {
+    let script = folder.join("launcher");
+    fs::write(&script, "#!/bin/sh\nkill -s PIPE $$\n").unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_graphmap"));
+    command.args(["run", "picture.dot", "--dev", "--set", "launcher=mpich"]);
+    command.args(["--link", "mpi", "-n", "2"]);
+    let command = prepare(&mut command)
+        .current_dir(folder)
+        .env("MPIEXEC", &script);
+    let output = command.output().unwrap();
+    let text = said(&output);
+    assert_eq!(output.status.code(), Some(141), "{text}");
+    let told =
+        "error[G0705]: the launcher was ended by signal 13 (SIGPIPE), and told nothing of why";
+    assert!(text.contains(told), "{text}");
 }
 
 /// A signal to `graphmap run`, while the network runs, leaves nothing of it, on no host.

@@ -5,6 +5,7 @@ use super::mpi::Mpi;
 use super::program::{build, ended, obeyed};
 use super::project::{find_project, has_link, unasked};
 use super::{copy, fit, launcher, names, outputs, ranks};
+use crate::cli::child::End;
 use crate::cli::exit::Exit;
 use crate::cli::mapping::MappingArgs;
 use crate::cli::output;
@@ -217,8 +218,18 @@ pub(super) fn run(
         command.env("MPIEXEC", mpiexec);
     }
     let result = session.timed("run", |_| crate::cli::child::run(&mut command));
+    if let Ok(End::Code(BROKEN_PIPE)) = result {
+        let message = "the launcher was ended by signal 13 (SIGPIPE), and told nothing of why";
+        let error = Diagnostic::error(codes::PROGRAM, message).with_note(
+            "MPICH's is at times where an OS process is lost: what it has on that host is gone before it is told to end",
+        );
+        return session.fail(Exit::Program(BROKEN_PIPE as u8), error);
+    }
     ended(session, &script, result)
 }
+
+/// As a shell tells of SIGPIPE.
+const BROKEN_PIPE: i32 = 128 + 13;
 
 /// Where each process is to run.
 fn mapped(

@@ -3,6 +3,7 @@
 use graphmap_testing::{Need, skip};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Standard output and standard error.
 pub(crate) fn said(output: &Output) -> String {
@@ -37,6 +38,17 @@ pub(crate) fn prepare(command: &mut Command) -> &mut Command {
     ] {
         command.env(name, "1");
     }
+    let command = command.env("OMPI_MCA_orte_tmpdir_base", session());
     let command = command.env("OMPI_MCA_btl", "tcp,self");
     command.env("UCX_TLS", "tcp").stdin(Stdio::null())
+}
+
+/// A folder for what Open MPI 4 keeps of a job: two launchers that begin at once may both be about to make the one in `/tmp`, and one of them
+/// then fails, as it is there ("File exists", in `session_dir.c`).
+fn session() -> PathBuf {
+    static JOBS: AtomicU32 = AtomicU32::new(0);
+    let (test, job) = (std::process::id(), JOBS.fetch_add(1, Ordering::Relaxed));
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("sessions/{test}-{job}"));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
 }
