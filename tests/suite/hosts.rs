@@ -264,7 +264,7 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
     }
 }
 
-/// MPICH's may be ended by SIGPIPE where an OS process is lost.
+/// MPICH's may be ended by SIGPIPE where an OS process is lost while MPI begins.
 fn a_launcher_that_says_nothing_is_told(folder: &Path) {
     let script = folder.join("launcher");
     fs::write(&script, "#!/bin/sh\nkill -s PIPE $$\n").unwrap();

@@ -221,7 +221,7 @@ pub(super) fn run(
     if let Ok(End::Code(BROKEN_PIPE)) = result {
         let message = "the launcher was ended by signal 13 (SIGPIPE), and told nothing of why";
         let error = Diagnostic::error(codes::PROGRAM, message).with_note(
-            "MPICH's is at times where an OS process is lost: what it has on that host is gone before it is told to end",
+            "MPICH's is at times where an OS process is lost while MPI begins: what it has to tell that one finds nobody",
         );
         return session.fail(Exit::Program(BROKEN_PIPE as u8), error);
     }
