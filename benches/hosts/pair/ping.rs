@@ -1,9 +1,10 @@
 use crate::wiring::Ping;
 use std::error::Error;
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime};
 
 /// Arguments: bytes of a token, and how often it goes there and back. Says how long one way takes, in nanoseconds, after a
-/// tenth of them as a trial.
+/// tenth of them as a trial. With a third one tokens of 8 bytes go after a rest of so many milliseconds each, and pong says how late
+/// they are.
 pub async fn ping(mut p: Ping) -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
     let mut number = || args.next()?.parse::<usize>().ok();
@@ -11,6 +12,17 @@ pub async fn ping(mut p: Ping) -> Result<(), Box<dyn Error>> {
     let rounds = number().ok_or("how often?")?;
     let (mut start, trial) = (Instant::now(), rounds / 10);
     let gone = "nobody answers";
+    if let Some(rest) = number() {
+        let mut late = Vec::new();
+        for _ in 0..rounds {
+            std::thread::sleep(Duration::from_millis(rest as u64));
+            p.small.write(now()).await.map_err(|_| gone)?;
+            late.push(p.small_back.read().await.ok_or(gone)?);
+        }
+        late.sort();
+        println!("late in the middle {}", late[rounds / 2]);
+        return Ok(());
+    }
     if bytes == 8 {
         for round in 0..trial + rounds {
             if round == trial {
@@ -35,4 +47,10 @@ pub async fn ping(mut p: Ping) -> Result<(), Box<dyn Error>> {
     let took = start.elapsed().as_nanos() as f64;
     println!("one way {:.0}", took / (2 * rounds) as f64);
     Ok(())
+}
+
+/// A time that is the same for all OS processes of a machine, in nanoseconds.
+pub(crate) fn now() -> u64 {
+    let since = SystemTime::UNIX_EPOCH.elapsed();
+    since.map_or(0, |since| since.as_nanos() as u64)
 }

@@ -1,10 +1,13 @@
 use crate::wiring::Pong;
 use graphmap_runtime::Stopped;
 
-/// Gives back what it gets.
+/// Gives back what it gets; with a third argument how late that is.
 pub async fn pong(mut p: Pong) -> Result<(), Stopped> {
+    let rests = std::env::args().nth(3).is_some();
     while let Some(number) = p.small.read().await {
-        p.small_back.write(number).await?;
+        let late = || super::ping::now().saturating_sub(number);
+        let answer = if rests { late() } else { number };
+        p.small_back.write(answer).await?;
     }
     while let Some(block) = p.large.read().await {
         p.large_back.write(block).await?;
