@@ -414,7 +414,7 @@ impl Messages {
         while !self.push(true) || !self.sending.is_empty() {
             self.look_on(&mut nap, bell);
         }
-        // Who has matched the last message of another has matched all before (MPI: messages do not overtake).
+        // Who has matched the last message of frames of another has matched all of these before (MPI: messages with a tag do not overtake).
         for to in 0..self.peers.len() {
             if self.peers[to].used {
                 let last = Memory::Bytes(frames::packed(self.agreement));
@@ -427,17 +427,17 @@ impl Messages {
         while !self.sending.is_empty() || self.receiving.is_coming() {
             self.look_on(&mut nap, bell);
         }
-        // When the last messages of all are matched, nothing is on its way any more.
+        // When those of all are matched, nothing is on its way any more but what they announce.
         let mut barrier = self.world.barrier();
         while !barrier.is_done() || self.receiving.is_coming() {
             self.look_on(&mut nap, bell);
         }
-        // What has been matched has come, and is there to be taken.
-        let mut before = None;
-        while before.replace(self.receiving.moved()) != Some(self.receiving.moved())
-            || self.receiving.is_coming()
-        {
+        // What has been matched has come, and is there to be taken: MPI may have found it in one look, and tell of it in the next.
+        let (mut moved, mut still) = (self.receiving.moved(), 0);
+        while still < 2 || self.receiving.is_coming() {
             let _ = self.look(|_, _, _| ());
+            let before = std::mem::replace(&mut moved, self.receiving.moved());
+            still = if moved == before { still + 1 } else { 0 };
         }
         self.receiving.cancel();
         // What is left of values comes too late: to drop them is code of the user, which may need what is gone.

@@ -163,6 +163,12 @@ fn who_fails_is_told_once() {
     assert_ends("panic", 2, 1, &told);
     let told = ["Opaque is no payload", "from OS process 0 to 1"];
     assert_ends("opaque", 2, 1, &told);
+    // Before others hear that ends of its channels are gone, for which they would fail, too.
+    for case in ["fails before its reader:0", "fails before its reader:1"] {
+        for _ in 0..4 {
+            assert_ends(case, 2, 1, &["p1 (rank 1", "it is broken"]);
+        }
+    }
     let told = ["has another network than OS process"];
     assert_ends("differs", 2, 1, &told);
 }

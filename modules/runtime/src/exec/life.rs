@@ -72,7 +72,9 @@ impl Scheduler {
             self.polled.poll(false, |id| self.wake(id));
             self.guarded(|| self.turn(&waker));
             self.tidy();
-            if self.exchange()
+            // Who has failed tells that before all else.
+            if shared.stopped()
+                || self.exchange()
                 || !self.queue.is_empty()
                 || inbox.is_filled()
                 || self.spin()

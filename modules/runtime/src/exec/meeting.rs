@@ -74,7 +74,10 @@ impl Scheduler {
     #[inline(never)]
     fn flush_deferred_now(&self) {
         self.deferred.flush();
-        if let Some(outside) = &self.outside {
+        // Who has failed tells that first: others would fail, too, of ends of channels that it has closed.
+        if let Some(outside) = &self.outside
+            && !self.core.shared.stopped()
+        {
             outside.flush();
         }
         if !self.outer.get().is_null() {

@@ -244,6 +244,33 @@ mod tests {
         assert_eq!(receive(&receiver, &mut bytes), Ok(None));
     }
 
+    /// The line that a frame begins in is written last: pieces may end anywhere in it, and behind it.
+    #[test]
+    fn frames_in_pieces_of_any_lengths_are_what_was_sent() {
+        let (_memory, sender, receiver) = lane();
+        let bytes: Vec<u8> = (0..LARGE + 200)
+            .map(|at| (at * 7 + at / 256) as u8)
+            .collect();
+        let mut got = Vec::new();
+        let lens = [LARGE - 1, LARGE, LARGE + 1, LARGE + 33, LARGE + 200];
+        // One of a unit before it, or none: so a frame begins in either half of a line.
+        for (round, len) in lens.into_iter().cycle().take(10).enumerate() {
+            let step = if cfg!(miri) { 17 } else { 1 };
+            for one in (0..130).step_by(step).chain([len - 1, len]) {
+                if round % 2 == 0 {
+                    assert!(sender.try_send(header(0), &[], false));
+                    assert_eq!(receive(&receiver, &mut got), Ok(Some(header(0))));
+                }
+                let two = (one + one % 7).min(len);
+                let pieces = [&bytes[..one], &[], &bytes[one..two], &bytes[two..len]];
+                assert!(sender.try_send_pieces(header(9), &pieces, one % 2 == 0));
+                sender.publish();
+                assert_eq!(receive(&receiver, &mut got), Ok(Some(header(9))));
+                assert!(got == bytes[..len], "{len} {one}");
+            }
+        }
+    }
+
     #[test]
     fn what_cannot_be_a_frame_is_an_error() {
         const PASS: u32 = u32::MAX;

@@ -85,6 +85,7 @@ pub fn network(name: &str, number: u64) -> Network {
         "never asleep" => never_asleep(),
         "error" => pair(|_| async { Err("it is broken".into()) }, idle),
         "panic" => pair(idle, |_| async { panic!("no more") }),
+        "fails before its reader" => fails_before_its_reader(number == 1),
         "abort" => pair(idle, |_| async { std::process::abort() }),
         "exit" => pair(idle, |_| async { std::process::exit(0) }),
         "exit first" => pair(|_| async { std::process::exit(0) }, idle),
@@ -223,6 +224,31 @@ pub fn network(name: &str, number: u64) -> Network {
         }
         other => panic!("no case {other}"),
     }
+}
+
+/// A process in OS process 1 fails in the middle of its work, for whose ends of channels that in OS process 0 would fail, too.
+fn fails_before_its_reader(panics: bool) -> Network {
+    let mut net = Network::new("pair", "pair.dot");
+    let process = move |mut p: Ports| async move {
+        for n in 0..100u8 {
+            if rt::me().rank == 1 && n == 50 {
+                assert!(!panics, "it is broken");
+                return Err("it is broken".into());
+            }
+            p.outs[0].write(vec![n]).await?;
+            p.ins[0].read().await.expect("what comes before the end");
+        }
+        Outcome::Ok(())
+    };
+    let both = net.kind("p", Names::Numbered("p", "0+1*2"), "0+1*2", BOTH, process);
+    net.payload(rt::format_of!(Vec<u8>));
+    for (from, to) in [("0", "1"), ("1", "0")] {
+        net.channels::<Vec<u8>>(Channels {
+            capacity: 2,
+            ..Channels::new((both, 1), (both, 0), from, to)
+        });
+    }
+    net
 }
 
 fn compute() -> ! {
