@@ -3,8 +3,8 @@ use std::error::Error;
 use std::time::{Duration, Instant, SystemTime};
 
 /// Arguments: bytes of a token, and how often it goes there and back. Says how long one way takes, in nanoseconds, after a
-/// tenth of them as a trial. With a third one tokens of 8 bytes go after a rest of so many milliseconds each, and pong says how late
-/// they are.
+/// tenth of them as a trial. With a third one tokens of 8 bytes go after rests of once to twice so many milliseconds, and pong says how
+/// late they are.
 pub async fn ping(mut p: Ping) -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
     let mut number = || args.next()?.parse::<usize>().ok();
@@ -14,8 +14,13 @@ pub async fn ping(mut p: Ping) -> Result<(), Box<dyn Error>> {
     let gone = "nobody answers";
     if let Some(rest) = number() {
         let mut late = Vec::new();
+        // Else each would find pong at the same place of its own rest.
+        let (rest, mut chance) = (1000 * rest as u64, 1_u64);
         for _ in 0..rounds {
-            std::thread::sleep(Duration::from_millis(rest as u64));
+            // A linear congruential generator, of Knuth's MMIX.
+            chance = chance.wrapping_mul(6_364_136_223_846_793_005);
+            chance = chance.wrapping_add(1_442_695_040_888_963_407);
+            std::thread::sleep(Duration::from_micros(rest + (chance >> 33) % rest));
             p.small.write(now()).await.map_err(|_| gone)?;
             late.push(p.small_back.read().await.ok_or(gone)?);
         }
