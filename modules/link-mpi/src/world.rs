@@ -1,6 +1,8 @@
 //! The OS processes of a job, and what goes between them.
 
+use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+use std::rc::Rc;
 
 use mpi_sys as ffi;
 
@@ -18,8 +20,8 @@ pub(crate) struct World {
     begun: Option<Begun>,
 }
 
-/// That MPI has been begun: ends it when it goes.
-struct Begun;
+/// That MPI has been begun, on this thread: ends it when it goes.
+struct Begun(PhantomData<Rc<()>>);
 
 impl Begun {
     /// Begins MPI, for calls of one thread: and what it gives of that.
@@ -37,13 +39,13 @@ impl Begun {
                 return Err(format!("MPI cannot be begun: it says {code}"));
             }
         }
-        Ok((Begun, given))
+        Ok((Begun(PhantomData), given))
     }
 }
 
 impl Drop for Begun {
     fn drop(&mut self) {
-        // SAFETY: MPI has been begun, on this thread ([`World`] does not leave it), and is ended once.
+        // SAFETY: MPI has been begun, on this thread (it is not `Send`), and is ended once.
         unsafe { ffi::MPI_Finalize() };
     }
 }

@@ -222,7 +222,8 @@ pub(super) fn run(
         let message = "the launcher was ended by signal 13 (SIGPIPE), and told nothing of why";
         let error = Diagnostic::error(codes::PROGRAM, message).with_note(
             "MPICH's is at times where an OS process is lost while MPI begins: what it has to tell that one finds nobody",
-        );
+        )
+        .help("nothing is left of the run: start it again");
         return session.fail(Exit::Program(BROKEN_PIPE as u8), error);
     }
     ended(session, &script, result)

@@ -8,11 +8,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use graphmap_testing::Hosts;
+use graphmap_testing::{Hosts, prepare_launcher};
 
 /// The two MPIs.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -71,33 +71,9 @@ pub(crate) fn is_fifth() -> bool {
 
 /// What either launcher needs to start more than there is room for, as whoever.
 pub(crate) fn prepare(command: &mut Command) -> &mut Command {
-    for name in [
-        "OMPI_ALLOW_RUN_AS_ROOT",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
-        "OMPI_MCA_rmaps_base_oversubscribe",
-    ] {
-        command.env(name, "1");
-    }
-    command
-        .env("OMPI_MCA_orte_tmpdir_base", session())
+    prepare_launcher(command, Path::new(env!("CARGO_TARGET_TMPDIR")))
         .env("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe")
-        .env("OMPI_MCA_btl", "tcp,self")
         .env("RUST_BACKTRACE", "0")
-        .stdin(Stdio::null())
-}
-
-/// A folder for what Open MPI 4 keeps of a job: two launchers that begin at once may both be about to make the one in `/tmp`, and one of them
-/// then fails, as it is there ("File exists", in `session_dir.c`).
-fn session() -> PathBuf {
-    static JOBS: AtomicU32 = AtomicU32::new(0);
-    let test = std::env::current_exe().unwrap();
-    let job = JOBS.fetch_add(1, Ordering::Relaxed);
-    let name = format!("{}-{job}", test.file_stem().unwrap().to_string_lossy());
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"))
-        .join("sessions")
-        .join(name);
-    fs::create_dir_all(&folder).unwrap();
-    folder
 }
 
 pub(crate) fn start(case: &str, count: usize, variables: &[(&str, &str)]) -> (i32, String) {
