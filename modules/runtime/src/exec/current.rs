@@ -178,6 +178,20 @@ pub(crate) fn left_early(number: impl FnOnce(&Registry) -> Option<u32>) {
     });
 }
 
+/// Has an end of a channel of a run closed when the turn of the process that is running is over; false: this is no turn of that run,
+/// and the caller closes it.
+///
+/// # Safety
+/// `close` may be called with `end` once, by this thread, at any time in the life of its scheduler.
+pub(crate) unsafe fn close_later(run: u64, end: *const (), close: unsafe fn(*const ())) -> bool {
+    with_current(|scheduler| {
+        // Not in a run within that one, which may wait for what the end's other side does then.
+        // SAFETY: the caller's promise.
+        scheduler.run() == run && unsafe { scheduler.close_later(end, close) }
+    })
+    .unwrap_or(false)
+}
+
 /// Counts a wake-up sent to another scheduler.
 pub(crate) fn count_sent() {
     with_current(|scheduler| scheduler.tally.borrow_mut().sent += 1);

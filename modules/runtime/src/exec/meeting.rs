@@ -74,6 +74,7 @@ impl Scheduler {
     #[inline(never)]
     fn flush_deferred_now(&self) {
         self.deferred.flush();
+        self.close_left();
         // Who has failed tells that first: others would fail, too, of ends of channels that it has closed.
         if let Some(outside) = &self.outside
             && !self.core.shared.stopped()

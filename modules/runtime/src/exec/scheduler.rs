@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::batch_size::BatchSize;
+use super::closings::Closings;
 use super::deferred::DeferredWakes;
 use super::directory::Directory;
 use super::floor::Above;
@@ -76,6 +77,7 @@ pub(crate) struct Scheduler {
     pub(super) registry: Pin<Box<Registry>>,
     pub(super) polled: PolledWaits,
     pub(super) deferred: DeferredWakes,
+    pub(super) closings: Closings,
     pub(super) lookout: Lookout,
     /// Other OS processes of the run.
     pub(super) outside: Option<Rc<Outside>>,
@@ -127,6 +129,7 @@ impl Scheduler {
             registry,
             polled: PolledWaits::new(),
             deferred: DeferredWakes::new(),
+            closings: Closings::default(),
             lookout: Lookout::new(),
             outside: None,
             outer: Cell::new(ptr::null()),

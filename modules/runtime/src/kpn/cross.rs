@@ -421,10 +421,32 @@ impl<T> Cross<T> {
         self.ring.is_stopped()
     }
 
+    /// The port of an end goes. The other side sees that when the turn of this one's process is over.
+    pub(crate) fn leave(self: Arc<Self>, side: Side) {
+        current::forget(Arc::as_ptr(&self).cast());
+        self.unhook(side);
+        let run = self.about().shared.run;
+        current::with_run(run, |scheduler| {
+            scheduler.registry().remove_cross(self.slot(side));
+        });
+        let close: unsafe fn(*const ()) = match side {
+            // SAFETY: the pointer is of this type and of a count of its own; the end, whose port is gone, is nobody else's.
+            Side::Read => |end| unsafe { Arc::from_raw(end.cast::<Self>()).close_reader() },
+            // SAFETY: as above.
+            Side::Write => |end| unsafe { Arc::from_raw(end.cast::<Self>()).close_writer() },
+        };
+        let end = Arc::into_raw(self).cast();
+        // SAFETY: once, by whom it says; tokens of a network borrow nothing, so the channel may outlive its process.
+        unsafe {
+            if !current::close_later(run, end, close) {
+                close(end);
+            }
+        }
+    }
+
     /// # Safety
     /// Only for the reading end, which must not be used afterwards.
-    pub(crate) unsafe fn close_reader(&self) {
-        self.leave(Side::Read);
+    unsafe fn close_reader(&self) {
         self.wake(Side::Write, self.ring.close_reader());
         // What nobody read goes after the reader: it may be, or hold, the writing end of this channel.
         // SAFETY: the caller's promise.
@@ -441,17 +463,8 @@ impl<T> Cross<T> {
         current::left_early(|_| Some(self.about().number));
     }
 
-    pub(crate) fn close_writer(&self) {
-        self.leave(Side::Write);
+    fn close_writer(&self) {
         self.wake(Side::Read, self.ring.close_writer());
-    }
-
-    fn leave(&self, side: Side) {
-        current::forget((&raw const *self).cast());
-        self.unhook(side);
-        current::with_run(self.about().shared.run, |scheduler| {
-            scheduler.registry().remove_cross(self.slot(side));
-        });
     }
 }
 

@@ -22,9 +22,22 @@ use crate::trace::Way;
 /// the pointer, and that of an output one to what sends to another OS process.
 /// An end that is joined to nothing has a mark too, so that one look finds the make that has to be fast.
 /// What an end points to never changes while its port lives: futures have copies (`ports/borrowed.rs`).
+///
+/// A port is one of its very type. What is written to one that could be taken for one of shorter lives would be read as what lives
+/// longer:
+///
+/// ```
+/// # use graphmap_runtime as rt;
+/// fn as_it_is(port: rt::Output<&'static str>) -> rt::Output<&'static str> { port }
+/// ```
+/// ```compile_fail
+/// # use graphmap_runtime as rt;
+/// fn for_less<'a>(port: rt::Output<&'static str>) -> rt::Output<&'a str> { port }
+/// ```
 pub(crate) struct End<T> {
     pointer: NonNull<u8>,
-    _token: PhantomData<*const T>,
+    /// Not `Send`, and invariant.
+    _token: PhantomData<*mut T>,
 }
 
 /// An end with what has to be done for each token.
@@ -247,13 +260,13 @@ impl<T> End<T> {
         self.pointer.cast()
     }
 
-    /// Gives the [`Arc`] of a channel between schedulers back, to be dropped.
+    /// The [`Arc`] of a channel between schedulers.
     ///
     /// # Safety
-    /// Once for each end, and only for this make.
-    pub(crate) unsafe fn release(&self) {
+    /// Once for each end, which is not to be used afterwards, and only for this make.
+    pub(crate) unsafe fn into_cross(self) -> Arc<Cross<T>> {
         // SAFETY: the caller's promise.
-        drop(unsafe { Arc::from_raw(self.unmarked::<Cross<T>>()) });
+        unsafe { Arc::from_raw(self.unmarked::<Cross<T>>()) }
     }
 
     /// Has the hook `id` woken when something changes at the other end; false: it has changed

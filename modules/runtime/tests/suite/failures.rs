@@ -344,3 +344,98 @@ fn structs_that_do_not_fit_the_table() {
     );
     check::<Three>(2, "port `in` has 2 channels, so it needs a bundle");
 }
+
+/// Who fails leaves its channels first, and is slow in that. Its neighbour, on another thread, takes an end for an error of its own.
+fn fails_slowly(reads: bool, fail: fn() -> Result<(), Box<dyn Error>>) -> Network {
+    struct Slow;
+    impl Drop for Slow {
+        fn drop(&mut self) {
+            let milliseconds = if cfg!(miri) { 1 } else { 20 };
+            std::thread::sleep(std::time::Duration::from_millis(milliseconds));
+        }
+    }
+    let mut net = Network::new("pair", "pair.dot");
+    let names = Names::Listed(&["first", "second"]);
+    let process = move |p: Both<Vec<u8>>| async move {
+        // What is declared first is dropped last.
+        let _slow = (rt::me().rank == 0).then_some(Slow);
+        let mut p = p;
+        for n in 0..9 {
+            if rt::me().rank == 0 && n == 5 {
+                return fail();
+            }
+            if (rt::me().rank == 0) == reads {
+                p.ins[0].read().await.ok_or("it ended early")?;
+            } else {
+                p.outs[0]
+                    .write(vec![n])
+                    .await
+                    .map_err(|_| "nobody reads it")?;
+            }
+        }
+        Ok(())
+    };
+    let k = net.kind("k", names, "0 1", BOTH, process);
+    let (from, to) = if reads { ("1", "0") } else { ("0", "1") };
+    net.channels::<Vec<u8>>(Channels::new((k, 1), (k, 0), from, to));
+    net
+}
+
+#[test]
+fn who_fails_is_told_and_not_who_finds_that_it_has_left() {
+    for reads in [false, true] {
+        for (fail, message) in [
+            (
+                (|| Err("it is broken".into())) as fn() -> Result<(), Box<dyn Error>>,
+                "it is broken",
+            ),
+            (|| panic!("it is broken"), "panicked: it is broken"),
+        ] {
+            everywhere(
+                || fails_slowly(reads, fail),
+                |outcome| {
+                    let error = outcome.unwrap_err().to_string();
+                    let expected = format!("process first (rank 0) failed: {message}");
+                    assert_eq!(error, expected, "reads: {reads}");
+                },
+            );
+        }
+    }
+}
+
+#[test]
+fn what_a_reader_leaves_behind_is_dropped_in_its_name() {
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            if !std::thread::panicking() {
+                panic!("boom");
+            }
+        }
+    }
+    everywhere(
+        || {
+            let mut net = Network::new("pair", "pair.dot");
+            let names = Names::Listed(&["reader", "writer"]);
+            let process = |mut p: Both<Option<Bomb>>| async move {
+                if rt::me().rank == 1 {
+                    for (channel, token) in [(0, Some(Bomb)), (1, None)] {
+                        p.outs[channel].write(token).await.unwrap();
+                    }
+                } else {
+                    p.ins[1].read().await;
+                }
+            };
+            let k = net.kind("k", names, "0 1", BOTH, process);
+            net.channels::<Option<Bomb>>(Channels::new((k, 1), (k, 0), "1 1", "0 0"));
+            net
+        },
+        |outcome| {
+            let error = outcome.unwrap_err().to_string();
+            assert!(
+                error.ends_with("failed: panicked: boom") && error.contains("process reader"),
+                "{error}"
+            );
+        },
+    );
+}

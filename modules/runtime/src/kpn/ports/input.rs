@@ -11,8 +11,8 @@ use crate::exec::current::{self, waiting};
 use crate::exec::scheduler::Scheduler;
 use crate::exec::side::Side;
 use crate::kpn::channel::{Channel, Take};
+use crate::kpn::cross::Cross;
 use crate::kpn::end::{End, Form};
-use crate::kpn::leaving::Finally;
 use crate::link::waiter::{ARMED, HOOK, STOP, may_be_hooked};
 
 /// The reading end of a channel.
@@ -241,12 +241,8 @@ impl<T> Drop for Input<T> {
         match end.form() {
             // SAFETY: as above.
             Form::Here(_) => unsafe { Channel::close_reader(end.channel()) },
-            Form::Cross(channel) => {
-                // SAFETY: as above; the Arc goes after the last use, whatever the tokens do.
-                let _release = Finally(|| unsafe { end.release() });
-                // SAFETY: as above.
-                unsafe { channel.close_reader() };
-            }
+            // SAFETY: as above.
+            Form::Cross(_) => Cross::leave(unsafe { end.into_cross() }, Side::Read),
             Form::Far(_) | Form::None => {}
         }
     }

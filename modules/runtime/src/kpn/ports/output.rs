@@ -11,10 +11,9 @@ use crate::exec::outcome::Stopped;
 use crate::exec::scheduler::Scheduler;
 use crate::exec::side::Side;
 use crate::kpn::channel::{Channel, Put};
-use crate::kpn::cross::Offer;
+use crate::kpn::cross::{Cross, Offer};
 use crate::kpn::end::{End, Form};
 use crate::kpn::far::FarOutput;
-use crate::kpn::leaving::Finally;
 use crate::link::spsc::Offered;
 use crate::link::waiter::{ARMED, HOOK, STOP, may_be_hooked};
 use crate::trace::Way;
@@ -431,11 +430,8 @@ impl<T> Drop for Output<T> {
         match end.form() {
             // SAFETY: as above.
             Form::Here(_) => unsafe { Channel::close_writer(end.channel()) },
-            Form::Cross(channel) => {
-                // SAFETY: as above; the Arc goes after the last use.
-                let _release = Finally(|| unsafe { end.release() });
-                channel.close_writer();
-            }
+            // SAFETY: as above.
+            Form::Cross(_) => Cross::leave(unsafe { end.into_cross() }, Side::Write),
             // SAFETY: as above.
             Form::Far(_) => unsafe { end.free_far() },
             Form::None => {}

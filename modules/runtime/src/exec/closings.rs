@@ -1,0 +1,67 @@
+//! Ends of channels between schedulers that a process has left in its turn, closed when that is over.
+//!
+//! A process that fails drops its ports first, and only then is it known that it has. Whoever saw them closed before, on another
+//! thread, might fail of that, and be told in its place. So the other side sees an end closed when its process has come to the
+//! end of its turn, and, if that was its failure, after the run was stopped for it.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+
+use super::guard;
+use super::scheduler::Scheduler;
+use crate::link::waiter::NOBODY;
+
+/// An end that has left its scheduler, and is still to be closed.
+struct Closing {
+    end: *const (),
+    /// Closes the end and lets go of it.
+    close: unsafe fn(*const ()),
+    /// Kind and index of the process that left it: what it did not read is dropped in its name.
+    process: Option<(u32, u32)>,
+}
+
+#[derive(Default)]
+pub(super) struct Closings(RefCell<VecDeque<Closing>>);
+
+impl Scheduler {
+    /// Has an end closed when the turn of the process that is running is over; false: nothing is to be waited for, and the caller
+    /// closes it.
+    ///
+    /// # Safety
+    /// `close` may be called with `end` once, by this thread, at any time in the life of the scheduler.
+    pub(super) unsafe fn close_later(&self, end: *const (), close: unsafe fn(*const ())) -> bool {
+        if self.core.running.process() == NOBODY || self.core.shared.stopped() {
+            return false;
+        }
+        let process = self.running();
+        self.closings.0.borrow_mut().push_back(Closing {
+            end,
+            close,
+            process,
+        });
+        self.deferred.note();
+        true
+    }
+
+    /// Closes what was left. Tokens that nobody has read are dropped, which is code of the user: it may leave further ends.
+    pub(super) fn close_left(&self) {
+        loop {
+            // A statement of its own: the queue is not borrowed while the end is closed.
+            let next = self.closings.0.borrow_mut().pop_front();
+            let Some(Closing {
+                end,
+                close,
+                process,
+            }) = next
+            else {
+                return;
+            };
+            // SAFETY: the promise to `close_later`; it was taken out.
+            if let Err(message) = guard::caught(|| unsafe { close(end) }) {
+                let process = process.map(|(kind, index)| self.directory.process(kind, index));
+                let message = format!("panicked: {message}");
+                self.core.shared.fail(process, message);
+            }
+        }
+    }
+}
