@@ -4,8 +4,6 @@
 
 use std::ffi::c_void;
 use std::io::Write;
-use std::net::{IpAddr, TcpStream};
-use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -82,54 +80,6 @@ unsafe extern "C" {
     fn read(fd: i32, bytes: *mut c_void, len: usize) -> isize;
     fn _exit(code: i32) -> !;
     fn kill(id: i32, signal: i32) -> i32;
-    fn setsockopt(fd: i32, level: i32, name: i32, value: *const c_void, len: u32) -> i32;
-    fn getsockopt(fd: i32, level: i32, name: i32, value: *mut c_void, len: *mut u32) -> i32;
-}
-
-// Of Linux: `SOL_SOCKET`, `SO_KEEPALIVE`; `IPPROTO_TCP`, `TCP_KEEPIDLE`, `TCP_KEEPINTVL`, `TCP_KEEPCNT`, `TCP_INFO`.
-const SOCKET: (i32, i32) = (1, 9);
-const TCP: i32 = 6;
-const IDLE: i32 = 4;
-const INTERVAL: i32 = 5;
-const COUNT: i32 = 6;
-const INFO: i32 = 11;
-/// Where `struct tcp_info` has its `tcpi_state`, and its `tcpi_last_ack_recv`, in milliseconds.
-const STATE: usize = 0;
-const ESTABLISHED: u8 = 1;
-const LAST_ACK: usize = 56;
-/// Unanswered messages after which the kernel would close a connection: never before we have found it out.
-const UNANSWERED: i32 = 127;
-
-/// To whom a file of this OS process is connected by TCP, and how long nothing has been acknowledged there; none if it is no
-/// connection, or one that is being closed, over which nothing comes any more.
-pub(crate) fn acknowledged(fd: i32) -> Option<(IpAddr, Duration)> {
-    let mut info = [0u8; LAST_ACK + 4];
-    let mut len = info.len() as u32;
-    // SAFETY: as many bytes are written as there is room for. The file may be closed, or another: then it is that of which is
-    // told, or there is none.
-    let (told, file) = unsafe {
-        let told = getsockopt(fd, TCP, INFO, info.as_mut_ptr().cast(), &raw mut len);
-        (told, BorrowedFd::borrow_raw(fd).try_clone_to_owned())
-    };
-    if told != 0 || (len as usize) < info.len() || info[STATE] != ESTABLISHED {
-        return None;
-    }
-    let peer = TcpStream::from(file.ok()?).peer_addr().ok()?.ip();
-    let last = info[LAST_ACK..].try_into().map(u32::from_ne_bytes).ok()?;
-    Some((peer, Duration::from_millis(last.into())))
-}
-
-/// From now on the kernel asks the other side of a connection for an answer every so often.
-pub(crate) fn keep_alive(fd: i32, every: Duration) {
-    let every = i32::try_from(every.as_secs().max(1)).unwrap_or(i32::MAX);
-    let set = |(level, name): (i32, i32), value: i32| {
-        // SAFETY: a number is read, as long as is said.
-        unsafe { setsockopt(fd, level, name, (&raw const value).cast(), 4) };
-    };
-    set((TCP, IDLE), every);
-    set((TCP, INTERVAL), every);
-    set((TCP, COUNT), UNANSWERED);
-    set(SOCKET, 1);
 }
 
 /// From here on this OS process ends because the run does, in whatever way.

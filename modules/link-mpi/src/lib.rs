@@ -15,11 +15,12 @@
 //! as [`graphmap_runtime::main`] has it, and MPI is not begun. One thread, that which runs the network, calls
 //! MPI (`MPI_THREAD_FUNNELED`), and nothing that blocks: frames are packed into messages that are sent without
 //! waiting ([`messages`]), what comes is received into memory that MPI has before ([`receiving`]), that nothing moves any more is found
-//! by counting ([`waves`]), and who has nothing to do sleeps ([`nap`]).
+//! by counting ([`waves`]), and who has nothing to do sleeps ([`nap`]) until something arrives ([`arrivals`]).
 //!
 //! A program is linked to one MPI. Which, says `MPICC` when it is built; cargo does not notice that it
 //! changes, so each MPI needs a target folder of its own.
 
+mod arrivals;
 mod bell;
 mod calls;
 mod digest;
@@ -37,6 +38,8 @@ mod posted;
 mod printed;
 mod probed;
 mod receiving;
+mod rings;
+mod sockets;
 mod unreachable;
 mod waves;
 mod world;
@@ -63,7 +66,7 @@ fn connect(started: Started) -> Result<Rc<dyn Job>, String> {
     {
         return Err(not_one_world(&world, times, started.variable));
     }
-    Ok(Rc::new(MpiLink::new(world, unreachable::limit()?)))
+    Ok(Rc::new(MpiLink::new(world, unreachable::limit()?)?))
 }
 
 /// The launcher and the library know nothing of each other.

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use graphmap_runtime::between::{Doorbell, Header, Link, ReceivedSlices, RunState};
 use graphmap_runtime::{Encoder, RunError};
 
+use crate::arrivals::Arrivals;
 use crate::bell::Bell;
 use crate::calls;
 use crate::finding::{Finding, Gone};
@@ -16,6 +17,7 @@ use crate::frames;
 use crate::messages::{Messages, OURS};
 use crate::nap::Nap;
 use crate::receiving::Wrong;
+use crate::rings::{self, Rings};
 use crate::world::World;
 use crate::{orphaned, unreachable, waves};
 use waves::{Counts, Found, Waves};
@@ -49,6 +51,7 @@ pub(crate) struct MpiLink {
     hosts: Vec<String>,
     bell: Arc<Bell>,
     messages: RefCell<Messages>,
+    arrivals: RefCell<Arrivals>,
     known: Known,
     /// Of OS process 0 alone.
     waves: RefCell<Waves>,
@@ -95,8 +98,9 @@ fn header(kind: u32, number: u32) -> Header {
 
 impl MpiLink {
     /// `limit`: how long a host may not answer. All OS processes call it.
-    pub(crate) fn new(world: World, limit: Option<Duration>) -> MpiLink {
-        let bell = Arc::<Bell>::default();
+    pub(crate) fn new(world: World, limit: Option<Duration>) -> Result<MpiLink, String> {
+        let bell = Bell::new().map_err(|error| format!("no socket can be had: {error}"))?;
+        let bell = Arc::new(bell);
         bell.stir();
         calls::watch_exit();
         let hosts = world.hosts();
@@ -106,7 +110,10 @@ impl MpiLink {
             unreachable::watch(&hosts, &told, world.me(), limit, &finding);
         }
         orphaned::watch(&hosts[world.me()], &finding);
-        MpiLink {
+        let rings = Rings::new(&bell, &world.gather(&rings::told(&bell)), world.me());
+        let addresses = unreachable::addresses_elsewhere(&told, world.me());
+        let arrivals = Arrivals::new(&rings, &addresses, world.me());
+        Ok(MpiLink {
             finding,
             slices: Cell::default(),
             cut: Cell::new(false),
@@ -116,7 +123,8 @@ impl MpiLink {
             count: world.count(),
             hosts,
             bell,
-            messages: RefCell::new(Messages::new(world)),
+            messages: RefCell::new(Messages::new(world, rings)),
+            arrivals: RefCell::new(arrivals),
             known: Known {
                 state: Cell::new(RunState::Running),
                 cause: RefCell::default(),
@@ -132,7 +140,7 @@ impl MpiLink {
             fresh: Cell::new(false),
             looks: Cell::new(0),
             wrong: RefCell::default(),
-        }
+        })
     }
 
     fn tell(&self, to: usize, header: Header, bytes: &[u8]) {
@@ -339,9 +347,15 @@ impl Link for MpiLink {
             self.known.state.get(),
         );
         let mut nap = Nap::new();
+        // How much had come before a nap.
+        let mut slept = None;
         loop {
             let flushed = self.messages.borrow_mut().push(true);
             self.look();
+            if let Some(moved) = slept.take() {
+                let came = self.messages.borrow().under_way().moved != moved;
+                self.arrivals.borrow_mut().judge(came);
+            }
             let lends = self.messages.borrow().lends();
             let is_filled = self.messages.borrow().is_filled();
             self.fresh.set(is_filled);
@@ -370,7 +384,9 @@ impl Link for MpiLink {
             }
             let under_way = self.messages.borrow().under_way();
             let at_most = rest.into_iter().chain(left).min();
-            if nap.take(&self.bell, now, at_most, under_way) {
+            let mut arrivals = self.arrivals.borrow_mut();
+            if nap.take((&self.bell, &mut arrivals), now, at_most, under_way) {
+                slept = Some(under_way.moved);
                 self.look();
             }
         }

@@ -12,13 +12,16 @@ use std::time::{Duration, Instant};
 
 use graphmap_runtime::between::{Header, SentValue, SlicedMessage};
 
+use crate::arrivals::Arrivals;
+use crate::bell::Bell;
+use crate::digest;
 use crate::frames::{self, ANNOUNCED, Announced, Frames, PACKED};
 use crate::nap::{Nap, UnderWay};
 use crate::operation::{MOST, Memory, Operation};
 use crate::pool::Pool;
 use crate::receiving::{Come, Receiving, Wrong};
+use crate::rings::Rings;
 use crate::world::World;
-use crate::{bell::Bell, digest};
 
 /// What carries so many bytes is not copied into a message with others.
 const LARGE: usize = 64 << 10;
@@ -42,9 +45,7 @@ struct Peer {
     /// What MPI has, first come first: what cannot go waits for nobody but this OS process.
     sending: VecDeque<Operation>,
     bytes: usize,
-    /// Something was ever sent to it.
-    used: bool,
-    /// When.
+    /// When something was sent to it last.
     last: Option<Instant>,
     /// In the list of those who are to get something.
     listed: bool,
@@ -55,6 +56,7 @@ struct Peer {
 /// All ways.
 pub(crate) struct Messages {
     pub(crate) world: World,
+    rings: Rings,
     peers: Vec<Peer>,
     /// Who is to get something.
     listed: Vec<usize>,
@@ -115,13 +117,12 @@ impl Peer {
 }
 
 impl Messages {
-    pub(crate) fn new(world: World) -> Messages {
+    pub(crate) fn new(world: World, rings: Rings) -> Messages {
         let peer = || Peer {
             open: Vec::new(),
             waiting: VecDeque::new(),
             sending: VecDeque::new(),
             bytes: 0,
-            used: false,
             last: None,
             listed: false,
             parts: Vec::new(),
@@ -139,6 +140,7 @@ impl Messages {
             values: VecDeque::new(),
             lent: 0,
             world,
+            rings,
         }
     }
 
@@ -289,12 +291,12 @@ impl Messages {
                     peer.close();
                 }
             }
+            let before = peer.last;
             while peer.sending.len() < MESSAGES
                 && peer.bytes < BYTES
                 && let Some((tag, memory)) = peer.waiting.pop_front()
             {
                 self.sent += 1;
-                peer.used = true;
                 peer.last = Some(now);
                 if peer.sending.is_empty() {
                     self.sending.push(to);
@@ -302,6 +304,9 @@ impl Messages {
                 peer.bytes += memory.len();
                 let operation = self.world.send(to, tag, memory, false);
                 peer.sending.push_back(operation);
+            }
+            if peer.last != before {
+                self.rings.ring(to, before, now);
             }
             peer.listed = !(peer.open.is_empty() && peer.waiting.is_empty());
             peer.listed
@@ -402,7 +407,10 @@ impl Messages {
     /// Looks, and then away, where what comes is thrown away.
     fn look_on(&mut self, nap: &mut Nap, bell: &Bell) {
         let _ = self.look(|_, _, _| ());
-        if nap.take(bell, Instant::now(), None, self.under_way()) {
+        // Nobody rings for what all do at the end.
+        let mut arrivals = Arrivals::default();
+        let now = Instant::now();
+        if nap.take((bell, &mut arrivals), now, None, self.under_way()) {
             let _ = self.look(|_, _, _| ());
         }
     }
@@ -416,7 +424,7 @@ impl Messages {
         }
         // Who has matched the last message of frames of another has matched all of these before (MPI: messages with a tag do not overtake).
         for to in 0..self.peers.len() {
-            if self.peers[to].used {
+            if self.peers[to].last.is_some() {
                 let last = Memory::Bytes(frames::packed(self.agreement));
                 self.peers[to].bytes += last.len();
                 let operation = self.world.send(to, PACKED, last, true);

@@ -1,12 +1,13 @@
 //! How long to look away from MPI, which wakes nobody: it has to be looked at.
 //!
 //! Who has just got something looks again and again, giving its core to others in between; the longer nothing
-//! comes, the longer it sleeps, up to [`LONGEST`].
+//! comes, the longer it sleeps, up to [`LONGEST`]: and up to [`LISTENING`] where messages wake ([`arrivals`](crate::arrivals)).
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::arrivals::Arrivals;
 use crate::bell::Bell;
 
 /// For so long it is looked at without a break: some times what an answer takes over TCP, and longer than the shortest sleep
@@ -26,6 +27,9 @@ const SHORTEST: Duration = Duration::from_micros(50);
 /// A first message after a long while is late by half of this in the middle. Looking so often took a fiftieth of a core
 /// in a program built without optimisation.
 const LONGEST: Duration = Duration::from_micros(1500);
+/// What MPI holds back to be sent when it is called next, and what comes by another way than it is thought, is late by this at most, and by
+/// no longer than nothing has come before.
+const LISTENING: Duration = Duration::from_millis(25);
 
 /// At which of the times that are asked for the core is offered: one thread calls MPI.
 static OFFERED: AtomicU32 = AtomicU32::new(1);
@@ -71,7 +75,7 @@ impl Nap {
     #[must_use]
     pub(crate) fn take(
         &mut self,
-        bell: &Bell,
+        (bell, arrivals): (&Bell, &mut Arrivals),
         now: Instant,
         at_most: Option<Duration>,
         under_way: UnderWay,
@@ -88,9 +92,20 @@ impl Nap {
             self.offer(now);
             return false;
         }
-        let time = at_most.map_or(self.next, |at_most| at_most.min(self.next));
-        bell.wait(time);
-        self.next = (self.next * 2).min(LONGEST);
+        // What is under way MPI moves when it is called, and wakes nobody for that.
+        let listens =
+            self.next > LONGEST && under_way.bytes == 0 && arrivals.wake(now, under_way.moved);
+        let longest = if listens { LISTENING } else { LONGEST };
+        let time = self.next.min(longest);
+        let time = at_most.map_or(time, |at_most| at_most.min(time));
+        if arrivals.wait(bell, time, listens && time > LONGEST) {
+            *self = Nap {
+                moved: under_way.moved,
+                ..Nap::new()
+            };
+        } else {
+            self.next = (self.next * 2).min(LISTENING);
+        }
         true
     }
 
@@ -117,7 +132,7 @@ mod tests {
 
     /// A bell that has rung, so that nobody sleeps.
     fn bell() -> Bell {
-        let bell = Bell::default();
+        let bell = Bell::new().unwrap();
         bell.ring();
         bell
     }
@@ -130,46 +145,51 @@ mod tests {
 
     #[test]
     fn what_moves_is_looked_at_anew() {
-        let (bell, mut nap) = (bell(), Nap::new());
+        let (bell, mut arrivals, mut nap) = (bell(), Arrivals::default(), Nap::new());
         late(&mut nap, 3600);
         let mut under_way = UnderWay::default();
         for _ in 0..2 {
-            assert!(nap.take(&bell, Instant::now(), None, under_way));
+            assert!(nap.take((&bell, &mut arrivals), Instant::now(), None, under_way));
         }
         assert_eq!(nap.next, 4 * SHORTEST);
         under_way.moved += 1;
         // One time for both, whatever the machine has to do in between.
         let now = Instant::now();
-        assert!(!nap.take(&bell, now, None, under_way));
+        assert!(!nap.take((&bell, &mut arrivals), now, None, under_way));
         assert_eq!(nap.next, SHORTEST);
-        assert!(!nap.take(&bell, now, None, under_way));
+        assert!(!nap.take((&bell, &mut arrivals), now, None, under_way));
         assert_eq!(nap.next, SHORTEST);
     }
 
     #[test]
     fn what_is_large_is_waited_for_longer() {
-        let (bell, mut nap) = (bell(), Nap::new());
+        let (bell, mut arrivals, mut nap) = (bell(), Arrivals::default(), Nap::new());
         let under_way = UnderWay {
             bytes: usize::MAX,
             moved: 0,
         };
         assert!(A_BYTE * u32::MAX < Duration::from_secs(3600));
         late(&mut nap, 10);
-        assert!(!nap.take(&bell, Instant::now(), None, under_way));
+        assert!(!nap.take((&bell, &mut arrivals), Instant::now(), None, under_way));
         assert_eq!(nap.next, SHORTEST);
         late(&mut nap, 3600);
-        assert!(nap.take(&bell, Instant::now(), None, under_way));
+        assert!(nap.take((&bell, &mut arrivals), Instant::now(), None, under_way));
         assert_eq!(nap.next, 2 * SHORTEST);
     }
 
     #[test]
     fn who_has_slept_asks_at_each_look() {
-        let (bell, mut nap) = (bell(), Nap::new());
+        let (bell, mut arrivals, mut nap) = (bell(), Arrivals::default(), Nap::new());
         let again: Vec<bool> = (0..9).map(|_| nap.looks_again()).collect();
         let time = |look: u32| look.is_multiple_of(ASKED);
         assert_eq!(again, (1..10).map(|look| !time(look)).collect::<Vec<_>>());
         late(&mut nap, 3600);
-        assert!(nap.take(&bell, Instant::now(), None, UnderWay::default()));
+        assert!(nap.take(
+            (&bell, &mut arrivals),
+            Instant::now(),
+            None,
+            UnderWay::default()
+        ));
         assert!((0..8).all(|_| !nap.looks_again()));
     }
 }

@@ -12,8 +12,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::thread;
 use std::time::Duration;
 
-use crate::calls;
 use crate::finding::{Finding, Gone, Loss};
+use crate::sockets::{self, Tcp};
 
 /// How long a host may not answer, in seconds, where nothing else is said; 0: for ever.
 pub(crate) const VARIABLE: &str = "GRAPHMAP_UNREACHABLE";
@@ -74,20 +74,28 @@ fn addresses(table: &str) -> Vec<Ipv4Addr> {
     found
 }
 
+/// The addresses of each OS process's host that this one's has not, of what each told; none where none is such.
+pub(crate) fn addresses_elsewhere(told: &[u8], me: usize) -> Vec<Option<Vec<IpAddr>>> {
+    let of = |told: &[u8; TOLD]| -> Vec<IpAddr> {
+        let addresses = told.as_chunks::<4>().0.iter();
+        let addresses = addresses.filter(|&&bytes| bytes != [0; 4]);
+        addresses.map(|&bytes| IpAddr::from(bytes)).collect()
+    };
+    let each: Vec<Vec<IpAddr>> = told.as_chunks::<TOLD>().0.iter().map(of).collect();
+    let elsewhere = |addresses: &Vec<IpAddr>| {
+        let mut addresses = addresses.clone();
+        addresses.retain(|address| !each[me].contains(address));
+        (!addresses.is_empty()).then_some(addresses)
+    };
+    each.iter().map(elsewhere).collect()
+}
+
 /// The hosts that have addresses which this one has not: of all `hosts`, what each told.
 fn others(hosts: &[String], told: &[u8], me: usize) -> Vec<(IpAddr, String)> {
-    let of = |os_process: usize| {
-        let bytes = told.get(os_process * TOLD..(os_process + 1) * TOLD);
-        let addresses = bytes.unwrap_or_default().as_chunks::<4>().0.iter();
-        addresses
-            .filter(|&&bytes| bytes != [0; 4])
-            .map(|&bytes| Ipv4Addr::from(bytes))
-    };
-    let mine: Vec<Ipv4Addr> = of(me).collect();
     let mut others = Vec::new();
-    for (os_process, host) in hosts.iter().enumerate() {
-        let theirs = of(os_process).filter(|address| !mine.contains(address));
-        others.extend(theirs.map(|address| (IpAddr::from(address), host.clone())));
+    for (theirs, host) in addresses_elsewhere(told, me).into_iter().zip(hosts) {
+        let theirs = theirs.into_iter().flatten();
+        others.extend(theirs.map(|address| (address, host.clone())));
     }
     others.sort();
     others.dedup_by(|a, b| a.0 == b.0);
@@ -124,22 +132,14 @@ pub(crate) fn watch(hosts: &[String], told: &[u8], me: usize, limit: Duration, f
 
 /// A host that has not acknowledged anything for so long.
 fn silent(others: &[(IpAddr, String)], limit: Duration) -> Option<String> {
-    let numbers = fs::read_dir("/proc/self/fd").ok()?;
-    for number in numbers.flatten() {
-        let Some(fd) = number
-            .file_name()
-            .to_str()
-            .and_then(|name| name.parse().ok())
-        else {
+    for (fd, socket) in sockets::all() {
+        let Tcp::Connected { to, silence } = socket else {
             continue;
         };
-        let Some((peer, silence)) = calls::acknowledged(fd) else {
+        let Ok(at) = others.binary_search_by(|(address, _)| address.cmp(&to)) else {
             continue;
         };
-        let Ok(at) = others.binary_search_by(|(address, _)| address.cmp(&peer)) else {
-            continue;
-        };
-        calls::keep_alive(fd, limit / 4);
+        sockets::keep_alive(fd, limit / 4);
         if silence >= limit {
             return Some(others[at].1.clone());
         }

@@ -9,6 +9,7 @@ use graphmap_runtime::between::{
 use graphmap_runtime::{Encoder, RunError};
 
 use super::{HELLO, MpiLink, header};
+use crate::arrivals::Arrivals;
 use crate::messages::is_ours;
 use crate::nap::{Nap, UnderWay};
 use crate::operation::MOST;
@@ -174,7 +175,8 @@ impl Job for MpiLink {
             self.messages.borrow_mut().push(true);
             self.look();
             let left = at_most.saturating_sub(start.elapsed());
-            if nap.take(&self.bell, Instant::now(), Some(left), UnderWay::default()) {
+            let waits = (&*self.bell, &mut Arrivals::default());
+            if nap.take(waits, Instant::now(), Some(left), UnderWay::default()) {
                 self.look();
             }
         }

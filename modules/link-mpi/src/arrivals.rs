@@ -1,0 +1,217 @@
+//! What wakes the thread that calls MPI when a message arrives. MPI wakes nobody; but between hosts it may use TCP, whose sockets the
+//! kernel watches, and OS processes of the same host ring ([`rings`](crate::rings)).
+//!
+//! Whether a message comes by one of these ways is not known before it has come: so it is looked at MPI all the same, rarely, and who was
+//! woken for nothing too often, or found too often what had woken nobody, does for some time as if there were no such ways.
+
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+
+use crate::bell::Bell;
+use crate::rings::Rings;
+use crate::sockets::{self, Tcp};
+
+/// The sockets are sought again after this, if something has come meanwhile: it takes some ten microseconds.
+const SOUGHT: Duration = Duration::from_millis(100);
+/// What a message tells that had woken nobody: so many times what one does that had, or a wake-up for nothing.
+const MISSED: u32 = 8;
+/// From here on there is doubt whether messages wake.
+const DOUBT: u32 = 64;
+/// For how long, the first time; each further time twice as long.
+const DOUBTED: Duration = Duration::from_secs(10);
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Arrivals {
+    /// All others are of this host, and ring, or of another: then TCP is looked for.
+    may_wake: bool,
+    /// The addresses of other hosts.
+    elsewhere: Vec<IpAddr>,
+    sockets: Vec<i32>,
+    /// There is nobody elsewhere, or sockets at which messages arrive from there.
+    listens: bool,
+    sought: Option<Instant>,
+    /// How much had come then.
+    moved: u64,
+    slept: Slept,
+    doubt: u32,
+    doubts: u32,
+    until: Option<Instant>,
+}
+
+/// How the last wait was.
+#[derive(Clone, Copy, Default, PartialEq, Debug)]
+enum Slept {
+    #[default]
+    Shortly,
+    /// Something woke it.
+    Woken,
+    /// Nothing did, and it was relied on.
+    Soundly,
+}
+
+impl Arrivals {
+    /// Of OS processes whose bells are known, and hosts with these addresses: `None` for who is on a host of which none is known that leads
+    /// only there.
+    pub(crate) fn new(rings: &Rings, addresses: &[Option<Vec<IpAddr>>], me: usize) -> Arrivals {
+        let mut others = (addresses.iter().enumerate()).filter(|&(other, _)| other != me);
+        let elsewhere = others.clone().filter(|&(other, _)| !rings.reach(other));
+        let mut elsewhere: Vec<IpAddr> = elsewhere
+            .filter_map(|(_, addresses)| addresses.as_ref())
+            .flatten()
+            .copied()
+            .collect();
+        elsewhere.sort();
+        elsewhere.dedup();
+        Arrivals {
+            may_wake: others.all(|(other, addresses)| rings.reach(other) || addresses.is_some()),
+            elsewhere,
+            ..Arrivals::default()
+        }
+    }
+
+    /// Whether messages wake, as far as it is known: asked before a wait, after so many have come.
+    pub(crate) fn wake(&mut self, now: Instant, moved: u64) -> bool {
+        if !self.may_wake || self.until.is_some_and(|until| now < until) {
+            return false;
+        }
+        let is_old = |sought| now.saturating_duration_since(sought) >= SOUGHT;
+        if self
+            .sought
+            .is_none_or(|sought| self.moved != moved && is_old(sought))
+        {
+            self.seek();
+            (self.sought, self.moved) = (Some(now), moved);
+        }
+        self.listens
+    }
+
+    /// Looks for sockets at which messages arrive: new connections at those that wait for them.
+    fn seek(&mut self) {
+        self.sockets.clear();
+        self.listens = self.elsewhere.is_empty();
+        if self.listens {
+            return;
+        }
+        for (fd, socket) in sockets::all() {
+            match socket {
+                Tcp::Listening => self.listens = true,
+                Tcp::Connected { to, .. } if self.elsewhere.binary_search(&to).is_ok() => {}
+                Tcp::Connected { .. } => continue,
+            }
+            self.sockets.push(fd);
+        }
+    }
+
+    /// Waits until something arrives, or the bell is rung, for a time at most. `relied`: for longer than if nothing woke. Whether
+    /// something woke.
+    pub(crate) fn wait(&mut self, bell: &Bell, at_most: Duration, relied: bool) -> bool {
+        let start = Instant::now();
+        let sockets = if relied { &self.sockets[..] } else { &[] };
+        let woken = bell.wait(sockets, at_most);
+        if woken.changed {
+            self.sought = None;
+        }
+        self.slept = match woken.own || woken.other {
+            true => Slept::Woken,
+            false if relied && start.elapsed() >= at_most => Slept::Soundly,
+            false => Slept::Shortly,
+        };
+        self.slept == Slept::Woken
+    }
+
+    /// After a wait, and a look at MPI: whether something had come.
+    pub(crate) fn judge(&mut self, had_come: bool) {
+        match (std::mem::take(&mut self.slept), had_come) {
+            (Slept::Woken, true) => self.doubt = self.doubt.saturating_sub(1),
+            (Slept::Woken, false) => self.doubt += 1,
+            (Slept::Soundly, true) => self.doubt += MISSED,
+            (Slept::Soundly, false) | (Slept::Shortly, _) => {}
+        }
+        if self.doubt >= DOUBT {
+            self.doubt = DOUBT / 2;
+            self.until = Instant::now().checked_add(DOUBTED.saturating_mul(1 << self.doubts));
+            self.doubts = (self.doubts + 1).min(16);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::net::{TcpListener, TcpStream};
+    use std::sync::Arc;
+
+    const HOUR: Duration = Duration::from_secs(3600);
+    const LOOPBACK: [u8; 4] = [127, 0, 0, 1];
+
+    /// Of three OS processes, of which the first is this one and the second of the same host.
+    fn arrivals(bell: &Arc<Bell>, third: Option<Vec<IpAddr>>) -> Arrivals {
+        use crate::rings::{TOLD, told};
+        let other = Bell::new().unwrap();
+        let told = [told(bell), told(&other), vec![0; TOLD]].concat();
+        let rings = Rings::new(bell, &told, 0);
+        Arrivals::new(&rings, &[None, None, third], 0)
+    }
+
+    #[test]
+    fn messages_wake_where_all_others_are_known() {
+        let bell = Arc::new(Bell::new().unwrap());
+        let now = Instant::now();
+        assert!(!arrivals(&bell, None).wake(now, 0));
+        assert!(!Arrivals::default().wake(now, 0));
+        // There is a socket for new connections, as long as the test runs.
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut arrivals = arrivals(&bell, Some(vec![LOOPBACK.into()]));
+        assert!(arrivals.wake(now, 0));
+        drop(listener);
+    }
+
+    #[test]
+    fn what_comes_over_tcp_wakes() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut to = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (_from, _) = listener.accept().unwrap();
+        let bell = Arc::new(Bell::new().unwrap());
+        let mut arrivals = arrivals(&bell, Some(vec![LOOPBACK.into()]));
+        assert!(arrivals.wake(Instant::now(), 0));
+        to.write_all(&[0]).unwrap();
+        assert!(arrivals.wait(&bell, HOUR, true));
+        arrivals.judge(true);
+        assert_eq!(arrivals.doubt, 0);
+    }
+
+    #[test]
+    fn what_is_told_wrongly_too_often_is_not_relied_on() {
+        let bell = Arc::new(Bell::new().unwrap());
+        let mut arrivals = Arrivals {
+            may_wake: true,
+            ..Arrivals::default()
+        };
+        let start = Instant::now();
+        assert!(arrivals.wake(start, 0));
+        let mut times = 0;
+        // Nobody rings.
+        while arrivals.wake(start, 0) {
+            assert!(!arrivals.wait(&bell, Duration::from_millis(1), true));
+            arrivals.judge(true);
+            times += 1;
+        }
+        assert_eq!(times, DOUBT / MISSED);
+        assert!(arrivals.wake(start + HOUR, 0));
+        // Who is woken for what has come makes up for it.
+        for _ in 0..DOUBT / 2 {
+            arrivals.slept = Slept::Woken;
+            arrivals.judge(true);
+        }
+        assert_eq!(arrivals.doubt, 0);
+        // Nor where somebody rings for nothing.
+        for _ in 0..DOUBT {
+            assert!(arrivals.wake(start + HOUR, 0));
+            arrivals.slept = Slept::Woken;
+            arrivals.judge(false);
+        }
+        assert!(!arrivals.wake(start, 0));
+    }
+}
