@@ -31,6 +31,7 @@ mod launchers;
 mod link;
 mod messages;
 mod nap;
+mod near;
 mod operation;
 mod orphaned;
 mod pool;
@@ -66,7 +67,11 @@ fn connect(started: Started) -> Result<Rc<dyn Job>, String> {
     {
         return Err(not_one_world(&world, times, started.variable));
     }
-    Ok(Rc::new(MpiLink::new(world, unreachable::limit()?)?))
+    Ok(Rc::new(MpiLink::new(
+        world,
+        unreachable::limit()?,
+        near::wanted()?,
+    )?))
 }
 
 /// The launcher and the library know nothing of each other.

@@ -4,9 +4,10 @@ mod job;
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
-use graphmap_runtime::between::{Doorbell, Header, Link, ReceivedSlices, RunState};
+use graphmap_runtime::between::{Doorbell, Header, HostLanes, Job, Link, ReceivedSlices, RunState};
 use graphmap_runtime::{Encoder, RunError};
 
 use crate::arrivals::Arrivals;
@@ -14,8 +15,9 @@ use crate::bell::Bell;
 use crate::calls;
 use crate::finding::{Finding, Gone};
 use crate::frames;
-use crate::messages::{Messages, OURS};
+use crate::messages::{Messages, OURS, is_ours};
 use crate::nap::Nap;
+use crate::near::Near;
 use crate::receiving::Wrong;
 use crate::rings::{self, Rings};
 use crate::world::World;
@@ -41,6 +43,9 @@ const MUTE: u32 = 2;
 /// To OS process 0: nothing, but for the agreement of the message that it is in.
 const HELLO: u32 = OURS + 7;
 
+/// After how long a full lane is looked at again: about as long as it takes to empty it.
+const ROOM: Duration = Duration::from_micros(50);
+
 /// Who has looked so often since something was last sent has nothing to do but to look.
 const IN_VAIN: u32 = 3;
 
@@ -52,6 +57,7 @@ pub(crate) struct MpiLink {
     bell: Arc<Bell>,
     messages: RefCell<Messages>,
     arrivals: RefCell<Arrivals>,
+    near: Option<Near>,
     known: Known,
     /// Of OS process 0 alone.
     waves: RefCell<Waves>,
@@ -97,8 +103,12 @@ fn header(kind: u32, number: u32) -> Header {
 }
 
 impl MpiLink {
-    /// `limit`: how long a host may not answer. All OS processes call it.
-    pub(crate) fn new(world: World, limit: Option<Duration>) -> Result<MpiLink, String> {
+    /// `limit`: how long a host may not answer; `shares`: OS processes of a host share memory. All OS processes call it.
+    pub(crate) fn new(
+        world: World,
+        limit: Option<Duration>,
+        shares: bool,
+    ) -> Result<MpiLink, String> {
         let bell = Bell::new().map_err(|error| format!("no socket can be had: {error}"))?;
         let bell = Arc::new(bell);
         bell.stir();
@@ -111,6 +121,7 @@ impl MpiLink {
         }
         orphaned::watch(&hosts[world.me()], &finding);
         let rings = Rings::new(&bell, &world.gather(&rings::told(&bell)), world.me());
+        let near = Near::new(&world, &rings, &bell, shares);
         let addresses = unreachable::addresses_elsewhere(&told, world.me());
         let arrivals = Arrivals::new(&rings, &addresses, world.me());
         Ok(MpiLink {
@@ -125,6 +136,7 @@ impl MpiLink {
             bell,
             messages: RefCell::new(Messages::new(world, rings)),
             arrivals: RefCell::new(arrivals),
+            near,
             known: Known {
                 state: Cell::new(RunState::Running),
                 cause: RefCell::default(),
@@ -144,7 +156,69 @@ impl MpiLink {
     }
 
     fn tell(&self, to: usize, header: Header, bytes: &[u8]) {
-        self.messages.borrow_mut().send(to, header, bytes);
+        match self.lanes_to(to) {
+            Some((lanes, number)) => lanes.send(number, header, bytes),
+            None => self.messages.borrow_mut().send(to, header, bytes),
+        }
+    }
+
+    /// The lanes to an OS process of this host, and its number there.
+    #[inline]
+    fn lanes_to(&self, to: usize) -> Option<(&HostLanes, usize)> {
+        let near = self.near.as_ref()?;
+        Some((near.lanes(), near.number(to)?))
+    }
+
+    /// Gets on its way what waits, as far as there is room: all, if there is nothing else to do (`idle`). Whether nothing is left.
+    fn push(&self, idle: bool) -> bool {
+        let near = self.near.as_ref().is_none_or(|near| near.lanes().flush());
+        self.messages.borrow_mut().push(idle) && near
+    }
+
+    /// Whether something of this host has come, or what waits can be sent there.
+    #[inline]
+    fn is_near(&self) -> bool {
+        (self.near.as_ref()).is_some_and(|near| near.lanes().is_ready())
+    }
+
+    /// Whether there is no other host, so that nothing comes by MPI.
+    #[inline]
+    fn is_alone(&self) -> bool {
+        self.near.as_ref().is_some_and(Near::is_all)
+    }
+
+    /// Hands on what has come from this host; how many frames of the runtime.
+    fn receive_near(&self, take: &mut dyn FnMut(usize, Header, &[u8])) -> Result<bool, String> {
+        let Some(near) = &self.near else {
+            return Ok(false);
+        };
+        let agreement = self.messages.borrow().agreement();
+        let mut tokens = 0;
+        near.receive(
+            agreement,
+            |from, header, bytes| match is_ours(header) {
+                true => self.see(from, header, bytes),
+                false => {
+                    tokens += 1;
+                    take(from, header, bytes);
+                }
+            },
+            |from, other| {
+                let what = self.messages.borrow().difference(other);
+                self.fail(&Encoder::to_vec(&differs(from, self.me, what)));
+            },
+        )?;
+        let received = &self.known.received;
+        received.set(received.get() + tokens);
+        Ok(tokens > 0)
+    }
+
+    /// The run stands otherwise.
+    fn set_state(&self, state: RunState) {
+        self.known.state.set(state);
+        if let Some(near) = &self.near {
+            near.lanes().over(state == RunState::Failed);
+        }
     }
 
     /// That the run fails.
@@ -168,14 +242,23 @@ impl MpiLink {
         }
     }
 
-    /// Looks at MPI.
-    fn look(&self) {
+    /// Looks whether a thread has found that the run cannot go on.
+    fn find(&self) {
         if let Some(loss) = self.finding.take() {
             match loss.of {
                 Gone::Host => self.cut.set(true),
                 Gone::Launcher => self.orphaned.set(true),
             }
             self.fail(&Encoder::to_vec(&RunError::Lost(loss.why)));
+        }
+    }
+
+    /// Looks at MPI.
+    fn look(&self) {
+        self.find();
+        if self.known.state.get() == RunState::Failed {
+            // Frames of the runtime are of no use any more, and nobody takes them.
+            let _ = self.receive_near(&mut |_, _, _| ());
         }
         let mut messages = self.messages.borrow_mut();
         let looked = messages.look(|from, header, bytes| self.see(from, header, bytes));
@@ -211,12 +294,12 @@ impl MpiLink {
                 known.told.set(false);
             }
             STIRRED => known.told.set(true),
-            END if known.state.get() == RunState::Running => known.state.set(RunState::Ended),
+            END if known.state.get() == RunState::Running => self.set_state(RunState::Ended),
             FAIL if known.state.get() != RunState::Failed => {
                 self.cut.set(self.cut.get() || header.extra & CUT != 0);
                 self.speaks
                     .set(from == 0 && header.extra & MUTE != 0 && self.me == 1);
-                known.state.set(RunState::Failed);
+                self.set_state(RunState::Failed);
                 *known.cause.borrow_mut() = Some(bytes.to_vec());
             }
             END | FAIL | HELLO => {}
@@ -288,6 +371,22 @@ impl MpiLink {
     }
 }
 
+/// From here on it is said that this OS process sleeps, until this goes.
+struct Asleep<'a>(&'a HostLanes);
+
+impl<'a> Asleep<'a> {
+    fn new(near: &'a Near) -> Self {
+        near.lanes().begins_to_sleep();
+        Asleep(near.lanes())
+    }
+}
+
+impl Drop for Asleep<'_> {
+    fn drop(&mut self) {
+        self.0.is_awake();
+    }
+}
+
 /// The OS processes are not the same program, or run not the same network.
 fn differs(from: usize, me: usize, what: &str) -> RunError {
     let host = calls::host();
@@ -317,17 +416,24 @@ impl Link for MpiLink {
 
     fn send(&self, to: usize, header: Header, bytes: &[u8]) {
         self.known.sent.set(self.known.sent.get() + 1);
+        if let Some((lanes, number)) = self.lanes_to(to) {
+            return lanes.send(number, header, bytes);
+        }
         self.looks.set(0);
         self.messages.borrow_mut().send(to, header, bytes);
     }
 
     fn flush(&self) -> bool {
-        self.messages.borrow_mut().push(false)
+        self.push(false)
     }
 
     fn is_filled(&self) -> bool {
-        if self.messages.borrow().is_filled() {
+        if self.is_near() || self.messages.borrow().is_filled() {
             return true;
+        }
+        if self.is_alone() {
+            self.find();
+            return false;
         }
         self.look();
         let is_filled = self.messages.borrow().is_filled();
@@ -350,16 +456,17 @@ impl Link for MpiLink {
         // How much had come before a nap.
         let mut slept = None;
         loop {
-            let flushed = self.messages.borrow_mut().push(true);
+            let flushed = self.push(true);
             self.look();
+            let is_near = self.is_near();
             if let Some(moved) = slept.take() {
-                let came = self.messages.borrow().under_way().moved != moved;
+                let came = is_near || self.messages.borrow().under_way().moved != moved;
                 self.arrivals.borrow_mut().judge(came);
             }
-            let lends = self.messages.borrow().lends();
+            let lends = self.keeps_values();
             let is_filled = self.messages.borrow().is_filled();
             self.fresh.set(is_filled);
-            if is_filled || self.bell.take() || stay() {
+            if is_near || is_filled || self.bell.take() || stay() {
                 return;
             }
             if self.known.state.get() != state {
@@ -373,10 +480,14 @@ impl Link for MpiLink {
             // Who still has to send something is not at rest, nor who has values to give back: they may have ends of channels.
             if flushed && !lends {
                 rest = self.rest(now);
-                self.messages.borrow_mut().push(true);
+                self.push(true);
             }
             if stay() {
                 return;
+            }
+            if self.near.as_ref().is_some_and(|near| !near.lanes().flush()) {
+                // A lane is full: there is room again before anybody says so.
+                return thread::sleep(ROOM);
             }
             let left = until.map(|until| until.saturating_duration_since(now));
             if left.is_some_and(|left| left.is_zero()) {
@@ -385,7 +496,14 @@ impl Link for MpiLink {
             let under_way = self.messages.borrow().under_way();
             let at_most = rest.into_iter().chain(left).min();
             let mut arrivals = self.arrivals.borrow_mut();
-            if nap.take((&self.bell, &mut arrivals), now, at_most, under_way) {
+            // Who sends here from this host sees that this OS process sleeps, or is seen.
+            let asleep = self.near.as_ref().map(Asleep::new);
+            if self.is_near() {
+                return;
+            }
+            let has_slept = nap.take((&self.bell, &mut arrivals), now, at_most, under_way);
+            drop(asleep);
+            if has_slept {
                 slept = Some(under_way.moved);
                 self.look();
             }
@@ -416,19 +534,20 @@ impl Link for MpiLink {
 
     fn end(&self) {
         if self.known.state.get() == RunState::Running {
-            self.known.state.set(RunState::Ended);
+            self.set_state(RunState::Ended);
             self.tell_all(header(END, 0), &[]);
         }
     }
 
     fn fail(&self, cause: &[u8]) {
-        if self.known.state.replace(RunState::Failed) == RunState::Failed {
+        if self.known.state.get() == RunState::Failed {
             return;
         }
+        self.set_state(RunState::Failed);
         *self.known.cause.borrow_mut() = Some(cause.to_vec());
         if self.me > 0 {
             self.tell(0, self.failure(), cause);
-            self.messages.borrow_mut().push(true);
+            self.push(true);
         }
     }
 

@@ -177,6 +177,10 @@ impl Messages {
         self.agreement = agreement;
     }
 
+    pub(crate) fn agreement(&self) -> u64 {
+        self.agreement
+    }
+
     fn list(&mut self, to: usize) -> &mut Peer {
         let peer = &mut self.peers[to];
         if !peer.listed {

@@ -11,8 +11,8 @@ use crate::bell::{self, Bell};
 /// Whoever got something so short a time ago still looks for more by itself: for longer than this (`EAGER` of `nap.rs`).
 const AWAKE: Duration = Duration::from_micros(100);
 
-/// What names the system and its network, in which names of bells are known: no longer than this.
-const PLACE: usize = 80;
+/// What names the system, its network, in which names of bells are known, and its numbers of processes: no longer than this.
+const PLACE: usize = 96;
 /// What an OS process tells the others: both, with zeros behind each.
 pub(crate) const TOLD: usize = PLACE + bell::NAME;
 
@@ -25,11 +25,17 @@ pub(crate) struct Rings {
 /// What the others have to know to ring a bell.
 pub(crate) fn told(bell: &Bell) -> Vec<u8> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let network = fs::read_link("/proc/self/ns/net").unwrap_or_default();
-    let mut told = match boot.is_empty() || network.as_os_str().is_empty() {
+    let space = |name: &str| fs::read_link(format!("/proc/self/ns/{name}")).ok();
+    let mut told = match (space("net"), space("pid")) {
+        (Some(network), Some(processes)) if !boot.is_empty() => format!(
+            "{} {} {}",
+            boot.trim(),
+            network.display(),
+            processes.display()
+        )
+        .into_bytes(),
         // In no place that others are in, too.
-        true => Vec::new(),
-        false => format!("{} {}", boot.trim(), network.display()).into_bytes(),
+        _ => Vec::new(),
     };
     told.resize(PLACE, 0);
     told.extend_from_slice(bell.name());
@@ -59,6 +65,11 @@ impl Rings {
     /// Whether that OS process can be rung, and so rings this one.
     pub(crate) fn reach(&self, other: usize) -> bool {
         self.of.get(other).is_some_and(Option::is_some)
+    }
+
+    /// The name of its bell.
+    pub(crate) fn name(&self, other: usize) -> Option<SocketAddr> {
+        self.of.get(other)?.clone()
     }
 
     /// Something has been sent to an OS process now, and `last` something else before.

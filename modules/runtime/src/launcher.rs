@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::fmt;
 
-use crate::link::between::Started;
+use crate::link::job::Started;
 
 /// What launchers tell each copy: how many there are, and which it is. Innermost launchers first, since
 /// one of MPI is often started by one of a cluster. `SLURM_NTASKS` is not among them: a batch script,

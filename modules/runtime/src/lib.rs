@@ -151,8 +151,6 @@ pub use kpn::network::{Channels, Kind, Names, Network};
 pub use kpn::ports::{Empty, Input, Output, Read, TryWriteError, Write};
 pub use kpn::select::{Any, OneOf, Source, Sources, any};
 pub use kpn::stop::Stop;
-#[doc(hidden)]
-pub use link::between;
 pub use local::Local;
 pub use options::Options;
 pub use overgrown::Overgrown;
@@ -165,3 +163,13 @@ pub use run::run;
 pub use run::run_over;
 pub use sequence::{Sequence, SequenceError};
 pub use stats::{EarlyLeave, Growth, KindStats, Report, SchedulerStats};
+
+/// What joins the OS processes of a run, for links that are crates of their own.
+#[doc(hidden)]
+pub mod between {
+    pub use crate::link::between::{
+        Doorbell, Header, Link, ReceivedSlices, RunState, SentValue, SliceMemory, SlicedMessage,
+    };
+    pub use crate::link::job::{Job, Started};
+    pub use crate::link::shm::host::{HostLanes, Invitation, Wake};
+}

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use graphmap_runtime::between::{
-    Header, Job, Link, ReceivedSlices, RunState, SentValue, SlicedMessage,
+    Header, HostLanes, Job, Link, ReceivedSlices, RunState, SentValue, SlicedMessage,
 };
 use graphmap_runtime::{Encoder, RunError};
 
@@ -32,17 +32,22 @@ const LETTING_GO: Duration = Duration::from_secs(2);
 impl Job for MpiLink {
     fn send_owned(&self, to: usize, header: Header, bytes: Vec<u8>) {
         self.known.sent.set(self.known.sent.get() + 1);
+        if let Some((lanes, number)) = self.lanes_to(to) {
+            return lanes.send_owned(number, header, bytes);
+        }
         self.looks.set(0);
         self.messages.borrow_mut().send_owned(to, header, bytes);
     }
 
     fn try_send_pieces(&self, to: usize, header: Header, pieces: &[&[u8]]) -> bool {
-        let mut messages = self.messages.borrow_mut();
-        let sent = messages.try_send_pieces(to, header, pieces);
-        if sent {
-            self.known.sent.set(self.known.sent.get() + 1);
-            self.looks.set(0);
-        }
+        let sent = match self.lanes_to(to) {
+            Some((lanes, number)) => lanes.try_send_pieces(number, header, pieces),
+            None => {
+                self.looks.set(0);
+                (self.messages.borrow_mut()).try_send_pieces(to, header, pieces)
+            }
+        };
+        self.known.sent.set(self.known.sent.get() + u64::from(sent));
         sent
     }
 
@@ -52,38 +57,58 @@ impl Job for MpiLink {
 
     fn send_sliced(&self, to: usize, header: Header, message: SlicedMessage) {
         self.known.sent.set(self.known.sent.get() + 1);
+        if let Some((lanes, number)) = self.lanes_to(to) {
+            return lanes.send_sliced(number, header, message);
+        }
         self.looks.set(0);
         self.messages.borrow_mut().send_sliced(to, header, message);
     }
 
     fn take_sent(&self) -> Option<SentValue> {
-        self.messages.borrow_mut().take_sent()
+        let near = self.near.as_ref();
+        near.and_then(|near| near.lanes().take_sent())
+            .or_else(|| self.messages.borrow_mut().take_sent())
     }
 
     fn keeps_values(&self) -> bool {
-        self.messages.borrow().lends()
+        let near = self.near.as_ref();
+        near.is_some_and(|near| near.lanes().keeps_values()) || self.messages.borrow().lends()
     }
 
     fn let_go(&self) {
+        if let Some(near) = &self.near {
+            near.lanes().let_go();
+        }
         let start = Instant::now();
         // What MPI has it has to have until it is sent.
         while !self.messages.borrow_mut().let_go()
             && self.state() != RunState::Failed
             && start.elapsed() < LETTING_GO
         {
-            self.messages.borrow_mut().push(true);
+            self.push(true);
             self.look();
             std::thread::yield_now();
         }
     }
 
     fn take_slices(&self) -> Option<ReceivedSlices> {
-        self.slices.take()
+        let near = self.near.as_ref();
+        (self.slices.take()).or_else(|| near.and_then(|near| near.lanes().take_slices()))
+    }
+
+    fn host_lanes(&self, to: usize) -> Option<(&HostLanes, usize)> {
+        self.lanes_to(to)
     }
 
     fn receive(&self, take: &mut dyn FnMut(usize, Header, &[u8])) -> Result<bool, String> {
         if let Some(why) = self.wrong.take() {
             return Err(why);
+        }
+        if self.receive_near(take)? {
+            return Ok(true);
+        }
+        if self.is_alone() {
+            return Ok(false);
         }
         // Who is here because something has come has just looked.
         if !self.messages.borrow().is_filled() && !self.fresh.take() {
@@ -132,7 +157,11 @@ impl Job for MpiLink {
     }
 
     fn buffer(&self) -> Vec<u8> {
-        self.messages.borrow_mut().buffer()
+        let near = self.near.as_ref().map(|near| near.lanes().buffer());
+        match near.filter(|buffer| buffer.capacity() > 0) {
+            Some(buffer) => buffer,
+            None => self.messages.borrow_mut().buffer(),
+        }
     }
 
     fn keep(&self, buffer: Vec<u8>) {
@@ -157,13 +186,23 @@ impl Job for MpiLink {
         };
         let agreement = digest::agreement(network, program);
         self.messages.borrow_mut().agree(agreement);
+        if let Some(near) = &self.near {
+            near.lanes().agree(agreement);
+        }
         if self.me > 0 {
             self.tell(0, header(HELLO, 0), &[]);
-            self.messages.borrow_mut().push(true);
+            self.push(true);
         }
     }
 
     fn finish(&self) {
+        // Who has not heard yet that the run is over does of this.
+        let start = Instant::now();
+        while (self.near.as_ref()).is_some_and(|near| !near.lanes().flush())
+            && start.elapsed() < LETTING_GO
+        {
+            std::thread::yield_now();
+        }
         let mut messages = self.messages.borrow_mut();
         messages.finish(&self.bell);
         finalize::end(&mut messages.world);
@@ -172,7 +211,7 @@ impl Job for MpiLink {
     fn linger(&self, at_most: Duration) {
         let (start, mut nap) = (Instant::now(), Nap::new());
         while start.elapsed() < at_most && !self.speaks.get() {
-            self.messages.borrow_mut().push(true);
+            self.push(true);
             self.look();
             let left = at_most.saturating_sub(start.elapsed());
             let waits = (&*self.bell, &mut Arrivals::default());
@@ -189,8 +228,9 @@ impl Job for MpiLink {
             let cause = self.known.cause.borrow().clone().unwrap_or_default();
             self.tell_all(self.failure(), &cause);
             let start = Instant::now();
-            while !self.messages.borrow_mut().is_sent() && start.elapsed() < LEAVING {
-                self.messages.borrow_mut().push(true);
+            while !(self.push(true) && self.messages.borrow().is_sent())
+                && start.elapsed() < LEAVING
+            {
                 self.look();
             }
         }

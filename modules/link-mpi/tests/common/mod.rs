@@ -76,13 +76,20 @@ pub(crate) fn prepare(command: &mut Command) -> &mut Command {
         .env("RUST_BACKTRACE", "0")
 }
 
+/// Whether OS processes of a host share memory.
+pub(crate) const SHARED_MEMORY: &str = "GRAPHMAP_SHARED_MEMORY";
+
+/// All goes by MPI, if the variables do not say otherwise.
 pub(crate) fn start(case: &str, count: usize, variables: &[(&str, &str)]) -> (i32, String) {
     let mut command = Command::new(mpiexec(mpi()));
+    // Each once, as it was said last: a launcher may take two for a mistake.
+    let mut all = BTreeMap::from([(SHARED_MEMORY, "0")]);
+    all.extend(variables.iter().copied());
     prepare(&mut command)
-        .envs(variables.iter().copied())
+        .envs(&all)
         .args(["-n", &count.to_string()]);
     if mpi() == Mpi::Open {
-        for (name, _) in variables {
+        for name in all.keys() {
             command.args(["-x", name]);
         }
     }

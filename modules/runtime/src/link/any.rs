@@ -3,7 +3,8 @@
 use std::mem::MaybeUninit;
 use std::rc::Rc;
 
-use super::between::{Header, Job, Link, RunState};
+use super::between::{Header, Link, RunState};
+use super::job::Job;
 use super::shm::lanes::Lanes;
 use crate::payload::received::ReceivedSlices;
 use crate::payload::remote::RemoteMemory;
@@ -119,7 +120,9 @@ impl AnyLink {
     pub(crate) fn has_access(&self, to: usize) -> bool {
         match self {
             AnyLink::Lanes(lanes) => lanes.has_access(to),
-            AnyLink::Other(_) => false,
+            AnyLink::Other(job) => {
+                (job.host_lanes(to)).is_some_and(|(lanes, at)| lanes.has_access(at))
+            }
         }
     }
 
@@ -148,7 +151,10 @@ impl AnyLink {
     ) -> Result<(), String> {
         match self {
             AnyLink::Lanes(lanes) => lanes.read_memory(of, address, to),
-            AnyLink::Other(_) => Err("there is no access to it".into()),
+            AnyLink::Other(job) => match job.host_lanes(of) {
+                Some((lanes, at)) => lanes.read_memory(at, address, to),
+                None => Err("there is no access to it".into()),
+            },
         }
     }
 

@@ -3,8 +3,9 @@
 //! processes, and [`shm`] is one such link.
 
 pub(crate) mod any;
-pub mod between;
+pub(crate) mod between;
 pub(crate) mod inbox;
+pub(crate) mod job;
 mod pace;
 mod segment;
 pub(crate) mod shm;

@@ -11,6 +11,7 @@
 //! The sender stores the tail of a lane and then loads the bell; the sleeper stores the bell and then looks at its
 //! lanes. Between store and load each has a SeqCst fence, so at least one sees what the other stored.
 
+use std::process;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
@@ -36,6 +37,9 @@ pub(crate) const FAILED: u32 = 2;
 const DONE: u32 = 1;
 const GONE: u32 = 2;
 
+/// Called with the number of an OS process of the host, to wake it.
+pub type Wake = Box<dyn Fn(usize) + Send + Sync>;
+
 #[repr(C, align(64))]
 struct Bell {
     /// 1 while its owner sleeps.
@@ -45,6 +49,8 @@ struct Bell {
     done: AtomicU32,
     /// Which OS process of this host that is.
     id: AtomicU32,
+    /// What it has in common with those that it can run with: see [`host`](super::host).
+    agreement: AtomicU64,
 }
 
 #[repr(C)]
@@ -76,6 +82,8 @@ pub(crate) struct ControlPage {
     me: usize,
     count: usize,
     each: usize,
+    /// Of some OS processes of a run alone, which sleep elsewhere: what numbers they have in the run, and how they are woken.
+    part: Option<(Vec<usize>, Wake)>,
 }
 
 impl ControlPage {
@@ -98,7 +106,14 @@ impl ControlPage {
             me,
             count,
             each,
+            part: None,
         }
+    }
+
+    /// The OS processes are some of a run, which have these numbers there and are woken by this, as they sleep elsewhere: between
+    /// [`ControlPage::raise`] and [`ControlPage::lower`].
+    pub(crate) fn of_run(&mut self, numbers: Vec<usize>, wake: Wake) {
+        self.part = Some((numbers, wake));
     }
 
     /// The same page, for each scheduler of this OS process: this is that of the first.
@@ -106,7 +121,9 @@ impl ControlPage {
         let of = |at| ControlPage {
             memory: Arc::clone(&self.memory),
             me: self.me + at,
-            ..**self
+            count: self.count,
+            each: self.each,
+            part: None,
         };
         (0..self.each).map(|at| Arc::new(of(at))).collect()
     }
@@ -142,6 +159,13 @@ impl ControlPage {
     /// The OS process of a scheduler.
     pub(crate) fn os_process_of(&self, scheduler: usize) -> usize {
         scheduler / self.each
+    }
+
+    /// The number in the run of the OS process of a scheduler.
+    pub(crate) fn number_of(&self, scheduler: usize) -> usize {
+        let os_process = self.os_process_of(scheduler);
+        let numbers = self.part.as_ref().map(|(numbers, _)| numbers);
+        (numbers.and_then(|numbers| numbers.get(os_process))).map_or(os_process, |&number| number)
     }
 
     pub(crate) fn os_process(&self) -> usize {
@@ -187,7 +211,26 @@ impl ControlPage {
         fence(Ordering::SeqCst);
         let asleep = &self.page().bells[who].asleep;
         if asleep.load(Ordering::SeqCst) == 1 && self.take_down(who) {
-            memory::wake(asleep);
+            match &self.part {
+                Some((_, wake)) => wake(who),
+                None => memory::wake(asleep),
+            }
+        }
+    }
+
+    /// Raises the flag of who is going to sleep elsewhere. What was put into its lanes before can be seen then, and for what
+    /// is put there later it is woken.
+    pub(crate) fn raise(&self) {
+        self.page().bells[self.me].asleep.store(1, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        self.page().awake.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    /// Takes the flag down, if nobody has.
+    pub(crate) fn lower(&self) {
+        let asleep = &self.page().bells[self.me].asleep;
+        if asleep.swap(0, Ordering::SeqCst) == 1 {
+            self.page().awake.fetch_add(1, Ordering::SeqCst);
         }
     }
 
@@ -339,6 +382,23 @@ impl ControlPage {
     /// Whether that one of the host is this OS process of the run.
     pub(crate) fn is_of(&self, id: u32) -> bool {
         self.page().bells[self.me].id.load(Ordering::SeqCst) == id
+    }
+
+    /// Takes the place of this OS process in the memory; false: another has.
+    pub(crate) fn claim(&self) -> bool {
+        let id = &self.page().bells[self.me].id;
+        let mine = process::id().max(1);
+        id.compare_exchange(0, mine, Ordering::SeqCst, Ordering::SeqCst)
+            .is_ok()
+    }
+
+    pub(crate) fn agree(&self, agreement: u64) {
+        let place = &self.page().bells[self.me].agreement;
+        place.store(agreement, Ordering::SeqCst);
+    }
+
+    pub(crate) fn agreement(&self, of: usize) -> u64 {
+        self.page().bells[of].agreement.load(Ordering::SeqCst)
     }
 
     /// This OS process has done all it had to: by its first scheduler.

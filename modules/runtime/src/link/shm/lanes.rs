@@ -410,13 +410,13 @@ impl Lanes {
 
     #[cold]
     fn garbled(&self, from: usize) -> String {
-        let from = self.control.os_process_of(from);
+        let from = self.control.number_of(from);
         format!("what came from OS process {from} is no frame: its memory was written to")
     }
 
     #[cold]
     fn no_message(&self, from: usize, why: &str) -> String {
-        let from = self.control.os_process_of(from);
+        let from = self.control.number_of(from);
         format!("what came from OS process {from} is no message: expected {why}")
     }
 }

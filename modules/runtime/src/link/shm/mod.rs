@@ -11,6 +11,7 @@
 pub(crate) mod child;
 pub(crate) mod cma;
 pub(crate) mod control;
+pub(crate) mod host;
 pub(crate) mod lane;
 pub(crate) mod lanes;
 pub(crate) mod memory;

@@ -1,0 +1,140 @@
+//! Jobs whose OS processes share memory, as far as they are on one host: what is otherwise tested over MPI alone.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::{SHARED_MEMORY, check, finish, hosts, launcher, program, start};
+
+/// Starts a case with memory that is shared, and others variables.
+fn sharing(case: &str, count: usize, variables: &[(&str, &str)]) -> (i32, String) {
+    start(case, count, &[&[(SHARED_MEMORY, "1")], variables].concat())
+}
+
+#[track_caller]
+fn assert_ends(case: &str, count: usize, code: i32, told: &[&str]) {
+    let (got, said) = sharing(case, count, &[]);
+    check(case, code, told, got, &said);
+}
+
+#[track_caller]
+fn assert_ends_alike(case: &str, count: usize) {
+    let ends = |count: usize| {
+        let (code, said) = sharing(case, count, &[]);
+        assert_eq!(code, 0, "{case} {count}: {said}");
+        let lines = said.lines().filter(|line| line.starts_with("end "));
+        let mut lines: Vec<String> = lines.map(str::to_string).collect();
+        lines.sort();
+        lines
+    };
+    let alone = ends(1);
+    assert!(!alone.is_empty());
+    assert_eq!(ends(count), alone, "{case} {count}");
+}
+
+#[test]
+fn networks_compute_the_same() {
+    for seed in 0..3 {
+        assert_ends_alike(&format!("random:{seed}"), 5);
+        assert_ends_alike(&format!("flows:{seed}"), 3);
+        assert_ends_alike(&format!("of all shapes:{seed}"), 3);
+    }
+    assert_ends("bundles", 6, 0, &["sum 1001000"]);
+    assert_ends("stop", 2, 0, &["read five", "stopped"]);
+    assert_ends("together", 3, 0, &["encoded 110"]);
+    assert_ends("artificial:100", 4, 0, &[]);
+    assert_ends("thread", 2, 0, &["read Some([1])"]);
+}
+
+/// Read in the memory of their writer, or through memory that is shared.
+#[test]
+fn large_tokens_arrive_and_are_dropped() {
+    let bytes = 1 + 65_519 + 65_520 + 65_521 + 300_000 + 3_000_000 + 7;
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sharing.read");
+    for single_copy in ["0", "1"] {
+        let _gone = fs::remove_file(&file);
+        let variables = [
+            ("GRAPHMAP_SINGLE_COPY", single_copy),
+            ("GRAPHMAP_TEST_FILE", file.to_str().unwrap()),
+        ];
+        let all_read = format!("read {bytes} bytes");
+        for (case, told) in [
+            ("large", &[&*all_read][..]),
+            ("exposed", &["dropped 40 of 40", "read 20"]),
+            ("inconstant", &["read all"]),
+            ("ends", &["all have ended"]),
+            ("ends in a nested run", &["all have ended"]),
+            ("dropped", &["all have run"]),
+            ("unread", &["stopped"]),
+        ] {
+            let (code, said) = sharing(case, 2, &variables);
+            check(case, 0, told, code, &said);
+        }
+    }
+}
+
+#[test]
+fn ranks_talk_to_each_other() {
+    assert_ends("messages:3", 2, 0, &[]);
+    assert_ends("collectives:5", 3, 0, &[]);
+    assert_ends("accesses:4", 3, 0, &[]);
+    assert_ends("endpoints:5", 3, 0, &[]);
+}
+
+#[test]
+fn what_is_wrong_is_told() {
+    assert_ends("deadlock:500", 4, 6, &["500 processes"]);
+    let told = "waits in receive (world, from rank 1, tag 5): ";
+    assert_ends("ranks in a cycle", 2, 6, &[told]);
+    let told = ["bob (rank 1, pair.dot:4:2)", "no more", "OS process 1"];
+    assert_ends("panic", 2, 1, &told);
+    assert_ends("error", 2, 1, &["alice (rank 0", "it is broken"]);
+    for case in ["fails before its reader:0", "fails before its reader:1"] {
+        assert_ends(case, 2, 1, &["p1 (rank 1", "it is broken"]);
+    }
+    let told = ["Opaque is no payload", "from OS process 0 to 1"];
+    assert_ends("opaque", 2, 1, &told);
+    let told = ["has another network than OS process"];
+    assert_ends("differs", 3, 1, &told);
+    assert_ends("exit", 2, 7, &["something in it has called `exit`"]);
+    let (code, said) = sharing("stop", 2, &[(SHARED_MEMORY, "yes")]);
+    let told = ["GRAPHMAP_SHARED_MEMORY=yes: it can be 0 or 1"];
+    check("variable", 2, &told, code, &said);
+}
+
+/// No message of MPI where there is one host.
+#[test]
+fn nothing_goes_by_mpi() {
+    let (code, said) = sharing("bundles", 6, &[("GRAPHMAP_STATS", "1")]);
+    assert_eq!(code, 0, "{said}");
+    assert!(said.contains("in messages 0 0 0 0 0 0\n"), "{said}");
+}
+
+/// Two OS processes on one host and one or two on another: some tokens go by MPI, some do not.
+#[test]
+fn some_are_on_another_host() {
+    let Some(hosts) = hosts(2) else { return };
+    for (places, case, code, told) in [
+        (&[0, 1, 0][..], "large", 0, "read 3496568 bytes"),
+        (&[0, 0, 1, 1, 0], "bundles", 0, "sum 1001000"),
+        (&[0, 1, 1, 0], "artificial:20", 0, ""),
+        (&[0, 1, 0], "random:5", 0, "end "),
+        (&[1, 0, 0], "of all shapes:2", 0, "end "),
+        (&[0, 1, 0], "together", 0, "encoded 110"),
+        (&[0, 1, 0], "messages:7", 0, ""),
+        (&[1, 0, 1], "collectives:8", 0, ""),
+        (&[1, 1, 0], "accesses:6", 0, ""),
+        (
+            &[0, 1, 0],
+            "deadlock:5",
+            6,
+            " in OS process 2 on h1 waits to ",
+        ),
+        (&[0, 0, 1], "panic", 1, " (in OS process 1 on h1)"),
+    ] {
+        let mut command = launcher(&hosts, places);
+        let (got, said) = finish(command.arg(program()).arg(case).output().unwrap());
+        check(case, code, &[told], got, &said);
+    }
+}

@@ -1,0 +1,82 @@
+//! A link whose OS processes something else has started.
+
+use std::time::Duration;
+
+use super::between::{Header, Link};
+use super::shm::host::HostLanes;
+use crate::payload::received::ReceivedSlices;
+use crate::payload::sliced::{SentValue, SlicedMessage};
+
+/// What started this program several times, as its environment tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Started {
+    /// How many times, if that is known.
+    pub times: Option<u64>,
+    /// The variable that tells.
+    pub variable: &'static str,
+}
+
+/// A link whose OS processes something else has started, and ends: each has one scheduler.
+pub trait Job: Link {
+    /// As [`Link::send`], of bytes that need not be copied.
+    fn send_owned(&self, to: usize, header: Header, bytes: Vec<u8>);
+    /// As [`Link::send`], of bytes in pieces; false: they are to be sent by [`Job::send_owned`], in one.
+    fn try_send_pieces(&self, _to: usize, _header: Header, _pieces: &[&[u8]]) -> bool {
+        false
+    }
+    /// How long slices of values may be for messages to be sent from them, and received into memory that becomes that of other values; 0:
+    /// there are no such messages.
+    fn longest_slice(&self) -> usize {
+        0
+    }
+    /// As [`Link::send`], of a message that has slices, none of them [longer](Job::longest_slice).
+    fn send_sliced(&self, _to: usize, _header: Header, _message: SlicedMessage) {}
+    /// A value of which all has been sent.
+    fn take_sent(&self) -> Option<SentValue> {
+        None
+    }
+    /// Whether values are kept that were not given back by [`Job::take_sent`].
+    fn keeps_values(&self) -> bool {
+        false
+    }
+    /// No value is to be kept any more: what is still to be sent is copied, or waited for.
+    fn let_go(&self) {}
+    /// The slices of the message that [`Job::receive`] hands on, which has no other bytes.
+    fn take_slices(&self) -> Option<ReceivedSlices> {
+        None
+    }
+    /// Memory for the bytes of a frame that is to be sent by [`Job::send_owned`]: what is in it does not count.
+    fn buffer(&self) -> Vec<u8> {
+        Vec::new()
+    }
+    /// Takes back what [`Job::buffer`] gave, to be used again.
+    fn keep(&self, _buffer: Vec<u8>) {}
+    /// The lanes to a scheduler that is reached by such, and its number there.
+    fn host_lanes(&self, _to: usize) -> Option<(&HostLanes, usize)> {
+        None
+    }
+    /// Hands on the next frame that is here as a whole, where it lies: who has sent it, what it is, and what it carries. Whether
+    /// there was one. None is kept from coming by the frames of another OS process.
+    ///
+    /// # Errors
+    /// What has come cannot be a frame.
+    fn receive(&self, take: &mut dyn FnMut(usize, Header, &[u8])) -> Result<bool, String>;
+
+    /// How many messages were sent so far, each of which holds one frame or several.
+    fn messages(&self) -> u64;
+
+    /// The host of each OS process, by name; none if that is not known.
+    fn hosts(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The network is known, by a number that differs for networks that differ. Where another OS process has
+    /// another, or is another program, the run fails.
+    fn begin(&self, network: u64);
+    /// The run is over, and all know it: every OS process calls it, and uses the link no more.
+    fn finish(&self);
+    /// Who has told the link why the run fails waits to be ended, for a time.
+    fn linger(&self, at_most: Duration);
+    /// Ends all OS processes.
+    fn abort(&self, code: u8) -> !;
+}
