@@ -317,7 +317,10 @@ const MPI: &[&str] = &[
 
 /// Those of the link over MPI.
 const LINK_MPI: &[&str] = &[
+    "sockets",
     "bell",
+    "rings",
+    "arrivals",
     "digest",
     "frames",
     "pool",
@@ -327,6 +330,7 @@ const LINK_MPI: &[&str] = &[
     "calls",
     "operation",
     "world",
+    "near",
     "finalize",
     "launchers",
     "finding",

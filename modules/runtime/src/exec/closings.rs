@@ -7,61 +7,26 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
-use super::guard;
-use super::scheduler::Scheduler;
-use crate::link::waiter::NOBODY;
-
 /// An end that has left its scheduler, and is still to be closed.
-struct Closing {
-    end: *const (),
+pub(super) struct Closing {
+    pub(super) end: *const (),
     /// Closes the end and lets go of it.
-    close: unsafe fn(*const ()),
+    pub(super) close: unsafe fn(*const ()),
     /// Kind and index of the process that left it: what it did not read is dropped in its name.
-    process: Option<(u32, u32)>,
+    pub(super) process: Option<(u32, u32)>,
 }
 
+/// Those of a turn, in the order in which they were left.
 #[derive(Default)]
 pub(super) struct Closings(RefCell<VecDeque<Closing>>);
 
-impl Scheduler {
-    /// Has an end closed when the turn of the process that is running is over; false: nothing is to be waited for, and the caller
-    /// closes it.
-    ///
-    /// # Safety
-    /// `close` may be called with `end` once, by this thread, at any time in the life of the scheduler.
-    pub(super) unsafe fn close_later(&self, end: *const (), close: unsafe fn(*const ())) -> bool {
-        if self.core.running.process() == NOBODY || self.core.shared.stopped() {
-            return false;
-        }
-        let process = self.running();
-        self.closings.0.borrow_mut().push_back(Closing {
-            end,
-            close,
-            process,
-        });
-        self.deferred.note();
-        true
+impl Closings {
+    pub(super) fn push(&self, closing: Closing) {
+        self.0.borrow_mut().push_back(closing);
     }
 
-    /// Closes what was left. Tokens that nobody has read are dropped, which is code of the user: it may leave further ends.
-    pub(super) fn close_left(&self) {
-        loop {
-            // A statement of its own: the queue is not borrowed while the end is closed.
-            let next = self.closings.0.borrow_mut().pop_front();
-            let Some(Closing {
-                end,
-                close,
-                process,
-            }) = next
-            else {
-                return;
-            };
-            // SAFETY: the promise to `close_later`; it was taken out.
-            if let Err(message) = guard::caught(|| unsafe { close(end) }) {
-                let process = process.map(|(kind, index)| self.directory.process(kind, index));
-                let message = format!("panicked: {message}");
-                self.core.shared.fail(process, message);
-            }
-        }
+    /// The next, of which nothing is borrowed: to close it is code of the user, which may leave further ends.
+    pub(super) fn pop(&self) -> Option<Closing> {
+        self.0.borrow_mut().pop_front()
     }
 }

@@ -3,6 +3,8 @@
 use std::ptr::NonNull;
 use std::task::Context;
 
+use super::closings::Closing;
+use super::guard;
 use super::scheduler::{Scheduler, Slot};
 use super::task::{self, TaskHeader};
 use crate::link::waiter::NOBODY;
@@ -114,5 +116,37 @@ impl Scheduler {
         };
         self.core.running.set(id);
         self.poll(slot, header, told, context)
+    }
+
+    /// Has an end closed when the turn of the process that is running is over; false: nothing is to be waited for, and the caller
+    /// closes it.
+    ///
+    /// # Safety
+    /// `close` may be called with `end` once, by this thread, at any time in the life of the scheduler.
+    pub(super) unsafe fn close_later(&self, end: *const (), close: unsafe fn(*const ())) -> bool {
+        if self.core.running.process() == NOBODY || self.core.shared.stopped() {
+            return false;
+        }
+        self.closings.push(Closing {
+            end,
+            close,
+            process: self.running(),
+        });
+        self.deferred.note();
+        true
+    }
+
+    /// Closes the ends that were left. Tokens that nobody has read are dropped.
+    pub(super) fn close_left(&self) {
+        while let Some(closing) = self.closings.pop() {
+            // SAFETY: the promise to `close_later`; it was taken out.
+            let closed = guard::caught(|| unsafe { (closing.close)(closing.end) });
+            if let Err(message) = closed {
+                let process =
+                    (closing.process).map(|(kind, index)| self.directory.process(kind, index));
+                let message = format!("panicked: {message}");
+                self.core.shared.fail(process, message);
+            }
+        }
     }
 }
