@@ -1,13 +1,14 @@
 //! One OS process of a job of MPI, as the runtime sees it.
 
 mod job;
+mod ways;
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use graphmap_runtime::between::{Doorbell, Header, HostLanes, Job, Link, ReceivedSlices, RunState};
+use graphmap_runtime::between::{Doorbell, Header, Job, Link, ReceivedSlices, RunState};
 use graphmap_runtime::{Encoder, RunError};
 
 use crate::arrivals::Arrivals;
@@ -15,7 +16,7 @@ use crate::bell::Bell;
 use crate::calls;
 use crate::finding::{Finding, Gone};
 use crate::frames;
-use crate::messages::{Messages, OURS, is_ours};
+use crate::messages::{Messages, OURS};
 use crate::nap::Nap;
 use crate::near::Near;
 use crate::receiving::Wrong;
@@ -23,6 +24,7 @@ use crate::rings::{self, Rings};
 use crate::world::World;
 use crate::{orphaned, unreachable, waves};
 use waves::{Counts, Found, Waves};
+use ways::Asleep;
 
 /// The link's own frames. OS process 0 asks how many frames there were, and is answered.
 const ASK: u32 = OURS;
@@ -160,57 +162,6 @@ impl MpiLink {
             Some((lanes, number)) => lanes.send(number, header, bytes),
             None => self.messages.borrow_mut().send(to, header, bytes),
         }
-    }
-
-    /// The lanes to an OS process of this host, and its number there.
-    #[inline]
-    fn lanes_to(&self, to: usize) -> Option<(&HostLanes, usize)> {
-        let near = self.near.as_ref()?;
-        Some((near.lanes(), near.number(to)?))
-    }
-
-    /// Gets on its way what waits, as far as there is room: all, if there is nothing else to do (`idle`). Whether nothing is left.
-    fn push(&self, idle: bool) -> bool {
-        let near = self.near.as_ref().is_none_or(|near| near.lanes().flush());
-        self.messages.borrow_mut().push(idle) && near
-    }
-
-    /// Whether something of this host has come, or what waits can be sent there.
-    #[inline]
-    fn is_near(&self) -> bool {
-        (self.near.as_ref()).is_some_and(|near| near.lanes().is_ready())
-    }
-
-    /// Whether there is no other host, so that nothing comes by MPI.
-    #[inline]
-    fn is_alone(&self) -> bool {
-        self.near.as_ref().is_some_and(Near::is_all)
-    }
-
-    /// Hands on what has come from this host; how many frames of the runtime.
-    fn receive_near(&self, take: &mut dyn FnMut(usize, Header, &[u8])) -> Result<bool, String> {
-        let Some(near) = &self.near else {
-            return Ok(false);
-        };
-        let agreement = self.messages.borrow().agreement();
-        let mut tokens = 0;
-        near.receive(
-            agreement,
-            |from, header, bytes| match is_ours(header) {
-                true => self.see(from, header, bytes),
-                false => {
-                    tokens += 1;
-                    take(from, header, bytes);
-                }
-            },
-            |from, other| {
-                let what = self.messages.borrow().difference(other);
-                self.fail(&Encoder::to_vec(&differs(from, self.me, what)));
-            },
-        )?;
-        let received = &self.known.received;
-        received.set(received.get() + tokens);
-        Ok(tokens > 0)
     }
 
     /// The run stands otherwise.
@@ -368,22 +319,6 @@ impl MpiLink {
             }
         }
         self.waves.borrow().rest(now)
-    }
-}
-
-/// From here on it is said that this OS process sleeps, until this goes.
-struct Asleep<'a>(&'a HostLanes);
-
-impl<'a> Asleep<'a> {
-    fn new(near: &'a Near) -> Self {
-        near.lanes().begins_to_sleep();
-        Asleep(near.lanes())
-    }
-}
-
-impl Drop for Asleep<'_> {
-    fn drop(&mut self) {
-        self.0.is_awake();
     }
 }
 

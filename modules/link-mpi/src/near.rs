@@ -108,7 +108,8 @@ impl Near {
     ) -> Result<usize, String> {
         self.lanes.receive(TAKEN, |from, header, bytes| {
             let theirs = self.lanes.agreement(from);
-            match theirs == agreement {
+            // Who fails before it knows what it is to agree with has said nothing.
+            match theirs == agreement || theirs == 0 || agreement == 0 {
                 true => take(self.of[from], header, bytes),
                 false => differs(self.of[from], theirs),
             }
