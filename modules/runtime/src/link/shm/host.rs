@@ -245,6 +245,8 @@ impl HostLanes {
 mod tests {
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::mpsc;
+    use std::thread;
 
     fn nobody() -> Wake {
         Box::new(|_| ())
@@ -295,6 +297,48 @@ mod tests {
         second.send(0, header, &[]);
         assert!(second.flush() && first.is_ready());
         assert_eq!(woken.load(Ordering::SeqCst), 1);
+    }
+
+    /// Two that answer each other, and sleep whenever they can: no stroke is lost.
+    #[test]
+    fn who_sleeps_is_woken_by_whatever_comes() {
+        const TIMES: u32 = 20_000;
+        let wake = |thread: thread::Thread| -> Wake { Box::new(move |_| thread.unpark()) };
+        let answer = |lanes: &HostLanes, to: usize, begins: bool| {
+            let header = Header::default();
+            let mut left = TIMES;
+            if begins {
+                lanes.send(to, header, &[]);
+                assert!(lanes.flush());
+            }
+            while left > 0 {
+                if lanes.receive(9, |_, _, _| ()).unwrap() > 0 {
+                    left -= 1;
+                    if left > 0 || !begins {
+                        lanes.send(to, header, &[]);
+                        assert!(lanes.flush());
+                    }
+                    continue;
+                }
+                lanes.begins_to_sleep();
+                if !lanes.is_ready() {
+                    thread::park();
+                }
+                lanes.is_awake();
+            }
+        };
+        let first = thread::current();
+        let (sender, receiver) = mpsc::channel();
+        let second = thread::spawn(move || {
+            let invitation = receiver.recv().unwrap();
+            let lanes = HostLanes::join(invitation, 1, vec![0, 1], wake(first)).unwrap();
+            answer(&lanes, 0, false);
+        });
+        let (lanes, invitation) =
+            HostLanes::create(vec![0, 1], wake(second.thread().clone())).unwrap();
+        sender.send(invitation).unwrap();
+        answer(&lanes, 1, true);
+        second.join().unwrap();
     }
 
     #[test]
