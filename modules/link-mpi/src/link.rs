@@ -60,6 +60,8 @@ pub(crate) struct MpiLink {
     messages: RefCell<Messages>,
     arrivals: RefCell<Arrivals>,
     near: Option<Near>,
+    /// How often in a row something was taken that came from this host.
+    near_in_a_row: Cell<u32>,
     known: Known,
     /// Of OS process 0 alone.
     waves: RefCell<Waves>,
@@ -139,6 +141,7 @@ impl MpiLink {
             messages: RefCell::new(Messages::new(world, rings)),
             arrivals: RefCell::new(arrivals),
             near,
+            near_in_a_row: Cell::new(0),
             known: Known {
                 state: Cell::new(RunState::Running),
                 cause: RefCell::default(),

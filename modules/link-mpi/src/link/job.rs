@@ -20,6 +20,9 @@ use crate::{calls, digest, finalize, launchers};
 /// Looking at MPI while there is something else to do is worth it this often.
 const LOOK: Duration = Duration::from_micros(2);
 
+/// So often is taken what has come from this host before MPI is looked at.
+const NEAR_IN_A_ROW: u32 = 64;
+
 /// How long an OS process 0 that has lost its launcher lets the others say why: they wait for a second for it to do that.
 const LAST_WORDS: Duration = Duration::from_millis(1200);
 
@@ -104,9 +107,13 @@ impl Job for MpiLink {
         if let Some(why) = self.wrong.take() {
             return Err(why);
         }
-        if self.receive_near(take)? {
+        // Who sends here without end keeps nobody of another host waiting.
+        let near = self.near_in_a_row.get();
+        if near < NEAR_IN_A_ROW && self.receive_near(take)? {
+            self.near_in_a_row.set(near + 1);
             return Ok(true);
         }
+        self.near_in_a_row.set(0);
         if self.is_alone() {
             return Ok(false);
         }
