@@ -14,7 +14,8 @@ pub type SystemDatatype = DatatypeRef<'static>;
 ///
 /// # Safety
 /// The datatype has to describe nothing but initialized parts of a value, and whatever has come as that datatype has to be a
-/// value. Its extent has to be the size of the type.
+/// value. Its extent has to be the size of the type, where more than one value is sent or received at a time. What is borrowed as shared
+/// must not change (no `Cell`), as buffers of any type may be shared by threads.
 pub unsafe trait Equivalence {
     /// The type of the datatype.
     type Out: Datatype;
