@@ -562,7 +562,7 @@ fn what_is_captured_keeps_its_alignment() {
 
 /// Ends the program on the stack of a fiber that is kept in a thread-local.
 #[test]
-#[ignore = "it ends the program: the test below runs it"]
+#[ignore = "run by `a_fiber_may_end_the_program`"]
 fn ends_the_program() {
     thread_local!(static KEPT: RefCell<Option<Fiber<()>>> = const { RefCell::new(None) });
     KEPT.with_borrow_mut(|kept| {

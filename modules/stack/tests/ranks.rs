@@ -160,7 +160,7 @@ fn an_operation_that_is_uninterrupted_cannot_wait() {
 
 /// Runs networks on two stacks, each of which is suspended by a process of its network; the first is left before the second.
 #[test]
-#[ignore = "it aborts: the test below runs it"]
+#[ignore = "run by `runs_are_left_in_the_order_in_which_they_were_begun`"]
 fn runs_that_cross() {
     let once = || {
         let mut waited = false;
