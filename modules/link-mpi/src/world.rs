@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use mpi_sys as ffi;
 
@@ -26,12 +27,18 @@ struct Begun(PhantomData<Rc<()>>);
 impl Begun {
     /// Begins MPI, for calls of one thread: and what it gives of that.
     fn new() -> Result<(Begun, i32), String> {
+        /// Of two threads that ask MPI at once, both would hear that it has not been begun.
+        static IS_BEGUN: AtomicBool = AtomicBool::new(false);
+        const BEFORE: &str = "MPI has been begun before";
+        if IS_BEGUN.swap(true, Ordering::Relaxed) {
+            return Err(BEFORE.into());
+        }
         let (mut before, mut given) = (0, 0);
         // SAFETY: numbers are written; there are no arguments to take any from.
         unsafe {
             ffi::MPI_Initialized(&raw mut before);
             if before != 0 {
-                return Err("MPI has been begun before".into());
+                return Err(BEFORE.into());
             }
             let none = std::ptr::null_mut();
             let code = ffi::MPI_Init_thread(none, none.cast(), funneled(), &raw mut given);

@@ -35,6 +35,8 @@
 //!   `try_` return them.
 //! * *Statics and thread-locals* are shared by the ranks of an OS process and of a thread.
 //! * *Requests* that are let go of are cancelled; nothing is written into a buffer but by the rank that waits for it.
+//! * *Slices of structs that are packed*, or aligned to more than their fields are, are refused: what derives `Equivalence` does not see that,
+//!   and bytes beyond them would be read and written. [`PartitionedBuffer`](datatype::PartitionedBuffer) is unsafe to implement.
 //! * *Endpoints* ([`endpoint`]) are further ranks of a rank, on stacks or threads of their own: there are none in rsmpi.
 
 use std::fmt;

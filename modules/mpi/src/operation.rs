@@ -138,12 +138,15 @@ impl Elements {
             .reach(self.count)
             .expect("elements that are in memory have an extent");
         let room = usize::try_from(to - from).unwrap_or(0);
-        // As aligned as any predefined type is.
-        let words = room.div_ceil(size_of::<u128>()).max(1);
-        let mut memory = [vec![0_u128; words], vec![0_u128; words]];
-        let [first, second] = &mut memory;
-        let begins = |words: &mut Vec<u128>| words.as_mut_ptr().cast::<u8>().wrapping_offset(-from);
-        let (left_at, right_at) = (begins(first), begins(second));
+        /// As aligned as any predefined type is, and as a struct that has cache lines of its own.
+        #[derive(Clone)]
+        #[repr(C, align(128))]
+        struct Lines([u8; 128]);
+        let lines = vec![Lines([0; 128]); room.div_ceil(size_of::<Lines>()).max(1)];
+        let [mut first, mut second] = [lines.clone(), lines];
+        let begins =
+            |lines: &mut Vec<Lines>| lines.as_mut_ptr().cast::<u8>().wrapping_offset(-from);
+        let (left_at, right_at) = (begins(&mut first), begins(&mut second));
         // SAFETY: there is room for as many elements.
         unsafe {
             let values = self.layout.unpack(left_at, self.count, &mut &*left);

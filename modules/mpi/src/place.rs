@@ -4,6 +4,7 @@ use graphmap_runtime::mpi as core;
 
 use crate::Count;
 use crate::abi::{MPI_SUCCESS, MPI_Status};
+use crate::datatype::equivalence::{alone, in_a_row};
 use crate::datatype::layout::Layout;
 use crate::datatype::traits::{
     AsDatatype, Buffer, BufferMut, Equivalence, Partitioned, PartitionedBuffer,
@@ -187,8 +188,9 @@ fn no_value() -> core::Error {
 }
 
 /// The value of which these are the bytes.
+#[track_caller]
 pub(crate) fn value<T: Equivalence>(bytes: &[u8]) -> Result<T, core::Error> {
-    let layout = T::equivalent_datatype().as_raw().0;
+    let layout = alone::<T>().as_raw().0;
     let mut value = std::mem::MaybeUninit::<T>::uninit();
     let place = Place {
         to: value.as_mut_ptr().cast(),
@@ -203,8 +205,9 @@ pub(crate) fn value<T: Equivalence>(bytes: &[u8]) -> Result<T, core::Error> {
 }
 
 /// The values of which these are the bytes.
+#[track_caller]
 pub(crate) fn values<T: Equivalence>(bytes: &[u8]) -> Result<Vec<T>, core::Error> {
-    let layout = T::equivalent_datatype().as_raw().0;
+    let layout = in_a_row::<T>().as_raw().0;
     if layout.size == 0 {
         return Ok(Vec::new());
     }

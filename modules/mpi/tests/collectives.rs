@@ -2,6 +2,9 @@
 
 mod common;
 
+use std::mem::forget;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use common::ranks_on;
 use mpi::collective::{SystemOperation, UnsafeUserOperation, UserOperation, reduce_local_into};
 use mpi::datatype::{Partition, PartitionMut};
@@ -439,4 +442,44 @@ fn an_operation_that_waits_is_told() {
         told.contains("what must not be interrupted cannot wait"),
         "{told}"
     );
+}
+
+/// Of ranks on several schedulers the last to come makes a result by the operation of one that came before, which may have let go of it without
+/// a word by then.
+#[test]
+fn a_reduction_that_is_forgotten_lends_its_operation_no_longer_than_its_scope() {
+    for shrinks in [false, true] {
+        let options = mpi::Options::new().os_processes(2).threads(2);
+        let ended = mpi::run_with(&options, 2, move || {
+            let universe = mpi::initialize().unwrap();
+            let world = universe.world();
+            let other = world.process_at_rank(1 - world.rank());
+            let mut sum = 0;
+            if world.rank() == 1 {
+                other.receive::<i32>();
+                let operation = UserOperation::commutative(|_, _| {});
+                world.all_reduce_into(&1, &mut sum, &operation);
+                return;
+            }
+            let forgotten = catch_unwind(AssertUnwindSafe(|| {
+                let text = vec!["borrowed".to_string()];
+                let operation = UserOperation::commutative(|_, _| assert_eq!(text[0], "borrowed"));
+                mpi::request::scope(|outer| {
+                    mpi::request::scope(|inner| {
+                        let begun =
+                            world.immediate_all_reduce_into(inner, &1, &mut sum, &operation);
+                        match shrinks {
+                            true => forget(begun.shrink_scope_to(outer)),
+                            false => forget(begun),
+                        }
+                    });
+                });
+            }));
+            assert!(forgotten.is_err());
+            other.send(&0);
+            other.receive::<i32>();
+        });
+        let told = ended.unwrap_err().to_string();
+        assert!(told.contains("an operation is gone"), "{told}");
+    }
 }

@@ -1,7 +1,11 @@
 //! Datatypes against a plain model: the list of bytes that an element has, in the order in which they are packed.
 
+use std::mem::offset_of;
+
+use mpi::collective::{UserOperation, reduce_local_into};
 use mpi::datatype::{
-    DynBuffer, DynBufferMut, MutView, UncommittedUserDatatype, UserDatatype, View, address_of,
+    DatatypeRef, DynBuffer, DynBufferMut, MutView, UncommittedUserDatatype, UserDatatype, View,
+    address_of,
 };
 use mpi::topology::SimpleCommunicator;
 use mpi::traits::*;
@@ -328,4 +332,106 @@ fn packing_from_and_to_a_position() {
             assert!(beyond.is_err());
         }
     });
+}
+
+/// What `#[derive(Equivalence)]` makes of a struct: it sees the fields, and not how the struct is packed or aligned.
+macro_rules! derived {
+    ($name:ident: $($field:tt: $count:literal $of:ty),*) => {
+        // SAFETY: the fields are described, if not how far values are apart.
+        unsafe impl Equivalence for $name {
+            type Out = DatatypeRef<'static>;
+
+            fn equivalent_datatype() -> Self::Out {
+                let datatype = UserDatatype::structured::<DatatypeRef<'_>>(
+                    &[$($count),*],
+                    &[$(offset_of!($name, $field) as Address),*],
+                    &[$(<$of>::equivalent_datatype()),*],
+                );
+                // SAFETY: datatypes are there for ever.
+                unsafe { DatatypeRef::from_raw(datatype.as_raw()) }
+            }
+        }
+    };
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[repr(C, packed)]
+struct Packed(u32, u8);
+derived!(Packed: 0: 1 u32, 1: 1 u8);
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[repr(align(16))]
+struct Aligned(u32);
+derived!(Aligned: 0: 1 u32);
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Several([Packed; 4]);
+derived!(Several: 0: 4 Packed);
+
+/// Eight numbers, and the same in a line of a cache.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Plain([u64; 8]);
+derived!(Plain: 0: 8 u64);
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[repr(align(64))]
+struct Line([u64; 8]);
+derived!(Line: 0: 8 u64);
+
+fn panics<R>(f: impl FnOnce() -> R) -> bool {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)).is_err()
+}
+
+/// Their bytes would be taken for those of elements, and others written than theirs.
+#[test]
+fn values_that_are_not_as_far_apart_as_their_datatype_says_go_one_by_one() {
+    alone(|world| {
+        let me = world.this_process();
+        me.send(&Packed(1, 2));
+        assert!(me.receive::<Packed>().0 == Packed(1, 2));
+        me.send(&Aligned(3));
+        assert_eq!(me.receive::<Aligned>().0, Aligned(3));
+        assert!(panics(|| me.send(&[Packed(1, 2); 8])));
+        assert!(panics(|| me.send(&vec![Aligned(3); 8])));
+        assert!(panics(|| DynBuffer::new(&[Aligned(3)])));
+        let several = Several([Packed(1, 2); 4]);
+        assert!(panics(|| me.send(&several)));
+        me.send(&[1_u32, 2]);
+        assert!(panics(|| me.receive_vec::<Aligned>()));
+        me.send(&[0_u8; 20]);
+        assert!(panics(|| me.receive::<Several>()));
+    });
+}
+
+/// A datatype says nothing of how its elements are aligned.
+#[test]
+fn a_buffer_is_not_taken_for_one_that_is_aligned_to_more() {
+    #[repr(C, align(64))]
+    struct Beside(u64, [Plain; 2]);
+    let mut beside = Beside(0, [Plain([1; 8]); 2]);
+    let buffer = DynBuffer::new(&beside.1);
+    assert!(buffer.is::<Line>() && buffer.downcast::<Line>().is_none());
+    assert_eq!(buffer.downcast::<Plain>().unwrap().len(), 2);
+    let mut buffer = DynBufferMut::new(&mut beside.1);
+    assert!(buffer.reborrow_mut().downcast::<Line>().is_none());
+    assert!(buffer.downcast::<Plain>().is_some());
+    // Of a larger size: a slice would reach beyond the buffer.
+    struct Word(u32);
+    derived!(Word: 0: 1 u32);
+    let words = [const { Word(1) }; 8];
+    assert_eq!(words[7].0, 1);
+    assert!(DynBuffer::new(&words).downcast::<Aligned>().is_none());
+    let lines = [Line([2; 8]), Line([3; 8])];
+    let mut sum = [Line([5; 8]); 2];
+    let add = UserOperation::commutative(|from, to| {
+        let (from, to) = (
+            from.downcast::<Line>().unwrap(),
+            to.downcast::<Line>().unwrap(),
+        );
+        for (from, to) in from.iter().zip(to) {
+            to.0[7] += from.0[7];
+        }
+    });
+    reduce_local_into(&lines[..], &mut sum[..], &add);
+    assert_eq!((sum[0].0[7], sum[1].0[7], sum[1].0[6]), (7, 8, 5));
 }

@@ -345,7 +345,7 @@ fn run_shared(network: Network, options: &Options) -> Result<Exit, RunError> {
         let run = || match control.agrees(table) {
             true => {
                 let transport = Transport::SharedMemory(Arc::clone(&control));
-                // SAFETY: once in this OS process, which ends then.
+                // SAFETY: once in this OS process, as it is told once that it has joined, and it ends then.
                 unsafe { run_among(network, options, &transport) }.result
             }
             false => Err(other_network(&control)),
@@ -378,7 +378,7 @@ fn run_shared(network: Network, options: &Options) -> Result<Exit, RunError> {
     let relatives = relatives::start(count, each, table, failed_soon)?;
     listen_among(&name, options, &relatives.control);
     let transport = Transport::SharedMemory(Arc::clone(&relatives.control));
-    // SAFETY: once in this OS process: `main` does, and is done then.
+    // SAFETY: once with this memory, which was made for it.
     let over = unsafe { run_among(network, options, &transport) };
     let exit = conclude(&name, over, options);
     relatives.finish();

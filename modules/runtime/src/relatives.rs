@@ -40,7 +40,11 @@ pub(crate) fn processes_have_ended() {
     ENDED.store(true, Ordering::Relaxed);
 }
 
-/// What this OS process is, if another has started it as one of several.
+/// This OS process has joined the run that it was started for.
+static JOINED: AtomicBool = AtomicBool::new(false);
+
+/// What this OS process is, if another has started it as one of several. It is told once: two threads that took the same part would
+/// both read what one is to read.
 pub(crate) fn joined() -> Result<Option<Arc<ControlPage>>, RunError> {
     let Some(told) = env::var_os(VARIABLE) else {
         return Ok(None);
@@ -71,6 +75,11 @@ pub(crate) fn joined() -> Result<Option<Arc<ControlPage>>, RunError> {
     // What it starts before it has come here inherits the memory as well.
     if !control.is_of(process::id()) {
         return Ok(None);
+    }
+    if JOINED.swap(true, Ordering::Relaxed) {
+        return Err(RunError::Options(format!(
+            "OS process {me} has joined its run already: a program calls `main` of the runtime once"
+        )));
     }
     child::die_with(parent)
         .map_err(|_| RunError::Lost(format!("OS process {me} has lost the one that started it")))?;

@@ -41,7 +41,7 @@ type Body<T> = Coroutine<Resume, (), Outcome<T>, Stack>;
 /// ```
 #[must_use = "a fiber does nothing unless it is polled"]
 pub struct Fiber<T: 'static> {
-    /// None once it is over.
+    /// None once it is over. While it runs it says that it is done.
     stack: Option<Body<T>>,
     /// If nothing else tells that the stack overflows.
     canary: Option<Box<Canary>>,
@@ -149,6 +149,10 @@ impl<T: 'static> Drop for Fiber<T> {
         let Some(mut stack) = self.stack.take() else {
             return;
         };
+        if stack.done() {
+            // It runs: its body ends the program, which drops the thread-local that the fiber is kept in. Its stack is still needed.
+            return mem::forget(stack);
+        }
         let cancelled = match stack.started() {
             true => cancel(&mut stack),
             false => never_begun(&mut stack),

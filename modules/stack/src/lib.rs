@@ -55,6 +55,13 @@
 //! Between the beginning and the end of a call that waits, other fibers of the thread run. What is kept in a
 //! thread-local for the length of a call (scoped thread-locals, entered contexts) is seen by them, and is taken back in
 //! another order than it was set. No type can rule that out, as none can for any stackful coroutine: bodies do not wait within such a call.
+//!
+//! That goes for [`LocalKey::with`](std::thread::LocalKey::with), too, **where the fiber may outlive the thread-local**: one that is kept in
+//! another thread-local and suspended within such a call may be cancelled after the first has been dropped when the thread ends, and
+//! destructors on its stack that look at it look at memory that is not there any more; so would a scoped thread that was lent it on the stack
+//! of a fiber that is forgotten. In which order thread-locals go cannot be found out, so nothing here guards against that. Nor does
+//! anything where the initializer of a thread-local waits: another fiber may make the value meanwhile, and lose it, with what it has
+//! borrowed of it, when the first goes on.
 
 #![cfg(unix)]
 

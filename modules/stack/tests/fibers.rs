@@ -559,3 +559,32 @@ fn what_is_captured_keeps_its_alignment() {
     });
     assert_eq!(finish(fiber), (0, 3));
 }
+
+/// Ends the program on the stack of a fiber that is kept in a thread-local.
+#[test]
+#[ignore = "run by `a_fiber_may_end_the_program`"]
+fn ends_the_program() {
+    thread_local!(static KEPT: RefCell<Option<Fiber<()>>> = const { RefCell::new(None) });
+    KEPT.with_borrow_mut(|kept| {
+        let fiber = kept.insert(Fiber::new(|| {
+            wait(once());
+            std::process::exit(7);
+        }));
+        while poll(fiber).is_pending() {}
+    });
+}
+
+/// With the thread-locals of its thread it is dropped, while it runs.
+#[test]
+fn a_fiber_may_end_the_program() {
+    let run = std::process::Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "ends_the_program",
+            "--ignored",
+            "--test-threads=1",
+        ])
+        .output()
+        .unwrap();
+    assert_eq!(run.status.code(), Some(7), "{run:?}");
+}

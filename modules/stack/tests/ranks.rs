@@ -3,7 +3,11 @@
 #![cfg(not(miri))]
 
 use std::cell::Cell;
+use std::future::poll_fn;
+use std::os::unix::process::ExitStatusExt;
+use std::process::Command;
 use std::rc::Rc;
+use std::task::Poll;
 
 use graphmap_runtime::mpi::{self, ANY_SOURCE};
 use graphmap_runtime::{Local, Options, RunError};
@@ -152,4 +156,54 @@ fn an_operation_that_is_uninterrupted_cannot_wait() {
     }
     net.run(&Options::new()).unwrap();
     assert_eq!(told.get(), 2);
+}
+
+/// Runs networks on two stacks, each of which is suspended by a process of its network; the first is left before the second.
+#[test]
+#[ignore = "run by `runs_are_left_in_the_order_in_which_they_were_begun`"]
+fn runs_that_cross() {
+    let once = || {
+        let mut waited = false;
+        poll_fn(move |context| {
+            context.waker().wake_by_ref();
+            match std::mem::replace(&mut waited, true) {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
+            }
+        })
+    };
+    let within = move |times: usize| {
+        let mut net = Local::new();
+        net.spawn(async move { (0..times).for_each(|_| wait(once())) });
+        net.run(&Options::new()).unwrap();
+    };
+    let mut net = Local::new();
+    for times in [2, 5] {
+        net.spawn(async move { Fiber::new(move || within(times)).await });
+    }
+    for _ in 0..2 {
+        net.spawn(async {
+            for _ in 0..10 {
+                // What lay on the first stack is overwritten.
+                Fiber::new(|| drop(std::hint::black_box([usize::MAX; 2000]))).await;
+                graphmap_runtime::yield_now().await;
+            }
+        });
+    }
+    net.run(&Options::new()).unwrap();
+}
+
+/// The second would go on with the first as the run around it, which is not there any more.
+#[test]
+fn runs_are_left_in_the_order_in_which_they_were_begun() {
+    let run = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "runs_that_cross", "--ignored", "--nocapture"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&run.stderr);
+    assert!(
+        said.contains("a run was left before one that was begun after it"),
+        "{said}"
+    );
+    assert_eq!(run.status.signal(), Some(6));
 }

@@ -2,7 +2,6 @@
 //!
 //! Every function here that is given places needs their buffers to be borrowed as long as what it returns may be polled.
 
-use std::cell::Cell;
 use std::rc::Rc;
 
 use graphmap_runtime::mpi as core;
@@ -11,7 +10,7 @@ use super::operation::Operation;
 use crate::datatype::traits::Buffer;
 use crate::operation::{Elements, RawOperation};
 use crate::place::{Place, count, layout, packed};
-use crate::request::{Begun, Collective, Done};
+use crate::request::{Begun, Collective, Done, Lent};
 use crate::shared::CommunicatorHandle;
 use crate::topology::Rank;
 
@@ -137,16 +136,12 @@ pub(crate) struct Reduction {
     lent: Lent,
 }
 
-/// While it lives, so does the operation that a call was given.
-#[derive(Clone)]
-pub(super) struct Lent(Rc<Cell<bool>>);
-
 /// Ends what was lent when it is dropped.
 pub(super) struct Lending(Lent);
 
 impl Drop for Lending {
     fn drop(&mut self) {
-        self.0.0.set(false);
+        self.0.end();
     }
 }
 
@@ -163,7 +158,7 @@ impl Reduction {
 
     /// One of elements that are packed.
     pub(crate) fn of(bytes: Vec<u8>, elements: Elements) -> Self {
-        let lent = Lent(Rc::new(Cell::new(true)));
+        let lent = Lent::new();
         Reduction {
             bytes,
             elements,
@@ -192,7 +187,7 @@ impl Reduction {
         move |left, mut right| {
             // Predefined ones are nobody's.
             assert!(
-                !users || lent.0.get(),
+                !users || lent.is_there(),
                 "an operation is gone, as the rank that has lent it let go of its reduction"
             );
             // It must not be suspended: meanwhile its rank, and with it the operation, could go.
@@ -208,7 +203,8 @@ impl Reduction {
 
 /// A call that was begun, or why it was not.
 pub(crate) enum Either<A> {
-    Begun(A),
+    /// With what it has lent.
+    Begun(A, Lent),
     Wrong(Done),
 }
 
@@ -218,8 +214,15 @@ impl<A: Begun> Begun for Either<A> {
         context: &mut std::task::Context<'_>,
     ) -> std::task::Poll<Result<crate::abi::MPI_Status, core::Error>> {
         match self {
-            Either::Begun(begun) => begun.poll(context),
+            Either::Begun(begun, _) => begun.poll(context),
             Either::Wrong(done) => done.poll(context),
+        }
+    }
+
+    fn lent(&self) -> Option<Lent> {
+        match self {
+            Either::Begun(_, lent) => Some(lent.clone()),
+            Either::Wrong(_) => None,
         }
     }
 }
@@ -247,11 +250,12 @@ fn reducing<R: 'static>(
     lending: Lending,
     finish: impl FnOnce(R) -> Result<(), core::Error> + 'static,
 ) -> Reducing<R> {
+    let lent = lending.0.clone();
     let finish = move |result| {
         drop(lending);
         finish(result)
     };
-    Either::Begun(Collective::new(call, Box::new(finish)))
+    Either::Begun(Collective::new(call, Box::new(finish)), lent)
 }
 
 /// # Safety

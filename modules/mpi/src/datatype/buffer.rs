@@ -2,7 +2,7 @@
 
 use std::os::raw::c_void;
 
-use super::equivalence::Equivalence;
+use super::equivalence::{Equivalence, alone, in_a_row};
 use super::user::{Datatype, DatatypeRef};
 use crate::Count;
 use crate::raw::{AsRaw, FromRaw};
@@ -72,15 +72,15 @@ fn one<T>(_value: &T) -> Count {
     1
 }
 
-/// A kind of buffer: its elements, and from which expressions these and their number are had.
+/// A kind of buffer: its elements, from which function their datatype is had, and from which expressions they and their number.
 macro_rules! buffer {
-    ([$($generic:tt)*] $kind:ty, $this:ident => $count:expr, $pointer:expr, $pointer_mut:expr) => {
+    ([$($generic:tt)*] $kind:ty, $datatype:ident, $this:ident => $count:expr, $pointer:expr, $pointer_mut:expr) => {
         // SAFETY: of its elements.
         unsafe impl<T: Equivalence, $($generic)*> AsDatatype for $kind {
             type Out = T::Out;
 
             fn as_datatype(&self) -> Self::Out {
-                T::equivalent_datatype()
+                $datatype::<T>()
             }
         }
 
@@ -115,10 +115,10 @@ macro_rules! buffer {
     };
 }
 
-buffer!([] T, this => one(this), std::ptr::from_ref(this).cast(), std::ptr::from_mut(this).cast());
-buffer!([] [T], this => counted(this.len()), this.as_ptr().cast(), this.as_mut_ptr().cast());
-buffer!([] Vec<T>, this => counted(this.len()), this.as_ptr().cast(), this.as_mut_ptr().cast());
-buffer!([const N: usize] [T; N], this => counted(this.len()), this.as_ptr().cast(), this.as_mut_ptr().cast());
+buffer!([] T, alone, this => one(this), std::ptr::from_ref(this).cast(), std::ptr::from_mut(this).cast());
+buffer!([] [T], in_a_row, this => counted(this.len()), this.as_ptr().cast(), this.as_mut_ptr().cast());
+buffer!([] Vec<T>, in_a_row, this => counted(this.len()), this.as_ptr().cast(), this.as_mut_ptr().cast());
+buffer!([const N: usize] [T; N], in_a_row, this => counted(this.len()), this.as_ptr().cast(), this.as_mut_ptr().cast());
 
 /// Elements of a type that is known at run time.
 #[derive(Debug, Clone, Copy)]
@@ -181,6 +181,12 @@ macro_rules! dynamic {
                 self.datatype.as_raw() == T::equivalent_datatype().as_raw()
             }
 
+            /// Whether they can be had as a slice of this type: another one of the same datatype may be aligned to more, or larger.
+            fn are<T: Equivalence>(&self) -> bool {
+                let is_spaced = self.datatype.as_raw().0.is_spaced(size_of::<T>());
+                self.is::<T>() && is_spaced && self.ptr.cast::<T>().is_aligned()
+            }
+
             /// How many elements there are.
             pub fn len(&self) -> usize {
                 usize::try_from(self.len).unwrap_or(0)
@@ -202,10 +208,11 @@ macro_rules! dynamic {
 dynamic!(DynBuffer);
 dynamic!(DynBufferMut);
 
-/// The datatype of a type, which outlives all.
+/// The datatype of the elements of a slice, which outlives all.
+#[track_caller]
 fn datatype<'a, T: Equivalence>() -> DatatypeRef<'a> {
     // SAFETY: layouts are never freed.
-    unsafe { DatatypeRef::from_raw(T::equivalent_datatype().as_raw()) }
+    unsafe { DatatypeRef::from_raw(in_a_row::<T>().as_raw()) }
 }
 
 impl<'a> DynBuffer<'a> {
@@ -215,10 +222,10 @@ impl<'a> DynBuffer<'a> {
         unsafe { Self::from_raw(buf.as_ptr(), buf.count(), datatype::<T>()) }
     }
 
-    /// The elements, if they are of this type.
+    /// The elements, if they are of this type, and aligned as it is.
     pub fn downcast<T: Equivalence>(self) -> Option<&'a [T]> {
-        // SAFETY: they are of the same datatype, and as many are there as long as they are borrowed.
-        self.is::<T>()
+        // SAFETY: they are of the same datatype, aligned and spaced, and as many are there as long as they are borrowed.
+        self.are::<T>()
             .then(|| unsafe { std::slice::from_raw_parts(self.ptr.cast(), self.len()) })
     }
 
@@ -251,10 +258,10 @@ impl<'a> DynBufferMut<'a> {
         unsafe { Self::from_raw(buf.as_mut_ptr(), len, datatype::<T>()) }
     }
 
-    /// The elements, if they are of this type.
+    /// The elements, if they are of this type, and aligned as it is.
     pub fn downcast<T: Equivalence>(self) -> Option<&'a mut [T]> {
-        // SAFETY: they are of the same datatype, and as many are there, nobody else's, as long as they are borrowed.
-        self.is::<T>()
+        // SAFETY: they are of the same datatype, aligned and spaced, and as many are there, nobody else's, as long as they are borrowed.
+        self.are::<T>()
             .then(|| unsafe { std::slice::from_raw_parts_mut(self.ptr.cast(), self.len()) })
     }
 

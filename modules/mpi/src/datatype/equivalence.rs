@@ -1,9 +1,11 @@
 //! The Rust types that have a datatype.
 
+use std::any::type_name;
+
 use super::layout::{Basic, Layout};
 use super::user::{Datatype, DatatypeRef};
 use crate::datatype::layout::MPI_Datatype;
-use crate::raw::FromRaw;
+use crate::raw::{AsRaw, FromRaw};
 
 /// The datatype of a predefined type.
 pub type SystemDatatype = DatatypeRef<'static>;
@@ -12,12 +14,50 @@ pub type SystemDatatype = DatatypeRef<'static>;
 ///
 /// # Safety
 /// The datatype has to describe nothing but initialized parts of a value, and whatever has come as that datatype has to be a
-/// value. Its extent has to be the size of the type.
+/// value. Its extent has to be the size of the type, where more than one value is sent or received at a time. What is borrowed as shared
+/// must not change (no `Cell`), as buffers of any type may be shared by threads.
 pub unsafe trait Equivalence {
     /// The type of the datatype.
     type Out: Datatype;
     /// The datatype.
     fn equivalent_datatype() -> Self::Out;
+}
+
+/// The datatype of a value that stands alone.
+///
+/// # Panics
+/// If it reaches beyond the value, as it may where structs are packed that an array in it is of: what derives `Equivalence` sees the
+/// fields of a struct, and takes it for as large as they make it.
+#[track_caller]
+pub(crate) fn alone<T: Equivalence>() -> T::Out {
+    let datatype = T::equivalent_datatype();
+    assert!(
+        datatype.as_raw().0.is_within(size_of::<T>()),
+        "the datatype of {} reaches beyond its {} bytes, as it does where packed structs are in an array",
+        type_name::<T>(),
+        size_of::<T>()
+    );
+    datatype
+}
+
+/// The datatype of values that follow each other.
+///
+/// # Panics
+/// If its extent is not the size of a value, as it is not where a struct that derives `Equivalence` is packed or aligned to more than
+/// its fields are: other bytes would be read and written than those of the values.
+#[track_caller]
+pub(crate) fn in_a_row<T: Equivalence>() -> T::Out {
+    let datatype = T::equivalent_datatype();
+    let layout = datatype.as_raw().0;
+    assert!(
+        layout.is_spaced(size_of::<T>()),
+        "{} has {} bytes, but the extent of its datatype is {}, as with structs that are packed or aligned to more than their fields: \
+         they go one by one",
+        type_name::<T>(),
+        size_of::<T>(),
+        layout.extent
+    );
+    datatype
 }
 
 macro_rules! predefined {

@@ -111,6 +111,8 @@ pub(crate) struct Layout {
     /// From an element to the next.
     pub(crate) extent: isize,
     lower: isize,
+    /// Behind the last byte that it has.
+    upper: isize,
     align: usize,
     /// Elements are packed as they lie, one behind the other.
     dense: bool,
@@ -157,6 +159,7 @@ impl Layout {
             size,
             extent: size.cast_signed(),
             lower: 0,
+            upper: size.cast_signed(),
             align,
             dense: true,
             checked: matches!(basic, Basic::Bool),
@@ -236,6 +239,7 @@ impl Layout {
             size,
             extent,
             lower,
+            upper,
             align,
             dense,
             checked: joined.iter().any(|block| block.of.checked),
@@ -261,6 +265,16 @@ impl Layout {
                 found
             }
         }
+    }
+
+    /// Whether an element is within a value of so many bytes.
+    pub(crate) fn is_within(&self, size: usize) -> bool {
+        self.lower >= 0 && self.upper.cast_unsigned() <= size
+    }
+
+    /// Whether elements are where values of so many bytes are that follow each other.
+    pub(crate) fn is_spaced(&self, size: usize) -> bool {
+        self.is_within(size) && self.extent.cast_unsigned() == size
     }
 
     /// How many bytes so many elements have when packed.

@@ -4,7 +4,7 @@
 //! arrays and vectors of it are [`Buffer`]s; a [`View`] lays any datatype over one, as a column over a matrix.
 
 mod buffer;
-mod equivalence;
+pub(crate) mod equivalence;
 pub(crate) mod layout;
 mod partition;
 mod user;

@@ -16,10 +16,33 @@ pub trait Partitioned {
 }
 
 /// What parts can be sent from.
-pub trait PartitionedBuffer: Partitioned + Pointer + AsDatatype {}
+///
+/// # Safety
+/// The parts have to be within the buffer, whenever they are asked for. In rsmpi this trait is not unsafe, and any that derives
+/// `Equivalence` could say that it has parts where there is nothing:
+///
+/// ```compile_fail,E0200
+/// use mpi::datatype::{Equivalence, Partitioned, PartitionedBuffer, SystemDatatype};
+///
+/// struct Parts(i32);
+/// // SAFETY: it is an `i32`. (It might as well derive this.)
+/// unsafe impl Equivalence for Parts {
+///     type Out = SystemDatatype;
+///     fn equivalent_datatype() -> SystemDatatype { i32::equivalent_datatype() }
+/// }
+/// impl Partitioned for Parts {
+///     fn counts(&self) -> &[mpi::Count] { &[1000] }
+///     fn displs(&self) -> &[mpi::Count] { &[0] }
+/// }
+/// impl PartitionedBuffer for Parts {}
+/// ```
+pub unsafe trait PartitionedBuffer: Partitioned + Pointer + AsDatatype {}
 
 /// What parts can be received into.
-pub trait PartitionedBufferMut: Partitioned + PointerMut + AsDatatype {}
+///
+/// # Safety
+/// As for [`PartitionedBuffer`].
+pub unsafe trait PartitionedBufferMut: Partitioned + PointerMut + AsDatatype {}
 
 /// The parts of a buffer to send from.
 #[derive(Debug)]
@@ -98,7 +121,8 @@ macro_rules! partition {
             }
         }
 
-        impl<B, C, D> $parts for $name<'_, B, C, D>
+        // SAFETY: it was looked whether they are, and what was looked at is kept.
+        unsafe impl<B, C, D> $parts for $name<'_, B, C, D>
         where
             B: $pointer + AsDatatype + ?Sized,
             C: Borrow<[Count]>,

@@ -10,11 +10,13 @@ use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 
 mod guard;
+mod lent;
 mod pending;
 mod scope;
 mod several;
 
 pub use guard::{CancelGuard, WaitGuard};
+pub(crate) use lent::Lent;
 pub(crate) use pending::{
     Begun, Collective, Done, Pending, Receive, Send, complete, give_way, owned,
 };
@@ -84,6 +86,10 @@ impl<'a, D: ?Sized, S: Scope<'a>> Request<'a, D, S> {
     /// As [`from_raw`](Self::from_raw).
     unsafe fn made(request: MPI_Request, data: *const D, scope: S) -> Self {
         scope.register();
+        // SAFETY: it is this value's from now on.
+        if let Some(lent) = unsafe { &*request.0 }.lent() {
+            scope.lends(lent);
+        }
         Request {
             request,
             data,

@@ -8,6 +8,7 @@ use std::task::{Context, Poll, Waker};
 use graphmap_runtime::mpi as core;
 use graphmap_runtime::mpi::Request as _;
 
+use super::lent::Lent;
 use crate::abi::MPI_Status;
 use crate::fiber::{poll_once, wait};
 use crate::place::{Place, empty_status, status};
@@ -20,6 +21,11 @@ pub(crate) trait Begun {
     /// Whether it is known that it is done, so that nobody need wait.
     fn is_done(&self) -> bool {
         false
+    }
+
+    /// What it has lent to others until it is over.
+    fn lent(&self) -> Option<Lent> {
+        None
     }
 
     /// Whoever polled it does not wait any more.
@@ -185,6 +191,14 @@ impl Pending {
         }
     }
 
+    /// What it has lent to others until it is over.
+    pub(super) fn lent(&self) -> Option<Lent> {
+        match &*self.0.borrow() {
+            State::Active(begun) => begun.lent(),
+            State::Done(_) => None,
+        }
+    }
+
     /// Whoever polled it does not wait any more.
     pub(crate) fn disarm(&self) {
         if let State::Active(begun) = &mut *self.0.borrow_mut() {
@@ -249,6 +263,10 @@ pub(crate) fn give_way() {
 impl Begun for Box<dyn Begun> {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<MPI_Status, core::Error>> {
         (**self).poll(context)
+    }
+
+    fn lent(&self) -> Option<Lent> {
+        (**self).lent()
     }
 
     fn disarm(&mut self) {

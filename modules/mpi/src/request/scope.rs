@@ -1,7 +1,9 @@
 //! Scopes: how long requests may borrow their buffers.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
+
+use super::lent::Lent;
 
 /// How long requests may borrow.
 ///
@@ -16,6 +18,11 @@ pub unsafe trait Scope<'a> {
     /// # Safety
     /// It has to have been registered.
     unsafe fn unregister(&self);
+
+    /// The request that was registered last has lent others something that lives as long as `'a`: what is lent ends before that, also
+    /// if the request is forgotten.
+    #[doc(hidden)]
+    fn lends(&self, _lent: Lent) {}
 }
 
 /// For ever: of what is static.
@@ -33,6 +40,8 @@ unsafe impl Scope<'static> for StaticScope {
 #[derive(Debug)]
 pub struct LocalScope<'a> {
     requests: Cell<usize>,
+    /// What requests have lent, perhaps some that are over.
+    lent: RefCell<Vec<Lent>>,
     /// Neither longer nor shorter.
     phantom: PhantomData<Cell<&'a ()>>,
 }
@@ -41,6 +50,7 @@ impl LocalScope<'_> {
     pub(super) fn new() -> Self {
         LocalScope {
             requests: Cell::new(0),
+            lent: RefCell::default(),
             phantom: PhantomData,
         }
     }
@@ -48,7 +58,11 @@ impl LocalScope<'_> {
 
 impl Drop for LocalScope<'_> {
     fn drop(&mut self) {
-        // One that was forgotten will not be polled again, so it does no harm but to keep a message from others.
+        // One that was forgotten will not be polled again, so it does no harm but to keep a message from others, once what it has lent
+        // is taken back: other ranks may come to the reduction later.
+        if self.requests.get() != 0 {
+            self.lent.take().iter().for_each(Lent::end);
+        }
         if self.requests.get() != 0 && !std::thread::panicking() {
             panic!("at least one request was dropped without being completed");
         }
@@ -65,6 +79,12 @@ unsafe impl<'a> Scope<'a> for &LocalScope<'a> {
         let requests = self.requests.get().checked_sub(1);
         self.requests
             .set(requests.expect("a request ends as often as it begins"));
+    }
+
+    fn lends(&self, lent: Lent) {
+        let mut all = self.lent.borrow_mut();
+        all.retain(Lent::is_shared);
+        all.push(lent);
     }
 }
 

@@ -1,6 +1,8 @@
 //! The life of a scheduler: its processes have turns, in batches, until the whole run ends.
 
 use std::hint;
+use std::process;
+use std::ptr;
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
@@ -14,24 +16,40 @@ use super::tally::Tally;
 use super::task;
 use super::waker;
 use crate::link::waiter::NOBODY;
+use crate::say::say;
 
 /// How long is looked for mail at most while another OS process copies a large token out of this one's memory: about as
 /// long as it takes to copy some megabytes, and to be woken takes a fifth of that.
 const COPYING: Duration = Duration::from_micros(500);
 
+/// A run goes, or the fiber that it is on has been suspended in the middle of it, and one that was begun after it has not been left: that
+/// one would take this one for the run around it when it is not there any more. Nobody can be told by an error, as runs are left by
+/// panics, too.
+#[cold]
+fn entered_and_not_left() -> ! {
+    say(
+        "a run was left before one that was begun after it on the same thread: the program ends\n\
+         help: what waits by suspending its stack must not be called by the processes of a run on that stack",
+    );
+    process::abort()
+}
+
 impl Scheduler {
     /// Makes this the scheduler of the thread while `f` runs.
     fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
-        struct Leave(*const Scheduler);
-        impl Drop for Leave {
+        struct Leave<'a>(&'a Scheduler);
+        impl Drop for Leave<'_> {
             fn drop(&mut self) {
-                CURRENT.set(self.0);
+                if !ptr::eq(CURRENT.get(), self.0) {
+                    entered_and_not_left();
+                }
+                CURRENT.set(self.0.outer.get());
             }
         }
         // A run within a process of another may take long.
         with_current(|outer| outer.flush_deferred());
-        let _leave = Leave(CURRENT.replace(self));
-        self.outer.set(_leave.0);
+        self.outer.set(CURRENT.replace(self));
+        let _leave = Leave(self);
         self.deferred.enter(f)
     }
 

@@ -37,6 +37,13 @@ use crate::payload::{DecodeError, Decoder, Encoder, Payload};
 /// (0..3).for_each(|_| drop(net.spawn(rank())));
 /// net.run(&Options::new()).unwrap();
 /// ```
+///
+/// It goes from thread to thread, but threads do not share it, as values need not be for that:
+///
+/// ```compile_fail,E0277
+/// fn shared<T: Sync>() {}
+/// shared::<graphmap_runtime::mpi::AnyValue>();
+/// ```
 pub struct AnyValue {
     /// What its type is called.
     name: Cow<'static, str>,

@@ -5,8 +5,10 @@
 //! bytes, until it is opened. This is the one file of the floor with `unsafe` code.
 
 use std::any::{TypeId, type_name};
+use std::cell::Cell;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::marker::PhantomData;
 use std::mem::{self, MaybeUninit};
 
 use super::envelope::Mixer;
@@ -49,6 +51,8 @@ struct Kind {
 pub(super) struct Parcel {
     room: Room,
     kind: &'static Kind,
+    /// One thread at a time: what its value says of itself may change it, as of one with a `Cell`.
+    _not_shared: PhantomData<Cell<()>>,
 }
 
 // SAFETY: every value that is put in may go to another thread: `one`, `many` and `error` ask for that, and the others
@@ -240,37 +244,35 @@ pub(super) enum Unopened {
 }
 
 impl Parcel {
+    /// What is in the room is a value of that kind.
+    #[inline(always)]
+    fn of(room: Room, kind: &'static Kind) -> Self {
+        Parcel {
+            room,
+            kind,
+            _not_shared: PhantomData,
+        }
+    }
+
     /// One value.
     #[inline(always)]
     pub(super) fn one<T: Payload + Send + 'static>(value: T) -> Self {
-        Parcel {
-            room: wrap(value),
-            kind: Of::<T>::ONE,
-        }
+        Parcel::of(wrap(value), Of::<T>::ONE)
     }
 
     /// As many values as the vector has.
     pub(super) fn many<T: Payload + Send + 'static>(values: Vec<T>) -> Self {
-        Parcel {
-            room: wrap(values),
-            kind: Of::<T>::MANY,
-        }
+        Parcel::of(wrap(values), Of::<T>::MANY)
     }
 
     /// An error.
     pub(super) fn error(error: Error) -> Self {
-        Parcel {
-            room: wrap(error),
-            kind: &ERROR,
-        }
+        Parcel::of(wrap(error), &ERROR)
     }
 
     /// A value that has come as bytes, as [`Parcel::to_bytes`] gives them; `None`: there are too few.
     pub(super) fn wire(bytes: Vec<u8>) -> Option<Self> {
-        (bytes.len() >= HEAD).then(|| Parcel {
-            room: wrap(Wire(bytes)),
-            kind: &WIRE,
-        })
+        (bytes.len() >= HEAD).then(|| Parcel::of(wrap(Wire(bytes)), &WIRE))
     }
 
     /// As [`Parcel::wire`], of bytes that are elsewhere. If it is wanted, it is opened already: code of the user.
@@ -297,10 +299,7 @@ impl Parcel {
 
     /// A value that is still with its sender.
     pub(super) fn far(far: Far) -> Self {
-        Parcel {
-            room: wrap(far),
-            kind: &FAR,
-        }
+        Parcel::of(wrap(far), &FAR)
     }
 
     fn is_of(&self, kind: &'static Kind) -> bool {

@@ -20,10 +20,28 @@ const ITSELF: Itself = Itself(module_path!());
 
 const SCHEDULERS: &str = "GRAPHMAP_SCHEDULERS";
 
+/// Has the program call `main` in two threads.
+const TWICE: &str = "GRAPHMAP_TEST_TWICE";
+
 #[test]
 #[ignore = "run by `true_blocks_are_told` and the others"]
 fn program() {
-    run(network);
+    if std::env::var_os(TWICE).is_none() {
+        return run(network);
+    }
+    thread::scope(|scope| {
+        scope.spawn(|| run(network));
+        run(network);
+    });
+}
+
+/// A copy that calls `main` in two threads has one part in the run: two that read the same lane would each take half of its frames.
+#[test]
+fn a_copy_joins_its_run_once() {
+    let (out, err) = ITSELF.start("large", 2, &[(TWICE, "yes")]);
+    assert_eq!(out.matches(&code(Exit::Ok)).count(), 2, "{out}{err}");
+    let told = "OS process 1 has joined its run already";
+    assert_eq!(err.matches(told).count(), 2, "{out}{err}");
 }
 
 /// A case ends so with one scheduler in each OS process, and with two.
