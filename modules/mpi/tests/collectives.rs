@@ -462,7 +462,7 @@ fn a_reduction_that_is_forgotten_lends_its_operation_no_longer_than_its_scope() 
                 return;
             }
             let forgotten = catch_unwind(AssertUnwindSafe(|| {
-                let text = vec!["borrowed".to_string()];
+                let text = ["borrowed".to_string()];
                 let operation = UserOperation::commutative(|_, _| assert_eq!(text[0], "borrowed"));
                 mpi::request::scope(|outer| {
                     mpi::request::scope(|inner| {

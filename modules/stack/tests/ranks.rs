@@ -185,7 +185,7 @@ fn runs_that_cross() {
         net.spawn(async {
             for _ in 0..10 {
                 // What lay on the first stack is overwritten.
-                Fiber::new(|| drop(std::hint::black_box([usize::MAX; 2000]))).await;
+                Fiber::new(|| _ = std::hint::black_box([usize::MAX; 2000])).await;
                 graphmap_runtime::yield_now().await;
             }
         });
