@@ -135,6 +135,8 @@ impl Arrivals {
     /// After a wait, and a look at MPI: whether something had come.
     pub(crate) fn judge(&mut self, had_come: bool) {
         if std::mem::take(&mut self.soundly) && had_come {
+            // It may have come at a new socket.
+            self.again = None;
             self.doubt(MISSED);
         }
     }
@@ -155,6 +157,7 @@ mod tests {
     use super::*;
     use std::io::Write;
     use std::net::{TcpListener, TcpStream};
+    use std::os::fd::AsRawFd;
     use std::os::linux::net::SocketAddrExt;
     use std::os::unix::net::SocketAddr;
     use std::sync::Arc;
@@ -196,6 +199,25 @@ mod tests {
         assert!(arrivals.wait(&bell, HOUR, true, 0));
         arrivals.judge(true);
         assert_eq!(arrivals.doubt, 0);
+    }
+
+    #[test]
+    fn what_wakes_nobody_may_have_come_over_a_new_connection() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let bell = Arc::new(Bell::new().unwrap());
+        let mut arrivals = arrivals(&bell, Some(vec![LOOPBACK.into()]));
+        let now = Instant::now();
+        assert!(arrivals.wake(now, 0));
+        let mut to = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (from, _) = listener.accept().unwrap();
+        to.write_all(&[0]).unwrap();
+        // Numbers of files of other tests may be those of these by now.
+        arrivals.sockets.clear();
+        assert!(arrivals.wake(now, 1) && arrivals.sockets.is_empty());
+        arrivals.soundly = true;
+        arrivals.judge(true);
+        assert!(arrivals.wake(now, 1) && arrivals.sockets.contains(&from.as_raw_fd()));
+        assert!(arrivals.wait(&bell, HOUR, true, 1));
     }
 
     #[test]
