@@ -4,7 +4,7 @@
 //! thread, might fail of that, and be told in its place. So the other side sees an end closed when its process has come to the
 //! end of its turn, and, if that was its failure, after the run was stopped for it.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
 use super::guard;
@@ -21,20 +21,36 @@ struct Closing {
 }
 
 #[derive(Default)]
-pub(super) struct Closings(RefCell<VecDeque<Closing>>);
+pub(super) struct Closings {
+    queue: RefCell<VecDeque<Closing>>,
+    /// Who left the end that is being closed.
+    of: Cell<Option<(u32, u32)>>,
+    /// Processes are being made, and none has had a turn.
+    making: Cell<bool>,
+}
 
 impl Scheduler {
-    /// Has an end closed when the turn of the process that is running is over; false: nothing is to be waited for, and the caller
-    /// closes it.
+    /// Makes the processes, which may fail in that.
+    pub(super) fn make(&self, build: impl FnOnce()) {
+        self.closings.making.set(true);
+        self.guarded(build);
+        self.closings.making.set(false);
+        self.flush_deferred();
+    }
+
+    /// Has an end closed when the turn of the process that is running is over, or all processes are made; false: nothing is to be waited
+    /// for, and the caller closes it.
     ///
     /// # Safety
     /// `close` may be called with `end` once, by this thread, at any time in the life of the scheduler.
     pub(super) unsafe fn close_later(&self, end: *const (), close: unsafe fn(*const ())) -> bool {
-        if self.core.running.process() == NOBODY || self.core.shared.stopped() {
+        let in_turn = self.core.running.process() != NOBODY || self.closings.making.get();
+        if !in_turn || self.core.shared.stopped() {
             return false;
         }
-        let process = self.running();
-        self.closings.0.borrow_mut().push_back(Closing {
+        // What a token holds goes in the name of who left the token: that process may have ended, and another have had a turn.
+        let process = self.closings.of.get().or_else(|| self.running());
+        self.closings.queue.borrow_mut().push_back(Closing {
             end,
             close,
             process,
@@ -43,21 +59,27 @@ impl Scheduler {
         true
     }
 
-    /// Closes what was left. Tokens that nobody has read are dropped, which is code of the user: it may leave further ends.
-    pub(super) fn close_left(&self) {
+    /// Closes what was left; whether there was something. Tokens that nobody has read are dropped, which is code of the user: it may leave
+    /// further ends.
+    pub(super) fn close_left(&self) -> bool {
+        let mut any = false;
         loop {
             // A statement of its own: the queue is not borrowed while the end is closed.
-            let next = self.closings.0.borrow_mut().pop_front();
+            let next = self.closings.queue.borrow_mut().pop_front();
             let Some(Closing {
                 end,
                 close,
                 process,
             }) = next
             else {
-                return;
+                return any;
             };
+            any = true;
+            let around = self.closings.of.replace(process);
             // SAFETY: the promise to `close_later`; it was taken out.
-            if let Err(message) = guard::caught(|| unsafe { close(end) }) {
+            let closed = guard::caught(|| unsafe { close(end) });
+            self.closings.of.set(around);
+            if let Err(message) = closed {
                 let process = process.map(|(kind, index)| self.directory.process(kind, index));
                 let message = format!("panicked: {message}");
                 self.core.shared.fail(process, message);
