@@ -1,4 +1,4 @@
-//! Ends of channels between schedulers that a process has left in its turn, closed when that is over.
+//! Ends of channels between schedulers, of any OS processes, that a process has left in its turn, closed when that is over.
 //!
 //! A process that fails drops its ports first, and only then is it known that it has. Whoever saw them closed before, on another
 //! thread, might fail of that, and be told in its place. So the other side sees an end closed when its process has come to the
@@ -6,10 +6,14 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
+use std::rc::Rc;
 
+use super::current::with_current;
 use super::guard;
+use super::outside::Outside;
 use super::scheduler::Scheduler;
 use crate::link::waiter::NOBODY;
+use crate::placement::SchedulerId;
 
 /// An end that has left its scheduler, and is still to be closed.
 struct Closing {
@@ -84,6 +88,51 @@ impl Scheduler {
                 let message = format!("panicked: {message}");
                 self.core.shared.fail(process, message);
             }
+        }
+    }
+}
+
+/// What another OS process is to be told of an end here that has gone.
+struct Leave {
+    outside: Rc<Outside>,
+    to: SchedulerId,
+    kind: u32,
+    channel: u32,
+}
+
+impl Leave {
+    /// Whether the scheduler of this thread is that of the end, and fulfils something.
+    fn is_at(&self, and: impl FnOnce(&Scheduler) -> bool) -> bool {
+        let is_at = |scheduler: &Scheduler| {
+            let outside = scheduler.outside();
+            outside.is_some_and(|outside| Rc::ptr_eq(outside, &self.outside)) && and(scheduler)
+        };
+        with_current(is_at).unwrap_or(false)
+    }
+
+    fn take(self) {
+        // Of a run that has failed the failure is told, and nothing before it.
+        if !self.is_at(|scheduler| scheduler.core.shared.stopped()) {
+            self.outside.take_leave(self.to, self.kind, self.channel);
+        }
+    }
+}
+
+/// Says to a scheduler of another OS process that an end here has gone: when the turn of its process is over.
+pub(crate) fn take_leave(outside: &Rc<Outside>, to: SchedulerId, kind: u32, channel: u32) {
+    let leave = Box::new(Leave {
+        outside: Rc::clone(outside),
+        to,
+        kind,
+        channel,
+    });
+    let end = Box::into_raw(leave);
+    // SAFETY: it came from a Box, and is called once.
+    let close = |end: *const ()| unsafe { Box::from_raw(end.cast::<Leave>().cast_mut()) }.take();
+    // SAFETY: it is there until `close` is called, by this or by the scheduler of this thread.
+    unsafe {
+        if !(*end).is_at(|scheduler| scheduler.close_later(end.cast(), close)) {
+            close(end.cast());
         }
     }
 }

@@ -6,7 +6,7 @@ mod answer;
 mod batch_size;
 pub(crate) mod calls;
 mod ceiling;
-mod closings;
+pub(crate) mod closings;
 pub(crate) mod current;
 pub(crate) mod deferred;
 pub(crate) mod directory;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::channel::Put;
+use crate::exec::closings::take_leave;
 use crate::exec::current;
 use crate::exec::hooks::Owner;
 use crate::exec::outside::{CLOSE, FarWriter, Outside};
@@ -261,7 +262,7 @@ impl<T> Drop for FarOutput<T> {
         self.unhook(self.writer.word());
         self.writer.set_word(GONE);
         self.outside.remove_writer(&self.writer);
-        self.outside.take_leave(peer, CLOSE, index);
+        take_leave(&self.outside, peer, CLOSE, index);
         current::with_run(self.run, |scheduler| {
             let slot = self.writer.slot.load(Ordering::Relaxed);
             scheduler.registry().remove_cross(slot);
