@@ -13,6 +13,8 @@ use crate::sockets::{self, Tcp};
 
 /// The sockets are sought again after this, if something has come meanwhile: it takes some ten microseconds.
 const SOUGHT: Duration = Duration::from_millis(100);
+/// And not before so many times what it took: some ten milliseconds where ten thousand files are open, and a message may come meanwhile.
+const TAKEN: u32 = 1000;
 /// What a message tells that had woken nobody: so many times what one does that had, or a wake-up for nothing.
 const MISSED: u32 = 8;
 /// From here on there is doubt whether messages wake.
@@ -30,24 +32,17 @@ pub(crate) struct Arrivals {
     sockets: Vec<i32>,
     /// There is nobody elsewhere, or sockets at which messages arrive from there.
     listens: bool,
-    sought: Option<Instant>,
-    /// How much had come then.
+    /// When they may be sought again; `None`: at once.
+    again: Option<Instant>,
+    /// How much had come when they were sought.
     moved: u64,
-    slept: Slept,
+    /// The last wait relied on that messages wake, and nothing did.
+    soundly: bool,
+    /// How much had come when it was woken last.
+    woken: Option<u64>,
     doubt: u32,
     doubts: u32,
     until: Option<Instant>,
-}
-
-/// How the last wait was.
-#[derive(Clone, Copy, Default, PartialEq, Debug)]
-enum Slept {
-    #[default]
-    Shortly,
-    /// Something woke it.
-    Woken,
-    /// Nothing did, and it was relied on.
-    Soundly,
 }
 
 impl Arrivals {
@@ -75,13 +70,14 @@ impl Arrivals {
         if !self.may_wake || self.until.is_some_and(|until| now < until) {
             return false;
         }
-        let is_old = |sought| now.saturating_duration_since(sought) >= SOUGHT;
         if self
-            .sought
-            .is_none_or(|sought| self.moved != moved && is_old(sought))
+            .again
+            .is_none_or(|again| self.moved != moved && again <= now)
         {
+            let start = Instant::now();
             self.seek();
-            (self.sought, self.moved) = (Some(now), moved);
+            let pause = SOUGHT.max(start.elapsed().saturating_mul(TAKEN));
+            (self.again, self.moved) = (now.checked_add(pause), moved);
         }
         self.listens
     }
@@ -103,31 +99,51 @@ impl Arrivals {
         }
     }
 
-    /// Waits until something arrives, or the bell is rung, for a time at most. `relied`: for longer than if nothing woke. Whether
-    /// something woke.
-    pub(crate) fn wait(&mut self, bell: &Bell, at_most: Duration, relied: bool) -> bool {
+    /// Waits until something arrives, or the bell is rung, for a time at most, after so many have come. `relied`: for longer than if
+    /// nothing woke. Whether something woke.
+    pub(crate) fn wait(
+        &mut self,
+        bell: &Bell,
+        at_most: Duration,
+        relied: bool,
+        moved: u64,
+    ) -> bool {
+        match self.woken {
+            Some(before) if before != moved => {
+                self.doubt = self.doubt.saturating_sub(1);
+                self.woken = None;
+            }
+            // Not before: what has begun to arrive may take some looks, and answers of the other side, until a message is there.
+            Some(_) if relied => self.doubt(1),
+            _ => {}
+        }
         let start = Instant::now();
         let sockets = if relied { &self.sockets[..] } else { &[] };
         let woken = bell.wait(sockets, at_most);
         if woken.changed {
-            self.sought = None;
+            self.again = None;
         }
-        self.slept = match woken.own || woken.other {
-            true => Slept::Woken,
-            false if relied && start.elapsed() >= at_most => Slept::Soundly,
-            false => Slept::Shortly,
-        };
-        self.slept == Slept::Woken
+        let is_woken = woken.own || woken.other;
+        // Short ones tell nothing: who has just looked for messages has found some for which it was rung, too.
+        if relied {
+            self.woken = is_woken.then_some(moved);
+        }
+        self.soundly = relied && !is_woken && start.elapsed() >= at_most;
+        is_woken
     }
 
     /// After a wait, and a look at MPI: whether something had come.
     pub(crate) fn judge(&mut self, had_come: bool) {
-        match (std::mem::take(&mut self.slept), had_come) {
-            (Slept::Woken, true) => self.doubt = self.doubt.saturating_sub(1),
-            (Slept::Woken, false) => self.doubt += 1,
-            (Slept::Soundly, true) => self.doubt += MISSED,
-            (Slept::Soundly, false) | (Slept::Shortly, _) => {}
+        if std::mem::take(&mut self.soundly) && had_come {
+            // It may have come at a new socket.
+            self.again = None;
+            self.doubt(MISSED);
         }
+    }
+
+    /// Messages do not wake as it was thought.
+    fn doubt(&mut self, much: u32) {
+        self.doubt += much;
         if self.doubt >= DOUBT {
             self.doubt = DOUBT / 2;
             self.until = Instant::now().checked_add(DOUBTED.saturating_mul(1 << self.doubts));
@@ -141,6 +157,9 @@ mod tests {
     use super::*;
     use std::io::Write;
     use std::net::{TcpListener, TcpStream};
+    use std::os::fd::AsRawFd;
+    use std::os::linux::net::SocketAddrExt;
+    use std::os::unix::net::SocketAddr;
     use std::sync::Arc;
 
     const HOUR: Duration = Duration::from_secs(3600);
@@ -177,9 +196,74 @@ mod tests {
         let mut arrivals = arrivals(&bell, Some(vec![LOOPBACK.into()]));
         assert!(arrivals.wake(Instant::now(), 0));
         to.write_all(&[0]).unwrap();
-        assert!(arrivals.wait(&bell, HOUR, true));
+        assert!(arrivals.wait(&bell, HOUR, true, 0));
         arrivals.judge(true);
         assert_eq!(arrivals.doubt, 0);
+    }
+
+    #[test]
+    fn what_wakes_nobody_may_have_come_over_a_new_connection() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let bell = Arc::new(Bell::new().unwrap());
+        let mut arrivals = arrivals(&bell, Some(vec![LOOPBACK.into()]));
+        let now = Instant::now();
+        assert!(arrivals.wake(now, 0));
+        let mut to = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (from, _) = listener.accept().unwrap();
+        to.write_all(&[0]).unwrap();
+        // Numbers of files of other tests may be those of these by now.
+        arrivals.sockets.clear();
+        assert!(arrivals.wake(now, 1) && arrivals.sockets.is_empty());
+        arrivals.soundly = true;
+        arrivals.judge(true);
+        assert!(arrivals.wake(now, 1) && arrivals.sockets.contains(&from.as_raw_fd()));
+        assert!(arrivals.wait(&bell, HOUR, true, 1));
+    }
+
+    #[test]
+    fn what_wakes_may_be_there_some_looks_later() {
+        let bell = Arc::new(Bell::new().unwrap());
+        let mut arrivals = arrivals(&bell, Some(Vec::new()));
+        for moved in 0..u64::from(2 * DOUBT) {
+            assert!(arrivals.wake(Instant::now(), moved));
+            strike(&bell);
+            assert!(arrivals.wait(&bell, HOUR, true, moved));
+            arrivals.judge(false);
+        }
+        assert!(arrivals.doubt <= 1);
+    }
+
+    #[test]
+    fn strokes_for_what_was_found_by_who_looked_are_no_reason_for_doubt() {
+        let bell = Arc::new(Bell::new().unwrap());
+        let mut arrivals = arrivals(&bell, Some(Vec::new()));
+        for _ in 0..2 * DOUBT {
+            strike(&bell);
+            assert!(arrivals.wait(&bell, HOUR, false, 0));
+            arrivals.judge(false);
+        }
+        assert_eq!(arrivals.doubt, 0);
+    }
+
+    #[test]
+    fn who_does_not_rely_on_it_has_no_further_doubt() {
+        let bell = Arc::new(Bell::new().unwrap());
+        let mut arrivals = arrivals(&bell, Some(Vec::new()));
+        arrivals.doubt(DOUBT);
+        let until = arrivals.until;
+        for _ in 0..2 * DOUBT {
+            let relied = arrivals.wake(Instant::now(), 0);
+            strike(&bell);
+            arrivals.wait(&bell, HOUR, relied, 0);
+            arrivals.judge(false);
+        }
+        assert_eq!(arrivals.until, until);
+    }
+
+    /// A stroke of another OS process.
+    fn strike(bell: &Bell) {
+        let name = SocketAddr::from_abstract_name(bell.name()).unwrap();
+        Bell::new().unwrap().strike(&name);
     }
 
     #[test]
@@ -194,23 +278,23 @@ mod tests {
         let mut times = 0;
         // Nobody rings.
         while arrivals.wake(start, 0) {
-            assert!(!arrivals.wait(&bell, Duration::from_millis(1), true));
+            assert!(!arrivals.wait(&bell, Duration::from_millis(1), true, 0));
             arrivals.judge(true);
             times += 1;
         }
         assert_eq!(times, DOUBT / MISSED);
         assert!(arrivals.wake(start + HOUR, 0));
         // Who is woken for what has come makes up for it.
-        for _ in 0..DOUBT / 2 {
-            arrivals.slept = Slept::Woken;
-            arrivals.judge(true);
+        for moved in 0..=u64::from(DOUBT / 2) {
+            strike(&bell);
+            assert!(arrivals.wait(&bell, HOUR, true, moved));
         }
         assert_eq!(arrivals.doubt, 0);
         // Nor where somebody rings for nothing.
-        for _ in 0..DOUBT {
+        for _ in 0..=DOUBT {
             assert!(arrivals.wake(start + HOUR, 0));
-            arrivals.slept = Slept::Woken;
-            arrivals.judge(false);
+            strike(&bell);
+            assert!(arrivals.wait(&bell, HOUR, true, u64::MAX));
         }
         assert!(!arrivals.wake(start, 0));
     }

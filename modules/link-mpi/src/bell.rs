@@ -139,8 +139,9 @@ mod tests {
         for _ in 0..1000 {
             thread::scope(|scope| {
                 scope.spawn(|| bell.ring());
+                // The stroke of the time before may come late, and ends this wait.
                 while !bell.take() {
-                    assert!(!bell.wait(&[], HOUR).own);
+                    bell.wait(&[], HOUR);
                 }
             });
         }

@@ -18,13 +18,12 @@ use crate::finding::{Finding, Gone};
 use crate::frames;
 use crate::messages::{Messages, OURS};
 use crate::nap::Nap;
-use crate::near::Near;
+use crate::near::{Asleep, Near};
 use crate::receiving::Wrong;
 use crate::rings::{self, Rings};
 use crate::world::World;
 use crate::{orphaned, unreachable, waves};
 use waves::{Counts, Found, Waves};
-use ways::Asleep;
 
 /// The link's own frames. OS process 0 asks how many frames there were, and is answered.
 const ASK: u32 = OURS;

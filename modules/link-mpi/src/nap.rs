@@ -98,7 +98,7 @@ impl Nap {
         let longest = if listens { LISTENING } else { LONGEST };
         let time = self.next.min(longest);
         let time = at_most.map_or(time, |at_most| at_most.min(time));
-        if arrivals.wait(bell, time, listens && time > LONGEST) {
+        if arrivals.wait(bell, time, listens && time > LONGEST, under_way.moved) {
             *self = Nap {
                 moved: under_way.moved,
                 ..Nap::new()

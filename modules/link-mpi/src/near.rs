@@ -117,6 +117,22 @@ impl Near {
     }
 }
 
+/// From here on it is said that this OS process sleeps, until this goes.
+pub(crate) struct Asleep<'a>(&'a HostLanes);
+
+impl<'a> Asleep<'a> {
+    pub(crate) fn new(near: &'a Near) -> Self {
+        near.lanes.begins_to_sleep();
+        Asleep(&near.lanes)
+    }
+}
+
+impl Drop for Asleep<'_> {
+    fn drop(&mut self) {
+        self.0.is_awake();
+    }
+}
+
 /// What the others of a host are told.
 const TOLD: usize = 24;
 

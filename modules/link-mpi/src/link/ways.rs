@@ -62,19 +62,3 @@ impl MpiLink {
         Ok(tokens > 0)
     }
 }
-
-/// From here on it is said that this OS process sleeps, until this goes.
-pub(super) struct Asleep<'a>(&'a HostLanes);
-
-impl<'a> Asleep<'a> {
-    pub(super) fn new(near: &'a Near) -> Self {
-        near.lanes().begins_to_sleep();
-        Asleep(near.lanes())
-    }
-}
-
-impl Drop for Asleep<'_> {
-    fn drop(&mut self) {
-        self.0.is_awake();
-    }
-}

@@ -178,8 +178,8 @@ pub(crate) fn left_early(number: impl FnOnce(&Registry) -> Option<u32>) {
     });
 }
 
-/// Has an end of a channel of a run closed when the turn of the process that is running is over; false: this is no turn of that run,
-/// and the caller closes it.
+/// Has an end of a channel of a run closed when the turn of the process that is running is over, or all are made; false: nothing of that
+/// is on in that run, and the caller closes it.
 ///
 /// # Safety
 /// `close` may be called with `end` once, by this thread, at any time in the life of its scheduler.

@@ -58,7 +58,7 @@ impl Scheduler {
     pub(crate) fn live(&self, build: impl FnOnce()) -> Tally {
         self.enter(|| {
             let seated = self.sit();
-            self.guarded(build);
+            self.make(build);
             self.work();
             drop(seated);
             self.hand_in();

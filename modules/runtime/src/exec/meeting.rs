@@ -74,7 +74,10 @@ impl Scheduler {
     #[inline(never)]
     fn flush_deferred_now(&self) {
         self.deferred.flush();
-        self.close_left();
+        if self.close_left() {
+            // Where tokens are dropped, others may have been read and written.
+            self.deferred.flush();
+        }
         // Who has failed tells that first: others would fail, too, of ends of channels that it has closed.
         if let Some(outside) = &self.outside
             && !self.core.shared.stopped()

@@ -18,6 +18,7 @@ pub(crate) mod guard;
 pub(crate) mod hooks;
 mod inquiry;
 pub(crate) mod join;
+pub(crate) mod leave;
 mod life;
 mod lookout;
 pub(crate) mod me;

@@ -118,35 +118,54 @@ impl Scheduler {
         self.poll(slot, header, told, context)
     }
 
-    /// Has an end closed when the turn of the process that is running is over; false: nothing is to be waited for, and the caller
-    /// closes it.
+    /// Makes the processes, which may fail in that.
+    pub(super) fn make(&self, build: impl FnOnce()) {
+        self.closings.making.set(true);
+        self.guarded(build);
+        self.closings.making.set(false);
+        self.flush_deferred();
+    }
+
+    /// Has an end closed when the turn of the process that is running is over, or all processes are made; false: nothing is to be waited
+    /// for, and the caller closes it.
     ///
     /// # Safety
     /// `close` may be called with `end` once, by this thread, at any time in the life of the scheduler.
     pub(super) unsafe fn close_later(&self, end: *const (), close: unsafe fn(*const ())) -> bool {
-        if self.core.running.process() == NOBODY || self.core.shared.stopped() {
+        let in_turn = self.core.running.process() != NOBODY || self.closings.making.get();
+        if !in_turn || self.core.shared.stopped() {
             return false;
         }
         self.closings.push(Closing {
             end,
             close,
-            process: self.running(),
+            // What a token holds goes in the name of who left the token: that process may have ended, and another have had a turn.
+            process: self.closings.of.get().or_else(|| self.running()),
         });
         self.deferred.note();
         true
     }
 
-    /// Closes the ends that were left. Tokens that nobody has read are dropped.
-    pub(super) fn close_left(&self) {
-        while let Some(closing) = self.closings.pop() {
+    /// Closes the ends that were left; whether there were any. Tokens that nobody has read are dropped.
+    pub(super) fn close_left(&self) -> bool {
+        let mut any = false;
+        while let Some(Closing {
+            end,
+            close,
+            process,
+        }) = self.closings.pop()
+        {
+            any = true;
+            let around = self.closings.of.replace(process);
             // SAFETY: the promise to `close_later`; it was taken out.
-            let closed = guard::caught(|| unsafe { (closing.close)(closing.end) });
+            let closed = guard::caught(|| unsafe { close(end) });
+            self.closings.of.set(around);
             if let Err(message) = closed {
-                let process =
-                    (closing.process).map(|(kind, index)| self.directory.process(kind, index));
+                let process = process.map(|(kind, index)| self.directory.process(kind, index));
                 let message = format!("panicked: {message}");
                 self.core.shared.fail(process, message);
             }
         }
+        any
     }
 }

@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use crate::exec::leave::take_leave;
 use crate::exec::outside::{LEFT, Outside, PendingCredit};
 use crate::placement::SchedulerId;
 
@@ -31,6 +32,6 @@ impl Credits {
 impl Drop for Credits {
     fn drop(&mut self) {
         let PendingCredit { index, peer, .. } = *self.credit;
-        self.outside.take_leave(peer, LEFT, index);
+        take_leave(&self.outside, peer, LEFT, index);
     }
 }

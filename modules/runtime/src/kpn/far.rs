@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering;
 use super::channel::Put;
 use crate::exec::current;
 use crate::exec::hooks::Owner;
+use crate::exec::leave::take_leave;
 use crate::exec::outside::{CLOSE, FarWriter, Outside};
 use crate::exec::scheduler::Scheduler;
 use crate::exec::side::Side;
@@ -261,7 +262,7 @@ impl<T> Drop for FarOutput<T> {
         self.unhook(self.writer.word());
         self.writer.set_word(GONE);
         self.outside.remove_writer(&self.writer);
-        self.outside.take_leave(peer, CLOSE, index);
+        take_leave(&self.outside, peer, CLOSE, index);
         current::with_run(self.run, |scheduler| {
             let slot = self.writer.slot.load(Ordering::Relaxed);
             scheduler.registry().remove_cross(slot);

@@ -1,5 +1,6 @@
 //! Processes that fail, descriptions that do not fit.
 
+use std::cell::RefCell;
 use std::error::Error;
 
 use crate::common::{BOTH, Both, everywhere};
@@ -436,6 +437,126 @@ fn what_a_reader_leaves_behind_is_dropped_in_its_name() {
                 error.ends_with("failed: panicked: boom") && error.contains("process reader"),
                 "{error}"
             );
+        },
+    );
+}
+
+#[test]
+fn what_a_token_held_is_dropped_in_the_name_of_who_left_the_token() {
+    enum Token {
+        Plain,
+        Holds,
+        Bomb,
+    }
+    thread_local! {
+        static HELD: RefCell<Option<rt::Input<Token>>> = const { RefCell::new(None) };
+    }
+    impl Drop for Token {
+        fn drop(&mut self) {
+            match self {
+                Token::Plain => {}
+                Token::Holds => drop(HELD.take()),
+                Token::Bomb if std::thread::panicking() => {}
+                Token::Bomb => panic!("boom"),
+            }
+        }
+    }
+    everywhere(
+        || {
+            let mut net = Network::new("pair", "pair.dot");
+            let names = Names::Listed(&["reader", "writer"]);
+            let process = |mut p: Both<Token>| async move {
+                if rt::me().rank == 1 {
+                    for (channel, token) in [Token::Bomb, Token::Holds, Token::Plain]
+                        .into_iter()
+                        .enumerate()
+                    {
+                        p.outs[channel].write(token).await.unwrap();
+                    }
+                } else {
+                    p.ins[2].read().await;
+                    HELD.set(Some(p.ins.remove(0)));
+                }
+            };
+            let k = net.kind("k", names, "0 1", BOTH, process);
+            net.channels::<Token>(Channels::new((k, 1), (k, 0), "1 1 1", "0 0 0"));
+            net
+        },
+        |outcome| {
+            let error = outcome.unwrap_err().to_string();
+            let expected = "process reader (rank 0) failed: panicked: boom";
+            assert_eq!(error, expected);
+        },
+    );
+}
+
+#[test]
+fn who_fails_before_its_first_turn_is_told() {
+    struct Slow;
+    impl Drop for Slow {
+        fn drop(&mut self) {
+            let milliseconds = if cfg!(miri) { 1 } else { 20 };
+            std::thread::sleep(std::time::Duration::from_millis(milliseconds));
+        }
+    }
+    everywhere(
+        || {
+            let mut net = Network::new("pair", "pair.dot");
+            let names = Names::Listed(&["reader"]);
+            let reader = |p: Both<u32>| {
+                // What is declared first is dropped last.
+                let _slow = Slow;
+                let p = p;
+                assert!(p.ins.is_empty(), "it is broken");
+                async move { drop(p) }
+            };
+            let r = net.kind("r", names, "0", BOTH, reader);
+            let names = Names::Listed(&["writer"]);
+            let writer = |mut p: Both<u32>| async move {
+                while p.outs[0].write(1).await.is_ok() {}
+                Err::<(), _>("nobody reads it")
+            };
+            let w = net.kind("w", names, "1", BOTH, writer);
+            net.channels::<u32>(Channels::new((w, 1), (r, 0), "0", "0"));
+            net
+        },
+        |outcome| {
+            let error = outcome.unwrap_err().to_string();
+            assert_eq!(error, "the run failed: panicked: it is broken");
+        },
+    );
+}
+
+/// What a reader leaves behind goes with its port, wherever the writer is: the next line may rest on that.
+#[test]
+fn what_nobody_has_read_is_dropped_with_the_port() {
+    use std::sync::Arc;
+    everywhere(
+        || {
+            let mut net = Network::new("pair", "pair.dot");
+            let names = Names::Listed(&["reader", "writer"]);
+            let token = Arc::new(5);
+            let process = move |mut p: Both<Option<Arc<u32>>>| {
+                let token = Arc::clone(&token);
+                async move {
+                    if rt::me().rank == 1 {
+                        for (channel, token) in [(0, Some(token)), (1, None)] {
+                            p.outs[channel].write(token).await.unwrap();
+                        }
+                        return;
+                    }
+                    p.ins[1].read().await;
+                    let counted = Arc::strong_count(&token);
+                    p.ins.clear();
+                    assert_eq!(Arc::strong_count(&token) + 1, counted);
+                }
+            };
+            let k = net.kind("k", names, "0 1", BOTH, process);
+            net.channels::<Option<Arc<u32>>>(Channels::new((k, 1), (k, 0), "1 1", "0 0"));
+            net
+        },
+        |outcome| {
+            outcome.unwrap();
         },
     );
 }

@@ -61,6 +61,18 @@ fn assert_ends(case: &str, os_processes: usize, exit: Exit, told: &[&str]) {
     }
 }
 
+#[test]
+fn who_fails_is_told_and_not_who_finds_that_it_has_left() {
+    for number in 0..4 {
+        let panicked = if number & 2 > 0 { "panicked: " } else { "" };
+        let told = format!("error: process p0 (rank 0) failed: {panicked}it is broken (in OS");
+        // With one scheduler in each: two run on threads of their own, and one is not held up by the other.
+        let (out, err) = ITSELF.start(&format!("fails beside another:{number}"), 2, &[]);
+        assert!(out.contains(&code(Exit::Failed)), "{out}{err}");
+        assert!(err.contains(&told), "{told}: {err}");
+    }
+}
+
 /// The next process may compute for long: what was written is on its way before.
 #[test]
 fn what_is_written_does_not_wait_for_others_to_compute() {

@@ -86,6 +86,7 @@ pub fn network(name: &str, number: u64) -> Network {
         "error" => pair(|_| async { Err("it is broken".into()) }, idle),
         "panic" => pair(idle, |_| async { panic!("no more") }),
         "fails before its reader" => fails_before_its_reader(number == 1),
+        "fails beside another" => fails_beside_another(number & 1 > 0, number & 2 > 0),
         "abort" => pair(idle, |_| async { std::process::abort() }),
         "exit" => pair(idle, |_| async { std::process::exit(0) }),
         "exit first" => pair(|_| async { std::process::exit(0) }, idle),
@@ -248,6 +249,53 @@ fn fails_before_its_reader(panics: bool) -> Network {
             ..Channels::new((both, 1), (both, 0), from, to)
         });
     }
+    net
+}
+
+/// Who fails has left its channel, and another of the same OS process goes on to write: a neighbour, which never sleeps, takes an end for an
+/// error of its own.
+fn fails_beside_another(reads: bool, panics: bool) -> Network {
+    static FAILS: AtomicBool = AtomicBool::new(false);
+    let mut net = Network::new("two pairs", "pairs.dot");
+    let process = move |mut p: Ports| async move {
+        for _ in 0..50 {
+            rt::yield_now().await;
+        }
+        if rt::me().rank == 0 {
+            FAILS.store(true, Ordering::SeqCst);
+            drop(p);
+            assert!(!panics, "it is broken");
+            return Outcome::Err("it is broken".into());
+        }
+        loop {
+            for output in &mut p.outs {
+                let written = output.try_write(vec![0]);
+                if matches!(written, Err(rt::TryWriteError::Stopped(_))) {
+                    return Err("nobody reads it".into());
+                }
+            }
+            for input in &mut p.ins {
+                if input.try_read() == Ok(None) {
+                    return Err("it ended early".into());
+                }
+            }
+            if rt::me().rank == 1 && FAILS.swap(false, Ordering::SeqCst) {
+                thread::sleep(Duration::from_millis(20));
+            }
+            rt::yield_now().await;
+        }
+    };
+    let all = net.kind("p", Names::Numbered("p", "0+1*4"), "0+1*4", BOTH, process);
+    net.payload(rt::format_of!(Vec<u8>));
+    let (from, to) = if reads {
+        ("2 1", "0 3")
+    } else {
+        ("0 1", "2 3")
+    };
+    net.channels::<Vec<u8>>(Channels {
+        capacity: 1000,
+        ..Channels::new((all, 1), (all, 0), from, to)
+    });
     net
 }
 
