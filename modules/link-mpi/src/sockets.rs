@@ -4,9 +4,11 @@ use std::ffi::c_void;
 use std::fs;
 use std::net::{IpAddr, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::thread;
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 
 unsafe extern "C" {
     fn setsockopt(fd: i32, level: i32, name: i32, value: *const c_void, len: u32) -> i32;
@@ -86,6 +88,9 @@ pub(crate) fn keep_alive(fd: i32, every: Duration) {
     set(SOCKET, 1);
 }
 
+/// So long is slept where the kernel cannot be asked to wait: nobody is heard meanwhile.
+const NOT_HEARD: Duration = Duration::from_millis(1);
+
 /// What ended a wait for something to read.
 #[derive(Default)]
 pub(crate) struct Readable {
@@ -107,9 +112,15 @@ pub(crate) fn wait(own: &impl AsFd, others: &[i32], at_most: Duration) -> Readab
     let mut files = vec![PollFd::new(own, PollFlags::IN)];
     files.extend(others.iter().map(other));
     let time = Timespec::try_from(at_most).ok();
-    // Interrupted is as well as woken.
-    if poll(&mut files, time.as_ref()).is_err() {
-        return Readable::default();
+    match poll(&mut files, time.as_ref()) {
+        Ok(_) => {}
+        // As well as woken.
+        Err(Errno::INTR) => return Readable::default(),
+        // More than there may be open, or no memory: who asks again and again would keep a core busy.
+        Err(_) => {
+            thread::sleep(at_most.min(NOT_HEARD));
+            return Readable::default();
+        }
     }
     let (own, others) = (files[0].revents(), &files[1..]);
     let gone = PollFlags::NVAL | PollFlags::HUP | PollFlags::ERR;
