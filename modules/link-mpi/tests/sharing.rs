@@ -67,6 +67,7 @@ fn large_tokens_arrive_and_are_dropped() {
             ("ends in a nested run", &["all have ended"]),
             ("dropped", &["all have run"]),
             ("unread", &["stopped"]),
+            ("late:270000", &["read 20"]),
         ] {
             let (code, said) = sharing(case, 2, &variables);
             check(case, 0, told, code, &said);
