@@ -244,7 +244,7 @@ impl HostLanes {
 #[cfg(all(test, target_os = "linux", not(miri)))]
 mod tests {
     use super::*;
-    use crate::payload::format::Format;
+    use crate::payload::Format;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     fn nobody() -> Wake {
