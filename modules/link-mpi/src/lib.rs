@@ -47,6 +47,7 @@ mod world;
 
 use std::process::ExitCode;
 use std::rc::Rc;
+use std::time::Duration;
 
 use graphmap_runtime::Network;
 use graphmap_runtime::between::{Job, Started};
@@ -67,11 +68,26 @@ fn connect(started: Started) -> Result<Rc<dyn Job>, String> {
     {
         return Err(not_one_world(&world, times, started.variable));
     }
-    Ok(Rc::new(MpiLink::new(
-        world,
-        unreachable::limit()?,
-        near::wanted()?,
-    )?))
+    let (limit, shares) = variables(&world)?;
+    Ok(Rc::new(MpiLink::new(world, limit, shares)?))
+}
+
+/// Longest text of what is wrong with a variable.
+const WRONG: usize = 256;
+
+/// What the variables of this OS process say, or what is wrong with those of the first where something is. All OS processes call it, and
+/// hear of that: who ended alone would be waited for.
+fn variables(world: &World) -> Result<(Option<Duration>, bool), String> {
+    let own = unreachable::limit().and_then(|limit| Ok((limit, near::wanted()?)));
+    let mut wrong = own.clone().err().unwrap_or_default().into_bytes();
+    wrong.resize(WRONG, 0);
+    let told = world.gather(&wrong);
+    match told.chunks_exact(WRONG).find(|wrong| wrong[0] != 0) {
+        Some(wrong) => Err(String::from_utf8_lossy(wrong)
+            .trim_end_matches('\0')
+            .to_string()),
+        None => own,
+    }
 }
 
 /// The launcher and the library know nothing of each other.

@@ -46,6 +46,8 @@ const HELLO: u32 = OURS + 7;
 
 /// After how long a full lane is looked at again: about as long as it takes to empty it.
 const ROOM: Duration = Duration::from_micros(50);
+/// How often others are let run before that.
+const YIELDS: u32 = 16;
 
 /// Who has looked so often since something was last sent has nothing to do but to look.
 const IN_VAIN: u32 = 3;
@@ -157,6 +159,19 @@ impl MpiLink {
             looks: Cell::new(0),
             wrong: RefCell::default(),
         })
+    }
+
+    /// Waits a little, as a lane is full: there is room again before anybody says so, and often as soon as another has run.
+    fn wait_for_room(&self) {
+        for _ in 0..YIELDS {
+            if self.is_near() {
+                return;
+            }
+            thread::yield_now();
+        }
+        if !self.is_near() {
+            thread::sleep(ROOM);
+        }
     }
 
     fn tell(&self, to: usize, header: Header, bytes: &[u8]) {
@@ -423,8 +438,7 @@ impl Link for MpiLink {
                 return;
             }
             if self.near.as_ref().is_some_and(|near| !near.lanes().flush()) {
-                // A lane is full: there is room again before anybody says so.
-                return thread::sleep(ROOM);
+                return self.wait_for_room();
             }
             let left = until.map(|until| until.saturating_duration_since(now));
             if left.is_some_and(|left| left.is_zero()) {

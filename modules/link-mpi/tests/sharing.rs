@@ -4,8 +4,11 @@ mod common;
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
-use common::{SHARED_MEMORY, check, finish, hosts, launcher, program, start};
+use common::{
+    SHARED_MEMORY, check, finish, hosts, launcher, mpi, mpiexec, prepare, program, start,
+};
 
 /// Starts a case with memory that is shared, and others variables.
 fn sharing(case: &str, count: usize, variables: &[(&str, &str)]) -> (i32, String) {
@@ -67,6 +70,7 @@ fn large_tokens_arrive_and_are_dropped() {
             ("ends in a nested run", &["all have ended"]),
             ("dropped", &["all have run"]),
             ("unread", &["stopped"]),
+            ("late:270000", &["read 20"]),
         ] {
             let (code, said) = sharing(case, 2, &variables);
             check(case, 0, told, code, &said);
@@ -101,6 +105,21 @@ fn what_is_wrong_is_told() {
     let (code, said) = sharing("stop", 2, &[(SHARED_MEMORY, "yes")]);
     let told = ["GRAPHMAP_SHARED_MEMORY=yes: it can be 0 or 1"];
     check("variable", 2, &told, code, &said);
+}
+
+/// Who found it alone would end, and be waited for.
+#[test]
+fn a_variable_that_is_wrong_in_one_of_them_is_told() {
+    let (wrong, right) = (format!("{SHARED_MEMORY}=yes"), format!("{SHARED_MEMORY}=1"));
+    for [first, second] in [[&wrong, &right], [&right, &wrong]] {
+        let mut command = Command::new(mpiexec(mpi()));
+        prepare(&mut command).args(["-n", "1", "env", first]);
+        command.arg(program()).arg("stop");
+        command.args([":", "-n", "1", "env", second]);
+        let (code, said) = finish(command.arg(program()).arg("stop").output().unwrap());
+        let told = format!("{wrong}: it can be 0 or 1");
+        check("variable", 2, &[&told], code, &said);
+    }
 }
 
 /// No message of MPI where there is one host.

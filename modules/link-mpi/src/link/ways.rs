@@ -21,7 +21,7 @@ impl MpiLink {
         self.messages.borrow_mut().push(idle) && near
     }
 
-    /// Whether something of this host has come, or what waits can be sent there.
+    /// Whether something of this host has come, what waits can be sent there, or a value that was is to be given back.
     #[inline]
     pub(super) fn is_near(&self) -> bool {
         (self.near.as_ref()).is_some_and(|near| near.lanes().is_ready())

@@ -184,10 +184,10 @@ impl HostLanes {
         self.lanes.flush()
     }
 
-    /// Whether something has come, or what waits can be sent.
+    /// Whether something has come, what waits can be sent, or a value is to be given back, by [`HostLanes::take_sent`].
     #[inline]
     pub fn is_ready(&self) -> bool {
-        self.lanes.is_ready()
+        self.lanes.is_ready() || self.lanes.has_sent()
     }
 
     /// Hands on frames that are here as a whole, where they lie, at most so many of each: who has sent it, what it is, and what it
@@ -244,6 +244,7 @@ impl HostLanes {
 #[cfg(all(test, target_os = "linux", not(miri)))]
 mod tests {
     use super::*;
+    use crate::payload::Format;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::mpsc;
     use std::thread;
@@ -339,6 +340,30 @@ mod tests {
         sender.send(invitation).unwrap();
         answer(&lanes, 1, true);
         second.join().unwrap();
+    }
+
+    /// Who sleeps with one would keep it for as long as nothing comes, and what waits for its end, too.
+    #[test]
+    fn a_value_of_which_all_has_been_sent_is_to_be_given_back() {
+        let (first, invitation) = HostLanes::create(vec![0, 1], nobody()).unwrap();
+        let second = HostLanes::join(invitation, 1, vec![0, 1], nobody()).unwrap();
+        let header = Header {
+            kind: 1,
+            number: 2,
+            extra: 0,
+        };
+        // More than there is room for.
+        let value = vec![7u8; 1 << 20];
+        let message = SlicedMessage::new(value, Format::new(), 5, usize::MAX).unwrap();
+        first.send_sliced(1, header, message);
+        let mut come = 0;
+        while !first.flush() {
+            assert!(first.keeps_values() && first.take_sent().is_none());
+            come += second.receive(9, |_, _, _| ()).unwrap();
+        }
+        assert!(come > 0 && first.keeps_values() && first.is_ready());
+        assert_eq!(first.take_sent().map(|(channel, _)| channel), Some(5));
+        assert!(!(first.keeps_values() || first.is_ready()));
     }
 
     #[test]

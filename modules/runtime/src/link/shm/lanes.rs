@@ -317,10 +317,16 @@ impl Lanes {
         self.sent.borrow_mut().pop_front()
     }
 
+    /// Whether there is a value of which all has been sent.
+    #[inline]
+    pub(crate) fn has_sent(&self) -> bool {
+        !self.sent.borrow().is_empty()
+    }
+
     /// Whether values are kept that were not given back.
     pub(crate) fn keeps_values(&self) -> bool {
         let mut peers = self.peers.iter().flatten();
-        !self.sent.borrow().is_empty() || peers.any(|peer| peer.outgoing.keeps_values())
+        self.has_sent() || peers.any(|peer| peer.outgoing.keeps_values())
     }
 
     /// Copies what is still to be sent of values, so that none is kept.
@@ -489,7 +495,7 @@ impl Link for Lanes {
     fn sleep(&self, stay: &dyn Fn() -> bool, at_most: Option<Duration>) {
         if self.flush() {
             // What values are kept for has been sent: they are to be given back first.
-            if self.sent.borrow().is_empty() {
+            if !self.has_sent() {
                 self.control.sleep(|| stay() || self.is_filled(), at_most);
             }
             return;

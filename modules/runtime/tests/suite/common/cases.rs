@@ -208,9 +208,13 @@ pub fn network(name: &str, number: u64) -> Network {
         "fragile" => exposed::fragile(),
         "bundles" => bundles(),
         "opaque" => opaque(),
-        "inconstant" | "ends" | "ends in a nested run" | "dropped" | "cut" | "of all shapes" => {
-            large::network(name, number)
-        }
+        "inconstant"
+        | "ends"
+        | "ends in a nested run"
+        | "dropped"
+        | "late"
+        | "cut"
+        | "of all shapes" => large::network(name, number),
         "differs" => {
             let mut net = pair(idle, idle);
             net.place(rt::Kind::FIRST, "1", "1");

@@ -23,6 +23,7 @@ pub fn network(name: &str, number: u64) -> Network {
         "ends" => ends(false),
         "ends in a nested run" => ends(true),
         "dropped" => dropped(),
+        "late" => late(number),
         "cut" => unreadable(number),
         other => panic!("no case {other}"),
     }
@@ -48,6 +49,34 @@ fn pair<
             capacity,
             ..Channels::new((from, 1), (to, 0), "0", "0")
         });
+    }
+    net
+}
+
+/// The reader asks for the last token first: there is room for those before it only when nothing moves any more, each time that a large one
+/// of so many bytes has been sent.
+fn late(bytes: u64) -> Network {
+    let mut net = Network::new("late", "late.dot");
+    let write = move |mut p: Both<Vec<u8>>| async move {
+        for number in 0..20 {
+            p.outs[0].write(vec![number; bytes as usize]).await?;
+        }
+        p.outs[1].write(Vec::new()).await
+    };
+    let read = move |mut p: Both<Vec<u8>>| async move {
+        assert_eq!(p.ins[1].read().await, Some(Vec::new()));
+        let mut number = 0;
+        while let Some(token) = p.ins[0].read().await {
+            assert!(token.len() as u64 == bytes && token.iter().all(|&byte| byte == number));
+            number += 1;
+        }
+        println!("read {number}");
+    };
+    let a = net.kind("writer", Names::Listed(&["alice"]), "0", BOTH, write);
+    let b = net.kind("reader", Names::Listed(&["bob"]), "1", BOTH, read);
+    net.payload(rt::format_of!(Vec<u8>));
+    for _ in 0..2 {
+        net.channels::<Vec<u8>>(Channels::new((a, 1), (b, 0), "0", "0"));
     }
     net
 }
