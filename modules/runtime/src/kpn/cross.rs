@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::Context;
 
 use super::channel::{Put, Take};
-use super::leaving::Finally;
 use crate::exec::current::{self, with_current};
 use crate::exec::hooks::Owner;
 use crate::exec::polled::WaitFns;
@@ -436,37 +435,12 @@ impl<T> Cross<T> {
             // SAFETY: as above.
             Side::Write => |end| unsafe { Arc::from_raw(end.cast::<Self>()).close_writer() },
         };
-        let this = Arc::into_raw(self);
-        // What is there is dropped now, as within a scheduler; if that panics, the end is closed all the same.
-        let _later = Finally(|| {
-            // SAFETY: once, by whom it says; tokens of a network borrow nothing, so the channel may outlive its process.
-            unsafe {
-                if !current::close_later(run, this.cast(), close) {
-                    close(this.cast());
-                }
+        let end = Arc::into_raw(self).cast();
+        // SAFETY: once, by whom it says; tokens of a network borrow nothing, so the channel may outlive its process.
+        unsafe {
+            if !current::close_later(run, end, close) {
+                close(end);
             }
-        });
-        if side == Side::Read {
-            // SAFETY: the end is closed later.
-            let this = unsafe { &*this };
-            // SAFETY: the port of the end is gone, and nobody else takes.
-            unsafe { this.drop_unread(this.ring.capacity()) };
-        }
-    }
-
-    /// Drops what nobody has read, so many tokens at most.
-    ///
-    /// # Safety
-    /// As for [`Cross::take`].
-    unsafe fn drop_unread(&self, most: u64) {
-        for _ in 0..=most {
-            // SAFETY: the caller's promise.
-            let Pop::Value(token, waiter) = (unsafe { self.ring.pop() }) else {
-                return;
-            };
-            self.wake(Side::Write, waiter);
-            self.note_unread();
-            drop(token);
         }
     }
 
@@ -476,7 +450,11 @@ impl<T> Cross<T> {
         self.wake(Side::Write, self.ring.close_reader());
         // What nobody read goes after the reader: it may be, or hold, the writing end of this channel.
         // SAFETY: the caller's promise.
-        unsafe { self.drop_unread(u64::MAX - 1) };
+        while let Pop::Value(token, waiter) = unsafe { self.ring.pop() } {
+            self.wake(Side::Write, waiter);
+            self.note_unread();
+            drop(token);
+        }
     }
 
     /// The reader has not read all that was written, or was to be.

@@ -526,37 +526,3 @@ fn who_fails_before_its_first_turn_is_told() {
         },
     );
 }
-
-/// What a reader leaves behind goes with its port, wherever the writer is: the next line may rest on that.
-#[test]
-fn what_nobody_has_read_is_dropped_with_the_port() {
-    use std::sync::Arc;
-    everywhere(
-        || {
-            let mut net = Network::new("pair", "pair.dot");
-            let names = Names::Listed(&["reader", "writer"]);
-            let token = Arc::new(5);
-            let process = move |mut p: Both<Option<Arc<u32>>>| {
-                let token = Arc::clone(&token);
-                async move {
-                    if rt::me().rank == 1 {
-                        for (channel, token) in [(0, Some(token)), (1, None)] {
-                            p.outs[channel].write(token).await.unwrap();
-                        }
-                        return;
-                    }
-                    p.ins[1].read().await;
-                    let counted = Arc::strong_count(&token);
-                    p.ins.clear();
-                    assert_eq!(Arc::strong_count(&token) + 1, counted);
-                }
-            };
-            let k = net.kind("k", names, "0 1", BOTH, process);
-            net.channels::<Option<Arc<u32>>>(Channels::new((k, 1), (k, 0), "1 1", "0 0"));
-            net
-        },
-        |outcome| {
-            outcome.unwrap();
-        },
-    );
-}

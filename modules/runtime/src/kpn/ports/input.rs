@@ -17,7 +17,8 @@ use crate::link::waiter::{ARMED, HOOK, STOP, may_be_hooked};
 
 /// The reading end of a channel.
 ///
-/// A port that no channel is joined to is at its end from the start.
+/// A port that no channel is joined to is at its end from the start. What a port that goes has not read is dropped: at once, or, where the
+/// writer is on another scheduler, when its process next waits or ends.
 pub struct Input<T> {
     end: End<T>,
 }
