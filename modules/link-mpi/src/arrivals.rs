@@ -111,6 +111,9 @@ impl Arrivals {
         match self.woken {
             Some(before) if before != moved => {
                 self.doubt = self.doubt.saturating_sub(1);
+                if self.doubt == 0 {
+                    self.doubts = 0;
+                }
                 self.woken = None;
             }
             // Not before: what has begun to arrive may take some looks, and answers of the other side, until a message is there.

@@ -52,6 +52,7 @@ use std::time::Duration;
 use graphmap_runtime::Network;
 use graphmap_runtime::between::{Job, Started};
 
+use bell::Bell;
 use link::MpiLink;
 use world::World;
 
@@ -68,18 +69,20 @@ fn connect(started: Started) -> Result<Rc<dyn Job>, String> {
     {
         return Err(not_one_world(&world, times, started.variable));
     }
-    let (limit, shares) = variables(&world)?;
-    Ok(Rc::new(MpiLink::new(world, limit, shares)?))
+    let (bell, limit, shares) = prepare(&world)?;
+    Ok(Rc::new(MpiLink::new(world, bell, limit, shares)))
 }
 
-/// Longest text of what is wrong with a variable.
+/// Longest text of what is wrong in an OS process.
 const WRONG: usize = 256;
 
-/// What the variables of this OS process say, or what is wrong with those of the first where something is. All OS processes call it, and
+/// The bell of this OS process, and what its variables say, or what is wrong in the first where something is. All OS processes call it, and
 /// hear of that: who ended alone would be waited for.
-fn variables(world: &World) -> Result<(Option<Duration>, bool), String> {
-    let own = unreachable::limit().and_then(|limit| Ok((limit, near::wanted()?)));
-    let mut wrong = own.clone().err().unwrap_or_default().into_bytes();
+fn prepare(world: &World) -> Result<(Bell, Option<Duration>, bool), String> {
+    let bell = || Bell::new().map_err(|error| format!("no unix socket can be had: {error}"));
+    let own = unreachable::limit().and_then(|limit| Ok((bell()?, limit, near::wanted()?)));
+    let wrong = own.as_ref().err().map_or("", |wrong| wrong);
+    let mut wrong = wrong.as_bytes().to_vec();
     wrong.resize(WRONG, 0);
     let told = world.gather(&wrong);
     match told.chunks_exact(WRONG).find(|wrong| wrong[0] != 0) {

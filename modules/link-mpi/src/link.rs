@@ -63,6 +63,8 @@ pub(crate) struct MpiLink {
     near: Option<Near>,
     /// How often in a row something was taken that came from this host.
     near_in_a_row: Cell<u32>,
+    /// How many frames have come from this host.
+    near_moved: Cell<u64>,
     known: Known,
     /// Of OS process 0 alone.
     waves: RefCell<Waves>,
@@ -109,12 +111,7 @@ fn header(kind: u32, number: u32) -> Header {
 
 impl MpiLink {
     /// `limit`: how long a host may not answer; `shares`: OS processes of a host share memory. All OS processes call it.
-    pub(crate) fn new(
-        world: World,
-        limit: Option<Duration>,
-        shares: bool,
-    ) -> Result<MpiLink, String> {
-        let bell = Bell::new().map_err(|error| format!("no socket can be had: {error}"))?;
+    pub(crate) fn new(world: World, bell: Bell, limit: Option<Duration>, shares: bool) -> MpiLink {
         let bell = Arc::new(bell);
         bell.stir();
         calls::watch_exit();
@@ -129,7 +126,7 @@ impl MpiLink {
         let near = Near::new(&world, &rings, &bell, shares);
         let addresses = unreachable::addresses_elsewhere(&told, world.me());
         let arrivals = Arrivals::new(&rings, &addresses, world.me());
-        Ok(MpiLink {
+        MpiLink {
             finding,
             slices: Cell::default(),
             cut: Cell::new(false),
@@ -143,6 +140,7 @@ impl MpiLink {
             arrivals: RefCell::new(arrivals),
             near,
             near_in_a_row: Cell::new(0),
+            near_moved: Cell::new(0),
             known: Known {
                 state: Cell::new(RunState::Running),
                 cause: RefCell::default(),
@@ -158,7 +156,7 @@ impl MpiLink {
             fresh: Cell::new(false),
             looks: Cell::new(0),
             wrong: RefCell::default(),
-        })
+        }
     }
 
     /// Waits a little, as a lane is full: there is room again before anybody says so, and often as soon as another has run.
@@ -412,7 +410,7 @@ impl Link for MpiLink {
             self.look();
             let is_near = self.is_near();
             if let Some(moved) = slept.take() {
-                let came = is_near || self.messages.borrow().under_way().moved != moved;
+                let came = is_near || self.under_way().moved != moved;
                 self.arrivals.borrow_mut().judge(came);
             }
             let lends = self.keeps_values();
@@ -444,7 +442,7 @@ impl Link for MpiLink {
             if left.is_some_and(|left| left.is_zero()) {
                 return;
             }
-            let under_way = self.messages.borrow().under_way();
+            let under_way = self.under_way();
             let at_most = rest.into_iter().chain(left).min();
             let mut arrivals = self.arrivals.borrow_mut();
             // Who sends here from this host sees that this OS process sleeps, or is seen.

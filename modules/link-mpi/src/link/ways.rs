@@ -5,6 +5,7 @@ use graphmap_runtime::between::{Header, HostLanes, Link};
 
 use super::{MpiLink, differs};
 use crate::messages::is_ours;
+use crate::nap::UnderWay;
 use crate::near::Near;
 
 impl MpiLink {
@@ -33,7 +34,16 @@ impl MpiLink {
         self.near.as_ref().is_some_and(Near::is_all)
     }
 
-    /// Hands on what has come from this host; how many frames of the runtime.
+    /// What MPI is doing, and how much has come from this host, too: who was woken for that was not woken for nothing.
+    pub(super) fn under_way(&self) -> UnderWay {
+        let under_way = self.messages.borrow().under_way();
+        UnderWay {
+            moved: under_way.moved + self.near_moved.get(),
+            ..under_way
+        }
+    }
+
+    /// Hands on what has come from this host; whether there were frames of the runtime.
     pub(super) fn receive_near(
         &self,
         take: &mut dyn FnMut(usize, Header, &[u8]),
@@ -43,7 +53,7 @@ impl MpiLink {
         };
         let agreement = self.messages.borrow().agreement();
         let mut tokens = 0;
-        near.receive(
+        let moved = near.receive(
             agreement,
             |from, header, bytes| match is_ours(header) {
                 true => self.see(from, header, bytes),
@@ -57,6 +67,7 @@ impl MpiLink {
                 self.fail(&Encoder::to_vec(&differs(from, self.me, what)));
             },
         )?;
+        self.near_moved.set(self.near_moved.get() + moved as u64);
         let received = &self.known.received;
         received.set(received.get() + tokens);
         Ok(tokens > 0)
