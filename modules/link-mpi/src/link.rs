@@ -5,7 +5,6 @@ mod ways;
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use graphmap_runtime::between::{Doorbell, Header, Job, Link, ReceivedSlices, RunState};
@@ -43,11 +42,6 @@ const CUT: u32 = 1;
 const MUTE: u32 = 2;
 /// To OS process 0: nothing, but for the agreement of the message that it is in.
 const HELLO: u32 = OURS + 7;
-
-/// After how long a full lane is looked at again: about as long as it takes to empty it.
-const ROOM: Duration = Duration::from_micros(50);
-/// How often others are let run before that.
-const YIELDS: u32 = 16;
 
 /// Who has looked so often since something was last sent has nothing to do but to look.
 const IN_VAIN: u32 = 3;
@@ -156,19 +150,6 @@ impl MpiLink {
             fresh: Cell::new(false),
             looks: Cell::new(0),
             wrong: RefCell::default(),
-        }
-    }
-
-    /// Waits a little, as a lane is full: there is room again before anybody says so, and often as soon as another has run.
-    fn wait_for_room(&self) {
-        for _ in 0..YIELDS {
-            if self.is_near() {
-                return;
-            }
-            thread::yield_now();
-        }
-        if !self.is_near() {
-            thread::sleep(ROOM);
         }
     }
 
@@ -435,8 +416,10 @@ impl Link for MpiLink {
             if stay() {
                 return;
             }
-            if self.near.as_ref().is_some_and(|near| !near.lanes().flush()) {
-                return self.wait_for_room();
+            if let Some(near) = &self.near
+                && !near.lanes().flush()
+            {
+                return near.lanes().wait_for_room();
             }
             let left = until.map(|until| until.saturating_duration_since(now));
             if left.is_some_and(|left| left.is_zero()) {

@@ -7,12 +7,16 @@ use std::path::Path;
 use std::process::Command;
 
 use common::{
-    SHARED_MEMORY, check, finish, hosts, launcher, mpi, mpiexec, prepare, program, start,
+    SHARED_MEMORY, assert_ends_alike, check, finish, hosts, launcher, mpi, mpiexec, prepare,
+    program, start,
 };
 
-/// Starts a case with memory that is shared, and others variables.
+/// Memory is shared.
+const SHARED: [(&str, &str); 1] = [(SHARED_MEMORY, "1")];
+
+/// Starts a case with memory that is shared, and other variables.
 fn sharing(case: &str, count: usize, variables: &[(&str, &str)]) -> (i32, String) {
-    start(case, count, &[&[(SHARED_MEMORY, "1")], variables].concat())
+    start(case, count, &[&SHARED, variables].concat())
 }
 
 #[track_caller]
@@ -21,27 +25,12 @@ fn assert_ends(case: &str, count: usize, code: i32, told: &[&str]) {
     check(case, code, told, got, &said);
 }
 
-#[track_caller]
-fn assert_ends_alike(case: &str, count: usize) {
-    let ends = |count: usize| {
-        let (code, said) = sharing(case, count, &[]);
-        assert_eq!(code, 0, "{case} {count}: {said}");
-        let lines = said.lines().filter(|line| line.starts_with("end "));
-        let mut lines: Vec<String> = lines.map(str::to_string).collect();
-        lines.sort();
-        lines
-    };
-    let alone = ends(1);
-    assert!(!alone.is_empty());
-    assert_eq!(ends(count), alone, "{case} {count}");
-}
-
 #[test]
 fn networks_compute_the_same() {
     for seed in 0..3 {
-        assert_ends_alike(&format!("random:{seed}"), 5);
-        assert_ends_alike(&format!("flows:{seed}"), 3);
-        assert_ends_alike(&format!("of all shapes:{seed}"), 3);
+        assert_ends_alike(&format!("random:{seed}"), &[5], &SHARED);
+        assert_ends_alike(&format!("flows:{seed}"), &[3], &SHARED);
+        assert_ends_alike(&format!("of all shapes:{seed}"), &[3], &SHARED);
     }
     assert_ends("bundles", 6, 0, &["sum 1001000"]);
     assert_ends("stop", 2, 0, &["read five", "stopped"]);

@@ -110,6 +110,24 @@ pub(crate) fn assert_ends(case: &str, count: usize, code: i32, told: &[&str]) {
     check(case, code, told, got, &said);
 }
 
+/// What the processes of a case become is the same in so many OS processes as in one.
+#[track_caller]
+pub(crate) fn assert_ends_alike(case: &str, counts: &[usize], variables: &[(&str, &str)]) {
+    let ends = |count: usize| {
+        let (code, said) = start(case, count, variables);
+        assert_eq!(code, 0, "{case} {count}: {said}");
+        let lines = said.lines().filter(|line| line.starts_with("end "));
+        let mut lines: Vec<String> = lines.map(str::to_string).collect();
+        lines.sort();
+        lines
+    };
+    let alone = ends(1);
+    assert!(!alone.is_empty());
+    for &count in counts {
+        assert_eq!(ends(count), alone, "{case} {count}");
+    }
+}
+
 #[track_caller]
 pub(crate) fn check(case: &str, code: i32, told: &[&str], got: i32, said: &str) {
     assert_eq!(got, code, "{case}: {said}");

@@ -7,6 +7,17 @@ use crate::common::{BOTH, Both, everywhere};
 use graphmap_runtime as rt;
 use rt::{Channels, Exit, Names, Network, Options, RunError, Stopped, run};
 
+/// Panics when it is dropped, but where that would end the program.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            panic!("boom");
+        }
+    }
+}
+
 fn pair<F, O>(writer: F) -> Network
 where
     F: Fn(Both<u32>) -> O + Send + Sync + 'static,
@@ -88,14 +99,6 @@ fn a_panic_ends_the_run_in_the_name_of_its_process() {
 
 #[test]
 fn a_panic_in_a_destructor_is_one_too() {
-    struct Bomb;
-    impl Drop for Bomb {
-        fn drop(&mut self) {
-            if !std::thread::panicking() {
-                panic!("boom");
-            }
-        }
-    }
     everywhere(
         || {
             pair(|mut p| async move {
@@ -406,14 +409,6 @@ fn who_fails_is_told_and_not_who_finds_that_it_has_left() {
 
 #[test]
 fn what_a_reader_leaves_behind_is_dropped_in_its_name() {
-    struct Bomb;
-    impl Drop for Bomb {
-        fn drop(&mut self) {
-            if !std::thread::panicking() {
-                panic!("boom");
-            }
-        }
-    }
     everywhere(
         || {
             let mut net = Network::new("pair", "pair.dot");

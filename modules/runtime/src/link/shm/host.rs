@@ -204,6 +204,11 @@ impl HostLanes {
         self.lanes.receive_with(most, take)
     }
 
+    /// Waits a little, after [`HostLanes::flush`] has found no room.
+    pub fn wait_for_room(&self) {
+        self.lanes.wait_for_room();
+    }
+
     /// From now on who sends to this OS process wakes it, once: it has to look whether something has come, and may sleep then.
     pub fn begins_to_sleep(&self) {
         self.control.raise();

@@ -408,6 +408,19 @@ impl Lanes {
         peers.any(Peer::can_go_on)
     }
 
+    /// Waits a little, as a lane is full: nobody says when there is room, and often there is as soon as another has run.
+    pub(crate) fn wait_for_room(&self) {
+        for _ in 0..YIELDS {
+            if self.is_ready() {
+                return;
+            }
+            thread::yield_now();
+        }
+        if !self.is_ready() {
+            thread::sleep(RETRY);
+        }
+    }
+
     /// Whether something has come, or what waits can be sent.
     #[inline]
     pub(crate) fn is_ready(&self) -> bool {
@@ -501,15 +514,7 @@ impl Link for Lanes {
             return;
         }
         // Who still has to send something is awake, as far as others are concerned.
-        for _ in 0..YIELDS {
-            if self.is_ready() {
-                return;
-            }
-            thread::yield_now();
-        }
-        if !self.is_ready() {
-            thread::sleep(RETRY);
-        }
+        self.wait_for_room();
     }
 
     #[inline]
