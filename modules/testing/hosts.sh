@@ -7,6 +7,9 @@
 #   hosts.sh bytes FOLDER       bytes that each host has sent over its interface, a line each
 #   hosts.sh down FOLDER HOST   cuts the link of a host
 #   hosts.sh shape FOLDER WORDS the kernel delays, loses or holds up what each host sends, as `tc qdisc` has it
+#   hosts.sh wire FOLDER WIRE MICROSECONDS
+#                               a program of this machine joins them instead of the kernel: what `cc` makes of
+#                               benches/hosts/wire.c
 #   hosts.sh lost FOLDER        packets that were lost so at each host, a line each
 #   hosts.sh stop FOLDER        takes all away
 #
@@ -98,6 +101,28 @@ shape)
         ip netns exec "$mark-$host" tc qdisc replace dev net0 root "$@"
     done <"$folder/hosts"
     ;;
+wire)
+    spaces=
+    while read -r host; do
+        ip -n "$mark-$host" link del net0
+        spaces="$spaces $mark-$host"
+    done <"$folder/hosts"
+    # shellcheck disable=SC2086 # A word each.
+    "$3" "$4" $spaces >"$folder/wire.said" 2>&1 </dev/null &
+    echo $! >"$folder/wire.pid"
+    tries=0
+    until [ "$(cat "$folder/wire.said")" = ready ]; do
+        tries=$((tries + 1))
+        kill -0 "$(cat "$folder/wire.pid")" && [ "$tries" -lt 100 ] || { cat "$folder/wire.said" >&2; exit 1; }
+        sleep 0.1
+    done
+    i=1
+    while read -r host; do
+        ip -n "$mark-$host" addr add "10.77.0.$i/24" dev net0
+        ip -n "$mark-$host" link set net0 up
+        i=$((i + 1))
+    done <"$folder/hosts"
+    ;;
 lost)
     while read -r host; do
         ip netns exec "$mark-$host" tc -s qdisc show dev net0 | sed -n 's/.*(dropped \([0-9]*\),.*/\1/p'
@@ -105,6 +130,7 @@ lost)
     ;;
 stop)
     [ -f "$folder/hosts" ] || exit 0
+    [ ! -f "$folder/wire.pid" ] || kill "$(cat "$folder/wire.pid")" || true
     while read -r host; do
         [ ! -f "$folder/$host.pid" ] || kill "$(cat "$folder/$host.pid")" || true
         ip netns del "$mark-$host" || true

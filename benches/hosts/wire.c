@@ -1,0 +1,126 @@
+/* A wire that takes its time, where the kernel has no netem: `wire MICROSECONDS NAMESPACE...` gives each network namespace an
+ * interface net0, and hands each frame on to the others that long after it came. Ready when it has written a line; goes on until
+ * it is ended. At real-time priority, so that who looks for messages again and again does not hold it up. Root. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/if.h>
+#include <linux/if_ether.h>
+#include <linux/if_tun.h>
+#include <linux/virtio_net.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HOSTS 32
+/* Frames under way. Who sends more loses them, as on any wire. */
+#define UNDER_WAY 1024
+/* Segments as the senders' kernels make them: TCP's may be cut by whoever gets them. */
+#define LONGEST (sizeof(struct virtio_net_hdr) + ETH_HLEN + 65536)
+
+struct frame {
+    int64_t due;
+    int from;
+    ssize_t length;
+    uint8_t bytes[LONGEST];
+};
+
+static void check(int result, const char *what)
+{
+    if (result < 0) {
+        perror(what);
+        exit(1);
+    }
+}
+
+static int64_t now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * 1000000000LL + time.tv_nsec;
+}
+
+/* An interface in a namespace, whose address ends with its number. */
+static int interface(const char *namespace, int number)
+{
+    char path[256];
+    snprintf(path, sizeof path, "/run/netns/%s", namespace);
+    int home = open(path, O_RDONLY | O_CLOEXEC);
+    check(home, path);
+    check(setns(home, CLONE_NEWNET), path);
+    close(home);
+    int tap = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    check(tap, "/dev/net/tun");
+    struct ifreq asked = {.ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR};
+    strcpy(asked.ifr_name, "net0");
+    check(ioctl(tap, TUNSETIFF, &asked), "net0");
+    check(ioctl(tap, TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4), "offload");
+    struct ifreq address = {.ifr_hwaddr = {.sa_family = 1, .sa_data = {2, 0, 0, 0, 0, (char)number}}};
+    check(ioctl(tap, SIOCSIFHWADDR, &address), "address");
+    return tap;
+}
+
+int main(int count, char **words)
+{
+    int hosts = count - 2;
+    if (hosts < 2 || hosts > HOSTS) {
+        fprintf(stderr, "wire MICROSECONDS NAMESPACE...\n");
+        return 2;
+    }
+    int64_t delay = atoll(words[1]) * 1000;
+    struct pollfd taps[HOSTS];
+    for (int host = 0; host < hosts; host++)
+        taps[host] = (struct pollfd){.fd = interface(words[2 + host], host), .events = POLLIN};
+    struct frame *frames = mmap(0, UNDER_WAY * sizeof *frames, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (frames == MAP_FAILED)
+        check(-1, "memory");
+    struct sched_param priority = {.sched_priority = 1};
+    check(sched_setscheduler(0, SCHED_FIFO, &priority), "priority");
+    puts("ready");
+    fflush(stdout);
+
+    /* All are as long under way: the first that came is the first that is due. */
+    for (uint64_t first = 0, next = 0;;) {
+        for (; first != next && frames[first % UNDER_WAY].due <= now(); first++) {
+            struct frame *frame = &frames[first % UNDER_WAY];
+            uint8_t *to = frame->bytes + sizeof(struct virtio_net_hdr);
+            for (int host = 0; host < hosts; host++)
+                /* What an interface has no room for is lost, as it would be on a wire. */
+                if (host != frame->from && ((to[0] & 1) || to[5] == host) && write(taps[host].fd, frame->bytes, frame->length) < 0 &&
+                    errno != EAGAIN && errno != EIO && errno != ENOBUFS)
+                    check(-1, "write");
+        }
+        struct timespec left = {0, 0}, *until = NULL;
+        if (first != next) {
+            int64_t wait = frames[first % UNDER_WAY].due - now();
+            left.tv_nsec = wait < 0 ? 0 : wait % 1000000000;
+            left.tv_sec = wait < 0 ? 0 : wait / 1000000000;
+            until = &left;
+        }
+        check(ppoll(taps, hosts, until, NULL), "poll");
+        for (int host = 0; host < hosts; host++) {
+            if (!(taps[host].revents & POLLIN))
+                continue;
+            for (;;) {
+                struct frame *frame = &frames[next % UNDER_WAY];
+                static uint8_t lost[LONGEST];
+                int full = next - first == UNDER_WAY;
+                ssize_t length = read(taps[host].fd, full ? lost : frame->bytes, LONGEST);
+                if (length < 0 && errno == EAGAIN)
+                    break;
+                check((int)length, "read");
+                if (full)
+                    continue;
+                frame->due = now() + delay, frame->from = host, frame->length = length;
+                next++;
+            }
+        }
+    }
+}
