@@ -36,6 +36,12 @@ fn main() {
         says_all,
     );
     embed_crate(
+        "VENDORED_MPI_DERIVE",
+        "vendored_mpi_derive.rs",
+        &copied.join("mpi-derive"),
+        says_all,
+    );
+    embed_crate(
         "VENDORED_MPI",
         "vendored_mpi.rs",
         &copied.join("mpi"),
@@ -116,7 +122,7 @@ fn needed(whole: toml::Table) -> toml::Table {
                 package.insert("publish".into(), false.into());
                 package.into()
             }
-            ("features" | "dependencies", content) => content,
+            ("features" | "dependencies" | "lib", content) => content,
             _ => continue,
         };
         manifest.insert(section, content);
@@ -132,8 +138,9 @@ fn link_manifest(mut manifest: toml::Table) -> toml::Table {
 
 /// The manifest of rsmpi's API, with what it stands on beside it.
 fn mpi_manifest(mut manifest: toml::Table) -> toml::Table {
-    stand_beside(&mut manifest, "graphmap-runtime");
-    stand_beside(&mut manifest, "graphmap-stack");
+    for crate_beside in ["graphmap-mpi-derive", "graphmap-runtime", "graphmap-stack"] {
+        stand_beside(&mut manifest, crate_beside);
+    }
     says_all(manifest)
 }
 
@@ -179,8 +186,9 @@ fn stand_beside(manifest: &mut toml::Table, on: &str) {
     let dependencies = manifest
         .get_mut("dependencies")
         .and_then(|d| d.as_table_mut());
-    let beside = toml::Table::from_iter([("path".into(), format!("../{on}").into())]);
-    dependencies
-        .and_then(|d| d.insert(on.into(), beside.into()))
-        .unwrap_or_else(|| panic!("it stands on {on}"));
+    let dependency = dependencies.and_then(|d| d.get_mut(on)?.as_table_mut());
+    let dependency = dependency.unwrap_or_else(|| panic!("it stands on {on}"));
+    // Whether it is optional stays.
+    dependency.remove("version");
+    dependency.insert("path".into(), format!("../{on}").into());
 }

@@ -35,8 +35,8 @@
 //!   `try_` return them.
 //! * *Statics and thread-locals* are shared by the ranks of an OS process and of a thread.
 //! * *Requests* that are let go of are cancelled; nothing is written into a buffer but by the rank that waits for it.
-//! * *Slices of structs that are packed*, or aligned to more than their fields are, are refused: what derives `Equivalence` does not see that,
-//!   and bytes beyond them would be read and written. [`PartitionedBuffer`](datatype::PartitionedBuffer) is unsafe to implement.
+//! * *Structs that derive `Equivalence`* are as large as the compiler makes them, packed or aligned to more than their fields: rsmpi reads
+//!   and writes beyond slices of such. [`PartitionedBuffer`](datatype::PartitionedBuffer) is unsafe to implement.
 //! * *Endpoints* ([`endpoint`]) are further ranks of a rank, on stacks or threads of their own: there are none in rsmpi.
 
 use std::fmt;
@@ -70,7 +70,7 @@ pub mod topology;
 /// What a program wants to have in scope.
 pub mod traits {
     #[cfg(feature = "derive")]
-    pub use mpi_derive::Equivalence;
+    pub use graphmap_mpi_derive::Equivalence;
 
     pub use crate::attribute::traits::*;
     pub use crate::collective::traits::*;
@@ -81,17 +81,13 @@ pub mod traits {
 }
 
 /// What derived code uses.
+#[cfg(feature = "derive")]
 #[doc(hidden)]
 pub mod internal {
-    /// Under the name of the crate that rsmpi has it from.
-    pub mod once_cell {
-        /// As there.
-        pub mod sync {
-            pub use crate::lazy::Lazy;
-        }
-    }
+    pub use crate::derived::{Derived, Field, of_array, of_fields, of_type};
 }
-mod lazy;
+#[cfg(feature = "derive")]
+mod derived;
 
 #[doc(inline)]
 pub use crate::environment::{

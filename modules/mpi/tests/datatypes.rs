@@ -334,8 +334,8 @@ fn packing_from_and_to_a_position() {
     });
 }
 
-/// What `#[derive(Equivalence)]` makes of a struct: it sees the fields, and not how the struct is packed or aligned.
-macro_rules! derived {
+/// What rsmpi's derive makes of a struct, as one would by hand: of its fields, whatever its size is.
+macro_rules! of_its_fields {
     ($name:ident: $($field:tt: $count:literal $of:ty),*) => {
         // SAFETY: the fields are described, if not how far values are apart.
         unsafe impl Equivalence for $name {
@@ -357,26 +357,26 @@ macro_rules! derived {
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[repr(C, packed)]
 struct Packed(u32, u8);
-derived!(Packed: 0: 1 u32, 1: 1 u8);
+of_its_fields!(Packed: 0: 1 u32, 1: 1 u8);
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[repr(align(16))]
 struct Aligned(u32);
-derived!(Aligned: 0: 1 u32);
+of_its_fields!(Aligned: 0: 1 u32);
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Several([Packed; 4]);
-derived!(Several: 0: 4 Packed);
+of_its_fields!(Several: 0: 4 Packed);
 
 /// Eight numbers, and the same in a line of a cache.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Plain([u64; 8]);
-derived!(Plain: 0: 8 u64);
+of_its_fields!(Plain: 0: 8 u64);
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[repr(align(64))]
 struct Line([u64; 8]);
-derived!(Line: 0: 8 u64);
+of_its_fields!(Line: 0: 8 u64);
 
 fn panics<R>(f: impl FnOnce() -> R) -> bool {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)).is_err()
@@ -417,7 +417,7 @@ fn a_buffer_is_not_taken_for_one_that_is_aligned_to_more() {
     assert!(buffer.downcast::<Plain>().is_some());
     // Of a larger size: a slice would reach beyond the buffer.
     struct Word(u32);
-    derived!(Word: 0: 1 u32);
+    of_its_fields!(Word: 0: 1 u32);
     let words = [const { Word(1) }; 8];
     assert_eq!(words[7].0, 1);
     assert!(DynBuffer::new(&words).downcast::<Aligned>().is_none());

@@ -40,6 +40,7 @@ pub(crate) const VENDOR_LINK: &str = "vendor/graphmap-link-mpi";
 /// What takes the place of rsmpi in a project of ranks, and what that stands on.
 pub(crate) const VENDOR_MPI: &str = "vendor/mpi";
 pub(crate) const VENDOR_STACK: &str = "vendor/graphmap-stack";
+pub(crate) const VENDOR_MPI_DERIVE: &str = "vendor/graphmap-mpi-derive";
 
 /// Where a drawing of ranks is, in a project that does not say it.
 const RANKS_DRAWN: &str = "ranks.dot";
@@ -227,6 +228,7 @@ pub(crate) fn package_name(name: &str) -> String {
         "alloc",
         "core",
         "graphmap-link-mpi",
+        "graphmap-mpi-derive",
         "graphmap-rankmap",
         "graphmap-runtime",
         "graphmap-stack",
@@ -360,6 +362,7 @@ impl Project {
             VENDOR_RANKMAP,
             VENDOR_LINK,
             VENDOR_MPI,
+            VENDOR_MPI_DERIVE,
             VENDOR_STACK,
         ];
         generated.iter().any(|own| same_file(own, file)) || vendored.into_iter().any(inside)

@@ -7,7 +7,8 @@
 //! | `vendor/graphmap-link-mpi/` | the same of the link over MPI, where the project asks for it |
 
 use crate::project::{
-    self, VENDOR_LINK, VENDOR_MPI, VENDOR_STACK, package_name, vendor, vendor_link, vendor_runtime,
+    self, VENDOR_LINK, VENDOR_MPI, VENDOR_MPI_DERIVE, VENDOR_STACK, package_name, vendor,
+    vendor_link, vendor_runtime,
 };
 use crate::skeleton::Skeletons;
 use graphmap_kpn::declared::{Declared, NodeDecl};
@@ -20,6 +21,7 @@ use serde_json::json;
 use std::path::Path;
 
 include!(concat!(env!("OUT_DIR"), "/vendored_stack.rs"));
+include!(concat!(env!("OUT_DIR"), "/vendored_mpi_derive.rs"));
 include!(concat!(env!("OUT_DIR"), "/vendored_mpi.rs"));
 
 /// All files of a new project of this name, by their path in its folder; its `mpi` is a copy, or, as its `runtime`, in a folder seen from
@@ -39,6 +41,7 @@ pub fn create(
             let root = Path::new("");
             vendor_runtime(root, &mut files);
             vendor(root, VENDOR_STACK, VENDORED_STACK, &mut files);
+            vendor(root, VENDOR_MPI_DERIVE, VENDORED_MPI_DERIVE, &mut files);
             vendor(root, VENDOR_MPI, VENDORED_MPI, &mut files);
             if link {
                 vendor_link(root, &mut files);

@@ -100,6 +100,7 @@ fn a_project_of_ranks_may_have_the_link() {
     assert!(manifest.contains("coroutines = [\"dep:graphmap-link-mpi\"]"));
     // All of it is there, side by side.
     for (name, beside) in [
+        ("mpi", "graphmap-mpi-derive"),
         ("mpi", "graphmap-runtime"),
         ("mpi", "graphmap-stack"),
         ("graphmap-link-mpi", "graphmap-runtime"),

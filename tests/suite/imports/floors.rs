@@ -289,7 +289,6 @@ const BINDING: &[&str] = &[
 /// Those of the ranks under rsmpi's API.
 const MPI: &[&str] = &[
     "abi",
-    "lazy",
     "raw",
     "threading",
     "attribute",
@@ -299,6 +298,7 @@ const MPI: &[&str] = &[
     "fiber",
     "process",
     "datatype",
+    "derived",
     "operation",
     "place",
     "topology",
@@ -383,6 +383,7 @@ pub(crate) const FLOORS: &[(&str, &[&str])] = &[
     ("view", VIEW),
     ("binding", BINDING),
     ("mpi", MPI),
+    ("mpi-derive", &["lib"]),
     ("mpi-sys", &["lib"]),
     ("link-mpi", LINK_MPI),
     ("testing", &["skip", "hosts", "lib"]),

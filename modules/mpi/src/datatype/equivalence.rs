@@ -26,14 +26,13 @@ pub unsafe trait Equivalence {
 /// The datatype of a value that stands alone.
 ///
 /// # Panics
-/// If it reaches beyond the value, as it may where structs are packed that an array in it is of: what derives `Equivalence` sees the
-/// fields of a struct, and takes it for as large as they make it.
+/// If it reaches beyond the value, as it may where `Equivalence` is implemented by hand.
 #[track_caller]
 pub(crate) fn alone<T: Equivalence>() -> T::Out {
     let datatype = T::equivalent_datatype();
     assert!(
         datatype.as_raw().0.is_within(size_of::<T>()),
-        "the datatype of {} reaches beyond its {} bytes, as it does where packed structs are in an array",
+        "the datatype of {} reaches beyond its {} bytes",
         type_name::<T>(),
         size_of::<T>()
     );
@@ -43,16 +42,15 @@ pub(crate) fn alone<T: Equivalence>() -> T::Out {
 /// The datatype of values that follow each other.
 ///
 /// # Panics
-/// If its extent is not the size of a value, as it is not where a struct that derives `Equivalence` is packed or aligned to more than
-/// its fields are: other bytes would be read and written than those of the values.
+/// If its extent is not the size of a value, as it may be where `Equivalence` is implemented by hand for a struct that is packed, or
+/// aligned to more than its fields are: other bytes would be read and written than those of the values.
 #[track_caller]
 pub(crate) fn in_a_row<T: Equivalence>() -> T::Out {
     let datatype = T::equivalent_datatype();
     let layout = datatype.as_raw().0;
     assert!(
         layout.is_spaced(size_of::<T>()),
-        "{} has {} bytes, but the extent of its datatype is {}, as with structs that are packed or aligned to more than their fields: \
-         they go one by one",
+        "{} has {} bytes, but the extent of its datatype is {}: its values can be sent and received one by one only",
         type_name::<T>(),
         size_of::<T>(),
         layout.extent

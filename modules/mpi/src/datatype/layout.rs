@@ -102,6 +102,18 @@ constants! {
     RSMPI_FLOAT F32 RSMPI_DOUBLE F64
 }
 
+/// How far elements that are made of blocks are apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// From their first byte to their last.
+    Span,
+    /// That, and on to a multiple of their alignment: as a struct of such fields.
+    Rounded,
+    /// So many bytes, which they all begin at 0 of.
+    #[cfg(feature = "derive")]
+    Of(usize),
+}
+
 /// The layout of a datatype.
 #[derive(Debug)]
 pub(crate) struct Layout {
@@ -122,7 +134,8 @@ pub(crate) struct Layout {
 
 impl PartialEq for Layout {
     fn eq(&self, other: &Self) -> bool {
-        self.shape == other.shape && self.extent == other.extent
+        let measures = |of: &Self| (of.extent, of.lower, of.upper);
+        self.shape == other.shape && measures(self) == measures(other)
     }
 }
 
@@ -185,13 +198,12 @@ impl Layout {
         }
     }
 
-    /// The layout of blocks, in the order in which they are packed. If `rounded`, the extent is a multiple of the alignment, as
-    /// that of a struct is.
+    /// The layout of blocks, in the order in which they are packed.
     ///
     /// # Panics
     /// If it is too large.
     #[track_caller]
-    pub(crate) fn blocks(blocks: Vec<Block>, rounded: bool) -> &'static Layout {
+    pub(crate) fn blocks(blocks: Vec<Block>, apart: Extent) -> &'static Layout {
         // Blocks that follow each other become one.
         let mut joined: Vec<Block> = Vec::with_capacity(blocks.len());
         for block in blocks.into_iter().filter(|block| block.count > 0) {
@@ -200,7 +212,7 @@ impl Layout {
                 _ => joined.push(block),
             }
         }
-        if let ([one], false) = (&joined[..], rounded)
+        if let ([one], Extent::Span) = (&joined[..], apart)
             && (one.displacement, one.count) == (0, 1)
         {
             return one.of;
@@ -220,7 +232,12 @@ impl Layout {
         }
         let align = joined.iter().map(|block| block.of.align).max().unwrap_or(1);
         let mut extent = upper.checked_sub(lower).expect(TOO_LARGE);
-        if rounded {
+        #[cfg(feature = "derive")]
+        if let Extent::Of(bytes) = apart {
+            extent = bytes.cast_signed();
+            (lower, upper) = (0, extent);
+        }
+        if apart == Extent::Rounded {
             let beyond = extent.rem_euclid(align.cast_signed());
             if beyond > 0 {
                 extent = extent

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use super::layout::{Block, Layout};
+use super::layout::{Block, Extent, Layout};
 use crate::datatype::layout::MPI_Datatype;
 use crate::raw::{AsRaw, FromRaw, MatchesRaw};
 use crate::{Address, Count};
@@ -165,7 +165,7 @@ fn elements(count: Count, layout: &Layout) -> isize {
 impl UncommittedUserDatatype {
     #[track_caller]
     fn made_of(blocks: Vec<Block>) -> Self {
-        let datatype = MPI_Datatype(Layout::blocks(blocks, false));
+        let datatype = MPI_Datatype(Layout::blocks(blocks, Extent::Span));
         UncommittedUserDatatype { datatype }
     }
 
@@ -285,7 +285,7 @@ impl UncommittedUserDatatype {
             of: layout_of(of),
         };
         let blocks = blocklengths.iter().zip(displacements).zip(types).map(block);
-        let datatype = MPI_Datatype(Layout::blocks(blocks.collect(), true));
+        let datatype = MPI_Datatype(Layout::blocks(blocks.collect(), Extent::Rounded));
         UncommittedUserDatatype { datatype }
     }
 

@@ -1,0 +1,201 @@
+//! `#[derive(Equivalence)]`: the datatype of a struct, of those of its fields.
+//!
+//! rsmpi's own derive describes the fields, and takes a struct for as large as they make it. That is another size where a struct is packed,
+//! or aligned to more than its fields: elements of an array would not be where they are looked for. What is derived here names the
+//! types too, and `mpi` asks the compiler how large they are.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
+use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
+use syn::{Attribute, Data, DeriveInput, Error, Index, LitStr, Member, Path, Token, Type};
+
+/// The datatype of a struct: that of each field, where the field is.
+///
+/// Fields may be of any type that is an `Equivalence`, and arrays and tuples of those. The struct has no parameters, as it has one datatype.
+/// `#[mpi(crate = "path::to::mpi")]` names the crate, where it is not `::mpi`.
+#[proc_macro_derive(Equivalence, attributes(mpi))]
+pub fn equivalence(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    let input = syn::parse_macro_input!(input as DeriveInput);
+    let derived = derive(&input);
+    derived.unwrap_or_else(Error::into_compile_error).into()
+}
+
+fn derive(input: &DeriveInput) -> Result<TokenStream, Error> {
+    let Data::Struct(data) = &input.data else {
+        let message = "`Equivalence` can be derived for structs only: which variant there is, no datatype tells";
+        return Err(Error::new_spanned(&input.ident, message));
+    };
+    if !input.generics.params.is_empty() {
+        let message = "`Equivalence` can be derived for structs without parameters only, as it is one datatype";
+        return Err(Error::new_spanned(&input.generics, message));
+    }
+    let mpi = path_of_mpi(&input.attrs)?;
+    let mut wrong: Option<Error> = None;
+    let fields: Vec<TokenStream> = (data.fields.iter().enumerate())
+        .filter_map(|(at, field)| {
+            let member = match &field.ident {
+                Some(name) => Member::Named(name.clone()),
+                None => Member::Unnamed(Index::from(at)),
+            };
+            match datatype(&mpi, &field.ty) {
+                Ok(of) => Some(quote!((::core::mem::offset_of!(Self, #member), #of))),
+                Err(error) => {
+                    match &mut wrong {
+                        Some(wrong) => wrong.combine(error),
+                        None => wrong = Some(error),
+                    }
+                    None
+                }
+            }
+        })
+        .collect();
+    if let Some(wrong) = wrong {
+        return Err(wrong);
+    }
+    let name = &input.ident;
+    let text = name.to_string();
+    Ok(quote! {
+        unsafe impl #mpi::datatype::Equivalence for #name {
+            type Out = #mpi::datatype::DatatypeRef<'static>;
+
+            fn equivalent_datatype() -> Self::Out {
+                static DERIVED: #mpi::internal::Derived = #mpi::internal::Derived::new();
+                DERIVED.get(#text, || #mpi::internal::of_fields::<Self>(&[#(#fields),*]))
+            }
+        }
+    })
+}
+
+/// An expression that is the datatype of a type.
+fn datatype(mpi: &Path, of: &Type) -> Result<TokenStream, Error> {
+    match of {
+        Type::Path(_) => Ok(quote!(#mpi::internal::of_type::<#of>())),
+        Type::Array(array) => {
+            let (element, length) = (&array.elem, &array.len);
+            let of = datatype(mpi, element)?;
+            Ok(quote!(#mpi::internal::of_array::<#element>(#length, #of)))
+        }
+        Type::Tuple(tuple) => {
+            let fields: Result<Vec<TokenStream>, Error> = (tuple.elems.iter().enumerate())
+                .map(|(at, element)| {
+                    let (at, element) = (Index::from(at), datatype(mpi, element)?);
+                    Ok(quote!((::core::mem::offset_of!(#tuple, #at), #element)))
+                })
+                .collect();
+            let fields = fields?;
+            Ok(quote!(#mpi::internal::of_fields::<#tuple>(&[#(#fields),*])))
+        }
+        // As macros make them of `$field:ty`.
+        Type::Group(group) => datatype(mpi, &group.elem),
+        Type::Paren(paren) => datatype(mpi, &paren.elem),
+        _ => {
+            let of = of.to_token_stream();
+            let message = format!(
+                "`{of}` has no datatype: fields are of types that implement `Equivalence`, or arrays or tuples of these"
+            );
+            Err(Error::new(of.span(), message))
+        }
+    }
+}
+
+/// The path of the crate: `#[mpi(crate = "...")]`.
+fn path_of_mpi(attributes: &[Attribute]) -> Result<Path, Error> {
+    let mut found: Option<Path> = None;
+    for attribute in attributes.iter().filter(|a| a.path().is_ident("mpi")) {
+        let settings =
+            attribute.parse_args_with(Punctuated::<Setting, Token![,]>::parse_terminated)?;
+        for Setting(path) in settings {
+            if found.replace(path).is_some() {
+                let message = "the crate is named twice";
+                return Err(Error::new_spanned(attribute, message));
+            }
+        }
+    }
+    Ok(found.unwrap_or_else(|| syn::parse_quote!(::mpi)))
+}
+
+/// `crate = "path"`.
+struct Setting(Path);
+
+impl syn::parse::Parse for Setting {
+    fn parse(input: syn::parse::ParseStream<'_>) -> Result<Self, Error> {
+        if !input.peek(Token![crate]) {
+            return Err(input.error("expected `crate = \"path::to::mpi\"`"));
+        }
+        input.parse::<Token![crate]>()?;
+        input.parse::<Token![=]>()?;
+        let path: LitStr = input.parse()?;
+        Ok(Setting(path.parse_with(Path::parse_mod_style)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use syn::parse_quote;
+
+    use super::*;
+
+    /// What is told of a struct, in the order of its lines.
+    fn told(input: &DeriveInput) -> Vec<String> {
+        let errors = derive(input).expect_err("it is wrong").into_iter();
+        errors.map(|error| error.to_string()).collect()
+    }
+
+    #[test]
+    fn what_has_no_datatype_is_told() {
+        let structs = "`Equivalence` can be derived for structs only: which variant there is, no datatype tells";
+        assert_eq!(
+            told(&parse_quote!(
+                enum Which {
+                    This,
+                }
+            )),
+            [structs]
+        );
+        assert_eq!(told(&parse_quote!(union Which { this: u8 })), [structs]);
+        let plain = "`Equivalence` can be derived for structs without parameters only, as it is one datatype";
+        assert_eq!(
+            told(&parse_quote!(
+                struct Of<T>(T);
+            )),
+            [plain]
+        );
+        assert_eq!(
+            told(&parse_quote!(
+                struct Of<'a>(u8, Also<'a>);
+            )),
+            [plain]
+        );
+        let of = |what| {
+            format!(
+                "`{what}` has no datatype: fields are of types that implement `Equivalence`, or arrays or tuples of these"
+            )
+        };
+        let all: DeriveInput = parse_quote! {
+            struct All { a: &'static str, b: u8, c: [*const u8; 3], d: (u8, fn(u8)) }
+        };
+        assert_eq!(
+            told(&all),
+            [of("& 'static str"), of("* const u8"), of("fn (u8)")]
+        );
+    }
+
+    #[test]
+    fn the_crate_is_named_once() {
+        let twice: DeriveInput = parse_quote! {
+            #[mpi(crate = "a")] #[mpi(crate = "b::mpi")] struct Word(u8);
+        };
+        assert_eq!(told(&twice), ["the crate is named twice"]);
+        let other: DeriveInput = parse_quote!(
+            #[mpi(path = "a")]
+            struct Word(u8);
+        );
+        assert_eq!(told(&other), ["expected `crate = \"path::to::mpi\"`"]);
+        let no_path: DeriveInput = parse_quote!(
+            #[mpi(crate = "a b")]
+            struct Word(u8);
+        );
+        assert_eq!(told(&no_path).len(), 1);
+    }
+}

@@ -1,0 +1,160 @@
+//! Structs that derive `Equivalence`, sent by a rank to itself.
+
+use mpi::datatype::DynBuffer;
+use mpi::topology::SimpleCommunicator;
+use mpi::traits::*;
+
+/// The library, under another path.
+mod reexported {
+    pub(crate) mod mpi {
+        pub(crate) use ::mpi::*;
+    }
+}
+
+/// A rank that is alone.
+fn alone(rank: impl Fn(SimpleCommunicator) + Send + Sync + 'static) {
+    let ended = mpi::run(1, move || {
+        let universe = mpi::initialize().unwrap();
+        rank(universe.world());
+    });
+    ended.unwrap();
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Equivalence)]
+#[repr(C, packed)]
+struct Packed(u32, u8);
+
+#[derive(Debug, Clone, Copy, PartialEq, Equivalence)]
+#[repr(align(32))]
+struct Aligned {
+    flag: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Equivalence)]
+struct Mixed {
+    small: u8,
+    pairs: [(u8, u64); 3],
+    #[allow(clippy::type_complexity)]
+    nested: ((u8, [Aligned; 2]), u16),
+    packed: [Packed; 5],
+    none: [Packed; 0],
+    grid: [[f32; 2]; 3],
+    one: Aligned,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Equivalence)]
+#[mpi(crate = "crate::reexported::mpi")]
+struct Nothing;
+
+macro_rules! record {
+    ($name:ident { $($field:ident: $of:ty),* }) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Equivalence)]
+        struct $name { $($field: $of),* }
+    };
+}
+record!(Made {
+    at: usize,
+    of: [Packed; 2]
+});
+
+fn mixed(seed: u8) -> Mixed {
+    let aligned = |of: u8| Aligned {
+        flag: of.is_multiple_of(2),
+    };
+    Mixed {
+        small: seed,
+        pairs: std::array::from_fn(|at| (seed + at as u8, 1000 * u64::from(seed) + at as u64)),
+        nested: (
+            (seed, [aligned(seed), aligned(seed + 1)]),
+            u16::from(seed) << 4,
+        ),
+        packed: std::array::from_fn(|at| Packed(u32::from(seed) << 20 | at as u32, at as u8)),
+        none: [],
+        grid: [[f32::from(seed); 2]; 3],
+        one: aligned(seed),
+    }
+}
+
+/// As large as the compiler makes them, not as their fields do.
+#[test]
+fn values_arrays_and_slices_of_structs_are_what_was_sent() {
+    alone(|world| {
+        let me = world.this_process();
+        me.send(&mixed(7));
+        assert_eq!(me.receive::<Mixed>().0, mixed(7));
+        let many: Vec<Mixed> = (0..9).map(mixed).collect();
+        me.send(&many);
+        assert_eq!(me.receive_vec::<Mixed>().0, many);
+        let packed: Vec<Packed> = (0..9).map(|at| Packed(at << 9, at as u8)).collect();
+        me.send(&packed);
+        assert_eq!(me.receive_vec::<Packed>().0, packed);
+        let aligned = [Aligned { flag: true }, Aligned { flag: false }];
+        me.send(&aligned);
+        let mut got = [Aligned { flag: false }; 2];
+        me.receive_into(&mut got);
+        assert_eq!(got, aligned);
+        let made = Made {
+            at: 3,
+            of: [Packed(1, 2); 2],
+        };
+        me.send(&made);
+        assert_eq!(me.receive::<Made>().0, made);
+        me.send(&[Nothing; 3]);
+        assert_eq!(
+            me.receive_vec::<Nothing>()
+                .1
+                .count(Nothing::equivalent_datatype()),
+            0
+        );
+        assert_eq!(
+            DynBuffer::new(&packed[..]).downcast::<Packed>(),
+            Some(&packed[..])
+        );
+    });
+}
+
+/// What is no value is not received, wherever in an array it stands.
+#[test]
+fn a_byte_that_is_no_bool_is_an_error() {
+    let ended = mpi::run(1, || {
+        let universe = mpi::initialize().unwrap();
+        let world = universe.world();
+        let me = world.this_process();
+        me.send(&[1_u8, 2]);
+        let _ = me.receive_into(&mut [Aligned { flag: false }; 2]);
+    });
+    let told = ended.unwrap_err().to_string();
+    assert!(told.contains("bool"), "{told}");
+}
+
+/// An `Equivalence` that is not as large as its type, which who implements it may have where one value is sent at a time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[repr(C)]
+struct Short(u32, u32);
+
+// SAFETY: it describes the first of the two.
+unsafe impl Equivalence for Short {
+    type Out = <u32 as Equivalence>::Out;
+
+    fn equivalent_datatype() -> Self::Out {
+        u32::equivalent_datatype()
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Equivalence)]
+struct Shorts([Short; 2]);
+
+#[test]
+fn an_array_of_what_is_not_as_large_as_its_type_is_refused() {
+    let ended = mpi::run(1, || {
+        let universe = mpi::initialize().unwrap();
+        let world = universe.world();
+        let me = world.this_process();
+        me.send(&Shorts([Short(1, 2); 2]));
+    });
+    let told = ended.unwrap_err().to_string();
+    assert!(
+        told.contains("Short has 8 bytes, but the extent of its datatype is 4"),
+        "{told}"
+    );
+}
