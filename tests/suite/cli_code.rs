@@ -50,6 +50,18 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "it is `pub async fn worker(ports: Worker)`",
     ),
     (
+        "use graphmap_runtime::mpi;\npub async fn worker(_: Worker) { drop(mpi::world()); }",
+        "error[G0703]: unresolved import `graphmap_runtime::mpi` (E0432)",
+        "2:5",
+        "ranks are the runtime's feature `mpi`: `features = [\"mpi\"]` behind its path in Cargo.toml",
+    ),
+    (
+        "use graphmap_runtime as rt;\npub async fn worker(_: Worker) { drop(rt::mpi::world()); }",
+        "error[G0703]: cannot find `mpi` in `rt` (E0433)",
+        "3:43",
+        "ranks are the runtime's feature `mpi`: `features = [\"mpi\"]` behind its path in Cargo.toml",
+    ),
+    (
         "pub async fn worker(mut p: Worker) { while let Some(n) = p.in_.read() { drop(n); } }",
         "error[G0703]: mismatched types (E0308)",
         "2:48",

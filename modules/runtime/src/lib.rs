@@ -90,6 +90,14 @@
 //!   same tokens on each channel whatever the order in which processes run, as long as no process
 //!   makes more of [`Stopped`] than to end: when it is told depends on that order. A writer may go
 //!   on without its reader ([`Output::write_or_discard`]). [`Options::shuffle`] puts it to the test.
+//!
+//! # Features
+//!
+//! `mpi`, which is on by default: processes are ranks of MPI as well ([`mpi`]). It is a third of what there is to compile, so projects that
+//! `graphmap new` makes leave it out until they want it.
+
+// What ranks alone use is not taken out where there are none.
+#![cfg_attr(not(feature = "mpi"), allow(dead_code))]
 
 mod block;
 mod chrome;
@@ -104,6 +112,7 @@ mod kpn;
 mod launcher;
 mod link;
 mod local;
+#[cfg(feature = "mpi")]
 pub mod mpi;
 mod options;
 mod os_signal;

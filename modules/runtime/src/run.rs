@@ -25,7 +25,6 @@ use crate::link::between::{Doorbell, RunState};
 use crate::link::job::Job;
 use crate::link::shm::control::ControlPage;
 use crate::link::shm::lanes::Lanes;
-use crate::mpi;
 use crate::options::Options;
 use crate::panics;
 use crate::pin::{self, Pins};
@@ -45,6 +44,14 @@ const STACK: usize = 8 << 20;
 /// [`RunError`]: a process failed, the network is blocked, or something does not fit.
 pub fn run(network: impl Into<Arc<Network>>, options: &Options) -> Result<Report, RunError> {
     run_until_over(network.into(), options)?.finish()
+}
+
+/// What processes may wait at beside channels: messages between ranks, where there are any.
+fn set_floor_above(scheduler: &Scheduler) {
+    #[cfg(feature = "mpi")]
+    scheduler.above.set(crate::mpi::floor);
+    #[cfg(not(feature = "mpi"))]
+    let _ = scheduler;
 }
 
 /// A run that is over: how it ended, and what is still to be written of it.
@@ -108,7 +115,7 @@ fn run_here(network: &Arc<Network>, options: &Options) -> Result<Report, RunErro
             registry,
             current::first_ids(),
         );
-        scheduler.above.set(mpi::floor);
+        set_floor_above(&scheduler);
         scheduler.live(|| {
             let built = wire::build(network, &placement, &exchange, &scheduler, residents);
             if let Err(mistakes) = built {
@@ -277,7 +284,7 @@ unsafe fn run_part(
             current::first_ids(),
         );
         scheduler.connect(Some(Rc::clone(&outside)));
-        scheduler.above.set(mpi::floor);
+        set_floor_above(&scheduler);
         let tally = scheduler.live(|| {
             let built = wire::build(&network, &placement, &exchange, &scheduler, residents);
             if let Err(mistakes) = built {
@@ -383,7 +390,7 @@ pub(crate) fn local(
         registry,
         current::first_ids(),
     );
-    scheduler.above.set(mpi::floor);
+    set_floor_above(&scheduler);
     let tally = scheduler.live(|| {
         for (id, task) in tasks.into_iter().enumerate() {
             scheduler.put(id, task);

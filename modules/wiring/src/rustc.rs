@@ -267,7 +267,10 @@ fn awaited(mut diagnostic: Diagnostic, pointed: &str) -> Diagnostic {
     let texts = labels.chain(&diagnostic.notes).chain([&diagnostic.message]);
     let texts: Vec<&String> = texts.collect();
     let about = |what: &str| texts.iter().any(|text| text.contains(what));
-    let help = if about("(unused_must_use)") {
+    let without_ranks = about("`graphmap_runtime::mpi") || about("find `mpi` in `");
+    let help = if without_ranks && (about("(E0432)") || about("(E0433)")) {
+        "ranks are the runtime's feature `mpi`: `features = [\"mpi\"]` behind its path in Cargo.toml".to_owned()
+    } else if about("(unused_must_use)") {
         // The compiler's own advice is to ignore it.
         if about("a write does nothing") {
             "await it: `.write(..).await`".to_owned()
