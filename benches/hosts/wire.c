@@ -1,6 +1,7 @@
 /* A wire that takes its time, where the kernel has no netem: `wire MICROSECONDS NAMESPACE...` gives each network namespace an
  * interface net0, and hands each frame on to the others that long after it came. Ready when it has written a line; goes on until
- * it is ended. At real-time priority, so that who looks for messages again and again does not hold it up. Root. */
+ * it is ended, or an interface is gone. What has no room is lost, and a line tells of it when the wire is empty again: `lost`, and how
+ * many frames of each namespace so far. At real-time priority, so that who looks for messages again and again does not hold it up. Root. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +25,8 @@
 #define UNDER_WAY 1024
 /* Segments as the senders' kernels make them: TCP's may be cut by whoever gets them. */
 #define LONGEST (sizeof(struct virtio_net_hdr) + ETH_HLEN + 65536)
+/* Frames that are taken of each host at a time: who sends without end keeps nobody's frames waiting that are due. */
+#define TAKEN 64
 
 struct frame {
     int64_t due;
@@ -45,6 +48,16 @@ static int64_t now(void)
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return time.tv_sec * 1000000000LL + time.tv_nsec;
+}
+
+/* How many nanoseconds a word is in microseconds; below 0 where it is no such number, or more than a minute. */
+static int64_t nanoseconds(const char *word)
+{
+    char *end;
+    errno = 0;
+    long long microseconds = strtoll(word, &end, 10);
+    int is_one = errno == 0 && end != word && *end == 0 && microseconds >= 0 && microseconds <= 60000000;
+    return is_one ? microseconds * 1000 : -1;
 }
 
 /* An interface in a namespace, whose address ends with its number. */
@@ -70,11 +83,11 @@ static int interface(const char *namespace, int number)
 int main(int count, char **words)
 {
     int hosts = count - 2;
-    if (hosts < 2 || hosts > HOSTS) {
-        fprintf(stderr, "wire MICROSECONDS NAMESPACE...\n");
+    int64_t delay = count > 1 ? nanoseconds(words[1]) : -1;
+    if (delay < 0 || hosts < 2 || hosts > HOSTS) {
+        fprintf(stderr, "wire MICROSECONDS NAMESPACE...: a minute at most, and 2 to %d namespaces\n", HOSTS);
         return 2;
     }
-    int64_t delay = atoll(words[1]) * 1000;
     struct pollfd taps[HOSTS];
     for (int host = 0; host < hosts; host++)
         taps[host] = (struct pollfd){.fd = interface(words[2 + host], host), .events = POLLIN};
@@ -86,16 +99,29 @@ int main(int count, char **words)
     puts("ready");
     fflush(stdout);
 
+    uint64_t lost[HOSTS] = {0};
+    int untold = 0;
     /* All are as long under way: the first that came is the first that is due. */
     for (uint64_t first = 0, next = 0;;) {
         for (; first != next && frames[first % UNDER_WAY].due <= now(); first++) {
             struct frame *frame = &frames[first % UNDER_WAY];
             uint8_t *to = frame->bytes + sizeof(struct virtio_net_hdr);
             for (int host = 0; host < hosts; host++)
-                /* What an interface has no room for is lost, as it would be on a wire. */
+                /* What an interface has no room for is lost, as it would be on a wire; one that is down gets nothing. */
                 if (host != frame->from && ((to[0] & 1) || to[5] == host) && write(taps[host].fd, frame->bytes, frame->length) < 0 &&
-                    errno != EAGAIN && errno != EIO && errno != ENOBUFS)
-                    check(-1, "write");
+                    errno != EIO) {
+                    if (errno != EAGAIN && errno != ENOBUFS)
+                        check(-1, "write");
+                    lost[frame->from]++, untold = 1;
+                }
+        }
+        if (untold && first == next) {
+            printf("lost");
+            for (int host = 0; host < hosts; host++)
+                printf(" %llu", (unsigned long long)lost[host]);
+            puts("");
+            fflush(stdout);
+            untold = 0;
         }
         struct timespec left = {0, 0}, *until = NULL;
         if (first != next) {
@@ -106,18 +132,25 @@ int main(int count, char **words)
         }
         check(ppoll(taps, hosts, until, NULL), "poll");
         for (int host = 0; host < hosts; host++) {
+            /* Somebody has taken it away: the kernel would say so again and again. */
+            if (taps[host].revents & (POLLERR | POLLHUP | POLLNVAL)) {
+                fprintf(stderr, "%s has no net0 any more\n", words[2 + host]);
+                return 1;
+            }
             if (!(taps[host].revents & POLLIN))
                 continue;
-            for (;;) {
+            for (int taken = 0; taken < TAKEN; taken++) {
                 struct frame *frame = &frames[next % UNDER_WAY];
-                static uint8_t lost[LONGEST];
+                static uint8_t nowhere[LONGEST];
                 int full = next - first == UNDER_WAY;
-                ssize_t length = read(taps[host].fd, full ? lost : frame->bytes, LONGEST);
+                ssize_t length = read(taps[host].fd, full ? nowhere : frame->bytes, LONGEST);
                 if (length < 0 && errno == EAGAIN)
                     break;
                 check((int)length, "read");
-                if (full)
+                if (full) {
+                    lost[host]++, untold = 1;
                     continue;
+                }
                 frame->due = now() + delay, frame->from = host, frame->length = length;
                 next++;
             }

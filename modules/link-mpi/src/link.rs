@@ -77,6 +77,8 @@ pub(crate) struct MpiLink {
     orphaned: Cell<bool>,
     /// It is for this OS process to say why the run fails, as OS process 0 cannot.
     speaks: Cell<bool>,
+    /// OS process 0 has said it, and has the launcher end all.
+    is_told: Cell<bool>,
 }
 
 /// What is known of the run, and what was counted.
@@ -126,6 +128,7 @@ impl MpiLink {
             cut: Cell::new(false),
             orphaned: Cell::new(false),
             speaks: Cell::new(false),
+            is_told: Cell::new(false),
             me: world.me(),
             count: world.count(),
             hosts,
@@ -242,6 +245,14 @@ impl MpiLink {
             }
             STIRRED => known.told.set(true),
             END if known.state.get() == RunState::Running => self.set_state(RunState::Ended),
+            // Also where this OS process has failed by itself.
+            FAIL if from == 0 && header.extra == 0 => {
+                self.is_told.set(true);
+                if known.state.get() != RunState::Failed {
+                    self.set_state(RunState::Failed);
+                    *known.cause.borrow_mut() = Some(bytes.to_vec());
+                }
+            }
             FAIL if known.state.get() != RunState::Failed => {
                 self.cut.set(self.cut.get() || header.extra & CUT != 0);
                 self.speaks

@@ -22,8 +22,11 @@ const IDLE: i32 = 4;
 const INTERVAL: i32 = 5;
 const COUNT: i32 = 6;
 const INFO: i32 = 11;
-/// Where `struct tcp_info` has its `tcpi_state`, and its `tcpi_last_ack_recv`, in milliseconds.
+/// Where `struct tcp_info` has its `tcpi_state`, its `tcpi_retransmits` and `tcpi_probes`, which are 0 again when an answer comes, and its
+/// `tcpi_last_ack_recv`, in milliseconds.
 const STATE: usize = 0;
+const RETRANSMITS: usize = 2;
+const PROBES: usize = 3;
 const ESTABLISHED: u8 = 1;
 const LISTEN: u8 = 10;
 const LAST_ACK: usize = 56;
@@ -37,8 +40,10 @@ pub(crate) enum Tcp {
     Connected {
         /// To whom.
         to: IpAddr,
-        /// How long nothing has been acknowledged there.
+        /// How long nothing has been acknowledged there: for want of an answer, or of a question.
         silence: Duration,
+        /// How often the kernel has asked there since, or sent again.
+        unanswered: u32,
     },
 }
 
@@ -69,6 +74,7 @@ fn tcp(fd: i32) -> Option<Tcp> {
             Some(Tcp::Connected {
                 to: TcpStream::from(file.ok()?).peer_addr().ok()?.ip(),
                 silence: Duration::from_millis(last.into()),
+                unanswered: u32::from(info[RETRANSMITS]) + u32::from(info[PROBES]),
             })
         }
         _ => None,

@@ -19,6 +19,10 @@ use crate::sockets::{self, Tcp};
 pub(crate) const VARIABLE: &str = "GRAPHMAP_UNREACHABLE";
 const SECONDS: u64 = 30;
 
+/// So many questions in a row that nobody answers. One or two may be lost on the way; and where nobody was asked, as before the first look
+/// at a connection, or while only the other side sends over it, nothing is acknowledged for long, and all is well.
+const ASKED: u32 = 3;
+
 /// Most addresses of a host that are told to others.
 const MOST: usize = 16;
 /// What an OS process tells of its host: addresses of four bytes, then zeros.
@@ -130,17 +134,22 @@ pub(crate) fn watch(hosts: &[String], told: &[u8], me: usize, limit: Duration, f
         .spawn(look);
 }
 
-/// A host that has not acknowledged anything for so long.
+/// A host that has not acknowledged anything for so long, though it was asked.
 fn silent(others: &[(IpAddr, String)], limit: Duration) -> Option<String> {
     for (fd, socket) in sockets::all() {
-        let Tcp::Connected { to, silence } = socket else {
+        let Tcp::Connected {
+            to,
+            silence,
+            unanswered,
+        } = socket
+        else {
             continue;
         };
         let Ok(at) = others.binary_search_by(|(address, _)| address.cmp(&to)) else {
             continue;
         };
         sockets::keep_alive(fd, limit / 4);
-        if silence >= limit {
+        if silence >= limit && unanswered >= ASKED {
             return Some(others[at].1.clone());
         }
     }
@@ -150,6 +159,18 @@ fn silent(others: &[(IpAddr, String)], limit: Duration) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::net::{TcpListener, TcpStream};
+
+    #[test]
+    fn who_was_not_asked_owes_no_answer() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let _to = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let _from = listener.accept().unwrap();
+        let limit = Duration::from_millis(20);
+        thread::sleep(2 * limit);
+        let others = [(IpAddr::from([127, 0, 0, 1]), "a".to_string())];
+        assert_eq!(silent(&others, limit), None);
+    }
 
     const TABLE: &str = "Main:\n  +-- 0.0.0.0/0 3 0 4\n     |-- 10.77.0.0\n        /24 link UNICAST\n     \
         |-- 10.77.0.2\n        /32 host LOCAL\n     |-- 10.77.0.255\n        /32 link BROADCAST\n     \

@@ -32,11 +32,21 @@ fn networks_end_the_same_on_several_hosts() {
             " in OS process 1 on h3 waits to ",
         ),
         (&[1, 0, 2], "panic", 1, " (in OS process 1 on h1)"),
+        // All fail, each by itself.
+        (
+            &[0, 1, 2],
+            "ranks that do not go together",
+            1,
+            "collective calls that do not go together",
+        ),
         (&[0, 1, 2], "exit", 7, "on h2 ended before the run did"),
     ] {
         let mut command = launcher(&hosts, places);
         let (got, said) = finish(command.arg(program()).arg(case).output().unwrap());
         check(case, code, &[told], got, &said);
+        // Once, however late the launcher ends the others.
+        let causes = said.lines().filter(|line| line.starts_with("error: "));
+        assert_eq!(causes.count(), usize::from(code != 0), "{case}: {said}");
     }
     let after = hosts.sent_by_each();
     let sent: Vec<u64> = before.iter().zip(&after).map(|(b, a)| a - b).collect();

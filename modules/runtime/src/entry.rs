@@ -244,15 +244,27 @@ pub fn main_over(
     };
     // Then all others know that the run is over.
     let is_over = error.is_none() || (me == 0 && job.state() == RunState::Ended);
+    // The first has said why, and the launcher has not ended this one yet.
+    let mut is_told = false;
     if let Some(error) = error.filter(|_| !is_over) {
         job.fail(&error.to_cause());
-        if me > 0 {
-            job.linger(GRACE);
-        }
+        is_told = me > 0 && job.linger(GRACE);
     }
     let exit = match ended {
         // The first tells what all have done.
         Ok((_, _, over)) if me > 0 && over.result.is_ok() => Exit::Ok,
+        Ok((
+            _,
+            _,
+            Over {
+                result: Err(error), ..
+            },
+        ))
+        | Err(error)
+            if is_told =>
+        {
+            error.exit()
+        }
         Ok((name, options, over)) => conclude(&name, over, &options),
         Err(error) => failed(&error),
     };

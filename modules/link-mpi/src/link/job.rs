@@ -29,6 +29,12 @@ const LAST_WORDS: Duration = Duration::from_millis(1200);
 /// How long it may take to tell all others that the run has failed, as some may not be there any more.
 const LEAVING: Duration = Duration::from_millis(100);
 
+/// How long a launcher has to end who knows that OS process 0 has said why: that of Open MPI takes two seconds where there are several
+/// hosts, and some round trips.
+const ENDING: Duration = Duration::from_secs(10);
+/// How often is looked meanwhile whether there is a launcher.
+const LOOK_UP: Duration = Duration::from_millis(10);
+
 /// How long MPI has for what it is sending of values when the run is over: others receive it whatever it is.
 const LETTING_GO: Duration = Duration::from_secs(2);
 
@@ -215,9 +221,9 @@ impl Job for MpiLink {
         finalize::end(&mut messages.world);
     }
 
-    fn linger(&self, at_most: Duration) {
+    fn linger(&self, at_most: Duration) -> bool {
         let (start, mut nap) = (Instant::now(), Nap::new());
-        while start.elapsed() < at_most && !self.speaks.get() {
+        while start.elapsed() < at_most && !self.speaks.get() && !self.is_told.get() {
             self.push(true);
             self.look();
             let left = at_most.saturating_sub(start.elapsed());
@@ -226,6 +232,13 @@ impl Job for MpiLink {
                 self.look();
             }
         }
+        // MPI is not looked at any more: it would tell of those that are gone.
+        let is_told = self.is_told.get();
+        while is_told && start.elapsed() < ENDING && !self.cut.get() && !self.orphaned.get() {
+            std::thread::sleep(LOOK_UP);
+            self.find();
+        }
+        is_told
     }
 
     fn abort(&self, code: u8) -> ! {

@@ -135,7 +135,7 @@ pub(crate) fn check(case: &str, code: i32, told: &[&str], got: i32, said: &str) 
         assert!(said.contains(told), "{case}: no `{told}` in {said}");
     }
     let errors = said.lines().filter(|line| line.starts_with("error: "));
-    // One cause. Who found it tells it too, where the launcher ends it late.
+    // One cause. Who could not ask the others tells it too, where the launcher ends it late.
     let causes: BTreeSet<&str> = errors.collect();
     assert_eq!(causes.len(), usize::from(code != 0), "{case}: {said}");
 }

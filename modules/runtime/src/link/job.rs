@@ -75,8 +75,9 @@ pub trait Job: Link {
     fn begin(&self, network: u64);
     /// The run is over, and all know it: every OS process calls it, and uses the link no more.
     fn finish(&self);
-    /// Who has told the link why the run fails waits to be ended, for a time.
-    fn linger(&self, at_most: Duration);
+    /// Who has told the link why the run fails waits to be ended, for a time; and for longer, if it hears that the first has said why: whether
+    /// it has.
+    fn linger(&self, at_most: Duration) -> bool;
     /// Ends all OS processes.
     fn abort(&self, code: u8) -> !;
 }

@@ -235,7 +235,9 @@ impl Job for Simulated {
 
     fn finish(&self) {}
 
-    fn linger(&self, _at_most: Duration) {}
+    fn linger(&self, _at_most: Duration) -> bool {
+        false
+    }
 
     fn abort(&self, code: u8) -> ! {
         panic!("ends with {code}")

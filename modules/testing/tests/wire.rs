@@ -1,0 +1,102 @@
+//! Hosts that a program joins instead of the kernel: what becomes of that program.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::thread;
+use std::time::Duration;
+
+use graphmap_testing::{Hosts, Need, skip};
+
+/// Two hosts, and what is to join them.
+fn hosts(name: &str) -> Option<(Hosts, PathBuf)> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    fs::create_dir_all(&folder).unwrap();
+    let wire = folder.join("wire");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches/hosts/wire.c");
+    let made = Command::new("cc").arg("-o").arg(&wire).arg(source).output();
+    match made {
+        Ok(made) => assert!(made.status.success(), "{}", said(&made)),
+        Err(error) => {
+            skip(Need::C, format!("cc does not start: {error}"));
+            return None;
+        }
+    }
+    let hosts = Hosts::new(&folder, 2)?;
+    let joined = join(&hosts, &wire, "50");
+    if !joined.status.success() {
+        let why = said(&joined);
+        // Some machines have namespaces and no interfaces of programs.
+        assert!(
+            why.contains("/dev/net/tun") || why.contains("priority"),
+            "{why}"
+        );
+        skip(
+            Need::Namespaces,
+            format!("no program may join hosts: {why}"),
+        );
+        return None;
+    }
+    Some((hosts, wire))
+}
+
+fn join(hosts: &Hosts, wire: &Path, microseconds: &str) -> Output {
+    hosts.script("wire", &[wire.to_str().unwrap(), microseconds])
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The numbers of the processes that are this program.
+fn running(wire: &Path) -> Vec<String> {
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    let ours = all.filter(|entry| {
+        fs::read_link(entry.path().join("exe")).is_ok_and(|program| program == wire)
+    });
+    ours.map(|entry| entry.file_name().into_string().unwrap())
+        .collect()
+}
+
+#[test]
+fn hosts_have_one_wire_at_a_time_and_none_when_they_are_gone() {
+    let Some((hosts, wire)) = hosts("one") else {
+        return;
+    };
+    // With another delay.
+    let again = join(&hosts, &wire, "5000");
+    assert!(again.status.success(), "{}", said(&again));
+    assert_eq!(running(&wire).len(), 1);
+    let lost = hosts.script("lost", &[]);
+    assert_eq!(String::from_utf8_lossy(&lost.stdout), "0\n0\n");
+    let refused = join(&hosts, &wire, "5ms");
+    assert!(!refused.status.success());
+    assert!(
+        said(&refused).contains("wire MICROSECONDS"),
+        "{}",
+        said(&refused)
+    );
+    drop(hosts);
+    assert!(running(&wire).is_empty());
+}
+
+/// What was measured since then was not measured over a wire.
+#[test]
+fn a_wire_that_has_ended_before_is_told() {
+    let Some((hosts, wire)) = hosts("ended") else {
+        return;
+    };
+    let mut kill = Command::new("kill");
+    let killed = kill.arg("-KILL").args(running(&wire)).status();
+    assert!(killed.unwrap().success());
+    while !running(&wire).is_empty() {
+        thread::sleep(Duration::from_millis(1));
+    }
+    let stopped = hosts.script("stop", &[]);
+    assert!(!stopped.status.success());
+    assert!(
+        said(&stopped).contains("has ended by itself"),
+        "{}",
+        said(&stopped)
+    );
+}
