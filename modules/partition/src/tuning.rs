@@ -236,6 +236,11 @@ pub(crate) mod large {
         slack_share: 0.0,
         ..FAST
     };
+    /// In a hurry as well, with all slack for the most expensive cuts: a start that differs.
+    pub(crate) const UNEVEN: Effort = Effort {
+        slack_share: 1.0,
+        ..FAST
+    };
     // large/mod.rs
     /// Up to so many blocks: their table of distances takes 128 MB.
     pub(crate) const BLOCKS: usize = 4096;

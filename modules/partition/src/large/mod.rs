@@ -34,7 +34,7 @@ use crate::clusters::{lifted, lowered};
 use crate::instance::Instance;
 use crate::random::Random;
 use crate::tuning::large::{BLOCKS, CYCLING, HUB_DOMINATED, LAST_BEGUN, TRYING};
-pub(crate) use crate::tuning::large::{BRIEF, EVEN, Effort, FAST, GOOD};
+pub(crate) use crate::tuning::large::{BRIEF, EVEN, Effort, FAST, GOOD, UNEVEN};
 use bisection_tree::{BisectionTree, Parts};
 use coarsen::{Order, cluster, leaves};
 use constrained::Joins;

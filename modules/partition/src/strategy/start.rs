@@ -40,6 +40,9 @@ pub(super) fn start(
                 true => &large::GOOD,
                 // Meshes fall into boxes where halves are even. Orders are no good there.
                 false if !lines && number % 4 >= 2 => &large::EVEN,
+                // Where a few loads raise the bound for all, the rest may fit into one host: only halves that
+                // may be empty find that.
+                false if number > 2 && number % 2 == 1 => &large::UNEVEN,
                 false => &large::FAST,
             };
             let budget = Budget::until(stop_at);
@@ -79,5 +82,39 @@ pub(super) fn given(inst: &Instance, block: Vec<u32>) -> Best {
             block,
         },
         false => Best::of(&State::new(inst, block)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{Channel, Graph};
+    use crate::machine::Machine;
+    use crate::problem::Problem;
+
+    /// As where one heavy vertex has raised the bound for all blocks.
+    #[test]
+    fn what_fits_into_one_host_gets_a_start_there() {
+        let channels = (0..240).flat_map(|v| {
+            [1, 7].map(|far| Channel {
+                from: v,
+                to: (v + far) % 240,
+                traffic: 1,
+            })
+        });
+        let graph = Graph::new(vec![1; 240], &channels.collect::<Vec<_>>()).unwrap();
+        let machine = Machine::regular(&[(4, 1), (4, 100)]).unwrap();
+        let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
+        let inst = inst.with_load_bounds(&[64; 16]);
+        let mut random = Random::new(1);
+        let mut hosts = |number| {
+            let found = start(&inst, number, (true, true), None, &mut random);
+            let mut hosts: Vec<u32> = found.unwrap().0.block.iter().map(|b| b / 4).collect();
+            hosts.sort_unstable();
+            hosts.dedup();
+            hosts.len()
+        };
+        assert_eq!(hosts(3), 1);
+        assert_eq!(hosts(5), 1);
     }
 }
