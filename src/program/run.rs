@@ -112,6 +112,15 @@ pub(crate) fn no_project(drawing: &Path) -> Diagnostic {
     let beside = drawing.with_extension("");
     let manifest = beside.join("Cargo.toml");
     let message = format!("there is no code for `{}` to run", drawing.display());
-    Diagnostic::error(codes::NO_PROJECT, message)
-        .with_note(format!("looked for `{}`", manifest.display()))
+    let note = match Project::open(&beside) {
+        Ok(Some(other)) => {
+            let graph = other.graph.display();
+            format!(
+                "`{}` is the project of another graph, `{graph}`",
+                manifest.display()
+            )
+        }
+        _ => format!("looked for `{}`", manifest.display()),
+    };
+    Diagnostic::error(codes::NO_PROJECT, message).with_note(note)
 }

@@ -411,6 +411,14 @@ fn a_project_of_its_own_graph() {
         .status(2)
         .stderr_has("error[G0701]")
         .stderr_has("graphmap new good --from good.dot");
+    // The folder beside it is that of another graph, which was copied there.
+    let test = test.args("new good --from hello/hello.dot --quiet");
+    test.run().status(0);
+    test.args("run good.dot")
+        .run()
+        .status(2)
+        .stderr_has("`good/Cargo.toml` is the project of another graph, `good/hello.dot`\n")
+        .stderr_has("= help: `graphmap run good/hello.dot` runs that one; a project for this graph has its name");
 }
 
 /// Who sits at a terminal and builds again is told what takes less time, where a build takes long.
