@@ -7,11 +7,11 @@
 #   hosts.sh bytes FOLDER       bytes that each host has sent over its interface, a line each
 #   hosts.sh down FOLDER HOST   cuts the link of a host
 #   hosts.sh shape FOLDER WORDS the kernel delays, loses or holds up what each host sends, as `tc qdisc` has it
-#   hosts.sh wire FOLDER WIRE MICROSECONDS
+#   hosts.sh delay-line FOLDER PROGRAM MICROSECONDS
 #                               a program of this machine joins them instead of the kernel: what `cc` makes of
-#                               benches/hosts/wire.c; asked again, another in its place
-#   hosts.sh lost FOLDER        packets of each host that were lost so, by the kernel or by the wire, a line each
-#   hosts.sh stop FOLDER        takes all away; fails where the wire has ended before, and says why
+#                               benches/hosts/delay_line.c; asked again, another in its place
+#   hosts.sh lost FOLDER        packets of each host that were lost so, by the kernel or by the delay line, a line each
+#   hosts.sh stop FOLDER        takes all away; fails where the delay line has ended before, and says why
 #
 # Namespaces have names of their own for each FOLDER, so that several tests can have hosts at a time.
 set -eu
@@ -19,14 +19,14 @@ verb=$1
 folder=$2
 mark=gm$(printf %s "$folder" | cksum | cut -c 1-6)
 
-# Ends the wire, if there is one. Fails where it has ended by itself: what went over it since then did not arrive.
-unwire() {
-    [ -f "$folder/wire.pid" ] || return 0
-    wire=$(cat "$folder/wire.pid")
-    rm -f "$folder/wire.pid"
+# Ends the delay line, if there is one. Fails where it has ended by itself: what went over it since then did not arrive.
+end_delay_line() {
+    [ -f "$folder/delay-line.pid" ] || return 0
+    line=$(cat "$folder/delay-line.pid")
+    rm -f "$folder/delay-line.pid"
     # What has ended may have its number still, where nobody waits for it, but no program.
-    readlink "/proc/$wire/exe" >/dev/null || { echo "the wire has ended by itself: $(cat "$folder/wire.said")" >&2; return 1; }
-    kill "$wire"
+    readlink "/proc/$line/exe" >/dev/null || { echo "the delay line has ended by itself: $(cat "$folder/delay-line.said")" >&2; return 1; }
+    kill "$line"
     # Its interfaces go with it, a moment later.
     while ip -n "$mark-h1" link show net0 >/dev/null 2>&1; do sleep 0.01; done
 }
@@ -113,26 +113,26 @@ shape)
         ip netns exec "$mark-$host" tc qdisc replace dev net0 root "$@"
     done <"$folder/hosts"
     ;;
-wire)
+delay-line)
     spaces=
     # One whose interface is taken away has nothing to wait for.
-    unwire || true
+    end_delay_line || true
     while read -r host; do
         ip -n "$mark-$host" link del net0 2>/dev/null || true
         spaces="$spaces $mark-$host"
     done <"$folder/hosts"
     # What one before this has said is not what this says.
-    rm -f "$folder/wire.said"
+    rm -f "$folder/delay-line.said"
     # shellcheck disable=SC2086 # A word each.
-    "$3" "$4" $spaces >"$folder/wire.said" 2>&1 </dev/null &
-    echo $! >"$folder/wire.pid"
+    "$3" "$4" $spaces >"$folder/delay-line.said" 2>&1 </dev/null &
+    echo $! >"$folder/delay-line.pid"
     tries=0
-    until [ "$(head -n 1 "$folder/wire.said" 2>/dev/null)" = ready ]; do
+    until [ "$(head -n 1 "$folder/delay-line.said" 2>/dev/null)" = ready ]; do
         tries=$((tries + 1))
-        kill -0 "$(cat "$folder/wire.pid")" 2>/dev/null && [ "$tries" -lt 100 ] || {
-            kill "$(cat "$folder/wire.pid")" 2>/dev/null || true
-            echo "$3 does not get ready: $(cat "$folder/wire.said")" >&2
-            rm -f "$folder/wire.pid"
+        kill -0 "$(cat "$folder/delay-line.pid")" 2>/dev/null && [ "$tries" -lt 100 ] || {
+            kill "$(cat "$folder/delay-line.pid")" 2>/dev/null || true
+            echo "$3 does not get ready: $(cat "$folder/delay-line.said")" >&2
+            rm -f "$folder/delay-line.pid"
             exit 1
         }
         sleep 0.1
@@ -148,20 +148,20 @@ lost)
     i=1
     while read -r host; do
         kernel=$(ip netns exec "$mark-$host" tc -s qdisc show dev net0 | sed -n 's/.*(dropped \([0-9]*\),.*/\1/p')
-        # What the wire does not fetch in time, the kernel drops behind the discipline; of what it has fetched it tells itself.
-        interface=0 wire=0
-        if [ -f "$folder/wire.pid" ]; then
+        # What the delay line does not fetch in time, the kernel drops behind the discipline; of what it has fetched it tells itself.
+        interface=0 line=0
+        if [ -f "$folder/delay-line.pid" ]; then
             interface=$(ip netns exec "$mark-$host" cat /sys/class/net/net0/statistics/tx_dropped)
-            wire=$(sed -n 's/^lost //p' "$folder/wire.said" | tail -n 1 | cut -d ' ' -f "$i")
+            line=$(sed -n 's/^lost //p' "$folder/delay-line.said" | tail -n 1 | cut -d ' ' -f "$i")
         fi
-        echo $((${kernel:-0} + interface + ${wire:-0}))
+        echo $((${kernel:-0} + interface + ${line:-0}))
         i=$((i + 1))
     done <"$folder/hosts"
     ;;
 stop)
     [ -f "$folder/hosts" ] || exit 0
     ended=0
-    unwire || ended=1
+    end_delay_line || ended=1
     while read -r host; do
         [ ! -f "$folder/$host.pid" ] || kill "$(cat "$folder/$host.pid")" || true
         ip netns del "$mark-$host" || true

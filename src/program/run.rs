@@ -11,7 +11,7 @@ use graphmap_kpn::mapping::Mapped;
 use graphmap_wiring::project::Project;
 use graphmap_wiring::skeleton::Skeletons;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 /// How a program is built and run.
@@ -58,7 +58,7 @@ pub fn run(
     let fail = |found: Diagnostics| Error::new(found, &network.sources);
     let project = Project::find(drawing)
         .map_err(fail)?
-        .ok_or_else(|| fail(no_project(drawing).into()))?;
+        .ok_or_else(|| fail(no_project(drawing).0.into()))?;
     let skeletons = match &project.skeletons {
         Some(folder) => Skeletons::with_folder(folder).map_err(fail)?,
         None => Skeletons::built_in(),
@@ -107,20 +107,21 @@ pub fn run(
     })
 }
 
-/// That there is no project for a drawing.
-pub(crate) fn no_project(drawing: &Path) -> Diagnostic {
+/// That there is no project for a drawing; and the graph whose project is in its place, if one is.
+pub(crate) fn no_project(drawing: &Path) -> (Diagnostic, Option<PathBuf>) {
     let beside = drawing.with_extension("");
     let manifest = beside.join("Cargo.toml");
     let message = format!("there is no code for `{}` to run", drawing.display());
-    let note = match Project::open(&beside) {
-        Ok(Some(other)) => {
-            let graph = other.graph.display();
-            format!(
-                "`{}` is the project of another graph, `{graph}`",
-                manifest.display()
-            )
+    let other = Project::open(&beside).ok().flatten();
+    let other = other.map(|project| project.graph);
+    let manifest = manifest.display();
+    let note = match &other {
+        Some(graph) => {
+            let graph = graph.display();
+            format!("`{manifest}` is the project of another graph, `{graph}`")
         }
-        _ => format!("looked for `{}`", manifest.display()),
+        None => format!("looked for `{manifest}`"),
     };
-    Diagnostic::error(codes::NO_PROJECT, message).with_note(note)
+    let error = Diagnostic::error(codes::NO_PROJECT, message).with_note(note);
+    (error, other)
 }

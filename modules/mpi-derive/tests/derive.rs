@@ -11,13 +11,13 @@ mod reexported {
     }
 }
 
-/// A rank that is alone.
-fn alone(rank: impl Fn(SimpleCommunicator) + Send + Sync + 'static) {
+/// A rank that is alone; why it fails, if it does.
+fn alone(rank: impl Fn(SimpleCommunicator) + Send + Sync + 'static) -> Result<(), String> {
     let ended = mpi::run(1, move || {
         let universe = mpi::initialize().unwrap();
         rank(universe.world());
     });
-    ended.unwrap();
+    ended.map(drop).map_err(|error| error.to_string())
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Equivalence)]
@@ -110,20 +110,19 @@ fn values_arrays_and_slices_of_structs_are_what_was_sent() {
             DynBuffer::new(&packed[..]).downcast::<Packed>(),
             Some(&packed[..])
         );
-    });
+    })
+    .unwrap();
 }
 
 /// What is no value is not received, wherever in an array it stands.
 #[test]
 fn a_byte_that_is_no_bool_is_an_error() {
-    let ended = mpi::run(1, || {
-        let universe = mpi::initialize().unwrap();
-        let world = universe.world();
+    let told = alone(|world| {
         let me = world.this_process();
         me.send(&[1_u8, 2]);
         let _ = me.receive_into(&mut [Aligned { flag: false }; 2]);
-    });
-    let told = ended.unwrap_err().to_string();
+    })
+    .unwrap_err();
     assert!(told.contains("bool"), "{told}");
 }
 
@@ -146,13 +145,7 @@ struct Shorts([Short; 2]);
 
 #[test]
 fn an_array_of_what_is_not_as_large_as_its_type_is_refused() {
-    let ended = mpi::run(1, || {
-        let universe = mpi::initialize().unwrap();
-        let world = universe.world();
-        let me = world.this_process();
-        me.send(&Shorts([Short(1, 2); 2]));
-    });
-    let told = ended.unwrap_err().to_string();
+    let told = alone(|world| world.this_process().send(&Shorts([Short(1, 2); 2]))).unwrap_err();
     assert!(
         told.contains("Short has 8 bytes, but the extent of its datatype is 4"),
         "{told}"

@@ -89,10 +89,7 @@ fn of_blocks(blocks: Vec<(usize, usize, Field)>, size: usize) -> Field {
 #[track_caller]
 fn check_that_it_may_be_made(type_name: &str) {
     let threading = match phase() {
-        Some(Phase::Initialized(threading)) if is_own_thread() => {
-            let _ = threading;
-            return;
-        }
+        Some(Phase::Initialized(_)) if is_own_thread() => return,
         Some(Phase::Finalized(_)) => panic!(
             "the datatype of `{type_name}` is first used after the rank was finalized: its `Universe` was dropped"
         ),

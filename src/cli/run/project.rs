@@ -56,19 +56,19 @@ pub(crate) fn find_project(
 }
 
 pub(crate) fn no_project<T>(session: &mut Session<'_>, file: &Path) -> Outcome<T> {
-    let beside = file.with_extension("");
-    let help = match Project::open(&beside) {
-        Ok(Some(other)) => format!(
+    let (error, other) = no_project_of(file);
+    let help = match other {
+        Some(graph) => format!(
             "`graphmap run {}` runs that one; a project for this graph has its name, or names it in its `Cargo.toml`",
-            word(&other.graph)
+            word(&graph)
         ),
-        _ => format!(
+        None => format!(
             "`graphmap new {} --from {}` makes a project for it, with a file for each function",
-            word(&beside),
+            word(&file.with_extension("")),
             word(file)
         ),
     };
-    session.fail(Exit::Usage, no_project_of(file).help(help))
+    session.fail(Exit::Usage, error.help(help))
 }
 
 /// Whether mpiexec may start the program of a project several times, for one run.

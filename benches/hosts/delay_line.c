@@ -1,6 +1,6 @@
-/* A wire that takes its time, where the kernel has no netem: `wire MICROSECONDS NAMESPACE...` gives each network namespace an
+/* A delay line between hosts, where the kernel has no netem: `delay-line MICROSECONDS NAMESPACE...` gives each network namespace an
  * interface net0, and hands each frame on to the others that long after it came. Ready when it has written a line; goes on until
- * it is ended, or an interface is gone. What has no room is lost, and a line tells of it when the wire is empty again: `lost`, and how
+ * it is ended, or an interface is gone. What has no room is lost, and a line tells of it when the line is empty again: `lost`, and how
  * many frames of each namespace so far. At real-time priority, so that who looks for messages again and again does not hold it up. Root. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -21,7 +21,7 @@
 #include <unistd.h>
 
 #define HOSTS 32
-/* Frames under way. Who sends more loses them, as on any wire. */
+/* Frames under way. Who sends more loses them, as on any line. */
 #define UNDER_WAY 1024
 /* Segments as the senders' kernels make them: TCP's may be cut by whoever gets them. */
 #define LONGEST (sizeof(struct virtio_net_hdr) + ETH_HLEN + 65536)
@@ -85,7 +85,7 @@ int main(int count, char **words)
     int hosts = count - 2;
     int64_t delay = count > 1 ? nanoseconds(words[1]) : -1;
     if (delay < 0 || hosts < 2 || hosts > HOSTS) {
-        fprintf(stderr, "wire MICROSECONDS NAMESPACE...: a minute at most, and 2 to %d namespaces\n", HOSTS);
+        fprintf(stderr, "delay-line MICROSECONDS NAMESPACE...: a minute at most, and 2 to %d namespaces\n", HOSTS);
         return 2;
     }
     struct pollfd taps[HOSTS];
@@ -107,7 +107,7 @@ int main(int count, char **words)
             struct frame *frame = &frames[first % UNDER_WAY];
             uint8_t *to = frame->bytes + sizeof(struct virtio_net_hdr);
             for (int host = 0; host < hosts; host++)
-                /* What an interface has no room for is lost, as it would be on a wire; one that is down gets nothing. */
+                /* What an interface has no room for is lost, as it would be on any line; one that is down gets nothing. */
                 if (host != frame->from && ((to[0] & 1) || to[5] == host) && write(taps[host].fd, frame->bytes, frame->length) < 0 &&
                     errno != EIO) {
                     if (errno != EAGAIN && errno != ENOBUFS)

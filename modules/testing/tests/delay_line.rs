@@ -12,9 +12,9 @@ use graphmap_testing::{Hosts, Need, skip};
 fn hosts(name: &str) -> Option<(Hosts, PathBuf)> {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::create_dir_all(&folder).unwrap();
-    let wire = folder.join("wire");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches/hosts/wire.c");
-    let made = Command::new("cc").arg("-o").arg(&wire).arg(source).output();
+    let line = folder.join("delay-line");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches/hosts/delay_line.c");
+    let made = Command::new("cc").arg("-o").arg(&line).arg(source).output();
     match made {
         Ok(made) => assert!(made.status.success(), "{}", said(&made)),
         Err(error) => {
@@ -23,7 +23,7 @@ fn hosts(name: &str) -> Option<(Hosts, PathBuf)> {
         }
     }
     let hosts = Hosts::new(&folder, 2)?;
-    let joined = join(&hosts, &wire, "50");
+    let joined = join(&hosts, &line, "50");
     if !joined.status.success() {
         let why = said(&joined);
         // Some machines have namespaces and no interfaces of programs.
@@ -37,11 +37,11 @@ fn hosts(name: &str) -> Option<(Hosts, PathBuf)> {
         );
         return None;
     }
-    Some((hosts, wire))
+    Some((hosts, line))
 }
 
-fn join(hosts: &Hosts, wire: &Path, microseconds: &str) -> Output {
-    hosts.script("wire", &[wire.to_str().unwrap(), microseconds])
+fn join(hosts: &Hosts, line: &Path, microseconds: &str) -> Output {
+    hosts.script("delay-line", &[line.to_str().unwrap(), microseconds])
 }
 
 fn said(output: &Output) -> String {
@@ -49,47 +49,47 @@ fn said(output: &Output) -> String {
 }
 
 /// The numbers of the processes that are this program.
-fn running(wire: &Path) -> Vec<String> {
+fn running(line: &Path) -> Vec<String> {
     let all = fs::read_dir("/proc").unwrap().flatten();
     let ours = all.filter(|entry| {
-        fs::read_link(entry.path().join("exe")).is_ok_and(|program| program == wire)
+        fs::read_link(entry.path().join("exe")).is_ok_and(|program| program == line)
     });
     ours.map(|entry| entry.file_name().into_string().unwrap())
         .collect()
 }
 
 #[test]
-fn hosts_have_one_wire_at_a_time_and_none_when_they_are_gone() {
-    let Some((hosts, wire)) = hosts("one") else {
+fn hosts_have_one_delay_line_at_a_time_and_none_when_they_are_gone() {
+    let Some((hosts, line)) = hosts("one") else {
         return;
     };
     // With another delay.
-    let again = join(&hosts, &wire, "5000");
+    let again = join(&hosts, &line, "5000");
     assert!(again.status.success(), "{}", said(&again));
-    assert_eq!(running(&wire).len(), 1);
+    assert_eq!(running(&line).len(), 1);
     let lost = hosts.script("lost", &[]);
     assert_eq!(String::from_utf8_lossy(&lost.stdout), "0\n0\n");
-    let refused = join(&hosts, &wire, "5ms");
+    let refused = join(&hosts, &line, "5ms");
     assert!(!refused.status.success());
     assert!(
-        said(&refused).contains("wire MICROSECONDS"),
+        said(&refused).contains("delay-line MICROSECONDS"),
         "{}",
         said(&refused)
     );
     drop(hosts);
-    assert!(running(&wire).is_empty());
+    assert!(running(&line).is_empty());
 }
 
-/// What was measured since then was not measured over a wire.
+/// What was measured since then was not measured over a delay line.
 #[test]
-fn a_wire_that_has_ended_before_is_told() {
-    let Some((hosts, wire)) = hosts("ended") else {
+fn a_delay_line_that_has_ended_before_is_told() {
+    let Some((hosts, line)) = hosts("ended") else {
         return;
     };
     let mut kill = Command::new("kill");
-    let killed = kill.arg("-KILL").args(running(&wire)).status();
+    let killed = kill.arg("-KILL").args(running(&line)).status();
     assert!(killed.unwrap().success());
-    while !running(&wire).is_empty() {
+    while !running(&line).is_empty() {
         thread::sleep(Duration::from_millis(1));
     }
     let stopped = hosts.script("stop", &[]);
