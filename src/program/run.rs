@@ -113,7 +113,9 @@ pub(crate) fn no_project(drawing: &Path) -> (Diagnostic, Option<PathBuf>) {
     let manifest = beside.join("Cargo.toml");
     let message = format!("there is no code for `{}` to run", drawing.display());
     let other = Project::open(&beside).ok().flatten();
-    let other = other.map(|project| project.graph);
+    let other = other
+        .map(|project| project.graph)
+        .filter(|graph| graph.is_file());
     let manifest = manifest.display();
     let note = match &other {
         Some(graph) => {

@@ -418,7 +418,7 @@ fn a_project_of_its_own_graph() {
         .run()
         .status(2)
         .stderr_has("`good/Cargo.toml` is the project of another graph, `good/hello.dot`\n")
-        .stderr_has("= help: `graphmap run good/hello.dot` runs that one; a project for this graph has its name");
+        .stderr_has("= help: `graphmap run good/hello.dot` runs that one; to have a project of its own, this graph takes another name");
 }
 
 /// Who sits at a terminal and builds again is told what takes less time, where a build takes long.

@@ -8,7 +8,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{Attribute, Data, DeriveInput, Error, Index, LitStr, Member, Path, Token, Type};
+use syn::{Attribute, Data, DeriveInput, Error, Field, Index, LitStr, Member, Path, Token, Type};
 
 /// The datatype of a struct: that of each field, where the field is.
 ///
@@ -38,8 +38,14 @@ fn derive(input: &DeriveInput) -> Result<TokenStream, Error> {
                 Some(name) => Member::Named(name.clone()),
                 None => Member::Unnamed(Index::from(at)),
             };
-            match datatype(&mpi, &field.ty) {
-                Ok(of) => Some(quote!((::core::mem::offset_of!(Self, #member), #of))),
+            let ty = &field.ty;
+            match of_field(&mpi, field) {
+                // What has the type that is described is the field: another macro may have changed it since this one read it.
+                Ok(of) => Some(quote!({
+                    // SAFETY: it is never called; it compiles if the types are the same.
+                    let _ = |of: *const Self| -> *const #ty { unsafe { &raw const (*of).#member } };
+                    (::core::mem::offset_of!(Self, #member), #of)
+                })),
                 Err(error) => {
                     match &mut wrong {
                         Some(wrong) => wrong.combine(error),
@@ -57,15 +63,29 @@ fn derive(input: &DeriveInput) -> Result<TokenStream, Error> {
     let text = name.to_string();
     Ok(quote! {
         // SAFETY: it describes each field where the field is, by the field's own datatype, and nothing else; and its extent is the size.
+        #[automatically_derived]
+        #[allow(deprecated, unused_braces, unused_parens)]
         unsafe impl #mpi::datatype::Equivalence for #name {
             type Out = #mpi::datatype::DatatypeRef<'static>;
 
             fn equivalent_datatype() -> Self::Out {
-                static DERIVED: #mpi::internal::Derived = #mpi::internal::Derived::new();
-                DERIVED.get(#text, || #mpi::internal::of_fields::<Self>(&[#(#fields),*]))
+                static __EQUIVALENT_DATATYPE: #mpi::internal::Derived = #mpi::internal::Derived::new();
+                __EQUIVALENT_DATATYPE.get(#text, || #mpi::internal::of_fields::<Self>(&[#(#fields),*]))
             }
         }
     })
+}
+
+/// The datatype of a field.
+fn of_field(mpi: &Path, field: &Field) -> Result<TokenStream, Error> {
+    match field.attrs.iter().find(|a| a.path().is_ident("mpi")) {
+        Some(attribute) => {
+            let message =
+                "`mpi` says something of a struct: of a field there is nothing to be said";
+            Err(Error::new_spanned(attribute, message))
+        }
+        None => datatype(mpi, &field.ty),
+    }
 }
 
 /// An expression that is the datatype of a type.
@@ -73,9 +93,9 @@ fn datatype(mpi: &Path, of: &Type) -> Result<TokenStream, Error> {
     match of {
         Type::Path(_) => Ok(quote!(#mpi::internal::of_type::<#of>())),
         Type::Array(array) => {
-            let (element, length) = (&array.elem, &array.len);
-            let of = datatype(mpi, element)?;
-            Ok(quote!(#mpi::internal::of_array::<#element>(#length, #of)))
+            let of = datatype(mpi, &array.elem)?;
+            // Its length is that of the type: an expression may be another number when the program runs.
+            Ok(quote!(#mpi::internal::of_array(::core::marker::PhantomData::<#array>, #of)))
         }
         Type::Tuple(tuple) => {
             let fields: Result<Vec<TokenStream>, Error> = (tuple.elems.iter().enumerate())
@@ -176,6 +196,14 @@ mod tests {
         let all: DeriveInput = parse_quote! {
             struct All { a: &'static str, b: u8, c: [*const u8; 3], d: (u8, fn(u8)) }
         };
+        let skipped: DeriveInput = parse_quote!(
+            struct Part {
+                #[mpi(skip)]
+                a: u8,
+            }
+        );
+        let nothing = "`mpi` says something of a struct: of a field there is nothing to be said";
+        assert_eq!(told(&skipped), [nothing]);
         assert_eq!(
             told(&all),
             [of("& 'static str"), of("* const u8"), of("fn (u8)")]

@@ -1,6 +1,7 @@
 //! What `#[derive(Equivalence)]` calls: datatypes of structs, whose sizes are asked of the compiler.
 
 use std::any::type_name;
+use std::marker::PhantomData;
 use std::sync::OnceLock;
 
 use crate::datatype::equivalence::alone;
@@ -52,20 +53,23 @@ pub fn of_type<T: Equivalence>() -> Field {
     Field(alone::<T>().as_raw().0)
 }
 
-/// The datatype of an array of so many elements.
+/// The datatype of an array.
 ///
 /// # Panics
 /// If elements are further apart, or less, than their datatype says: other bytes would be read and written than theirs.
 #[track_caller]
-pub fn of_array<Element>(length: usize, of: Field) -> Field {
+pub fn of_array<Element, const LENGTH: usize>(
+    _: PhantomData<[Element; LENGTH]>,
+    of: Field,
+) -> Field {
     assert!(
-        length < 2 || of.0.is_spaced(size_of::<Element>()),
+        LENGTH < 2 || of.0.is_spaced(size_of::<Element>()),
         "{} has {} bytes, but the extent of its datatype is {}: there can be no array of it in a struct that derives `Equivalence`",
         type_name::<Element>(),
         size_of::<Element>(),
         of.0.extent
     );
-    of_blocks(vec![(0, length, of)], length * size_of::<Element>())
+    of_blocks(vec![(0, LENGTH, of)], size_of::<[Element; LENGTH]>())
 }
 
 /// The datatype of a struct or tuple whose fields are so many bytes from its beginning.

@@ -96,8 +96,11 @@
 //! `mpi`, which is on by default: processes are ranks of MPI as well ([`mpi`]). It is a third of what there is to compile, so projects that
 //! `graphmap new` makes leave it out until they want it.
 
-// What ranks alone use is not taken out where there are none.
-#![cfg_attr(not(feature = "mpi"), allow(dead_code))]
+// What ranks alone use, and what is said of them, is not taken out where there are none.
+#![cfg_attr(
+    not(feature = "mpi"),
+    allow(dead_code, rustdoc::broken_intra_doc_links)
+)]
 
 mod block;
 mod chrome;

@@ -267,7 +267,11 @@ fn awaited(mut diagnostic: Diagnostic, pointed: &str) -> Diagnostic {
     let texts = labels.chain(&diagnostic.notes).chain([&diagnostic.message]);
     let texts: Vec<&String> = texts.collect();
     let about = |what: &str| texts.iter().any(|text| text.contains(what));
-    let without_ranks = about("`graphmap_runtime::mpi") || about("find `mpi` in `");
+    // With another name behind it in the quotes it is there, and the name is not; the runtime is mostly called `rt`.
+    let without_ranks = about("import `graphmap_runtime::mpi`")
+        || ["graphmap_runtime", "rt"]
+            .iter()
+            .any(|rt| about(&format!("find `mpi` in `{rt}`")));
     let help = if without_ranks && (about("(E0432)") || about("(E0433)")) {
         "ranks are the runtime's feature `mpi`: `features = [\"mpi\"]` behind its path in Cargo.toml".to_owned()
     } else if about("(unused_must_use)") {

@@ -59,7 +59,7 @@ pub(crate) fn no_project<T>(session: &mut Session<'_>, file: &Path) -> Outcome<T
     let (error, other) = no_project_of(file);
     let help = match other {
         Some(graph) => format!(
-            "`graphmap run {}` runs that one; a project for this graph has its name, or names it in its `Cargo.toml`",
+            "`graphmap run {}` runs that one; to have a project of its own, this graph takes another name",
             word(&graph)
         ),
         None => format!(

@@ -13,8 +13,8 @@ pub type SystemDatatype = DatatypeRef<'static>;
 /// A type whose values can be in messages.
 ///
 /// # Safety
-/// The datatype has to describe nothing but initialized parts of a value, and whatever has come as that datatype has to be a
-/// value. Its extent has to be the size of the type, where more than one value is sent or received at a time. What is borrowed as shared
+/// The datatype has to describe all that is initialized in a value, thus all but padding, and nothing else, and whatever has come as
+/// that datatype has to be a value. Its extent has to be the size of the type, where more than one value is sent or received at a time. What is borrowed as shared
 /// must not change (no `Cell`), as buffers of any type may be shared by threads.
 pub unsafe trait Equivalence {
     /// The type of the datatype.

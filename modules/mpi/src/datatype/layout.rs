@@ -234,6 +234,11 @@ impl Layout {
         let mut extent = upper.checked_sub(lower).expect(TOO_LARGE);
         #[cfg(feature = "derive")]
         if let Extent::Of(bytes) = apart {
+            let within = lower >= 0 && upper.cast_unsigned() <= bytes;
+            assert!(
+                within,
+                "fields that reach beyond the {bytes} bytes of what they are of"
+            );
             extent = bytes.cast_signed();
             (lower, upper) = (0, extent);
         }
