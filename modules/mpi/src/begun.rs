@@ -16,7 +16,7 @@ use crate::datatype::layout::MPI_Datatype;
 use crate::done;
 use crate::fiber::wait;
 use crate::operation::{Elements, MPI_Op};
-use crate::place::{Place, empty_status, packed_at};
+use crate::place::{Place, empty_status, message_at, packed_at};
 use crate::point_to_point::source::{sender, tagged};
 use crate::request::{
     Begun, Done, MPI_Request, Pending, RSMPI_REQUEST_NULL, Receive, Send, complete, give_way, owned,
@@ -61,8 +61,8 @@ pub unsafe fn MPI_Isend(
         if dest == RSMPI_PROC_NULL {
             return begin(nothing(), request);
         }
-        let bytes = packed_at(buf.cast(), 0, number(count), datatype.0);
-        let sending = communicator.send_vec(bytes, rank(dest), tag);
+        let packed = message_at(buf.cast(), number(count), datatype.0);
+        let sending = communicator.send_packed(packed, rank(dest), tag);
         begin(Send::new(sending), request)
     }
 }

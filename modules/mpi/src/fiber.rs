@@ -73,21 +73,29 @@ impl Fiber {
         fiber.name = Some(name.into());
         fiber
     }
+
+    /// Gives what it is to call a stack.
+    #[inline(never)]
+    fn begin(&mut self) -> Result<(), String> {
+        if let Stage::New(main) = std::mem::replace(&mut self.stage, Stage::Over) {
+            let fiber = fiber(self.name.as_deref(), main)?;
+            self.stage = Stage::Begun(Box::pin(fiber));
+        }
+        Ok(())
+    }
 }
 
 impl Future for Fiber {
     type Output = Ended;
 
+    #[inline(always)]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Ended> {
         let this = &mut *self;
         let _entered = Entered::new(&this.rank);
         if let Stage::New(_) = this.stage
-            && let Stage::New(main) = std::mem::replace(&mut this.stage, Stage::Over)
+            && let Err(why) = this.begin()
         {
-            match fiber(this.name.as_deref(), main) {
-                Ok(fiber) => this.stage = Stage::Begun(Box::pin(fiber)),
-                Err(why) => return Poll::Ready(Err(why)),
-            }
+            return Poll::Ready(Err(why));
         }
         match &mut this.stage {
             Stage::Begun(fiber) => fiber.as_mut().poll(context),

@@ -27,6 +27,29 @@ pub(crate) fn count<B: crate::datatype::Collection + ?Sized>(buffer: &B) -> usiz
     number(buffer.count())
 }
 
+/// The elements of a buffer, packed as a message.
+#[track_caller]
+pub(crate) fn message<B: Buffer + ?Sized>(buffer: &B) -> core::Packed {
+    let (layout, count) = (layout(buffer), count(buffer));
+    // SAFETY: the elements are in the buffer, as its traits, which are unsafe to implement, say.
+    unsafe { message_at(buffer.pointer().cast(), count, layout) }
+}
+
+/// So many elements, packed as a message.
+///
+/// # Safety
+/// They have to be there.
+#[track_caller]
+pub(crate) unsafe fn message_at(from: *const u8, count: usize, layout: &Layout) -> core::Packed {
+    // SAFETY: as the caller says.
+    unsafe {
+        match layout.as_packed(from, count) {
+            Some(bytes) => bytes.into(),
+            None => packed_at(from, 0, count, layout).into(),
+        }
+    }
+}
+
 /// The elements of a buffer, packed.
 #[track_caller]
 pub(crate) fn packed<B: Buffer + ?Sized>(buffer: &B) -> Vec<u8> {
@@ -191,6 +214,10 @@ fn no_value() -> core::Error {
 #[track_caller]
 pub(crate) fn value<T: Equivalence>(bytes: &[u8]) -> Result<T, core::Error> {
     let layout = alone::<T>().as_raw().0;
+    if layout.is_plain(size_of::<T>()) && bytes.len() == size_of::<T>() {
+        // SAFETY: these are the bytes of an element, as it lies in memory, and whatever they are, they are one.
+        return Ok(unsafe { bytes.as_ptr().cast::<T>().read_unaligned() });
+    }
     let mut value = std::mem::MaybeUninit::<T>::uninit();
     let place = Place {
         to: value.as_mut_ptr().cast(),

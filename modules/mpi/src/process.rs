@@ -41,6 +41,10 @@ impl Future for Process {
                 return Poll::Ready(ended);
             }
         }
+        // Nearly always.
+        if main.is_some() && beside.is_empty() && !rank.has_begun() {
+            return Poll::Pending;
+        }
         loop {
             // What has been begun meanwhile has its first turn in this one, as nobody would wake the process for it.
             rank.take_begun(beside);

@@ -1,11 +1,11 @@
 //! What is kept for each rank: whether it has been initialized, and its communicators of all and of itself; and which rank calls.
 
 use std::cell::{Cell, OnceCell, RefCell};
+use std::mem::ManuallyDrop;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread::ThreadId;
 
 use graphmap_runtime::{TaskSet, mpi as core};
 
@@ -59,7 +59,8 @@ pub(crate) struct RankState(Rc<State>);
 struct State {
     id: RankId,
     phase: Rc<Cell<Phase>>,
-    thread: ThreadId,
+    #[cfg(feature = "derive")]
+    thread: std::thread::ThreadId,
     world: OnceCell<Rc<Shared>>,
     itself: OnceCell<Rc<Shared>>,
     beginning: Cell<Beginning>,
@@ -72,6 +73,7 @@ impl RankState {
         RankState(Rc::new(State {
             id: RankId::new(),
             phase: Rc::new(Cell::new(Phase::Before)),
+            #[cfg(feature = "derive")]
             thread: std::thread::current().id(),
             world: OnceCell::new(),
             itself: OnceCell::new(),
@@ -148,8 +150,10 @@ impl Drop for State {
 pub(crate) const NO_RANK: &str = "no rank calls this: ranks are on the stacks that `mpi::run` calls them on, not on other threads";
 
 thread_local! {
-    /// The rank whose stack this thread is on, if any.
-    static CURRENT: RefCell<Option<RankState>> = const { RefCell::new(None) };
+    /// The rank whose stack this thread is on, if any. Whoever puts one there takes it away again, so there is nothing to be dropped with the
+    /// thread, which all who look would have to ask for.
+    static CURRENT: RefCell<ManuallyDrop<Option<RankState>>> =
+        const { RefCell::new(ManuallyDrop::new(None)) };
 }
 
 /// While it lives, a rank is the current one of its thread.
@@ -157,21 +161,21 @@ pub(crate) struct Entered(Option<RankState>);
 
 impl Entered {
     pub(crate) fn new(rank: &RankState) -> Self {
-        Entered(CURRENT.replace(Some(rank.clone())))
+        let before = CURRENT.replace(ManuallyDrop::new(Some(rank.clone())));
+        Entered(ManuallyDrop::into_inner(before))
     }
 }
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        let left = CURRENT.replace(self.0.take());
-        drop(left);
+        let left = CURRENT.replace(ManuallyDrop::new(self.0.take()));
+        drop(ManuallyDrop::into_inner(left));
     }
 }
 
-/// The rank whose stack this is called on, if any. A thread that drops its thread-locals is none's any more.
+/// The rank whose stack this is called on, if any.
 fn current() -> Option<RankState> {
-    let current = CURRENT.try_with(|current| current.borrow().clone());
-    current.ok().flatten()
+    CURRENT.with_borrow(|current| Option::clone(current))
 }
 
 fn with<R>(f: impl FnOnce(&Rc<State>) -> R) -> Option<R> {
@@ -241,12 +245,14 @@ fn finalize(state: &State) {
 }
 
 /// Whether ranks of this OS process are initialized, and whether one is for any number of threads.
+#[cfg(feature = "derive")]
 pub(crate) fn elsewhere() -> (bool, bool) {
     let any = |count: &AtomicUsize| count.load(Ordering::Relaxed) > 0;
     (any(&INITIALIZED), any(&MULTIPLE))
 }
 
 /// Whether a thread is that of the rank.
+#[cfg(feature = "derive")]
 pub(crate) fn is_own_thread() -> bool {
     with(|state| state.thread == std::thread::current().id()).unwrap_or(false)
 }

@@ -299,6 +299,12 @@ impl Layout {
         self.is_within(size) && self.extent.cast_unsigned() == size
     }
 
+    /// Whether an element is any so many bytes, which lie in memory as they are packed.
+    #[inline]
+    pub(crate) fn is_plain(&self, size: usize) -> bool {
+        self.dense && !self.checked && self.size == size
+    }
+
     /// How many bytes so many elements have when packed.
     ///
     /// # Panics
@@ -308,17 +314,32 @@ impl Layout {
         self.size.checked_mul(count).expect(TOO_LARGE)
     }
 
+    /// Elements that lie as they are packed; `None`: they do not.
+    ///
+    /// # Safety
+    /// As many elements have to be readable there, and nobody may write to them in `'a`.
+    #[inline]
+    #[track_caller]
+    pub(crate) unsafe fn as_packed<'a>(&self, from: *const u8, count: usize) -> Option<&'a [u8]> {
+        if !self.dense {
+            return None;
+        }
+        match self.packed(count) {
+            // Where nothing is there may be no place for it.
+            0 => Some(&[]),
+            // SAFETY: they are there, by the caller's promise, and have no bytes that are nobody's.
+            bytes => Some(unsafe { std::slice::from_raw_parts(from, bytes) }),
+        }
+    }
+
     /// Packs elements behind what there is.
     ///
     /// # Safety
     /// As many elements have to be readable there.
     pub(crate) unsafe fn pack(&self, from: *const u8, count: usize, into: &mut Vec<u8>) {
-        if self.dense {
-            let bytes = self.packed(count);
-            if bytes > 0 {
-                // SAFETY: elements lie there as they are packed, and have no bytes that are nobody's.
-                into.extend_from_slice(unsafe { std::slice::from_raw_parts(from, bytes) });
-            }
+        // SAFETY: as the caller says.
+        if let Some(bytes) = unsafe { self.as_packed(from, count) } {
+            into.extend_from_slice(bytes);
             return;
         }
         let Shape::Blocks(blocks) = &self.shape else {

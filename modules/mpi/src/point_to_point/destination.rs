@@ -3,7 +3,7 @@
 use graphmap_runtime::mpi as core;
 
 use crate::datatype::traits::Buffer;
-use crate::place::packed;
+use crate::place::message;
 use crate::request::{Request, Scope, Send, complete};
 use crate::shared::AsHandle;
 use crate::topology::{AsCommunicator, Process, Rank};
@@ -18,22 +18,22 @@ pub(super) enum Mode {
     Ready,
 }
 
-/// Begins to send bytes.
+/// Begins to send what is packed.
 #[track_caller]
 pub(super) fn begin<D: Destination + ?Sized>(
     to: &D,
     mode: Mode,
-    bytes: Vec<u8>,
+    packed: core::Packed,
     tag: Tag,
 ) -> core::Sending {
     let communicator = to.as_communicator().as_handle().core();
     // What is less than 0 is no rank.
     let rank = usize::try_from(to.destination_rank()).unwrap_or(usize::MAX);
     match mode {
-        Mode::Standard => communicator.send_vec(bytes, rank, tag),
-        Mode::Buffered => communicator.bsend_vec(bytes, rank, tag),
-        Mode::Synchronous => communicator.ssend_vec(bytes, rank, tag),
-        Mode::Ready => communicator.rsend_vec(bytes, rank, tag),
+        Mode::Standard => communicator.send_packed(packed, rank, tag),
+        Mode::Buffered => communicator.bsend(packed, rank, tag),
+        Mode::Synchronous => communicator.ssend(packed, rank, tag),
+        Mode::Ready => communicator.rsend(packed, rank, tag),
     }
 }
 
@@ -45,7 +45,7 @@ fn send<D: Destination + ?Sized, Buf: Buffer + ?Sized>(
     buf: &Buf,
     tag: Tag,
 ) -> Result<(), CallError> {
-    complete(Send::new(begin(to, mode, packed(buf), tag))).map(drop)
+    complete(Send::new(begin(to, mode, message(buf), tag))).map(drop)
 }
 
 /// Begins to send a buffer.
@@ -62,7 +62,7 @@ where
     Buf: 'a + Buffer + ?Sized,
     Sc: Scope<'a>,
 {
-    let sending = begin(to, mode, packed(buf), tag);
+    let sending = begin(to, mode, message(buf), tag);
     // SAFETY: it is borrowed as long as `'a`, and not written to.
     unsafe { Request::begin(Send::new(sending), buf, scope) }
 }

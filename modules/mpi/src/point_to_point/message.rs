@@ -31,8 +31,8 @@ impl Message {
     }
 
     #[track_caller]
-    fn bytes(self) -> Result<(Vec<u8>, Status), core::Error> {
-        let (bytes, told) = self.message.recv::<Vec<u8>>()?;
+    fn bytes(self) -> Result<(core::Packed, Status), core::Error> {
+        let (bytes, told) = self.message.recv::<core::Packed>()?;
         Ok((bytes, Status::from_raw(status(told))))
     }
 

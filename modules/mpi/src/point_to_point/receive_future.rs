@@ -17,12 +17,12 @@ use crate::status::Status;
 /// A value that is to be received. Who lets go of it receives nothing.
 #[must_use]
 pub struct ReceiveFuture<T> {
-    receiving: core::Receiving<Vec<u8>>,
+    receiving: core::Receiving<core::Packed>,
     value: PhantomData<fn() -> T>,
 }
 
 impl<T: Equivalence> ReceiveFuture<T> {
-    pub(super) fn new(receiving: core::Receiving<Vec<u8>>) -> Self {
+    pub(super) fn new(receiving: core::Receiving<core::Packed>) -> Self {
         ReceiveFuture {
             receiving,
             value: PhantomData,
@@ -30,7 +30,7 @@ impl<T: Equivalence> ReceiveFuture<T> {
     }
 
     #[track_caller]
-    fn opened(received: Result<(Vec<u8>, core::Status), core::Error>) -> (T, Status) {
+    fn opened(received: Result<(core::Packed, core::Status), core::Error>) -> (T, Status) {
         let (bytes, told) = done(received);
         (done(value(&bytes)), Status::from_raw(status(told)))
     }

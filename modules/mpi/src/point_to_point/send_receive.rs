@@ -1,10 +1,12 @@
 //! Sending one message and receiving another, neither before the other.
 
+use graphmap_runtime::mpi as core;
+
 use super::destination::{Destination, Mode, begin as begin_send};
 use super::source::{Source, begin as begin_receive};
 use crate::abi::RSMPI_ANY_TAG;
 use crate::datatype::traits::{Buffer, BufferMut, Equivalence};
-use crate::place::{Place, packed};
+use crate::place::{Place, message};
 use crate::request::{Send, complete};
 use crate::status::Status;
 use crate::topology::{AsCommunicator, Communicator, CommunicatorRelation};
@@ -20,13 +22,13 @@ fn same_communicator<D: AsCommunicator, S: AsCommunicator>(destination: &D, sour
     assert_eq!(relation, CommunicatorRelation::Identical);
 }
 
-/// Sends bytes and receives into a place.
+/// Sends what is packed and receives into a place.
 ///
 /// # Safety
 /// Its buffer has to be borrowed.
 #[track_caller]
 unsafe fn exchange<D: Destination, S: Source>(
-    bytes: Vec<u8>,
+    packed: core::Packed,
     destination: &D,
     sendtag: Tag,
     place: Place,
@@ -36,7 +38,7 @@ unsafe fn exchange<D: Destination, S: Source>(
     same_communicator(destination, source);
     // SAFETY: as the caller says.
     let receive = unsafe { begin_receive(source, place, receivetag) };
-    let send = Send::new(begin_send(destination, Mode::Standard, bytes, sendtag));
+    let send = Send::new(begin_send(destination, Mode::Standard, packed, sendtag));
     done(complete(send));
     Status::from_raw(done(complete(receive)))
 }
@@ -61,11 +63,10 @@ where
 {
     same_communicator(destination, source);
     let received = source.immediate_receive_with_tag::<R>(receivetag);
-    let bytes = packed(msg);
     done(complete(Send::new(begin_send(
         destination,
         Mode::Standard,
-        bytes,
+        message(msg),
         sendtag,
     ))));
     received.get()
@@ -101,7 +102,16 @@ where
 {
     let place = Place::of(buf);
     // SAFETY: it is borrowed.
-    unsafe { exchange(packed(msg), destination, sendtag, place, source, receivetag) }
+    unsafe {
+        exchange(
+            message(msg),
+            destination,
+            sendtag,
+            place,
+            source,
+            receivetag,
+        )
+    }
 }
 
 /// As [`send_receive_into_with_tags`], sent with tag 0 and received with any.
@@ -134,7 +144,7 @@ where
     // SAFETY: it is borrowed.
     unsafe {
         exchange(
-            place.packed(),
+            place.packed().into(),
             destination,
             sendtag,
             place,

@@ -48,7 +48,7 @@ impl<'a> From<'a> {
     }
 
     #[track_caller]
-    fn receive(&self) -> core::Receiving<Vec<u8>> {
+    fn receive(&self) -> core::Receiving<core::Packed> {
         self.communicator.recv(self.source, self.tag)
     }
 }

@@ -73,14 +73,14 @@ impl Begun for Send {
 
 /// A receive into a buffer that was begun.
 pub(crate) struct Receive {
-    receiving: Option<core::Receiving<Vec<u8>>>,
+    receiving: Option<core::Receiving<core::Packed>>,
     place: Place,
 }
 
 impl Receive {
     /// # Safety
     /// The buffer has to be borrowed as long as this may be polled.
-    pub(crate) unsafe fn new(receiving: core::Receiving<Vec<u8>>, place: Place) -> Self {
+    pub(crate) unsafe fn new(receiving: core::Receiving<core::Packed>, place: Place) -> Self {
         Receive {
             receiving: Some(receiving),
             place,

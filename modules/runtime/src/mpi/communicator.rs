@@ -246,7 +246,7 @@ impl Communicator {
     /// # Errors
     /// Of what is returned: [`Error::Rank`], [`Error::Tag`], [`Error::Over`].
     #[track_caller]
-    #[inline]
+    #[inline(always)]
     pub fn send<T: Value>(&self, value: T, dest: usize, tag: i32) -> Sending {
         self.send_at(value, dest, tag, Location::caller())
     }
@@ -271,7 +271,7 @@ impl Communicator {
             if matching.straight
                 && let Some(entry) = matching.hand(home, envelope)
             {
-                entry.parcel = Some(Parcel::one(value));
+                entry.put(Parcel::one(value));
                 let word = std::mem::take(&mut entry.word);
                 drop(matching);
                 wake_next(word);
@@ -355,7 +355,13 @@ impl Communicator {
     }
 
     #[inline(never)]
-    fn receive(&self, source: Source, tag: TagOf, at: &'static Location<'static>) -> u32 {
+    fn receive(
+        &self,
+        source: Source,
+        tag: TagOf,
+        wanted: Option<Wanted>,
+        at: &'static Location<'static>,
+    ) -> u32 {
         let world = self.world();
         let selector = self.selector(source, tag);
         let (entry, word) = world.change(|matching| match selector {
@@ -364,6 +370,7 @@ impl Communicator {
             Err(error) => (matching.failed(error, at), 0),
         });
         wake(word);
+        wanted.inspect(|&wanted| world.want(entry, wanted));
         entry
     }
 
@@ -375,7 +382,7 @@ impl Communicator {
     /// Of what is returned: [`Error::Rank`], [`Error::Tag`], [`Error::Over`]; [`Error::Type`] if the message is
     /// no `T`.
     #[track_caller]
-    #[inline]
+    #[inline(always)]
     pub fn recv<T: Value>(&self, source: impl Into<Source>, tag: impl Into<TagOf>) -> Receiving<T> {
         self.recv_at(source.into(), tag.into(), Location::caller())
     }
@@ -387,19 +394,24 @@ impl Communicator {
         tag: TagOf,
         at: &'static Location<'static>,
     ) -> Receiving<T> {
+        let wanted = Wanted::one::<T>();
         let posted = self
             .envelope(source, tag)
-            .and_then(|envelope| self.post_receive(envelope, at));
-        let entry = posted.unwrap_or_else(|| self.receive(source, tag, at));
-        self.world().want(entry, Wanted::one::<T>());
+            .and_then(|envelope| self.post_receive(envelope, wanted, at));
+        let entry = posted.unwrap_or_else(|| self.receive(source, tag, Some(wanted), at));
         Receiving::new(self.world(), entry)
     }
 
     /// The short way of a receive that waits.
     #[inline(always)]
-    fn post_receive(&self, envelope: Envelope, at: &'static Location<'static>) -> Option<u32> {
+    fn post_receive(
+        &self,
+        envelope: Envelope,
+        wanted: Wanted,
+        at: &'static Location<'static>,
+    ) -> Option<u32> {
         let mut matching = self.world().matching.borrow_mut();
-        matching.post(self.home, envelope, at)
+        matching.post(self.home, envelope, wanted, at)
     }
 
     /// Receives a slice, or one value, into the beginning of `room`. [`Status::count`] says how many elements there are.
@@ -413,8 +425,9 @@ impl Communicator {
         source: impl Into<Source>,
         tag: impl Into<TagOf>,
     ) -> ReceivingInto<'a, T> {
-        let entry = self.receive(source.into(), tag.into(), Location::caller());
-        self.world().want(entry, Wanted::many::<T>());
+        let (source, tag) = (source.into(), tag.into());
+        let wanted = Some(Wanted::many::<T>());
+        let entry = self.receive(source, tag, wanted, Location::caller());
         ReceivingInto::new(self.world(), entry, room)
     }
 
@@ -424,7 +437,7 @@ impl Communicator {
     /// As for [`recv`](Self::recv), but for the type.
     #[track_caller]
     pub fn mprobe(&self, source: impl Into<Source>, tag: impl Into<TagOf>) -> ReceivingMessage {
-        let entry = self.receive(source.into(), tag.into(), Location::caller());
+        let entry = self.receive(source.into(), tag.into(), None, Location::caller());
         ReceivingMessage::new(self.world(), entry)
     }
 

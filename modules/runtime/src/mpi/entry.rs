@@ -1,5 +1,6 @@
 //! What is kept of a message or of a receive, and the slab they are all in.
 
+use std::mem;
 use std::panic::Location;
 
 use super::envelope::Envelope;
@@ -94,18 +95,20 @@ impl Slab {
         home: u32,
         envelope: Envelope,
         order: u64,
+        wanted: Option<Wanted>,
         at: &'static Location<'static>,
     ) -> u32 {
         let number = self.free;
         // Written where it is: what `remove` leaves as it has to be is left, and what lists have is theirs to write.
         if let Some(free) = self.entries.get_mut(number as usize) {
             self.free = free.next;
+            debug_assert!(free.credit == 0);
             (free.state, free.home, free.envelope) = (state, home, envelope);
-            (free.order, free.at) = (order, at);
-            (free.from, free.wanted, free.credit) = (NONE, None, 0);
+            (free.order, free.at, free.wanted) = (order, at, wanted);
+            (free.previous, free.next, free.from) = (NONE, NONE, NONE);
             return number;
         }
-        self.push(state, home, envelope, order, at)
+        self.push(state, home, envelope, order, wanted, at)
     }
 
     /// The same, where none is free.
@@ -116,6 +119,7 @@ impl Slab {
         home: u32,
         envelope: Envelope,
         order: u64,
+        wanted: Option<Wanted>,
         at: &'static Location<'static>,
     ) -> u32 {
         let number = u32::try_from(self.entries.len()).ok();
@@ -134,7 +138,7 @@ impl Slab {
             same_next: NONE,
             order,
             from: NONE,
-            wanted: None,
+            wanted,
             credit: 0,
         });
         number
@@ -150,6 +154,14 @@ impl Slab {
 }
 
 impl Entry {
+    /// Has this parcel from here on; it had none.
+    #[inline(always)]
+    pub(super) fn put(&mut self, parcel: Parcel) {
+        debug_assert!(self.parcel.is_none());
+        // Nothing is dropped, and so nothing is looked for that might be.
+        mem::forget(self.parcel.replace(parcel));
+    }
+
     /// Is one of those that are free, by its number. Nobody waits for it any more.
     #[inline(always)]
     pub(super) fn release(&mut self, number: u32, free: &mut u32) {

@@ -98,6 +98,12 @@ impl Envelope {
         [self, any_source, any_tag(self), any_tag(any_source)]
     }
 
+    /// The rank that has sent a message, and its tag.
+    #[inline(always)]
+    pub(super) fn of_message(self) -> (usize, i32) {
+        (self.source as usize, self.tag.cast_signed())
+    }
+
     pub(super) fn source(self) -> Option<u32> {
         (self.source != ANY).then_some(self.source)
     }

@@ -12,7 +12,7 @@ use super::entry::{Entry, EntryState, NONE, Slab};
 use super::envelope::Envelope;
 use super::error::Error;
 use super::mailbox::Mailboxes;
-use super::parcel::Parcel;
+use super::parcel::{Parcel, Wanted};
 use crate::link::waiter::ARMED;
 
 /// So many messages wait at a rank without their senders waiting for them.
@@ -92,7 +92,7 @@ impl Matching {
         at: &'static Location<'static>,
     ) -> u32 {
         self.order += 1;
-        let entry = self.slab.add(state, home, envelope, self.order, at);
+        let entry = self.slab.add(state, home, envelope, self.order, None, at);
         if parcel.is_some() {
             self.slab.entries[entry as usize].parcel = parcel;
         }
@@ -116,9 +116,7 @@ impl Matching {
     pub(super) fn hand_at(&mut self, home: u32, envelope: Envelope) -> Option<(u32, &mut Entry)> {
         let mailbox = self.mailboxes.get_mut(home)?;
         let entries = &mut self.slab.entries;
-        let receive = mailbox.posted.first_that_takes(entries, envelope)?;
-        mailbox.posted.remove(entries, receive);
-        let entry = &mut entries[receive as usize];
+        let (receive, entry) = mailbox.posted.take_first_that_takes(entries, envelope)?;
         // It is the message now, in the order of messages.
         self.order += 1;
         entry.order = self.order;
@@ -138,7 +136,7 @@ impl Matching {
         at: &'static Location<'static>,
     ) -> Sent {
         if let Some(entry) = self.hand(home, envelope) {
-            entry.parcel = Some(parcel);
+            entry.put(parcel);
             return Sent::Taken(std::mem::take(&mut entry.word));
         }
         let mailbox = self.mailboxes.of(home);
@@ -186,6 +184,7 @@ impl Matching {
         &mut self,
         home: u32,
         envelope: Envelope,
+        wanted: Wanted,
         at: &'static Location<'static>,
     ) -> Option<u32> {
         let mailbox = self.mailboxes.get_mut(home)?;
@@ -193,9 +192,14 @@ impl Matching {
             return None;
         }
         self.order += 1;
-        let receive = self
-            .slab
-            .add(EntryState::Posted, home, envelope, self.order, at);
+        let receive = self.slab.add(
+            EntryState::Posted,
+            home,
+            envelope,
+            self.order,
+            Some(wanted),
+            at,
+        );
         mailbox.posted.push(&mut self.slab.entries, receive);
         Some(receive)
     }
@@ -398,8 +402,9 @@ impl Matching {
                 let entry = &mut self.slab.entries[at as usize];
                 next = Some(entry.next).filter(|&next| next != NONE);
                 if entry.envelope.context == context && entry.state == EntryState::Unexpected {
-                    if entry.credit > 0 {
-                        self.then.push(Then::Credit(entry.from, entry.credit));
+                    let credit = std::mem::take(&mut entry.credit);
+                    if credit > 0 {
+                        self.then.push(Then::Credit(entry.from, credit));
                     }
                     if let Some(far) = entry.parcel.as_ref().and_then(Parcel::as_far) {
                         self.asked.remove(&(far.scheduler, far.entry));

@@ -121,14 +121,15 @@ impl<T: Payload + Send + 'static> Of<T> {
     const ONE: &'static Kind = &Kind {
         id: TypeId::of::<T>,
         name: type_name::<T>,
-        count: |_| 1,
+        // SAFETY: what `Kind::count` asks for: a value is there, which nobody changes.
+        count: |room| unsafe { (*value::<T>(room)).elements() },
         // SAFETY: what `Kind::size` asks for: a value is there, which nobody changes.
         size: |room| unsafe { (*value::<T>(room)).size() },
         // SAFETY: what `Kind::encode` asks for.
         encode: |room, bytes| Encoder::behind(bytes, unsafe { &*value::<T>(room) }),
         read: |bytes, count| {
             let value: T = Decoder::from_slice(bytes).ok()?;
-            (count == 1).then(|| Parcel::one(value))
+            (count == value.elements()).then(|| Parcel::one(value))
         },
         // SAFETY: what `Kind::drop` asks for.
         drop: |room| drop(unsafe { unwrap::<T>(room) }),
@@ -371,9 +372,10 @@ impl Parcel {
             return None;
         }
         // SAFETY: the room holds a value of the type, as its kind says; the parcel is forgotten below.
-        let value = unsafe { unwrap(&parcel.room) };
+        let value: T = unsafe { unwrap(&parcel.room) };
         mem::forget(place.take());
-        Some((value, 1))
+        let count = value.elements();
+        Some((value, count))
     }
 
     /// How many elements it is.

@@ -40,12 +40,14 @@ impl MatchQueue {
         (self.head != NONE).then_some(self.head)
     }
 
-    /// Puts an entry behind all others.
+    /// Puts a new entry behind all others.
     #[inline(always)]
     pub(super) fn push(&mut self, entries: &mut [Entry], at: u32) {
         if self.head == NONE {
-            // An empty list has no index.
-            (entries[at as usize].previous, entries[at as usize].next) = (NONE, NONE);
+            // An empty list has no index, and a new entry has no neighbours.
+            debug_assert!(
+                entries[at as usize].previous == NONE && entries[at as usize].next == NONE
+            );
             (self.head, self.tail, self.len) = (at, at, 1);
             return;
         }
@@ -144,6 +146,24 @@ impl MatchQueue {
             return index.get(&receive).map(|&(first, _)| first);
         }
         self.find(entries, |message| receive.takes(message))
+    }
+
+    /// Takes the first receive out that takes a message.
+    #[inline(always)]
+    pub(super) fn take_first_that_takes<'a>(
+        &mut self,
+        entries: &'a mut [Entry],
+        message: Envelope,
+    ) -> Option<(u32, &'a mut Entry)> {
+        let first = self.head;
+        let only = self.len == 1 && self.index.is_none();
+        if only && entries.get(first as usize)?.envelope.takes(message) {
+            (self.head, self.tail, self.len) = (NONE, NONE, 0);
+            return Some((first, &mut entries[first as usize]));
+        }
+        let receive = self.first_that_takes(entries, message)?;
+        self.remove(entries, receive);
+        Some((receive, &mut entries[receive as usize]))
     }
 
     /// The first receive that takes a message.

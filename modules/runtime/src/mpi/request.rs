@@ -129,16 +129,12 @@ impl Handle {
         if entry.state != EntryState::Taken {
             return None;
         }
-        let (source, tag) = (entry.envelope.source(), entry.envelope.tag());
+        let (source, tag) = entry.envelope.of_message();
         let (value, count) = open(&mut entry.parcel)?;
         entry.release(self.entry, &mut slab.free);
         drop(matching);
         (self.entry, self.world) = (NONE, None);
-        let status = Status {
-            source: source.unwrap_or(0) as usize,
-            tag: tag.unwrap_or(0),
-            count,
-        };
+        let status = Status { source, tag, count };
         Some(Poll::Ready((value, status)))
     }
 
@@ -357,7 +353,7 @@ impl<T: Value> Receiving<T> {
 impl<T: Value> Future for Receiving<T> {
     type Output = Result<(T, Status), Error>;
 
-    #[inline]
+    #[inline(always)]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match self.handle.poll_at_once(context, Parcel::open_here) {
             Some(outcome) => outcome.map(Ok),

@@ -38,7 +38,7 @@ impl Communicator {
             if matching.straight
                 && let Some(entry) = matching.hand(home, envelope)
             {
-                entry.parcel = Some(Parcel::many(values));
+                entry.put(Parcel::many(values));
                 let word = std::mem::take(&mut entry.word);
                 drop(matching);
                 wake_next(word);
