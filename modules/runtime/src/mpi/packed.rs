@@ -2,9 +2,6 @@
 
 use std::ops::Deref;
 
-use super::arrivals::EAGER_BYTES;
-use super::communicator::Communicator;
-use super::request::Sending;
 use crate::payload::{DecodeError, Decoder, Encoder, Payload};
 
 /// So many bytes lie in the value itself: a word, which is moved as one.
@@ -83,26 +80,6 @@ impl Payload for Packed {
     fn decode(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
         Vec::decode(from).map(Packed::from)
     }
-
-    #[inline(always)]
-    fn elements(&self) -> usize {
-        self.len()
-    }
-}
-
-impl Communicator {
-    /// As [`send_slice`](Self::send_slice), of elements that were packed.
-    ///
-    /// # Errors
-    /// As there.
-    #[track_caller]
-    #[inline]
-    pub fn send_packed(&self, packed: Packed, dest: usize, tag: i32) -> Sending {
-        match packed.len() > EAGER_BYTES {
-            true => self.ssend(packed, dest, tag),
-            false => self.send(packed, dest, tag),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -117,7 +94,7 @@ mod tests {
             let bytes: Vec<u8> = (0..count).map(|at| at as u8).collect();
             let packed = Packed::from(&bytes[..]);
             assert_eq!(matches!(packed.0, Bytes::Few { .. }), bytes.len() <= FEW);
-            assert_eq!((&packed[..], packed.elements()), (&bytes[..], bytes.len()));
+            assert_eq!(&packed[..], &bytes[..]);
             let far = Encoder::to_vec(&packed);
             assert_eq!(far, Encoder::to_vec(&bytes));
             assert_eq!((far.len(), packed.size()), (bytes.size(), bytes.size()));

@@ -4,7 +4,7 @@
 //! vector, whose elements stay where they are. Larger ones are in a box. What has come from another OS process is there as
 //! bytes, until it is opened. This is the one file of the floor with `unsafe` code.
 
-use std::any::{TypeId, type_name};
+use std::any::{Any, TypeId, type_name};
 use std::cell::Cell;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -13,6 +13,7 @@ use std::mem::{self, MaybeUninit};
 
 use super::envelope::Mixer;
 use super::error::Error;
+use super::packed::Packed;
 use crate::exec::guard;
 use crate::payload::{DecodeError, Decoder, Encoder, Payload};
 
@@ -115,6 +116,13 @@ pub(super) fn number<T: 'static>() -> u64 {
     number_of(TypeId::of::<T>())
 }
 
+/// How many elements a value is said to be: one, but what was packed is as many as it has bytes.
+#[inline(always)]
+fn elements<T: 'static>(value: &T) -> usize {
+    let packed = (value as &dyn Any).downcast_ref::<Packed>();
+    packed.map_or(1, |packed| packed.len())
+}
+
 struct Of<T>(T);
 
 impl<T: Payload + Send + 'static> Of<T> {
@@ -122,14 +130,14 @@ impl<T: Payload + Send + 'static> Of<T> {
         id: TypeId::of::<T>,
         name: type_name::<T>,
         // SAFETY: what `Kind::count` asks for: a value is there, which nobody changes.
-        count: |room| unsafe { (*value::<T>(room)).elements() },
+        count: |room| elements(unsafe { &*value::<T>(room) }),
         // SAFETY: what `Kind::size` asks for: a value is there, which nobody changes.
         size: |room| unsafe { (*value::<T>(room)).size() },
         // SAFETY: what `Kind::encode` asks for.
         encode: |room, bytes| Encoder::behind(bytes, unsafe { &*value::<T>(room) }),
         read: |bytes, count| {
             let value: T = Decoder::from_slice(bytes).ok()?;
-            (count == value.elements()).then(|| Parcel::one(value))
+            (count == elements(&value)).then(|| Parcel::one(value))
         },
         // SAFETY: what `Kind::drop` asks for.
         drop: |room| drop(unsafe { unwrap::<T>(room) }),
@@ -374,7 +382,7 @@ impl Parcel {
         // SAFETY: the room holds a value of the type, as its kind says; the parcel is forgotten below.
         let value: T = unsafe { unwrap(&parcel.room) };
         mem::forget(place.take());
-        let count = value.elements();
+        let count = elements(&value);
         Some((value, count))
     }
 

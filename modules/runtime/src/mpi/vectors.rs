@@ -6,6 +6,7 @@ use super::arrivals::EAGER_BYTES;
 use super::communicator::Communicator;
 use super::envelope::Envelope;
 use super::matching::Mode;
+use super::packed::Packed;
 use super::parcel::Parcel;
 use super::request::Sending;
 use super::value::Value;
@@ -76,5 +77,18 @@ impl Communicator {
     pub fn rsend_vec<T: Value + Copy>(&self, values: Vec<T>, dest: usize, tag: i32) -> Sending {
         let (parcel, at) = (Parcel::many(values), Location::caller());
         self.post(parcel, dest, tag, Mode::Ready, at)
+    }
+
+    /// As [`send_slice`](Self::send_slice), of elements that were packed.
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    #[inline]
+    pub fn send_packed(&self, packed: Packed, dest: usize, tag: i32) -> Sending {
+        match packed.len() > EAGER_BYTES {
+            true => self.ssend(packed, dest, tag),
+            false => self.send(packed, dest, tag),
+        }
     }
 }

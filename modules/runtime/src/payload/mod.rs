@@ -66,13 +66,6 @@ pub trait Payload: Sized {
     /// The bytes are not those of a value.
     fn decode(from: &mut Decoder<'_>) -> Result<Self, DecodeError>;
 
-    /// How many elements a message of it is said to have: one, but where it stands for several.
-    #[doc(hidden)]
-    #[inline(always)]
-    fn elements(&self) -> usize {
-        1
-    }
-
     /// How many bytes [`encode_all`](Self::encode_all) gives.
     fn size_all(all: &[Self]) -> usize {
         match Self::SIZE {
