@@ -148,6 +148,13 @@ impl Place {
             .collect()
     }
 
+    /// Where the bytes of a message may be put as they are, and how many have room there; `None`: they have to be unpacked.
+    #[track_caller]
+    pub(crate) fn target(&self) -> Option<(*mut u8, usize)> {
+        let is_plain = self.layout.is_plain(self.layout.size);
+        is_plain.then(|| (self.to, self.layout.packed(self.count)))
+    }
+
     fn part(&self, first: usize, count: usize) -> Place {
         Place::at(self.to, first.cast_signed(), count, self.layout)
     }

@@ -155,6 +155,73 @@ fn what_is_wrong_is_returned() {
     });
 }
 
+/// Sends slices of all lengths to a rank that has room for `ROOM` elements, whether the receive waits or the message does: what there is room for comes,
+/// the rest of the room is left as it is, and what is too long is told.
+fn fill<T>(world: &SimpleCommunicator, of: impl Fn(usize) -> T, rest: T)
+where
+    T: Equivalence + Copy + PartialEq + std::fmt::Debug,
+{
+    const ROOM: usize = 12;
+    const READY: i32 = 1;
+    let other = world.process_at_rank(1 - world.rank());
+    for (length, receive_waits) in
+        (0..=ROOM + 3).flat_map(|length| [(length, true), (length, false)])
+    {
+        let sent: Vec<T> = (0..length).map(&of).collect();
+        if world.rank() == 0 {
+            if receive_waits {
+                // The other goes on to its receive before this rank has a turn.
+                other.receive_with_tag::<u8>(READY);
+            }
+            other.send(&sent[..]);
+            if !receive_waits {
+                other.send_with_tag(&0_u8, READY);
+            }
+            continue;
+        }
+        match receive_waits {
+            true => other.send_with_tag(&0_u8, READY),
+            false => drop(other.receive_with_tag::<u8>(READY)),
+        }
+        let mut room = [rest; ROOM];
+        let received = other.try_receive_into_with_tag(&mut room[..], 0);
+        let there = length.min(ROOM);
+        assert_eq!(room[..there], sent[..there]);
+        assert!(room[there..].iter().all(|&left| left == rest));
+        match received {
+            Ok(status) => {
+                // A message of what has no bytes has none.
+                let counted = if size_of::<T>() == 0 { 0 } else { length };
+                assert_eq!(status.count(T::equivalent_datatype()), counted as i32);
+            }
+            Err(error) => {
+                let (sent, room) = (length, ROOM);
+                assert_eq!(error, CallError::Truncated { sent, room });
+            }
+        }
+    }
+}
+
+#[test]
+fn a_buffer_is_filled_by_who_sends_or_by_who_receives() {
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    struct Unit;
+    // SAFETY: it has no bytes.
+    unsafe impl Equivalence for Unit {
+        type Out = mpi::datatype::UserDatatype;
+        fn equivalent_datatype() -> Self::Out {
+            mpi::datatype::UserDatatype::contiguous(0, &u8::equivalent_datatype())
+        }
+    }
+    ranks(2, |world| {
+        fill(&world, |at| at as u8 + 1, 0);
+        fill(&world, |at| at as u64 + 1, 0);
+        // Not every byte is one.
+        fill(&world, |at| at % 2 == 0, true);
+        fill(&world, |_| Unit, Unit);
+    });
+}
+
 #[test]
 fn a_cancelled_receive_leaves_its_message_to_others() {
     ranks(2, |world| {

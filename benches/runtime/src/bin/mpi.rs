@@ -18,7 +18,7 @@ use graphmap_runtime::mpi::{self, ANY_SOURCE, ANY_TAG, Error};
 use graphmap_runtime::{Local, Options, Stopped};
 
 /// What is measured: its name, and how it is asked for.
-const ROWS: [(&str, &[&str]); 13] = [
+const ROWS: [(&str, &[&str]); 15] = [
     ("channel of capacity 1, ns one way", &["channel", "2000000"]),
     ("`recv(0, 0)`, ns one way", &["exact", "2000000", "0"]),
     (
@@ -54,6 +54,11 @@ const ROWS: [(&str, &[&str]); 13] = [
         &["moved", "1000000"],
     ),
     (
+        "8 KiB of a slice into a slice in blocking code, ns one way",
+        &["slices", "500000"],
+    ),
+    ("to copy 8 KiB, ns", &["copy", "1000000"]),
+    (
         "Go, channel without a buffer, ns one way",
         &["go", "pingpong", "2000000"],
     ),
@@ -73,6 +78,8 @@ fn main() {
             "exact" => ranks(number(2), number(3), false),
             "any" => ranks(number(2), number(3), true),
             "blocking" => blocking(number(2)),
+            "slices" => slices(number(2)),
+            "copy" => copy(number(2)),
             "posted" => posted(number(2), number(3)),
             "bytes" => bytes(number(2)),
             "moved" => moved(number(2)),
@@ -237,6 +244,46 @@ fn blocking(count: usize) -> f64 {
     });
     run.expect("a run");
     TOOK.load(Ordering::Relaxed) as f64 / (2 * count) as f64
+}
+
+/// Ranks 0 and 1 send each other 8 KiB of a slice, which are received into another, in blocking code.
+fn slices(count: usize) -> f64 {
+    use ::mpi::traits::{Communicator, CommunicatorCollectives, Destination, Source};
+    static TOOK: AtomicU64 = AtomicU64::new(0);
+    let run = ::mpi::run(2, move || {
+        let universe = ::mpi::initialize().unwrap();
+        let world = universe.world();
+        let other = world.process_at_rank(1 - world.rank());
+        let (sent, mut received) = (vec![1_u8; 8192], vec![0_u8; 8192]);
+        world.barrier();
+        let start = Instant::now();
+        for _ in 0..count {
+            if world.rank() == 0 {
+                other.send(&sent[..]);
+            }
+            other.receive_into(&mut received[..]);
+            if world.rank() == 1 {
+                other.send(&sent[..]);
+            }
+        }
+        if world.rank() == 0 {
+            TOOK.store(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        }
+    });
+    run.expect("a run");
+    TOOK.load(Ordering::Relaxed) as f64 / (2 * count) as f64
+}
+
+/// What copies alone take, between the four slices of that, by turns.
+fn copy(count: usize) -> f64 {
+    let from = [vec![1_u8; 8192], vec![2_u8; 8192]];
+    let mut to = [vec![0_u8; 8192], vec![0_u8; 8192]];
+    let start = Instant::now();
+    for n in 0..count {
+        to[n % 2].copy_from_slice(std::hint::black_box(&from[n % 2]));
+        std::hint::black_box(&to);
+    }
+    start.elapsed().as_nanos() as f64 / count as f64
 }
 
 /// Ranks 0 and 1 send each other a vector of 8 KiB, always the same.

@@ -3,7 +3,7 @@
 use graphmap_runtime::mpi as core;
 
 use crate::datatype::traits::Buffer;
-use crate::place::message;
+use crate::place::{count, layout, message};
 use crate::request::{Request, Scope, Send, complete};
 use crate::shared::AsHandle;
 use crate::topology::{AsCommunicator, Process, Rank};
@@ -18,6 +18,11 @@ pub(super) enum Mode {
     Ready,
 }
 
+/// Whom it is for; what is less than 0 is no rank.
+fn rank<D: Destination + ?Sized>(to: &D) -> usize {
+    usize::try_from(to.destination_rank()).unwrap_or(usize::MAX)
+}
+
 /// Begins to send what is packed.
 #[track_caller]
 pub(super) fn begin<D: Destination + ?Sized>(
@@ -27,8 +32,7 @@ pub(super) fn begin<D: Destination + ?Sized>(
     tag: Tag,
 ) -> core::Sending {
     let communicator = to.as_communicator().as_handle().core();
-    // What is less than 0 is no rank.
-    let rank = usize::try_from(to.destination_rank()).unwrap_or(usize::MAX);
+    let rank = rank(to);
     match mode {
         Mode::Standard => communicator.send_packed(packed, rank, tag),
         Mode::Buffered => communicator.bsend(packed, rank, tag),
@@ -45,7 +49,17 @@ fn send<D: Destination + ?Sized, Buf: Buffer + ?Sized>(
     buf: &Buf,
     tag: Tag,
 ) -> Result<(), CallError> {
-    complete(Send::new(begin(to, mode, message(buf), tag))).map(drop)
+    let (layout, count) = (layout(buf), count(buf));
+    // SAFETY: the elements are in the buffer, which is borrowed.
+    let bytes = unsafe { layout.as_packed(buf.pointer().cast(), count) };
+    let sending = match (mode, bytes) {
+        (Mode::Standard, Some(bytes)) => {
+            let communicator = to.as_communicator().as_handle().core();
+            communicator.send_bytes(bytes, rank(to), tag)
+        }
+        _ => begin(to, mode, message(buf), tag),
+    };
+    complete(Send::new(sending)).map(drop)
 }
 
 /// Begins to send a buffer.

@@ -142,9 +142,19 @@ pub unsafe trait Source: AsCommunicator {
         buf: &mut Buf,
         tag: Tag,
     ) -> Result<Status, CallError> {
-        let place = Place::of(buf);
-        // SAFETY: it is borrowed until this returns.
-        let begun = unsafe { begin(self, place, tag) };
+        let (from, place) = (From::new(self, tag), Place::of(buf));
+        // SAFETY: it is borrowed until this returns, or the stack unwinds: the receive is over before. A stack that is never gone on
+        // with is kept, with what it borrows.
+        let begun = unsafe {
+            let receiving = match place.target() {
+                Some((to, room)) => {
+                    from.communicator
+                        .recv_packed_at(to, room, from.source, from.tag)
+                }
+                None => from.receive(),
+            };
+            Receive::new(receiving, place)
+        };
         complete(begun).map(Status::from_raw)
     }
 

@@ -95,8 +95,10 @@ impl Begun for Receive {
         };
         Pin::new(receiving).poll(context).map(|received| {
             let (bytes, told) = received?;
-            // SAFETY: as whoever has made this has said.
-            unsafe { self.place.fill(&bytes) }?;
+            if !bytes.is_placed() {
+                // SAFETY: as whoever has made this has said.
+                unsafe { self.place.fill(&bytes) }?;
+            }
             Ok(status(told))
         })
     }

@@ -154,10 +154,10 @@ impl Slab {
 }
 
 impl Entry {
-    /// Has this parcel from here on; it had none.
+    /// Has this message from here on; it had none.
     #[inline(always)]
     pub(super) fn put(&mut self, parcel: Parcel) {
-        debug_assert!(self.parcel.is_none());
+        debug_assert!(self.parcel.as_ref().is_none_or(Parcel::is_target));
         // Nothing is dropped, and so nothing is looked for that might be.
         mem::forget(self.parcel.replace(parcel));
     }

@@ -312,8 +312,11 @@ impl Matching {
                     }
                 }
             }
+            // One that has been put in its place is gone with that.
             EntryState::Taken | EntryState::Coming
-                if !self.is_over && entries[at as usize].parcel.is_some() =>
+                if !self.is_over
+                    && let Some(parcel) = &entries[at as usize].parcel
+                    && !parcel.is_placed() =>
             {
                 self.return_message(at, home, envelope);
                 return (None, word);
@@ -445,7 +448,8 @@ impl Lost {
     /// A message that is still with its sender is lost there.
     fn of(entry: &mut Entry) -> Option<Self> {
         let parcel = entry.parcel.take()?;
-        parcel.as_far().is_none().then(|| Lost {
+        let is_here = parcel.as_far().is_none() && !parcel.is_target();
+        is_here.then(|| Lost {
             parcel,
             envelope: entry.envelope,
             home: entry.home,

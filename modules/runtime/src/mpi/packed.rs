@@ -14,8 +14,13 @@ pub struct Packed(Bytes);
 
 #[derive(Debug, Clone)]
 enum Bytes {
-    Few { count: usize, bytes: Word },
+    Few {
+        count: usize,
+        bytes: Word,
+    },
     Many(Vec<u8>),
+    /// So many, which have been put where the receive would have them.
+    Placed(usize),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +41,26 @@ impl Packed {
         };
         let (count, bytes) = (from.len(), Word(bytes));
         Some(Packed(Bytes::Few { count, bytes }))
+    }
+
+    /// So many bytes, which have been put where the receive would have them.
+    pub(super) fn placed(count: usize) -> Self {
+        Packed(Bytes::Placed(count))
+    }
+
+    /// Whether they have been put where a receive [at a place](super::Communicator::recv_packed_at) would have them, and are not here.
+    #[inline]
+    pub fn is_placed(&self) -> bool {
+        matches!(self.0, Bytes::Placed(_))
+    }
+
+    /// How many they are.
+    #[inline]
+    pub fn count(&self) -> usize {
+        match self.0 {
+            Bytes::Placed(count) => count,
+            _ => self.len(),
+        }
     }
 }
 
@@ -62,6 +87,7 @@ impl Deref for Packed {
         match &self.0 {
             Bytes::Few { count, bytes } => &bytes.0[..*count],
             Bytes::Many(bytes) => bytes,
+            Bytes::Placed(_) => &[],
         }
     }
 }

@@ -57,7 +57,7 @@ pub(super) struct Parcel {
 }
 
 // SAFETY: every value that is put in may go to another thread: `one`, `many` and `error` ask for that, and the others
-// are numbers and bytes. What is known of its type is constant.
+// are numbers and bytes, but for a target, which stays in its entry. What is known of its type is constant.
 unsafe impl Send for Parcel {}
 
 /// Whether values of a type lie in the room itself.
@@ -120,7 +120,7 @@ pub(super) fn number<T: 'static>() -> u64 {
 #[inline(always)]
 fn elements<T: 'static>(value: &T) -> usize {
     let packed = (value as &dyn Any).downcast_ref::<Packed>();
-    packed.map_or(1, |packed| packed.len())
+    packed.map_or(1, Packed::count)
 }
 
 struct Of<T>(T);
@@ -192,6 +192,23 @@ static FAR: Kind = Kind {
     read: |_, _| None,
     drop: |_| (),
 };
+
+/// Where a receive that waits would have the bytes of its message: a message of that does not leave its entry.
+static TARGET: Kind = Kind {
+    id: TypeId::of::<Target>,
+    name: type_name::<Target>,
+    count: |_| 0,
+    size: |_| 0,
+    encode: |_, bytes| bytes,
+    read: |_, _| None,
+    drop: |_| (),
+};
+
+#[derive(Clone, Copy)]
+struct Target {
+    to: *mut u8,
+    room: usize,
+}
 
 struct Wire(Vec<u8>);
 
@@ -311,8 +328,45 @@ impl Parcel {
         Parcel::of(wrap(far), &FAR)
     }
 
+    /// Where a receive would have its message, for its entry as long as it waits.
+    ///
+    /// # Safety
+    /// So long, so many bytes may be written there, and nobody else uses them.
+    pub(super) unsafe fn target(to: *mut u8, room: usize) -> Self {
+        Parcel::of(wrap(Target { to, room }), &TARGET)
+    }
+
+    /// Whether it is no message, but where a receive would have one.
+    pub(super) fn is_target(&self) -> bool {
+        self.is_of(&TARGET)
+    }
+
+    /// Of the entry of a receive that has waited until now: puts bytes where it would have them, if they have room there. What it has received.
+    #[inline]
+    pub(super) fn place(&self, bytes: &[u8]) -> Option<Parcel> {
+        if !self.is_target() {
+            return None;
+        }
+        // SAFETY: only `target` makes parcels of this kind, with such a value.
+        let Target { to, room } = unsafe { *value::<Target>(&self.room) };
+        if bytes.len() > room {
+            return None;
+        }
+        // SAFETY: there is room, and it may be written to as long as the receive waits, which has this until it does not any more.
+        unsafe { std::ptr::copy(bytes.as_ptr(), to, bytes.len()) };
+        Some(Parcel::one(Packed::placed(bytes.len())))
+    }
+
+    /// Whether its value has been put where the receive would have it, so that nobody else can have it.
+    pub(super) fn is_placed(&self) -> bool {
+        let is_packed = (self.kind.id)() == TypeId::of::<Packed>();
+        // SAFETY: the room holds a value of the type whose id the kind has.
+        is_packed && unsafe { (*value::<Packed>(&self.room)).is_placed() }
+    }
+
+    /// Whether it is of this kind, which is a static.
     fn is_of(&self, kind: &'static Kind) -> bool {
-        // A static is in one place.
+        // A static is in one place, which a constant need not be.
         std::ptr::eq(self.kind, kind)
     }
 

@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 use super::entry::{DONE, Entry, EntryState, NONE};
 use super::envelope::Status;
 use super::error::Error;
+use super::packed::Packed;
 use super::parcel::Parcel;
 use super::probe::Message;
 use super::state::World;
@@ -332,6 +333,20 @@ impl<T> Receiving<T> {
             handle: Handle::new(world, entry),
             _value: PhantomData,
         }
+    }
+}
+
+impl Receiving<Packed> {
+    /// Has its message put where this says, if none has come yet and it comes as bytes.
+    pub(super) fn at(self, target: Parcel) -> Self {
+        if let Some(world) = &self.handle.world
+            && let entries = &mut world.matching.borrow_mut().slab.entries
+            && let Some(entry) = entries.get_mut(self.handle.entry as usize)
+            && entry.state == EntryState::Posted
+        {
+            entry.parcel = Some(target);
+        }
+        self
     }
 }
 

@@ -4,11 +4,11 @@ use std::panic::Location;
 
 use super::arrivals::EAGER_BYTES;
 use super::communicator::Communicator;
-use super::envelope::Envelope;
+use super::envelope::{Envelope, Source, TagOf};
 use super::matching::Mode;
 use super::packed::Packed;
 use super::parcel::Parcel;
-use super::request::Sending;
+use super::request::{Receiving, Sending};
 use super::value::Value;
 use super::world::wake_next;
 
@@ -77,6 +77,62 @@ impl Communicator {
     pub fn rsend_vec<T: Value + Copy>(&self, values: Vec<T>, dest: usize, tag: i32) -> Sending {
         let (parcel, at) = (Parcel::many(values), Location::caller());
         self.post(parcel, dest, tag, Mode::Ready, at)
+    }
+
+    /// As [`send_slice`](Self::send_slice), of elements that lie as they are packed: received as [`Packed`]. They are copied once, if a
+    /// receive [at a place](Self::recv_packed_at) waits for them.
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    #[inline]
+    pub fn send_bytes(&self, bytes: &[u8], dest: usize, tag: i32) -> Sending {
+        // The short way: a receive waits for it.
+        if let Some(home) = u32::try_from(dest)
+            .ok()
+            .and_then(|dest| self.group().at(dest))
+            && tag >= 0
+        {
+            let shared = self.shared();
+            let envelope = Envelope::new(shared.number(), Some(self.rank() as u32), Some(tag));
+            let mut matching = shared.world.matching.borrow_mut();
+            if matching.straight
+                && let Some(entry) = matching.hand(home, envelope)
+            {
+                let target = entry.parcel.as_ref();
+                let placed = target.and_then(|target| target.place(bytes));
+                entry.put(placed.unwrap_or_else(|| Parcel::one(Packed::from(bytes))));
+                let word = std::mem::take(&mut entry.word);
+                drop(matching);
+                wake_next(word);
+                return Sending::done();
+            }
+        }
+        self.send_packed(bytes.into(), dest, tag)
+    }
+
+    /// Receives what was packed, as [`recv`](Self::recv) does, or has it put where it is wanted by who sends it
+    /// ([`is_placed`](Packed::is_placed)): if it is sent [as bytes](Self::send_bytes), and these are not more than there is room for. Who lets go of
+    /// what is returned when it has been put there has received it.
+    ///
+    /// # Errors
+    /// As for [`recv`](Self::recv).
+    ///
+    /// # Safety
+    /// Until what is returned is done or dropped, so many bytes may be written there, by this thread at any time, and nobody else uses them. To forget
+    /// it ends neither.
+    #[track_caller]
+    #[inline]
+    pub unsafe fn recv_packed_at(
+        &self,
+        to: *mut u8,
+        room: usize,
+        source: Source,
+        tag: TagOf,
+    ) -> Receiving<Packed> {
+        let receiving = self.recv_at(source, tag, Location::caller());
+        // SAFETY: as the caller says. It waits no longer than what is returned.
+        receiving.at(unsafe { Parcel::target(to, room) })
     }
 
     /// As [`send_slice`](Self::send_slice), of elements that were packed.

@@ -1,0 +1,141 @@
+//! Receives that have their messages put at a place by who sends them.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use graphmap_runtime::mpi::{
+    self, ANY_SOURCE, ANY_TAG, Communicator, Error, Packed, Receiving, Request,
+};
+use graphmap_runtime::{Local, Options, Report, yield_now};
+
+/// Runs two ranks.
+fn two<F: Future<Output = Result<(), Error>> + 'static>(
+    rank: impl Fn(Communicator) -> F + 'static,
+) -> Report {
+    let mut net = Local::new();
+    let rank = Rc::new(rank);
+    for _ in 0..2 {
+        let rank = Rc::clone(&rank);
+        net.spawn(async move { rank(mpi::world()?).await });
+    }
+    net.run(&Options::new()).unwrap()
+}
+
+/// Room for five bytes that outlives what is received there.
+#[derive(Clone, Default)]
+struct Place(Rc<Cell<[u8; 5]>>);
+
+impl Place {
+    fn receive(&self, world: &Communicator) -> Receiving<Packed> {
+        // SAFETY: every test has another place until its end, and looks at it when the receive is over.
+        unsafe { world.recv_packed_at(self.0.as_ptr().cast(), 5, ANY_SOURCE, ANY_TAG) }
+    }
+}
+
+#[test]
+fn bytes_are_put_where_a_receive_waits_for_them() {
+    two(|world| async move {
+        if world.rank() == 1 {
+            for count in 0..=5 {
+                world.recv::<()>(0, 1).await?;
+                world.send_bytes(&[1, 2, 3, 4, 5][..count], 0, 7).await?;
+            }
+            return Ok(());
+        }
+        for count in 0..=5 {
+            let place = Place::default();
+            let received = place.receive(&world);
+            world.send((), 1, 1).await?;
+            let (packed, status) = received.await?;
+            assert!(packed.is_placed() && packed.is_empty());
+            assert_eq!(
+                (packed.count(), status.count, status.tag),
+                (count, count, 7)
+            );
+            let mut expected = [0; 5];
+            expected[..count].copy_from_slice(&[1, 2, 3, 4, 5][..count]);
+            assert_eq!(place.0.get(), expected);
+        }
+        Ok(())
+    });
+}
+
+/// What is too long, has come before, or is not sent as bytes, is received as it is without a place.
+#[test]
+fn other_messages_are_received_as_ever() {
+    two(|world| async move {
+        let place = Place::default();
+        if world.rank() == 1 {
+            world.send_bytes(&[9], 0, 0).await?;
+            world.recv::<()>(0, 1).await?;
+            world.send_bytes(&[1, 2, 3, 4, 5, 6], 0, 0).await?;
+            world.recv::<()>(0, 1).await?;
+            world.send_packed(Packed::from(vec![1, 2]), 0, 0).await?;
+            world.recv::<()>(0, 1).await?;
+            return world.send(8_u64, 0, 0).await;
+        }
+        world.probe(1, 0).await?;
+        let before = place.receive(&world).await?.0;
+        assert_eq!((before.is_placed(), &before[..]), (false, &[9][..]));
+        for expected in [&[1, 2, 3, 4, 5, 6][..], &[1, 2]] {
+            let received = place.receive(&world);
+            world.send((), 1, 1).await?;
+            assert_eq!(&received.await?.0[..], expected);
+        }
+        let received = place.receive(&world);
+        world.send((), 1, 1).await?;
+        assert!(matches!(received.await, Err(Error::Type { .. })));
+        assert_eq!(place.0.get(), [0; 5]);
+        Ok(())
+    });
+}
+
+/// Who lets go of a receive whose message is at its place has received that; of one that waits, has not. Neither is written to after.
+#[test]
+fn a_receive_that_is_let_go_of_is_over() {
+    let report = two(|world| async move {
+        if world.rank() == 1 {
+            for byte in 1..=3 {
+                world.recv::<()>(0, 1).await?;
+                world.send_bytes(&[byte], 0, 0).await?;
+            }
+            return Ok(());
+        }
+        let place = Place::default();
+        let received = place.receive(&world);
+        world.send((), 1, 1).await?;
+        yield_now().await;
+        assert!(received.is_done() && received.cancel());
+        assert_eq!(place.0.get(), [1, 0, 0, 0, 0]);
+        // Nobody waits there any more.
+        drop(place.receive(&world));
+        world.send((), 1, 1).await?;
+        assert_eq!(&world.recv::<Packed>(1, 0).await?.0[..], [2]);
+        // A message that is given back goes to a receive that waits with a place, where it is not put.
+        let given_back = world.recv::<Packed>(1, 0);
+        let waits = place.receive(&world);
+        world.send((), 1, 1).await?;
+        yield_now().await;
+        drop(given_back);
+        assert_eq!(&waits.await?.0[..], [3]);
+        assert_eq!(place.0.get(), [1, 0, 0, 0, 0]);
+        Ok(())
+    });
+    assert!(report.unreceived.is_none());
+}
+
+/// A receive that still waits when the run ends is no message that nobody has received.
+#[test]
+fn a_place_is_no_message() {
+    let kept = Rc::new(Cell::new(None));
+    let place = Place::default();
+    let (keeps, at) = (Rc::clone(&kept), place.clone());
+    let report = two(move |world| {
+        if world.rank() == 0 {
+            keeps.set(Some(at.receive(&world)));
+        }
+        async { Ok(()) }
+    });
+    assert!(report.unreceived.is_none());
+    drop(kept.take());
+}
