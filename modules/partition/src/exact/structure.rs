@@ -163,7 +163,7 @@ mod tests {
             assert!(!outcome.complete || cost == optimum);
         }
         assert!(
-            tested > cases / 5 && improved > 0,
+            tested > cases / 6 && improved > 0,
             "{tested} tested, {improved} improved"
         );
     }
