@@ -158,8 +158,7 @@ impl<'a> Stages<'a> {
             self.unavoidable = true;
         }
         if problem.objective != Objective::LargestLoad {
-            let counted = pigeonhole::counted(problem);
-            let factor = indivisible(&self.inst).unwrap_or(1.0).max(counted);
+            let factor = indivisible(&self.inst).unwrap_or(1.0);
             self.unavoidable |= factor > 1.0;
             least = factor.max(least);
         }
