@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::clusters::distinct;
 use crate::draft::{Clash, Draft};
 use crate::problem::{Constraint, Problem};
 use crate::quota::{NO_LIMIT, Of, Quota};
@@ -52,6 +53,45 @@ pub(crate) fn overload(draft: &Draft, problem: &Problem<'_>) -> Option<(Clash, f
     let most = (1..draft.sets.len()).max_by(|&a, &b| factor(a).total_cmp(&factor(b)))?;
     let over = || Clash::Over(Of::Load, draft.sets[most].clone());
     (factor(most) > 1.0).then(|| (over(), factor(most)))
+}
+
+/// By what factor the balance bound must be raised because so many vertices must lie in some blocks: the
+/// lightest of those that a place wants, or what is left when each place has as many as it may.
+pub(crate) fn counted(problem: &Problem<'_>) -> f64 {
+    let bounds = problem.load_bounds();
+    let mut factor = 1.0_f64;
+    for constraint in problem.constraints {
+        let Constraint::Count {
+            vertices,
+            places,
+            least,
+            most,
+        } = constraint
+        else {
+            continue;
+        };
+        let distinct = distinct(vertices).into_iter();
+        let mut loads: Vec<u64> = distinct.map(|v| problem.graph.load(v)).collect();
+        loads.sort_unstable();
+        let lightest =
+            |count: usize| -> u128 { loads.iter().take(count).map(|&load| u128::from(load)).sum() };
+        let mut counts = |load: u128, room: u128| {
+            factor = factor.max(load as f64 / room.max(1) as f64);
+        };
+        let wanted = lightest(*least as usize);
+        let mut rest = bounds.clone();
+        for place in places {
+            let room = |&b: &u32| u128::from(std::mem::take(&mut rest[b as usize]));
+            counts(wanted, place.iter().map(room).sum());
+        }
+        let taken = (*most as usize).saturating_mul(places.len());
+        let left = loads.len().saturating_sub(taken);
+        counts(
+            lightest(left),
+            rest.iter().map(|&bound| u128::from(bound)).sum(),
+        );
+    }
+    factor
 }
 
 /// The sets of blocks that vertices are confined to.

@@ -158,7 +158,8 @@ impl<'a> Stages<'a> {
             self.unavoidable = true;
         }
         if problem.objective != Objective::LargestLoad {
-            let factor = indivisible(&self.inst).unwrap_or(1.0);
+            let counted = pigeonhole::counted(problem);
+            let factor = indivisible(&self.inst).unwrap_or(1.0).max(counted);
             self.unavoidable |= factor > 1.0;
             least = factor.max(least);
         }
