@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use super::relaxation::{Prices, Relaxation};
 use super::table::LARGEST;
-use crate::tuning::bounds::{IDLE, MOVES, PATIENCE, PROGRESS};
+use crate::tuning::bounds::{IDLE, MOVES};
 
 /// A group met, with its multiplicity.
 struct Column {
@@ -84,8 +84,8 @@ impl Master {
         master
     }
 
-    /// Adds a group unless it is known.
-    fn add(&mut self, relaxation: &Relaxation, layer: usize, kind: usize, inside: &[bool]) -> bool {
+    /// Adds a group unless it is known; it is the last then.
+    fn add(&mut self, relaxation: &Relaxation, layer: usize, kind: usize, inside: &[bool]) {
         let members: Vec<u32> = (0..inside.len() as u32)
             .filter(|&v| inside[v as usize])
             .collect();
@@ -93,7 +93,7 @@ impl Master {
         if let Some(at) = self.columns.iter().position(same) {
             let last = self.columns.len() - 1;
             self.columns.swap(at, last);
-            return false;
+            return;
         }
         let weight = &relaxation.layers[layer].weight;
         let cut = relaxation.sweep.cut(inside);
@@ -107,7 +107,6 @@ impl Master {
             times: 0.0,
             idle: 0,
         });
-        true
     }
 
     /// What a group is worth at the point.
@@ -205,16 +204,11 @@ impl Master {
         };
     }
 
-    /// Goes on until the limits; whether it stopped because nothing more can be gained.
-    pub(crate) fn improve(&mut self, relaxation: &mut Relaxation, limits: &Limits) -> bool {
+    /// Goes on until the limits.
+    pub(crate) fn improve(&mut self, relaxation: &mut Relaxation, limits: &Limits) {
         let mut below = f64::NEG_INFINITY;
-        if self.best > i64::MIN {
-            below = self.best as f64;
-        }
-        let last = self.rounds + limits.rounds;
-        let (mut nulls, mut still) = (0, 0);
-        let mut earlier = (self.rounds, self.best);
-        while self.rounds < last && limits.stop_at.is_none_or(|t| Instant::now() < t) {
+        let mut nulls = 0;
+        while self.rounds < limits.rounds && limits.stop_at.is_none_or(|t| Instant::now() < t) {
             self.rounds += 1;
             let model = if below == f64::NEG_INFINITY {
                 f64::INFINITY
@@ -229,9 +223,8 @@ impl Master {
                 self.reach /= 4.0;
                 continue;
             };
-            let mut new = false;
             for (l, k, inside) in met {
-                new |= self.add(relaxation, l, k, &inside);
+                self.add(relaxation, l, k, &inside);
             }
             if value > self.best {
                 self.best = value;
@@ -254,34 +247,13 @@ impl Master {
                 }
             }
             if relaxation.cost(self.best) >= limits.enough {
-                return true;
+                return;
             }
-            if !new && hope < 1e-4 * below.abs() {
-                still += 1;
-                self.reach *= 4.0;
-            } else {
-                still = 0;
+            for c in &mut self.columns {
+                c.idle = if c.times > 0.0 { 0 } else { c.idle + 1 };
             }
-            if still > 3 {
-                return true;
-            }
-            if self.rounds >= earlier.0 + PATIENCE {
-                let missing = relaxation.least(limits.enough) as f64 - earlier.1 as f64;
-                if self.best as f64 - (earlier.1 as f64) < PROGRESS * missing {
-                    return true;
-                }
-                earlier = (self.rounds, self.best);
-            }
-            self.forget();
+            self.columns.retain(|c| c.idle < IDLE);
         }
-        false
-    }
-
-    fn forget(&mut self) {
-        for c in &mut self.columns {
-            c.idle = if c.times > 0.0 { 0 } else { c.idle + 1 };
-        }
-        self.columns.retain(|c| c.idle < IDLE);
     }
 }
 

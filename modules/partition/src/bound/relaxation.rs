@@ -182,16 +182,16 @@ impl Relaxation {
 
     /// The least value that proves a cost.
     pub(crate) fn least(&self, cost: i64) -> i64 {
-        let (mut low, mut high) = (0, i64::MAX / 4);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.cost(middle) >= cost {
-                high = middle;
-            } else {
-                low = middle + 1;
-            }
-        }
-        low
+        let (shift, below) = (
+            self.shift + 1,
+            i128::from((cost - 1).max(0) / self.grain * self.grain),
+        );
+        let most = if shift > 0 {
+            below << shift
+        } else {
+            below >> -shift
+        };
+        (most + 1).min(i128::from(i64::MAX / 4)) as i64
     }
 
     /// The value of these prices: twice the scaled cost of every mapping is at least this. `None` for
@@ -235,7 +235,7 @@ pub(crate) fn gcd(a: i64, b: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::super::master::{Limits, Master};
-    use super::super::testing::{instance, mappings};
+    use super::super::tests::{instance, mappings};
     use super::*;
     use crate::random::Random;
 

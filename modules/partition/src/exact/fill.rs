@@ -2,18 +2,15 @@
 //! size (bin completion, Korf 2002, on counts).
 //!
 //! The largest of what is left goes into one of the blocks that are alike; what goes with it is
-//! tried in all ways in which nothing more fits and nothing in the block could give way to
-//! something larger that is left: from any mapping one of these is reached by moving things into
-//! that block and exchanging them, which only makes room elsewhere. What a block leaves free must
-//! not exceed what all are larger than the things together. What is left over for what blocks is
-//! looked at once.
+//! tried in all ways. What a block leaves free must not exceed what all are larger than the things
+//! together.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use super::limit::Limit;
 use crate::clusters::add;
 use crate::instance::Instance;
-use crate::tuning::proofs::{REMEMBERED, SIZES, WAYS};
+use crate::tuning::proofs::{SIZES, WAYS};
 
 /// Up to so many blocks: each is a level of recursion.
 const BLOCKS: usize = 512;
@@ -58,7 +55,6 @@ pub(crate) fn fill(inst: &Instance, limit: Limit<'_>) -> Fit {
         free: blocks.iter().map(|b| b.len() as u32).collect(),
         size,
         room,
-        failed: HashSet::new(),
         filled: Vec::new(),
         nodes: 0,
         steps: 0,
@@ -104,8 +100,6 @@ struct Fill<'a> {
     /// Distinct rooms of blocks, and how many of each are empty.
     room: Vec<Vec<i64>>,
     free: Vec<u32>,
-    /// Remainders that do not fit.
-    failed: HashSet<Box<[u32]>>,
     filled: Vec<(usize, Inside)>,
     nodes: u64,
     steps: u64,
@@ -123,10 +117,6 @@ impl Fill<'_> {
             return true;
         };
         if slack.iter().any(|&s| s < 0) {
-            return false;
-        }
-        let state: Box<[u32]> = self.left.iter().chain(&self.free).copied().collect();
-        if self.failed.contains(&state) {
             return false;
         }
         for room in 0..self.room.len() {
@@ -165,9 +155,6 @@ impl Fill<'_> {
             }
             self.free[room] += 1;
         }
-        if !self.stopped && !self.partial && self.failed.len() < REMEMBERED {
-            self.failed.insert(state);
-        }
         false
     }
 
@@ -193,10 +180,7 @@ impl Fill<'_> {
         let fits = |c: &usize| self.left[*c] > 0 && holds(space, &self.size[*c]);
         let next = (class..self.size.len()).find(fits);
         let Some(class) = next else {
-            // Looking at all sizes takes longer than a step.
-            self.nodes += self.size.len() as u64 / 16;
-            let free = space.iter().zip(slack).all(|(&w, &s)| i128::from(w) <= s);
-            if free && self.is_full(space, inside) {
+            if space.iter().zip(slack).all(|(&w, &s)| i128::from(w) <= s) {
                 ways.push((space.clone(), inside.clone()));
             }
             return;
@@ -220,26 +204,6 @@ impl Fill<'_> {
             self.left[class] += count;
             add(space, &self.size[class], i64::from(count));
         }
-    }
-
-    /// Whether nothing that is left fits beside what is inside, or in the place of something no
-    /// larger in any respect.
-    fn is_full(&self, space: &[i64], inside: &Inside) -> bool {
-        let left = || (0..self.size.len()).filter(|&c| self.left[c] > 0);
-        left().all(|large| {
-            let size = &self.size[large];
-            let exchanged = |&(small, _): &(usize, u32)| {
-                let given = &self.size[small];
-                small != large
-                    && given.iter().zip(size).all(|(g, s)| g <= s)
-                    && space
-                        .iter()
-                        .zip(given)
-                        .zip(size)
-                        .all(|((w, g), s)| w + g >= *s)
-            };
-            !holds(space, size) && !inside.iter().any(exchanged)
-        })
     }
 }
 

@@ -123,7 +123,7 @@ fn blocks(relaxation: &Relaxation, groups: &[u32]) -> Option<Vec<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bound::testing::{instance, mappings};
+    use crate::bound::tests::{instance, mappings};
     use crate::random::Random;
 
     #[test]
