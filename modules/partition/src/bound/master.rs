@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use super::relaxation::{Prices, Relaxation};
 use super::table::LARGEST;
-use crate::tuning::bounds::{IDLE, MOVES};
+use crate::tuning::bounds::{IDLE, MOVES, PATIENCE, PROGRESS};
 
 /// A group met, with its multiplicity.
 struct Column {
@@ -208,6 +208,7 @@ impl Master {
     pub(crate) fn improve(&mut self, relaxation: &mut Relaxation, limits: &Limits) {
         let mut below = f64::NEG_INFINITY;
         let mut nulls = 0;
+        let mut earlier = (0, self.best);
         while self.rounds < limits.rounds && limits.stop_at.is_none_or(|t| Instant::now() < t) {
             self.rounds += 1;
             let model = if below == f64::NEG_INFINITY {
@@ -248,6 +249,13 @@ impl Master {
             }
             if relaxation.cost(self.best) >= limits.enough {
                 return;
+            }
+            if self.rounds >= earlier.0 + PATIENCE {
+                let missing = relaxation.least(limits.enough) as f64 - earlier.1 as f64;
+                if self.best as f64 - (earlier.1 as f64) < PROGRESS * missing {
+                    return;
+                }
+                earlier = (self.rounds, self.best);
             }
             for c in &mut self.columns {
                 c.idle = if c.times > 0.0 { 0 } else { c.idle + 1 };

@@ -3,14 +3,14 @@
 //!
 //! The largest of what is left goes into one of the blocks that are alike; what goes with it is
 //! tried in all ways. What a block leaves free must not exceed what all are larger than the things
-//! together.
+//! together. What is left over for what blocks is looked at once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::limit::Limit;
 use crate::clusters::add;
 use crate::instance::Instance;
-use crate::tuning::proofs::{SIZES, WAYS};
+use crate::tuning::proofs::{REMEMBERED, SIZES, WAYS};
 
 /// Up to so many blocks: each is a level of recursion.
 const BLOCKS: usize = 512;
@@ -55,6 +55,7 @@ pub(crate) fn fill(inst: &Instance, limit: Limit<'_>) -> Fit {
         free: blocks.iter().map(|b| b.len() as u32).collect(),
         size,
         room,
+        failed: HashSet::new(),
         filled: Vec::new(),
         nodes: 0,
         steps: 0,
@@ -100,6 +101,8 @@ struct Fill<'a> {
     /// Distinct rooms of blocks, and how many of each are empty.
     room: Vec<Vec<i64>>,
     free: Vec<u32>,
+    /// Remainders that do not fit.
+    failed: HashSet<Box<[u32]>>,
     filled: Vec<(usize, Inside)>,
     nodes: u64,
     steps: u64,
@@ -117,6 +120,10 @@ impl Fill<'_> {
             return true;
         };
         if slack.iter().any(|&s| s < 0) {
+            return false;
+        }
+        let state: Box<[u32]> = self.left.iter().chain(&self.free).copied().collect();
+        if self.failed.contains(&state) {
             return false;
         }
         for room in 0..self.room.len() {
@@ -154,6 +161,9 @@ impl Fill<'_> {
                 inside.iter().for_each(|&(c, n)| self.left[c] += n);
             }
             self.free[room] += 1;
+        }
+        if !self.stopped && !self.partial && self.failed.len() < REMEMBERED {
+            self.failed.insert(state);
         }
         false
     }

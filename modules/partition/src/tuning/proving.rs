@@ -25,6 +25,9 @@ pub(crate) mod bounds {
     pub(crate) const IDLE: u32 = 25;
     /// Most exchanges for one step.
     pub(crate) const MOVES: usize = 400;
+    /// Rounds that must gain this share of what is missing.
+    pub(crate) const PATIENCE: u64 = 40;
+    pub(crate) const PROGRESS: f64 = 0.02;
     // bound/flow.rs
     /// How much longer an edge gets that was filled once.
     pub(crate) const GROWTH: f64 = 0.5;
@@ -68,6 +71,8 @@ pub(crate) mod proofs {
     // exact/fill.rs
     /// Up to so many sizes.
     pub(crate) const SIZES: usize = 400;
+    /// Remainders that are remembered.
+    pub(crate) const REMEMBERED: usize = 200_000;
     /// Ways to fill a block that are kept to be tried; more would hardly all be tried anyhow. Where some
     /// are left out, that none of the others fits proves nothing.
     pub(crate) const WAYS: usize = 10_000;
