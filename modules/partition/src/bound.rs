@@ -34,7 +34,7 @@ pub(crate) mod relaxation;
 pub(crate) mod sweep;
 pub(crate) mod table;
 #[cfg(test)]
-pub(crate) mod testing;
+pub(crate) mod tests;
 
 use crate::tuning::bounds::{ONE_FOREST, PROMPT};
 use flow::Flow;
@@ -359,30 +359,4 @@ fn cut_around(row: &[(i64, i64)], mut room: i64) -> i64 {
         }
     }
     cut
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Channel, Graph, Machine, Problem};
-
-    /// So late that none of the long bounds is begun.
-    #[test]
-    fn what_is_left_out_of_a_large_network_makes_the_bound_no_higher() {
-        let n = 160;
-        let pairs = (0..n).flat_map(|v| (0..v).map(move |u| (u, v)));
-        let channels = pairs.map(|(from, to)| Channel {
-            from,
-            to,
-            traffic: 1,
-        });
-        let graph = Graph::new(vec![1; 160], &channels.collect::<Vec<_>>()).unwrap();
-        let machine = Machine::regular(&[(2, 1), (2, 10)]).unwrap();
-        let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
-        assert!(inst.arcs() > PROMPT);
-        let bound = |stop_at| lower_bound(&inst, i64::MAX, Effort { looks: 0, stop_at });
-        let (late, whole) = (bound(Some(Instant::now())), bound(None));
-        let block: Vec<u32> = (0..n).map(|v| v / 40).collect();
-        assert!(0 < late && late <= whole && whole <= inst.cost(&block));
-    }
 }

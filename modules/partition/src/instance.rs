@@ -17,8 +17,6 @@ use crate::quota::Quota;
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
     pub(crate) machine: Machine,
-    /// Distance less the collocated distance, k x k; empty for machines too large for a table.
-    table: Arc<Vec<i64>>,
     /// Most of each dimension in each block or place: see [`Shared::at`].
     pub(crate) upper: Vec<i64>,
     /// Least of each dimension in each; empty when all are 0.
@@ -51,13 +49,6 @@ impl Shared {
     /// Whether some limit is shared by several blocks, or some vertices keep apart by more.
     pub(crate) fn has_places(&self) -> bool {
         !self.at.is_empty() || self.layers.len() > 1
-    }
-
-    /// For each dimension and layer the place of a block, named by its first block.
-    pub(crate) fn places(&self, block: usize) -> impl Iterator<Item = u32> + '_ {
-        let dims = if self.at.is_empty() { 0 } else { self.dims };
-        let shared = (0..dims).map(move |i| self.at(block, i) as u32 / self.dims as u32);
-        shared.chain(self.layers[1..].iter().map(move |l| l[block]))
     }
 
     /// Whether two blocks are the same to those who keep apart in a layer.
@@ -150,7 +141,6 @@ impl Instance {
             .map(|dim| k as f64 / (dim.total(problem).max(1) as f64))
             .collect();
         let shared = Shared {
-            table: machine.beyond(),
             machine,
             upper,
             lower,
@@ -278,7 +268,6 @@ impl Instance {
             groups.iter().map(any).collect()
         };
         let shared = Shared {
-            table: machine.beyond(),
             upper: sums(&old.upper),
             lower: if old.lower.is_empty() {
                 Vec::new()
@@ -380,24 +369,21 @@ impl Instance {
         list.iter().filter(meets).count()
     }
 
+    /// Distance of two blocks less the collocated one.
     #[inline]
     pub(crate) fn distance(&self, a: u32, b: u32) -> i64 {
-        if self.shared.table.is_empty() {
-            let machine = &self.shared.machine;
-            return i64::from(machine.distance(a, b)) - i64::from(machine.collocated());
-        }
-        self.shared.table[a as usize * self.k() + b as usize]
+        self.shared.machine.beyond(a, b)
     }
 
     /// Distances from a block to all blocks. Only with a table.
     #[inline]
     pub(crate) fn distances(&self, a: u32) -> &[i64] {
         let k = self.k();
-        &self.shared.table[a as usize * k..(a as usize + 1) * k]
+        &self.shared.machine.table()[a as usize * k..(a as usize + 1) * k]
     }
 
     pub(crate) fn has_table(&self) -> bool {
-        !self.shared.table.is_empty()
+        !self.shared.machine.table().is_empty()
     }
 
     /// What lies in each block, in all dimensions: indexed by [`Shared::at`].

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::Error;
-use beyond::Beyond;
 
-mod beyond;
 mod spans;
 
 /// One block: an OS process bound to some place of the machine.
@@ -58,16 +56,16 @@ pub(crate) struct Node {
 
 /// The blocks a network is mapped onto and the distances between them.
 ///
-/// Memory: 4 bytes a pair of blocks up to 2,048 blocks; beyond, distances are looked up in the tree.
+/// Memory: 8 bytes a pair of blocks up to 2,048 blocks; beyond, distances are looked up in the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
     blocks: Vec<Block>,
     /// Root first; every block has one leaf node.
     nodes: Vec<Node>,
     leaf: Vec<u32>,
-    /// Shared by clones: it is by far the largest part.
-    table: Arc<Vec<u32>>,
-    beyond: Beyond,
+    /// Distances less the collocated one, row by row; none for machines too large for a table. Shared by clones: it is by
+    /// far the largest part.
+    table: Arc<Vec<i64>>,
     collocated: u32,
     /// Largest distance between two blocks: kept, because to look for it takes time in all pairs.
     diameter: u32,
@@ -91,7 +89,6 @@ impl Machine {
             nodes: Vec::new(),
             leaf: Vec::new(),
             table: Arc::default(),
-            beyond: Beyond::default(),
             collocated,
             diameter: collocated,
             listed: Vec::new(),
@@ -204,20 +201,21 @@ impl Machine {
             self.diameter = self.nodes[ROOT as usize].distance;
             return;
         }
-        let mut table = vec![self.collocated; k * k];
+        let mut table = vec![0; k * k];
         for node in &self.nodes {
+            let beyond = i64::from(node.distance) - i64::from(self.collocated);
             for (i, &one) in node.children.iter().enumerate() {
                 for &other in &node.children[i + 1..] {
                     for &a in &self.nodes[one as usize].blocks {
                         for &b in &self.nodes[other as usize].blocks {
-                            table[a as usize * k + b as usize] = node.distance;
-                            table[b as usize * k + a as usize] = node.distance;
+                            table[a as usize * k + b as usize] = beyond;
+                            table[b as usize * k + a as usize] = beyond;
                         }
                     }
                 }
             }
         }
-        self.diameter = table.iter().copied().max().unwrap_or(0);
+        self.diameter = self.collocated + table.iter().copied().max().unwrap_or(0) as u32;
         self.table = Arc::new(table);
     }
 
@@ -242,15 +240,22 @@ impl Machine {
     /// Distance between two blocks; the collocated distance for a block and itself.
     #[must_use]
     pub fn distance(&self, a: u32, b: u32) -> u32 {
-        if !self.table.is_empty() {
-            return self.table[a as usize * self.blocks.len() + b as usize];
-        }
-        self.group(a, b).distance
+        self.collocated + self.beyond(a, b) as u32
     }
 
-    /// Distances less the collocated one, row by row; none for machines too large for a table.
-    pub(crate) fn beyond(&self) -> Arc<Vec<i64>> {
-        self.beyond.of(&self.table, self.collocated)
+    /// The same less the collocated distance.
+    #[inline]
+    pub(crate) fn beyond(&self, a: u32, b: u32) -> i64 {
+        if self.table.is_empty() {
+            return i64::from(self.group(a, b).distance) - i64::from(self.collocated);
+        }
+        self.table[a as usize * self.len() + b as usize]
+    }
+
+    /// All of these, row by row; none for machines too large for a table.
+    #[inline]
+    pub(crate) fn table(&self) -> &[i64] {
+        &self.table
     }
 
     /// The smallest group of the tree that holds two blocks.

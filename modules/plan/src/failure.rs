@@ -277,18 +277,11 @@ impl Teller<'_> {
             .collect();
         numbers.sort_unstable();
         numbers.dedup();
-        let mut ranges: Vec<String> = Vec::new();
-        let mut start = 0;
-        for end in 1..=numbers.len() {
-            if end == numbers.len() || numbers[end] != numbers[end - 1] + 1 {
-                let (first, last) = (numbers[start], numbers[end - 1]);
-                ranges.push(match first == last {
-                    true => first.to_string(),
-                    false => format!("{first}-{last}"),
-                });
-                start = end;
-            }
-        }
+        let ranges = numbers.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
+            [only] => only.to_string(),
+            _ => format!("{}-{}", run[0], run[run.len() - 1]),
+        });
+        let ranges: Vec<String> = ranges.collect();
         match ranges.split_last() {
             None => "no OS process".to_owned(),
             Some((only, [])) if numbers.len() == 1 => format!("OS process {only}"),

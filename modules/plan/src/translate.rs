@@ -204,23 +204,20 @@ impl Targets {
             .collect();
         let slowest = speeds.iter().copied().fold(f64::INFINITY, f64::min);
         let even = speeds.iter().all(|&s| s == slowest);
-        let blocks: Vec<Block> = os_process_of
-            .iter()
-            .zip(&speeds)
-            .map(|(o, &speed)| Block {
-                // Two digits of a ratio are more than anybody knows of a machine.
-                speed: if even {
-                    1
-                } else {
-                    (speed / slowest * 100.0).round() as u32
-                },
-                memory: memory[o.index()],
-                slots: None,
-            })
-            .collect();
+        let blocks = os_process_of.iter().zip(&speeds).map(|(o, &speed)| Block {
+            // Two digits of a ratio are more than anybody knows of a machine.
+            speed: if even {
+                1
+            } else {
+                (speed / slowest * 100.0).round() as u32
+            },
+            memory: memory[o.index()],
+            slots: None,
+        });
         let distances = platform.distances().as_array();
         let distance = |class: Class| (distances[class as usize] * unit).round() as u32;
-        let paths: Vec<[u32; 4]> = os_process_of.iter().map(|&o| path(o)).collect();
+        let paths = os_process_of.iter().map(|&o| path(o));
+        let placed: Vec<([u32; 4], Block)> = paths.zip(blocks).collect();
         let levels = [
             Class::Apart,
             Class::Group,
@@ -228,7 +225,7 @@ impl Targets {
             Class::Socket,
             Class::Cache,
         ];
-        let tree = tree(&blocks, &paths, 0, &levels.map(distance));
+        let tree = tree(&placed, 0, &levels.map(distance));
         let mut listed = vec![0; n];
         for (block, o) in os_process_of.iter().enumerate() {
             listed[o.index()] = block as u32;
@@ -281,24 +278,12 @@ impl Targets {
 }
 
 /// Groups neighbours with the same id at each level; at most five levels deep.
-fn tree(blocks: &[Block], paths: &[[u32; 4]], level: usize, distance: &[u32; 5]) -> Tree {
-    let members = if level == 4 {
-        blocks.iter().copied().map(Tree::Block).collect()
+fn tree(placed: &[([u32; 4], Block)], level: usize, distance: &[u32; 5]) -> Tree {
+    let members: Vec<Tree> = if level == 4 {
+        placed.iter().map(|p| Tree::Block(p.1)).collect()
     } else {
-        let mut members = Vec::new();
-        let mut start = 0;
-        for end in 1..=paths.len() {
-            if end == paths.len() || paths[end][level] != paths[start][level] {
-                members.push(tree(
-                    &blocks[start..end],
-                    &paths[start..end],
-                    level + 1,
-                    distance,
-                ));
-                start = end;
-            }
-        }
-        members
+        let near = placed.chunk_by(|a, b| a.0[level] == b.0[level]);
+        near.map(|near| tree(near, level + 1, distance)).collect()
     };
     match <[Tree; 1]>::try_from(members) {
         Ok([only]) => only,

@@ -129,7 +129,7 @@ fn threshold(weights: &[i64], wanted: usize) -> (i64, bool) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{forests, testing};
+    use super::super::{forests, tests};
     use super::*;
     use crate::random::Random;
 
@@ -137,7 +137,7 @@ mod tests {
     fn the_lightest_are_those_of_a_forest_of_all_edges() {
         let mut random = Random::new(11);
         for round in 0..300 {
-            let inst = testing::instance(&mut random);
+            let inst = tests::instance(&mut random);
             let forest = &forests(&inst, 1);
             let mut all: Vec<i64> = forest
                 .first()

@@ -1,6 +1,6 @@
 //! The search for good prices: a proximal bundle method.
 //!
-//! The value of a [`Relaxation`] is concave and piecewise linear in prices and edge_prices. Each
+//! The value of a [`Relaxation`] is concave and piecewise linear in the prices. Each
 //! evaluation yields the most expensive group of each kind, and the groups met so far give a model from
 //! above. The next point maximises the model less a quadratic distance from the best point so far
 //! (Kiwiel, Proximity control in bundle methods, 1990); seen from the other side, groups are given
@@ -19,7 +19,6 @@ struct Column {
     layer: usize,
     kind: usize,
     members: Vec<u32>,
-    cut: Vec<u32>,
     /// The members as bits.
     inside: Vec<u64>,
     weight: f64,
@@ -35,7 +34,6 @@ pub(crate) struct Master {
     point: Prices<f64>,
     /// How far to go.
     reach: f64,
-    weights: Vec<Vec<f64>>,
     /// Best value and the whole numbers that have it.
     pub(crate) best: i64,
     pub(crate) prices: Prices<i32>,
@@ -54,25 +52,18 @@ impl Master {
     /// `block_of` is a feasible mapping of that cost.
     pub(crate) fn new(relaxation: &Relaxation, block_of: &[u32]) -> Self {
         let n = block_of.len();
-        let edges = relaxation.sweep.edges.ends.len();
         let layers = relaxation.layers.len();
         let mut master = Self {
             columns: Vec::new(),
-            centre: Prices {
-                price: Vec::new(),
-                edge_price: vec![vec![0.0; edges]; layers - 1],
-            },
-            point: Prices::default(),
+            centre: Vec::new(),
+            point: Vec::new(),
             reach: 0.0,
-            weights: Vec::new(),
             best: i64::MIN,
-            prices: Prices::default(),
+            prices: Vec::new(),
             rounds: 0,
         };
         let mut paid = 0.0;
         for (l, layer) in relaxation.layers.iter().enumerate() {
-            let base = layer.weight.iter().map(|&w| f64::from(w));
-            master.weights.push(base.collect());
             for (g, &kind) in layer.kind_of.iter().enumerate() {
                 let inside = |&b: &u32| layer.group_of[b as usize] as usize == g;
                 let inside: Vec<bool> = block_of.iter().map(inside).collect();
@@ -86,15 +77,15 @@ impl Master {
             paid += cost;
             let total = layer.loads.before[n].max(1) as f64;
             let price = |v: usize| cost * f64::from(layer.loads.of[v]) / total;
-            master.centre.price.push((0..n).map(price).collect());
+            master.centre.push((0..n).map(price).collect());
         }
         master.reach = paid / (n * layers) as f64;
         master.point = master.centre.clone();
         master
     }
 
-    /// Adds a group unless it is known.
-    fn add(&mut self, relaxation: &Relaxation, layer: usize, kind: usize, inside: &[bool]) -> bool {
+    /// Adds a group unless it is known; it is the last then.
+    fn add(&mut self, relaxation: &Relaxation, layer: usize, kind: usize, inside: &[bool]) {
         let members: Vec<u32> = (0..inside.len() as u32)
             .filter(|&v| inside[v as usize])
             .collect();
@@ -102,60 +93,39 @@ impl Master {
         if let Some(at) = self.columns.iter().position(same) {
             let last = self.columns.len() - 1;
             self.columns.swap(at, last);
-            return false;
+            return;
         }
+        let weight = &relaxation.layers[layer].weight;
         let cut = relaxation.sweep.cut(inside);
-        let weight = cut.iter().map(|&e| self.weights[layer][e as usize]).sum();
+        let weight = cut.iter().map(|&e| f64::from(weight[e as usize])).sum();
         self.columns.push(Column {
             layer,
             kind,
             inside: bits(&members, inside.len()),
             members,
-            cut,
             weight,
             times: 0.0,
             idle: 0,
         });
-        true
     }
 
     /// What a group is worth at the point.
     fn worth(&self, c: &Column) -> f64 {
-        let point = &self.point;
-        let mut worth = -c.weight;
-        let price = &point.price[c.layer];
-        worth += c.members.iter().map(|&v| price[v as usize]).sum::<f64>();
-        for (l, sign) in beside(c.layer) {
-            if let Some(price) = point.edge_price.get(l) {
-                worth += sign
-                    * c.cut
-                        .iter()
-                        .map(|&e| price[e as usize].max(0.0))
-                        .sum::<f64>();
-            }
-        }
-        worth
+        let price = &self.point[c.layer];
+        c.members.iter().map(|&v| price[v as usize]).sum::<f64>() - c.weight
     }
 
-    /// Moves the point as `times` more of a column do. Tolls below 0 are kept as they are and
-    /// count as 0.
+    /// Moves the point as `times` more of a column do.
     fn shift(point: &mut Prices<f64>, c: &Column, times: f64) {
-        let price = &mut point.price[c.layer];
+        let price = &mut point[c.layer];
         c.members.iter().for_each(|&v| price[v as usize] -= times);
-        for (l, sign) in beside(c.layer) {
-            if let Some(price) = point.edge_price.get_mut(l) {
-                c.cut
-                    .iter()
-                    .for_each(|&e| price[e as usize] -= sign * times);
-            }
-        }
     }
 
     /// The point that the model likes best near the centre; returns the model's value there.
     fn step(&mut self, relaxation: &Relaxation, below: f64) -> f64 {
         self.point = self.centre.clone();
-        for price in &mut self.point.price {
-            price.iter_mut().for_each(|p| *p += self.reach);
+        for price in self.point.iter_mut().flatten() {
+            *price += self.reach;
         }
         for c in self.columns.iter().filter(|c| c.times > 0.0) {
             Self::shift(&mut self.point, c, self.reach * c.times);
@@ -169,16 +139,6 @@ impl Master {
             }
         }
         let mut worth: Vec<f64> = self.columns.iter().map(|c| self.worth(c)).collect();
-        // Columns that cross each edge, where a edge_price depends on them.
-        let mut crossing: Vec<Vec<u32>> = Vec::new();
-        if !self.centre.edge_price.is_empty() {
-            crossing.resize(relaxation.sweep.edges.ends.len(), Vec::new());
-            for (c, column) in self.columns.iter().enumerate() {
-                for &e in &column.cut {
-                    crossing[e as usize].push(c as u32);
-                }
-            }
-        }
         let mut model = f64::INFINITY;
         for _ in 0..MOVES / groups.len() {
             let (mut slack, mut dearest) = (0.0, 0.0);
@@ -196,10 +156,10 @@ impl Master {
                     .map(|&c| self.columns[c].times * (worth[up] - worth[c]))
                     .sum::<f64>();
                 if up != down {
-                    self.exchange(up, down, &mut worth, &crossing);
+                    self.exchange(up, down, &mut worth);
                 }
             }
-            let prices: f64 = self.point.price.iter().flatten().sum();
+            let prices: f64 = self.point.iter().flatten().sum();
             model = prices - dearest;
             if slack <= 0.05 * (model - below).max(0.0) {
                 break;
@@ -209,45 +169,21 @@ impl Master {
     }
 
     /// Moves multiplicity from one column to another, as much as is best.
-    fn exchange(&mut self, up: usize, down: usize, worth: &mut [f64], crossing: &[Vec<u32>]) {
+    fn exchange(&mut self, up: usize, down: usize, worth: &mut [f64]) {
         let (a, b) = (&self.columns[up], &self.columns[down]);
         let differ = a
             .inside
             .iter()
             .zip(&b.inside)
             .map(|(x, y)| (x ^ y).count_ones());
-        let edge_prices = if self.centre.edge_price.is_empty() {
-            0
-        } else {
-            a.cut.len() + b.cut.len()
-        };
-        let curve =
-            self.reach * (f64::from(differ.sum::<u32>()) + 0.5 * edge_prices as f64).max(1.0);
+        let curve = self.reach * f64::from(differ.sum::<u32>()).max(1.0);
         let mut times = (worth[up] - worth[down]) / curve;
         let empties = times >= b.times - 1e-9;
         if empties {
             times = b.times;
         }
-        // Tolls that change, and by how much.
         let layer = a.layer;
-        let mut changed: Vec<(usize, u32, f64)> = Vec::new();
-        for (c, sign) in [(a, times), (b, -times)] {
-            for (l, side) in beside(layer) {
-                let Some(edge_price) = self.point.edge_price.get_mut(l) else {
-                    continue;
-                };
-                for &e in &c.cut {
-                    let edge_price = &mut edge_price[e as usize];
-                    let before = edge_price.max(0.0);
-                    *edge_price -= self.reach * (side * sign);
-                    let change = edge_price.max(0.0) - before;
-                    if change != 0.0 {
-                        changed.push((l, e, change));
-                    }
-                }
-            }
-        }
-        let price = &mut self.point.price[layer];
+        let price = &mut self.point[layer];
         let amount = self.reach * times;
         a.members.iter().for_each(|&v| price[v as usize] -= amount);
         b.members.iter().for_each(|&v| price[v as usize] += amount);
@@ -260,16 +196,6 @@ impl Master {
                 *worth -= amount * (f64::from(shared(a)) - f64::from(shared(b)));
             }
         }
-        for &(l, e, change) in &changed {
-            for &c in &crossing[e as usize] {
-                let at = self.columns[c as usize].layer;
-                if at == l {
-                    worth[c as usize] += change;
-                } else if at == l + 1 {
-                    worth[c as usize] -= change;
-                }
-            }
-        }
         self.columns[up].times += times;
         self.columns[down].times = if empties {
             0.0
@@ -278,16 +204,12 @@ impl Master {
         };
     }
 
-    /// Goes on until the limits; whether it stopped because nothing more can be gained.
-    pub(crate) fn improve(&mut self, relaxation: &mut Relaxation, limits: &Limits) -> bool {
+    /// Goes on until the limits.
+    pub(crate) fn improve(&mut self, relaxation: &mut Relaxation, limits: &Limits) {
         let mut below = f64::NEG_INFINITY;
-        if self.best > i64::MIN {
-            below = self.best as f64;
-        }
-        let last = self.rounds + limits.rounds;
-        let (mut nulls, mut still) = (0, 0);
-        let mut earlier = (self.rounds, self.best);
-        while self.rounds < last && limits.stop_at.is_none_or(|t| Instant::now() < t) {
+        let mut nulls = 0;
+        let mut earlier = (0, self.best);
+        while self.rounds < limits.rounds && limits.stop_at.is_none_or(|t| Instant::now() < t) {
             self.rounds += 1;
             let model = if below == f64::NEG_INFINITY {
                 f64::INFINITY
@@ -295,19 +217,15 @@ impl Master {
                 self.step(relaxation, below)
             };
             let hope = model - below;
-            let whole = Prices {
-                price: rounded(&self.point.price, -LARGEST),
-                edge_price: rounded(&self.point.edge_price, 0),
-            };
+            let whole = rounded(&self.point);
             let mut met = Vec::new();
             let value = relaxation.value(&whole, &mut |l, k, inside| met.push((l, k, inside)));
             let Some(value) = value else {
                 self.reach /= 4.0;
                 continue;
             };
-            let mut new = false;
             for (l, k, inside) in met {
-                new |= self.add(relaxation, l, k, &inside);
+                self.add(relaxation, l, k, &inside);
             }
             if value > self.best {
                 self.best = value;
@@ -319,9 +237,6 @@ impl Master {
                     self.reach *= 2.0;
                 }
                 self.centre = self.point.clone();
-                for edge_price in self.centre.edge_price.iter_mut().flatten() {
-                    *edge_price = edge_price.max(0.0);
-                }
                 below = value as f64;
                 nulls = 0;
             } else {
@@ -333,40 +248,21 @@ impl Master {
                 }
             }
             if relaxation.cost(self.best) >= limits.enough {
-                return true;
-            }
-            if !new && hope < 1e-4 * below.abs() {
-                still += 1;
-                self.reach *= 4.0;
-            } else {
-                still = 0;
-            }
-            if still > 3 {
-                return true;
+                return;
             }
             if self.rounds >= earlier.0 + PATIENCE {
                 let missing = relaxation.least(limits.enough) as f64 - earlier.1 as f64;
                 if self.best as f64 - (earlier.1 as f64) < PROGRESS * missing {
-                    return true;
+                    return;
                 }
                 earlier = (self.rounds, self.best);
             }
-            self.forget();
+            for c in &mut self.columns {
+                c.idle = if c.times > 0.0 { 0 } else { c.idle + 1 };
+            }
+            self.columns.retain(|c| c.idle < IDLE);
         }
-        false
     }
-
-    fn forget(&mut self) {
-        for c in &mut self.columns {
-            c.idle = if c.times > 0.0 { 0 } else { c.idle + 1 };
-        }
-        self.columns.retain(|c| c.idle < IDLE);
-    }
-}
-
-/// Where the prices of edges stand that a group of a layer earns when it cuts them, and pays.
-fn beside(layer: usize) -> [(usize, f64); 2] {
-    [(layer, 1.0), (layer.wrapping_sub(1), -1.0)]
 }
 
 fn bits(list: &[u32], length: usize) -> Vec<u64> {
@@ -377,7 +273,11 @@ fn bits(list: &[u32], length: usize) -> Vec<u64> {
     bits
 }
 
-fn rounded(list: &[Vec<f64>], least: i64) -> Vec<Vec<i32>> {
-    let round = |x: &f64| x.round().clamp(least as f64, LARGEST as f64) as i32;
-    list.iter().map(|l| l.iter().map(round).collect()).collect()
+fn rounded(prices: &Prices<f64>) -> Prices<i32> {
+    let most = LARGEST as f64;
+    let round = |x: &f64| x.round().clamp(-most, most) as i32;
+    prices
+        .iter()
+        .map(|l| l.iter().map(round).collect())
+        .collect()
 }

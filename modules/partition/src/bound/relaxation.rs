@@ -8,11 +8,9 @@
 //! and with the groups chosen one by one, each as dear as any set of its capacity, the right side
 //! can only fall: for all prices it is a lower bound (Lagrangian relaxation of the set partitioning
 //! formulation of Johnson, Mehrotra and Nemhauser, Min-cut clustering, 1993). A capacity bounds
-//! from both sides, since what other groups cannot hold must lie here. What is cut at a level is
-//! cut at all below: a edge_price on each edge moves weight from one level to the next above, and for no
-//! edge_price of 0 or more the sum exceeds the cost, because the edge_price is only paid for edges that are cut
-//! at the upper level. The dearest set is found by [`Table`]. All sums are whole numbers, so the
-//! bound holds to the last digit however prices and edge_prices were found (see [`super::master`]).
+//! from both sides, since what other groups cannot hold must lie here. The dearest set is found by
+//! [`Table`]. All sums are whole numbers, so the bound holds to the last digit however prices were
+//! found (see [`super::master`]).
 
 use super::levels::{Level, levels};
 use super::sweep::Sweep;
@@ -44,12 +42,8 @@ pub(crate) struct Layer {
     pub(crate) weight: Vec<i32>,
 }
 
-/// Prices of the vertices at each layer, edge_prices of the edges between each layer and the next.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Prices<T> {
-    pub(crate) price: Vec<Vec<T>>,
-    pub(crate) edge_price: Vec<Vec<T>>,
-}
+/// Prices of the vertices at each layer.
+pub(crate) type Prices<T> = Vec<Vec<T>>;
 
 /// The relaxed problem.
 #[derive(Debug)]
@@ -188,45 +182,29 @@ impl Relaxation {
 
     /// The least value that proves a cost.
     pub(crate) fn least(&self, cost: i64) -> i64 {
-        let (mut low, mut high) = (0, i64::MAX / 4);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.cost(middle) >= cost {
-                high = middle;
-            } else {
-                low = middle + 1;
-            }
-        }
-        low
+        let (shift, below) = (
+            self.shift + 1,
+            i128::from((cost - 1).max(0) / self.grain * self.grain),
+        );
+        let most = if shift > 0 {
+            below << shift
+        } else {
+            below >> -shift
+        };
+        (most + 1).min(i128::from(i64::MAX / 4)) as i64
     }
 
-    /// Weights at a layer under the edge_prices.
-    pub(crate) fn weights(&self, layer: usize, edge_price: &[Vec<i32>]) -> Vec<i32> {
-        let mut weight = self.layers[layer].weight.clone();
-        if let Some(up) = edge_price.get(layer) {
-            weight.iter_mut().zip(up).for_each(|(w, t)| *w -= t);
-        }
-        if let Some(down) = layer.checked_sub(1).map(|l| &edge_price[l]) {
-            weight.iter_mut().zip(down).for_each(|(w, t)| *w += t);
-        }
-        weight
-    }
-
-    /// The value of these prices and edge_prices (which must not be negative): twice the scaled cost of
-    /// every mapping is at least this. `None` for prices too large to count with, and
-    /// where there is no group for some capacity. Fills the tables; `met` gets dear sets of each
-    /// kind and layer, the most expensive first.
+    /// The value of these prices: twice the scaled cost of every mapping is at least this. `None` for
+    /// prices too large to count with, and where there is no group for some capacity. Fills the tables;
+    /// `met` gets dear sets of each kind and layer, the most expensive first.
     pub(crate) fn value(
         &mut self,
         prices: &Prices<i32>,
         met: &mut dyn FnMut(usize, usize, Vec<bool>),
     ) -> Option<i64> {
         let mut sum = 0;
-        let weights: Vec<Vec<i32>> = (0..self.layers.len())
-            .map(|l| self.weights(l, &prices.edge_price))
-            .collect();
-        for (l, layer) in self.layers.iter_mut().enumerate() {
-            let (price, weight) = (&prices.price[l], &weights[l]);
+        for (l, (layer, price)) in self.layers.iter_mut().zip(prices).enumerate() {
+            let weight = &layer.weight;
             let size = |list: &[i32]| list.iter().map(|&x| i64::from(x).abs()).sum::<i64>();
             if size(price) + size(weight) > LARGEST {
                 return None;
@@ -257,7 +235,7 @@ pub(crate) fn gcd(a: i64, b: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::super::master::{Limits, Master};
-    use super::super::testing::{instance, mappings};
+    use super::super::tests::{instance, mappings};
     use super::*;
     use crate::random::Random;
 
@@ -291,9 +269,9 @@ mod tests {
             assert!(bound <= optimum, "{bound} > {optimum}");
             tested += 1;
             close += usize::from(bound * 10 >= optimum * 9);
-            // Any prices and edge_prices will do.
+            // Any prices will do.
             let mut prices = master.prices.clone();
-            for list in prices.price.iter_mut().chain(&mut prices.edge_price) {
+            for list in &mut prices {
                 let far = [1, 1_000, 1_000_000][random.below(3)];
                 for x in list {
                     *x = (*x + random.below(far) as i32 - far as i32 / 3).max(0);

@@ -2,11 +2,8 @@
 //! size (bin completion, Korf 2002, on counts).
 //!
 //! The largest of what is left goes into one of the blocks that are alike; what goes with it is
-//! tried in all ways in which nothing more fits and nothing in the block could give way to
-//! something larger that is left: from any mapping one of these is reached by moving things into
-//! that block and exchanging them, which only makes room elsewhere. What a block leaves free must
-//! not exceed what all are larger than the things together. What is left over for what blocks is
-//! looked at once.
+//! tried in all ways. What a block leaves free must not exceed what all are larger than the things
+//! together. What is left over for what blocks is looked at once.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -193,10 +190,7 @@ impl Fill<'_> {
         let fits = |c: &usize| self.left[*c] > 0 && holds(space, &self.size[*c]);
         let next = (class..self.size.len()).find(fits);
         let Some(class) = next else {
-            // Looking at all sizes takes longer than a step.
-            self.nodes += self.size.len() as u64 / 16;
-            let free = space.iter().zip(slack).all(|(&w, &s)| i128::from(w) <= s);
-            if free && self.is_full(space, inside) {
+            if space.iter().zip(slack).all(|(&w, &s)| i128::from(w) <= s) {
                 ways.push((space.clone(), inside.clone()));
             }
             return;
@@ -220,26 +214,6 @@ impl Fill<'_> {
             self.left[class] += count;
             add(space, &self.size[class], i64::from(count));
         }
-    }
-
-    /// Whether nothing that is left fits beside what is inside, or in the place of something no
-    /// larger in any respect.
-    fn is_full(&self, space: &[i64], inside: &Inside) -> bool {
-        let left = || (0..self.size.len()).filter(|&c| self.left[c] > 0);
-        left().all(|large| {
-            let size = &self.size[large];
-            let exchanged = |&(small, _): &(usize, u32)| {
-                let given = &self.size[small];
-                small != large
-                    && given.iter().zip(size).all(|(g, s)| g <= s)
-                    && space
-                        .iter()
-                        .zip(given)
-                        .zip(size)
-                        .all(|((w, g), s)| w + g >= *s)
-            };
-            !holds(space, size) && !inside.iter().any(exchanged)
-        })
     }
 }
 

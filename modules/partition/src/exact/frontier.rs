@@ -141,7 +141,7 @@ impl<'a> Frontier<'a> {
         let mut left = vec![0; relaxation.sweep.steps.len() + 1];
         for (i, step) in relaxation.sweep.steps.iter().enumerate().rev() {
             let own = |p: &Vec<i32>| i64::from(p[step.vertex as usize]);
-            left[i] = left[i + 1] + prices.price.iter().map(own).sum::<i64>();
+            left[i] = left[i + 1] + prices.iter().map(own).sum::<i64>();
         }
         Self {
             relaxation,

@@ -43,7 +43,8 @@ impl Blocks {
             class[id] = *known.entry(key).or_insert(next);
         }
         if shared.has_places() {
-            class = with_places(inst, &class);
+            // Blocks share limits: each is only like itself.
+            class = (0..nodes.len() as u32).collect();
         }
         Self {
             class,
@@ -85,43 +86,6 @@ impl Blocks {
         }
         false
     }
-}
-
-/// The classes again, where blocks share limits: places inside a subtree are the same as those of
-/// another if they lie alike in it; of places that reach outside each is only like itself.
-fn with_places(inst: &Instance, class: &[u32]) -> Vec<u32> {
-    let shared = &inst.shared;
-    let kinds = shared.places(0).count();
-    let mut members: BTreeMap<(usize, u32), usize> = BTreeMap::new();
-    for b in 0..inst.k() {
-        for (kind, place) in shared.places(b).enumerate() {
-            *members.entry((kind, place)).or_default() += 1;
-        }
-    }
-    let mut known: BTreeMap<(u32, Vec<i64>), u32> = BTreeMap::new();
-    let nodes = shared.machine.nodes().iter().zip(class);
-    let again = nodes.map(|(node, &class)| {
-        let mut inside: BTreeMap<(usize, u32), usize> = BTreeMap::new();
-        for &b in &node.blocks {
-            for (kind, place) in shared.places(b as usize).enumerate() {
-                *inside.entry((kind, place)).or_default() += 1;
-            }
-        }
-        let mut key = Vec::with_capacity(node.blocks.len() * kinds);
-        let mut first: BTreeMap<(usize, u32), i64> = BTreeMap::new();
-        for (at, &b) in node.blocks.iter().enumerate() {
-            for (kind, place) in shared.places(b as usize).enumerate() {
-                key.push(if inside[&(kind, place)] == members[&(kind, place)] {
-                    *first.entry((kind, place)).or_insert(at as i64)
-                } else {
-                    -1 - i64::from(place)
-                });
-            }
-        }
-        let next = known.len() as u32;
-        *known.entry((class, key)).or_insert(next)
-    });
-    again.collect()
 }
 
 /// Number of different vertices, those that can be exchanged counted once.

@@ -45,23 +45,16 @@ pub(crate) fn refine(mapping: &mut Mapping<'_>, rounds: usize, looks: usize, ran
     let mut active = vec![true; k];
     for _ in 0..rounds {
         let borders = borders(rooms.mapping, &active);
-        let mut runs: Vec<(usize, usize)> = Vec::new();
-        let mut from = 0;
-        for at in 1..=borders.len() {
-            if at == borders.len() || borders[at].0 != borders[from].0 {
-                runs.push((from, at));
-                from = at;
-            }
-        }
+        let mut runs: Vec<&[(u64, u32)]> = borders.chunk_by(|a, b| a.0 == b.0).collect();
         random.shuffle(&mut runs);
         active.fill(false);
-        for &(from, to) in &runs {
+        for run in runs {
             if rooms.looked > most || rooms.mapping.is_late() {
                 return;
             }
-            let key = borders[from].0;
+            let key = run[0].0;
             rooms.pair = [(key >> 32) as u32, key as u32];
-            if rooms.between(&borders[from..to], random) {
+            if rooms.between(run, random) {
                 rooms.pair.iter().for_each(|&p| active[p as usize] = true);
             }
         }

@@ -355,7 +355,7 @@ pub(crate) fn redivide(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bound::testing::{instance, mappings};
+    use crate::bound::tests::{instance, mappings};
     use crate::feasibility::keeps;
 
     #[test]

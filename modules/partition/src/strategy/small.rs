@@ -14,7 +14,7 @@ use super::start::{given, in_order, start};
 use super::team::Team;
 use crate::budget::Budget;
 use crate::exact::limit::Limit;
-use crate::exact::{self, symmetry};
+use crate::exact::{branch, symmetry};
 use crate::instance::Instance;
 use crate::random::Random;
 use crate::refine::anneal::Best;
@@ -23,6 +23,7 @@ use crate::refine::exchange;
 use crate::refine::pair::redivide;
 use crate::refine::region::Region;
 use crate::refine::state::State;
+use crate::tuning::proofs::{FEW, LONGER};
 use crate::tuning::small::{
     CYCLE, FEWEST, HORIZON, IDLE, INNER, KEPT, LAST, OPENING, OUTER, PAIRS, PROVABLE, REPAIR,
     REPAIRS, SHORT, STALLED, STALLING, START_COST, STARTS,
@@ -41,7 +42,13 @@ fn patience(
         let now = Instant::now();
         now + end.saturating_duration_since(now).mul_f64(share)
     });
-    ((budget.steps / steps).max(50_000), stop_at)
+    // Nodes of few vertices between few blocks are short.
+    let times = if inst.len() * inst.k() <= FEW {
+        LONGER
+    } else {
+        1
+    };
+    (times * (budget.steps / steps).max(50_000), stop_at)
 }
 
 /// A search, which goes on in rounds.
@@ -472,7 +479,7 @@ impl<'a> Search<'a> {
         };
         let best = Some(&self.best).filter(|b| b.feasible());
         let known = best.map(|b| (b.block.as_slice(), b.cost));
-        let outcome = exact::solve(self.inst, known, limit);
+        let outcome = branch::solve(self.inst, known, limit);
         self.spent += budget.steps / 20;
         self.bound = self.bound.max(Some(outcome.bound));
         if let Some((block, _)) = outcome.better {

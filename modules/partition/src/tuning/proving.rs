@@ -12,7 +12,7 @@ pub(crate) mod bounds {
     pub(crate) const PROMPT: usize = 20_000;
     // bound/sweep.rs
     /// Greedy tries.
-    pub(crate) const GREEDY: usize = 6;
+    pub(crate) const GREEDY: usize = 24;
     // bound/lightest.rs
     /// So many times as many light edges as are wanted are looked at first, and again so many times
     /// as many while too few of them are in the forest.
@@ -49,9 +49,11 @@ pub(crate) mod bounds {
 ///
 /// `benches/mapping/run structured --ours auto@1000`, `benches/mapping/run tight --ours auto@1000`: more is proved.
 pub(crate) mod proofs {
-    // exact/mod.rs
-    /// Branch and bound has so many tries before all halves are gone through instead, where they can.
-    pub(crate) const BRANCHES: u64 = 20_000;
+    // strategy/small.rs
+    /// Up to so many pairs of a vertex and a block, as of 20 processes in four OS processes, so many times as many
+    /// tries are made.
+    pub(crate) const FEW: usize = 80;
+    pub(crate) const LONGER: u64 = 10;
     // exact/structure.rs
     /// Up to so many vertices.
     pub(crate) const STRUCTURED: usize = 5_000;
@@ -66,11 +68,6 @@ pub(crate) mod proofs {
     /// Beginnings of a length kept in the first pass, and how many times as many in the next.
     pub(crate) const WIDTH: usize = 100;
     pub(crate) const WIDER: usize = 6;
-    // exact/halves.rs
-    /// Up to so many vertices: all cuts are listed, 16 bytes each.
-    pub(crate) const HALVED: usize = 20;
-    /// Most blocks of a side.
-    pub(crate) const SIDE: usize = 3;
     // exact/fill.rs
     /// Up to so many sizes.
     pub(crate) const SIZES: usize = 400;

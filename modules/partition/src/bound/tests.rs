@@ -1,5 +1,6 @@
 //! Small instances at random, and all their mappings.
 
+use super::*;
 use crate::instance::Instance;
 use crate::random::Random;
 use crate::{Block, Channel, Graph, Machine, Problem, Tree};
@@ -66,4 +67,24 @@ pub(crate) fn mappings(inst: &Instance) -> Vec<Vec<u32>> {
         list = longer.collect();
     }
     list.into_iter().map(|m| m.0).collect()
+}
+
+/// So late that none of the long bounds is begun.
+#[test]
+fn what_is_left_out_of_a_large_network_makes_the_bound_no_higher() {
+    let n = 160;
+    let pairs = (0..n).flat_map(|v| (0..v).map(move |u| (u, v)));
+    let channels = pairs.map(|(from, to)| Channel {
+        from,
+        to,
+        traffic: 1,
+    });
+    let graph = Graph::new(vec![1; 160], &channels.collect::<Vec<_>>()).unwrap();
+    let machine = Machine::regular(&[(2, 1), (2, 10)]).unwrap();
+    let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
+    assert!(inst.arcs() > PROMPT);
+    let bound = |stop_at| lower_bound(&inst, i64::MAX, Effort { looks: 0, stop_at });
+    let (late, whole) = (bound(Some(Instant::now())), bound(None));
+    let block: Vec<u32> = (0..n).map(|v| v / 40).collect();
+    assert!(0 < late && late <= whole && whole <= inst.cost(&block));
 }
