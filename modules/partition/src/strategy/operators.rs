@@ -39,9 +39,17 @@ impl Arm {
             total: 0,
         }
     }
+
+    fn divides(&self) -> bool {
+        matches!(self.operator, Operator::Exchange(_))
+    }
 }
 
-pub(crate) struct Operators(Vec<Arm>);
+pub(crate) struct Operators {
+    arms: Vec<Arm>,
+    /// Loads are all that is limited.
+    plain: bool,
+}
 
 impl Operators {
     /// Those for an instance that are worth trying within so many steps.
@@ -57,44 +65,43 @@ impl Operators {
                 kinds.push(Operator::Pairs(depth));
             }
         }
-        Self(kinds.into_iter().map(Arm::new).collect())
+        Self {
+            arms: kinds.into_iter().map(Arm::new).collect(),
+            plain: inst.dims() == 1,
+        }
     }
 
     pub(crate) fn operator(&self, way: usize) -> Operator {
-        self.0[way].operator
+        self.arms[way].operator
     }
 
     /// Loads hardly fit: from now on a few blocks at a time are divided anew too, a way that takes
     /// more time than it gains where they fit easily. There are so many steps in all.
     pub(crate) fn fit_tightly(&mut self, all: u64) {
-        if !self
-            .0
-            .iter()
-            .any(|w| matches!(w.operator, Operator::Exchange(_)))
-        {
+        if !self.arms.iter().any(Arm::divides) {
             let [short, last] = DIVISIONS;
             let long = (LONG_TRIES * LONG_DIVISIONS <= all).then_some(LONG_DIVISIONS);
             let more = [Some(short), long, Some(last)].into_iter().flatten();
-            self.0.extend(more.map(Operator::Exchange).map(Arm::new));
+            self.arms.extend(more.map(Operator::Exchange).map(Arm::new));
         }
     }
 
     /// The way to bring a mapping within its bounds, the last of all.
     pub(crate) fn repair(&mut self, all: u64) -> usize {
         self.fit_tightly(all);
-        self.0.len() - 1
+        self.arms.len() - 1
     }
 
     /// Another mapping is improved: what failed with the last may gain again.
     pub(crate) fn refresh(&mut self) {
-        for way in &mut self.0 {
+        for way in &mut self.arms {
             way.spent *= 0.2;
         }
     }
 
     /// Books a try. The first one counts as if it had gained a little: all are worth some tries.
     pub(crate) fn credit(&mut self, way: usize, gain: f64, hope: f64, steps: u64) {
-        let way = &mut self.0[way];
+        let way = &mut self.arms[way];
         if way.total == 0 {
             way.gained = hope;
             way.spent = 3.0 * steps as f64;
@@ -104,10 +111,26 @@ impl Operators {
         way.total += steps;
     }
 
+    /// Whether divisions anew have had fewer steps than all others. Where loads alone leave little room they gain most, but in
+    /// rows so long that what is short would be tried first all the time.
+    fn lacks_divisions(&self) -> bool {
+        let steps = |divide| {
+            let those = self.arms.iter().filter(|w| w.divides() == divide);
+            those.map(|w| w.total).sum::<u64>()
+        };
+        self.plain && self.arms.iter().any(Arm::divides) && steps(true) < steps(false)
+    }
+
     /// The way to go next: one not yet tried, mostly the one that paid best of late, at times the one
     /// that had least.
     pub(crate) fn choose(&self, random: &mut Random) -> usize {
-        let all = || self.0.iter().enumerate();
+        let lack = self.lacks_divisions();
+        let all = || {
+            self.arms
+                .iter()
+                .enumerate()
+                .filter(|w| !lack || w.1.divides())
+        };
         if let Some((new, _)) = all().find(|w| w.1.total == 0) {
             return new;
         }

@@ -113,7 +113,7 @@ fn round<'a>(context: &Context<'a>, (steps, pace): (u64, Pace), limit: Limit) ->
     }
 }
 
-/// A round until so many steps of the whole have been taken, and the proof that is worth as many;
+/// A round until so many steps of the whole have been taken, and a proof that is worth as many;
 /// says whether the search is over.
 fn stepped(search: &mut Search<'_>, context: &mut Context<'_>, end: u64, limit: Limit) -> bool {
     let budget = context.budget;
@@ -122,10 +122,13 @@ fn stepped(search: &mut Search<'_>, context: &mut Context<'_>, end: u64, limit: 
     if steps > 0 {
         let round = round(context, (steps, Pace::OF_STEPS), limit);
         search.round(context, &round, (&Team::new(), 0));
-        if search.spent - from >= steps
+        // From a mapping that it has found itself a proof sees more.
+        let mut goes_on = search.spent - from >= steps;
+        while goes_on
             && !search.is_proved()
-            && let Some(outcome) = proof(search, context, steps, budget.stop_at())
+            && let Some(outcome) = proof(search, context, end, budget.stop_at())
         {
+            goes_on = outcome.better.is_some();
             search.learn(outcome.better.map(|b| b.0), outcome.bound);
         }
         if round.is_hopeless(search) {

@@ -75,7 +75,7 @@ pub(super) struct Search<'a> {
     /// for that.
     start_cost: u64,
     pub(super) overcounted: u64,
-    /// Steps to bring one within them, and those that last did.
+    /// Steps to bring some within them, and those that did.
     repair: u64,
     repaired: u64,
     /// No feasible mapping is cheaper.
@@ -114,10 +114,15 @@ impl Search<'_> {
         self.tight |= !found.feasible();
         // What is given is within its bounds and may be far from cheap, as where it was packed by size.
         if !found.feasible() && self.repaired < self.repair {
-            let repair = exchange::improve(self.inst, &found, self.repair, self.stop_at, random);
+            // The better of two is better than one of twice the steps, but where memory leaves hardly any.
+            let steps = match self.inst.dims() {
+                1 => (self.repair / 2).max(REPAIRS[0]),
+                _ => self.repair,
+            };
+            let repair = exchange::improve(self.inst, &found, steps, self.stop_at, random);
             (found, spent) = (repair.0, spent + repair.1);
             if found.feasible() {
-                self.repaired = self.repair;
+                self.repaired += steps;
             }
         }
         // On meshes no order is any good: more than one try is wasted there.
