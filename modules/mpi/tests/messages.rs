@@ -1,6 +1,8 @@
 //! Messages, of what no example of rsmpi covers: tags, modes, probes, requests of several kinds, and what is wrong.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::task::{Context, Waker};
 
 use graphmap_runtime::RunError;
 use mpi::CallError;
@@ -219,6 +221,32 @@ fn a_buffer_is_filled_by_who_sends_or_by_who_receives() {
         // Not every byte is one.
         fill(&world, |at| at % 2 == 0, true);
         fill(&world, |_| Unit, Unit);
+    });
+}
+
+/// A stack that is dropped while it waits has received nothing, also where its message is in its buffer already.
+#[test]
+fn a_stack_that_is_dropped_leaves_its_message_to_others() {
+    const READY: i32 = 1;
+    ranks(2, |world| {
+        let other = world.process_at_rank(1 - world.rank());
+        if world.rank() == 0 {
+            other.receive_with_tag::<u8>(READY);
+            other.send_with_tag(&42_u64, 7);
+            other.send_with_tag(&0_u8, READY);
+            return;
+        }
+        let mut fiber = graphmap_stack::Fiber::new(|| {
+            let mut room = 0_u64;
+            let world = SimpleCommunicator::world();
+            world.process_at_rank(0).receive_into_with_tag(&mut room, 7);
+        });
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(Pin::new(&mut fiber).poll(&mut context).is_pending());
+        other.send_with_tag(&0_u8, READY);
+        other.receive_with_tag::<u8>(READY);
+        drop(fiber);
+        assert_eq!(other.receive_with_tag::<u64>(7).0, 42);
     });
 }
 

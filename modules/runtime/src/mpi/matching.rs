@@ -312,12 +312,14 @@ impl Matching {
                     }
                 }
             }
-            // One that has been put in its place is gone with that.
             EntryState::Taken | EntryState::Coming
                 if !self.is_over
-                    && let Some(parcel) = &entries[at as usize].parcel
-                    && !parcel.is_placed() =>
+                    && let Some(parcel) = &mut entries[at as usize].parcel =>
             {
+                // Nobody looks at the place of this receive any more.
+                if let Some(back) = parcel.take_back() {
+                    *parcel = back;
+                }
                 self.return_message(at, home, envelope);
                 return (None, word);
             }

@@ -79,6 +79,15 @@ impl From<Vec<u8>> for Packed {
     }
 }
 
+impl From<Packed> for Vec<u8> {
+    fn from(packed: Packed) -> Self {
+        match packed.0 {
+            Bytes::Many(bytes) => bytes,
+            _ => packed.to_vec(),
+        }
+    }
+}
+
 impl Deref for Packed {
     type Target = [u8];
 

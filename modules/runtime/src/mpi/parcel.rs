@@ -104,8 +104,13 @@ fn wrap<T>(value: T) -> Room {
     room
 }
 
-/// The number of a type, the same in all OS processes of a run, which run the same program.
+/// The number of a type, the same in all OS processes of a run, which run the same program. What was packed has that of a vector of bytes: its
+/// bytes are the same, and so it may be received as one.
 fn number_of(id: TypeId) -> u64 {
+    let id = match id == TypeId::of::<Packed>() {
+        true => TypeId::of::<Vec<u8>>(),
+        false => id,
+    };
     let mut mixer = Mixer::default();
     id.hash(&mut mixer);
     mixer.finish()
@@ -120,7 +125,7 @@ pub(super) fn number<T: 'static>() -> u64 {
 #[inline(always)]
 fn elements<T: 'static>(value: &T) -> usize {
     let packed = (value as &dyn Any).downcast_ref::<Packed>();
-    packed.map_or(1, Packed::count)
+    packed.map_or(1, |packed| packed.len())
 }
 
 struct Of<T>(T);
@@ -198,6 +203,18 @@ static TARGET: Kind = Kind {
     id: TypeId::of::<Target>,
     name: type_name::<Target>,
     count: |_| 0,
+    size: |_| 0,
+    encode: |_, bytes| bytes,
+    read: |_, _| None,
+    drop: |_| (),
+};
+
+/// Bytes that have been put where the receive would have them: as a target, with how many they are as its room.
+static PLACED: Kind = Kind {
+    id: TypeId::of::<Target>,
+    name: type_name::<Target>,
+    // SAFETY: what `Kind::count` asks for.
+    count: |room| unsafe { (*value::<Target>(room)).room },
     size: |_| 0,
     encode: |_, bytes| bytes,
     read: |_, _| None,
@@ -354,14 +371,46 @@ impl Parcel {
         }
         // SAFETY: there is room, and it may be written to as long as the receive waits, which has this until it does not any more.
         unsafe { std::ptr::copy(bytes.as_ptr(), to, bytes.len()) };
-        Some(Parcel::one(Packed::placed(bytes.len())))
+        let room = bytes.len();
+        Some(Parcel::of(wrap(Target { to, room }), &PLACED))
     }
 
-    /// Whether its value has been put where the receive would have it, so that nobody else can have it.
-    pub(super) fn is_placed(&self) -> bool {
-        let is_packed = (self.kind.id)() == TypeId::of::<Packed>();
-        // SAFETY: the room holds a value of the type whose id the kind has.
-        is_packed && unsafe { (*value::<Packed>(&self.room)).is_placed() }
+    /// What has been put where a receive would have it, taken out of there again: for its entry when nobody wants to receive it there any more.
+    pub(super) fn take_back(&self) -> Option<Parcel> {
+        if !self.is_of(&PLACED) {
+            return None;
+        }
+        // SAFETY: only `place` makes parcels of this kind, with such a value.
+        let Target { to, room } = unsafe { *value::<Target>(&self.room) };
+        // SAFETY: so many bytes have been written there, and the promise to `target` ends with the receive, which asks this before.
+        let bytes = unsafe { std::slice::from_raw_parts(to, room) };
+        Some(Parcel::one(Packed::from(bytes)))
+    }
+
+    /// The same in the type that is wanted, where bytes have two: a vector of them, or what was packed, perhaps in its place already.
+    fn into_wanted(self, wanted: TypeId) -> Parcel {
+        if wanted == TypeId::of::<Vec<u8>>() {
+            let packed = self.exactly::<Packed>();
+            packed.map_or_else(|other| other, |packed| Parcel::many(Vec::from(packed)))
+        } else if wanted != TypeId::of::<Packed>() {
+            self
+        } else if self.is_of(&PLACED) {
+            Parcel::one(Packed::placed(self.count()))
+        } else {
+            let bytes = self.exactly::<Vec<u8>>();
+            bytes.map_or_else(|other| other, |bytes| Parcel::one(Packed::from(bytes)))
+        }
+    }
+
+    /// The value, if it is of this very type.
+    fn exactly<T: 'static>(self) -> Result<T, Parcel> {
+        if (self.kind.id)() != TypeId::of::<T>() {
+            return Err(self);
+        }
+        // SAFETY: the room holds a value of the type whose id the kind has, and is forgotten.
+        let value = unsafe { unwrap(&self.room) };
+        mem::forget(self);
+        Ok(value)
     }
 
     /// Whether it is of this kind, which is a static.
@@ -399,13 +448,8 @@ impl Parcel {
             }
             return Decoder::from_slice(&wire.0[HEAD..]).map_err(Unopened::Unreadable);
         }
-        if (self.kind.id)() != TypeId::of::<T>() {
-            return Err(Unopened::Other(self));
-        }
-        // SAFETY: the room holds a value of the type whose id the kind has, and is forgotten.
-        let value = unsafe { unwrap(&self.room) };
-        mem::forget(self);
-        Ok(value)
+        let wanted = self.into_wanted(TypeId::of::<T>());
+        wanted.exactly().map_err(Unopened::Other)
     }
 
     /// Takes a value of this type out of where its parcel is, which need not be moved for it; and how many elements it is.
@@ -431,13 +475,26 @@ impl Parcel {
     ) -> Option<(T, usize)> {
         let parcel = place.as_ref()?;
         if !std::ptr::eq(parcel.kind, Of::<T>::ONE) {
-            return None;
+            return Parcel::open_placed(place);
         }
         // SAFETY: the room holds a value of the type, as its kind says; the parcel is forgotten below.
         let value: T = unsafe { unwrap(&parcel.room) };
         mem::forget(place.take());
         let count = elements(&value);
         Some((value, count))
+    }
+
+    /// What has been put in its place, as a receive gets it that has asked for that.
+    #[inline(always)]
+    fn open_placed<T: 'static>(place: &mut Option<Parcel>) -> Option<(T, usize)> {
+        let parcel = place.as_ref()?;
+        if TypeId::of::<T>() != TypeId::of::<Packed>() || !parcel.is_of(&PLACED) {
+            return None;
+        }
+        let count = parcel.count();
+        *place = None;
+        // SAFETY: a value of the type `Packed` is put in, and that is what `T` is.
+        Some((unsafe { unwrap(&wrap(Packed::placed(count))) }, count))
     }
 
     /// How many elements it is.

@@ -112,15 +112,14 @@ impl Communicator {
     }
 
     /// Receives what was packed, as [`recv`](Self::recv) does, or has it put where it is wanted by who sends it
-    /// ([`is_placed`](Packed::is_placed)): if it is sent [as bytes](Self::send_bytes), and these are not more than there is room for. Who lets go of
-    /// what is returned when it has been put there has received it.
+    /// ([`is_placed`](Packed::is_placed)): if it is sent [as bytes](Self::send_bytes), and these are not more than there is room for.
     ///
     /// # Errors
     /// As for [`recv`](Self::recv).
     ///
     /// # Safety
-    /// Until what is returned is done or dropped, so many bytes may be written there, by this thread at any time, and nobody else uses them. To forget
-    /// it ends neither.
+    /// Until what is returned is done or dropped, so many bytes may be written there, and read again, by this thread at any time, and nobody else uses them,
+    /// nor moves a `Box` or a reference that has them. To forget it ends neither.
     #[track_caller]
     #[inline]
     pub unsafe fn recv_packed_at(

@@ -90,7 +90,7 @@ fn other_messages_are_received_as_ever() {
     });
 }
 
-/// Who lets go of a receive whose message is at its place has received that; of one that waits, has not. Neither is written to after.
+/// Who lets go of a receive gives its message back, also one that has been put at its place; and nothing is put there after.
 #[test]
 fn a_receive_that_is_let_go_of_is_over() {
     let report = two(|world| async move {
@@ -107,6 +107,7 @@ fn a_receive_that_is_let_go_of_is_over() {
         yield_now().await;
         assert!(received.is_done() && received.cancel());
         assert_eq!(place.0.get(), [1, 0, 0, 0, 0]);
+        assert_eq!(&world.recv::<Packed>(1, 0).await?.0[..], [1]);
         // Nobody waits there any more.
         drop(place.receive(&world));
         world.send((), 1, 1).await?;
@@ -122,6 +123,29 @@ fn a_receive_that_is_let_go_of_is_over() {
         Ok(())
     });
     assert!(report.unreceived.is_none());
+}
+
+/// Bytes are received as what was packed, and what was packed as bytes.
+#[test]
+fn bytes_and_what_was_packed_are_the_same() {
+    two(|world| async move {
+        if world.rank() == 1 {
+            world.send_slice(&[1_u8, 2, 3], 0, 0).await?;
+            world.send(vec![4_u8; 20], 0, 1).await?;
+            world.send_bytes(&[5; 20], 0, 2).await?;
+            world.send_bytes(&[6], 0, 3).await?;
+            return world.send_bytes(&[7, 8], 0, 4).await;
+        }
+        assert_eq!(&world.recv::<Packed>(1, 0).await?.0[..], [1, 2, 3]);
+        assert_eq!(&world.recv::<Packed>(1, 1).await?.0[..], [4; 20]);
+        assert_eq!(world.recv::<Vec<u8>>(1, 2).await?.0, [5; 20]);
+        let (one, status) = world.recv::<Vec<u8>>(1, 3).await?;
+        assert_eq!((one, status.count), (vec![6], 1));
+        let mut room = [0_u8; 3];
+        assert_eq!(world.recv_into(&mut room, 1, 4).await?.count, 2);
+        assert_eq!(room, [7, 8, 0]);
+        Ok(())
+    });
 }
 
 /// A receive that still waits when the run ends is no message that nobody has received.
