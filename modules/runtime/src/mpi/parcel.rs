@@ -2,7 +2,8 @@
 //!
 //! Values of at most three words lie in the parcel itself, so a small message costs no allocation, and neither does a
 //! vector, whose elements stay where they are. Larger ones are in a box. What has come from another OS process is there as
-//! bytes, until it is opened. This is the one file of the floor with `unsafe` code.
+//! bytes, until it is opened. This is the file of the floor with `unsafe` code, but for who promises what
+//! [`Parcel::target`] asks for.
 
 use std::any::{Any, TypeId, type_name};
 use std::cell::Cell;
@@ -546,108 +547,4 @@ impl fmt::Debug for Parcel {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-
-    /// Counts how many there are.
-    struct Counted {
-        _counted: Arc<()>,
-        words: [u64; 4],
-    }
-
-    impl Payload for Counted {
-        fn size(&self) -> usize {
-            32
-        }
-
-        fn encode<'a>(&'a self, to: &mut Encoder<'a>) {
-            self.words.encode(to);
-        }
-
-        fn decode(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
-            Ok(Counted {
-                _counted: Arc::default(),
-                words: <[u64; 4]>::decode(from)?,
-            })
-        }
-    }
-
-    fn opened<T: Payload + 'static>(parcel: Parcel) -> T {
-        parcel.open().unwrap_or_else(|_| panic!("not opened"))
-    }
-
-    /// What is put in comes out, whatever its size and alignment, and is dropped once.
-    #[test]
-    fn values_of_all_sizes() {
-        let counted = Arc::new(());
-        assert_eq!(opened::<u8>(Parcel::one(7u8)), 7);
-        assert_eq!(opened::<[u64; 3]>(Parcel::one([1u64; 3])), [1; 3]);
-        assert_eq!(opened::<[u64; 9]>(Parcel::one([1u64; 9])), [1; 9]);
-        opened::<()>(Parcel::one(()));
-        let one = || Counted {
-            _counted: Arc::clone(&counted),
-            words: [0; 4],
-        };
-        drop(Parcel::one(one()));
-        drop(Parcel::many(vec![one(), one()]));
-        let kept: Counted = opened(Parcel::one(one()));
-        assert_eq!(Arc::strong_count(&counted), 2);
-        drop(kept);
-        assert_eq!(Arc::strong_count(&counted), 1);
-        assert_eq!(
-            Parcel::error(Error::NotReady).into_error(),
-            Some(Error::NotReady)
-        );
-    }
-
-    #[test]
-    fn another_type_is_refused_and_nothing_lost() {
-        let parcel = Parcel::many(vec![1u16, 2, 3]);
-        assert_eq!(
-            (parcel.count(), parcel.type_name()),
-            (3, Ok("alloc::vec::Vec<u16>"))
-        );
-        let Err(Unopened::Other(parcel)) = parcel.open::<Vec<i16>>() else {
-            panic!("opened as another type");
-        };
-        assert_eq!(opened::<Vec<u16>>(parcel), [1, 2, 3]);
-    }
-
-    /// What goes as bytes comes as what it was, and as nothing else.
-    #[test]
-    fn values_as_bytes() {
-        let sent = Parcel::many(vec![1u16, 2, 3]);
-        let bytes = sent.to_bytes(Vec::new());
-        let come = || Parcel::wire(bytes.clone()).unwrap();
-        assert_eq!(
-            (come().count(), come().type_name()),
-            (3, Err(number::<Vec<u16>>()))
-        );
-        assert_eq!(opened::<Vec<u16>>(come()), [1, 2, 3]);
-        assert!(matches!(come().open::<Vec<i16>>(), Err(Unopened::Other(_))));
-        for end in 0..bytes.len() {
-            match Parcel::wire(bytes[..end].to_vec()) {
-                None => assert!(end < HEAD),
-                Some(cut) => {
-                    let cut = cut.open::<Vec<u16>>();
-                    assert!(matches!(cut, Err(Unopened::Unreadable(_))));
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn values_elsewhere() {
-        let far = Far {
-            scheduler: 3,
-            entry: 7,
-            count: 5,
-            asked: false,
-        };
-        let parcel = Parcel::far(far);
-        assert_eq!((parcel.as_far(), parcel.count()), (Some(far), 5));
-        assert_eq!(Parcel::one(7u8).as_far(), None);
-    }
-}
+mod tests;
