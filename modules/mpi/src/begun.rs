@@ -9,6 +9,8 @@
 use std::future::poll_fn;
 use std::os::raw::{c_int, c_void};
 
+use graphmap_runtime::mpi::SendMode;
+
 use crate::abi::{MPI_Comm, MPI_SUCCESS, MPI_Status, RSMPI_PROC_NULL};
 use crate::calls::{communicator, number, rank};
 use crate::collective::begin::{Reducing, Reduction, all_reduce};
@@ -16,7 +18,7 @@ use crate::datatype::layout::MPI_Datatype;
 use crate::done;
 use crate::fiber::wait;
 use crate::operation::{Elements, MPI_Op};
-use crate::place::{Place, empty_status, message_at, packed_at};
+use crate::place::{Content, Place, empty_status, packed_at};
 use crate::point_to_point::source::{sender, tagged};
 use crate::request::{
     Begun, Done, MPI_Request, Pending, RSMPI_REQUEST_NULL, Receive, Send, complete, give_way, owned,
@@ -61,8 +63,8 @@ pub unsafe fn MPI_Isend(
         if dest == RSMPI_PROC_NULL {
             return begin(nothing(), request);
         }
-        let packed = message_at(buf.cast(), number(count), datatype.0);
-        let sending = communicator.send_packed(packed, rank(dest), tag);
+        let content = Content::at(buf.cast(), number(count), datatype.0);
+        let sending = content.send(communicator, rank(dest), tag, SendMode::Standard);
         begin(Send::new(sending), request)
     }
 }

@@ -1,8 +1,9 @@
 //! Where the elements of a call are: what is packed before it begins, and unpacked when it is done.
 
+use std::ptr::NonNull;
+
 use graphmap_runtime::mpi as core;
 
-use crate::Count;
 use crate::abi::{MPI_SUCCESS, MPI_Status};
 use crate::datatype::equivalence::{alone, in_a_row};
 use crate::datatype::layout::Layout;
@@ -11,6 +12,7 @@ use crate::datatype::traits::{
 };
 use crate::datatype::traits::{PartitionedBufferMut, Pointer};
 use crate::raw::AsRaw;
+use crate::{Count, Tag};
 
 /// The layout of the elements of a buffer.
 pub(crate) fn layout<B: AsDatatype + ?Sized>(buffer: &B) -> &'static Layout {
@@ -27,25 +29,53 @@ pub(crate) fn count<B: crate::datatype::Collection + ?Sized>(buffer: &B) -> usiz
     number(buffer.count())
 }
 
-/// The elements of a buffer, packed as a message.
-#[track_caller]
-pub(crate) fn message<B: Buffer + ?Sized>(buffer: &B) -> core::Packed {
-    let (layout, count) = (layout(buffer), count(buffer));
-    // SAFETY: the elements are in the buffer, as its traits, which are unsafe to implement, say.
-    unsafe { message_at(buffer.pointer().cast(), count, layout) }
+/// What a message is made of.
+pub(crate) enum Content<'a> {
+    /// Elements that lie as they are packed.
+    Dense(&'a [u8]),
+    /// A copy of them.
+    Packed(Vec<u8>),
 }
 
-/// So many elements, packed as a message.
-///
-/// # Safety
-/// They have to be there.
-#[track_caller]
-pub(crate) unsafe fn message_at(from: *const u8, count: usize, layout: &Layout) -> core::Packed {
-    // SAFETY: as the caller says.
-    unsafe {
-        match layout.as_packed(from, count) {
-            Some(bytes) => bytes.into(),
-            None => packed_at(from, 0, count, layout).into(),
+impl<'a> Content<'a> {
+    /// The elements of a buffer.
+    #[track_caller]
+    #[inline]
+    pub(crate) fn of<B: Buffer + ?Sized>(buffer: &'a B) -> Self {
+        let (layout, count) = (layout(buffer), count(buffer));
+        // SAFETY: the elements are in the buffer, as its traits, which are unsafe to implement, say, and it is borrowed.
+        unsafe { Content::at(buffer.pointer().cast(), count, layout) }
+    }
+
+    /// So many elements.
+    ///
+    /// # Safety
+    /// They have to be there, and nobody may write to them in `'a`.
+    #[track_caller]
+    #[inline]
+    pub(crate) unsafe fn at(from: *const u8, count: usize, layout: &Layout) -> Self {
+        // SAFETY: as the caller says.
+        unsafe {
+            match layout.as_packed(from, count) {
+                Some(bytes) => Content::Dense(bytes),
+                None => Content::Packed(packed_at(from, 0, count, layout)),
+            }
+        }
+    }
+
+    /// Begins to send it.
+    #[track_caller]
+    #[inline]
+    pub(crate) fn send(
+        self,
+        communicator: &core::Communicator,
+        to: usize,
+        tag: Tag,
+        mode: core::SendMode,
+    ) -> core::Sending {
+        match self {
+            Content::Dense(bytes) => communicator.send_bytes(bytes, to, tag, mode),
+            Content::Packed(bytes) => communicator.send_packed(bytes.into(), to, tag, mode),
         }
     }
 }
@@ -150,9 +180,10 @@ impl Place {
 
     /// Where the bytes of a message may be put as they are, and how many have room there; `None`: they have to be unpacked.
     #[track_caller]
-    pub(crate) fn target(&self) -> Option<(*mut u8, usize)> {
+    pub(crate) fn receive_buffer(&self) -> Option<(NonNull<u8>, usize)> {
         let is_plain = self.layout.is_plain(self.layout.size);
-        is_plain.then(|| (self.to, self.layout.packed(self.count)))
+        let to = NonNull::new(self.to).filter(|_| is_plain)?;
+        Some((to, self.layout.packed(self.count)))
     }
 
     fn part(&self, first: usize, count: usize) -> Place {

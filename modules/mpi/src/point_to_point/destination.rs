@@ -1,72 +1,47 @@
 //! Whom messages are sent to.
 
-use graphmap_runtime::mpi as core;
+use graphmap_runtime::mpi::SendMode;
 
 use crate::datatype::traits::Buffer;
-use crate::place::{count, layout, message};
+use crate::place::Content;
 use crate::request::{Request, Scope, Send, complete};
 use crate::shared::AsHandle;
 use crate::topology::{AsCommunicator, Process, Rank};
 use crate::{CallError, Tag, done};
-
-/// The modes of sends (MPI 4.1, section 3.4).
-#[derive(Clone, Copy)]
-pub(super) enum Mode {
-    Standard,
-    Buffered,
-    Synchronous,
-    Ready,
-}
 
 /// Whom it is for; what is less than 0 is no rank.
 fn rank<D: Destination + ?Sized>(to: &D) -> usize {
     usize::try_from(to.destination_rank()).unwrap_or(usize::MAX)
 }
 
-/// Begins to send what is packed.
+/// Begins to send the elements of a buffer, which may be used again at once.
 #[track_caller]
 pub(super) fn begin<D: Destination + ?Sized>(
     to: &D,
-    mode: Mode,
-    packed: core::Packed,
+    mode: SendMode,
+    content: Content<'_>,
     tag: Tag,
-) -> core::Sending {
+) -> Send {
     let communicator = to.as_communicator().as_handle().core();
-    let rank = rank(to);
-    match mode {
-        Mode::Standard => communicator.send_packed(packed, rank, tag),
-        Mode::Buffered => communicator.bsend(packed, rank, tag),
-        Mode::Synchronous => communicator.ssend(packed, rank, tag),
-        Mode::Ready => communicator.rsend(packed, rank, tag),
-    }
+    Send::new(content.send(communicator, rank(to), tag, mode))
 }
 
-/// Begins to send a buffer, and waits until it may be used again.
+/// Begins to send a buffer, and waits until it is on its way, or where the mode says that.
 #[track_caller]
 fn send<D: Destination + ?Sized, Buf: Buffer + ?Sized>(
     to: &D,
-    mode: Mode,
+    mode: SendMode,
     buf: &Buf,
     tag: Tag,
 ) -> Result<(), CallError> {
-    let (layout, count) = (layout(buf), count(buf));
-    // SAFETY: the elements are in the buffer, which is borrowed.
-    let bytes = unsafe { layout.as_packed(buf.pointer().cast(), count) };
-    let sending = match (mode, bytes) {
-        (Mode::Standard, Some(bytes)) => {
-            let communicator = to.as_communicator().as_handle().core();
-            communicator.send_bytes(bytes, rank(to), tag)
-        }
-        _ => begin(to, mode, message(buf), tag),
-    };
-    complete(Send::new(sending)).map(drop)
+    complete(begin(to, mode, Content::of(buf), tag)).map(drop)
 }
 
 /// Begins to send a buffer.
 #[track_caller]
 fn immediate<'a, D, Sc, Buf>(
     to: &D,
-    mode: Mode,
+    mode: SendMode,
     scope: Sc,
     buf: &'a Buf,
     tag: Tag,
@@ -76,9 +51,9 @@ where
     Buf: 'a + Buffer + ?Sized,
     Sc: Scope<'a>,
 {
-    let sending = begin(to, mode, message(buf), tag);
+    let sending = begin(to, mode, Content::of(buf), tag);
     // SAFETY: it is borrowed as long as `'a`, and not written to.
-    unsafe { Request::begin(Send::new(sending), buf, scope) }
+    unsafe { Request::begin(sending, buf, scope) }
 }
 
 /// Whom messages are sent to. Those without a tag are sent with tag 0.
@@ -105,7 +80,7 @@ pub trait Destination: AsCommunicator {
         buf: &Buf,
         tag: Tag,
     ) -> Result<(), CallError> {
-        send(self, Mode::Standard, buf, tag)
+        send(self, SendMode::Standard, buf, tag)
     }
 
     /// As [`send_with_tag`](Self::send_with_tag).
@@ -126,7 +101,7 @@ pub trait Destination: AsCommunicator {
         Buf: 'a + Buffer + ?Sized,
         Sc: Scope<'a>,
     {
-        immediate(self, Mode::Standard, scope, buf, tag)
+        immediate(self, SendMode::Standard, scope, buf, tag)
     }
 
     /// As [`immediate_send_with_tag`](Self::immediate_send_with_tag).
@@ -158,7 +133,7 @@ pub trait Destination: AsCommunicator {
         buf: &Buf,
         tag: Tag,
     ) -> Result<(), CallError> {
-        send(self, Mode::Buffered, buf, tag)
+        send(self, SendMode::Buffered, buf, tag)
     }
 
     /// As [`buffered_send_with_tag`](Self::buffered_send_with_tag).
@@ -179,7 +154,7 @@ pub trait Destination: AsCommunicator {
         Buf: 'a + Buffer + ?Sized,
         Sc: Scope<'a>,
     {
-        immediate(self, Mode::Buffered, scope, buf, tag)
+        immediate(self, SendMode::Buffered, scope, buf, tag)
     }
 
     /// As [`immediate_buffered_send_with_tag`](Self::immediate_buffered_send_with_tag).
@@ -211,7 +186,7 @@ pub trait Destination: AsCommunicator {
         buf: &Buf,
         tag: Tag,
     ) -> Result<(), CallError> {
-        send(self, Mode::Synchronous, buf, tag)
+        send(self, SendMode::Synchronous, buf, tag)
     }
 
     /// As [`synchronous_send_with_tag`](Self::synchronous_send_with_tag).
@@ -232,7 +207,7 @@ pub trait Destination: AsCommunicator {
         Buf: 'a + Buffer + ?Sized,
         Sc: Scope<'a>,
     {
-        immediate(self, Mode::Synchronous, scope, buf, tag)
+        immediate(self, SendMode::Synchronous, scope, buf, tag)
     }
 
     /// As [`immediate_synchronous_send_with_tag`](Self::immediate_synchronous_send_with_tag).
@@ -271,7 +246,7 @@ pub trait Destination: AsCommunicator {
         buf: &Buf,
         tag: Tag,
     ) -> Result<(), CallError> {
-        send(self, Mode::Ready, buf, tag)
+        send(self, SendMode::Ready, buf, tag)
     }
 
     /// As [`ready_send_with_tag`](Self::ready_send_with_tag).
@@ -299,7 +274,7 @@ pub trait Destination: AsCommunicator {
         Buf: 'a + Buffer + ?Sized,
         Sc: Scope<'a>,
     {
-        immediate(self, Mode::Ready, scope, buf, tag)
+        immediate(self, SendMode::Ready, scope, buf, tag)
     }
 
     /// As [`immediate_ready_send_with_tag`](Self::immediate_ready_send_with_tag).

@@ -1,13 +1,13 @@
 //! Sending one message and receiving another, neither before the other.
 
-use graphmap_runtime::mpi as core;
+use graphmap_runtime::mpi::SendMode;
 
-use super::destination::{Destination, Mode, begin as begin_send};
-use super::source::{Source, begin as begin_receive};
+use super::destination::{Destination, begin as begin_send};
+use super::source::{Source, into_place};
 use crate::abi::RSMPI_ANY_TAG;
 use crate::datatype::traits::{Buffer, BufferMut, Equivalence};
-use crate::place::{Place, message};
-use crate::request::{Send, complete};
+use crate::place::{Content, Place};
+use crate::request::complete;
 use crate::status::Status;
 use crate::topology::{AsCommunicator, Communicator, CommunicatorRelation};
 use crate::{Tag, done};
@@ -22,13 +22,13 @@ fn same_communicator<D: AsCommunicator, S: AsCommunicator>(destination: &D, sour
     assert_eq!(relation, CommunicatorRelation::Identical);
 }
 
-/// Sends what is packed and receives into a place.
+/// Sends elements and receives into a place.
 ///
 /// # Safety
-/// Its buffer has to be borrowed.
+/// Its buffer has to be borrowed until this returns.
 #[track_caller]
 unsafe fn exchange<D: Destination, S: Source>(
-    packed: core::Packed,
+    content: Content<'_>,
     destination: &D,
     sendtag: Tag,
     place: Place,
@@ -37,8 +37,8 @@ unsafe fn exchange<D: Destination, S: Source>(
 ) -> Status {
     same_communicator(destination, source);
     // SAFETY: as the caller says.
-    let receive = unsafe { begin_receive(source, place, receivetag) };
-    let send = Send::new(begin_send(destination, Mode::Standard, packed, sendtag));
+    let receive = unsafe { into_place(source, place, receivetag) };
+    let send = begin_send(destination, SendMode::Standard, content, sendtag);
     done(complete(send));
     Status::from_raw(done(complete(receive)))
 }
@@ -63,12 +63,8 @@ where
 {
     same_communicator(destination, source);
     let received = source.immediate_receive_with_tag::<R>(receivetag);
-    done(complete(Send::new(begin_send(
-        destination,
-        Mode::Standard,
-        message(msg),
-        sendtag,
-    ))));
+    let send = begin_send(destination, SendMode::Standard, Content::of(msg), sendtag);
+    done(complete(send));
     received.get()
 }
 
@@ -104,7 +100,7 @@ where
     // SAFETY: it is borrowed.
     unsafe {
         exchange(
-            message(msg),
+            Content::of(msg),
             destination,
             sendtag,
             place,
@@ -144,7 +140,7 @@ where
     // SAFETY: it is borrowed.
     unsafe {
         exchange(
-            place.packed().into(),
+            Content::Packed(place.packed()),
             destination,
             sendtag,
             place,

@@ -63,6 +63,17 @@ pub(super) unsafe fn begin<S: Source + ?Sized>(source: &S, place: Place, tag: Ta
     unsafe { Receive::new(From::new(source, tag).receive(), place) }
 }
 
+/// As [`begin`], and who sends may put the elements in their place.
+///
+/// # Safety
+/// The buffer has to be borrowed until what is returned is done or dropped: to forget it ends neither.
+#[track_caller]
+pub(super) unsafe fn into_place<S: Source + ?Sized>(source: &S, place: Place, tag: Tag) -> Receive {
+    let from = From::new(source, tag);
+    // SAFETY: as the caller says.
+    unsafe { Receive::into_place(from.communicator, from.source, from.tag, place) }
+}
+
 /// Whom messages are received from: a rank or any. Those without a tag take messages with any.
 ///
 /// # Safety
@@ -142,19 +153,9 @@ pub unsafe trait Source: AsCommunicator {
         buf: &mut Buf,
         tag: Tag,
     ) -> Result<Status, CallError> {
-        let (from, place) = (From::new(self, tag), Place::of(buf));
         // SAFETY: it is borrowed until this returns, or the stack unwinds: the receive is over before. A stack that is never gone on
         // with is kept, with what it borrows.
-        let begun = unsafe {
-            let receiving = match place.target() {
-                Some((to, room)) => {
-                    from.communicator
-                        .recv_packed_at(to, room, from.source, from.tag)
-                }
-                None => from.receive(),
-            };
-            Receive::new(receiving, place)
-        };
+        let begun = unsafe { into_place(self, Place::of(buf), tag) };
         complete(begun).map(Status::from_raw)
     }
 

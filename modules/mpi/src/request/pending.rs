@@ -86,6 +86,28 @@ impl Receive {
             place,
         }
     }
+
+    /// Begins one whose elements who sends may put in their place.
+    ///
+    /// # Safety
+    /// The buffer has to be borrowed until this is done or dropped: to forget it ends neither.
+    #[track_caller]
+    #[inline]
+    pub(crate) unsafe fn into_place(
+        communicator: &core::Communicator,
+        source: core::Source,
+        tag: core::TagOf,
+        place: Place,
+    ) -> Self {
+        // SAFETY: as the caller says.
+        unsafe {
+            let receiving = match place.receive_buffer() {
+                Some((to, room)) => communicator.recv_packed_at(to, room, source, tag),
+                None => communicator.recv(source, tag),
+            };
+            Receive::new(receiving, place)
+        }
+    }
 }
 
 impl Begun for Receive {
@@ -95,7 +117,8 @@ impl Begun for Receive {
         };
         Pin::new(receiving).poll(context).map(|received| {
             let (bytes, told) = received?;
-            if !bytes.is_placed() {
+            // Otherwise there are none, or they are in their place already.
+            if !bytes.is_empty() {
                 // SAFETY: as whoever has made this has said.
                 unsafe { self.place.fill(&bytes) }?;
             }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::entry::DONE;
 use super::envelope::Envelope;
 use super::frame::{Frame, cost};
-use super::matching::{Mode, Sent};
+use super::matching::{SendMode, Sent};
 use super::others::Others;
 use super::parcel::{Far, Parcel, Wanted};
 use super::state::{CommunicatorState, World};
@@ -15,7 +15,18 @@ use super::window::Asker;
 use crate::exec::guard;
 
 /// A message of more bytes than this is not sent before a receive waits for it.
-pub(super) const EAGER_BYTES: usize = 64 << 10;
+const EAGER_BYTES: usize = 64 << 10;
+
+impl SendMode {
+    /// How so many bytes are sent in this mode: of more than are sent before a receive waits for them, the sender of a standard send waits.
+    #[inline(always)]
+    pub(super) fn of_bytes(self, bytes: usize) -> SendMode {
+        match self {
+            SendMode::Standard if bytes > EAGER_BYTES => SendMode::Synchronous,
+            mode => mode,
+        }
+    }
+}
 
 impl World {
     /// The scheduler of a process or endpoint, if it is not this one.
@@ -32,7 +43,7 @@ impl World {
         home: u32,
         envelope: Envelope,
         parcel: Parcel,
-        mode: Mode,
+        mode: SendMode,
         at: &'static Location<'static>,
     ) -> Sent {
         let Some(others) = &self.others else {
@@ -41,7 +52,8 @@ impl World {
         // Code of the user, with nothing borrowed.
         let size = parcel.size();
         let cost = cost(size);
-        let may_be_eager = matches!(mode, Mode::Standard | Mode::Buffered) && size <= EAGER_BYTES;
+        let may_be_eager =
+            matches!(mode, SendMode::Standard | SendMode::Buffered) && size <= EAGER_BYTES;
         if may_be_eager && others.take_credit(to, cost) {
             let message = Frame::Eager {
                 home,
@@ -59,11 +71,11 @@ impl World {
             envelope,
             entry,
             count,
-            ready: mode == Mode::Ready,
+            ready: mode == SendMode::Ready,
         };
         others.send(to, request);
         match mode {
-            Mode::Buffered => Sent::Left,
+            SendMode::Buffered => Sent::Left,
             _ => Sent::Held(entry),
         }
     }

@@ -4,14 +4,14 @@ use std::fmt;
 use std::panic::Location;
 use std::rc::Rc;
 
-use super::arrivals::EAGER_BYTES;
 use super::entry::NONE;
 use super::envelope::{Envelope, Source, Status, TagOf};
 use super::error::Error;
 use super::group::{Comparison, Group};
-use super::matching::{Mode, Sent};
+use super::matching::{SendMode, Sent};
 use super::parcel::{Parcel, Wanted};
 use super::probe::{Message, Probing, look};
+use super::receive_buffer::ReceiveBuffer;
 use super::request::{Receiving, ReceivingInto, ReceivingMessage, Sending};
 use super::state::{CommunicatorState, World};
 use super::value::Value;
@@ -183,7 +183,7 @@ impl Communicator {
         parcel: Parcel,
         dest: usize,
         tag: i32,
-        mode: Mode,
+        mode: SendMode,
         at: &'static Location<'static>,
     ) -> Sending {
         let world = self.world();
@@ -259,7 +259,20 @@ impl Communicator {
         tag: i32,
         at: &'static Location<'static>,
     ) -> Sending {
-        // The short way, which moves the value from here to where it is received from.
+        self.send_by(|_| Parcel::one(value), dest, tag, SendMode::Standard, at)
+    }
+
+    /// Sends what `parcel` makes, which is asked once. Where a receive waits for it the way is short: the message is made where it is received
+    /// from, with the buffer of the receive at hand.
+    #[inline(always)]
+    pub(super) fn send_by(
+        &self,
+        parcel: impl FnOnce(Option<&mut ReceiveBuffer>) -> Parcel,
+        dest: usize,
+        tag: i32,
+        mode: SendMode,
+        at: &'static Location<'static>,
+    ) -> Sending {
         if let Some(home) = u32::try_from(dest)
             .ok()
             .and_then(|dest| self.shared.group.at(dest))
@@ -271,14 +284,15 @@ impl Communicator {
             if matching.straight
                 && let Some(entry) = matching.hand(home, envelope)
             {
-                entry.put(Parcel::one(value));
+                let parcel = parcel(entry.buffer.as_mut());
+                entry.put(parcel);
                 let word = std::mem::take(&mut entry.word);
                 drop(matching);
                 wake_next(word);
                 return Sending::done();
             }
         }
-        self.post(Parcel::one(value), dest, tag, Mode::Standard, at)
+        self.post(parcel(None), dest, tag, mode, at)
     }
 
     /// As [`send`](Self::send), and done only when a receive has taken the message: a synchronous send.
@@ -291,7 +305,7 @@ impl Communicator {
             Parcel::one(value),
             dest,
             tag,
-            Mode::Synchronous,
+            SendMode::Synchronous,
             Location::caller(),
         )
     }
@@ -306,7 +320,7 @@ impl Communicator {
             Parcel::one(value),
             dest,
             tag,
-            Mode::Buffered,
+            SendMode::Buffered,
             Location::caller(),
         )
     }
@@ -321,7 +335,7 @@ impl Communicator {
             Parcel::one(value),
             dest,
             tag,
-            Mode::Ready,
+            SendMode::Ready,
             Location::caller(),
         )
     }
@@ -333,17 +347,7 @@ impl Communicator {
     /// As for [`send`](Self::send).
     #[track_caller]
     pub fn send_slice<T: Value + Copy>(&self, values: &[T], dest: usize, tag: i32) -> Sending {
-        let mode = match size_of_val(values) > EAGER_BYTES {
-            true => Mode::Synchronous,
-            false => Mode::Standard,
-        };
-        self.post(
-            Parcel::many(values.to_vec()),
-            dest,
-            tag,
-            mode,
-            Location::caller(),
-        )
+        self.send_vec(values.to_vec(), dest, tag)
     }
 
     /// A send that is refused.

@@ -8,7 +8,7 @@ use super::communicator::Communicator;
 use super::envelope::{Envelope, Mixer};
 use super::error::Error;
 use super::group::Group;
-use super::matching::{Mode, Sent};
+use super::matching::{SendMode, Sent};
 use super::parcel::Parcel;
 use super::request::Receiving;
 use super::state::CommunicatorState;
@@ -167,9 +167,11 @@ fn say(world: &Rc<World>, to: u32, envelope: Envelope, word: Word, at: &'static 
     let parcel = Parcel::one(word);
     let sent = match world.elsewhere(to) {
         Some(scheduler) => {
-            world.send_elsewhere(scheduler, to, envelope, parcel, Mode::Buffered, at)
+            world.send_elsewhere(scheduler, to, envelope, parcel, SendMode::Buffered, at)
         }
-        None => world.change(|matching| matching.send(to, envelope, parcel, Mode::Buffered, at)),
+        None => {
+            world.change(|matching| matching.send(to, envelope, parcel, SendMode::Buffered, at))
+        }
     };
     if let Sent::Taken(word) = sent {
         wake_next(word);

@@ -5,6 +5,7 @@ use std::panic::Location;
 
 use super::envelope::Envelope;
 use super::parcel::{Parcel, Wanted};
+use super::receive_buffer::ReceiveBuffer;
 
 /// No entry.
 pub(super) const NONE: u32 = u32::MAX;
@@ -65,6 +66,8 @@ pub(super) struct Entry {
     pub(super) from: u32,
     /// What it is received as, if that may come as bytes.
     pub(super) wanted: Option<Wanted>,
+    /// Where a receive would have its message. One that has it has it there, if it was put there.
+    pub(super) buffer: Option<ReceiveBuffer>,
     /// What its sender is to be told that there is room for again, in bytes.
     pub(super) credit: u32,
 }
@@ -106,6 +109,7 @@ impl Slab {
             (free.state, free.home, free.envelope) = (state, home, envelope);
             (free.order, free.at, free.wanted) = (order, at, wanted);
             (free.previous, free.next, free.from) = (NONE, NONE, NONE);
+            free.buffer = None;
             return number;
         }
         self.push(state, home, envelope, order, wanted, at)
@@ -139,6 +143,7 @@ impl Slab {
             order,
             from: NONE,
             wanted,
+            buffer: None,
             credit: 0,
         });
         number
@@ -157,7 +162,7 @@ impl Entry {
     /// Has this message from here on; it had none.
     #[inline(always)]
     pub(super) fn put(&mut self, parcel: Parcel) {
-        debug_assert!(self.parcel.as_ref().is_none_or(Parcel::is_target));
+        debug_assert!(self.parcel.is_none());
         // Nothing is dropped, and so nothing is looked for that might be.
         mem::forget(self.parcel.replace(parcel));
     }

@@ -18,9 +18,9 @@ use crate::link::waiter::ARMED;
 /// So many messages wait at a rank without their senders waiting for them.
 pub(super) const EAGER: u32 = 64;
 
-/// How a message is sent.
+/// How a message is sent (MPI 4.1, 3.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
+pub enum SendMode {
     /// The sender waits if too much is waiting already.
     Standard,
     /// The sender waits until it has been taken.
@@ -132,7 +132,7 @@ impl Matching {
         home: u32,
         envelope: Envelope,
         parcel: Parcel,
-        mode: Mode,
+        mode: SendMode,
         at: &'static Location<'static>,
     ) -> Sent {
         if let Some(entry) = self.hand(home, envelope) {
@@ -141,10 +141,10 @@ impl Matching {
         }
         let mailbox = self.mailboxes.of(home);
         let held = match mode {
-            Mode::Ready => return Sent::Refused(parcel),
-            Mode::Buffered => false,
-            Mode::Standard => mailbox.unexpected.len() >= EAGER,
-            Mode::Synchronous => true,
+            SendMode::Ready => return Sent::Refused(parcel),
+            SendMode::Buffered => false,
+            SendMode::Standard => mailbox.unexpected.len() >= EAGER,
+            SendMode::Synchronous => true,
         };
         let state = if held {
             EntryState::Held
@@ -314,11 +314,17 @@ impl Matching {
             }
             EntryState::Taken | EntryState::Coming
                 if !self.is_over
-                    && let Some(parcel) = &mut entries[at as usize].parcel =>
+                    && let Entry {
+                        parcel: Some(parcel),
+                        buffer,
+                        ..
+                    } = &mut entries[at as usize] =>
             {
-                // Nobody looks at the place of this receive any more.
-                if let Some(back) = parcel.take_back() {
-                    *parcel = back;
+                // Nobody looks at its buffer any more.
+                if let Some(buffer) = buffer.take()
+                    && parcel.is_placed()
+                {
+                    *parcel = Parcel::one(buffer.take_back());
                 }
                 self.return_message(at, home, envelope);
                 return (None, word);
@@ -450,8 +456,7 @@ impl Lost {
     /// A message that is still with its sender is lost there.
     fn of(entry: &mut Entry) -> Option<Self> {
         let parcel = entry.parcel.take()?;
-        let is_here = parcel.as_far().is_none() && !parcel.is_target();
-        is_here.then(|| Lost {
+        parcel.as_far().is_none().then(|| Lost {
             parcel,
             envelope: entry.envelope,
             home: entry.home,

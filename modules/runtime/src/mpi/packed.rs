@@ -14,13 +14,8 @@ pub struct Packed(Bytes);
 
 #[derive(Debug, Clone)]
 enum Bytes {
-    Few {
-        count: usize,
-        bytes: Word,
-    },
+    Few { count: usize, bytes: Word },
     Many(Vec<u8>),
-    /// So many, which have been put where the receive would have them.
-    Placed(usize),
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -42,25 +37,16 @@ impl Packed {
         let (count, bytes) = (from.len(), Word(bytes));
         Some(Packed(Bytes::Few { count, bytes }))
     }
+}
 
-    /// So many bytes, which have been put where the receive would have them.
-    pub(super) fn placed(count: usize) -> Self {
-        Packed(Bytes::Placed(count))
-    }
-
-    /// Whether they have been put where a receive [at a place](super::Communicator::recv_packed_at) would have them, and are not here.
+impl Default for Packed {
+    /// None.
     #[inline]
-    pub fn is_placed(&self) -> bool {
-        matches!(self.0, Bytes::Placed(_))
-    }
-
-    /// How many they are.
-    #[inline]
-    pub fn count(&self) -> usize {
-        match self.0 {
-            Bytes::Placed(count) => count,
-            _ => self.len(),
-        }
+    fn default() -> Self {
+        Packed(Bytes::Few {
+            count: 0,
+            bytes: Word([0; FEW]),
+        })
     }
 }
 
@@ -83,7 +69,7 @@ impl From<Packed> for Vec<u8> {
     fn from(packed: Packed) -> Self {
         match packed.0 {
             Bytes::Many(bytes) => bytes,
-            _ => packed.to_vec(),
+            Bytes::Few { .. } => packed.to_vec(),
         }
     }
 }
@@ -96,7 +82,6 @@ impl Deref for Packed {
         match &self.0 {
             Bytes::Few { count, bytes } => &bytes.0[..*count],
             Bytes::Many(bytes) => bytes,
-            Bytes::Placed(_) => &[],
         }
     }
 }

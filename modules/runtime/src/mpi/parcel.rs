@@ -2,8 +2,7 @@
 //!
 //! Values of at most three words lie in the parcel itself, so a small message costs no allocation, and neither does a
 //! vector, whose elements stay where they are. Larger ones are in a box. What has come from another OS process is there as
-//! bytes, until it is opened. This is the file of the floor with `unsafe` code, but for who promises what
-//! [`Parcel::target`] asks for.
+//! bytes, until it is opened. The `unsafe` code of the floor is here and in `receive_buffer.rs`, but for who promises what that asks for.
 
 use std::any::{Any, TypeId, type_name};
 use std::cell::Cell;
@@ -58,7 +57,7 @@ pub(super) struct Parcel {
 }
 
 // SAFETY: every value that is put in may go to another thread: `one`, `many` and `error` ask for that, and the others
-// are numbers and bytes, but for a target, which stays in its entry. What is known of its type is constant.
+// are numbers and bytes. What is known of its type is constant.
 unsafe impl Send for Parcel {}
 
 /// Whether values of a type lie in the room itself.
@@ -122,6 +121,14 @@ pub(super) fn number<T: 'static>() -> u64 {
     number_of(TypeId::of::<T>())
 }
 
+/// The name of a type, as programs know it.
+pub(super) fn name<T: 'static>() -> &'static str {
+    match TypeId::of::<T>() == TypeId::of::<Packed>() {
+        true => "graphmap_runtime::mpi::Packed",
+        false => type_name::<T>(),
+    }
+}
+
 /// How many elements a value is said to be: one, but what was packed is as many as it has bytes.
 #[inline(always)]
 fn elements<T: 'static>(value: &T) -> usize {
@@ -134,7 +141,7 @@ struct Of<T>(T);
 impl<T: Payload + Send + 'static> Of<T> {
     const ONE: &'static Kind = &Kind {
         id: TypeId::of::<T>,
-        name: type_name::<T>,
+        name: name::<T>,
         // SAFETY: what `Kind::count` asks for: a value is there, which nobody changes.
         count: |room| elements(unsafe { &*value::<T>(room) }),
         // SAFETY: what `Kind::size` asks for: a value is there, which nobody changes.
@@ -199,34 +206,19 @@ static FAR: Kind = Kind {
     drop: |_| (),
 };
 
-/// Where a receive that waits would have the bytes of its message: a message of that does not leave its entry.
-static TARGET: Kind = Kind {
-    id: TypeId::of::<Target>,
-    name: type_name::<Target>,
-    count: |_| 0,
-    size: |_| 0,
-    encode: |_, bytes| bytes,
-    read: |_, _| None,
-    drop: |_| (),
-};
-
-/// Bytes that have been put where the receive would have them: as a target, with how many they are as its room.
+/// How many bytes have been put in the buffer of the receive that has the parcel.
 static PLACED: Kind = Kind {
-    id: TypeId::of::<Target>,
-    name: type_name::<Target>,
+    id: TypeId::of::<Placed>,
+    name: type_name::<Placed>,
     // SAFETY: what `Kind::count` asks for.
-    count: |room| unsafe { (*value::<Target>(room)).room },
+    count: |room| unsafe { (*value::<Placed>(room)).0 },
     size: |_| 0,
     encode: |_, bytes| bytes,
     read: |_, _| None,
     drop: |_| (),
 };
 
-#[derive(Clone, Copy)]
-struct Target {
-    to: *mut u8,
-    room: usize,
-}
+struct Placed(usize);
 
 struct Wire(Vec<u8>);
 
@@ -346,57 +338,27 @@ impl Parcel {
         Parcel::of(wrap(far), &FAR)
     }
 
-    /// Where a receive would have its message, for its entry as long as it waits.
-    ///
-    /// # Safety
-    /// So long, so many bytes may be written there, and nobody else uses them.
-    pub(super) unsafe fn target(to: *mut u8, room: usize) -> Self {
-        Parcel::of(wrap(Target { to, room }), &TARGET)
-    }
-
-    /// Whether it is no message, but where a receive would have one.
-    pub(super) fn is_target(&self) -> bool {
-        self.is_of(&TARGET)
-    }
-
-    /// Of the entry of a receive that has waited until now: puts bytes where it would have them, if they have room there. What it has received.
+    /// So many bytes, which are in the buffer of the receive that has this.
     #[inline]
-    pub(super) fn place(&self, bytes: &[u8]) -> Option<Parcel> {
-        if !self.is_target() {
-            return None;
-        }
-        // SAFETY: only `target` makes parcels of this kind, with such a value.
-        let Target { to, room } = unsafe { *value::<Target>(&self.room) };
-        if bytes.len() > room {
-            return None;
-        }
-        // SAFETY: there is room, and it may be written to as long as the receive waits, which has this until it does not any more.
-        unsafe { std::ptr::copy(bytes.as_ptr(), to, bytes.len()) };
-        let room = bytes.len();
-        Some(Parcel::of(wrap(Target { to, room }), &PLACED))
+    pub(super) fn placed(count: usize) -> Self {
+        Parcel::of(wrap(Placed(count)), &PLACED)
     }
 
-    /// What has been put where a receive would have it, taken out of there again: for its entry when nobody wants to receive it there any more.
-    pub(super) fn take_back(&self) -> Option<Parcel> {
-        if !self.is_of(&PLACED) {
-            return None;
-        }
-        // SAFETY: only `place` makes parcels of this kind, with such a value.
-        let Target { to, room } = unsafe { *value::<Target>(&self.room) };
-        // SAFETY: so many bytes have been written there, and the promise to `target` ends with the receive, which asks this before.
-        let bytes = unsafe { std::slice::from_raw_parts(to, room) };
-        Some(Parcel::one(Packed::from(bytes)))
+    /// Whether its bytes are in the buffer of the receive that has this.
+    #[inline]
+    pub(super) fn is_placed(&self) -> bool {
+        self.is_of(&PLACED)
     }
 
-    /// The same in the type that is wanted, where bytes have two: a vector of them, or what was packed, perhaps in its place already.
+    /// The same in the type that is wanted, where bytes have two: a vector of them, or what was packed.
     fn into_wanted(self, wanted: TypeId) -> Parcel {
         if wanted == TypeId::of::<Vec<u8>>() {
             let packed = self.exactly::<Packed>();
             packed.map_or_else(|other| other, |packed| Parcel::many(Vec::from(packed)))
         } else if wanted != TypeId::of::<Packed>() {
             self
-        } else if self.is_of(&PLACED) {
-            Parcel::one(Packed::placed(self.count()))
+        } else if self.is_placed() {
+            Parcel::one(Packed::default())
         } else {
             let bytes = self.exactly::<Vec<u8>>();
             bytes.map_or_else(|other| other, |bytes| Parcel::one(Packed::from(bytes)))
@@ -485,17 +447,15 @@ impl Parcel {
         Some((value, count))
     }
 
-    /// What has been put in its place, as a receive gets it that has asked for that.
+    /// The same of bytes that are in the buffer of their receive, which wants what was packed: it gets none.
     #[inline(always)]
     fn open_placed<T: 'static>(place: &mut Option<Parcel>) -> Option<(T, usize)> {
-        let parcel = place.as_ref()?;
-        if TypeId::of::<T>() != TypeId::of::<Packed>() || !parcel.is_of(&PLACED) {
-            return None;
-        }
-        let count = parcel.count();
+        let placed = place.as_ref().filter(|parcel| parcel.is_placed());
+        let count = placed?.count();
+        let none: &mut dyn Any = &mut Some(Packed::default());
+        let none = none.downcast_mut::<Option<T>>()?.take()?;
         *place = None;
-        // SAFETY: a value of the type `Packed` is put in, and that is what `T` is.
-        Some((unsafe { unwrap(&wrap(Packed::placed(count))) }, count))
+        Some((none, count))
     }
 
     /// How many elements it is.

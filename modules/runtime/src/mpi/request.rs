@@ -11,6 +11,7 @@ use super::error::Error;
 use super::packed::Packed;
 use super::parcel::Parcel;
 use super::probe::Message;
+use super::receive_buffer::ReceiveBuffer;
 use super::state::World;
 use super::unpack::{open, unpack};
 use super::value::Value;
@@ -338,13 +339,13 @@ impl<T> Receiving<T> {
 
 impl Receiving<Packed> {
     /// Has its message put where this says, if none has come yet and it comes as bytes.
-    pub(super) fn at(self, target: Parcel) -> Self {
+    pub(super) fn into_buffer(self, buffer: ReceiveBuffer) -> Self {
         if let Some(world) = &self.handle.world
             && let entries = &mut world.matching.borrow_mut().slab.entries
             && let Some(entry) = entries.get_mut(self.handle.entry as usize)
             && entry.state == EntryState::Posted
         {
-            entry.parcel = Some(target);
+            entry.buffer = Some(buffer);
         }
         self
     }

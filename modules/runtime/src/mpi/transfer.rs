@@ -6,7 +6,7 @@ use super::entry::EntryState;
 use super::envelope::Envelope;
 use super::error::Error;
 use super::frame::Whose;
-use super::matching::{Matching, Mode, Then};
+use super::matching::{Matching, SendMode, Then};
 use super::parcel::{Far, Parcel, Wanted};
 
 /// What comes from another scheduler.
@@ -131,12 +131,12 @@ impl Matching {
         home: u32,
         envelope: Envelope,
         parcel: Parcel,
-        mode: Mode,
+        mode: SendMode,
         at: &'static Location<'static>,
     ) -> u32 {
         // Who sends so does not wait.
         let state = match mode {
-            Mode::Buffered => EntryState::Unexpected,
+            SendMode::Buffered => EntryState::Unexpected,
             _ => EntryState::Held,
         };
         self.add(state, home, envelope, Some(parcel), at)

@@ -1,7 +1,7 @@
 //! The values in what was received.
 
 use super::error::Error;
-use super::parcel::{Parcel, Unopened};
+use super::parcel::{Parcel, Unopened, name};
 use super::state::World;
 use super::value::Value;
 
@@ -13,7 +13,7 @@ pub(super) fn open<T: Value>(world: &World, parcel: Parcel) -> Result<T, Error> 
                 Ok(name) => name.into(),
                 Err(number) => world.type_name(number).into(),
             },
-            asked: std::any::type_name::<T>().into(),
+            asked: name::<T>().into(),
         },
         Unopened::Unreadable(error) => Error::Unreadable(error.to_string()),
     })

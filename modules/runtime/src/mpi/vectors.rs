@@ -1,16 +1,16 @@
 //! Vectors sent as slices are, without a copy: what a floor above has packed.
 
 use std::panic::Location;
+use std::ptr::NonNull;
 
-use super::arrivals::EAGER_BYTES;
 use super::communicator::Communicator;
-use super::envelope::{Envelope, Source, TagOf};
-use super::matching::Mode;
+use super::envelope::{Source, TagOf};
+use super::matching::SendMode;
 use super::packed::Packed;
 use super::parcel::Parcel;
+use super::receive_buffer::ReceiveBuffer;
 use super::request::{Receiving, Sending};
 use super::value::Value;
-use super::world::wake_next;
 
 /// # Vectors
 ///
@@ -23,30 +23,14 @@ impl Communicator {
     /// As there.
     #[track_caller]
     pub fn send_vec<T: Value + Copy>(&self, values: Vec<T>, dest: usize, tag: i32) -> Sending {
-        let mode = match size_of_val(&values[..]) > EAGER_BYTES {
-            true => Mode::Synchronous,
-            false => Mode::Standard,
-        };
-        // The short way: a receive waits for it.
-        if let Some(home) = u32::try_from(dest)
-            .ok()
-            .and_then(|dest| self.group().at(dest))
-            && tag >= 0
-        {
-            let shared = self.shared();
-            let envelope = Envelope::new(shared.number(), Some(self.rank() as u32), Some(tag));
-            let mut matching = shared.world.matching.borrow_mut();
-            if matching.straight
-                && let Some(entry) = matching.hand(home, envelope)
-            {
-                entry.put(Parcel::many(values));
-                let word = std::mem::take(&mut entry.word);
-                drop(matching);
-                wake_next(word);
-                return Sending::done();
-            }
-        }
-        self.post(Parcel::many(values), dest, tag, mode, Location::caller())
+        let mode = SendMode::Standard.of_bytes(size_of_val(&values[..]));
+        self.send_by(
+            |_| Parcel::many(values),
+            dest,
+            tag,
+            mode,
+            Location::caller(),
+        )
     }
 
     /// As [`ssend`](Self::ssend).
@@ -56,7 +40,7 @@ impl Communicator {
     #[track_caller]
     pub fn ssend_vec<T: Value + Copy>(&self, values: Vec<T>, dest: usize, tag: i32) -> Sending {
         let (parcel, at) = (Parcel::many(values), Location::caller());
-        self.post(parcel, dest, tag, Mode::Synchronous, at)
+        self.post(parcel, dest, tag, SendMode::Synchronous, at)
     }
 
     /// As [`bsend`](Self::bsend).
@@ -66,7 +50,7 @@ impl Communicator {
     #[track_caller]
     pub fn bsend_vec<T: Value + Copy>(&self, values: Vec<T>, dest: usize, tag: i32) -> Sending {
         let (parcel, at) = (Parcel::many(values), Location::caller());
-        self.post(parcel, dest, tag, Mode::Buffered, at)
+        self.post(parcel, dest, tag, SendMode::Buffered, at)
     }
 
     /// As [`rsend`](Self::rsend).
@@ -76,43 +60,28 @@ impl Communicator {
     #[track_caller]
     pub fn rsend_vec<T: Value + Copy>(&self, values: Vec<T>, dest: usize, tag: i32) -> Sending {
         let (parcel, at) = (Parcel::many(values), Location::caller());
-        self.post(parcel, dest, tag, Mode::Ready, at)
+        self.post(parcel, dest, tag, SendMode::Ready, at)
     }
 
     /// As [`send_slice`](Self::send_slice), of elements that lie as they are packed: received as [`Packed`]. They are copied once, if a
-    /// receive [at a place](Self::recv_packed_at) waits for them.
+    /// receive [into a buffer](Self::recv_packed_at) waits for them.
     ///
     /// # Errors
     /// As there.
     #[track_caller]
     #[inline]
-    pub fn send_bytes(&self, bytes: &[u8], dest: usize, tag: i32) -> Sending {
-        // The short way: a receive waits for it.
-        if let Some(home) = u32::try_from(dest)
-            .ok()
-            .and_then(|dest| self.group().at(dest))
-            && tag >= 0
-        {
-            let shared = self.shared();
-            let envelope = Envelope::new(shared.number(), Some(self.rank() as u32), Some(tag));
-            let mut matching = shared.world.matching.borrow_mut();
-            if matching.straight
-                && let Some(entry) = matching.hand(home, envelope)
-            {
-                let target = entry.parcel.as_ref();
-                let placed = target.and_then(|target| target.place(bytes));
-                entry.put(placed.unwrap_or_else(|| Parcel::one(Packed::from(bytes))));
-                let word = std::mem::take(&mut entry.word);
-                drop(matching);
-                wake_next(word);
-                return Sending::done();
-            }
-        }
-        self.send_packed(bytes.into(), dest, tag)
+    pub fn send_bytes(&self, bytes: &[u8], dest: usize, tag: i32, mode: SendMode) -> Sending {
+        let mode = mode.of_bytes(bytes.len());
+        let parcel = |buffer: Option<&mut ReceiveBuffer>| {
+            let placed = buffer.and_then(|buffer| buffer.put(bytes));
+            placed.unwrap_or_else(|| Parcel::one(Packed::from(bytes)))
+        };
+        self.send_by(parcel, dest, tag, mode, Location::caller())
     }
 
-    /// Receives what was packed, as [`recv`](Self::recv) does, or has it put where it is wanted by who sends it
-    /// ([`is_placed`](Packed::is_placed)): if it is sent [as bytes](Self::send_bytes), and these are not more than there is room for.
+    /// Receives what was packed, as [`recv`](Self::recv) does, or has it put in a buffer by who sends it, if it is sent
+    /// [as bytes](Self::send_bytes) that have room there. What is received is empty then, and
+    /// [`Status::count`](super::Status::count) is how many have been put there.
     ///
     /// # Errors
     /// As for [`recv`](Self::recv).
@@ -124,14 +93,14 @@ impl Communicator {
     #[inline]
     pub unsafe fn recv_packed_at(
         &self,
-        to: *mut u8,
+        to: NonNull<u8>,
         room: usize,
         source: Source,
         tag: TagOf,
     ) -> Receiving<Packed> {
         let receiving = self.recv_at(source, tag, Location::caller());
         // SAFETY: as the caller says. It waits no longer than what is returned.
-        receiving.at(unsafe { Parcel::target(to, room) })
+        receiving.into_buffer(unsafe { ReceiveBuffer::new(to, room) })
     }
 
     /// As [`send_slice`](Self::send_slice), of elements that were packed.
@@ -140,10 +109,8 @@ impl Communicator {
     /// As there.
     #[track_caller]
     #[inline]
-    pub fn send_packed(&self, packed: Packed, dest: usize, tag: i32) -> Sending {
-        match packed.len() > EAGER_BYTES {
-            true => self.ssend(packed, dest, tag),
-            false => self.send(packed, dest, tag),
-        }
+    pub fn send_packed(&self, packed: Packed, dest: usize, tag: i32, mode: SendMode) -> Sending {
+        let mode = mode.of_bytes(packed.len());
+        self.send_by(|_| Parcel::one(packed), dest, tag, mode, Location::caller())
     }
 }

@@ -36,7 +36,7 @@ mod mpi_messages;
 mod mpi_neighbours;
 mod mpi_os_processes;
 mod mpi_perverse;
-mod mpi_placed;
+mod mpi_receive_buffer;
 mod mpi_threads;
 mod mpi_traffic;
 mod mpi_windows;

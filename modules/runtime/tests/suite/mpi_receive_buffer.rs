@@ -1,10 +1,11 @@
-//! Receives that have their messages put at a place by who sends them.
+//! Receives that have their messages put in a buffer by who sends them.
 
 use std::cell::Cell;
+use std::ptr::NonNull;
 use std::rc::Rc;
 
 use graphmap_runtime::mpi::{
-    self, ANY_SOURCE, ANY_TAG, Communicator, Error, Packed, Receiving, Request,
+    self, ANY_SOURCE, ANY_TAG, Communicator, Error, Packed, Receiving, Request, SendMode,
 };
 use graphmap_runtime::{Local, Options, Report, yield_now};
 
@@ -23,12 +24,12 @@ fn two<F: Future<Output = Result<(), Error>> + 'static>(
 
 /// Room for five bytes that outlives what is received there.
 #[derive(Clone, Default)]
-struct Place(Rc<Cell<[u8; 5]>>);
+struct Buffer(Rc<Cell<[u8; 5]>>);
 
-impl Place {
+impl Buffer {
     fn receive(&self, world: &Communicator) -> Receiving<Packed> {
-        // SAFETY: every test has another place until its end, and looks at it when the receive is over.
-        unsafe { world.recv_packed_at(self.0.as_ptr().cast(), 5, ANY_SOURCE, ANY_TAG) }
+        // SAFETY: every test has another buffer until its end, and looks at it when the receive is over.
+        unsafe { world.recv_packed_at(NonNull::from(&*self.0).cast(), 5, ANY_SOURCE, ANY_TAG) }
     }
 }
 
@@ -38,88 +39,121 @@ fn bytes_are_put_where_a_receive_waits_for_them() {
         if world.rank() == 1 {
             for count in 0..=5 {
                 world.recv::<()>(0, 1).await?;
-                world.send_bytes(&[1, 2, 3, 4, 5][..count], 0, 7).await?;
+                world
+                    .send_bytes(&[1, 2, 3, 4, 5][..count], 0, 7, SendMode::Standard)
+                    .await?;
             }
             return Ok(());
         }
         for count in 0..=5 {
-            let place = Place::default();
-            let received = place.receive(&world);
+            let buffer = Buffer::default();
+            let received = buffer.receive(&world);
             world.send((), 1, 1).await?;
             let (packed, status) = received.await?;
-            assert!(packed.is_placed() && packed.is_empty());
-            assert_eq!(
-                (packed.count(), status.count, status.tag),
-                (count, count, 7)
-            );
+            assert!(packed.is_empty());
+            assert_eq!((status.count, status.tag), (count, 7));
             let mut expected = [0; 5];
             expected[..count].copy_from_slice(&[1, 2, 3, 4, 5][..count]);
-            assert_eq!(place.0.get(), expected);
+            assert_eq!(buffer.0.get(), expected);
         }
         Ok(())
     });
 }
 
-/// What is too long, has come before, or is not sent as bytes, is received as it is without a place.
+#[test]
+fn in_all_modes() {
+    let modes = [
+        SendMode::Standard,
+        SendMode::Synchronous,
+        SendMode::Buffered,
+        SendMode::Ready,
+    ];
+    two(move |world| async move {
+        for (mode, byte) in modes.into_iter().zip(1..) {
+            if world.rank() == 1 {
+                world.recv::<()>(0, 1).await?;
+                world.send_bytes(&[byte], 0, 0, mode).await?;
+                continue;
+            }
+            let buffer = Buffer::default();
+            let received = buffer.receive(&world);
+            world.send((), 1, 1).await?;
+            let (packed, status) = received.await?;
+            assert_eq!((packed.len(), status.count), (0, 1));
+            assert_eq!(buffer.0.get(), [byte, 0, 0, 0, 0]);
+        }
+        Ok(())
+    });
+}
+
+/// What is too long, has come before, or is not sent as bytes, is received as it would be without a buffer.
 #[test]
 fn other_messages_are_received_as_ever() {
     two(|world| async move {
-        let place = Place::default();
+        let buffer = Buffer::default();
         if world.rank() == 1 {
-            world.send_bytes(&[9], 0, 0).await?;
+            world.send_bytes(&[9], 0, 0, SendMode::Standard).await?;
             world.recv::<()>(0, 1).await?;
-            world.send_bytes(&[1, 2, 3, 4, 5, 6], 0, 0).await?;
+            world
+                .send_bytes(&[1, 2, 3, 4, 5, 6], 0, 0, SendMode::Standard)
+                .await?;
             world.recv::<()>(0, 1).await?;
-            world.send_packed(Packed::from(vec![1, 2]), 0, 0).await?;
+            world
+                .send_packed(Packed::from(vec![1, 2]), 0, 0, SendMode::Standard)
+                .await?;
             world.recv::<()>(0, 1).await?;
             return world.send(8_u64, 0, 0).await;
         }
         world.probe(1, 0).await?;
-        let before = place.receive(&world).await?.0;
-        assert_eq!((before.is_placed(), &before[..]), (false, &[9][..]));
+        let before = buffer.receive(&world).await?.0;
+        assert_eq!(&before[..], [9]);
         for expected in [&[1, 2, 3, 4, 5, 6][..], &[1, 2]] {
-            let received = place.receive(&world);
+            let received = buffer.receive(&world);
             world.send((), 1, 1).await?;
             assert_eq!(&received.await?.0[..], expected);
         }
-        let received = place.receive(&world);
+        let received = buffer.receive(&world);
         world.send((), 1, 1).await?;
-        assert!(matches!(received.await, Err(Error::Type { .. })));
-        assert_eq!(place.0.get(), [0; 5]);
+        let error = received.await.unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "a message of type `u64` was received as `graphmap_runtime::mpi::Packed`"
+        );
+        assert_eq!(buffer.0.get(), [0; 5]);
         Ok(())
     });
 }
 
-/// Who lets go of a receive gives its message back, also one that has been put at its place; and nothing is put there after.
+/// Who lets go of a receive gives its message back, also one that has been put in its buffer; and nothing is put there after.
 #[test]
 fn a_receive_that_is_let_go_of_is_over() {
     let report = two(|world| async move {
         if world.rank() == 1 {
             for byte in 1..=3 {
                 world.recv::<()>(0, 1).await?;
-                world.send_bytes(&[byte], 0, 0).await?;
+                world.send_bytes(&[byte], 0, 0, SendMode::Standard).await?;
             }
             return Ok(());
         }
-        let place = Place::default();
-        let received = place.receive(&world);
+        let buffer = Buffer::default();
+        let received = buffer.receive(&world);
         world.send((), 1, 1).await?;
         yield_now().await;
         assert!(received.is_done() && received.cancel());
-        assert_eq!(place.0.get(), [1, 0, 0, 0, 0]);
+        assert_eq!(buffer.0.get(), [1, 0, 0, 0, 0]);
         assert_eq!(&world.recv::<Packed>(1, 0).await?.0[..], [1]);
         // Nobody waits there any more.
-        drop(place.receive(&world));
+        drop(buffer.receive(&world));
         world.send((), 1, 1).await?;
         assert_eq!(&world.recv::<Packed>(1, 0).await?.0[..], [2]);
-        // A message that is given back goes to a receive that waits with a place, where it is not put.
+        // A message that is given back goes to a receive that waits with a buffer, where it is not put.
         let given_back = world.recv::<Packed>(1, 0);
-        let waits = place.receive(&world);
+        let waits = buffer.receive(&world);
         world.send((), 1, 1).await?;
         yield_now().await;
         drop(given_back);
         assert_eq!(&waits.await?.0[..], [3]);
-        assert_eq!(place.0.get(), [1, 0, 0, 0, 0]);
+        assert_eq!(buffer.0.get(), [1, 0, 0, 0, 0]);
         Ok(())
     });
     assert!(report.unreceived.is_none());
@@ -132,9 +166,9 @@ fn bytes_and_what_was_packed_are_the_same() {
         if world.rank() == 1 {
             world.send_slice(&[1_u8, 2, 3], 0, 0).await?;
             world.send(vec![4_u8; 20], 0, 1).await?;
-            world.send_bytes(&[5; 20], 0, 2).await?;
-            world.send_bytes(&[6], 0, 3).await?;
-            return world.send_bytes(&[7, 8], 0, 4).await;
+            world.send_bytes(&[5; 20], 0, 2, SendMode::Standard).await?;
+            world.send_bytes(&[6], 0, 3, SendMode::Standard).await?;
+            return world.send_bytes(&[7, 8], 0, 4, SendMode::Standard).await;
         }
         assert_eq!(&world.recv::<Packed>(1, 0).await?.0[..], [1, 2, 3]);
         assert_eq!(&world.recv::<Packed>(1, 1).await?.0[..], [4; 20]);
@@ -150,10 +184,10 @@ fn bytes_and_what_was_packed_are_the_same() {
 
 /// A receive that still waits when the run ends is no message that nobody has received.
 #[test]
-fn a_place_is_no_message() {
+fn a_buffer_is_no_message() {
     let kept = Rc::new(Cell::new(None));
-    let place = Place::default();
-    let (keeps, at) = (Rc::clone(&kept), place.clone());
+    let buffer = Buffer::default();
+    let (keeps, at) = (Rc::clone(&kept), buffer.clone());
     let report = two(move |world| {
         if world.rank() == 0 {
             keeps.set(Some(at.receive(&world)));
