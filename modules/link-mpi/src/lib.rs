@@ -31,7 +31,6 @@ mod launchers;
 mod link;
 mod messages;
 mod nap;
-mod near;
 mod operation;
 mod orphaned;
 mod pool;
@@ -40,6 +39,7 @@ mod printed;
 mod probed;
 mod receiving;
 mod rings;
+mod same_host;
 mod sockets;
 mod unreachable;
 mod waves;
@@ -80,7 +80,7 @@ const WRONG: usize = 256;
 /// hear of that: who ended alone would be waited for.
 fn prepare(world: &World) -> Result<(Bell, Option<Duration>, bool), String> {
     let bell = || Bell::new().map_err(|error| format!("no unix socket can be had: {error}"));
-    let own = unreachable::limit().and_then(|limit| Ok((bell()?, limit, near::wanted()?)));
+    let own = unreachable::limit().and_then(|limit| Ok((bell()?, limit, same_host::wanted()?)));
     let wrong = own.as_ref().err().map_or("", |wrong| wrong);
     let mut wrong = wrong.as_bytes().to_vec();
     wrong.resize(WRONG, 0);

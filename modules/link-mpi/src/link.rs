@@ -17,9 +17,9 @@ use crate::finding::{Finding, Gone};
 use crate::frames;
 use crate::messages::{Messages, OURS};
 use crate::nap::Nap;
-use crate::near::{Asleep, Near};
 use crate::receiving::Wrong;
 use crate::rings::{self, Rings};
+use crate::same_host::{Asleep, SameHost};
 use crate::world::World;
 use crate::{orphaned, unreachable, waves};
 use waves::{Counts, Found, Waves};
@@ -54,11 +54,11 @@ pub(crate) struct MpiLink {
     bell: Arc<Bell>,
     messages: RefCell<Messages>,
     arrivals: RefCell<Arrivals>,
-    near: Option<Near>,
+    same_host: Option<SameHost>,
     /// How often in a row something was taken that came from this host.
-    near_in_a_row: Cell<u32>,
+    same_host_in_a_row: Cell<u32>,
     /// How many frames have come from this host.
-    near_moved: Cell<u64>,
+    same_host_moved: Cell<u64>,
     known: Known,
     /// Of OS process 0 alone.
     waves: RefCell<Waves>,
@@ -119,7 +119,7 @@ impl MpiLink {
         }
         orphaned::watch(&hosts[world.me()], &finding);
         let rings = Rings::new(&bell, &world.gather(&rings::told(&bell)), world.me());
-        let near = Near::new(&world, &rings, &bell, shares);
+        let same_host = SameHost::new(&world, &rings, &bell, shares);
         let addresses = unreachable::addresses_elsewhere(&told, world.me());
         let arrivals = Arrivals::new(&rings, &addresses, world.me());
         MpiLink {
@@ -135,9 +135,9 @@ impl MpiLink {
             bell,
             messages: RefCell::new(Messages::new(world, rings)),
             arrivals: RefCell::new(arrivals),
-            near,
-            near_in_a_row: Cell::new(0),
-            near_moved: Cell::new(0),
+            same_host,
+            same_host_in_a_row: Cell::new(0),
+            same_host_moved: Cell::new(0),
             known: Known {
                 state: Cell::new(RunState::Running),
                 cause: RefCell::default(),
@@ -166,8 +166,8 @@ impl MpiLink {
     /// The run stands otherwise.
     fn set_state(&self, state: RunState) {
         self.known.state.set(state);
-        if let Some(near) = &self.near {
-            near.lanes().over(state == RunState::Failed);
+        if let Some(same_host) = &self.same_host {
+            same_host.lanes().over(state == RunState::Failed);
         }
     }
 
@@ -208,7 +208,7 @@ impl MpiLink {
         self.find();
         if self.known.state.get() == RunState::Failed {
             // Frames of the runtime are of no use any more, and nobody takes them.
-            let _ = self.receive_near(&mut |_, _, _| ());
+            let _ = self.receive_same_host(&mut |_, _, _| ());
         }
         let mut messages = self.messages.borrow_mut();
         let looked = messages.look(|from, header, bytes| self.see(from, header, bytes));
@@ -370,7 +370,7 @@ impl Link for MpiLink {
     }
 
     fn is_filled(&self) -> bool {
-        if self.is_near() || self.messages.borrow().is_filled() {
+        if self.same_host_is_ready() || self.messages.borrow().is_filled() {
             return true;
         }
         if self.is_alone() {
@@ -400,15 +400,15 @@ impl Link for MpiLink {
         loop {
             let flushed = self.push(true);
             self.look();
-            let is_near = self.is_near();
+            let same_host_is_ready = self.same_host_is_ready();
             if let Some(moved) = slept.take() {
-                let came = is_near || self.under_way().moved != moved;
+                let came = same_host_is_ready || self.under_way().moved != moved;
                 self.arrivals.borrow_mut().judge(came);
             }
             let lends = self.keeps_values();
             let is_filled = self.messages.borrow().is_filled();
             self.fresh.set(is_filled);
-            if is_near || is_filled || self.bell.take() || stay() {
+            if same_host_is_ready || is_filled || self.bell.take() || stay() {
                 return;
             }
             if self.known.state.get() != state {
@@ -427,10 +427,10 @@ impl Link for MpiLink {
             if stay() {
                 return;
             }
-            if let Some(near) = &self.near
-                && !near.lanes().flush()
+            if let Some(same_host) = &self.same_host
+                && !same_host.lanes().flush()
             {
-                return near.lanes().wait_for_room();
+                return same_host.lanes().wait_for_room();
             }
             let left = until.map(|until| until.saturating_duration_since(now));
             if left.is_some_and(|left| left.is_zero()) {
@@ -440,8 +440,8 @@ impl Link for MpiLink {
             let at_most = rest.into_iter().chain(left).min();
             let mut arrivals = self.arrivals.borrow_mut();
             // Who sends here from this host sees that this OS process sleeps, or is seen.
-            let asleep = self.near.as_ref().map(Asleep::new);
-            if self.is_near() {
+            let asleep = self.same_host.as_ref().map(Asleep::new);
+            if self.same_host_is_ready() {
                 return;
             }
             let has_slept = nap.take((&self.bell, &mut arrivals), now, at_most, under_way);

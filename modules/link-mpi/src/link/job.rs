@@ -21,7 +21,7 @@ use crate::{calls, digest, finalize, launchers};
 const LOOK: Duration = Duration::from_micros(2);
 
 /// So often is taken what has come from this host before MPI is looked at.
-const NEAR_IN_A_ROW: u32 = 64;
+const SAME_HOST_IN_A_ROW: u32 = 64;
 
 /// How long an OS process 0 that has lost its launcher lets the others say why: they wait for a second for it to do that.
 const LAST_WORDS: Duration = Duration::from_millis(1200);
@@ -74,19 +74,21 @@ impl Job for MpiLink {
     }
 
     fn take_sent(&self) -> Option<SentValue> {
-        let near = self.near.as_ref();
-        near.and_then(|near| near.lanes().take_sent())
+        let same_host = self.same_host.as_ref();
+        same_host
+            .and_then(|same_host| same_host.lanes().take_sent())
             .or_else(|| self.messages.borrow_mut().take_sent())
     }
 
     fn keeps_values(&self) -> bool {
-        let near = self.near.as_ref();
-        near.is_some_and(|near| near.lanes().keeps_values()) || self.messages.borrow().lends()
+        let same_host = self.same_host.as_ref();
+        same_host.is_some_and(|same_host| same_host.lanes().keeps_values())
+            || self.messages.borrow().lends()
     }
 
     fn let_go(&self) {
-        if let Some(near) = &self.near {
-            near.lanes().let_go();
+        if let Some(same_host) = &self.same_host {
+            same_host.lanes().let_go();
         }
         let start = Instant::now();
         // What MPI has it has to have until it is sent.
@@ -101,8 +103,9 @@ impl Job for MpiLink {
     }
 
     fn take_slices(&self) -> Option<ReceivedSlices> {
-        let near = self.near.as_ref();
-        (self.slices.take()).or_else(|| near.and_then(|near| near.lanes().take_slices()))
+        let same_host = self.same_host.as_ref();
+        (self.slices.take())
+            .or_else(|| same_host.and_then(|same_host| same_host.lanes().take_slices()))
     }
 
     fn host_lanes(&self, to: usize) -> Option<(&HostLanes, usize)> {
@@ -114,12 +117,12 @@ impl Job for MpiLink {
             return Err(why);
         }
         // Who sends here without end keeps nobody of another host waiting.
-        let near = self.near_in_a_row.get();
-        if near < NEAR_IN_A_ROW && self.receive_near(take)? {
-            self.near_in_a_row.set(near + 1);
+        let in_a_row = self.same_host_in_a_row.get();
+        if in_a_row < SAME_HOST_IN_A_ROW && self.receive_same_host(take)? {
+            self.same_host_in_a_row.set(in_a_row + 1);
             return Ok(true);
         }
-        self.near_in_a_row.set(0);
+        self.same_host_in_a_row.set(0);
         if self.is_alone() {
             return Ok(false);
         }
@@ -170,8 +173,11 @@ impl Job for MpiLink {
     }
 
     fn buffer(&self) -> Vec<u8> {
-        let near = self.near.as_ref().map(|near| near.lanes().buffer());
-        match near.filter(|buffer| buffer.capacity() > 0) {
+        let same_host = self
+            .same_host
+            .as_ref()
+            .map(|same_host| same_host.lanes().buffer());
+        match same_host.filter(|buffer| buffer.capacity() > 0) {
             Some(buffer) => buffer,
             None => self.messages.borrow_mut().buffer(),
         }
@@ -199,8 +205,8 @@ impl Job for MpiLink {
         };
         let agreement = digest::agreement(network, program);
         self.messages.borrow_mut().agree(agreement);
-        if let Some(near) = &self.near {
-            near.lanes().agree(agreement);
+        if let Some(same_host) = &self.same_host {
+            same_host.lanes().agree(agreement);
         }
         if self.me > 0 {
             self.tell(0, header(HELLO, 0), &[]);
@@ -211,7 +217,7 @@ impl Job for MpiLink {
     fn finish(&self) {
         // Who has not heard yet that the run is over does of this.
         let start = Instant::now();
-        while (self.near.as_ref()).is_some_and(|near| !near.lanes().flush())
+        while (self.same_host.as_ref()).is_some_and(|same_host| !same_host.lanes().flush())
             && start.elapsed() < LETTING_GO
         {
             std::thread::yield_now();

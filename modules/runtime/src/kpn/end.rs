@@ -229,16 +229,16 @@ impl<T> End<T> {
 
     /// The channel, if it is one within the scheduler and has no meter: the way that has to be fast.
     #[inline(always)]
-    pub(crate) fn near(&self) -> Option<&Channel<T>> {
+    pub(crate) fn as_here(&self) -> Option<&Channel<T>> {
         // SAFETY: an end keeps its channel alive; this kind of channel has no mark.
         (self.mark() == 0).then(|| unsafe { self.pointer.cast().as_ref() })
     }
 
     /// The meter and the channel, if it is one within the scheduler that has a meter.
     #[inline(always)]
-    pub(crate) fn metered_near(&self) -> Option<(&Meter<T>, &Channel<T>)> {
+    pub(crate) fn as_metered_here(&self) -> Option<(&Meter<T>, &Channel<T>)> {
         let Metered { end, meter } = self.as_metered()?;
-        Some((meter, end.near()?))
+        Some((meter, end.as_here()?))
     }
 
     /// The channel, if it is one between schedulers and has no meter.
@@ -378,7 +378,7 @@ impl<T> End<T> {
     /// Nobody waits at the end any more: a future was dropped.
     #[inline(always)]
     pub(crate) fn disarm(&self, side: Side) {
-        match self.near() {
+        match self.as_here() {
             Some(channel) => channel.point().disarm(side),
             None => self.disarm_slowly(side),
         }

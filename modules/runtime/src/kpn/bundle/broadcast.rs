@@ -22,7 +22,7 @@ impl<T> From<Vec<Output<T>>> for Broadcast<T> {
     fn from(members: Vec<Output<T>>) -> Self {
         let far = |member: &usize| members[*member].far().map(|output| output.peer());
         let mut order: Vec<usize> = (0..members.len()).collect();
-        // Near ones are first, and nothing changes places without need.
+        // Those that are not far are first, and nothing changes places without need.
         order.sort_by_key(far);
         let groups = order.chunk_by(|a, b| far(a).is_some() && far(a) == far(b));
         let (together, alone): (Vec<_>, Vec<_>) = groups.partition(|group| group.len() > 1);

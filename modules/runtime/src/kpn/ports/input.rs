@@ -92,7 +92,7 @@ impl<T> Input<T> {
 
     #[inline(always)]
     pub(crate) fn take(&mut self) -> Take<T> {
-        match self.end.near() {
+        match self.end.as_here() {
             Some(channel) => channel.take(),
             None => self.take_slowly(),
         }
@@ -120,7 +120,7 @@ impl<T> Input<T> {
     #[inline(always)]
     pub fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
         // The common case is written out; whatever is rare happens in `poll_read_slowly`.
-        if let Some(channel) = self.end.near() {
+        if let Some(channel) = self.end.as_here() {
             if let Take::Token(token) = channel.take() {
                 return Poll::Ready(Some(token));
             }
@@ -152,7 +152,7 @@ impl<T> Input<T> {
     /// As from a writer in another OS process.
     #[inline(never)]
     fn poll_read_metered(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
-        if let Some((meter, channel)) = self.end.metered_near()
+        if let Some((meter, channel)) = self.end.as_metered_here()
             && let Take::Token(token) = channel.take()
         {
             meter.count(&token);
@@ -323,7 +323,7 @@ impl<T, U> Future for ReadFor<'_, '_, T, U> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
         let this = &mut *self;
         // The common case is written out, as in `poll_read`.
-        if let (Some(from), Some(to)) = (this.input.end.near(), this.output.near()) {
+        if let (Some(from), Some(to)) = (this.input.end.as_here(), this.output.as_here()) {
             if let Take::Token(token) = from.take() {
                 if this.waits {
                     // Who had to be told at the input's end was, when the token came.

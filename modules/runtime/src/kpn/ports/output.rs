@@ -151,7 +151,7 @@ impl<T> Output<T> {
 
     #[inline(always)]
     pub(crate) fn poll_stopped(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        if let Some(channel) = self.end.near() {
+        if let Some(channel) = self.end.as_here() {
             let point = channel.point();
             if point.is_gone(Side::Read) {
                 return Poll::Ready(());
@@ -180,8 +180,8 @@ impl<T> Output<T> {
 
     /// The channel, if it is one within the scheduler.
     #[inline(always)]
-    pub(crate) fn near(&self) -> Option<&Channel<T>> {
-        self.end.near()
+    pub(crate) fn as_here(&self) -> Option<&Channel<T>> {
+        self.end.as_here()
     }
 
     /// Nobody waits for the port any more: a future was dropped.
@@ -197,8 +197,8 @@ impl<T> Output<T> {
         token: &mut Token<T>,
     ) -> Poll<Result<(), Stopped>> {
         // The common case is written out; whatever is rare happens in `poll_write_slowly`.
-        if let Some(channel) = self.end.near()
-            && let Some(polled) = poll_near(channel, context, token)
+        if let Some(channel) = self.end.as_here()
+            && let Some(polled) = poll_here(channel, context, token)
         {
             return polled;
         }
@@ -260,9 +260,9 @@ impl<T> Output<T> {
             }
             return Poll::Ready(Ok(()));
         }
-        if let Some((meter, channel)) = self.end.metered_near() {
+        if let Some((meter, channel)) = self.end.as_metered_here() {
             let is_fresh = matches!(token, Token::Fresh(_));
-            let polled = poll_near(channel, context, token);
+            let polled = poll_here(channel, context, token);
             if is_fresh && !matches!(token, Token::Fresh(_)) {
                 meter.count_written();
             }
@@ -389,7 +389,7 @@ impl<T> Drop for Room<'_, T> {
 
 /// Polls a write to a channel within the scheduler, in the cases that are common; none in others.
 #[inline(always)]
-fn poll_near<T>(
+fn poll_here<T>(
     channel: &Channel<T>,
     context: &Context<'_>,
     token: &mut Token<T>,

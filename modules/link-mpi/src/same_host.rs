@@ -18,7 +18,7 @@ pub(crate) const VARIABLE: &str = "GRAPHMAP_SHARED_MEMORY";
 const TAKEN: usize = 16;
 
 /// See the module.
-pub(crate) struct Near {
+pub(crate) struct SameHost {
     lanes: HostLanes,
     /// The number on this host of each OS process of the run that is here, but for this one.
     here: Vec<Option<usize>>,
@@ -36,7 +36,7 @@ pub(crate) fn wanted() -> Result<bool, String> {
     }
 }
 
-impl Near {
+impl SameHost {
     /// Makes, or joins, the memory of this host, where there are several of `wanted`. All OS processes call it; none has any where one of its
     /// host cannot have it.
     pub(crate) fn new(
@@ -44,7 +44,7 @@ impl Near {
         rings: &Rings,
         bell: &Arc<Bell>,
         wanted: bool,
-    ) -> Option<Near> {
+    ) -> Option<SameHost> {
         let me = world.me();
         let of: Vec<usize> = (0..world.count())
             .filter(|&other| other == me || rings.reach(other))
@@ -80,7 +80,7 @@ impl Near {
         for (number, &other) in of.iter().enumerate() {
             here[other] = (other != me).then_some(number);
         }
-        Some(Near { lanes, here, of })
+        Some(SameHost { lanes, here, of })
     }
 
     /// The number on this host of an OS process of the run, if it is here.
@@ -121,9 +121,9 @@ impl Near {
 pub(crate) struct Asleep<'a>(&'a HostLanes);
 
 impl<'a> Asleep<'a> {
-    pub(crate) fn new(near: &'a Near) -> Self {
-        near.lanes.begins_to_sleep();
-        Asleep(&near.lanes)
+    pub(crate) fn new(same_host: &'a SameHost) -> Self {
+        same_host.lanes.begins_to_sleep();
+        Asleep(&same_host.lanes)
     }
 }
 
