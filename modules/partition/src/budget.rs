@@ -100,6 +100,12 @@ impl Budget<'_> {
     }
 }
 
+/// When a share of what is left until a time will have gone by.
+pub(crate) fn partway(end: Option<Instant>, share: f64) -> Option<Instant> {
+    let now = Instant::now();
+    end.map(|end| now + end.saturating_duration_since(now).mul_f64(share))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
