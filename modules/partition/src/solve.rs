@@ -5,7 +5,6 @@ use crate::evaluate::Evaluation;
 use crate::problem::Problem;
 
 mod alike;
-mod balance;
 mod options;
 mod placed;
 mod prices;

@@ -398,7 +398,8 @@ impl<'a> Search<'a> {
         let (share, steps) = if hopeful { (0.5, 20) } else { (0.04, 400) };
         // Nodes of few vertices between few blocks are short.
         let few = self.inst.len() * self.inst.k() <= FEW;
-        let nodes = if few { LONGER } else { 1 } * (budget.steps / steps).max(50_000);
+        let times = if few { LONGER } else { 1 };
+        let nodes = times * (budget.steps / steps).max(50_000);
         // What failed is not tried again before there is much more to spend on it.
         if nodes < 2 * self.proving {
             return false;
