@@ -28,12 +28,12 @@ use crate::tuning::time::{
     PATIENCE, REFINED,
 };
 
-/// What is told of a strategy that has found nothing feasible.
-const BY_SIZE: &str = "nothing feasible found: packing by size";
-
 mod balance;
 #[cfg(test)]
 mod tests;
+
+/// What is told of a strategy that has found nothing feasible.
+const BY_SIZE: &str = "nothing feasible found: packing by size";
 
 /// The block of each vertex, by each of several.
 type Mappings = Vec<Vec<u32>>;
