@@ -6,7 +6,6 @@ use crate::problem::Problem;
 
 mod alike;
 mod options;
-mod placed;
 mod prices;
 mod stages;
 

@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use crate::budget::{Budget, partway};
+use crate::budget::{Budget, is_past, partway};
 use crate::error::Error;
 use crate::instance::Instance;
 use crate::problem::{LARGEST_COST, Migration, Problem};
@@ -38,7 +38,7 @@ pub(super) fn others(
             continue;
         }
         let deadline = end.map(|end| begun + (end - begun) * place / PRICES.len() as u32);
-        if deadline.is_some_and(|end| Instant::now() >= end) {
+        if is_past(deadline) {
             break;
         }
         let cost: Vec<u64> = migration.cost.iter().map(|c| c * times / part).collect();

@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use super::options::{Options, Solution};
-use super::placed::in_instance;
 use super::{alike, prices};
 use crate::bound::{Effort, lower_bound};
 use crate::budget::Budget;
@@ -126,7 +125,7 @@ impl<'a> Stages<'a> {
     /// What the strategy finds, mended where it breaks a rule.
     pub(super) fn search(&mut self) -> Result<Found, Error> {
         let old = self.problem.migration;
-        let old = old.map(|old| in_instance(&self.inst, &self.group, |v| old.block_of[v]));
+        let old = old.map(|old| self.in_instance(|v| old.block_of[v]));
         if self.options.strategy.kind.is_own_search() && self.inst.k() > 1 {
             return self.portfolio(old);
         }
@@ -142,10 +141,33 @@ impl<'a> Stages<'a> {
         Ok(found)
     }
 
+    /// A mapping in vertices of the instance, of which the block of a vertex of the graph is known: vertices
+    /// without one come beside their heaviest neighbour.
+    fn in_instance(&self, block_of: impl Fn(usize) -> Option<u32>) -> Vec<u32> {
+        let inst = &self.inst;
+        let mut block = vec![None; inst.len()];
+        for v in 0..self.problem.graph.vertices() {
+            let place = self.group.get(v).map_or(v, |&g| g as usize);
+            block[place] = block[place].or_else(|| block_of(v));
+        }
+        for v in 0..inst.len() as u32 {
+            let open = |b: &u32| inst.may_lie(v, *b);
+            if block[v as usize].filter(open).is_none() {
+                let near = inst.row(v).filter(|e| block[e.0 as usize].is_some());
+                let beside = near
+                    .max_by_key(|e| e.1)
+                    .map_or(Some(0), |e| block[e.0 as usize]);
+                let first = || (0..inst.k() as u32).find(|b| open(b));
+                block[v as usize] = beside.filter(open).or_else(first);
+            }
+        }
+        block.into_iter().map(|b| b.unwrap_or(0)).collect()
+    }
+
     /// Runs the strategy from what is known; one that has found nothing feasible after a share of
     /// its budget ends.
     fn run(&mut self, starts: Vec<Vec<u32>>, patience: f64) -> Result<Found, Error> {
-        let run = match self.options.strategy.run() {
+        let run = match &self.options.strategy.run {
             Run::Engine(run) => *run,
             Run::Other(run) => return self.run_other(&**run),
         };
@@ -180,8 +202,7 @@ impl<'a> Stages<'a> {
         };
         let name = &options.strategy.name;
         if let Some(block_of) = other::run(run, name, self.problem, &limits)? {
-            let block = in_instance(&self.inst, &self.group, |v| Some(block_of[v]));
-            return Ok(block.into());
+            return Ok(self.in_instance(|v| Some(block_of[v])).into());
         }
         self.remarks.push(format!(
             "the mapping of the strategy `{name}` breaks a rule: another is used that was packed by size"
@@ -305,7 +326,15 @@ impl<'a> Stages<'a> {
         for rule in strategies().filter(|s| s.kind == Kind::Rule) {
             known.push(self.beside(rule, Vec::new())?);
         }
-        self.keep_time(entries);
+        // Time is left for what comes after search and bound and looks at no clock (checks, a plan beside
+        // others): a multiple of what everything until here took, or what is known of large networks.
+        let after = self
+            .budget
+            .start
+            .elapsed()
+            .saturating_sub(self.bounding_took)
+            * AFTER;
+        self.leave(after.max(AFTER_EACH.mul_f64(entries as f64)));
         // What is fast stays so.
         if small || self.options.strategy.kind == Kind::Portfolio {
             if !small {
@@ -331,18 +360,10 @@ impl<'a> Stages<'a> {
 
     /// What another strategy of this crate gives.
     fn beside(&self, strategy: &Strategy, starts: Vec<Vec<u32>>) -> Result<Vec<u32>, Error> {
-        match strategy.run() {
+        match &strategy.run {
             Run::Engine(run) => Ok(run(&mut self.context(starts))?.block),
             Run::Other(_) => Ok(Vec::new()),
         }
-    }
-
-    /// Leaves time for what comes after search and bound and looks at no clock (checks, a plan beside
-    /// others): a multiple of what everything until here took, or what is known of large networks.
-    fn keep_time(&mut self, entries: usize) {
-        let plain = self.budget.start.elapsed();
-        let after = plain.saturating_sub(self.bounding_took) * AFTER;
-        self.leave(after.max(AFTER_EACH.mul_f64(entries as f64)));
     }
 
     fn leave(&mut self, after: Duration) {
@@ -386,8 +407,8 @@ impl<'a> Stages<'a> {
         let met = |bound: i64| bound >= inst.cost(&found.block);
         let open = self.bounding && !found.examined && !found.bound.is_some_and(met);
         if open && keeps(inst, &found.block) {
-            let outcome = structure::solve(inst, &found.block, self.effort, &mut self.log);
-            if let Some(outcome) = outcome {
+            let known = &found.block;
+            if let Some(outcome) = structure::solve(inst, known, self.effort, &mut self.log) {
                 found.bound = Some(found.bound.unwrap_or(0).max(outcome.bound));
                 if let Some((block, _)) = outcome.better {
                     found.block = block;
@@ -423,7 +444,7 @@ impl<'a> Stages<'a> {
     pub(super) fn conclude(self, mut found: Found) -> Result<Solution, Error> {
         // Plain rules are shown as they are, and so is what others find.
         let strategy = &self.options.strategy;
-        let plain = strategy.kind == Kind::Rule || matches!(strategy.run(), Run::Other(_));
+        let plain = strategy.kind == Kind::Rule || matches!(strategy.run, Run::Other(_));
         // Where channels are counted, those that look alike may differ in traffic.
         if !plain && self.problem.objective != Objective::RemoteChannels {
             alike::gather(&self.inst, &mut found.block);

@@ -35,7 +35,6 @@ const DEFAULT: Duration = Duration::from_secs(10);
 
 pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
     let inst = context.inst;
-    let time = context.budget.time;
     // A solver that is not there is told even where none is needed.
     let path = context.solver;
     let outside = path.map(|path| Outside::new(path, context.launch));
@@ -51,9 +50,10 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
         return Ok(start.into());
     }
     let program = Program::new(inst);
-    let left = time.map_or(DEFAULT, |t| {
-        (context.budget.start + t).saturating_duration_since(Instant::now())
-    });
+    let left = context
+        .budget
+        .stop_at()
+        .map_or(DEFAULT, |end| end.saturating_duration_since(Instant::now()));
     let solved = match outside {
         Some(outside) => program.outside(outside, left),
         None => program.inside(inst, &start, left),

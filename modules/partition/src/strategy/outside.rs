@@ -122,7 +122,6 @@ impl SolverTrait for Outside {
         let answer = fs::read(&files.answer)
             .map_err(|_| format!("`{name}` wrote no answer{}", files.last_words()))?;
         let answer = String::from_utf8_lossy(&answer);
-        let names = problem.variables().map(|v| v.name().to_owned());
         let read = match self.manner {
             Manner::Cbc => cbc(&answer),
             Manner::Glpsol => glpsol(&answer),
@@ -130,8 +129,8 @@ impl SolverTrait for Outside {
         let (status, mut values) =
             read.ok_or_else(|| format!("the answer of `{name}` makes no sense"))?;
         self.late.set(status == Status::TimeLimit);
-        for name in names {
-            values.entry(name).or_insert(0.0);
+        for variable in problem.variables() {
+            values.entry(variable.name().to_owned()).or_insert(0.0);
         }
         Ok(Solution::new(status, values))
     }

@@ -12,7 +12,7 @@ use super::inside;
 use super::operators::{Operator, Operators};
 use super::start::{given, in_order, start};
 use super::team::Team;
-use crate::budget::{Budget, partway};
+use crate::budget::{Budget, is_past, partway};
 use crate::exact::{branch, limit, symmetry};
 use crate::instance::Instance;
 use crate::random::Random;
@@ -59,11 +59,11 @@ pub(super) struct Search<'a> {
 }
 
 /// Keeps a mapping in a list of the best, unless it is there.
-fn keep(list: &mut Vec<Best>, found: Best, most: usize) {
+fn keep(list: &mut Vec<Best>, found: Best) {
     if list.iter().all(|o| o.block != found.block) {
         let at = list.partition_point(|o| !found.beats(o));
         list.insert(at, found);
-        list.truncate(most);
+        list.truncate(KEPT);
     }
 }
 
@@ -107,7 +107,7 @@ impl Search<'_> {
             || (self.best.cost as f64) < 1.5 * found.cost as f64;
         self.starts += 1;
         self.note(&found);
-        keep(&mut self.pool, found, KEPT);
+        keep(&mut self.pool, found);
         spent
     }
 
@@ -215,15 +215,14 @@ impl Round<'_> {
 
     /// Whether a search ends that has taken so many steps of the plan.
     fn is_over(&self, search: &Search<'_>, steps: u64) -> bool {
-        let late = || search.stop_at.is_some_and(|t| Instant::now() >= t);
         let all = search.spent >= self.limit.most || self.used(steps) >= 1.0;
-        all || self.is_hopeless(search) || late()
+        all || self.is_hopeless(search) || is_past(search.stop_at)
     }
 
     /// Whether a search has found nothing feasible for so long that something is to be done about that.
     pub(super) fn is_hopeless(&self, search: &Search<'_>) -> bool {
-        let late = || self.hopeless_at.is_some_and(|t| Instant::now() >= t);
-        !search.best.feasible() && (search.spent >= self.limit.patience || late())
+        let late = || search.spent >= self.limit.patience || is_past(self.hopeless_at);
+        !search.best.feasible() && late()
     }
 }
 
@@ -271,14 +270,14 @@ impl<'a> Search<'a> {
     /// The best of another search, to be mixed with.
     pub(super) fn meet(&mut self, other: Best) {
         self.note(&other);
-        keep(&mut self.elite, other, KEPT);
+        keep(&mut self.elite, other);
     }
 
     /// One more start.
     pub(super) fn add(&mut self, block: Vec<u32>) {
         let given = given(self.inst, block);
         self.note(&given);
-        keep(&mut self.pool, given, KEPT);
+        keep(&mut self.pool, given);
     }
 
     /// One round of a search of a team; the first of its members proves.
@@ -292,7 +291,7 @@ impl<'a> Search<'a> {
         let (budget, planned) = (round.budget, round.planned());
         // What rounds before have come to is mixed with what this one does.
         if self.best.feasible() && self.spent > 0 {
-            keep(&mut self.elite, self.best.clone(), KEPT);
+            keep(&mut self.elite, self.best.clone());
         }
         let mut operators = Operators::new(inst, planned);
         let mut provable = member == 0 && inst.len() <= PROVABLE && !self.is_proved();
@@ -341,7 +340,7 @@ impl<'a> Search<'a> {
                     if self.best.beats(&self.now) {
                         let best = self.best.clone();
                         let old = std::mem::replace(&mut self.now, best);
-                        keep(&mut self.elite, old, KEPT);
+                        keep(&mut self.elite, old);
                     }
                 }
                 Some(start) if idle >= IDLE && since > STALLED.max(STALLING * (gained - start)) => {
@@ -353,7 +352,7 @@ impl<'a> Search<'a> {
                         self.now.cost, self.best.cost
                     ));
                     if let Some(old) = self.turn() {
-                        keep(&mut self.elite, old, KEPT);
+                        keep(&mut self.elite, old);
                     }
                     operators.refresh();
                     idle = 0;
@@ -385,7 +384,7 @@ impl<'a> Search<'a> {
             }
         }
         if self.now.feasible() {
-            keep(&mut self.elite, self.now.clone(), KEPT);
+            keep(&mut self.elite, self.now.clone());
         }
         let steps = self.spent - from;
         context.log.push(format!("{rounds} rounds, {steps} steps"));
