@@ -446,18 +446,18 @@ impl<'a> Stages<'a> {
         let strategy = &self.options.strategy;
         let plain = strategy.kind == Kind::Rule || matches!(strategy.run, Run::Other(_));
         // Where channels are counted, those that look alike may differ in traffic.
-        if !plain && self.problem.objective != Objective::RemoteChannels {
+        let channels = self.problem.objective == Objective::RemoteChannels;
+        if !plain && !channels {
             alike::gather(&self.inst, &mut found.block);
         }
         let (problem, inst) = (self.problem, &self.inst);
-        let counted = (problem.objective == Objective::RemoteChannels || cfg!(debug_assertions))
-            .then(|| inst.cost(&found.block));
+        let counted = (channels || cfg!(debug_assertions)).then(|| inst.cost(&found.block));
         let (block_of, evaluation) = self.judged(found.block)?;
         // The judge has counted what is minimised, but for the number of channels with all that
         // pulls at it.
         let judged = evaluation.cost + evaluation.preference + evaluation.migration;
         let cost = match counted {
-            Some(cost) if problem.objective == Objective::RemoteChannels => cost,
+            Some(cost) if channels => cost,
             _ => (judged - self.base()) as i64,
         };
         debug_assert!(counted.is_none_or(|counted| counted == cost));

@@ -21,7 +21,6 @@ use crate::refine::combine::combine;
 use crate::refine::exchange;
 use crate::refine::pair::redivide;
 use crate::refine::region::Region;
-use crate::refine::state::State;
 use crate::tuning::proofs::{FEW, LONGER};
 use crate::tuning::small::{
     CYCLE, FEWEST, HORIZON, IDLE, INNER, KEPT, LAST, OPENING, OUTER, PAIRS, PROVABLE, REPAIR,
@@ -415,7 +414,7 @@ impl<'a> Search<'a> {
         self.spent += budget.steps / 20;
         self.bound = self.bound.max(Some(outcome.bound));
         if let Some((block, _)) = outcome.better {
-            let found = Best::of(&State::new(self.inst, block));
+            let found = given(self.inst, block);
             self.note(&found);
             self.now = found;
         }

@@ -38,27 +38,25 @@ impl Stages<'_> {
         // Without constraints every vertex may lie anywhere.
         let confined = (!all.is_empty()).then(|| Draft::new(problem, &all));
         let overload = confined.and_then(|draft| pigeonhole::overload(&draft, problem));
-        let mut least = 1.0;
+        let heavy = too_heavy(&self.inst).is_some();
+        self.unavoidable = heavy && overload.is_none();
+        let mut least = 1.0_f64;
         if let Some((clash, factor)) = overload {
             if options.strict_balance {
                 return Err(Error::Infeasible(explain(problem, clash)));
             }
-            if !lowers {
-                self.unavoidable = true;
-                least = factor;
-            }
-        } else if too_heavy(&self.inst).is_some() {
-            self.unavoidable = true;
+            least = factor;
         }
-        if !lowers {
-            let factor = indivisible(&self.inst).max(pigeonhole::counted(problem));
-            self.unavoidable |= factor > 1.0;
-            least = factor.max(least);
-        }
+        least = match lowers {
+            true => 1.0,
+            false => least
+                .max(indivisible(&self.inst))
+                .max(pigeonhole::counted(problem)),
+        };
+        self.unavoidable |= least > 1.0;
         if self.unavoidable {
             let plain = problem.constraints.is_empty() && self.inst.dims() == 1;
             // Whoever wants no other bound hears of the vertex that is too heavy, where one is.
-            let heavy = too_heavy(&self.inst).is_some();
             let settles = match options.strict_balance {
                 true => !heavy,
                 false => !plain,
