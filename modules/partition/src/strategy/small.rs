@@ -284,7 +284,7 @@ impl<'a> Search<'a> {
         &mut self,
         context: &mut Context<'_>,
         round: &Round<'_>,
-        (team, member): (&Team, usize),
+        (team, member): (&Team<'_>, usize),
     ) {
         let (inst, from) = (self.inst, self.spent);
         let (budget, planned) = (round.budget, round.planned());
