@@ -47,7 +47,7 @@ impl Clock {
         self.done = self.done.saturating_add(work);
         if self.done >= Self::WORK {
             self.done = 0;
-            self.late = self.late || self.stop_at.is_some_and(|t| Instant::now() >= t);
+            self.late = self.late || is_past(self.stop_at);
         }
         self.late
     }
@@ -81,7 +81,7 @@ impl Budget<'_> {
 
     /// Whether somebody has had enough, or the deadline is past.
     pub(crate) fn ended(&self) -> bool {
-        self.watch.is_some_and(Watch::enough) || self.deadline.is_some_and(|t| Instant::now() >= t)
+        self.watch.is_some_and(Watch::enough) || is_past(self.deadline)
     }
 
     /// Whether all the time is used, or somebody has had enough; where only steps count, only by a deadline.
@@ -98,6 +98,17 @@ impl Budget<'_> {
             self.start.elapsed().as_secs_f64() / t.as_secs_f64().max(1e-9)
         })
     }
+}
+
+/// Whether it is so late.
+pub(crate) fn is_past(end: Option<Instant>) -> bool {
+    end.is_some_and(|t| Instant::now() >= t)
+}
+
+/// When a share of what is left until a time will have gone by.
+pub(crate) fn partway(end: Option<Instant>, share: f64) -> Option<Instant> {
+    let now = Instant::now();
+    end.map(|end| now + end.saturating_duration_since(now).mul_f64(share))
 }
 
 #[cfg(test)]

@@ -5,9 +5,7 @@ use crate::evaluate::Evaluation;
 use crate::problem::Problem;
 
 mod alike;
-mod balance;
 mod options;
-mod placed;
 mod prices;
 mod stages;
 

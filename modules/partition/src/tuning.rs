@@ -367,7 +367,7 @@ pub(crate) mod time {
     /// flows are what counts, and the search gains more by the rest.
     pub(crate) const BOUNDING: f64 = 0.1;
     pub(crate) const BRIEFLY: f64 = 0.04;
-    // solve/balance.rs
+    // solve/stages/balance.rs
     /// Nodes that branch and bound has to find a mapping: the same for all budgets, so that the same
     /// bounds are raised.
     pub(crate) const SETTLING: u64 = 200_000;

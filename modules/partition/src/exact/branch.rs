@@ -6,12 +6,10 @@
 //! search from the last vertex backwards (Russian doll search, Verfaillie, Lemaitre and Schiex
 //! 1996). Alike blocks and alike vertices are tried in one order only.
 
-use std::time::Instant;
-
 use super::fill::{Fit, fill};
 use super::limit::{Limit, NEVER, Outcome};
 use super::symmetry::{Blocks, twins};
-use crate::budget::Clock;
+use crate::budget::{Clock, partway};
 use crate::instance::Instance;
 
 struct Search<'a> {
@@ -133,10 +131,7 @@ pub(crate) fn feasible(inst: &Instance, limit: Limit<'_>) -> Outcome {
     // Its steps are shorter.
     let brief = Limit {
         nodes: limit.nodes.saturating_mul(4),
-        stop_at: limit.stop_at.map(|t| {
-            let now = Instant::now();
-            now + t.saturating_duration_since(now) / 2
-        }),
+        stop_at: partway(limit.stop_at, 0.5),
         ..limit
     };
     let better = match fill(inst, brief) {

@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use crate::budget::Budget;
+use crate::budget::{Budget, is_past, partway};
 use crate::error::Error;
 use crate::instance::Instance;
 use crate::problem::{LARGEST_COST, Migration, Problem};
@@ -13,40 +13,23 @@ use crate::random::Random;
 use crate::strategy::{Context, auto};
 use crate::tuning::time::{PRICED, PRICES, PRICING, SHARE, STEP};
 
-/// What short searches find of the same problem at other prices, from the mapping that is to be left.
-#[derive(Default)]
-pub(super) struct Priced {
-    /// In steps, the same with a time and without one.
-    pub(super) first: Vec<Vec<u32>>,
-    /// In a share of the time, where that is more.
-    pub(super) later: Vec<Vec<u32>>,
-}
-
-/// Searches at other prices than that of a problem, from its old mapping; none where it has none.
+/// What short searches find of the same problem at other prices, from the mapping that is to be left: in
+/// steps, the same with a time and without one; and in a share of the time, where that is more.
 pub(super) fn others(
     problem: &Problem<'_>,
     inst: &Instance,
     budget: &Budget<'_>,
     old: &[u32],
-) -> Result<Priced, Error> {
-    let mut found = Priced::default();
+) -> Result<[Vec<Vec<u32>>; 2], Error> {
+    let (mut first, mut later) = (Vec::new(), Vec::new());
     let Some(migration) = problem.migration.filter(|_| auto::is_small(inst)) else {
-        return Ok(found);
+        return Ok([first, later]);
     };
     let all: u128 = migration.cost.iter().map(|&c| u128::from(c)).sum();
     let bounds: Vec<i64> = (0..inst.k()).map(|b| inst.load_bound(b)).collect();
     let share = budget.time.map(|t| t.mul_f64(SHARE));
-    let in_steps = Budget {
-        time: None,
-        steps: PRICED,
-        ..*budget
-    };
     // Such a search takes what it takes, which for a time may be too much.
-    let begun = Instant::now();
-    let left = budget
-        .stop_at()
-        .map(|end| end.saturating_duration_since(begun));
-    let each = left.map(|left| left.mul_f64(PRICING) / PRICES.len() as u32);
+    let (begun, end) = (Instant::now(), partway(budget.stop_at(), PRICING));
     // A search at another price that takes longer may find what is dearer at the price asked: what
     // is done without a time is done with one, too, unless that is too short for it.
     let is_short = share.is_some_and(|t| t.as_nanos() <= u128::from(PRICED) * STEP);
@@ -54,8 +37,8 @@ pub(super) fn others(
         if all * u128::from(times) * u128::from(problem.machine.diameter()) > LARGEST_COST / 4 {
             continue;
         }
-        let deadline = each.map(|each| begun + each * place);
-        if deadline.is_some_and(|end| Instant::now() >= end) {
+        let deadline = end.map(|end| begun + (end - begun) * place / PRICES.len() as u32);
+        if is_past(deadline) {
             break;
         }
         let cost: Vec<u64> = migration.cost.iter().map(|c| c * times / part).collect();
@@ -81,17 +64,19 @@ pub(super) fn others(
             ..*budget
         };
         let random = Random::new(times);
-        let first = match is_short {
+        let brief = match is_short {
             true => timed(),
             false => Budget {
+                time: None,
+                steps: PRICED,
                 deadline,
-                ..in_steps
+                ..*budget
             },
         };
-        found.first.push(search(first, random.clone())?);
+        first.push(search(brief, random.clone())?);
         if share.is_some() && !is_short {
-            found.later.push(search(timed(), random)?);
+            later.push(search(timed(), random)?);
         }
     }
-    Ok(found)
+    Ok([first, later])
 }

@@ -2,22 +2,18 @@
 
 use std::time::{Duration, Instant};
 
-use super::balance::{indivisible, packing, raise, raising, settle, too_heavy, within};
 use super::options::{Options, Solution};
-use super::placed::in_instance;
 use super::{alike, prices};
 use crate::bound::{Effort, lower_bound};
 use crate::budget::Budget;
+use crate::clusters::lowered;
 use crate::diagnose;
-use crate::draft::Draft;
 use crate::error::{Conflict, Error};
 use crate::evaluate::{Evaluation, evaluate};
 use crate::exact::structure;
-use crate::explain::explain;
 use crate::feasibility::{keeps, keeps_rules};
 use crate::instance::Instance;
 use crate::pack;
-use crate::pigeonhole;
 use crate::problem::{Objective, Problem};
 use crate::proof;
 use crate::random::Random;
@@ -27,9 +23,16 @@ use crate::strategy::{
 };
 use crate::tuning::small::NETWORK;
 use crate::tuning::time::{
-    AFTER, AFTER_EACH, ASKED, BASELINE, BOUNDING, BRIEF_PACKING, BRIEFLY, LONGEST, MOST_THREADS,
-    PACKING, PATIENCE, REFINED,
+    AFTER, AFTER_EACH, ASKED, BASELINE, BOUNDING, BRIEFLY, LONGEST, MOST_THREADS, PACKING,
+    PATIENCE, REFINED,
 };
+
+mod balance;
+#[cfg(test)]
+mod tests;
+
+/// What is told of a strategy that has found nothing feasible.
+const BY_SIZE: &str = "nothing feasible found: packing by size";
 
 /// The block of each vertex, by each of several.
 type Mappings = Vec<Vec<u32>>;
@@ -38,8 +41,6 @@ type Mappings = Vec<Vec<u32>>;
 pub(super) struct Stages<'a> {
     problem: &'a Problem<'a>,
     options: &'a Options,
-    /// Whether the strategy searches, rather than showing what a plain rule gives.
-    searches: bool,
     /// Whether part of the time is for the bound.
     bounding: bool,
     budget: Budget<'a>,
@@ -68,8 +69,7 @@ impl<'a> Stages<'a> {
         problem.check()?;
         let (inst, group) = Instance::new(problem)
             .map_err(|met| Error::Infeasible(diagnose::contradiction(problem, met)))?;
-        let searches = options.strategy.kind.is_bounded();
-        let bounding = searches && inst.len() <= NETWORK;
+        let bounding = options.strategy.kind.is_bounded() && inst.len() <= NETWORK;
         let time = options.time.map(|t| t.min(LONGEST));
         let share = match time {
             _ if !bounding => 1.0,
@@ -79,7 +79,6 @@ impl<'a> Stages<'a> {
         let stages = Self {
             problem,
             options,
-            searches,
             bounding,
             budget: Budget {
                 start,
@@ -119,117 +118,56 @@ impl<'a> Stages<'a> {
     fn base(&self) -> u64 {
         match self.problem.objective {
             Objective::RemoteChannels => 0,
-            _ => {
-                let collocated = u64::from(self.problem.machine.collocated());
-                self.problem.graph.total_traffic() * collocated
-            }
+            _ => self.problem.graph.total_traffic() * u64::from(self.problem.machine.collocated()),
         }
-    }
-
-    /// Lowers the load bounds where the largest load is to be small, and raises them where it can
-    /// be seen without a search that nothing keeps them.
-    pub(super) fn bound_loads(&mut self) -> Result<(), Error> {
-        let begun = Instant::now();
-        let (problem, options) = (self.problem, self.options);
-        if problem.objective == Objective::LargestLoad {
-            let inst = &self.inst;
-            let bounds: f64 = (0..inst.k()).map(|b| inst.load_bound(b) as f64).sum();
-            let low = problem.graph.total_load() as f64 / bounds.max(1.0);
-            let steps = packing(inst) / 4;
-            let effort = self.packing(steps, BRIEF_PACKING);
-            if let Some((bounds, _)) = pack::least_bounds(inst, low, &mut self.random, effort) {
-                self.inst = self.inst.with_load_bounds(&bounds);
-            }
-        }
-        let all: Vec<usize> = (0..problem.constraints.len()).collect();
-        // Without constraints every vertex may lie anywhere.
-        let confined = (!all.is_empty()).then(|| Draft::new(problem, &all));
-        let overload = confined.and_then(|draft| pigeonhole::overload(&draft, problem));
-        let mut least = 1.0;
-        if let Some((clash, factor)) = overload {
-            if options.strict_balance {
-                return Err(Error::Infeasible(explain(problem, clash)));
-            }
-            if problem.objective != Objective::LargestLoad {
-                self.unavoidable = true;
-                least = factor;
-            }
-        } else if too_heavy(&self.inst).is_some() {
-            self.unavoidable = true;
-        }
-        if problem.objective != Objective::LargestLoad {
-            let counted = pigeonhole::counted(problem);
-            let factor = indivisible(&self.inst).unwrap_or(1.0).max(counted);
-            self.unavoidable |= factor > 1.0;
-            least = factor.max(least);
-        }
-        if self.unavoidable {
-            let plain = problem.constraints.is_empty() && self.inst.dims() == 1;
-            // Whoever wants no other bound hears of the vertex that is too heavy, where one is.
-            let heavy = too_heavy(&self.inst).is_some();
-            let settles = match options.strict_balance {
-                true => !heavy,
-                false => !plain,
-            };
-            if settles {
-                self.settle()?;
-            }
-            self.packed = Some(self.raise(least)?);
-        }
-        self.bounding_took = begun.elapsed();
-        Ok(())
-    }
-
-    /// Effort to pack with: so many steps, and a share of the time.
-    fn packing(&self, steps: u64, share: f64) -> pack::Effort {
-        let time = self.budget.time.map(|t| Instant::now() + t.mul_f64(share));
-        pack::Effort {
-            steps,
-            stop_at: time,
-        }
-    }
-
-    fn settle(&self) -> Result<(Option<Vec<u32>>, bool), Error> {
-        settle(&self.inst, self.problem, self.options, &self.budget)
-    }
-
-    /// Raises the balance bound, no less than by a factor, and returns a mapping that keeps it.
-    fn raise(&mut self, least: f64) -> Result<Vec<u32>, Error> {
-        let effort = pack::Effort {
-            steps: raising(&self.inst),
-            stop_at: self.budget.settled_by(BRIEF_PACKING),
-        };
-        let (random, log) = (&mut self.random, &mut self.log);
-        let (more, packed) = raise(
-            self.problem,
-            &mut self.inst,
-            self.options,
-            least,
-            (random, effort),
-            log,
-        )?;
-        self.raised = Some(self.raised.unwrap_or(1.0) * more);
-        Ok(packed)
     }
 
     /// What the strategy finds, mended where it breaks a rule.
     pub(super) fn search(&mut self) -> Result<Found, Error> {
         let old = self.problem.migration;
-        let old = old.map(|old| in_instance(&self.inst, &self.group, |v| old.block_of[v]));
+        let old = old.map(|old| self.in_instance(|v| old.block_of[v]));
         if self.options.strategy.kind.is_own_search() && self.inst.k() > 1 {
             return self.portfolio(old);
         }
-        let found = self.run(old.into_iter().collect(), 1.0)?;
-        match self.is_sound(&found.block) {
-            true => Ok(found),
-            false => self.mend(found),
+        let mut found = self.run(old.into_iter().collect(), 1.0)?;
+        // Plain strategies need not keep the balance bound.
+        let sound = match self.options.strategy.kind.is_bounded() {
+            true => keeps(&self.inst, &found.block),
+            false => keeps_rules(&self.inst, &found.block),
+        };
+        if !sound {
+            found.block = self.pack()?;
         }
+        Ok(found)
+    }
+
+    /// A mapping in vertices of the instance, of which the block of a vertex of the graph is known: vertices
+    /// without one come beside their heaviest neighbour.
+    fn in_instance(&self, block_of: impl Fn(usize) -> Option<u32>) -> Vec<u32> {
+        let inst = &self.inst;
+        let mut block = vec![None; inst.len()];
+        for v in 0..self.problem.graph.vertices() {
+            let place = self.group.get(v).map_or(v, |&g| g as usize);
+            block[place] = block[place].or_else(|| block_of(v));
+        }
+        for v in 0..inst.len() as u32 {
+            let open = |b: &u32| inst.may_lie(v, *b);
+            if block[v as usize].filter(open).is_none() {
+                let near = inst.row(v).filter(|e| block[e.0 as usize].is_some());
+                let beside = near
+                    .max_by_key(|e| e.1)
+                    .map_or(Some(0), |e| block[e.0 as usize]);
+                let first = || (0..inst.k() as u32).find(|b| open(b));
+                block[v as usize] = beside.filter(open).or_else(first);
+            }
+        }
+        block.into_iter().map(|b| b.unwrap_or(0)).collect()
     }
 
     /// Runs the strategy from what is known; one that has found nothing feasible after a share of
     /// its budget ends.
     fn run(&mut self, starts: Vec<Vec<u32>>, patience: f64) -> Result<Found, Error> {
-        let run = match self.options.strategy.run() {
+        let run = match &self.options.strategy.run {
             Run::Engine(run) => *run,
             Run::Other(run) => return self.run_other(&**run),
         };
@@ -264,31 +202,29 @@ impl<'a> Stages<'a> {
         };
         let name = &options.strategy.name;
         if let Some(block_of) = other::run(run, name, self.problem, &limits)? {
-            let block = in_instance(&self.inst, &self.group, |v| Some(block_of[v]));
-            return Ok(block.into());
+            return Ok(self.in_instance(|v| Some(block_of[v])).into());
         }
         self.remarks.push(format!(
             "the mapping of the strategy `{name}` breaks a rule: another is used that was packed by size"
         ));
-        let block = in_instance(&self.inst, &self.group, |_| None);
-        self.mend(block.into())
+        Ok(self.pack()?.into())
     }
 
     /// The search, from what plain rules and packing give: nothing worse than those is found. Bounds
     /// that nothing is seen to keep are raised before it has spent what it has.
     fn portfolio(&mut self, old: Option<Vec<u32>>) -> Result<Found, Error> {
         let (mut known, mut others) = self.baselines()?;
-        let is_broken = |block: &Vec<u32>| !self.is_allowed(block);
-        let broken = known.iter().chain(&others).any(is_broken);
+        let mut all = known.iter().chain(&others);
+        let broken = all.any(|block| !keeps_rules(&self.inst, block));
         let (is_small, kind) = (auto::is_small(&self.inst), self.options.strategy.kind);
         if is_small {
             known.append(&mut others);
         }
         if let Some(old) = old {
-            let priced = prices::others(self.problem, &self.inst, &self.budget, &old)?;
-            known.extend(priced.first);
+            let [first, later] = prices::others(self.problem, &self.inst, &self.budget, &old)?;
+            known.extend(first);
             known.push(old);
-            self.later = priced.later;
+            self.later = later;
         }
         let mut starts = self.feasible(&known);
         let mut theirs = self.feasible(&others);
@@ -301,11 +237,10 @@ impl<'a> Stages<'a> {
             }
         }
         let before = starts.len();
-        let mut complete = self.raised.is_some();
         if let Some(packed) = self.packed.take() {
             starts.push(self.touched_up(packed));
         } else if starts.is_empty() || (broken && is_small) {
-            let mut effort = self.packing(packing(&self.inst), PACKING);
+            let mut effort = self.packing(PACKING);
             if starts.is_empty() {
                 effort.stop_at = self.budget.settled_by(PACKING);
             }
@@ -313,16 +248,9 @@ impl<'a> Stages<'a> {
             if packed.feasible() {
                 starts.push(self.touched_up(packed.block));
             } else if starts.is_empty() {
-                let (settled, whole) = self.settle()?;
-                complete = whole;
-                match settled {
+                match self.settle()? {
                     Some(block) => starts.push(self.touched_up(block)),
-                    None if complete && theirs.is_empty() && !self.options.strict_balance => {
-                        self.unavoidable = true;
-                        let packed = self.raise(1.0)?;
-                        starts = self.feasible(&known);
-                        starts.push(self.touched_up(packed));
-                    }
+                    None if self.unavoidable => starts = self.raised_starts(&known)?,
                     None => {}
                 }
             }
@@ -342,16 +270,19 @@ impl<'a> Stages<'a> {
         if let Some(found) = self.best(found, &starts) {
             return Ok(found);
         }
-        let note = "nothing feasible found: packing by size";
-        self.log.push(note.to_owned());
-        self.unavoidable |= complete;
-        let packed = self.raise(1.0)?;
-        let mut starts = self.feasible(&known);
-        starts.push(self.touched_up(packed));
+        self.log.push(BY_SIZE.to_owned());
+        let starts = self.raised_starts(&known)?;
         self.budget.steps -= (self.budget.steps as f64 * patience) as u64;
         let found = self.run(starts.clone(), 1.0)?;
-        let packed = || Found::from(starts.last().cloned().unwrap_or_default());
-        Ok(self.best(found, &starts).unwrap_or_else(packed))
+        Ok(self.best(found, &starts).expect("what was packed is one"))
+    }
+
+    /// Raises the load bounds; returns what is known to keep them, and what was packed within them.
+    fn raised_starts(&mut self, known: &[Vec<u32>]) -> Result<Mappings, Error> {
+        let packed = self.raise(1.0)?;
+        let mut starts = self.feasible(known);
+        starts.push(self.touched_up(packed));
+        Ok(starts)
     }
 
     /// The cheapest of what was found and what was known before, if any of them keeps all bounds.
@@ -380,8 +311,8 @@ impl<'a> Stages<'a> {
     }
 
     fn touched_up(&mut self, block: Vec<u32>) -> Vec<u32> {
-        let effort = self.packing(0, PACKING);
-        auto::touch_up(&self.inst, block, effort.stop_at, &mut self.random)
+        let until = self.packing(PACKING).stop_at;
+        auto::touch_up(&self.inst, block, until, &mut self.random)
     }
 
     /// What strategies give that are done in no time beside the search: our own, and those of other engines.
@@ -395,7 +326,15 @@ impl<'a> Stages<'a> {
         for rule in strategies().filter(|s| s.kind == Kind::Rule) {
             known.push(self.beside(rule, Vec::new())?);
         }
-        self.keep_time(entries);
+        // Time is left for what comes after search and bound and looks at no clock (checks, a plan beside
+        // others): a multiple of what everything until here took, or what is known of large networks.
+        let after = self
+            .budget
+            .start
+            .elapsed()
+            .saturating_sub(self.bounding_took)
+            * AFTER;
+        self.leave(after.max(AFTER_EACH.mul_f64(entries as f64)));
         // What is fast stays so.
         if small || self.options.strategy.kind == Kind::Portfolio {
             if !small {
@@ -421,18 +360,10 @@ impl<'a> Stages<'a> {
 
     /// What another strategy of this crate gives.
     fn beside(&self, strategy: &Strategy, starts: Vec<Vec<u32>>) -> Result<Vec<u32>, Error> {
-        match strategy.run() {
+        match &strategy.run {
             Run::Engine(run) => Ok(run(&mut self.context(starts))?.block),
             Run::Other(_) => Ok(Vec::new()),
         }
-    }
-
-    /// Leaves time for what comes after search and bound and looks at no clock (checks, a plan beside
-    /// others): a multiple of what everything until here took, or what is known of large networks.
-    fn keep_time(&mut self, entries: usize) {
-        let plain = self.budget.start.elapsed();
-        let after = plain.saturating_sub(self.bounding_took) * AFTER;
-        self.leave(after.max(AFTER_EACH.mul_f64(entries as f64)));
     }
 
     fn leave(&mut self, after: Duration) {
@@ -443,52 +374,25 @@ impl<'a> Stages<'a> {
             .map(|t| t - after.min(t - self.budget.start));
     }
 
-    /// The block of each vertex of the graph.
-    fn expand(&self, block: Vec<u32>) -> Vec<u32> {
-        if self.group.is_empty() {
-            return block;
-        }
-        self.group.iter().map(|&g| block[g as usize]).collect()
-    }
-
-    /// Whether a mapping keeps all rules but the balance bound.
-    fn is_allowed(&self, block: &[u32]) -> bool {
-        keeps_rules(&self.inst, block)
-    }
-
-    /// Whether a mapping may be handed out. Plain strategies need not keep the balance bound.
-    fn is_sound(&self, block: &[u32]) -> bool {
-        match self.searches {
-            true => keeps(&self.inst, block),
-            false => self.is_allowed(block),
-        }
-    }
-
     /// Another mapping where a strategy found none that keeps rules and bounds: packed by size, or
     /// by branch and bound, or under raised bounds.
-    fn mend(&mut self, found: Found) -> Result<Found, Error> {
-        let note = "nothing feasible found: packing by size";
-        self.log.push(note.to_owned());
-        let packed = match self.packed.take() {
-            Some(packed) => packed,
-            None => self.pack()?,
-        };
-        let block = self.touched_up(packed);
-        Ok(Found { block, ..found })
-    }
-
     fn pack(&mut self) -> Result<Vec<u32>, Error> {
-        let effort = self.packing(packing(&self.inst), PACKING);
-        let packed = pack::pack_tightly(&self.inst, &mut self.random, effort);
-        if packed.feasible() {
-            return Ok(packed.block);
-        }
-        let (settled, complete) = self.settle()?;
-        self.unavoidable |= complete && settled.is_none();
-        match settled {
-            Some(block) => Ok(block),
-            None => self.raise(1.0),
-        }
+        self.log.push(BY_SIZE.to_owned());
+        let block = match self.packed.take() {
+            Some(packed) => packed,
+            None => {
+                let effort = self.packing(PACKING);
+                let packed = pack::pack_tightly(&self.inst, &mut self.random, effort);
+                if packed.feasible() {
+                    packed.block
+                } else if let Some(settled) = self.settle()? {
+                    settled
+                } else {
+                    self.raise(1.0)?
+                }
+            }
+        };
+        Ok(self.touched_up(block))
     }
 
     /// Bounds the cost by the structure of the network, and takes the better mapping if that is
@@ -503,15 +407,16 @@ impl<'a> Stages<'a> {
         let met = |bound: i64| bound >= inst.cost(&found.block);
         let open = self.bounding && !found.examined && !found.bound.is_some_and(met);
         if open && keeps(inst, &found.block) {
-            let outcome = structure::solve(inst, &found.block, self.effort, &mut self.log);
-            if let Some(outcome) = outcome {
+            let known = &found.block;
+            if let Some(outcome) = structure::solve(inst, known, self.effort, &mut self.log) {
                 found.bound = Some(found.bound.unwrap_or(0).max(outcome.bound));
                 if let Some((block, _)) = outcome.better {
                     found.block = block;
                 }
             }
         }
-        if self.problem.objective == Objective::Bottleneck && self.searches {
+        let searches = self.options.strategy.kind.is_bounded();
+        if self.problem.objective == Objective::Bottleneck && searches {
             // The bound may have taken all the time.
             let least = self.budget.time.map(|t| Instant::now() + t / REFINED);
             let until = self.effort.stop_at.max(least);
@@ -521,7 +426,10 @@ impl<'a> Stages<'a> {
 
     /// A mapping in vertices of the graph, and what the judge says of it.
     pub(super) fn judged(&self, block: Vec<u32>) -> Result<(Vec<u32>, Evaluation), Error> {
-        let block_of = self.expand(block);
+        let block_of = match self.group.is_empty() {
+            true => block,
+            false => lowered(&self.group, &block),
+        };
         let evaluation = evaluate(self.problem, &block_of)?;
         match evaluation.allowed() {
             true => Ok((block_of, evaluation)),
@@ -536,20 +444,20 @@ impl<'a> Stages<'a> {
     pub(super) fn conclude(self, mut found: Found) -> Result<Solution, Error> {
         // Plain rules are shown as they are, and so is what others find.
         let strategy = &self.options.strategy;
-        let plain = strategy.kind == Kind::Rule || matches!(strategy.run(), Run::Other(_));
+        let plain = strategy.kind == Kind::Rule || matches!(strategy.run, Run::Other(_));
         // Where channels are counted, those that look alike may differ in traffic.
-        if !plain && self.problem.objective != Objective::RemoteChannels {
+        let channels = self.problem.objective == Objective::RemoteChannels;
+        if !plain && !channels {
             alike::gather(&self.inst, &mut found.block);
         }
         let (problem, inst) = (self.problem, &self.inst);
-        let counted = (problem.objective == Objective::RemoteChannels || cfg!(debug_assertions))
-            .then(|| inst.cost(&found.block));
+        let counted = (channels || cfg!(debug_assertions)).then(|| inst.cost(&found.block));
         let (block_of, evaluation) = self.judged(found.block)?;
         // The judge has counted what is minimised, but for the number of channels with all that
         // pulls at it.
         let judged = evaluation.cost + evaluation.preference + evaluation.migration;
         let cost = match counted {
-            Some(cost) if problem.objective == Objective::RemoteChannels => cost,
+            Some(cost) if channels => cost,
             _ => (judged - self.base()) as i64,
         };
         debug_assert!(counted.is_none_or(|counted| counted == cost));
@@ -568,7 +476,9 @@ impl<'a> Stages<'a> {
         };
         // Bounds may have been raised in vain: for a search that then found what keeps those wanted.
         let over = !evaluation.feasible();
-        let proved = within(inst, &evaluation) && cost <= bound && first();
+        let mut loads = evaluation.loads.iter().enumerate();
+        let within = loads.all(|(b, &load)| load as i64 <= inst.load_bound(b));
+        let proved = within && cost <= bound && first();
         let bound = match problem.objective {
             Objective::LargestLoad if !proved => {
                 proof::least_cost(inst, problem, &evaluation.loads, cost, self.effort)
@@ -591,6 +501,3 @@ impl<'a> Stages<'a> {
         })
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,7 +1,7 @@
 //! Which search an instance gets. Small instances: see [`super::small`]. Large ones: see
 //! [`crate::large`].
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::start::start;
 use super::{Context, Found, rounds};
@@ -11,7 +11,7 @@ use crate::feasibility::keeps;
 use crate::instance::Instance;
 use crate::large::{self, Manner};
 use crate::random::Random;
-use crate::refine::anneal::{Best, annealed};
+use crate::refine::anneal::annealed;
 use crate::refine::rebalance::repair_rules;
 use crate::tuning::large::GOOD_PER_FAST;
 use crate::tuning::small::{NETWORK, TABLE};
@@ -31,6 +31,11 @@ fn divided(context: &mut Context<'_>, effort: &large::Effort) -> Vec<u32> {
     let starts = || context.starts.iter();
     let cheapest = || starts().min_by_key(|block| inst.cost(block));
     let known = budget.time.and_then(|_| cheapest());
+    // What is left of a time may be too short for a good mapping, as far as one made in a hurry tells.
+    let is_short = || {
+        let both = context.hurried.zip(budget.stop_at());
+        both.is_some_and(|(hurried, end)| Instant::now() + hurried * GOOD_PER_FAST > end)
+    };
     let map =
         |effort, manner, random: &mut Random| large::map(inst, effort, (&budget, manner), random);
     let found = match (budget.time, known) {
@@ -43,9 +48,7 @@ fn divided(context: &mut Context<'_>, effort: &large::Effort) -> Vec<u32> {
             found.or_else(|| map(effort, Manner::Once, random))
         }
         // There is time for several of the kind.
-        (_, Some(known)) if is_short(&budget, context.hurried) => {
-            large::restarts(inst, known, &budget, random)
-        }
+        (_, Some(known)) if is_short() => large::restarts(inst, known, &budget, random),
         (_, Some(known)) => map(effort, Manner::GoesOn(Some(known)), random),
     };
     let least = || known.or_else(cheapest).cloned();
@@ -57,15 +60,6 @@ fn divided(context: &mut Context<'_>, effort: &large::Effort) -> Vec<u32> {
     block
 }
 
-/// Whether what is left of a time is too short for a good mapping, as far as one made in a hurry tells.
-fn is_short(budget: &Budget<'_>, hurried: Option<Duration>) -> bool {
-    let left = budget
-        .stop_at()
-        .map(|end| end.saturating_duration_since(Instant::now()));
-    let both = left.filter(|_| budget.time.is_some()).zip(hurried);
-    both.is_some_and(|(left, hurried)| left < hurried * GOOD_PER_FAST)
-}
-
 /// A short search without proofs: the start of other strategies.
 pub(crate) fn brief(context: &mut Context<'_>) -> Vec<u32> {
     let inst = context.inst;
@@ -75,15 +69,12 @@ pub(crate) fn brief(context: &mut Context<'_>) -> Vec<u32> {
     if !is_small(inst) {
         return divided(context, &large::GOOD);
     }
-    let mut best: Option<Best> = None;
-    for number in 0..4 {
-        let started = start(inst, number, (true, true), None, &mut context.random);
-        let found = started.map(|start| start.0);
-        best = match (best, found) {
-            (Some(best), Some(found)) if found.beats(&best) => Some(found),
-            (best, found) => best.or(found),
-        };
-    }
+    let random = &mut context.random;
+    let starts = (0..4).filter_map(|number| start(inst, number, (true, true), None, random));
+    let best = starts.map(|start| start.0).reduce(|best, found| {
+        let better = found.beats(&best);
+        if better { found } else { best }
+    });
     best.map(|b| b.block).unwrap_or_default()
 }
 

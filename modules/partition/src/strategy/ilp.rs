@@ -6,11 +6,15 @@
 //! the levels that separate two blocks, so this is the cost exactly, with few variables. The
 //! mapping found by a short search is the start, and the answer when the solver runs out of time.
 
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use good_lp::solvers::WithTimeLimit;
+#[cfg(feature = "highs")]
+use good_lp::solvers::highs::highs as linked;
 use good_lp::solvers::lp_solvers::LpSolver;
-use good_lp::variable::UnsolvedProblem;
+#[cfg(not(feature = "highs"))]
+use good_lp::solvers::microlp::microlp as linked;
 use good_lp::{
     Expression, ProblemVariables, ResolutionError, Solution, SolutionStatus, SolverModel, Variable,
     WithInitialSolution, WithMipGap, variable,
@@ -31,16 +35,10 @@ const DEFAULT: Duration = Duration::from_secs(10);
 
 pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
     let inst = context.inst;
-    let time = context.budget.time;
     // A solver that is not there is told even where none is needed.
-    let outside = match context.solver {
-        Some(path) => {
-            let outside = Outside::new(path, context.launch).map_err(Error::Solver)?;
-            outside.check().map_err(Error::Solver)?;
-            Some(outside)
-        }
-        None => None,
-    };
+    let path = context.solver;
+    let outside = path.map(|path| Outside::new(path, context.launch));
+    let outside = outside.transpose().map_err(Error::Solver)?;
     let start = auto::brief(context);
     if inst.k() < 2 || inst.len() < 2 {
         return Ok(start.into());
@@ -52,20 +50,21 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
         return Ok(start.into());
     }
     let program = Program::new(inst);
-    let left = time.map_or(DEFAULT, |t| {
-        (context.budget.start + t).saturating_duration_since(Instant::now())
-    });
+    let left = context
+        .budget
+        .stop_at()
+        .map_or(DEFAULT, |end| end.saturating_duration_since(Instant::now()));
     let solved = match outside {
-        Some(outside) => program.outside(outside.within(left)),
+        Some(outside) => program.outside(outside, left),
         None => program.inside(inst, &start, left),
     };
     let known = inst.cost(&start);
     let feasible = keeps(inst, &start);
-    let late = |said: &str| format!("the solver {said}: the best mapping found before is used");
+    let late = "the solver ran out of time: the best mapping found before is used";
     let (block, complete) = match solved {
-        Ok(Answer::Mapping { block, complete }) => (block, complete),
-        Ok(Answer::Late) => {
-            context.remarks.push(late("ran out of time"));
+        Ok(Some(answer)) => answer,
+        Ok(None) => {
+            context.remarks.push(late.to_owned());
             return Ok(start.into());
         }
         // A start that keeps all rules says otherwise: then the solver is wrong.
@@ -81,22 +80,22 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
     };
     let cost = inst.cost(&block);
     let keeps = keeps(inst, &block);
+    let better = keeps && (cost < known || !feasible);
     context.log.push(format!(
         "solver: cost {cost}, complete {complete}, start {known}"
     ));
     if !complete {
-        let said = match keeps && (cost < known || !feasible) {
-            true => "the solver ran out of time: the best mapping that it found is used".to_owned(),
-            false => late("ran out of time"),
+        let said = match better {
+            true => "the solver ran out of time: the best mapping that it found is used",
+            false => late,
         };
-        context.remarks.push(said);
+        context.remarks.push(said.to_owned());
     } else if !keeps {
         let said = "its answer does not keep the rules of the integer program";
         return Err(Error::Solver(said.to_owned()));
     }
     // Solvers count in floating point, and others' claims are no proofs.
     let bound = (complete && context.solver.is_none() && cost < 1 << 40).then_some(cost);
-    let better = keeps && (cost < known || !feasible);
     Ok(Found {
         block: if better { block } else { start },
         bound,
@@ -104,18 +103,9 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
     })
 }
 
-/// What a solver answers.
-enum Answer {
-    Mapping {
-        block: Vec<u32>,
-        /// It claims that there is no better one.
-        complete: bool,
-    },
-    /// Its time was over before it had found one.
-    Late,
-}
-
-type Solved = Result<Answer, ResolutionError>;
+/// The block of each vertex, and whether the solver claims that none are better; `None` where its time was over
+/// before it had found any.
+type Solved = Result<Option<(Vec<u32>, bool)>, ResolutionError>;
 
 struct Program {
     variables: ProblemVariables,
@@ -201,53 +191,27 @@ impl Program {
         }
     }
 
-    /// Where each vertex lies; `None` when one lies nowhere.
-    fn read(lies: &[Variable], k: usize, solution: &impl Solution) -> Option<Vec<u32>> {
+    /// Where each vertex lies; no answer where one lies nowhere.
+    fn answer(lies: &[Variable], k: usize, solution: &impl Solution, complete: bool) -> Solved {
         let place = |row: &[Variable]| {
             let value = |i: &usize| solution.value(row[*i]);
             let best = (0..k).max_by(|a, b| value(a).total_cmp(&value(b)))?;
             (value(&best) > 0.5).then_some(best as u32)
         };
-        lies.chunks(k).map(place).collect()
-    }
-
-    fn answer(lies: &[Variable], k: usize, solution: &impl Solution, complete: bool) -> Solved {
-        match Self::read(lies, k, solution) {
-            Some(block) => Ok(Answer::Mapping { block, complete }),
+        match lies.chunks(k).map(place).collect() {
             None if complete => Err(ResolutionError::Other("its answer leaves processes out")),
-            None => Ok(Answer::Late),
+            block => Ok(block.map(|block| (block, complete))),
         }
     }
 
-    #[cfg(not(feature = "highs"))]
     fn inside(self, inst: &Instance, start: &[u32], left: Duration) -> Solved {
-        self.with(good_lp::solvers::microlp::microlp, inst, start, left)
-    }
-
-    #[cfg(feature = "highs")]
-    fn inside(self, inst: &Instance, start: &[u32], left: Duration) -> Solved {
-        self.with(good_lp::solvers::highs::highs, inst, start, left)
-    }
-
-    fn with<M>(
-        self,
-        solver: impl FnMut(UnsolvedProblem) -> M,
-        inst: &Instance,
-        start: &[u32],
-        left: Duration,
-    ) -> Solved
-    where
-        M: SolverModel<Error = ResolutionError> + WithTimeLimit + WithMipGap + WithInitialSolution,
-    {
         let clock = Instant::now();
-        let mut model = self.variables.minimise(self.objective).using(solver);
-        model = model.with_time_limit(left.as_secs_f64().max(0.01));
-        model = model
+        let model = self.variables.minimise(self.objective).using(linked);
+        let model = model.with_time_limit(left.as_secs_f64().max(0.01));
+        let mut model = model
             .with_mip_gap(0.0)
-            .map_err(|e| ResolutionError::Str(e.to_string()))?;
-        for rule in self.rules {
-            model.add_constraint(rule);
-        }
+            .map_err(|e| ResolutionError::Str(e.to_string()))?
+            .with_all(self.rules);
         if keeps(inst, start) {
             let k = self.k;
             let value = |i: usize| f64::from(u8::from(start[i / k] as usize == i % k));
@@ -259,28 +223,20 @@ impl Program {
                 let complete = matches!(solution.status(), SolutionStatus::Optimal);
                 Self::answer(&self.lies, self.k, &solution, complete)
             }
+            Err(ResolutionError::Infeasible) => Err(ResolutionError::Infeasible),
             // What a time limit without an answer is called depends on the solver.
-            Err(error)
-                if !matches!(error, ResolutionError::Infeasible) && clock.elapsed() >= left =>
-            {
-                Ok(Answer::Late)
-            }
+            Err(_) if clock.elapsed() >= left => Ok(None),
             Err(error) => Err(error),
         }
     }
 
-    fn outside(self, solver: Outside) -> Solved {
-        let late = solver.late();
-        let mut model = self
-            .variables
-            .minimise(self.objective)
-            .using(LpSolver(solver));
-        for rule in self.rules {
-            model.add_constraint(rule);
-        }
-        match model.solve() {
+    fn outside(self, mut solver: Outside, left: Duration) -> Solved {
+        solver.time = left;
+        let late = Rc::clone(&solver.late);
+        let model = self.variables.minimise(self.objective);
+        match model.using(LpSolver(solver)).with_all(self.rules).solve() {
             Ok(solution) => Self::answer(&self.lies, self.k, &solution, !late.get()),
-            Err(_) if late.get() => Ok(Answer::Late),
+            Err(_) if late.get() => Ok(None),
             Err(error) => Err(error),
         }
     }

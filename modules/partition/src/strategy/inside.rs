@@ -4,8 +4,6 @@
 //! the whole; and a search on a quarter of the network and of the blocks takes much less than a
 //! quarter of the time.
 
-use std::num::NonZeroUsize;
-
 use super::Context;
 use crate::budget::Budget;
 use crate::clusters::marks;
@@ -52,11 +50,7 @@ pub(super) fn improve(
         }
         let share = share * cost as f64 / inside;
         let steps = (budget.steps as f64 * share) as u64;
-        let part = Budget {
-            steps,
-            threads: NonZeroUsize::MIN,
-            ..*budget
-        };
+        let part = Budget { steps, ..*budget };
         let starts = vec![group.pick(&best.block)];
         let mut context = Context::new(&group.inst, part, Random::new(random.next()), starts);
         let found = search(&mut context);
@@ -117,8 +111,6 @@ impl Inside {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
-
     use super::*;
     use crate::feasibility::keeps;
     use crate::graph::{Channel, Graph};
@@ -182,12 +174,8 @@ mod tests {
         let mut best = Best::of(&State::new(&inst, packed.block));
         let before = best.cost;
         let budget = Budget {
-            start: Instant::now(),
-            time: None,
             steps: 4_000_000,
-            deadline: None,
-            threads: NonZeroUsize::MIN,
-            watch: None,
+            ..Budget::until(None)
         };
         let search = |context: &mut Context<'_>| {
             let first = Best::of(&State::new(context.inst, context.starts[0].clone()));

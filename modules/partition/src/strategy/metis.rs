@@ -47,17 +47,10 @@ pub fn metis_takes(vertices: usize, ends: usize, blocks: usize) -> Duration {
 /// runs out of vertices. Where there are too few it is not called at all.
 pub(crate) fn is_quiet(inst: &Instance) -> bool {
     let (n, k, dims) = (inst.len(), inst.k(), inst.dims());
-    let mut heaviest = vec![0; dims];
-    for v in 0..n as u32 {
-        for (most, &size) in heaviest.iter_mut().zip(inst.size_of(v)) {
-            *most = size.max(*most);
-        }
-    }
-    let mut bounds = inst.shared.upper.chunks_exact(dims);
-    let fit = bounds.all(|upper| {
-        let mut pairs = heaviest.iter().zip(upper);
-        pairs.all(|(most, upper)| *most <= upper / HEAVIEST)
-    });
+    let heaviest = |d: usize| inst.size.iter().skip(d).step_by(dims).max().copied();
+    let heaviest: Vec<i64> = (0..dims).map(|d| heaviest(d).unwrap_or(0)).collect();
+    let mut uppers = inst.shared.upper.iter().zip(heaviest.iter().cycle());
+    let fit = uppers.all(|(upper, most)| *most <= upper / HEAVIEST);
     n < FEW * k || (heaviest[0] > 0 && fit)
 }
 

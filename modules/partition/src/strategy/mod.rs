@@ -40,7 +40,7 @@ pub struct Strategy {
     pub kind: Kind,
     /// Whether plans of others are compared with what it gives.
     pub compared: bool,
-    run: Run,
+    pub(crate) run: Run,
 }
 
 /// What is done for a mapping.
@@ -124,7 +124,8 @@ impl Strategy {
     ///
     /// [`Error::UnknownStrategy`], and [`Error::LeftOut`] where it is not compiled in.
     pub fn named(name: &str) -> Result<Self, Error> {
-        if let Some(&(name, feature)) = LEFT_OUT.iter().find(|(known, _)| *known == name) {
+        if let Some(name) = LEFT_OUT.iter().find(|known| **known == name) {
+            let feature = "metis";
             return Err(Error::LeftOut { name, feature });
         }
         let found = strategies().find(|s| s.name == name);
@@ -147,10 +148,6 @@ impl Strategy {
             compared,
             run: Run::Engine(run),
         }
-    }
-
-    pub(crate) fn run(&self) -> &Run {
-        &self.run
     }
 }
 
@@ -225,15 +222,11 @@ static STRATEGIES: &[Strategy] = &[
     ),
 ];
 
-/// Strategies that can be compiled in and were not, each with the feature that does it.
-const LEFT_OUT: &[(&str, &str)] = &[
-    #[cfg(not(feature = "metis"))]
-    ("metis", "metis"),
-    #[cfg(not(feature = "metis"))]
-    ("metis-kway", "metis"),
-    #[cfg(not(feature = "metis"))]
-    ("metis-recursive", "metis"),
-];
+/// Strategies that the feature `metis` compiles in, where it is left out.
+const LEFT_OUT: &[&str] = match cfg!(feature = "metis") {
+    true => &[],
+    false => &["metis", "metis-kway", "metis-recursive"],
+};
 
 /// The strategies of this crate, those that are compiled in.
 pub fn strategies() -> impl Iterator<Item = &'static Strategy> + Clone {

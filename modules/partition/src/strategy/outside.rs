@@ -6,7 +6,6 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
-use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io;
@@ -45,13 +44,14 @@ pub(super) struct Outside {
     path: PathBuf,
     launch: Launch,
     manner: Manner,
-    time: Duration,
+    /// For its work.
+    pub(super) time: Duration,
     /// It was stopped, or stopped itself, because its time was over. good_lp hands on no status.
-    late: Rc<Cell<bool>>,
+    pub(super) late: Rc<Cell<bool>>,
 }
 
 impl Outside {
-    /// The solver at a path, or of a name on `PATH`; what it reads and writes is told by its name.
+    /// The solver at a path, or of a name on `PATH`, where there is one; what it reads and writes is told by its name.
     pub(super) fn new(path: &Path, launch: Option<Launch>) -> Result<Outside, String> {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         let manner = match &*name {
@@ -64,63 +64,46 @@ impl Outside {
                 ));
             }
         };
-        Ok(Outside {
+        let solver = Outside {
             path: path.to_owned(),
             launch: launch.unwrap_or(plain),
             manner,
             time: Duration::ZERO,
             late: Rc::default(),
-        })
+        };
+        // It is not started: whatever it started would be there, too.
+        solver.command().map(|_| solver)
     }
 
-    /// With so much time for its work.
-    pub(super) fn within(self, time: Duration) -> Outside {
-        Outside { time, ..self }
-    }
-
-    /// Is set when its time was over.
-    pub(super) fn late(&self) -> Rc<Cell<bool>> {
-        Rc::clone(&self.late)
-    }
-
-    /// Whether it is there. It is not started: whatever it started would be there, too.
-    pub(super) fn check(&self) -> Result<(), String> {
-        let made = (self.launch)(&self.path);
-        made.map(drop).map_err(|e| self.cannot_start(&e))
+    fn command(&self) -> Result<Command, String> {
+        (self.launch)(&self.path).map_err(|e| self.cannot_start(&e))
     }
 
     fn cannot_start(&self, error: &io::Error) -> String {
         format!("`{}` cannot be started: {error}", self.path.display())
     }
+}
 
-    fn arguments(&self, files: &Files) -> Vec<OsString> {
-        let seconds = self.time.as_secs_f64();
-        let mut arguments: Vec<OsString> = Vec::new();
-        match self.manner {
-            Manner::Cbc => {
-                arguments.push(files.program().into());
-                arguments.extend(["seconds".into(), format!("{seconds:.2}").into()]);
-                arguments.extend(["solve".into(), "solution".into(), files.answer().into()]);
-            }
-            Manner::Glpsol => {
-                arguments.extend(["--lp".into(), files.program().into()]);
-                // Whole seconds only.
-                arguments.extend(["--tmlim".into(), format!("{:.0}", seconds.ceil()).into()]);
-                arguments.extend(["--output".into(), files.answer().into()]);
-            }
-        }
-        arguments
-    }
-
-    fn solve<'a, P: LpProblem<'a>>(&self, problem: &'a P) -> Result<Solution, String> {
+impl SolverTrait for Outside {
+    fn run<'a, P: LpProblem<'a>>(&self, problem: &'a P) -> Result<Solution, String> {
         let files = Files::new();
         let broken = |e: io::Error| format!("no file for the solver could be written: {e}");
         let text = short_lines(&problem.display_lp().to_string());
-        fs::write(files.program(), text).map_err(broken)?;
-        let said = File::create(files.said()).map_err(broken)?;
-        let mut command = (self.launch)(&self.path).map_err(|e| self.cannot_start(&e))?;
+        fs::write(&files.program, text).map_err(broken)?;
+        let said = File::create(&files.said).map_err(broken)?;
+        let mut command = self.command()?;
+        let seconds = self.time.as_secs_f64();
+        match self.manner {
+            Manner::Cbc => command
+                .arg(&files.program)
+                .args(["seconds", &format!("{seconds:.2}"), "solve", "solution"])
+                .arg(&files.answer),
+            // Whole seconds only.
+            Manner::Glpsol => (command.arg("--lp").arg(&files.program))
+                .args(["--tmlim", &format!("{:.0}", seconds.ceil()), "--output"])
+                .arg(&files.answer),
+        };
         command
-            .args(self.arguments(&files))
             .stdin(Stdio::null())
             .stderr(said.try_clone().map_err(broken)?)
             .stdout(said);
@@ -136,10 +119,9 @@ impl Outside {
                 files.last_words()
             ));
         }
-        let answer = fs::read(files.answer())
+        let answer = fs::read(&files.answer)
             .map_err(|_| format!("`{name}` wrote no answer{}", files.last_words()))?;
         let answer = String::from_utf8_lossy(&answer);
-        let names = problem.variables().map(|v| v.name().to_owned());
         let read = match self.manner {
             Manner::Cbc => cbc(&answer),
             Manner::Glpsol => glpsol(&answer),
@@ -147,16 +129,10 @@ impl Outside {
         let (status, mut values) =
             read.ok_or_else(|| format!("the answer of `{name}` makes no sense"))?;
         self.late.set(status == Status::TimeLimit);
-        for name in names {
-            values.entry(name).or_insert(0.0);
+        for variable in problem.variables() {
+            values.entry(variable.name().to_owned()).or_insert(0.0);
         }
         Ok(Solution::new(status, values))
-    }
-}
-
-impl SolverTrait for Outside {
-    fn run<'a, P: LpProblem<'a>>(&self, problem: &'a P) -> Result<Solution, String> {
-        self.solve(problem)
     }
 }
 
@@ -204,31 +180,29 @@ fn tell_to_end(child: &mut Child) {
 fn tell_to_end(_: &mut Child) {}
 
 /// The files of one run, gone when it is over.
-struct Files(PathBuf);
+struct Files {
+    program: PathBuf,
+    answer: PathBuf,
+    /// What the solver prints.
+    said: PathBuf,
+}
 
 impl Files {
     fn new() -> Files {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("graphmap-{}-{number}.lp", std::process::id());
-        Files(std::env::temp_dir().join(name))
-    }
-
-    fn program(&self) -> &Path {
-        &self.0
-    }
-
-    fn answer(&self) -> PathBuf {
-        self.0.with_extension("answer")
-    }
-
-    fn said(&self) -> PathBuf {
-        self.0.with_extension("said")
+        let program = std::env::temp_dir().join(name);
+        Files {
+            answer: program.with_extension("answer"),
+            said: program.with_extension("said"),
+            program,
+        }
     }
 
     /// The last line that the solver printed, in a form to append.
     fn last_words(&self) -> String {
-        let said = fs::read(self.said()).unwrap_or_default();
+        let said = fs::read(&self.said).unwrap_or_default();
         let said = String::from_utf8_lossy(&said[said.len().saturating_sub(2000)..]).into_owned();
         let line = said.lines().rev().map(str::trim).find(|l| !l.is_empty());
         line.map_or(String::new(), |line| format!("; it said: {line}"))
@@ -237,7 +211,7 @@ impl Files {
 
 impl Drop for Files {
     fn drop(&mut self) {
-        for path in [self.0.clone(), self.answer(), self.said()] {
+        for path in [&self.program, &self.answer, &self.said] {
             let _ = fs::remove_file(path);
         }
     }

@@ -12,7 +12,7 @@ use super::team::Team;
 use crate::random::Random;
 
 /// Ends all searches when one of them panics: nobody wants what the others find.
-struct Alarm<'a>(&'a Team);
+struct Alarm<'a>(&'a Team<'a>);
 
 impl Drop for Alarm<'_> {
     fn drop(&mut self) {
@@ -45,9 +45,9 @@ impl<'a> Members<'a> {
         first: &mut Search<'a>,
         context: &mut Context<'a>,
         round: &Round<'_>,
-        own: impl FnOnce(&mut Search<'a>, &mut Context<'a>, &Team),
+        own: impl FnOnce(&mut Search<'a>, &mut Context<'a>, &Team<'_>),
     ) {
-        let team = Team::new();
+        let team = Team::new(context.budget.watch);
         thread::scope(|scope| {
             let mut running = Vec::new();
             for (i, (search, context)) in self.0.iter_mut().enumerate() {
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_panic_ends_the_searches_of_all() {
-        let team = Team::new();
+        let team = Team::new(None);
         let quiet = thread::scope(|scope| {
             let end = scope.spawn(|| drop(Alarm(&team))).join();
             end.is_ok() && !team.is_over()

@@ -12,11 +12,11 @@
 use std::time::Instant;
 
 use super::parallel::Members;
-use super::small::{Pace, Round, Search};
+use super::small::{Limit, Round, Search};
 use super::team::Team;
 use super::{Context, Found};
 use crate::bound::Effort;
-use crate::budget::Budget;
+use crate::budget::{Budget, partway};
 use crate::exact::limit::Outcome;
 use crate::exact::structure;
 use crate::random::Random;
@@ -50,11 +50,13 @@ pub(super) fn search<'a>(context: &mut Context<'a>) -> Found {
     let budget = context.budget;
     let mut search = Search::new(context, 0);
     let limit = match budget.time {
-        Some(_) => Limit::of(most_of_a_time()),
-        None if context.patience >= 1.0 => Limit::of(budget.steps),
+        Some(_) => Limit {
+            most: most_of_a_time(),
+            patience: u64::MAX,
+        },
         None => Limit {
+            most: budget.steps,
             patience: (budget.steps as f64 * context.patience) as u64,
-            ..Limit::of(budget.steps)
         },
     };
     for number in 0.. {
@@ -77,25 +79,8 @@ fn found(search: Search<'_>, examined: bool) -> Found {
     }
 }
 
-/// Steps after which a search is cut off, whatever it plans with.
-#[derive(Clone, Copy)]
-struct Limit {
-    most: u64,
-    /// The same for one that has found nothing feasible.
-    patience: u64,
-}
-
-impl Limit {
-    fn of(most: u64) -> Self {
-        Self {
-            most,
-            patience: u64::MAX,
-        }
-    }
-}
-
 /// A round of so many steps, which only ends earlier by a limit or a clock.
-fn round<'a>(context: &Context<'a>, (steps, pace): (u64, Pace), limit: Limit) -> Round<'a> {
+fn round<'a>(context: &Context<'a>, steps: u64, limit: Limit) -> Round<'a> {
     let budget = context.budget;
     Round {
         budget: Budget {
@@ -105,10 +90,8 @@ fn round<'a>(context: &Context<'a>, (steps, pace): (u64, Pace), limit: Limit) ->
             deadline: budget.stop_at(),
             ..budget
         },
-        pace,
-        end: limit.most,
-        patience: limit.patience,
-        stop_at: budget.stop_at(),
+        timed: false,
+        limit,
         hopeless_at: None,
     }
 }
@@ -120,8 +103,8 @@ fn stepped(search: &mut Search<'_>, context: &mut Context<'_>, end: u64, limit: 
     let from = search.spent;
     let steps = end.saturating_sub(from);
     if steps > 0 {
-        let round = round(context, (steps, Pace::OF_STEPS), limit);
-        search.round(context, &round, (&Team::new(), 0));
+        let round = round(context, steps, limit);
+        search.round(context, &round, (&Team::new(budget.watch), 0));
         // From a mapping that it has found itself a proof sees more.
         let mut goes_on = search.spent - from >= steps;
         while goes_on
@@ -129,7 +112,9 @@ fn stepped(search: &mut Search<'_>, context: &mut Context<'_>, end: u64, limit: 
             && let Some(outcome) = proof(search, context, end, budget.stop_at())
         {
             goes_on = outcome.better.is_some();
-            search.learn(outcome.better.map(|b| b.0), outcome.bound);
+            if let Some((block, _)) = outcome.better {
+                search.add(block);
+            }
         }
         if round.is_hopeless(search) {
             return true;
@@ -151,12 +136,7 @@ fn timed<'a>(mut search: Search<'a>, context: &mut Context<'a>, mut limit: Limit
     let (mut examined, mut aside) = (false, None);
     let mut end = search.spent;
     // Who finds nothing feasible leaves time for what is done about that. Much may have gone by before.
-    let begun = Instant::now();
-    let left = budget.stop_at().filter(|_| context.patience < 1.0);
-    let hopeless_at = left.map(|end| {
-        let left = end.saturating_duration_since(begun);
-        begun + left.mul_f64(context.patience)
-    });
+    let hopeless_at = partway(budget.stop_at(), context.patience);
     // A proof takes about as much as was searched where no clock ends it.
     let counted = limit.most < u64::MAX;
     loop {
@@ -167,8 +147,9 @@ fn timed<'a>(mut search: Search<'a>, context: &mut Context<'a>, mut limit: Limit
         }
         let steps = end.saturating_sub(search.spent).max(1);
         let round = Round {
+            timed: true,
             hopeless_at,
-            ..round(context, (steps, Pace::OF_A_TIME), limit)
+            ..round(context, steps, limit)
         };
         members.round(
             &mut search,
@@ -192,9 +173,8 @@ fn timed<'a>(mut search: Search<'a>, context: &mut Context<'a>, mut limit: Limit
             let share = budget.time.map(|t| Instant::now() + t.mul_f64(PROVED));
             let stop_at = share.into_iter().chain(budget.stop_at()).min();
             let looks = if counted { search.spent } else { u64::MAX };
-            if let Some(outcome) = proof(&search, context, looks, stop_at) {
+            if let Some(outcome) = proof(&mut search, context, looks, stop_at) {
                 // How far it comes depends on the time; what is searched after it must not.
-                search.learn(None, outcome.bound);
                 aside = outcome.better;
                 if outcome.complete {
                     break;
@@ -223,28 +203,29 @@ fn as_without(
         most: from.saturating_add(left),
         ..limit
     };
-    let mut own = Context {
-        patience: context.patience,
-        ..Context::new(context.inst, context.budget, random, Vec::new())
-    };
+    let mut own = Context::new(context.inst, context.budget, random, Vec::new());
     for number in LAST_COMMON + 1..=DEFAULT {
         if stepped(&mut other, &mut own, end_of(number), limit) || other.is_proved() {
             break;
         }
     }
     let steps = other.spent - from;
-    search.learn_from(other);
+    search.bound = search.bound.max(other.bound);
+    search.meet(other.best);
     steps
 }
 
-/// Looks whether the structure of the network proves the best mapping, or gives a better one.
+/// Looks whether the structure of the network proves the best mapping, or gives a better one; the search
+/// learns of the bound.
 fn proof(
-    search: &Search<'_>,
+    search: &mut Search<'_>,
     context: &mut Context<'_>,
     looks: u64,
     stop_at: Option<Instant>,
 ) -> Option<Outcome> {
     let effort = Effort { looks, stop_at };
     let known = search.best.feasible().then_some(&search.best.block)?;
-    structure::solve(context.inst, known, effort, &mut context.log)
+    let outcome = structure::solve(context.inst, known, effort, &mut context.log)?;
+    search.bound = search.bound.max(Some(outcome.bound));
+    Some(outcome)
 }

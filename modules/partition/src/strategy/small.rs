@@ -12,9 +12,8 @@ use super::inside;
 use super::operators::{Operator, Operators};
 use super::start::{given, in_order, start};
 use super::team::Team;
-use crate::budget::Budget;
-use crate::exact::limit::Limit;
-use crate::exact::{branch, symmetry};
+use crate::budget::{Budget, is_past, partway};
+use crate::exact::{branch, limit, symmetry};
 use crate::instance::Instance;
 use crate::random::Random;
 use crate::refine::anneal::Best;
@@ -22,34 +21,11 @@ use crate::refine::combine::combine;
 use crate::refine::exchange;
 use crate::refine::pair::redivide;
 use crate::refine::region::Region;
-use crate::refine::state::State;
 use crate::tuning::proofs::{FEW, LONGER};
 use crate::tuning::small::{
     CYCLE, FEWEST, HORIZON, IDLE, INNER, KEPT, LAST, OPENING, OUTER, PAIRS, PROVABLE, REPAIR,
     REPAIRS, SHORT, STALLED, STALLING, START_COST, STARTS,
 };
-
-/// How long a proof is tried in a round: so many nodes, and until when.
-fn patience(
-    inst: &Instance,
-    budget: &Budget<'_>,
-    stop_at: Option<Instant>,
-) -> (u64, Option<Instant>) {
-    // Identical workers count once: a farm of a hundred is a small problem.
-    let hopeful = symmetry::classes(inst) <= 40;
-    let (share, steps) = if hopeful { (0.5, 20) } else { (0.04, 400) };
-    let stop_at = stop_at.map(|end| {
-        let now = Instant::now();
-        now + end.saturating_duration_since(now).mul_f64(share)
-    });
-    // Nodes of few vertices between few blocks are short.
-    let times = if inst.len() * inst.k() <= FEW {
-        LONGER
-    } else {
-        1
-    };
-    (times * (budget.steps / steps).max(50_000), stop_at)
-}
 
 /// A search, which goes on in rounds.
 #[derive(Clone)]
@@ -67,16 +43,11 @@ pub(super) struct Search<'a> {
     starts: usize,
     /// Whether orders cut into runs are near what the engine for large networks finds.
     lines: bool,
-    /// Whether the budget is short for so many vertices.
-    short: bool,
     /// Whether some start was not within its bounds.
     tight: bool,
-    /// How many times as many steps as in a search without a time it counts to make one, and the steps that were counted only
-    /// for that.
-    start_cost: u64,
+    /// Steps that were counted only because to make a start counts more with a time.
     pub(super) overcounted: u64,
-    /// Steps to bring some within them, and those that did.
-    repair: u64,
+    /// Steps that have brought some within them.
     repaired: u64,
     /// No feasible mapping is cheaper.
     pub(super) bound: Option<i64>,
@@ -87,11 +58,11 @@ pub(super) struct Search<'a> {
 }
 
 /// Keeps a mapping in a list of the best, unless it is there.
-fn keep(list: &mut Vec<Best>, found: Best, most: usize) {
+fn keep(list: &mut Vec<Best>, found: Best) {
     if list.iter().all(|o| o.block != found.block) {
         let at = list.partition_point(|o| !found.beats(o));
         list.insert(at, found);
-        list.truncate(most);
+        list.truncate(KEPT);
     }
 }
 
@@ -103,21 +74,25 @@ impl Search<'_> {
     }
 
     /// Makes one more start for the pool; returns the steps it took.
-    fn start(&mut self, random: &mut Random) -> u64 {
-        let manner = (self.lines, self.short);
+    fn start(&mut self, round: &Round<'_>, random: &mut Random) -> u64 {
+        let short = round.planned() / SHORT < self.inst.len() as u64;
+        let manner = (self.lines, short);
         let started = start(self.inst, self.starts, manner, self.stop_at, random);
         let Some((mut found, annealed, work)) = started else {
             return 1;
         };
-        let mut spent = annealed + work * self.start_cost;
-        self.overcounted += work * (self.start_cost - 1);
+        let each = if round.timed { START_COST } else { 1 };
+        let mut spent = annealed + work * each;
+        self.overcounted += work * (each - 1);
         self.tight |= !found.feasible();
         // What is given is within its bounds and may be far from cheap, as where it was packed by size.
-        if !found.feasible() && self.repaired < self.repair {
+        let [least, most] = REPAIRS;
+        let all = (round.budget.steps / REPAIR).clamp(least, most);
+        if !found.feasible() && self.repaired < all {
             // The better of two is better than one of twice the steps, but where memory leaves hardly any.
             let steps = match self.inst.dims() {
-                1 => (self.repair / 2).max(REPAIRS[0]),
-                _ => self.repair,
+                1 => (all / 2).max(least),
+                _ => all,
             };
             let repair = exchange::improve(self.inst, &found, steps, self.stop_at, random);
             (found, spent) = (repair.0, spent + repair.1);
@@ -131,7 +106,7 @@ impl Search<'_> {
             || (self.best.cost as f64) < 1.5 * found.cost as f64;
         self.starts += 1;
         self.note(&found);
-        keep(&mut self.pool, found, KEPT);
+        keep(&mut self.pool, found);
         spent
     }
 
@@ -202,26 +177,12 @@ impl Search<'_> {
     }
 }
 
-/// What steps are taken to be worth in a round.
+/// Steps of a whole search after which it is cut off, whatever it plans with.
 #[derive(Clone, Copy)]
-pub(super) struct Pace {
-    /// What is worth trying is decided as if there were so many times as many steps.
-    horizon: u64,
-    /// To make a start counts so many times as many as in a search without a time.
-    start_cost: u64,
-}
-
-impl Pace {
-    /// Of a search without a time.
-    pub(super) const OF_STEPS: Self = Self {
-        horizon: 1,
-        start_cost: 1,
-    };
-    /// Of the rounds that only a search with a time makes.
-    pub(super) const OF_A_TIME: Self = Self {
-        horizon: HORIZON,
-        start_cost: START_COST,
-    };
+pub(super) struct Limit {
+    pub(super) most: u64,
+    /// The same for one that has found nothing feasible.
+    pub(super) patience: u64,
 }
 
 /// How far a round goes: a plan, and where in it the search ends.
@@ -232,28 +193,18 @@ impl Pace {
 pub(super) struct Round<'a> {
     /// What it plans with are its steps.
     pub(super) budget: Budget<'a>,
-    pub(super) pace: Pace,
-    /// Steps of the whole search after which it ends.
-    pub(super) end: u64,
-    /// The same for a search that has found nothing feasible.
-    pub(super) patience: u64,
-    /// It ends then, too.
-    pub(super) stop_at: Option<Instant>,
-    /// And one that has found nothing feasible then.
+    /// Only a search with a time makes it.
+    pub(super) timed: bool,
+    pub(super) limit: Limit,
+    /// A search that has found nothing feasible ends then, too.
     pub(super) hopeless_at: Option<Instant>,
 }
 
-impl<'a> Round<'a> {
-    /// One that ends with its plan.
-    fn of(budget: Budget<'a>) -> Self {
-        Self {
-            budget,
-            pace: Pace::OF_STEPS,
-            end: budget.steps,
-            patience: u64::MAX,
-            stop_at: budget.stop_at(),
-            hopeless_at: None,
-        }
+impl Round<'_> {
+    /// Steps by which it is decided what is worth trying: of a search with a time there are more to come.
+    fn planned(&self) -> u64 {
+        let horizon = if self.timed { HORIZON } else { 1 };
+        self.budget.steps.saturating_mul(horizon)
     }
 
     /// Share of the plan used after so many steps of it.
@@ -263,14 +214,14 @@ impl<'a> Round<'a> {
 
     /// Whether a search ends that has taken so many steps of the plan.
     fn is_over(&self, search: &Search<'_>, steps: u64) -> bool {
-        let late = || self.stop_at.is_some_and(|t| Instant::now() >= t);
-        search.spent >= self.end || self.used(steps) >= 1.0 || self.is_hopeless(search) || late()
+        let all = search.spent >= self.limit.most || self.used(steps) >= 1.0;
+        all || self.is_hopeless(search) || is_past(search.stop_at)
     }
 
     /// Whether a search has found nothing feasible for so long that something is to be done about that.
     pub(super) fn is_hopeless(&self, search: &Search<'_>) -> bool {
-        let late = || self.hopeless_at.is_some_and(|t| Instant::now() >= t);
-        !search.best.feasible() && (search.spent >= self.patience || late())
+        let late = || search.spent >= self.limit.patience || is_past(self.hopeless_at);
+        !search.best.feasible() && late()
     }
 }
 
@@ -279,27 +230,17 @@ impl<'a> Search<'a> {
     pub(super) fn new(context: &mut Context<'a>, member: usize) -> Self {
         let inst = context.inst;
         let stop_at = context.budget.stop_at();
-        let mut search = None;
-        for block in std::mem::take(&mut context.starts) {
-            match &mut search {
-                None => search = Some(Self::from(inst, given(inst, block), stop_at, member)),
-                Some(search) => search.add(block),
+        let mut known = std::mem::take(&mut context.starts).into_iter();
+        let (first, starts, spent) = match known.next() {
+            Some(block) => (given(inst, block), member, 0),
+            None => {
+                let started = start(inst, member, (true, true), stop_at, &mut context.random);
+                let in_order = || (given(inst, in_order(inst)), 1, 0);
+                let (first, steps, work) = started.unwrap_or_else(in_order);
+                (first, member + 1, steps + work)
             }
-        }
-        let mut search = search.unwrap_or_else(|| {
-            let short = (true, true);
-            let first = start(inst, member, short, stop_at, &mut context.random);
-            let (first, steps, work) = first.unwrap_or_else(|| (given(inst, in_order(inst)), 1, 0));
-            let mut search = Self::from(inst, first, stop_at, member + 1);
-            search.spent = steps + work;
-            search
-        });
-        search.now = search.best.clone();
-        search
-    }
-
-    fn from(inst: &'a Instance, first: Best, stop_at: Option<Instant>, starts: usize) -> Self {
-        Self {
+        };
+        let mut search = Self {
             inst,
             stop_at,
             best: first.clone(),
@@ -308,16 +249,16 @@ impl<'a> Search<'a> {
             elite: Vec::new(),
             starts,
             lines: true,
-            short: true,
             tight: false,
-            start_cost: 1,
             overcounted: 0,
-            repair: REPAIRS[0],
             repaired: 0,
             bound: None,
-            spent: 0,
+            spent,
             proving: 0,
-        }
+        };
+        known.for_each(|block| search.add(block));
+        search.now = search.best.clone();
+        search
     }
 
     /// Whether nothing can be better.
@@ -325,31 +266,17 @@ impl<'a> Search<'a> {
         self.best.feasible() && self.bound.is_some_and(|b| b >= self.best.cost)
     }
 
-    /// A mapping and a bound that were found by other means.
-    pub(super) fn learn(&mut self, block: Option<Vec<u32>>, bound: i64) {
-        self.bound = self.bound.max(Some(bound));
-        if let Some(block) = block {
-            self.add(block);
-        }
-    }
-
-    /// What another search has found.
-    pub(super) fn learn_from(&mut self, other: Search<'_>) {
-        self.bound = self.bound.max(other.bound);
-        self.meet(other.best);
-    }
-
     /// The best of another search, to be mixed with.
     pub(super) fn meet(&mut self, other: Best) {
         self.note(&other);
-        keep(&mut self.elite, other, KEPT);
+        keep(&mut self.elite, other);
     }
 
     /// One more start.
     pub(super) fn add(&mut self, block: Vec<u32>) {
         let given = given(self.inst, block);
         self.note(&given);
-        keep(&mut self.pool, given, KEPT);
+        keep(&mut self.pool, given);
     }
 
     /// One round of a search of a team; the first of its members proves.
@@ -357,19 +284,13 @@ impl<'a> Search<'a> {
         &mut self,
         context: &mut Context<'_>,
         round: &Round<'_>,
-        (team, member): (&Team, usize),
+        (team, member): (&Team<'_>, usize),
     ) {
         let (inst, from) = (self.inst, self.spent);
-        let budget = round.budget;
-        self.stop_at = round.stop_at;
-        let [least, most] = REPAIRS;
-        self.repair = (budget.steps / REPAIR).clamp(least, most);
-        self.start_cost = round.pace.start_cost;
-        let planned = budget.steps.saturating_mul(round.pace.horizon);
-        self.short = planned / SHORT < inst.len() as u64;
+        let (budget, planned) = (round.budget, round.planned());
         // What rounds before have come to is mixed with what this one does.
         if self.best.feasible() && self.spent > 0 {
-            keep(&mut self.elite, self.best.clone(), KEPT);
+            keep(&mut self.elite, self.best.clone());
         }
         let mut operators = Operators::new(inst, planned);
         let mut provable = member == 0 && inst.len() <= PROVABLE && !self.is_proved();
@@ -382,13 +303,13 @@ impl<'a> Search<'a> {
             && !team.is_over()
             && (!round.is_over(self, self.spent - from) || (provable && proves))
         {
-            if let Some(watch) = budget.watch.filter(|_| self.best.feasible()) {
-                team.tell(watch, self.best.cost);
+            if self.best.feasible() {
+                team.tell(self.best.cost);
             }
             rounds += 1;
             if provable && rounds > 8 {
                 provable = false;
-                if self.prove(context, &budget) {
+                if self.prove(&budget) {
                     context.log.push("proved by branch and bound".to_owned());
                     break;
                 }
@@ -397,7 +318,7 @@ impl<'a> Search<'a> {
             let at = round.used(self.spent - from);
             let starts = self.starts - member;
             if starts < FEWEST || (starts < STARTS && at < OPENING) {
-                self.spent += self.start(&mut context.random);
+                self.spent += self.start(round, &mut context.random);
                 continue;
             }
             if at > OUTER && !std::mem::replace(&mut inner, true) {
@@ -418,19 +339,19 @@ impl<'a> Search<'a> {
                     if self.best.beats(&self.now) {
                         let best = self.best.clone();
                         let old = std::mem::replace(&mut self.now, best);
-                        keep(&mut self.elite, old, KEPT);
+                        keep(&mut self.elite, old);
                     }
                 }
                 Some(start) if idle >= IDLE && since > STALLED.max(STALLING * (gained - start)) => {
                     for _ in 0..3 {
-                        self.spent += self.start(&mut context.random);
+                        self.spent += self.start(round, &mut context.random);
                     }
                     context.log.push(format!(
                         "turn at {at:.3}: {} of {}",
                         self.now.cost, self.best.cost
                     ));
                     if let Some(old) = self.turn() {
-                        keep(&mut self.elite, old, KEPT);
+                        keep(&mut self.elite, old);
                     }
                     operators.refresh();
                     idle = 0;
@@ -462,25 +383,30 @@ impl<'a> Search<'a> {
             }
         }
         if self.now.feasible() {
-            keep(&mut self.elite, self.now.clone(), KEPT);
+            keep(&mut self.elite, self.now.clone());
         }
         let steps = self.spent - from;
         context.log.push(format!("{rounds} rounds, {steps} steps"));
     }
 
     /// Tries to prove the optimum; says whether that is done.
-    fn prove(&mut self, context: &Context<'_>, budget: &Budget<'_>) -> bool {
-        let (nodes, stop_at) = patience(self.inst, budget, self.stop_at);
+    fn prove(&mut self, budget: &Budget<'_>) -> bool {
+        // Identical workers count once: a farm of a hundred is a small problem.
+        let hopeful = symmetry::classes(self.inst) <= 40;
+        let (share, steps) = if hopeful { (0.5, 20) } else { (0.04, 400) };
+        // Nodes of few vertices between few blocks are short.
+        let few = self.inst.len() * self.inst.k() <= FEW;
+        let times = if few { LONGER } else { 1 };
+        let nodes = times * (budget.steps / steps).max(50_000);
         // What failed is not tried again before there is much more to spend on it.
         if nodes < 2 * self.proving {
             return false;
         }
         self.proving = nodes;
-        let watch = context.budget.watch;
-        let limit = Limit {
+        let limit = limit::Limit {
             nodes,
-            stop_at,
-            watch,
+            stop_at: partway(self.stop_at, share),
+            watch: budget.watch,
         };
         let best = Some(&self.best).filter(|b| b.feasible());
         let known = best.map(|b| (b.block.as_slice(), b.cost));
@@ -488,7 +414,7 @@ impl<'a> Search<'a> {
         self.spent += budget.steps / 20;
         self.bound = self.bound.max(Some(outcome.bound));
         if let Some((block, _)) = outcome.better {
-            let found = Best::of(&State::new(self.inst, block));
+            let found = given(self.inst, block);
             self.note(&found);
             self.now = found;
         }
@@ -499,7 +425,16 @@ impl<'a> Search<'a> {
 /// One search of a part of an instance, of one round as long as its budget.
 fn search_part(context: &mut Context<'_>) -> Best {
     let mut search = Search::new(context, 1);
-    let round = Round::of(context.budget);
-    search.round(context, &round, (&Team::inside(), 1));
+    let round = Round {
+        budget: context.budget,
+        timed: false,
+        limit: Limit {
+            most: context.budget.steps,
+            patience: u64::MAX,
+        },
+        hopeless_at: None,
+    };
+    // Costs of a part say nothing to those who watch.
+    search.round(context, &round, (&Team::new(None), 1));
     search.best
 }

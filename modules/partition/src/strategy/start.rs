@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use crate::budget::Budget;
+use crate::budget::{Budget, is_past};
 use crate::feasibility::keeps;
 use crate::instance::Instance;
 use crate::large::{self, Manner};
@@ -13,11 +13,6 @@ use crate::refine::anneal::{Best, annealed};
 use crate::refine::rebalance::repair_rules;
 use crate::refine::state::State;
 use crate::tuning::small::{COARSE, MAKING};
-
-/// Steps that a start is annealed for.
-fn round(inst: &Instance) -> u64 {
-    (inst.len() as u64 * 50).clamp(10_000, 50_000)
-}
 
 /// A mapping of its own, the steps it was annealed for, and what making it counts in steps; `None` once it is too late to gain by one.
 pub(super) fn start(
@@ -51,7 +46,7 @@ pub(super) fn start(
         }
     };
     repair_rules(inst, &mut first);
-    if stop_at.is_some_and(|t| Instant::now() >= t) {
+    if is_past(stop_at) {
         return None;
     }
     // From a touch-up of the start to forgetting it, which only small ones can afford.
@@ -62,9 +57,9 @@ pub(super) fn start(
     } else {
         0.05
     };
-    let schedule = (round(inst), warmth, 0.02);
-    let found = annealed(inst, first, schedule, stop_at, random);
-    Some((found, round(inst), work as u64))
+    let steps = (inst.len() as u64 * 50).clamp(10_000, 50_000);
+    let found = annealed(inst, first, (steps, warmth, 0.02), stop_at, random);
+    Some((found, steps, work as u64))
 }
 
 /// As many vertices in each block, in the order of their numbers.

@@ -5,33 +5,25 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use crate::watch::Watch;
 
 /// Searches of one instance.
-pub(super) struct Team {
+pub(super) struct Team<'a> {
     least: AtomicI64,
     over: AtomicBool,
-    /// Whether those who watch hear of what is found.
-    heard: bool,
+    /// Who hears of what is found.
+    watch: Option<&'a Watch>,
 }
 
-impl Team {
-    pub(super) fn new() -> Self {
+impl<'a> Team<'a> {
+    pub(super) fn new(watch: Option<&'a Watch>) -> Self {
         Self {
             least: AtomicI64::new(i64::MAX),
             over: AtomicBool::new(false),
-            heard: true,
-        }
-    }
-
-    /// For a search in a part of the instance: its costs say nothing to others.
-    pub(super) fn inside() -> Self {
-        Self {
-            heard: false,
-            ..Self::new()
+            watch,
         }
     }
 
     /// Tells somebody who waits of the least cost that any of them found.
-    pub(super) fn tell(&self, watch: &Watch, cost: i64) {
-        if self.heard {
+    pub(super) fn tell(&self, cost: i64) {
+        if let Some(watch) = self.watch {
             let least = self.least.fetch_min(cost, Ordering::Relaxed);
             watch.found(least.min(cost));
         }

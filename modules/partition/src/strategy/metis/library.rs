@@ -20,31 +20,25 @@ use crate::strategy::{Context, Found};
 /// Held while METIS works: two calls at a time would take each other's random numbers.
 static RANDOM: Mutex<()> = Mutex::new(());
 
-#[derive(Clone, Copy)]
-enum Method {
-    Kway,
-    Recursive,
-}
+type Method = fn(::metis::Graph<'_>, &mut [::metis::Idx]) -> ::metis::Result<::metis::Idx>;
+
+const KWAY: Method = |graph, part| graph.part_kway(part);
+const RECURSIVE: Method = |graph, part| graph.part_recursive(part);
 
 pub(crate) fn run_kway(context: &mut Context<'_>) -> Result<Found, Error> {
-    one(context, Method::Kway).map(Found::from)
+    one(context, KWAY).map(Found::from)
 }
 
 pub(crate) fn run_recursive(context: &mut Context<'_>) -> Result<Found, Error> {
-    one(context, Method::Recursive).map(Found::from)
+    one(context, RECURSIVE).map(Found::from)
 }
 
 pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
     let inst = context.inst;
-    let kway = one(context, Method::Kway)?;
-    let recursive = one(context, Method::Recursive)?;
-    let rank = |block: &[u32]| (overload(inst, block), inst.cost(block));
-    Ok(if rank(&kway) < rank(&recursive) {
-        kway
-    } else {
-        recursive
-    }
-    .into())
+    let kway = one(context, KWAY)?;
+    let both = [one(context, RECURSIVE)?, kway].into_iter();
+    let best = both.min_by_key(|block| (overload(inst, block), inst.cost(block)));
+    Ok(best.expect("one of two").into())
 }
 
 fn overload(inst: &Instance, block: &[u32]) -> i64 {
@@ -69,19 +63,14 @@ fn one(context: &mut Context<'_>, method: Method) -> Result<Vec<u32>, Error> {
         repair_rules(inst, &mut block);
         return Ok(block);
     }
-    let parts = k;
-    let scale_to = |values: &mut dyn Iterator<Item = i64>, most: i64| -> i64 {
-        (values.sum::<i64>() / most).max(0) + 1
-    };
+    // What weights are divided by, for a sum that 32 bits hold.
+    let scale = |sum: i64| (sum >> 29).max(0) + 1;
     let idx = |v: i64| ::metis::Idx::try_from(v).unwrap_or(::metis::Idx::MAX);
     let offsets: Vec<_> = inst.offsets.iter().map(|&o| idx(i64::from(o))).collect();
     let targets: Vec<_> = inst.targets.iter().map(|&t| idx(i64::from(t))).collect();
-    let divide = scale_to(&mut inst.weights.iter().copied(), 1 << 29);
-    let weights: Vec<_> = inst
-        .weights
-        .iter()
-        .map(|&w| idx((w / divide).max(1)))
-        .collect();
+    let divide = scale(inst.weights.iter().sum());
+    let weights = inst.weights.iter().map(|&w| idx((w / divide).max(1)));
+    let weights: Vec<_> = weights.collect();
     // Dimensions without a limit on some block mean nothing to METIS' balance. To it blocks share
     // evenly what they share.
     let upper = |b: usize, d: usize| {
@@ -92,47 +81,34 @@ fn one(context: &mut Context<'_>, method: Method) -> Result<Vec<u32>, Error> {
     let limited = |d: usize| (0..k).all(|b| inst.shared.upper[inst.shared.at(b, d)] < NO_LIMIT);
     let dims: Vec<usize> = (0..inst.dims()).filter(|&d| d == 0 || limited(d)).collect();
     let mut size = vec![0; n * dims.len()];
-    let mut share = vec![0.0; parts * dims.len()];
+    let mut share = vec![0.0; k * dims.len()];
     for (i, &d) in dims.iter().enumerate() {
         let of = |v: usize| inst.size[v * inst.dims() + d];
-        let divide = scale_to(&mut (0..n).map(of), 1 << 29);
+        let divide = scale((0..n).map(of).sum());
         for v in 0..n {
             size[v * dims.len() + i] = idx(of(v) / divide);
         }
         let uppers: Vec<f64> = (0..k).map(|b| upper(b, d) as f64).collect();
-        let upper = |b: usize| uppers[b];
-        let total: f64 = (0..parts).map(upper).sum();
-        for b in 0..parts {
+        let total: f64 = uppers.iter().sum();
+        for (b, upper) in uppers.iter().enumerate() {
             // METIS wants shares that sum to 1, none of them 0.
-            let part = if total > 0.0 {
-                upper(b) / total
-            } else {
-                1.0 / parts as f64
-            };
-            share[b * dims.len() + i] = (part * 0.999 + 0.001 / parts as f64) as ::metis::Real;
+            let even = 1.0 / k as f64;
+            let part = if total > 0.0 { upper / total } else { even };
+            share[b * dims.len() + i] = (part * 0.999 + 0.001 / k as f64) as ::metis::Real;
         }
     }
     let mut part = vec![0; n];
     let mut options = [-1; ::metis::NOPTIONS];
     options[Seed::INDEX] = (context.random.next() >> 40) as ::metis::Idx;
     options[UFactor::INDEX] = 30;
-    let graph = ::metis::Graph::new(
-        idx(dims.len() as i64),
-        idx(parts as i64),
-        &offsets,
-        &targets,
-    )
-    .map_err(|e| Error::Solver(format!("METIS: {e}")))?
-    .set_vwgt(&size)
-    .set_adjwgt(&weights)
-    .set_tpwgts(&share)
-    .set_options(&options);
+    let graph = ::metis::Graph::new(idx(dims.len() as i64), idx(k as i64), &offsets, &targets)
+        .map_err(|e| Error::Solver(format!("METIS: {e}")))?
+        .set_vwgt(&size)
+        .set_adjwgt(&weights)
+        .set_tpwgts(&share)
+        .set_options(&options);
     let alone = RANDOM.lock().unwrap_or_else(PoisonError::into_inner);
-    match method {
-        Method::Kway => graph.part_kway(&mut part),
-        Method::Recursive => graph.part_recursive(&mut part),
-    }
-    .map_err(|e| Error::Solver(format!("METIS: {e}")))?;
+    method(graph, &mut part).map_err(|e| Error::Solver(format!("METIS: {e}")))?;
     drop(alone);
     let mut block: Vec<u32> = part.iter().map(|&p| p as u32).collect();
     repair_rules(inst, &mut block);
