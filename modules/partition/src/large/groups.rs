@@ -109,7 +109,7 @@ fn divide(inst: &Instance, nodes: Group, groups: &mut Vec<Group>) -> Tree {
         groups.push(nodes);
         return Tree::Block(Block::default());
     }
-    let right = nodes.split_off(middle(inst, &nodes));
+    let right = nodes.split_off(middle(machine, &nodes));
     let ends = [&nodes, &right].map(|half| below(half[0]).blocks[0]);
     Tree::Group {
         distance: machine.distance(ends[0], ends[1]),

@@ -16,7 +16,7 @@ use std::iter;
 use std::sync::Arc;
 
 use super::Effort;
-use super::bisection_tree::Parts;
+use super::bisection_tree::{BisectionTree, Parts};
 use super::level::Level;
 use super::mapping::Mapping;
 use super::{pairs, refine};
@@ -149,7 +149,8 @@ impl Cut {
         let (level, bound) = surroundings(inst, &block, &near);
         let mut part: Vec<u32> = (0..k as u32).collect();
         part.extend(near.iter().map(|&v| block[v as usize]));
-        let parts = Parts::blocks(inst, bound);
+        let mut parts = Parts::blocks(&BisectionTree::new(inst, effort.slack_share));
+        parts.bound = bound;
         let mut mapping = Mapping::new(&level, &parts, &mut part);
         mapping.fixed = k as u32;
         for _ in 0..effort.rounds {

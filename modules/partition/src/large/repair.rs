@@ -42,7 +42,7 @@ fn empty(mapping: &mut Mapping<'_>, at: usize) {
     let Some(kept) = mapping.kept.as_ref().filter(|k| k.over(at) > 0) else {
         return;
     };
-    let dim = kept.limits.dim[at] as usize;
+    let dim = kept.limits.sums[at].dim;
     let held = kept.held;
     let over = |mapping: &Mapping<'_>, p: u32| {
         let kept = mapping.kept.as_ref();
@@ -56,7 +56,7 @@ fn gather(mapping: &mut Mapping<'_>, at: usize, fill: bool) {
     let Some(kept) = mapping.kept.as_ref().filter(|k| k.under(at) > 0) else {
         return;
     };
-    let dim = kept.limits.dim[at] as usize;
+    let dim = kept.limits.sums[at].dim;
     let held = kept.held;
     let here: Vec<u32> = (0..mapping.parts.len() as u32)
         .filter(|&p| kept.at(p, dim) == at)

@@ -11,10 +11,10 @@ use crate::random::Random;
 
 /// Halves all parts whose halves are at least as far apart as the stage says.
 pub(super) fn split(stage: &Stage<'_>, level: &Level, divided: &mut Divided, random: &mut Random) {
-    let (effort, halving) = (stage.effort, stage.halving);
+    let (effort, halving) = (&stage.effort, &stage.halving);
     let n = level.len();
     let Divided { parts, part } = divided;
-    let (next, heirs) = parts.halved(stage.inst, halving, stage.least);
+    let (next, heirs) = parts.halved(halving, stage.least);
     let bisections = if n <= effort.core {
         effort.bisections
     } else {
@@ -25,8 +25,7 @@ pub(super) fn split(stage: &Stage<'_>, level: &Level, divided: &mut Divided, ran
     let old = part.clone();
     for (p, (&(first, two), members)) in (0..).zip(heirs.iter().zip(all.iter())) {
         // What is found now counts for nothing.
-        let two = two && !stage.budget.is_over();
-        if !two {
+        if !two || stage.budget.is_over() {
             members.iter().for_each(|&v| part[v as usize] = first);
             continue;
         }
@@ -53,13 +52,10 @@ pub(super) fn split(stage: &Stage<'_>, level: &Level, divided: &mut Divided, ran
         let share = rooms[0] as f64 / (rooms[0] as f64 + rooms[1] as f64).max(1.0);
         let want = (total as f64 * share).round() as i64;
         // A part may be over its own bound: its halves then share what there is.
-        let most = |q: usize, even: i64| next.bound[q].max(even);
+        let most = |(q, even): (u32, i64)| next.bound[q as usize].max(even);
         let sides = Sides {
             want,
-            most: [
-                most(first as usize, want),
-                most(first as usize + 1, total - want),
-            ],
+            most: [(first, want), (first + 1, total - want)].map(most),
         };
         let side = (0..bisections)
             .map(|_| bisect(&sub, sides, effort.tries, random))
