@@ -118,29 +118,27 @@ pub(crate) fn cluster(
                 }
             }
             around.clear();
-            if let Some(c) = join {
-                map[v as usize] = c;
-                load[c as usize] += own;
-                if let Some(joins) = &mut joins {
-                    joins.add(v, c);
+            // Its partner, if it has one, joins the cluster that it opens.
+            let (joined, c) = match join {
+                Some(c) => (v, c),
+                None => {
+                    let c = load.len() as u32;
+                    map[v as usize] = c;
+                    load.push(own);
+                    ties.push(0);
+                    if let Some(joins) = &mut joins {
+                        joins.open(v);
+                    }
+                    (best.1, c)
                 }
-                continue;
-            }
-            let next = load.len() as u32;
-            map[v as usize] = next;
-            if let Some(joins) = &mut joins {
-                joins.open(v);
-            }
-            let mut sum = own;
-            if best.1 != u32::MAX {
-                map[best.1 as usize] = next;
-                sum += level.load[best.1 as usize];
+            };
+            if joined != u32::MAX {
+                map[joined as usize] = c;
+                load[c as usize] += level.load[joined as usize];
                 if let Some(joins) = &mut joins {
-                    joins.add(best.1, next);
+                    joins.add(joined, c);
                 }
             }
-            load.push(sum);
-            ties.push(0);
         }
     }
     // What is near stays near.

@@ -8,7 +8,7 @@ use crate::instance::Instance;
 use crate::tuning::large::{HANDFUL, SMALL, SPARSE, TIED};
 
 /// What each vertex is held to. Clusters are held to what their members are.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Constrained {
     /// Index into the sets of blocks, by vertex; empty when all are free.
     set: Vec<u32>,
@@ -23,23 +23,22 @@ pub(crate) struct Constrained {
 
 impl Constrained {
     /// `None` where loads are all there is to keep.
-    pub(crate) fn of(inst: &Instance) -> Option<Arc<Self>> {
+    pub(crate) fn of(inst: &Instance) -> Option<Self> {
         if inst.dims() == 1 && inst.set.is_empty() && inst.apart.is_empty() {
             return None;
         }
-        let (n, dims) = (inst.len(), inst.dims());
-        let some = |dim| {
+        let dims = inst.dims();
+        let sparse = |dim: usize| {
             let sizes = inst.size.iter().skip(dim).step_by(dims);
-            sizes.filter(|s| **s > 0).count()
+            dim > 0 && SPARSE * sizes.filter(|s| **s > 0).count() <= inst.len()
         };
-        let sparse = (0..dims).map(|dim| dim > 0 && SPARSE * some(dim) <= n);
-        Some(Arc::new(Self {
+        Some(Self {
             set: inst.set.clone(),
             size: Arc::clone(&inst.size),
             dims,
-            sparse: Arc::new(sparse.collect()),
+            sparse: (0..dims).map(sparse).collect::<Vec<_>>().into(),
             apart: inst.apart.clone(),
-        }))
+        })
     }
 
     /// Set of blocks of a vertex; 0 when it is free.
@@ -59,11 +58,6 @@ impl Constrained {
         self.apart.get(v as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether anybody keeps apart from anybody.
-    pub(crate) fn has_apart(&self) -> bool {
-        !self.apart.is_empty()
-    }
-
     /// Whether a vertex is pinned, or keeps apart from others.
     fn is_tied(&self, v: u32) -> bool {
         self.set(v) != 0 || !self.apart(v).is_empty()
@@ -76,13 +70,10 @@ impl Constrained {
     }
 
     pub(crate) fn contract(&self, map: &[u32], clusters: usize) -> Self {
-        let mut set = Vec::new();
-        if !self.set.is_empty() {
-            set.resize(clusters, 0);
-            // One free vertex and one that is pinned make a pinned one.
-            for (&c, &s) in map.iter().zip(&self.set).filter(|e| *e.1 != 0) {
-                set[c as usize] = s;
-            }
+        let mut set = vec![0; if self.set.is_empty() { 0 } else { clusters }];
+        // One free vertex and one that is pinned make a pinned one.
+        for (&c, &s) in map.iter().zip(&self.set) {
+            set[c as usize] = s.max(set[c as usize]);
         }
         // Loads are those of the level.
         let size = match self.dims {
@@ -114,14 +105,8 @@ pub(crate) struct Joins<'a> {
 }
 
 impl<'a> Joins<'a> {
-    /// For clusters of `count` vertices on the way to about `target`, visited as they are numbered or not. Also the number of vertices
-    /// that stay alone.
-    pub(crate) fn new(
-        held: &'a Constrained,
-        count: usize,
-        target: usize,
-        numbered: bool,
-    ) -> (Self, usize) {
+    /// For clusters of `count` vertices on the way to about `target`, visited as they are numbered or not.
+    pub(crate) fn new(held: &'a Constrained, count: usize, target: usize, numbered: bool) -> Self {
         let all = 0..count as u32;
         let few = |is: fn(&Constrained, u32) -> bool, most: usize| {
             let count = all.clone().filter(|&v| is(held, v)).count();
@@ -130,8 +115,6 @@ impl<'a> Joins<'a> {
         let tied = few(Constrained::is_tied, TIED * target.max(SMALL));
         let counted = few(Constrained::is_counted, target);
         let alone = |v| tied && held.is_tied(v) || counted && held.is_counted(v);
-        let alone: Vec<bool> = all.clone().map(alone).collect();
-        let few = alone.iter().filter(|a| **a).count();
         let most = |dim| {
             let total: i64 = held.size.iter().skip(dim).step_by(held.dims).sum();
             let like = 5 * total / count.max(1) as i64;
@@ -141,19 +124,23 @@ impl<'a> Joins<'a> {
             1 => Vec::new(),
             dims => (0..dims).map(most).collect(),
         };
-        let joins = Self {
+        Self {
             held,
-            alone,
+            alone: all.clone().map(alone).collect(),
             most,
             set: Vec::new(),
             size: Vec::new(),
             shut: Vec::new(),
-        };
-        (joins, few)
+        }
+    }
+
+    /// How many vertices stay alone.
+    pub(crate) fn loners(&self) -> usize {
+        self.alone.iter().filter(|alone| **alone).count()
     }
 
     fn is_alone(&self, v: u32) -> bool {
-        self.alone.get(v as usize).is_some_and(|a| *a)
+        self.alone[v as usize]
     }
 
     fn has_room(&self, v: u32, other: &[i64]) -> bool {
@@ -178,7 +165,7 @@ impl<'a> Joins<'a> {
         let (held, d) = (self.held, self.held.dims);
         let c = cluster as usize;
         !self.is_alone(v)
-            && !self.shut.get(c).is_some_and(|shut| *shut)
+            && !self.shut[c]
             && self.set.get(c).is_none_or(|&s| nested(held.set(v), s))
             && held.apart(v).iter().all(|e| map[e.0 as usize] != cluster)
             && (self.most.is_empty() || self.has_room(v, &self.size[c * d..(c + 1) * d]))
@@ -186,9 +173,7 @@ impl<'a> Joins<'a> {
 
     /// A new cluster.
     pub(crate) fn open(&mut self, v: u32) {
-        if !self.alone.is_empty() {
-            self.shut.push(self.is_alone(v));
-        }
+        self.shut.push(self.is_alone(v));
         if !self.held.set.is_empty() {
             self.set.push(self.held.set(v));
         }

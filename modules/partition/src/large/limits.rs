@@ -215,7 +215,7 @@ pub(crate) struct ConstraintState<'a> {
 
 impl<'a> ConstraintState<'a> {
     pub(crate) fn new(level: &'a Level, limits: &'a Limits, part: &[u32]) -> Option<Self> {
-        let held = level.held.as_deref()?;
+        let held = level.held.as_ref()?;
         let mut kept = Self {
             held,
             limits,
@@ -256,7 +256,7 @@ impl<'a> ConstraintState<'a> {
     pub(crate) fn allows(&self, v: u32, to: u32, part: &[u32]) -> bool {
         self.limits.is_open(self.held.set(v), to)
             && (self.held.dims == 1 || self.has_room(v, part[v as usize], to))
-            && !(self.held.has_apart() && self.meets(v, to, part))
+            && !self.meets(v, to, part)
     }
 
     fn has_room(&self, v: u32, from: u32, to: u32) -> bool {

@@ -249,10 +249,10 @@ fn contracted(
     if fine.len() <= target {
         return None;
     }
-    let joins = fine.held.as_deref();
+    let joins = fine.held.as_ref();
     let joins = joins.map(|held| Joins::new(held, fine.len(), target, order == Order::Numbered));
     // Who stays alone does not count.
-    let alone = joins.as_ref().map_or(0, |j| j.1);
+    let alone = joins.as_ref().map_or(0, Joins::loners);
     if fine.len() <= target + alone {
         return None;
     }
@@ -262,8 +262,7 @@ fn contracted(
     let heaviest = like.min(3 * total / target as i64).max(1);
     let within = (divided.parts.len() > 1).then_some(&divided.part[..]);
     let free = joins.is_none();
-    let (mut map, mut clusters) =
-        cluster(fine, within, order, heaviest, joins.map(|j| j.0), random);
+    let (mut map, mut clusters) = cluster(fine, within, order, heaviest, joins, random);
     if clusters * 20 > fine.len() * 19 && free {
         (map, clusters) = leaves(fine, within, heaviest, (map, clusters));
     }

@@ -173,17 +173,15 @@ impl Rooms<'_, '_> {
 
     /// The side to move from next.
     fn next(&mut self) -> Option<usize> {
-        let mut top = [None, None];
-        for (heap, top) in self.heaps.iter_mut().zip(&mut top) {
-            while let Some(&(gain, _, v)) = heap.peek() {
-                let at = v as usize;
-                if self.moved[at] != self.search && self.gain[at] == gain {
-                    *top = Some(gain);
-                    break;
-                }
+        for heap in &mut self.heaps {
+            let stale = |&(gain, _, v): &(i64, u32, u32)| {
+                self.moved[v as usize] == self.search || self.gain[v as usize] != gain
+            };
+            while heap.peek().is_some_and(stale) {
                 heap.pop();
             }
         }
+        let top = self.heaps.each_ref().map(|heap| Some(heap.peek()?.0));
         side_to_leave(top, self.pair.map(|p| self.mapping.spare(p)))
     }
 }

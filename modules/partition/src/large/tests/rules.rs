@@ -189,7 +189,8 @@ proptest! {
         let fine = Level::of(&inst);
         let Some(held) = &fine.held else { return Ok(()) };
         let mut random = Random::new(seed);
-        let (joins, alone) = Joins::new(held, fine.len(), target, false);
+        let joins = Joins::new(held, fine.len(), target, false);
+        let alone = joins.loners();
         let (map, clusters) = cluster(&fine, None, Order::Random, 100, Some(joins), &mut random);
         let coarse = fine.contract(&map, clusters);
         prop_assert!(alone <= clusters);
