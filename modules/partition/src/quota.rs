@@ -107,15 +107,12 @@ impl Quota {
             let Constraint::Memory { blocks, most } = &problem.constraints[i] else {
                 continue;
             };
-            let free = |q: &&mut Self| blocks.iter().all(|&b| q.upper[b as usize] == NO_LIMIT);
-            match quotas.iter_mut().find(free) {
-                Some(quota) => quota.limit(blocks, 0, whole(*most)),
-                None => {
-                    let mut quota = Self::free(Of::Shared, problem.machine.len());
-                    quota.limit(blocks, 0, whole(*most));
-                    quotas.push(quota);
-                }
-            }
+            let free = |q: &Self| blocks.iter().all(|&b| q.upper[b as usize] == NO_LIMIT);
+            let at = quotas.iter().position(free).unwrap_or_else(|| {
+                quotas.push(Self::free(Of::Shared, problem.machine.len()));
+                quotas.len() - 1
+            });
+            quotas[at].limit(blocks, 0, whole(*most));
         }
         quotas
     }
@@ -172,11 +169,8 @@ impl Quota {
 
     /// Whether it is kept whatever lies where.
     pub(crate) fn idle(&self, problem: &Problem<'_>) -> bool {
-        let firsts = self.upper.iter().zip(&self.place).enumerate();
-        let least = firsts
-            .filter(|(b, (_, place))| **place == *b as u32)
-            .map(|(_, (upper, _))| *upper)
-            .min();
+        let firsts = (0..).zip(&self.place).filter(|(b, place)| b == *place);
+        let least = firsts.map(|(b, _)| self.upper[b as usize]).min();
         self.lower.is_empty() && least.is_none_or(|upper| self.total(problem) <= upper)
     }
 

@@ -59,9 +59,8 @@ impl Level {
     /// The first vertices, and the arcs among them; held to nothing.
     pub(crate) fn first(&self, count: usize) -> Self {
         let count = count.min(self.len());
-        let here = |u: u32| Some(u).filter(|&u| (u as usize) < count);
         Self {
-            graph: self.graph.among(0..count as u32, here),
+            graph: self.stretch(0..count as u32),
             load: self.load[..count].to_vec().into(),
             held: None,
         }

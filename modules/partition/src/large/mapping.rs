@@ -214,8 +214,10 @@ impl<'a> Mapping<'a> {
 
     /// The cheapest part with room, touched or not.
     pub(crate) fn anywhere(&mut self, v: u32) -> Option<(i64, u32)> {
-        let all = 0..self.parts.len() as u32;
-        (!self.stays(v)).then(|| self.cheapest(v, all, false))?
+        if self.stays(v) {
+            return None;
+        }
+        self.cheapest(v, 0..self.parts.len() as u32, false)
     }
 
     /// The cheapest of some parts that breaks nothing: with `fill`, full or not.

@@ -6,7 +6,7 @@ use super::level::Level;
 use super::{Divided, Stage};
 use crate::clusters::Members;
 use crate::multilevel::bisect::bisect;
-use crate::multilevel::sub::{Sides, Sub};
+use crate::multilevel::passes::{Sides, Sub};
 use crate::random::Random;
 
 /// Halves all parts whose halves are at least as far apart as the stage says.
