@@ -42,7 +42,9 @@ pub(crate) enum Of {
 impl Quota {
     /// All quotas of the constraints that are active, the load first.
     pub(crate) fn all(problem: &Problem<'_>, active: &[usize]) -> Vec<Self> {
-        let mut quotas = vec![Self::load(problem)];
+        let mut load = Self::free(Of::Load, problem.machine.len());
+        load.upper = problem.load_bounds().into_iter().map(whole).collect();
+        let mut quotas = vec![load];
         let memory = |b: &Block| b.memory.filter(|_| problem.graph.has_memory());
         quotas.extend(Self::own(Of::Memory, problem, memory));
         quotas.extend(Self::shared(problem, active));
@@ -78,13 +80,6 @@ impl Quota {
             self.lower.resize(self.place.len(), 0);
             self.lower[first as usize] = least;
         }
-    }
-
-    fn load(problem: &Problem<'_>) -> Self {
-        let bounds = problem.load_bounds();
-        let mut quota = Self::free(Of::Load, bounds.len());
-        quota.upper = bounds.into_iter().map(whole).collect();
-        quota
     }
 
     /// What blocks limit one by one; `None` where none does.

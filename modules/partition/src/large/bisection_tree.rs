@@ -66,11 +66,11 @@ impl<'a> BisectionTree<'a> {
         let all = halves[0].room.max(1) as f64;
         let slack = (all / total.max(1.0)).max(1.0);
         let tall = f64::from(height[0] + 1);
-        for (half, height) in halves
+        let divisible = halves
             .iter_mut()
             .zip(height)
-            .filter(|(_, height)| *height > 0)
-        {
+            .filter(|(_, height)| *height > 0);
+        for (half, height) in divisible {
             let share = total * half.room as f64 / all;
             half.slack = 1.0 - (1.0 - slack_share) * f64::from(height) / tall;
             let bound = (share * slack.powf(half.slack)).max(share.ceil()) as i64;

@@ -57,10 +57,8 @@ pub(crate) fn cluster(
     let mut ties: Vec<i64> = Vec::with_capacity(n / 2 + 1);
     let mut around: Vec<u32> = Vec::new();
     let rate = |tie: i64, load: i64| tie as f32 * tie as f32 / load.max(1) as f32;
-    let mut order: Vec<u32> = Vec::with_capacity(STRETCH);
     for from in (0..n).step_by(STRETCH) {
-        order.clear();
-        order.extend(from as u32..(from + STRETCH).min(n) as u32);
+        let mut order: Vec<u32> = (from as u32..(from + STRETCH).min(n) as u32).collect();
         if visit == Order::Random {
             random.shuffle(&mut order);
             level.read_ahead(from, from + order.len());

@@ -15,7 +15,7 @@ pub(crate) struct Constrained {
     /// `vertex * dims + dim`; the first dimension is the load, which the level has too.
     size: Arc<Vec<i64>>,
     pub(crate) dims: usize,
-    /// By dimension: whether few vertices have any of it.
+    /// By further dimension: whether few vertices have any of it.
     sparse: Arc<Vec<bool>>,
     /// Vertices that may not share a place of a layer with each; empty when there are none.
     apart: Vec<Vec<(u32, u32)>>,
@@ -30,13 +30,13 @@ impl Constrained {
         let dims = inst.dims();
         let sparse = |dim: usize| {
             let sizes = inst.size.iter().skip(dim).step_by(dims);
-            dim > 0 && SPARSE * sizes.filter(|s| **s > 0).count() <= inst.len()
+            SPARSE * sizes.filter(|s| **s > 0).count() <= inst.len()
         };
         Some(Self {
             set: inst.set.clone(),
             size: Arc::clone(&inst.size),
             dims,
-            sparse: (0..dims).map(sparse).collect::<Vec<_>>().into(),
+            sparse: (1..dims).map(sparse).collect::<Vec<_>>().into(),
             apart: inst.apart.clone(),
         })
     }
@@ -47,10 +47,11 @@ impl Constrained {
         self.set.get(v as usize).copied().unwrap_or(0)
     }
 
-    /// Its sizes in all dimensions.
+    /// Its sizes in the dimensions beyond the load; empty where there are none.
     #[inline]
-    pub(crate) fn size(&self, v: u32) -> &[i64] {
-        &self.size[v as usize * self.dims..(v as usize + 1) * self.dims]
+    pub(crate) fn further(&self, v: u32) -> &[i64] {
+        let at = v as usize * self.dims;
+        self.size.get(at + 1..at + self.dims).unwrap_or_default()
     }
 
     #[inline]
@@ -65,8 +66,8 @@ impl Constrained {
 
     /// Whether a vertex has some of what most have nothing of.
     fn is_counted(&self, v: u32) -> bool {
-        let some = |(size, sparse): (&i64, &bool)| *sparse && *size > 0;
-        self.dims > 1 && self.size(v).iter().zip(&*self.sparse).any(some)
+        let mut sizes = self.further(v).iter().zip(&*self.sparse);
+        sizes.any(|(size, sparse)| *sparse && *size > 0)
     }
 
     pub(crate) fn contract(&self, map: &[u32], clusters: usize) -> Self {
@@ -96,9 +97,9 @@ pub(crate) struct Joins<'a> {
     /// What holds few keeps them alone: a cluster around a pinned vertex would cost more where it
     /// is pinned than the vertex does.
     alone: Vec<bool>,
-    /// Most of each dimension in a cluster.
+    /// Most of each further dimension in a cluster.
     most: Vec<i64>,
-    /// By cluster.
+    /// By cluster: its set, the sizes in further dimensions, whether it is one of those who stay alone.
     set: Vec<u32>,
     size: Vec<i64>,
     shut: Vec<bool>,
@@ -120,14 +121,10 @@ impl<'a> Joins<'a> {
             let like = 5 * total / count.max(1) as i64;
             like.min(3 * total / target.max(1) as i64).max(1)
         };
-        let most = match held.dims {
-            1 => Vec::new(),
-            dims => (0..dims).map(most).collect(),
-        };
         Self {
             held,
             alone: all.clone().map(alone).collect(),
-            most,
+            most: (1..held.dims).map(most).collect(),
             set: Vec::new(),
             size: Vec::new(),
             shut: Vec::new(),
@@ -144,10 +141,8 @@ impl<'a> Joins<'a> {
     }
 
     fn has_room(&self, v: u32, other: &[i64]) -> bool {
-        let sizes = self.held.size(v).iter().zip(other).zip(&self.most);
-        sizes
-            .skip(1)
-            .all(|((a, b), most)| *a == 0 || *b == 0 || a + b <= *most)
+        let mut sizes = self.held.further(v).iter().zip(other).zip(&self.most);
+        sizes.all(|((a, b), most)| *a == 0 || *b == 0 || a + b <= *most)
     }
 
     /// Whether two vertices may become one.
@@ -157,18 +152,18 @@ impl<'a> Joins<'a> {
             && !self.is_alone(u)
             && nested(held.set(v), held.set(u))
             && held.apart(v).iter().all(|e| e.0 != u)
-            && (self.most.is_empty() || self.has_room(v, held.size(u)))
+            && self.has_room(v, held.further(u))
     }
 
     /// Whether a vertex may join a cluster.
     pub(crate) fn join(&self, v: u32, cluster: u32, map: &[u32]) -> bool {
-        let (held, d) = (self.held, self.held.dims);
+        let (held, d) = (self.held, self.most.len());
         let c = cluster as usize;
         !self.is_alone(v)
             && !self.shut[c]
             && self.set.get(c).is_none_or(|&s| nested(held.set(v), s))
             && held.apart(v).iter().all(|e| map[e.0 as usize] != cluster)
-            && (self.most.is_empty() || self.has_room(v, &self.size[c * d..(c + 1) * d]))
+            && self.has_room(v, &self.size[c * d..(c + 1) * d])
     }
 
     /// A new cluster.
@@ -177,20 +172,16 @@ impl<'a> Joins<'a> {
         if !self.held.set.is_empty() {
             self.set.push(self.held.set(v));
         }
-        if !self.most.is_empty() {
-            self.size.extend_from_slice(self.held.size(v));
-        }
+        self.size.extend_from_slice(self.held.further(v));
     }
 
     /// A vertex has joined a cluster.
     pub(crate) fn add(&mut self, v: u32, cluster: u32) {
-        let (held, d, c) = (self.held, self.held.dims, cluster as usize);
+        let (held, d, c) = (self.held, self.most.len(), cluster as usize);
         if let Some(set) = self.set.get_mut(c) {
             *set = (*set).max(held.set(v));
         }
-        if !self.most.is_empty() {
-            add(&mut self.size[c * d..(c + 1) * d], held.size(v), 1);
-        }
+        add(&mut self.size[c * d..(c + 1) * d], held.further(v), 1);
     }
 }
 

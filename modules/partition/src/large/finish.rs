@@ -26,10 +26,7 @@ pub(super) fn by_size(halving: &BisectionTree<'_>, divided: &Divided) -> Option<
         }
     }
     let all: Vec<u32> = (0..inst.k() as u32).collect();
-    let out = match left[..] {
-        [] => left,
-        _ => largest_first(inst, &left, &all, (&mut room, &mut block)),
-    };
+    let out = largest_first(inst, &left, &all, (&mut room, &mut block));
     out.is_empty().then_some(block)
 }
 

@@ -54,7 +54,8 @@ impl Totals {
 /// What some parts hold together of a dimension.
 #[derive(Debug)]
 pub(crate) struct Sum {
-    pub(crate) dim: usize,
+    /// Which of the further dimensions.
+    pub(crate) further: usize,
     /// Most and least of it.
     upper: i64,
     lower: i64,
@@ -113,21 +114,19 @@ impl Limits {
             sums: Vec::new(),
             place: (0..shared.layers()).flat_map(place).collect(),
         };
-        let slack: Vec<f64> = parts.iter().map(|part| part.1).collect();
         for dim in 1..inst.dims() {
-            limits.sum(inst, totals, (&part_of, &slack), dim);
+            limits.sum(inst, totals, (parts, &part_of), dim);
         }
         limits
     }
 
-    /// The sums of a dimension, of the part of each block and the slack of each part. Where blocks of
-    /// several parts share a limit these parts share one; a part of several such places may hold what
-    /// they may together.
+    /// The sums of a dimension. Where blocks of several parts share a limit these parts share one; a part of
+    /// several such places may hold what they may together.
     fn sum(
         &mut self,
         inst: &Instance,
         totals: &Totals,
-        (part_of, slack): (&[u32], &[f64]),
+        (parts, part_of): (&[(&[u32], f64)], &[u32]),
         dim: usize,
     ) {
         let (d, shared) = (inst.dims(), &inst.shared);
@@ -137,13 +136,13 @@ impl Limits {
         }
         let first = self.sums.len();
         let mut sum_of: Vec<usize> = Vec::with_capacity(self.parts);
-        for (p, &slack) in slack.iter().enumerate() {
+        for (p, &(_, slack)) in parts.iter().enumerate() {
             // Parts that share one are named by the first of them.
             let root = find(&mut root, p as u32) as usize;
             if root == p {
                 sum_of.push(self.sums.len());
                 self.sums.push(Sum {
-                    dim,
+                    further: dim - 1,
                     upper: 0,
                     lower: 0,
                     must: 0,
@@ -166,10 +165,8 @@ impl Limits {
             }
         }
         for (blocks, pinned) in totals.sets.iter().zip(&totals.pinned) {
-            let mut sums: Vec<usize> = blocks
-                .iter()
-                .map(|&b| sum_of[part_of[b as usize] as usize])
-                .collect();
+            let sums = blocks.iter().map(|&b| sum_of[part_of[b as usize] as usize]);
+            let mut sums: Vec<usize> = sums.collect();
             sums.dedup();
             if let [only] = sums[..] {
                 self.sums[only].must += pinned[dim];
@@ -221,27 +218,22 @@ impl<'a> ConstraintState<'a> {
             limits,
             sum: vec![0; limits.sums.len()],
         };
-        if held.dims > 1 {
-            for (v, &p) in part.iter().enumerate() {
-                kept.put(v as u32, p, 1);
-            }
+        for (v, &p) in (0..).zip(part).filter(|_| held.dims > 1) {
+            kept.put(v, p, 1);
         }
         Some(kept)
     }
 
     fn put(&mut self, v: u32, part: u32, sign: i64) {
-        let further = &self.held.size(v)[1..];
-        for (&at, size) in self.limits.at(part).iter().zip(further) {
+        for (&at, size) in self.limits.at(part).iter().zip(self.held.further(v)) {
             self.sum[at as usize] += sign * size;
         }
     }
 
     #[inline(never)]
     pub(crate) fn shift(&mut self, v: u32, from: u32, to: u32) {
-        if self.held.dims > 1 {
-            self.put(v, from, -1);
-            self.put(v, to, 1);
-        }
+        self.put(v, from, -1);
+        self.put(v, to, 1);
     }
 
     /// Whether there is no other part for a vertex.
@@ -255,14 +247,14 @@ impl<'a> ConstraintState<'a> {
     #[inline(never)]
     pub(crate) fn allows(&self, v: u32, to: u32, part: &[u32]) -> bool {
         self.limits.is_open(self.held.set(v), to)
-            && (self.held.dims == 1 || self.has_room(v, part[v as usize], to))
+            && self.has_room(v, part[v as usize], to)
             && !self.meets(v, to, part)
     }
 
     fn has_room(&self, v: u32, from: u32, to: u32) -> bool {
         let limits = self.limits;
         let sums = limits.at(from).iter().zip(limits.at(to));
-        let mut each = self.held.size(v)[1..].iter().zip(sums);
+        let mut each = self.held.further(v).iter().zip(sums);
         each.all(|(&size, (&out, &into))| {
             let (out, into) = (out as usize, into as usize);
             if size == 0 {
@@ -284,10 +276,10 @@ impl<'a> ConstraintState<'a> {
         list.any(|&(u, layer)| u != v && self.limits.same(layer, there, part[u as usize]))
     }
 
-    /// Sum of a dimension that a part counts for.
+    /// Sum of a further dimension that a part counts for.
     #[inline]
-    pub(crate) fn at(&self, part: u32, dim: usize) -> usize {
-        self.limits.at(part)[dim - 1] as usize
+    pub(crate) fn at(&self, part: u32, further: usize) -> usize {
+        self.limits.at(part)[further] as usize
     }
 
     #[inline]

@@ -112,8 +112,7 @@ impl<'a> Mapping<'a> {
 
     #[inline]
     pub(crate) fn fits(&self, v: u32, to: u32) -> bool {
-        let load = self.load[to as usize] + self.level.load[v as usize];
-        load <= self.parts.bound[to as usize] && self.allows(v, to)
+        self.level.load[v as usize] <= self.spare(to) && self.allows(v, to)
     }
 
     /// Whether nothing is broken by a move, but perhaps the load bound.
@@ -151,7 +150,7 @@ impl<'a> Mapping<'a> {
 
     #[inline]
     pub(crate) fn over(&self, p: u32) -> i64 {
-        (self.load[p as usize] - self.parts.bound[p as usize]).max(0)
+        (-self.spare(p)).max(0)
     }
 
     #[inline]

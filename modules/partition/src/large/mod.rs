@@ -416,20 +416,15 @@ impl<'a> Stage<'a> {
         if divided.parts.len() == 1 || self.budget.is_over() {
             return;
         }
+        let effort = &self.effort;
         let mut mapping = Mapping::new(level, &divided.parts, &mut divided.part);
         mapping.budget = Some(self.budget);
         refine::unload(&mut mapping);
         repair::repair(&mut mapping);
-        refine::sweep(&mut mapping, self.effort.sweeps, random);
-        pairs::refine(
-            &mut mapping,
-            self.effort.rounds,
-            self.effort.edge_visits,
-            random,
-        );
-        for _ in 0..self.effort.passes {
-            if mapping.is_late() || refine::search(&mut mapping, self.effort.patience, random) == 0
-            {
+        refine::sweep(&mut mapping, effort.sweeps, random);
+        pairs::refine(&mut mapping, effort.rounds, effort.edge_visits, random);
+        for _ in 0..effort.passes {
+            if mapping.is_late() || refine::search(&mut mapping, effort.patience, random) == 0 {
                 break;
             }
         }

@@ -44,12 +44,12 @@ fn empty(mapping: &mut Mapping<'_>, at: usize) {
     let Some(kept) = mapping.kept.as_ref().filter(|k| k.over(at) > 0) else {
         return;
     };
-    let (held, dim) = (kept.held, kept.limits.sums[at].dim);
+    let (held, dim) = (kept.held, kept.limits.sums[at].further);
     let over = |mapping: &Mapping<'_>, p: u32| {
         let kept = mapping.kept.as_ref();
         kept.is_some_and(|k| k.at(p, dim) == at && k.over(at) > 0)
     };
-    relieve(mapping, over, |v| held.size(v)[dim]);
+    relieve(mapping, over, |v| held.further(v)[dim]);
 }
 
 /// Asks for what a sum lacks, of those from whom it is the cheapest.
@@ -57,10 +57,11 @@ fn gather(mapping: &mut Mapping<'_>, at: usize, fill: bool) {
     let Some(kept) = mapping.kept.as_ref().filter(|k| k.under(at) > 0) else {
         return;
     };
-    let (held, dim) = (kept.held, kept.limits.sums[at].dim);
+    let (held, dim) = (kept.held, kept.limits.sums[at].further);
     let mut here: Vec<u32> = (0..mapping.parts.len() as u32).collect();
     here.retain(|&p| kept.at(p, dim) == at);
-    let outside = |v: &u32| held.size(*v)[dim] > 0 && kept.at(mapping.part[*v as usize], dim) != at;
+    let outside =
+        |v: &u32| held.further(*v)[dim] > 0 && kept.at(mapping.part[*v as usize], dim) != at;
     let all: Vec<u32> = (0..mapping.level.len() as u32).filter(outside).collect();
     let step = all.len().div_ceil(ASKED).max(1);
     let mut heap = BinaryHeap::new();
