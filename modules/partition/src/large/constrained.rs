@@ -136,57 +136,43 @@ impl<'a> Joins<'a> {
         self.alone.iter().filter(|alone| **alone).count()
     }
 
-    fn is_alone(&self, v: u32) -> bool {
-        self.alone[v as usize]
-    }
-
-    fn has_room(&self, v: u32, other: &[i64]) -> bool {
-        let mut sizes = self.held.further(v).iter().zip(other).zip(&self.most);
-        sizes.all(|((a, b), most)| *a == 0 || *b == 0 || a + b <= *most)
-    }
-
     /// Whether two vertices may become one.
     pub(crate) fn pair(&self, v: u32, u: u32) -> bool {
         let held = self.held;
-        !self.is_alone(v)
-            && !self.is_alone(u)
-            && nested(held.set(v), held.set(u))
-            && held.apart(v).iter().all(|e| e.0 != u)
-            && self.has_room(v, held.further(u))
+        held.apart(v).iter().all(|e| e.0 != u)
+            && self.meet(v, (self.alone[u as usize], held.set(u), held.further(u)))
     }
 
     /// Whether a vertex may join a cluster.
     pub(crate) fn join(&self, v: u32, cluster: u32, map: &[u32]) -> bool {
-        let (held, d) = (self.held, self.most.len());
-        let c = cluster as usize;
-        !self.is_alone(v)
-            && !self.shut[c]
-            && self.set.get(c).is_none_or(|&s| nested(held.set(v), s))
-            && held.apart(v).iter().all(|e| map[e.0 as usize] != cluster)
-            && self.has_room(v, &self.size[c * d..(c + 1) * d])
+        let (c, d) = (cluster as usize, self.most.len());
+        let size = &self.size[c * d..(c + 1) * d];
+        let mut apart = self.held.apart(v).iter();
+        apart.all(|e| map[e.0 as usize] != cluster)
+            && self.meet(v, (self.shut[c], self.set[c], size))
+    }
+
+    /// Whether a vertex may join what stays alone or not, is held to this set, and has these sizes.
+    fn meet(&self, v: u32, (alone, set, size): (bool, u32, &[i64])) -> bool {
+        let own = self.held.set(v);
+        let mut sizes = self.held.further(v).iter().zip(size).zip(&self.most);
+        !alone
+            && !self.alone[v as usize]
+            && (own == set || own == 0 || set == 0)
+            && sizes.all(|((a, b), most)| *a == 0 || *b == 0 || a + b <= *most)
     }
 
     /// A new cluster.
     pub(crate) fn open(&mut self, v: u32) {
-        self.shut.push(self.is_alone(v));
-        if !self.held.set.is_empty() {
-            self.set.push(self.held.set(v));
-        }
+        self.shut.push(self.alone[v as usize]);
+        self.set.push(self.held.set(v));
         self.size.extend_from_slice(self.held.further(v));
     }
 
     /// A vertex has joined a cluster.
     pub(crate) fn add(&mut self, v: u32, cluster: u32) {
         let (held, d, c) = (self.held, self.most.len(), cluster as usize);
-        if let Some(set) = self.set.get_mut(c) {
-            *set = (*set).max(held.set(v));
-        }
+        self.set[c] = self.set[c].max(held.set(v));
         add(&mut self.size[c * d..(c + 1) * d], held.further(v), 1);
     }
-}
-
-/// Whether what is held to one set may join what is held to the other: one of them free, or both
-/// alike.
-fn nested(a: u32, b: u32) -> bool {
-    a == b || a == 0 || b == 0
 }

@@ -152,18 +152,11 @@ impl Cut {
 
     /// Up to so many vertices on either side of each cut, no further than to the middle of a run.
     fn near(&self, most: usize) -> Vec<u32> {
-        let mut near = Vec::new();
         let end = self.0[self.0.len() - 1];
-        for run in self.0.windows(2) {
-            let side = ((run[1] - run[0]) / 2).min(most);
-            if run[0] > 0 {
-                near.extend(run[0] as u32..(run[0] + side) as u32);
-            }
-            if run[1] < end {
-                near.extend((run[1] - side) as u32..run[1] as u32);
-            }
-        }
-        near
+        let half = |run: &[usize]| ((run[1] - run[0]) / 2).min(most);
+        let cuts = self.0.windows(3).filter(|runs| (1..end).contains(&runs[1]));
+        let near = cuts.flat_map(|runs| runs[1] - half(runs)..runs[1] + half(&runs[1..]));
+        near.map(|v| v as u32).collect()
     }
 }
 
