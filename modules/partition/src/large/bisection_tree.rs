@@ -125,10 +125,16 @@ impl Parts {
     fn of(halving: &BisectionTree<'_>, half: Vec<u32>) -> Self {
         let inst = halving.inst;
         let halves: Vec<&Half> = half.iter().map(|&h| halving.of(h)).collect();
+        let blocks: Vec<u32> = halves.iter().map(|h| h.blocks[0]).collect();
         let mut distance = Vec::with_capacity(half.len() * half.len());
-        for from in &halves {
-            let to = halves.iter().map(|to| to.blocks[0]);
-            distance.extend(to.map(|to| inst.distance(from.blocks[0], to)));
+        for &from in &blocks {
+            match inst.has_table() {
+                true => {
+                    let row = inst.distances(from);
+                    distance.extend(blocks.iter().map(|&to| row[to as usize]));
+                }
+                false => distance.extend(blocks.iter().map(|&to| inst.distance(from, to))),
+            }
         }
         let limits = halving.totals.as_ref().map(|totals| {
             let parts = halves.iter().map(|h| (&h.blocks[..], h.slack));

@@ -103,7 +103,7 @@ pub(crate) fn cluster(
             }
             let mut join = None;
             let paired = visit == Order::Numbered && best.1 != u32::MAX;
-            for &c in &around {
+            for c in around.drain(..) {
                 let rate = rate(ties[c as usize], load[c as usize]);
                 ties[c as usize] = 0;
                 if !paired
@@ -115,7 +115,6 @@ pub(crate) fn cluster(
                     join = Some(c);
                 }
             }
-            around.clear();
             // Its partner, if it has one, joins the cluster that it opens.
             let (joined, c) = match join {
                 Some(c) => (v, c),

@@ -349,10 +349,7 @@ impl<'a> Stage<'a> {
         } else {
             effort.cycles
         };
-        for _ in 0..cycles {
-            if self.budget.used() > CYCLING {
-                break;
-            }
+        for _ in (0..cycles).take_while(|_| self.budget.used() <= CYCLING) {
             divided = self.attempt(finest, divided, random);
         }
         divided

@@ -74,8 +74,10 @@ fn borders(mapping: &Mapping<'_>, active: &[bool]) -> Vec<(u64, u32)> {
         let here = mapping.part[v as usize];
         for &u in mapping.level.around(v) {
             let there = mapping.part[u as usize];
-            let is_active = active[here as usize] || active[there as usize];
-            if there != here && is_active && last[there as usize] != v {
+            if there != here
+                && last[there as usize] != v
+                && (active[here as usize] || active[there as usize])
+            {
                 last[there as usize] = v;
                 let key = (u64::from(here.min(there)) << 32) | u64::from(here.max(there));
                 borders.push((key, v));

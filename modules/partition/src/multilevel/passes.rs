@@ -52,7 +52,6 @@ impl Sub {
 }
 
 /// A vertex while sides change: all that a move of its neighbour reads and writes, in one place.
-#[derive(Clone, Copy)]
 struct Vertex {
     /// What the cut falls by when it changes sides.
     gain: i64,
