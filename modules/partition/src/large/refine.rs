@@ -55,14 +55,12 @@ pub(crate) fn relieve(
         if !over(mapping, here) {
             continue;
         }
-        let find = if widened {
-            Mapping::anywhere
+        let found = if widened {
+            mapping.anywhere(v)
         } else {
-            Mapping::best
+            mapping.best(v)
         };
-        let Some(found) = find(mapping, v) else {
-            continue;
-        };
+        let Some(found) = found else { continue };
         let now = key(found, v);
         if now < wanted {
             heap.push(now);
