@@ -122,6 +122,12 @@ impl Csr {
         Self::of(vertices.map(|v| self.row(v).filter_map(inside)))
     }
 
+    /// The vertices with numbers in a range, with the edges among them.
+    pub(crate) fn stretch(&self, vertices: Range<u32>) -> Self {
+        let place = |u| vertices.contains(&u).then(|| u - vertices.start);
+        self.among(vertices.clone(), place)
+    }
+
     /// The graph with the vertices of each cluster made one, and with more edges between clusters.
     /// `map` names the cluster of each vertex. Time and memory are linear in vertices and edges: no
     /// hashing, one array of places.

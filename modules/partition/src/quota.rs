@@ -42,7 +42,9 @@ pub(crate) enum Of {
 impl Quota {
     /// All quotas of the constraints that are active, the load first.
     pub(crate) fn all(problem: &Problem<'_>, active: &[usize]) -> Vec<Self> {
-        let mut quotas = vec![Self::load(problem)];
+        let mut load = Self::free(Of::Load, problem.machine.len());
+        load.upper = problem.load_bounds().into_iter().map(whole).collect();
+        let mut quotas = vec![load];
         let memory = |b: &Block| b.memory.filter(|_| problem.graph.has_memory());
         quotas.extend(Self::own(Of::Memory, problem, memory));
         quotas.extend(Self::shared(problem, active));
@@ -80,13 +82,6 @@ impl Quota {
         }
     }
 
-    fn load(problem: &Problem<'_>) -> Self {
-        let bounds = problem.load_bounds();
-        let mut quota = Self::free(Of::Load, bounds.len());
-        quota.upper = bounds.into_iter().map(whole).collect();
-        quota
-    }
-
     /// What blocks limit one by one; `None` where none does.
     fn own(of: Of, problem: &Problem<'_>, most: impl Fn(&Block) -> Option<u64>) -> Option<Self> {
         let blocks = problem.machine.blocks();
@@ -107,15 +102,12 @@ impl Quota {
             let Constraint::Memory { blocks, most } = &problem.constraints[i] else {
                 continue;
             };
-            let free = |q: &&mut Self| blocks.iter().all(|&b| q.upper[b as usize] == NO_LIMIT);
-            match quotas.iter_mut().find(free) {
-                Some(quota) => quota.limit(blocks, 0, whole(*most)),
-                None => {
-                    let mut quota = Self::free(Of::Shared, problem.machine.len());
-                    quota.limit(blocks, 0, whole(*most));
-                    quotas.push(quota);
-                }
-            }
+            let free = |q: &Self| blocks.iter().all(|&b| q.upper[b as usize] == NO_LIMIT);
+            let at = quotas.iter().position(free).unwrap_or_else(|| {
+                quotas.push(Self::free(Of::Shared, problem.machine.len()));
+                quotas.len() - 1
+            });
+            quotas[at].limit(blocks, 0, whole(*most));
         }
         quotas
     }
@@ -172,11 +164,8 @@ impl Quota {
 
     /// Whether it is kept whatever lies where.
     pub(crate) fn idle(&self, problem: &Problem<'_>) -> bool {
-        let firsts = self.upper.iter().zip(&self.place).enumerate();
-        let least = firsts
-            .filter(|(b, (_, place))| **place == *b as u32)
-            .map(|(_, (upper, _))| *upper)
-            .min();
+        let firsts = (0..).zip(&self.place).filter(|(b, place)| b == *place);
+        let least = firsts.map(|(b, _)| self.upper[b as usize]).min();
         self.lower.is_empty() && least.is_none_or(|upper| self.total(problem) <= upper)
     }
 

@@ -3,65 +3,58 @@
 
 use std::sync::Arc;
 
-use super::limits::{Limits, Part, Totals};
+use super::limits::{Limits, Totals};
 use crate::instance::Instance;
+use crate::machine::Machine;
 
 /// A set of neighbouring blocks that is treated as one, or a single block.
-#[derive(Clone, Debug)]
-pub(crate) struct Half {
+#[derive(Debug)]
+struct Half {
     /// The two halves; none for a single block.
-    pub(crate) halves: Option<[u32; 2]>,
-    /// A block in it.
-    pub(crate) block: u32,
-    /// Sum of the load bounds of its blocks.
-    pub(crate) room: i64,
-    /// Most load it should hold while it is a part: its share, and some of the slack.
-    bound: i64,
-    /// Its blocks, and the exponent of the slack that it may use up.
+    halves: Option<[u32; 2]>,
     blocks: Vec<u32>,
+    /// Sum of the load bounds of its blocks.
+    room: i64,
+    /// The exponent of the slack that it may use up while it is a part, and the most load that it should
+    /// hold then: its share, and so much of the slack.
     slack: f64,
+    bound: i64,
 }
 
-/// A binary tree over the blocks, root first. Groups of the machine stay together.
-#[derive(Clone, Debug)]
-pub(crate) struct BisectionTree {
+/// A binary tree over the blocks of an instance, root first. Groups of the machine stay together.
+#[derive(Debug)]
+pub(crate) struct BisectionTree<'a> {
+    pub(super) inst: &'a Instance,
     halves: Vec<Half>,
     /// What is kept beside the loads.
-    totals: Option<Arc<Totals>>,
-    /// The limits of the whole, likewise.
-    limits: Option<Arc<Limits>>,
+    totals: Option<Totals>,
 }
 
-impl BisectionTree {
+impl<'a> BisectionTree<'a> {
     /// `slack_share` from 0 to 1: how much of the slack the uppermost parts, whose cuts are the most expensive,
     /// may use up; single blocks always have all of it.
-    pub(crate) fn new(inst: &Instance, total: i64, slack_share: f64) -> Self {
+    pub(crate) fn new(inst: &'a Instance, slack_share: f64) -> Self {
         let machine = &inst.shared.machine;
-        let nodes = machine.nodes();
         let mut halves: Vec<Half> = Vec::new();
         // Machine nodes of each half, in order of creation: parents before children.
         let mut members: Vec<Vec<u32>> = vec![vec![0]];
-        let mut at = 0;
-        while at < members.len() {
-            let parts = machine.members_of(std::mem::take(&mut members[at]));
-            let blocks = machine.blocks_of(&parts);
-            let room = inst.room(&blocks);
-            let pair = (parts.len() > 1).then(|| {
-                let cut = middle(inst, &parts);
+        while let Some(nodes) = members.get_mut(halves.len()) {
+            let nodes = machine.members_of(std::mem::take(nodes));
+            let blocks = machine.blocks_of(&nodes);
+            let pair = (nodes.len() > 1).then(|| {
+                let (left, right) = nodes.split_at(middle(machine, &nodes));
                 let first = members.len() as u32;
-                members.push(parts[..cut].to_vec());
-                members.push(parts[cut..].to_vec());
+                members.extend([left.to_vec(), right.to_vec()]);
                 [first, first + 1]
             });
+            let room = inst.room(&blocks);
             halves.push(Half {
                 halves: pair,
-                block: nodes[parts[0] as usize].blocks[0],
-                room,
-                bound: room,
                 blocks,
+                room,
                 slack: 1.0,
+                bound: room,
             });
-            at += 1;
         }
         let mut height = vec![0_u32; halves.len()];
         for i in (0..halves.len()).rev() {
@@ -69,63 +62,53 @@ impl BisectionTree {
                 height[i] = 1 + height[a as usize].max(height[b as usize]);
             }
         }
+        let total = inst.total_load() as f64;
         let all = halves[0].room.max(1) as f64;
-        let slack = (all / total.max(1) as f64).max(1.0);
+        let slack = (all / total.max(1.0)).max(1.0);
         let tall = f64::from(height[0] + 1);
-        for (half, height) in halves.iter_mut().zip(height) {
-            let share = total as f64 * half.room as f64 / all;
-            let part = 1.0 - (1.0 - slack_share) * f64::from(height) / tall;
-            half.slack = part;
-            let bound = (share * slack.powf(part)).max(share.ceil()) as i64;
-            half.bound = if height == 0 {
-                half.room
-            } else {
-                bound.min(half.room)
-            };
+        let divisible = halves
+            .iter_mut()
+            .zip(height)
+            .filter(|(_, height)| *height > 0);
+        for (half, height) in divisible {
+            let share = total * half.room as f64 / all;
+            half.slack = 1.0 - (1.0 - slack_share) * f64::from(height) / tall;
+            let bound = (share * slack.powf(half.slack)).max(share.ceil()) as i64;
+            half.bound = bound.min(half.room);
         }
-        let mut halving = Self {
+        Self {
+            inst,
             halves,
             totals: Totals::of(inst),
-            limits: None,
-        };
-        halving.limits = halving.limits(inst, &[0]);
-        halving
-    }
-
-    /// The limits of some halves beside those of the load.
-    fn limits(&self, inst: &Instance, halves: &[u32]) -> Option<Arc<Limits>> {
-        let totals = self.totals.as_deref()?;
-        let part = |&h: &u32| Part {
-            blocks: &self.of(h).blocks,
-            slack: self.of(h).slack,
-        };
-        let parts: Vec<Part<'_>> = halves.iter().map(part).collect();
-        Some(Arc::new(Limits::new(inst, totals, &parts)))
+        }
     }
 
     fn of(&self, half: u32) -> &Half {
         &self.halves[half as usize]
     }
-}
 
-/// Where to divide the parts into two runs of about equally many blocks.
-pub(super) fn middle(inst: &Instance, parts: &[u32]) -> usize {
-    let nodes = inst.shared.machine.nodes();
-    let blocks = |p: &u32| nodes[*p as usize].blocks.len();
-    let total: usize = parts.iter().map(blocks).sum();
-    let off = |below: usize| (2 * below).abs_diff(total);
-    let mut below = 0;
-    let mut best = (usize::MAX, 1);
-    for (i, part) in parts[..parts.len() - 1].iter().enumerate() {
-        below += blocks(part);
-        if off(below) < best.0 {
-            best = (off(below), i + 1);
-        }
+    /// The halves of one, if they are at least so far from each other; none of a single block.
+    fn halves(&self, half: u32, least: i64) -> Option<[u32; 2]> {
+        let pair = self.of(half).halves?;
+        let [a, b] = pair.map(|h| self.of(h).blocks[0]);
+        (self.inst.distance(a, b) >= least).then_some(pair)
     }
-    best.1
 }
 
-/// The halves that a network is divided among at some time, with their distances.
+/// Where to divide two or more nodes into two runs of about equally many blocks.
+pub(super) fn middle(machine: &Machine, nodes: &[u32]) -> usize {
+    let blocks = |&node: &u32| machine.nodes()[node as usize].blocks.len();
+    let total: usize = nodes.iter().map(blocks).sum();
+    let mut before = 0;
+    let off = |&at: &usize| {
+        before += blocks(&nodes[at - 1]);
+        (2 * before).abs_diff(total)
+    };
+    (1..nodes.len()).min_by_key(off).expect("two nodes")
+}
+
+/// The halves that a network is divided among at some time, in the order of their blocks, with their
+/// distances. Where each is a single block it has the number of that.
 #[derive(Clone, Debug)]
 pub(crate) struct Parts {
     /// Which half each part is.
@@ -139,26 +122,43 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// All in one.
-    pub(crate) fn whole(halving: &BisectionTree) -> Self {
+    fn of(halving: &BisectionTree<'_>, half: Vec<u32>) -> Self {
+        let inst = halving.inst;
+        let halves: Vec<&Half> = half.iter().map(|&h| halving.of(h)).collect();
+        let blocks: Vec<u32> = halves.iter().map(|h| h.blocks[0]).collect();
+        let mut distance = Vec::with_capacity(half.len() * half.len());
+        for &from in &blocks {
+            match inst.has_table() {
+                true => {
+                    let row = inst.distances(from);
+                    distance.extend(blocks.iter().map(|&to| row[to as usize]));
+                }
+                false => distance.extend(blocks.iter().map(|&to| inst.distance(from, to))),
+            }
+        }
+        let limits = halving.totals.as_ref().map(|totals| {
+            let parts = halves.iter().map(|h| (&h.blocks[..], h.slack));
+            Arc::new(Limits::new(inst, totals, &parts.collect::<Vec<_>>()))
+        });
         Self {
-            half: vec![0],
-            distance: vec![0],
-            bound: vec![halving.of(0).room],
-            limits: halving.limits.clone(),
+            bound: halves.iter().map(|h| h.bound).collect(),
+            half,
+            distance,
+            limits,
         }
     }
 
-    /// One part for each block, numbered as the blocks are, with these bounds.
-    pub(crate) fn blocks(inst: &Instance, bound: Vec<i64>) -> Self {
-        let k = inst.k();
-        let pairs = (0..k as u32).flat_map(|a| (0..k as u32).map(move |b| (a, b)));
-        Self {
-            half: Vec::new(),
-            distance: pairs.map(|(a, b)| inst.distance(a, b)).collect(),
-            bound,
-            limits: None,
-        }
+    /// All in one.
+    pub(crate) fn whole(halving: &BisectionTree<'_>) -> Self {
+        Self::of(halving, vec![0])
+    }
+
+    /// One part for each block, numbered as the blocks are.
+    pub(crate) fn blocks(halving: &BisectionTree<'_>) -> Self {
+        let mut leaves: Vec<u32> = (0..halving.halves.len() as u32).collect();
+        leaves.retain(|&h| halving.of(h).halves.is_none());
+        leaves.sort_unstable_by_key(|&h| halving.of(h).blocks[0]);
+        Self::of(halving, leaves)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -172,25 +172,14 @@ impl Parts {
         &self.distance[part as usize * k..(part as usize + 1) * k]
     }
 
-    /// Distance between the halves of a part; `None` for a single block.
-    fn gap(&self, inst: &Instance, halving: &BisectionTree, half: u32) -> Option<i64> {
-        let [a, b] = halving.of(half).halves?;
-        Some(inst.distance(halving.of(a).block, halving.of(b).block))
-    }
-
     /// Whether some part has halves that are at least so far from each other.
-    pub(crate) fn divisible(&self, inst: &Instance, halving: &BisectionTree, least: i64) -> bool {
-        let gaps = self.half.iter().map(|&h| self.gap(inst, halving, h));
-        gaps.flatten().any(|gap| gap >= least)
-    }
-
-    /// The block that each part stands for, or begins with.
-    pub(crate) fn block_of(&self, halving: &BisectionTree) -> Vec<u32> {
-        self.half.iter().map(|&h| halving.of(h).block).collect()
+    pub(crate) fn divisible(&self, halving: &BisectionTree<'_>, least: i64) -> bool {
+        let mut halves = self.half.iter();
+        halves.any(|&h| halving.halves(h, least).is_some())
     }
 
     /// The blocks that a part stands for.
-    pub(super) fn blocks_in<'a>(&self, halving: &'a BisectionTree, part: u32) -> &'a [u32] {
+    pub(super) fn blocks_in<'a>(&self, halving: &'a BisectionTree<'_>, part: u32) -> &'a [u32] {
         &halving.of(self.half[part as usize]).blocks
     }
 
@@ -198,44 +187,24 @@ impl Parts {
     /// whether the next one is its second half.
     pub(crate) fn halved(
         &self,
-        inst: &Instance,
-        halving: &BisectionTree,
+        halving: &BisectionTree<'_>,
         least: i64,
     ) -> (Self, Vec<(u32, bool)>) {
         let mut half = Vec::new();
         let mut heirs = Vec::new();
         for &h in &self.half {
-            let first = half.len() as u32;
-            match (halving.of(h).halves, self.gap(inst, halving, h)) {
-                (Some(pair), Some(gap)) if gap >= least => half.extend(pair),
-                _ => half.push(h),
-            }
-            heirs.push((first, half.len() as u32 == first + 2));
-        }
-        let block = |&h: &u32| halving.of(h).block;
-        let blocks: Vec<u32> = half.iter().map(block).collect();
-        let mut distance = Vec::with_capacity(half.len() * half.len());
-        for &a in &blocks {
-            match inst.has_table() {
-                true => {
-                    let row = inst.distances(a);
-                    distance.extend(blocks.iter().map(|&b| row[b as usize]));
-                }
-                false => distance.extend(blocks.iter().map(|&b| inst.distance(a, b))),
+            let pair = halving.halves(h, least);
+            heirs.push((half.len() as u32, pair.is_some()));
+            match pair {
+                Some(pair) => half.extend(pair),
+                None => half.push(h),
             }
         }
-        let bound = half.iter().map(|&h| halving.of(h).bound).collect();
-        let next = Self {
-            limits: halving.limits(inst, &half),
-            half,
-            distance,
-            bound,
-        };
-        (next, heirs)
+        (Self::of(halving, half), heirs)
     }
 
     /// Sum of the load bounds of the blocks of a part.
-    pub(crate) fn room(&self, halving: &BisectionTree, part: u32) -> i64 {
+    pub(crate) fn room(&self, halving: &BisectionTree<'_>, part: u32) -> i64 {
         halving.of(self.half[part as usize]).room
     }
 }

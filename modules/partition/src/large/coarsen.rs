@@ -57,10 +57,8 @@ pub(crate) fn cluster(
     let mut ties: Vec<i64> = Vec::with_capacity(n / 2 + 1);
     let mut around: Vec<u32> = Vec::new();
     let rate = |tie: i64, load: i64| tie as f32 * tie as f32 / load.max(1) as f32;
-    let mut order: Vec<u32> = Vec::with_capacity(STRETCH);
     for from in (0..n).step_by(STRETCH) {
-        order.clear();
-        order.extend(from as u32..(from + STRETCH).min(n) as u32);
+        let mut order: Vec<u32> = (from as u32..(from + STRETCH).min(n) as u32).collect();
         if visit == Order::Random {
             random.shuffle(&mut order);
             level.read_ahead(from, from + order.len());
@@ -105,7 +103,7 @@ pub(crate) fn cluster(
             }
             let mut join = None;
             let paired = visit == Order::Numbered && best.1 != u32::MAX;
-            for &c in &around {
+            for c in around.drain(..) {
                 let rate = rate(ties[c as usize], load[c as usize]);
                 ties[c as usize] = 0;
                 if !paired
@@ -117,30 +115,27 @@ pub(crate) fn cluster(
                     join = Some(c);
                 }
             }
-            around.clear();
-            if let Some(c) = join {
-                map[v as usize] = c;
-                load[c as usize] += own;
-                if let Some(joins) = &mut joins {
-                    joins.add(v, c);
+            // Its partner, if it has one, joins the cluster that it opens.
+            let (joined, c) = match join {
+                Some(c) => (v, c),
+                None => {
+                    let c = load.len() as u32;
+                    map[v as usize] = c;
+                    load.push(own);
+                    ties.push(0);
+                    if let Some(joins) = &mut joins {
+                        joins.open(v);
+                    }
+                    (best.1, c)
                 }
-                continue;
-            }
-            let next = load.len() as u32;
-            map[v as usize] = next;
-            if let Some(joins) = &mut joins {
-                joins.open(v);
-            }
-            let mut sum = own;
-            if best.1 != u32::MAX {
-                map[best.1 as usize] = next;
-                sum += level.load[best.1 as usize];
+            };
+            if joined != u32::MAX {
+                map[joined as usize] = c;
+                load[c as usize] += level.load[joined as usize];
                 if let Some(joins) = &mut joins {
-                    joins.add(best.1, next);
+                    joins.add(joined, c);
                 }
             }
-            load.push(sum);
-            ties.push(0);
         }
     }
     // What is near stays near.

@@ -8,14 +8,14 @@ use crate::instance::Instance;
 use crate::tuning::large::{HANDFUL, SMALL, SPARSE, TIED};
 
 /// What each vertex is held to. Clusters are held to what their members are.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Constrained {
     /// Index into the sets of blocks, by vertex; empty when all are free.
     set: Vec<u32>,
     /// `vertex * dims + dim`; the first dimension is the load, which the level has too.
     size: Arc<Vec<i64>>,
     pub(crate) dims: usize,
-    /// By dimension: whether few vertices have any of it.
+    /// By further dimension: whether few vertices have any of it.
     sparse: Arc<Vec<bool>>,
     /// Vertices that may not share a place of a layer with each; empty when there are none.
     apart: Vec<Vec<(u32, u32)>>,
@@ -23,23 +23,22 @@ pub(crate) struct Constrained {
 
 impl Constrained {
     /// `None` where loads are all there is to keep.
-    pub(crate) fn of(inst: &Instance) -> Option<Arc<Self>> {
+    pub(crate) fn of(inst: &Instance) -> Option<Self> {
         if inst.dims() == 1 && inst.set.is_empty() && inst.apart.is_empty() {
             return None;
         }
-        let (n, dims) = (inst.len(), inst.dims());
-        let some = |dim| {
+        let dims = inst.dims();
+        let sparse = |dim: usize| {
             let sizes = inst.size.iter().skip(dim).step_by(dims);
-            sizes.filter(|s| **s > 0).count()
+            SPARSE * sizes.filter(|s| **s > 0).count() <= inst.len()
         };
-        let sparse = (0..dims).map(|dim| dim > 0 && SPARSE * some(dim) <= n);
-        Some(Arc::new(Self {
+        Some(Self {
             set: inst.set.clone(),
             size: Arc::clone(&inst.size),
             dims,
-            sparse: Arc::new(sparse.collect()),
+            sparse: (1..dims).map(sparse).collect::<Vec<_>>().into(),
             apart: inst.apart.clone(),
-        }))
+        })
     }
 
     /// Set of blocks of a vertex; 0 when it is free.
@@ -48,20 +47,16 @@ impl Constrained {
         self.set.get(v as usize).copied().unwrap_or(0)
     }
 
-    /// Its sizes in all dimensions.
+    /// Its sizes in the dimensions beyond the load; empty where there are none.
     #[inline]
-    pub(crate) fn size(&self, v: u32) -> &[i64] {
-        &self.size[v as usize * self.dims..(v as usize + 1) * self.dims]
+    pub(crate) fn further(&self, v: u32) -> &[i64] {
+        let at = v as usize * self.dims;
+        self.size.get(at + 1..at + self.dims).unwrap_or_default()
     }
 
     #[inline]
     pub(crate) fn apart(&self, v: u32) -> &[(u32, u32)] {
         self.apart.get(v as usize).map_or(&[], Vec::as_slice)
-    }
-
-    /// Whether anybody keeps apart from anybody.
-    pub(crate) fn has_apart(&self) -> bool {
-        !self.apart.is_empty()
     }
 
     /// Whether a vertex is pinned, or keeps apart from others.
@@ -71,18 +66,15 @@ impl Constrained {
 
     /// Whether a vertex has some of what most have nothing of.
     fn is_counted(&self, v: u32) -> bool {
-        let some = |(size, sparse): (&i64, &bool)| *sparse && *size > 0;
-        self.dims > 1 && self.size(v).iter().zip(&*self.sparse).any(some)
+        let mut sizes = self.further(v).iter().zip(&*self.sparse);
+        sizes.any(|(size, sparse)| *sparse && *size > 0)
     }
 
     pub(crate) fn contract(&self, map: &[u32], clusters: usize) -> Self {
-        let mut set = Vec::new();
-        if !self.set.is_empty() {
-            set.resize(clusters, 0);
-            // One free vertex and one that is pinned make a pinned one.
-            for (&c, &s) in map.iter().zip(&self.set).filter(|e| *e.1 != 0) {
-                set[c as usize] = s;
-            }
+        let mut set = vec![0; if self.set.is_empty() { 0 } else { clusters }];
+        // One free vertex and one that is pinned make a pinned one.
+        for (&c, &s) in map.iter().zip(&self.set) {
+            set[c as usize] = s.max(set[c as usize]);
         }
         // Loads are those of the level.
         let size = match self.dims {
@@ -105,23 +97,17 @@ pub(crate) struct Joins<'a> {
     /// What holds few keeps them alone: a cluster around a pinned vertex would cost more where it
     /// is pinned than the vertex does.
     alone: Vec<bool>,
-    /// Most of each dimension in a cluster.
+    /// Most of each further dimension in a cluster.
     most: Vec<i64>,
-    /// By cluster.
+    /// By cluster: its set, the sizes in further dimensions, whether it is one of those who stay alone.
     set: Vec<u32>,
     size: Vec<i64>,
     shut: Vec<bool>,
 }
 
 impl<'a> Joins<'a> {
-    /// For clusters of `count` vertices on the way to about `target`, visited as they are numbered or not. Also the number of vertices
-    /// that stay alone.
-    pub(crate) fn new(
-        held: &'a Constrained,
-        count: usize,
-        target: usize,
-        numbered: bool,
-    ) -> (Self, usize) {
+    /// For clusters of `count` vertices on the way to about `target`, visited as they are numbered or not.
+    pub(crate) fn new(held: &'a Constrained, count: usize, target: usize, numbered: bool) -> Self {
         let all = 0..count as u32;
         let few = |is: fn(&Constrained, u32) -> bool, most: usize| {
             let count = all.clone().filter(|&v| is(held, v)).count();
@@ -130,87 +116,63 @@ impl<'a> Joins<'a> {
         let tied = few(Constrained::is_tied, TIED * target.max(SMALL));
         let counted = few(Constrained::is_counted, target);
         let alone = |v| tied && held.is_tied(v) || counted && held.is_counted(v);
-        let alone: Vec<bool> = all.clone().map(alone).collect();
-        let few = alone.iter().filter(|a| **a).count();
         let most = |dim| {
             let total: i64 = held.size.iter().skip(dim).step_by(held.dims).sum();
             let like = 5 * total / count.max(1) as i64;
             like.min(3 * total / target.max(1) as i64).max(1)
         };
-        let most = match held.dims {
-            1 => Vec::new(),
-            dims => (0..dims).map(most).collect(),
-        };
-        let joins = Self {
+        Self {
             held,
-            alone,
-            most,
+            alone: all.clone().map(alone).collect(),
+            most: (1..held.dims).map(most).collect(),
             set: Vec::new(),
             size: Vec::new(),
             shut: Vec::new(),
-        };
-        (joins, few)
+        }
     }
 
-    fn is_alone(&self, v: u32) -> bool {
-        self.alone.get(v as usize).is_some_and(|a| *a)
-    }
-
-    fn has_room(&self, v: u32, other: &[i64]) -> bool {
-        let sizes = self.held.size(v).iter().zip(other).zip(&self.most);
-        sizes
-            .skip(1)
-            .all(|((a, b), most)| *a == 0 || *b == 0 || a + b <= *most)
+    /// How many vertices stay alone.
+    pub(crate) fn loners(&self) -> usize {
+        self.alone.iter().filter(|alone| **alone).count()
     }
 
     /// Whether two vertices may become one.
     pub(crate) fn pair(&self, v: u32, u: u32) -> bool {
         let held = self.held;
-        !self.is_alone(v)
-            && !self.is_alone(u)
-            && nested(held.set(v), held.set(u))
-            && held.apart(v).iter().all(|e| e.0 != u)
-            && (self.most.is_empty() || self.has_room(v, held.size(u)))
+        held.apart(v).iter().all(|e| e.0 != u)
+            && self.meet(v, (self.alone[u as usize], held.set(u), held.further(u)))
     }
 
     /// Whether a vertex may join a cluster.
     pub(crate) fn join(&self, v: u32, cluster: u32, map: &[u32]) -> bool {
-        let (held, d) = (self.held, self.held.dims);
-        let c = cluster as usize;
-        !self.is_alone(v)
-            && !self.shut.get(c).is_some_and(|shut| *shut)
-            && self.set.get(c).is_none_or(|&s| nested(held.set(v), s))
-            && held.apart(v).iter().all(|e| map[e.0 as usize] != cluster)
-            && (self.most.is_empty() || self.has_room(v, &self.size[c * d..(c + 1) * d]))
+        let (c, d) = (cluster as usize, self.most.len());
+        let size = &self.size[c * d..(c + 1) * d];
+        let mut apart = self.held.apart(v).iter();
+        apart.all(|e| map[e.0 as usize] != cluster)
+            && self.meet(v, (self.shut[c], self.set[c], size))
+    }
+
+    /// Whether a vertex may join what stays alone or not, is held to this set, and has these sizes.
+    fn meet(&self, v: u32, (alone, set, size): (bool, u32, &[i64])) -> bool {
+        let own = self.held.set(v);
+        let mut sizes = self.held.further(v).iter().zip(size).zip(&self.most);
+        !alone
+            && !self.alone[v as usize]
+            && (own == set || own == 0 || set == 0)
+            && sizes.all(|((a, b), most)| *a == 0 || *b == 0 || a + b <= *most)
     }
 
     /// A new cluster.
     pub(crate) fn open(&mut self, v: u32) {
-        if !self.alone.is_empty() {
-            self.shut.push(self.is_alone(v));
-        }
-        if !self.held.set.is_empty() {
-            self.set.push(self.held.set(v));
-        }
-        if !self.most.is_empty() {
-            self.size.extend_from_slice(self.held.size(v));
-        }
+        self.shut.push(self.alone[v as usize]);
+        self.set.push(self.held.set(v));
+        self.size.extend_from_slice(self.held.further(v));
     }
 
     /// A vertex has joined a cluster.
     pub(crate) fn add(&mut self, v: u32, cluster: u32) {
-        let (held, d, c) = (self.held, self.held.dims, cluster as usize);
-        if let Some(set) = self.set.get_mut(c) {
-            *set = (*set).max(held.set(v));
-        }
-        if !self.most.is_empty() {
-            add(&mut self.size[c * d..(c + 1) * d], held.size(v), 1);
-        }
+        let (held, d, c) = (self.held, self.most.len(), cluster as usize);
+        self.set[c] = self.set[c].max(held.set(v));
+        add(&mut self.size[c * d..(c + 1) * d], held.further(v), 1);
     }
-}
-
-/// Whether what is held to one set may join what is held to the other: one of them free, or both
-/// alike.
-fn nested(a: u32, b: u32) -> bool {
-    a == b || a == 0 || b == 0
 }

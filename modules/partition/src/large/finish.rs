@@ -13,12 +13,8 @@ use crate::clusters::Members;
 use crate::instance::Instance;
 
 /// The block of each vertex; `None` where loads keep their bounds in neither way. Nothing but loads is looked at.
-pub(super) fn by_size(
-    inst: &Instance,
-    halving: &BisectionTree,
-    divided: &Divided,
-) -> Option<Vec<u32>> {
-    let Divided { parts, part } = divided;
+pub(super) fn by_size(halving: &BisectionTree<'_>, divided: &Divided) -> Option<Vec<u32>> {
+    let (inst, Divided { parts, part }) = (halving.inst, divided);
     let mut block = vec![0; inst.len()];
     let mut room: Vec<i64> = (0..inst.k()).map(|b| inst.load_bound(b)).collect();
     // Those that fit nowhere in their part.
@@ -30,52 +26,41 @@ pub(super) fn by_size(
         }
     }
     let all: Vec<u32> = (0..inst.k() as u32).collect();
-    let out = match left[..] {
-        [] => left,
-        _ => largest_first(inst, &left, &all, (&mut room, &mut block)),
-    };
+    let out = largest_first(inst, &left, &all, (&mut room, &mut block));
     out.is_empty().then_some(block)
 }
 
-/// Fills one block after the other; says whether all fits, and changes nothing where it does not.
+/// Fills one block after the other; says whether all fits, and takes up no room where it does not.
 fn in_turn(
     inst: &Instance,
-    vertices: &[u32],
+    mut vertices: &[u32],
     blocks: &[u32],
     (room, block): (&mut [i64], &mut [u32]),
 ) -> bool {
-    let (mut at, mut ends) = (0, vec![vertices.len(); blocks.len()]);
-    let total: i64 = vertices.iter().map(|&v| inst.load(v)).sum();
-    let all: i64 = blocks.iter().map(|&b| room[b as usize]).sum();
+    let mut loads = vec![0; blocks.len()];
+    let mut total: i64 = vertices.iter().map(|&v| inst.load(v)).sum();
+    let mut all: i64 = blocks.iter().map(|&b| room[b as usize]).sum();
     // Each gets its share, not all that it can take: the last would be left empty.
-    let mut rest = (total, all);
     for (i, &b) in blocks.iter().enumerate() {
         let own = room[b as usize];
-        let share = (rest.0 as f64 * own as f64 / rest.1.max(1) as f64).ceil() as i64;
-        let mut load = 0;
-        while let Some(&v) = vertices.get(at) {
-            let more = load + inst.load(v);
-            if more > own || (load >= share && i + 1 < blocks.len()) {
+        let share = (total as f64 * own as f64 / all.max(1) as f64).ceil() as i64;
+        while let [v, rest @ ..] = vertices {
+            let more = loads[i] + inst.load(*v);
+            if more > own || (loads[i] >= share && i + 1 < blocks.len()) {
                 break;
             }
-            load = more;
-            at += 1;
+            loads[i] = more;
+            block[*v as usize] = b;
+            vertices = rest;
         }
-        ends[i] = at;
-        rest = (rest.0 - load, rest.1 - own);
+        total -= loads[i];
+        all -= own;
     }
-    if at < vertices.len() {
-        return false;
+    let fits = vertices.is_empty();
+    if fits {
+        (blocks.iter().zip(loads)).for_each(|(&b, load)| room[b as usize] -= load);
     }
-    let mut from = 0;
-    for (&b, end) in blocks.iter().zip(ends) {
-        for &v in &vertices[from..end] {
-            room[b as usize] -= inst.load(v);
-            block[v as usize] = b;
-        }
-        from = end;
-    }
-    true
+    fits
 }
 
 /// The largest first, each to the block with the most room; returns those that fit into none.
@@ -123,20 +108,20 @@ mod tests {
             });
             let graph = Graph::new(loads, &channels.collect::<Vec<_>>()).unwrap();
             let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
-            let halving = BisectionTree::new(&inst, inst.total_load(), 0.5);
+            let halving = BisectionTree::new(&inst, 0.5);
             // Nothing divided, and hosts divided: each a run of the order, as even as can be.
             let mut divided = Divided::whole(&halving, inst.len());
-            let block = by_size(&inst, &halving, &divided).unwrap();
+            let block = by_size(&halving, &divided).unwrap();
             assert!(keeps(&inst, &block));
             for _ in 0..2 {
-                divided.parts = divided.parts.halved(&inst, &halving, 0).0;
+                divided.parts = divided.parts.halved(&halving, 0).0;
             }
             let (total, mut before) = (inst.total_load(), 0);
             for v in 0..n {
                 divided.part[v as usize] = (before * 4 / total) as u32;
                 before += inst.load(v);
             }
-            let block = by_size(&inst, &halving, &divided).unwrap();
+            let block = by_size(&halving, &divided).unwrap();
             assert!(keeps(&inst, &block));
             let stays = (0..n).filter(|&v| block[v as usize] / 4 == divided.part[v as usize]);
             assert!(stays.count() as u32 > n - 40);
@@ -149,8 +134,8 @@ mod tests {
         let graph = Graph::new(vec![3, 3, 3], &[]).unwrap();
         let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
         let inst = inst.with_load_bounds(&[5, 5]);
-        let halving = BisectionTree::new(&inst, 9, 0.5);
+        let halving = BisectionTree::new(&inst, 0.5);
         let divided = Divided::whole(&halving, 3);
-        assert_eq!(by_size(&inst, &halving, &divided), None);
+        assert_eq!(by_size(&halving, &divided), None);
     }
 }

@@ -33,8 +33,7 @@ pub(super) fn map(
     let collocated = machine.collocated();
     let above = Machine::new(&tree, collocated).expect("groups of a machine");
     let above = inst.on(above, &all);
-    let rooms = (0..all.len()).map(|g| above.load_bound(g));
-    let above = above.with_load_bounds(&shares(inst.total_load(), rooms.collect()));
+    let above = above.with_load_bounds(&shares(&above));
     let group_of = super::mapped(&above, effort, (budget, super::Manner::Once), random)?;
 
     in_each(inst, &groups, &group_of, |part, _| {
@@ -86,17 +85,16 @@ fn in_each(
 
 /// What each group may hold: its share, and half of the slack (by factor), so that blocks can be
 /// filled with what there is.
-fn shares(total: i64, rooms: Vec<i64>) -> Vec<i64> {
-    let all = rooms
-        .iter()
-        .fold(0, |a: i64, &r| a.saturating_add(r))
-        .max(1) as f64;
-    let slack = (all / total.max(1) as f64).max(1.0);
+fn shares(above: &Instance) -> Vec<i64> {
+    let rooms = (0..above.k()).map(|group| above.load_bound(group));
+    let total = above.total_load() as f64;
+    let all = rooms.clone().fold(0, i64::saturating_add).max(1) as f64;
+    let slack = (all / total.max(1.0)).max(1.0);
     let bound = |room: i64| {
-        let share = total as f64 * room as f64 / all;
+        let share = total * room as f64 / all;
         ((share * slack.sqrt()).max(share.ceil()) as i64).min(room)
     };
-    rooms.into_iter().map(bound).collect()
+    rooms.map(bound).collect()
 }
 
 /// Halves a run of nodes until no group has too many blocks; gives the tree of the groups.
@@ -109,7 +107,7 @@ fn divide(inst: &Instance, nodes: Group, groups: &mut Vec<Group>) -> Tree {
         groups.push(nodes);
         return Tree::Block(Block::default());
     }
-    let right = nodes.split_off(middle(inst, &nodes));
+    let right = nodes.split_off(middle(machine, &nodes));
     let ends = [&nodes, &right].map(|half| below(half[0]).blocks[0]);
     Tree::Group {
         distance: machine.distance(ends[0], ends[1]),

@@ -10,12 +10,12 @@ use crate::instance::Instance;
 
 /// A graph with loads: 12 bytes a vertex and 24 an edge; the finest level has all of it from the
 /// instance.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Level {
     pub(crate) graph: Csr,
     pub(crate) load: Arc<Vec<i64>>,
     /// What vertices are held to beyond their load.
-    pub(crate) held: Option<Arc<Constrained>>,
+    pub(crate) held: Option<Constrained>,
 }
 
 /// A level is read as the graph that it is.
@@ -59,9 +59,8 @@ impl Level {
     /// The first vertices, and the arcs among them; held to nothing.
     pub(crate) fn first(&self, count: usize) -> Self {
         let count = count.min(self.len());
-        let here = |u: u32| Some(u).filter(|&u| (u as usize) < count);
         Self {
-            graph: self.graph.among(0..count as u32, here),
+            graph: self.stretch(0..count as u32),
             load: self.load[..count].to_vec().into(),
             held: None,
         }
@@ -73,7 +72,7 @@ impl Level {
         Self {
             graph: self.graph.contract(map, clusters, &[]),
             load: summed(map, clusters, &self.load, 1),
-            held: held.map(|held| Arc::new(held.contract(map, clusters))),
+            held: held.map(|held| held.contract(map, clusters)),
         }
     }
 }

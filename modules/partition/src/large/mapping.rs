@@ -9,8 +9,7 @@ use crate::budget::Budget;
 const CLOCK: usize = 1 << 14;
 
 /// The traffic of one vertex to each part around it.
-#[derive(Clone, Debug)]
-pub(crate) struct Around {
+struct Around {
     /// Parts that are touched, in order of appearance.
     parts: Vec<u32>,
     /// By part; 0 for those not touched.
@@ -18,13 +17,6 @@ pub(crate) struct Around {
 }
 
 impl Around {
-    pub(crate) fn new(parts: usize) -> Self {
-        Self {
-            parts: Vec::new(),
-            weight: vec![0; parts],
-        }
-    }
-
     #[inline]
     fn fill(&mut self, level: &Level, part: &[u32], v: u32) {
         for &p in &self.parts {
@@ -93,7 +85,10 @@ impl<'a> Mapping<'a> {
             budget: None,
             check: 0,
             late: false,
-            around: Around::new(parts.len()),
+            around: Around {
+                parts: Vec::new(),
+                weight: vec![0; parts.len()],
+            },
         }
     }
 
@@ -117,8 +112,7 @@ impl<'a> Mapping<'a> {
 
     #[inline]
     pub(crate) fn fits(&self, v: u32, to: u32) -> bool {
-        let load = self.load[to as usize] + self.level.load[v as usize];
-        load <= self.parts.bound[to as usize] && self.allows(v, to)
+        self.level.load[v as usize] <= self.spare(to) && self.allows(v, to)
     }
 
     /// Whether nothing is broken by a move, but perhaps the load bound.
@@ -142,15 +136,6 @@ impl<'a> Mapping<'a> {
         })
     }
 
-    /// How many sums are kept within limits beside the loads.
-    pub(crate) fn sums(&self) -> usize {
-        self.kept.as_ref().map_or(0, |kept| kept.sum.len())
-    }
-
-    pub(crate) fn overfull(&self, p: u32) -> bool {
-        self.load[p as usize] > self.parts.bound[p as usize]
-    }
-
     /// Load over the bounds, and whatever else is broken as if it were load.
     pub(crate) fn excess(&self) -> i64 {
         let load: i64 = (0..self.load.len() as u32).map(|p| self.over(p)).sum();
@@ -165,7 +150,7 @@ impl<'a> Mapping<'a> {
 
     #[inline]
     pub(crate) fn over(&self, p: u32) -> i64 {
-        (self.load[p as usize] - self.parts.bound[p as usize]).max(0)
+        (-self.spare(p)).max(0)
     }
 
     #[inline]
@@ -231,28 +216,24 @@ impl<'a> Mapping<'a> {
         if self.stays(v) {
             return None;
         }
-        self.cheapest(v, false)
+        self.cheapest(v, 0..self.parts.len() as u32, false)
     }
 
-    /// The cheapest part that breaks nothing: with `fill`, full or not.
-    pub(crate) fn cheapest(&mut self, v: u32, fill: bool) -> Option<(i64, u32)> {
-        let all: Vec<u32> = (0..self.parts.len() as u32).collect();
-        self.cheapest_of(v, &all, fill)
-    }
-
-    /// The same among some parts.
-    pub(crate) fn cheapest_of(&mut self, v: u32, among: &[u32], fill: bool) -> Option<(i64, u32)> {
+    /// The cheapest of some parts that breaks nothing: with `fill`, full or not.
+    pub(crate) fn cheapest(
+        &mut self,
+        v: u32,
+        among: impl ExactSizeIterator<Item = u32>,
+        fill: bool,
+    ) -> Option<(i64, u32)> {
         let here = self.part[v as usize];
         self.look_around(v);
         self.work += among.len() * self.around.parts.len();
         let now = self.around.cost(self.parts, here);
-        let allowed = |p: &&u32| {
-            let may = if fill { Self::allows } else { Self::fits };
-            **p != here && may(self, v, **p)
-        };
-        let gains = among.iter().filter(allowed);
-        gains
-            .map(|&p| (now - self.around.cost(self.parts, p), p))
+        let may = if fill { Self::allows } else { Self::fits };
+        among
+            .filter(|&p| p != here && may(self, v, p))
+            .map(|p| (now - self.around.cost(self.parts, p), p))
             .max_by_key(|&(gain, p)| (gain, std::cmp::Reverse(p)))
     }
 

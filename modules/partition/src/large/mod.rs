@@ -93,12 +93,11 @@ pub(crate) fn restarts(
     }
     let finest = Level::of(inst);
     let order = Order::of(&finest, random);
-    let halving = BisectionTree::new(inst, finest.total_load(), FAST.slack_share);
-    let whole = Stage::of(inst, &halving, &FAST, order, budget);
-    let mut divided = Divided::among_blocks(inst, &halving, block);
+    let whole = Stage::new(inst, FAST, order, budget);
+    let mut divided = Divided::among_blocks(&whole.halving, block.to_vec());
     let restarts = Restarts::new(&FAST, 0.0, random.clone());
     whole.use_up(&finest, &mut divided, Some(restarts), random);
-    Some(lowered(&divided.part, &divided.parts.block_of(&halving)))
+    Some(divided.part)
 }
 
 /// Improves a mapping by moves of vertices; what it keeps it still keeps.
@@ -111,12 +110,10 @@ pub(crate) fn improve(
     if inst.k() > BLOCKS {
         return groups::improve(inst, &block, budget, random).unwrap_or(block);
     }
-    let finest = Level::of(inst);
-    let halving = BisectionTree::new(inst, finest.total_load(), GOOD.slack_share);
-    let mut divided = Divided::among_blocks(inst, &halving, &block);
-    let whole = Stage::of(inst, &halving, &GOOD, Order::Random, budget);
-    whole.refine(&finest, &mut divided, random);
-    lowered(&divided.part, &divided.parts.block_of(&halving))
+    let whole = Stage::new(inst, GOOD, Order::Random, budget);
+    let mut divided = Divided::among_blocks(&whole.halving, block);
+    whole.refine(&Level::of(inst), &mut divided, random);
+    divided.part
 }
 
 /// Maps an instance that there is a table of distances for; V-cycles and other mappings use what time there
@@ -130,52 +127,48 @@ fn mapped(
     if budget.is_over() && manner != Manner::Finishes {
         return None;
     }
-    let (effort, goes_on) = (wanted, matches!(manner, Manner::GoesOn(_)));
+    let goes_on = matches!(manner, Manner::GoesOn(_));
     let begun = budget.used();
     // What is made later does not depend on how far this comes.
     let seeds = random.clone();
-    let narrow = inst.is_plain().then(|| narrow::map(inst, effort, random));
-    let narrow = match narrow.flatten() {
-        Some(block) if !goes_on => return Some(block),
-        narrow => narrow,
-    };
+    let narrow = inst.is_plain().then(|| narrow::map(inst, wanted, random));
+    let narrow = narrow.flatten();
+    if narrow.is_some() && !goes_on {
+        return narrow;
+    }
     let finest = Level::of(inst);
-    let mut effort = *effort;
-    let mut halving = BisectionTree::new(inst, finest.total_load(), effort.slack_share);
     let order = Order::of(&finest, random);
-    let mut levels = Levels::from(&finest);
-    let mut divided = Divided::whole(&halving, finest.len());
-    if narrow.is_none() {
+    let mut whole = Stage::new(inst, *wanted, order, budget);
+    let ordered = narrow.is_some();
+    let mut divided = if let Some(block) = narrow {
+        Divided::among_blocks(&whole.halving, block)
+    } else {
+        let mut levels = Levels::from(&finest);
+        let mut divided = Divided::whole(&whole.halving, finest.len());
         let small =
-            (effort.small.max(effort.per_block * inst.k())).max(finest.len() / effort.share);
+            (wanted.small.max(wanted.per_block * inst.k())).max(finest.len() / wanted.share);
         match contracted(&finest, small, order, &mut divided, random) {
             Some((coarse, _)) if is_hub_dominated(&finest, &coarse) => {
-                divided.part = vec![0; finest.len()];
-                effort = effort.hub_dominated();
-                halving = BisectionTree::new(inst, finest.total_load(), effort.slack_share);
+                whole = Stage::new(inst, wanted.hub_dominated(), order, budget);
+                divided = Divided::whole(&whole.halving, finest.len());
             }
             Some(first) => {
                 levels.coarser.push(first);
-                levels.contract(small, (order, budget), &mut divided, random);
+                whole.contract(&mut levels, small, &mut divided, random);
             }
             None => {}
         }
-    }
-    let whole = Stage::of(inst, &halving, &effort, order, budget);
-    let ordered = narrow.is_some();
-    divided = match narrow {
-        Some(block) => Divided::among_blocks(inst, &halving, &block),
-        None => whole.divide_all(levels, divided, random),
+        whole.divide_all(levels, divided, random)
     };
     if !ordered && budget.is_over() {
         return match manner {
-            Manner::Finishes => finish::by_size(inst, &halving, &divided),
+            Manner::Finishes => finish::by_size(&whole.halving, &divided),
             _ => None,
         };
     }
     if let Manner::GoesOn(known) = manner {
         if let Some(known) = known.filter(|_| budget.used() < LAST_BEGUN) {
-            let mut known = Divided::among_blocks(inst, &halving, known);
+            let mut known = Divided::among_blocks(&whole.halving, known.to_vec());
             if rank(&finest, &mut known) < rank(&finest, &mut divided) {
                 divided = known;
             }
@@ -183,8 +176,7 @@ fn mapped(
         let restarts = (!ordered).then(|| Restarts::new(wanted, budget.used() - begun, seeds));
         whole.use_up(&finest, &mut divided, restarts, random);
     }
-    let block = divided.parts.block_of(&halving);
-    Some(lowered(&divided.part, &block))
+    Some(divided.part)
 }
 
 /// What is broken, and the cost.
@@ -203,25 +195,19 @@ struct Divided {
 
 impl Divided {
     /// Nothing divided.
-    fn whole(halving: &BisectionTree, vertices: usize) -> Self {
+    fn whole(halving: &BisectionTree<'_>, vertices: usize) -> Self {
         Self {
             parts: Parts::whole(halving),
             part: vec![0; vertices],
         }
     }
 
-    /// As far as can be, with every vertex in the part that stands for its block.
-    fn among_blocks(inst: &Instance, halving: &BisectionTree, block: &[u32]) -> Self {
-        let mut parts = Parts::whole(halving);
-        while parts.divisible(inst, halving, 0) {
-            parts = parts.halved(inst, halving, 0).0;
+    /// As far as can be, so that the part of a vertex is its block.
+    fn among_blocks(halving: &BisectionTree<'_>, block: Vec<u32>) -> Self {
+        Self {
+            parts: Parts::blocks(halving),
+            part: block,
         }
-        let mut part_of = vec![0; inst.k()];
-        for (part, &block) in parts.block_of(halving).iter().enumerate() {
-            part_of[block as usize] = part as u32;
-        }
-        let part = block.iter().map(|&b| part_of[b as usize]).collect();
-        Self { parts, part }
     }
 }
 
@@ -243,21 +229,6 @@ impl Levels<'_> {
     fn coarsest(&self) -> &Level {
         self.coarser.last().map_or(self.finest, |l| &l.0)
     }
-
-    /// Contracts inside the parts down to about `target` vertices; carries the parts along.
-    fn contract(
-        &mut self,
-        target: usize,
-        (order, budget): (Order, &Budget<'_>),
-        divided: &mut Divided,
-        random: &mut Random,
-    ) {
-        while !budget.is_over()
-            && let Some(next) = contracted(self.coarsest(), target, order, divided, random)
-        {
-            self.coarser.push(next);
-        }
-    }
 }
 
 /// Whether the first contraction leaves most edges in place, as where hubs tie everything to
@@ -278,10 +249,10 @@ fn contracted(
     if fine.len() <= target {
         return None;
     }
-    let joins = fine.held.as_deref();
+    let joins = fine.held.as_ref();
     let joins = joins.map(|held| Joins::new(held, fine.len(), target, order == Order::Numbered));
     // Who stays alone does not count.
-    let alone = joins.as_ref().map_or(0, |j| j.1);
+    let alone = joins.as_ref().map_or(0, Joins::loners);
     if fine.len() <= target + alone {
         return None;
     }
@@ -291,8 +262,7 @@ fn contracted(
     let heaviest = like.min(3 * total / target as i64).max(1);
     let within = (divided.parts.len() > 1).then_some(&divided.part[..]);
     let free = joins.is_none();
-    let (mut map, mut clusters) =
-        cluster(fine, within, order, heaviest, joins.map(|j| j.0), random);
+    let (mut map, mut clusters) = cluster(fine, within, order, heaviest, joins, random);
     if clusters * 20 > fine.len() * 19 && free {
         (map, clusters) = leaves(fine, within, heaviest, (map, clusters));
     }
@@ -304,11 +274,9 @@ fn contracted(
 }
 
 /// Dividing into all parts that are at least some distance apart.
-#[derive(Clone, Copy)]
 struct Stage<'a> {
-    inst: &'a Instance,
-    halving: &'a BisectionTree,
-    effort: &'a Effort,
+    halving: BisectionTree<'a>,
+    effort: Effort,
     order: Order,
     least: i64,
     budget: &'a Budget<'a>,
@@ -316,16 +284,9 @@ struct Stage<'a> {
 
 impl<'a> Stage<'a> {
     /// Into all blocks.
-    fn of(
-        inst: &'a Instance,
-        halving: &'a BisectionTree,
-        effort: &'a Effort,
-        order: Order,
-        budget: &'a Budget<'a>,
-    ) -> Self {
+    fn new(inst: &'a Instance, effort: Effort, order: Order, budget: &'a Budget<'a>) -> Self {
         Self {
-            inst,
-            halving,
+            halving: BisectionTree::new(inst, effort.slack_share),
             effort,
             order,
             least: 0,
@@ -334,14 +295,18 @@ impl<'a> Stage<'a> {
     }
 
     /// Divides the whole into blocks, one class of distances after the other.
-    fn divide_all(&self, levels: Levels<'_>, mut divided: Divided, random: &mut Random) -> Divided {
-        let inst = self.inst;
+    fn divide_all(
+        &mut self,
+        levels: Levels<'_>,
+        mut divided: Divided,
+        random: &mut Random,
+    ) -> Divided {
         // Blocks that fill up pin the cuts above them. So the most expensive cuts are refined down to the
         // smallest vertex there is before anything is divided more finely, and so on for each class of
         // distances.
-        let base = i64::from(inst.shared.machine.collocated());
-        let nodes = inst.shared.machine.nodes();
-        let beyond = nodes.iter().map(|n| i64::from(n.distance) - base);
+        let machine = &self.halving.inst.shared.machine;
+        let base = i64::from(machine.collocated());
+        let beyond = (machine.nodes().iter()).map(|n| i64::from(n.distance) - base);
         let mut distances: Vec<i64> = beyond.filter(|&d| d > 0).collect();
         distances.sort_unstable_by_key(|d| std::cmp::Reverse(*d));
         distances.dedup();
@@ -349,9 +314,10 @@ impl<'a> Stage<'a> {
         distances.pop();
         distances.truncate(self.effort.stages - 1);
         distances.push(0);
-        for &least in &distances {
-            if divided.parts.divisible(inst, self.halving, least) {
-                divided = Stage { least, ..*self }.divide(levels.coarsest(), divided, random);
+        for least in distances {
+            self.least = least;
+            if divided.parts.divisible(&self.halving, least) {
+                divided = self.divide(levels.coarsest(), divided, random);
             }
         }
         self.grow(levels, &mut divided, random);
@@ -359,23 +325,18 @@ impl<'a> Stage<'a> {
     }
 
     fn divide(&self, finest: &Level, mut divided: Divided, random: &mut Random) -> Divided {
-        let effort = self.effort;
+        let effort = &self.effort;
         let target = effort.core.max(4 * effort.per_part * divided.parts.len());
-        let levels = self.contract(finest, target, &mut divided, random);
+        let mut levels = Levels::from(finest);
+        self.contract(&mut levels, target, &mut divided, random);
         let core = levels.coarsest();
-        let mut best: Option<((i64, i64), Divided)> = None;
-        let attempts = effort.attempts[usize::from(divided.parts.len() > 1)];
-        for _ in 0..attempts {
+        let attempts = 0..effort.attempts[usize::from(divided.parts.len() > 1)];
+        let attempts = attempts.take_while(|&made| made == 0 || self.budget.used() <= TRYING);
+        let tried = attempts.map(|_| {
             let mut found = self.attempt(core, divided.clone(), random);
-            let rank = rank(core, &mut found);
-            if best.as_ref().is_none_or(|b| rank < b.0) {
-                best = Some((rank, found));
-            }
-            if self.budget.used() > TRYING {
-                break;
-            }
-        }
-        let mut divided = best.expect("an attempt").1;
+            (rank(core, &mut found), found)
+        });
+        let (_, mut divided) = tried.min_by_key(|tried| tried.0).expect("an attempt");
         self.grow(levels, &mut divided, random);
         while self.unfinished(&divided) {
             self.halve(finest, &mut divided, random);
@@ -388,10 +349,7 @@ impl<'a> Stage<'a> {
         } else {
             effort.cycles
         };
-        for _ in 0..cycles {
-            if self.budget.used() > CYCLING {
-                break;
-            }
+        for _ in (0..cycles).take_while(|_| self.budget.used() <= CYCLING) {
             divided = self.attempt(finest, divided, random);
         }
         divided
@@ -400,22 +358,26 @@ impl<'a> Stage<'a> {
     /// Divides a small level as far as it has vertices for, through coarser levels of its own.
     fn attempt(&self, core: &Level, mut divided: Divided, random: &mut Random) -> Divided {
         let target = 2 * self.effort.per_part * divided.parts.len();
-        let levels = self.contract(core, target, &mut divided, random);
+        let mut levels = Levels::from(core);
+        self.contract(&mut levels, target, &mut divided, random);
         self.raise(levels.coarsest(), &mut divided, random);
         self.grow(levels, &mut divided, random);
         divided
     }
 
-    fn contract<'l>(
+    /// Contracts inside the parts down to about `target` vertices; carries the parts along.
+    fn contract(
         &self,
-        finest: &'l Level,
+        levels: &mut Levels<'_>,
         target: usize,
         divided: &mut Divided,
         random: &mut Random,
-    ) -> Levels<'l> {
-        let mut levels = Levels::from(finest);
-        levels.contract(target, (self.order, self.budget), divided, random);
-        levels
+    ) {
+        while !self.budget.is_over()
+            && let Some(next) = contracted(levels.coarsest(), target, self.order, divided, random)
+        {
+            levels.coarser.push(next);
+        }
     }
 
     /// Raises all levels up to the finest.
@@ -428,7 +390,7 @@ impl<'a> Stage<'a> {
 
     /// Whether there is something left to divide, and time for it.
     fn unfinished(&self, divided: &Divided) -> bool {
-        !self.budget.is_over() && divided.parts.divisible(self.inst, self.halving, self.least)
+        !self.budget.is_over() && divided.parts.divisible(&self.halving, self.least)
     }
 
     /// Refines a level, and halves its parts as often as it has vertices for.
@@ -451,20 +413,15 @@ impl<'a> Stage<'a> {
         if divided.parts.len() == 1 || self.budget.is_over() {
             return;
         }
+        let effort = &self.effort;
         let mut mapping = Mapping::new(level, &divided.parts, &mut divided.part);
         mapping.budget = Some(self.budget);
         refine::unload(&mut mapping);
         repair::repair(&mut mapping);
-        refine::sweep(&mut mapping, self.effort.sweeps, random);
-        pairs::refine(
-            &mut mapping,
-            self.effort.rounds,
-            self.effort.edge_visits,
-            random,
-        );
-        for _ in 0..self.effort.passes {
-            if mapping.is_late() || refine::search(&mut mapping, self.effort.patience, random) == 0
-            {
+        refine::sweep(&mut mapping, effort.sweeps, random);
+        pairs::refine(&mut mapping, effort.rounds, effort.edge_visits, random);
+        for _ in 0..effort.passes {
+            if mapping.is_late() || refine::search(&mut mapping, effort.patience, random) == 0 {
                 break;
             }
         }

@@ -16,7 +16,7 @@ use std::iter;
 use std::sync::Arc;
 
 use super::Effort;
-use super::bisection_tree::Parts;
+use super::bisection_tree::{BisectionTree, Parts};
 use super::level::Level;
 use super::mapping::Mapping;
 use super::{pairs, refine};
@@ -24,7 +24,7 @@ use crate::csr::Csr;
 use crate::instance::Instance;
 use crate::multilevel::bisect::bisect;
 use crate::multilevel::line::{Gap, cheapest, gaps};
-use crate::multilevel::sub::{Sides, Sub};
+use crate::multilevel::passes::{Sides, Sub};
 use crate::random::Random;
 use crate::tuning::narrow::{
     ACROSS, BETWEEN, LEAST, LOOKS, PLACES, REACH, SAMPLE, SHORT, WINDOW, WINDOWS,
@@ -60,45 +60,29 @@ fn is_cheapest_across(inst: &Instance, random: &mut Random) -> bool {
     (1..=WINDOWS).all(|i| {
         let middle = inst.len() * i / (WINDOWS + 1);
         let from = middle - length / 2;
-        let window = window(inst, from, from + length);
+        let here = from as u32..(from + length) as u32;
+        let window = Sub {
+            graph: inst.stretch(here.clone()),
+            size: Arc::new(here.map(|v| inst.load(v)).collect()),
+            fixed: Vec::new(),
+        };
         let total: i64 = window.size.iter().sum();
         let most = (total as f64 * 0.6) as i64;
-        let (mut before, mut traffic, mut across) = (0, 0, i64::MAX);
-        for v in 0..window.len() as u32 {
-            before += window.size[v as usize];
-            for (u, w) in window.row(v) {
-                traffic += if u > v { w } else { -w };
-            }
-            if before <= most && total - before <= most {
-                across = across.min(traffic);
-            }
-        }
+        let gaps = numbered(&window, |v| window.size[v as usize], 1);
+        let even = |g: &&Gap| g.before <= most && total - g.before <= most;
+        let across = gaps.iter().filter(even).map(|g| g.traffic).min();
         let sides = Sides {
             want: total / 2,
             most: [most; 2],
         };
         let ((excess, cut), _) = bisect(&window, sides, 2, random);
-        excess > 0 || cut as f64 >= ACROSS * across as f64
+        excess > 0 || cut as f64 >= ACROSS * across.unwrap_or(i64::MAX) as f64
     })
 }
 
-/// The vertices with numbers in a range, and the edges between them.
-fn window(inst: &Instance, from: usize, to: usize) -> Sub {
-    let here = |u: u32| Some(u as usize).filter(|u| (from..to).contains(u));
-    let vertices = from as u32..to as u32;
-    Sub {
-        graph: inst
-            .graph
-            .among(vertices.clone(), |u| here(u).map(|u| (u - from) as u32)),
-        size: Arc::new(vertices.map(|v| inst.load(v)).collect()),
-        fixed: Vec::new(),
-    }
-}
-
 /// The cheapest gap of every stretch of the order, and both ends.
-fn numbered(inst: &Instance) -> Vec<Gap> {
-    let stretch = (inst.len() / (inst.k() * PLACES)).max(1);
-    gaps(inst, stretch, |at| at as u32, |v| v as usize)
+fn numbered(graph: &Csr, load: impl Fn(u32) -> i64, stretch: usize) -> Vec<Gap> {
+    gaps(graph, load, stretch, |at| at as u32, |v| v as usize)
 }
 
 /// A network cut into runs, one for each block: where each begins, and the end of the last.
@@ -108,7 +92,8 @@ impl Cut {
     /// The cheapest cut that keeps the load bounds; `None` if there is none at the gaps that were
     /// chosen, if more than `most` channels pass over a cut on average, or too many from afar.
     fn new(inst: &Instance, most: f64) -> Option<Self> {
-        let gaps = numbered(inst);
+        let stretch = (inst.len() / (inst.k() * PLACES)).max(1);
+        let gaps = numbered(inst, |v| inst.load(v), stretch);
         let looks = LOOKS * inst.len().max(LEAST);
         let ends = cheapest(inst, &gaps, looks)?;
         let inner = &ends[..ends.len() - 1];
@@ -149,7 +134,8 @@ impl Cut {
         let (level, bound) = surroundings(inst, &block, &near);
         let mut part: Vec<u32> = (0..k as u32).collect();
         part.extend(near.iter().map(|&v| block[v as usize]));
-        let parts = Parts::blocks(inst, bound);
+        let mut parts = Parts::blocks(&BisectionTree::new(inst, effort.slack_share));
+        parts.bound = bound;
         let mut mapping = Mapping::new(&level, &parts, &mut part);
         mapping.fixed = k as u32;
         for _ in 0..effort.rounds {
@@ -166,18 +152,11 @@ impl Cut {
 
     /// Up to so many vertices on either side of each cut, no further than to the middle of a run.
     fn near(&self, most: usize) -> Vec<u32> {
-        let mut near = Vec::new();
         let end = self.0[self.0.len() - 1];
-        for run in self.0.windows(2) {
-            let side = ((run[1] - run[0]) / 2).min(most);
-            if run[0] > 0 {
-                near.extend(run[0] as u32..(run[0] + side) as u32);
-            }
-            if run[1] < end {
-                near.extend((run[1] - side) as u32..run[1] as u32);
-            }
-        }
-        near
+        let half = |run: &[usize]| ((run[1] - run[0]) / 2).min(most);
+        let cuts = self.0.windows(3).filter(|runs| (1..end).contains(&runs[1]));
+        let near = cuts.flat_map(|runs| runs[1] - half(runs)..runs[1] + half(&runs[1..]));
+        near.map(|v| v as u32).collect()
     }
 }
 
@@ -196,15 +175,13 @@ fn surroundings(inst: &Instance, block: &[u32], near: &[u32]) -> (Level, Vec<i64
             bound[b as usize] -= inst.load(v as u32);
         }
     }
-    let row = |&v: &u32| {
+    let row = |v: u32| {
         inst.row(v).map(|(u, w)| match local[u as usize] {
             0 => (block[u as usize], w),
             other => (other, w),
         })
     };
-    let rows = iter::repeat_with(|| None)
-        .take(k)
-        .chain(near.iter().map(|v| Some(row(v))));
+    let rows = (0..k + near.len()).map(|at| at.checked_sub(k).map(|i| row(near[i])));
     let loads = iter::repeat_n(0, k).chain(near.iter().map(|&v| inst.load(v)));
     let level = Level {
         graph: Csr::of(rows.map(|row| row.into_iter().flatten())),
@@ -270,7 +247,7 @@ mod tests {
                 ..Problem::new(&graph, &machine)
             };
             let (inst, _) = Instance::new(&problem).unwrap();
-            let gaps = numbered(&inst);
+            let gaps = numbered(&inst, |v| inst.load(v), 1);
             let best = tried(&inst, &gaps, 0, 0);
             let ends = cheapest(&inst, &gaps, usize::MAX);
             assert_eq!(ends.is_some(), best.is_some());

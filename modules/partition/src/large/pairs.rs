@@ -74,10 +74,10 @@ fn borders(mapping: &Mapping<'_>, active: &[bool]) -> Vec<(u64, u32)> {
         let here = mapping.part[v as usize];
         for &u in mapping.level.around(v) {
             let there = mapping.part[u as usize];
-            if there == here || !(active[here as usize] || active[there as usize]) {
-                continue;
-            }
-            if last[there as usize] != v {
+            if there != here
+                && last[there as usize] != v
+                && (active[here as usize] || active[there as usize])
+            {
                 last[there as usize] = v;
                 let key = (u64::from(here.min(there)) << 32) | u64::from(here.max(there));
                 borders.push((key, v));
@@ -173,17 +173,15 @@ impl Rooms<'_, '_> {
 
     /// The side to move from next.
     fn next(&mut self) -> Option<usize> {
-        let mut top = [None, None];
-        for (heap, top) in self.heaps.iter_mut().zip(&mut top) {
-            while let Some(&(gain, _, v)) = heap.peek() {
-                let at = v as usize;
-                if self.moved[at] != self.search && self.gain[at] == gain {
-                    *top = Some(gain);
-                    break;
-                }
+        for heap in &mut self.heaps {
+            let stale = |&(gain, _, v): &(i64, u32, u32)| {
+                self.moved[v as usize] == self.search || self.gain[v as usize] != gain
+            };
+            while heap.peek().is_some_and(stale) {
                 heap.pop();
             }
         }
+        let top = self.heaps.each_ref().map(|heap| Some(heap.peek()?.0));
         side_to_leave(top, self.pair.map(|p| self.mapping.spare(p)))
     }
 }

@@ -10,7 +10,7 @@ use crate::tuning::large::{ANEW, FEW};
 /// Brings overfull parts back into their bounds, as far as it can: cheapest per load first.
 pub(crate) fn unload(mapping: &mut Mapping<'_>) {
     let level = mapping.level;
-    relieve(mapping, |m, p| m.overfull(p), |v| level.load[v as usize]);
+    relieve(mapping, |m, p| m.over(p) > 0, |v| level.load[v as usize]);
 }
 
 /// Moves what parts are over with to others, the cheapest for its size first.
@@ -87,12 +87,10 @@ pub(crate) fn sweep(mapping: &mut Mapping<'_>, rounds: usize, random: &mut Rando
     let mut now: Vec<u32> = (0..n as u32).filter(|&v| mapping.at_boundary(v)).collect();
     let mut next: Vec<u32> = Vec::new();
     let mut queued = vec![false; n];
-    for round in 0..rounds {
+    random.shuffle(&mut now);
+    for _ in 0..rounds {
         if now.is_empty() {
             break;
-        }
-        if round == 0 {
-            random.shuffle(&mut now);
         }
         for &v in &now {
             if mapping.is_late() {
@@ -120,88 +118,66 @@ pub(crate) fn sweep(mapping: &mut Mapping<'_>, rounds: usize, random: &mut Rando
     }
 }
 
-/// What the searches of a pass share.
-struct Trails {
-    heap: BinaryHeap<(i64, u32, u32)>,
-    /// Moves of the search that is going on: vertex, and where it came from.
-    trail: Vec<(u32, u32)>,
-    /// Vertices that have moved in this pass stay.
-    done: Vec<bool>,
-}
-
 /// One pass of local searches from every vertex at a boundary, in random order. A search ends
 /// `patience` moves after its best point, the pass when it has looked at every edge some times over
 /// (dense networks, in which every part touches every other, would cost too much). Returns what
 /// the pass gained.
 pub(crate) fn search(mapping: &mut Mapping<'_>, patience: usize, random: &mut Random) -> i64 {
-    let n = mapping.level.len();
+    let level = mapping.level;
+    let n = level.len();
     let mut seeds: Vec<u32> = (0..n as u32).filter(|&v| mapping.at_boundary(v)).collect();
     random.shuffle(&mut seeds);
-    let mut rooms = Trails {
-        heap: BinaryHeap::new(),
-        trail: Vec::new(),
-        done: vec![false; n],
-    };
-    let mut sum = 0;
+    let mut heap = BinaryHeap::new();
+    // Moves of the search that is going on: vertex, and where it came from.
+    let mut trail: Vec<(u32, u32)> = Vec::new();
+    // Vertices that have moved in this pass stay.
+    let mut done = vec![false; n];
+    let mut gained = 0;
     mapping.looked = 0;
-    let most = 8 * (n + mapping.level.arcs());
-    for &seed in &seeds {
+    let most = 8 * (n + level.arcs());
+    for seed in seeds {
         if mapping.looked > most || mapping.is_late() {
             break;
         }
-        if !rooms.done[seed as usize] {
-            sum += local(mapping, &mut rooms, seed, patience, random);
-        }
-    }
-    sum
-}
-
-fn local(
-    mapping: &mut Mapping<'_>,
-    rooms: &mut Trails,
-    seed: u32,
-    patience: usize,
-    random: &mut Random,
-) -> i64 {
-    let level = mapping.level;
-    let Trails { heap, trail, done } = rooms;
-    heap.clear();
-    trail.clear();
-    if let Some((gain, _)) = mapping.best(seed) {
-        heap.push((gain, 0, seed));
-    }
-    let (mut sum, mut best, mut keep) = (0_i64, 0_i64, 0_usize);
-    while let Some((gain, _, v)) = heap.pop() {
-        if done[v as usize] {
+        if done[seed as usize] {
             continue;
         }
-        let Some((now, there)) = mapping.best(v) else {
-            continue;
-        };
-        if now < gain {
-            heap.push((now, random.next() as u32 >> 8, v));
-            continue;
-        }
-        trail.push((v, mapping.part[v as usize]));
-        mapping.shift(v, there);
-        done[v as usize] = true;
-        sum += now;
-        if sum > best {
-            best = sum;
-            keep = trail.len();
-        } else if trail.len() - keep > patience {
-            break;
-        }
-        for &u in level.around(v) {
-            if !done[u as usize]
-                && let Some((gain, _)) = mapping.best(u)
-            {
-                heap.push((gain, random.next() as u32 >> 8, u));
+        heap.clear();
+        trail.clear();
+        heap.extend(mapping.best(seed).map(|(gain, _)| (gain, 0, seed)));
+        let (mut sum, mut best, mut keep) = (0, 0, 0);
+        while let Some((gain, _, v)) = heap.pop() {
+            if done[v as usize] {
+                continue;
+            }
+            let Some((now, there)) = mapping.best(v) else {
+                continue;
+            };
+            if now < gain {
+                heap.push((now, random.next() as u32 >> 8, v));
+                continue;
+            }
+            trail.push((v, mapping.part[v as usize]));
+            mapping.shift(v, there);
+            done[v as usize] = true;
+            sum += now;
+            if sum > best {
+                (best, keep) = (sum, trail.len());
+            } else if trail.len() - keep > patience {
+                break;
+            }
+            for &u in level.around(v) {
+                if !done[u as usize]
+                    && let Some((gain, _)) = mapping.best(u)
+                {
+                    heap.push((gain, random.next() as u32 >> 8, u));
+                }
             }
         }
+        for &(v, from) in trail[keep..].iter().rev() {
+            mapping.shift(v, from);
+        }
+        gained += best;
     }
-    for &(v, from) in trail[keep..].iter().rev() {
-        mapping.shift(v, from);
-    }
-    best
+    gained
 }

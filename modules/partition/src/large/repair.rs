@@ -18,7 +18,8 @@ pub(crate) fn repair(mapping: &mut Mapping<'_>) {
         // In the last rounds nothing may be sent to where there is no room.
         let fill = round + 2 < ROUNDS;
         scatter(mapping, fill);
-        for at in 0..mapping.sums() {
+        let limits = mapping.kept.as_ref().map(|kept| kept.limits);
+        for at in 0..limits.map_or(0, |limits| limits.sums.len()) {
             empty(mapping, at);
             gather(mapping, at, fill);
         }
@@ -28,9 +29,10 @@ pub(crate) fn repair(mapping: &mut Mapping<'_>) {
 
 /// Sends away who meets one to keep apart from, or lies where it may not.
 fn scatter(mapping: &mut Mapping<'_>, fill: bool) {
+    let all = 0..mapping.parts.len() as u32;
     for v in 0..mapping.level.len() as u32 {
         if mapping.is_misplaced(v)
-            && let Some((_, to)) = mapping.cheapest(v, fill)
+            && let Some((_, to)) = mapping.cheapest(v, all.clone(), fill)
         {
             mapping.shift(v, to);
         }
@@ -42,13 +44,12 @@ fn empty(mapping: &mut Mapping<'_>, at: usize) {
     let Some(kept) = mapping.kept.as_ref().filter(|k| k.over(at) > 0) else {
         return;
     };
-    let dim = kept.limits.dim[at] as usize;
-    let held = kept.held;
+    let (held, dim) = (kept.held, kept.limits.sums[at].further);
     let over = |mapping: &Mapping<'_>, p: u32| {
         let kept = mapping.kept.as_ref();
         kept.is_some_and(|k| k.at(p, dim) == at && k.over(at) > 0)
     };
-    relieve(mapping, over, |v| held.size(v)[dim]);
+    relieve(mapping, over, |v| held.further(v)[dim]);
 }
 
 /// Asks for what a sum lacks, of those from whom it is the cheapest.
@@ -56,25 +57,23 @@ fn gather(mapping: &mut Mapping<'_>, at: usize, fill: bool) {
     let Some(kept) = mapping.kept.as_ref().filter(|k| k.under(at) > 0) else {
         return;
     };
-    let dim = kept.limits.dim[at] as usize;
-    let held = kept.held;
-    let here: Vec<u32> = (0..mapping.parts.len() as u32)
-        .filter(|&p| kept.at(p, dim) == at)
-        .collect();
-    let outside = |v: &u32| held.size(*v)[dim] > 0 && kept.at(mapping.part[*v as usize], dim) != at;
+    let (held, dim) = (kept.held, kept.limits.sums[at].further);
+    let mut here: Vec<u32> = (0..mapping.parts.len() as u32).collect();
+    here.retain(|&p| kept.at(p, dim) == at);
+    let outside =
+        |v: &u32| held.further(*v)[dim] > 0 && kept.at(mapping.part[*v as usize], dim) != at;
     let all: Vec<u32> = (0..mapping.level.len() as u32).filter(outside).collect();
     let step = all.len().div_ceil(ASKED).max(1);
     let mut heap = BinaryHeap::new();
     for &v in all.iter().step_by(step) {
-        if let Some((gain, to)) = mapping.cheapest_of(v, &here, fill) {
-            heap.push((gain, v, to));
-        }
+        let found = mapping.cheapest(v, here.iter().copied(), fill);
+        heap.extend(found.map(|(gain, to)| (gain, v, to)));
     }
     while let Some((gain, v, _)) = heap.pop() {
         if mapping.kept.as_ref().is_none_or(|k| k.under(at) == 0) {
             return;
         }
-        let Some((now, to)) = mapping.cheapest_of(v, &here, fill) else {
+        let Some((now, to)) = mapping.cheapest(v, here.iter().copied(), fill) else {
             continue;
         };
         if now < gain {

@@ -47,7 +47,7 @@ impl<'a> Restarts<'a> {
                 ..*stage.budget
             };
             let way = (&budget, Manner::Once);
-            let found = mapped(stage.inst, self.efforts[kind], way, &mut random);
+            let found = mapped(stage.halving.inst, self.efforts[kind], way, &mut random);
             self.took[kind] = self.took[kind].max(stage.budget.used() - begun);
             return found;
         }
@@ -77,7 +77,7 @@ impl Stage<'_> {
                 && let Some(restarts) = &mut restarts
             {
                 let found = restarts.next(self, begun);
-                next = found.map(|block| Divided::among_blocks(self.inst, self.halving, &block));
+                next = found.map(|block| Divided::among_blocks(&self.halving, block));
                 // One V-cycle before the next.
                 idle = STALLED - 1;
             } else if fits {
@@ -103,7 +103,6 @@ impl Stage<'_> {
 mod tests {
     use std::time::{Duration, Instant};
 
-    use super::super::bisection_tree::BisectionTree;
     use super::super::coarsen::Order;
     use super::super::{GOOD, Levels};
     use super::*;
@@ -114,13 +113,12 @@ mod tests {
     fn row(inst: &Instance, seconds: u64) -> Vec<Option<Vec<u32>>> {
         let budget = Budget::until(Some(Instant::now() + Duration::from_secs(seconds)));
         let finest = Level::of(inst);
-        let halving = BisectionTree::new(inst, finest.total_load(), GOOD.slack_share);
-        let stage = Stage::of(inst, &halving, &GOOD, Order::Random, &budget);
+        let mut stage = Stage::new(inst, GOOD, Order::Random, &budget);
         let mut random = Random::new(3);
         let mut restarts = Restarts::new(&GOOD, 0.0, random.clone());
         let row = (0..4).map(|_| restarts.next(&stage, 0.0)).collect();
         // From the start of a row on nothing gets worse.
-        let whole = Divided::whole(&halving, inst.len());
+        let whole = Divided::whole(&stage.halving, inst.len());
         let mut first = stage.divide_all(Levels::from(&finest), whole, &mut random);
         let before = rank(&finest, &mut first);
         let brief = Budget::until(Some(Instant::now() + Duration::from_millis(50)));

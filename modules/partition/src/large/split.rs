@@ -6,16 +6,15 @@ use super::level::Level;
 use super::{Divided, Stage};
 use crate::clusters::Members;
 use crate::multilevel::bisect::bisect;
-use crate::multilevel::sub::{Sides, Sub};
+use crate::multilevel::passes::{Sides, Sub};
 use crate::random::Random;
 
 /// Halves all parts whose halves are at least as far apart as the stage says.
 pub(super) fn split(stage: &Stage<'_>, level: &Level, divided: &mut Divided, random: &mut Random) {
-    let (effort, halving) = (stage.effort, stage.halving);
-    let n = level.len();
+    let (effort, halving) = (&stage.effort, &stage.halving);
     let Divided { parts, part } = divided;
-    let (next, heirs) = parts.halved(stage.inst, halving, stage.least);
-    let bisections = if n <= effort.core {
+    let (next, heirs) = parts.halved(halving, stage.least);
+    let bisections = if level.len() <= effort.core {
         effort.bisections
     } else {
         1
@@ -25,11 +24,11 @@ pub(super) fn split(stage: &Stage<'_>, level: &Level, divided: &mut Divided, ran
     let old = part.clone();
     for (p, (&(first, two), members)) in (0..).zip(heirs.iter().zip(all.iter())) {
         // What is found now counts for nothing.
-        let two = two && !stage.budget.is_over();
-        if !two {
+        if !two || stage.budget.is_over() {
             members.iter().for_each(|&v| part[v as usize] = first);
             continue;
         }
+        let halves = [first, first + 1];
         let here = |u: u32| (old[u as usize] == p).then(|| local[u as usize]);
         let load = |&v: &u32| level.load[v as usize];
         let mut sub = Sub {
@@ -38,34 +37,24 @@ pub(super) fn split(stage: &Stage<'_>, level: &Level, divided: &mut Divided, ran
             fixed: Vec::new(),
         };
         if let (Some(held), Some(limits)) = (&level.held, &next.limits) {
-            let side = |&v: &u32| {
-                let open = |q| limits.is_open(held.set(v), q);
-                match (open(first), open(first + 1)) {
-                    (true, false) => 1,
-                    (false, true) => 2,
-                    _ => 0,
-                }
+            let side = |&v: &u32| match halves.map(|q| limits.is_open(held.set(v), q)) {
+                [true, false] => 1,
+                [false, true] => 2,
+                _ => 0,
             };
             sub.fixed = members.iter().map(side).collect();
         }
         let total: i64 = sub.size.iter().sum();
-        let rooms = [first, first + 1].map(|q| next.room(halving, q));
-        let share = rooms[0] as f64 / (rooms[0] as f64 + rooms[1] as f64).max(1.0);
-        let want = (total as f64 * share).round() as i64;
+        let [one, other] = halves.map(|q| next.room(halving, q) as f64);
+        let want = (total as f64 * (one / (one + other).max(1.0))).round() as i64;
         // A part may be over its own bound: its halves then share what there is.
-        let most = |q: usize, even: i64| next.bound[q].max(even);
+        let most = |(q, even): (u32, i64)| next.bound[q as usize].max(even);
         let sides = Sides {
             want,
-            most: [
-                most(first as usize, want),
-                most(first as usize + 1, total - want),
-            ],
+            most: [(first, want), (first + 1, total - want)].map(most),
         };
-        let side = (0..bisections)
-            .map(|_| bisect(&sub, sides, effort.tries, random))
-            .min_by_key(|found| found.0)
-            .expect("a round")
-            .1;
+        let tried = (0..bisections).map(|_| bisect(&sub, sides, effort.tries, random));
+        let (_, side) = tried.min_by_key(|tried| tried.0).expect("a bisection");
         for (&v, &s) in members.iter().zip(&side) {
             part[v as usize] = first + u32::from(s);
         }

@@ -61,10 +61,6 @@ fn irregular() -> Machine {
     Machine::new(&Tree::Group { distance, members }, 1).unwrap()
 }
 
-fn bounds(inst: &Instance) -> Vec<i64> {
-    (0..inst.k()).map(|b| inst.load_bound(b)).collect()
-}
-
 fn edges(level: &Level) -> i64 {
     level.weights.iter().sum()
 }
@@ -102,7 +98,7 @@ proptest! {
             let first = map.iter().position(|&d| d == c).unwrap();
             prop_assert_eq!(within[v], within[first]);
         }
-        let parts = Parts::blocks(&inst, bounds(&inst));
+        let parts = Parts::blocks(&BisectionTree::new(&inst, 0.5));
         let mut block: Vec<u32> = (0..clusters).map(|_| random.below(10) as u32).collect();
         let mut below: Vec<u32> = map.iter().map(|&c| block[c as usize]).collect();
         let cost = inst.cost(&below);
@@ -140,7 +136,7 @@ proptest! {
         let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
         let mut random = Random::new(seed);
         let level = Level::of(&inst);
-        let parts = Parts::blocks(&inst, bounds(&inst));
+        let parts = Parts::blocks(&BisectionTree::new(&inst, 0.5));
         let mut block: Vec<u32> = (0..level.len()).map(|_| random.below(10) as u32).collect();
         let mut mapping = Mapping::new(&level, &parts, &mut block);
         let excess = mapping.excess();
@@ -222,7 +218,7 @@ fn hubs_are_mapped_uncontracted_and_meshes_are_not() {
     let hub_dominated = |graph: &Graph| {
         let (inst, _) = Instance::new(&Problem::new(graph, &machine)).unwrap();
         let fine = Level::of(&inst);
-        let whole = BisectionTree::new(&inst, fine.total_load(), 0.5);
+        let whole = BisectionTree::new(&inst, 0.5);
         let mut divided = Divided {
             parts: Parts::whole(&whole),
             part: vec![0; fine.len()],
@@ -257,19 +253,19 @@ fn halves_follow_the_groups_and_share_out_all_room() {
     let machine = irregular();
     let graph = mesh(40);
     let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
-    let halving = BisectionTree::new(&inst, 1600, 0.3);
+    let halving = BisectionTree::new(&inst, 0.3);
     let mut parts = Parts::whole(&halving);
-    while parts.divisible(&inst, &halving, 0) {
-        parts = parts.halved(&inst, &halving, 0).0;
+    while parts.divisible(&halving, 0) {
+        parts = parts.halved(&halving, 0).0;
         let room: i64 = (0..parts.len() as u32)
             .map(|p| parts.room(&halving, p))
             .sum();
         assert_eq!(room, (0..10).map(|b| inst.load_bound(b)).sum::<i64>());
         assert!(parts.bound.iter().sum::<i64>() >= 1600);
     }
-    let mut blocks = parts.block_of(&halving);
-    blocks.sort_unstable();
-    assert_eq!(blocks, (0..10).collect::<Vec<_>>());
+    // In the order of the blocks.
+    let blocks = (0..10).map(|p| parts.blocks_in(&halving, p));
+    assert!(blocks.eq((0..10).map(|b| [b])));
 }
 
 #[test]
@@ -309,12 +305,12 @@ fn farm(workers: u32) -> Graph {
 fn leaves_of_a_hub_are_contracted_with_each_other() {
     let (inst, _) = Instance::new(&Problem::new(&farm(30_000), &irregular())).unwrap();
     let fine = Level::of(&inst);
-    let whole = BisectionTree::new(&inst, fine.total_load(), 0.5);
-    let mut divided = Divided::whole(&whole, fine.len());
     let forever = Budget::until(None);
+    let whole = Stage::new(&inst, FAST, Order::Random, &forever);
+    let mut divided = Divided::whole(&whole.halving, fine.len());
     let mut random = Random::new(3);
     let mut levels = Levels::from(&fine);
-    levels.contract(2000, (Order::Random, &forever), &mut divided, &mut random);
+    whole.contract(&mut levels, 2000, &mut divided, &mut random);
     assert!(!is_hub_dominated(&fine, &levels.coarser[0].0));
     let coarsest = levels.coarsest();
     assert!(coarsest.len() < 4000, "{} vertices", coarsest.len());
@@ -331,7 +327,7 @@ fn a_hub_is_relieved_in_linear_time() {
     for workers in [10_000, 40_000] {
         let (inst, _) = Instance::new(&Problem::new(&farm(workers), &machine)).unwrap();
         let level = Level::of(&inst);
-        let parts = Parts::blocks(&inst, bounds(&inst));
+        let parts = Parts::blocks(&BisectionTree::new(&inst, 0.5));
         let mut block: Vec<u32> = (0..level.len()).map(|v| u32::from(v % 8 == 0)).collect();
         let mut mapping = Mapping::new(&level, &parts, &mut block);
         assert!(mapping.excess() > i64::from(workers) / 2);
@@ -375,7 +371,7 @@ fn without_time_there_is_no_mapping_and_without_end_there_is_one() {
         assert!(found.is_some_and(|block| keeps(&inst, &block)));
         // Nothing is looked for any more, and nothing gets worse.
         let level = Level::of(&inst);
-        let parts = Parts::blocks(&inst, bounds(&inst));
+        let parts = Parts::blocks(&BisectionTree::new(&inst, 0.5));
         let mut block: Vec<u32> = (0..level.len() as u32).map(|v| v % 10).collect();
         let before = block.clone();
         let over = within(none);

@@ -1,7 +1,8 @@
 //! Cutting a set of vertices in two: multilevel bisection with Fiduccia-Mattheyses refinement.
 
-use super::passes::Passes;
-use super::sub::{Sides, Sub};
+use super::coarsen::matching;
+use super::passes::{Passes, Sides, Sub};
+use crate::clusters::{lifted, summed};
 use crate::random::Random;
 
 const COARSEST: usize = 48;
@@ -20,11 +21,17 @@ pub(crate) fn bisect(
         if finest.len() <= COARSEST {
             break;
         }
-        let (map, clusters) = finest.matching(heaviest, random);
+        let size = |v: u32| finest.size[v as usize];
+        let may_join = |v, u| finest.fixed(v) == finest.fixed(u);
+        let (map, clusters) = matching(finest, size, heaviest, may_join, random);
         if clusters * 20 > finest.len() * 19 {
             break;
         }
-        let coarse = finest.contract(&map, clusters);
+        let coarse = Sub {
+            graph: finest.graph.contract(&map, clusters, &[]),
+            size: summed(&map, clusters, &finest.size, 1),
+            fixed: lifted(&map, clusters, &finest.fixed),
+        };
         levels.push((coarse, map));
     }
     let mut passes = Passes::default();

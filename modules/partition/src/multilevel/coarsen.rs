@@ -39,17 +39,6 @@ pub(crate) fn matching(
     (map, clusters as usize)
 }
 
-/// The same of an instance; with `within`, inside its blocks alone, so that a mapping carries over.
-pub(crate) fn pairs(
-    inst: &Instance,
-    within: &[u32],
-    heaviest: i64,
-    random: &mut Random,
-) -> (Vec<u32>, usize) {
-    let may_join = |v, u| within[u as usize] == within[v as usize] && may_join(inst, v, u);
-    matching(inst, |v| inst.load(v), heaviest, may_join, random)
-}
-
 /// Whether two vertices may become one: the same pins, and not to be kept apart.
 pub(crate) fn may_join(inst: &Instance, v: u32, u: u32) -> bool {
     (inst.set.is_empty() || inst.set[v as usize] == inst.set[u as usize])

@@ -2,7 +2,9 @@
 //! Near the best on pipelines and chains of modules, where the order is that of the flow.
 
 use std::collections::VecDeque;
+use std::mem::replace;
 
+use crate::csr::Csr;
 use crate::instance::Instance;
 use crate::random::Random;
 
@@ -26,21 +28,14 @@ fn breadth_first(inst: &Instance, start: u32) -> Vec<u32> {
     let mut seen = vec![false; n as usize];
     let mut order = Vec::with_capacity(n as usize);
     for root in std::iter::once(start).chain(0..n) {
-        if seen[root as usize] {
-            continue;
-        }
-        seen[root as usize] = true;
         let mut next = order.len();
-        order.push(root);
-        while next < order.len() {
-            let v = order[next];
+        if !replace(&mut seen[root as usize], true) {
+            order.push(root);
+        }
+        while let Some(&v) = order.get(next) {
             next += 1;
-            for (u, _) in inst.row(v) {
-                if !seen[u as usize] {
-                    seen[u as usize] = true;
-                    order.push(u);
-                }
-            }
+            let around = inst.around(v).iter().copied();
+            order.extend(around.filter(|&u| !replace(&mut seen[u as usize], true)));
         }
     }
     order
@@ -55,15 +50,12 @@ fn depth_first(inst: &Instance, start: u32) -> Vec<u32> {
     for root in std::iter::once(start).chain(0..n) {
         stack.push(root);
         while let Some(v) = stack.pop() {
-            if std::mem::replace(&mut seen[v as usize], true) {
+            if replace(&mut seen[v as usize], true) {
                 continue;
             }
             order.push(v);
-            let mut next: Vec<(i64, u32)> = inst
-                .row(v)
-                .filter(|e| !seen[e.0 as usize])
-                .map(|(u, w)| (w, u))
-                .collect();
+            let unseen = inst.row(v).filter(|e| !seen[e.0 as usize]);
+            let mut next: Vec<(i64, u32)> = unseen.map(|(u, w)| (w, u)).collect();
             next.sort_unstable();
             stack.extend(next.iter().map(|e| e.1));
         }
@@ -77,7 +69,8 @@ fn depth_first(inst: &Instance, start: u32) -> Vec<u32> {
 pub(crate) fn cut(inst: &Instance, order: &[u32]) -> Option<Vec<u32>> {
     let mut place = vec![0_u32; inst.len()];
     (0..).zip(order).for_each(|(i, &v)| place[v as usize] = i);
-    let gaps = gaps(inst, 1, |at| order[at], |v| place[v as usize] as usize);
+    let place = |v: u32| place[v as usize] as usize;
+    let gaps = gaps(inst, |v| inst.load(v), 1, |at| order[at], place);
     let ends = cheapest(inst, &gaps, usize::MAX)?;
     let mut block = vec![0; inst.len()];
     let mut start = 0;
@@ -90,7 +83,7 @@ pub(crate) fn cut(inst: &Instance, order: &[u32]) -> Option<Vec<u32>> {
 }
 
 /// A gap in an order.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Gap {
     /// How many vertices stand before it, and their load.
     pub(crate) at: usize,
@@ -103,29 +96,25 @@ pub(crate) struct Gap {
 /// The cheapest gap of every stretch of so many vertices of an order, and both ends: `vertex` says who
 /// stands at a place, and `place` where a vertex stands.
 pub(crate) fn gaps(
-    inst: &Instance,
+    graph: &Csr,
+    load: impl Fn(u32) -> i64,
     stretch: usize,
     vertex: impl Fn(usize) -> u32,
     place: impl Fn(u32) -> usize,
 ) -> Vec<Gap> {
-    let n = inst.len();
-    let mut here = Gap {
-        at: 0,
-        before: 0,
-        traffic: 0,
-        channels: 0,
-    };
+    let n = graph.len();
+    let mut here = Gap::default();
     let mut gaps = vec![here];
     let mut best: Option<Gap> = None;
     for at in 0..n {
         let v = vertex(at);
-        for (u, w) in inst.row(v) {
+        for (u, w) in graph.row(v) {
             let sign = if place(u) > at { 1 } else { -1 };
             here.traffic += sign * w;
             here.channels += sign;
         }
         here.at = at + 1;
-        here.before += inst.load(v);
+        here.before += load(v);
         if here.at < n && best.is_none_or(|b| here.traffic < b.traffic) {
             best = Some(here);
         }
@@ -162,12 +151,12 @@ pub(crate) fn cheapest(inst: &Instance, gaps: &[Gap], most: usize) -> Option<Vec
         let low = gaps.partition_point(|g| g.before < total - behind);
         let high = gaps.partition_point(|g| g.before <= ahead);
         let distance = inst.distance((b as u32).saturating_sub(1), b as u32);
-        looks += high.saturating_sub(low);
+        let count = high.saturating_sub(low);
+        looks += count;
         if looks > most {
             return None;
         }
-        let mut next = Vec::with_capacity(high.saturating_sub(low));
-        let mut begin = Vec::with_capacity(high.saturating_sub(low));
+        let (mut next, mut begin) = (Vec::with_capacity(count), Vec::with_capacity(count));
         let mut open: VecDeque<(i64, usize)> = VecDeque::new();
         let mut entered = first;
         for end in low..high {
@@ -179,10 +168,8 @@ pub(crate) fn cheapest(inst: &Instance, gaps: &[Gap], most: usize) -> Option<Vec
                 open.push_back((cost, entered));
                 entered += 1;
             }
-            while open
-                .front()
-                .is_some_and(|o| gaps[end].before - gaps[o.1].before > room(b))
-            {
+            let too_much = |o: &(i64, usize)| gaps[end].before - gaps[o.1].before > room(b);
+            while open.front().is_some_and(too_much) {
                 open.pop_front();
             }
             let (cost, at) = open.front().copied().unwrap_or((NEVER, 0));

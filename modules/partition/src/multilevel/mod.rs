@@ -4,4 +4,3 @@ pub(crate) mod bisect;
 pub(crate) mod coarsen;
 pub(crate) mod line;
 pub(crate) mod passes;
-pub(crate) mod sub;

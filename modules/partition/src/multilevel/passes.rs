@@ -4,7 +4,10 @@
 //! Vertices wait in buckets by gain, the latest first, so that a move costs what its neighbours
 //! cost and no logarithm.
 
-use super::sub::{Sides, Sub};
+use std::ops::Deref;
+use std::sync::Arc;
+
+use crate::csr::Csr;
 use crate::random::Random;
 
 const NONE: u32 = u32::MAX;
@@ -15,19 +18,49 @@ const PASSES: usize = 6;
 /// Before the first vertex of a bucket its number stands, with this bit.
 const FIRST: u32 = 1 << 31;
 
+/// A graph with one size per vertex, and for some vertices the side they must lie on.
+#[derive(Clone, Debug)]
+pub(crate) struct Sub {
+    pub(crate) graph: Csr,
+    pub(crate) size: Arc<Vec<i64>>,
+    /// 0 free, 1 first side, 2 second side; empty when all are free.
+    pub(crate) fixed: Vec<u8>,
+}
+
+/// What the two sides should and may hold.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sides {
+    /// Size wanted on the first side.
+    pub(crate) want: i64,
+    /// Most on each side.
+    pub(crate) most: [i64; 2],
+}
+
+/// It is read as the graph that it is.
+impl Deref for Sub {
+    type Target = Csr;
+
+    fn deref(&self) -> &Csr {
+        &self.graph
+    }
+}
+
+impl Sub {
+    pub(super) fn fixed(&self, v: u32) -> u8 {
+        self.fixed.get(v as usize).copied().unwrap_or(0)
+    }
+}
+
 /// A vertex while sides change: all that a move of its neighbour reads and writes, in one place.
-#[derive(Clone, Copy)]
 struct Vertex {
     /// What the cut falls by when it changes sides.
     gain: i64,
-    /// Those behind and before it in its bucket.
+    /// Those behind and before it in its bucket: nobody is before it where it waits in none.
     next: u32,
     before: u32,
     /// How many of its edges are cut.
     cut_edges: u32,
     side: u8,
-    /// Whether it is in a bucket.
-    waits: bool,
     /// Whether it stays where it is: it is fixed there, or has been moved in this pass.
     stays: bool,
 }
@@ -91,7 +124,6 @@ impl Passes {
                 before: NONE,
                 cut_edges,
                 side: here,
-                waits: false,
                 stays: sub.fixed(v) != 0,
             }
         }));
@@ -119,7 +151,6 @@ impl Passes {
         queue.low = queue.low.min(at);
         vertex.next = old;
         vertex.before = FIRST | at as u32;
-        vertex.waits = true;
         if old != NONE {
             self.vertices[old as usize].before = v;
         }
@@ -129,10 +160,10 @@ impl Passes {
     #[inline]
     fn remove(&mut self, side: usize, v: u32) {
         let vertex = &mut self.vertices[v as usize];
-        if !std::mem::replace(&mut vertex.waits, false) {
+        let (before, next) = (std::mem::replace(&mut vertex.before, NONE), vertex.next);
+        if before == NONE {
             return;
         }
-        let (before, next) = (vertex.before, vertex.next);
         if before & FIRST != 0 {
             self.queues[side].head[(before & !FIRST) as usize] = next;
         } else {
@@ -264,14 +295,10 @@ impl Passes {
             let turn = random.below(n.max(1));
             let over = [0, 1].map(|i| self.load[i] > sides.most[i]);
             for v in (turn..n).chain(0..turn) {
-                let Vertex {
-                    side,
-                    cut_edges,
-                    stays,
-                    ..
-                } = self.vertices[v];
-                if !stays && (n <= 64 || over[side as usize] || cut_edges > 0) {
-                    self.insert(side as usize, v as u32);
+                let vertex = &self.vertices[v];
+                let side = usize::from(vertex.side);
+                if !vertex.stays && (n <= 64 || over[side] || vertex.cut_edges > 0) {
+                    self.insert(side, v as u32);
                 }
             }
             trail.clear();
@@ -303,7 +330,7 @@ impl Passes {
             }
             self.queues.iter_mut().for_each(Queue::clear);
             for vertex in &mut self.vertices {
-                vertex.waits = false;
+                vertex.before = NONE;
             }
             for &v in &trail {
                 self.vertices[v as usize].stays = false;
@@ -335,7 +362,6 @@ pub(crate) fn side_to_leave(gain: [Option<i64>; 2], room: [i64; 2]) -> Option<us
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::csr::Csr;
 
     /// Two cliques of eight with one edge between them, in alternating order.
     fn cliques() -> Sub {

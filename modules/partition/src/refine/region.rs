@@ -11,7 +11,7 @@ use super::anneal::{Best, Schedule, anneal_within, typical_of};
 use super::state::State;
 use crate::clusters::{in_order, lifted, lowered, marks};
 use crate::instance::Instance;
-use crate::multilevel::coarsen::pairs;
+use crate::multilevel::coarsen::{matching, may_join};
 use crate::random::Random;
 
 /// The blocks of some members of one group of the machine.
@@ -135,15 +135,12 @@ impl Region {
 }
 
 fn coarsen(fine: &Level, heaviest: i64, random: &mut Random) -> Option<Level> {
-    // Those outside get labels of their own, so that they stay alone.
-    let outside = |v: usize| (v + fine.inst.k()) as u32;
-    let label = |v: usize| match v < fine.inner {
-        true => fine.block[v],
-        false => outside(v),
-    };
-    let within: Vec<u32> = (0..fine.inst.len()).map(label).collect();
-    let (mut map, clusters) = pairs(&fine.inst, &within, heaviest, random);
-    if clusters * 20 > fine.inst.len() * 19 {
+    let inst = &fine.inst;
+    // Those outside stay alone.
+    let block = |v: u32| fine.block[..fine.inner].get(v as usize);
+    let may_join = |v, u| block(v).is_some() && block(v) == block(u) && may_join(inst, v, u);
+    let (mut map, clusters) = matching(inst, |v| inst.load(v), heaviest, may_join, random);
+    if clusters * 20 > inst.len() * 19 {
         return None;
     }
     // Clusters inside first, as their numbers came.
@@ -153,7 +150,7 @@ fn coarsen(fine: &Level, heaviest: i64, random: &mut Random) -> Option<Level> {
         .max()
         .map_or(0, |&last| last as usize + 1);
     Some(Level {
-        inst: fine.inst.contract(&map, clusters),
+        inst: inst.contract(&map, clusters),
         block: lifted(&map, clusters, &fine.block),
         map,
         inner,

@@ -189,7 +189,8 @@ proptest! {
         let fine = Level::of(&inst);
         let Some(held) = &fine.held else { return Ok(()) };
         let mut random = Random::new(seed);
-        let (joins, alone) = Joins::new(held, fine.len(), target, false);
+        let joins = Joins::new(held, fine.len(), target, false);
+        let alone = joins.loners();
         let (map, clusters) = cluster(&fine, None, Order::Random, 100, Some(joins), &mut random);
         let coarse = fine.contract(&map, clusters);
         prop_assert!(alone <= clusters);
@@ -200,7 +201,7 @@ proptest! {
             let set = coarse.held.as_ref().unwrap().set(map[v as usize]);
             prop_assert!(held.set(v) == 0 || held.set(v) == set);
         }
-        let halving = BisectionTree::new(&inst, fine.total_load(), 0.5);
+        let halving = BisectionTree::new(&inst, 0.5);
         let mut parts = Parts::whole(&halving);
         loop {
             let k = parts.len();
@@ -220,10 +221,10 @@ proptest! {
             let kept = sums(&mapping);
             let anew = sums(&Mapping::new(&fine, &parts, &mut below));
             prop_assert_eq!(anew, kept);
-            if !parts.divisible(&inst, &halving, 0) {
+            if !parts.divisible(&halving, 0) {
                 break;
             }
-            parts = parts.halved(&inst, &halving, 0).0;
+            parts = parts.halved(&halving, 0).0;
         }
     }
 }
