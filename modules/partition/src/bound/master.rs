@@ -62,6 +62,7 @@ impl Master {
             prices: Vec::new(),
             rounds: 0,
         };
+        let total = relaxation.sweep.total().max(1) as f64;
         let mut paid = 0.0;
         for (l, layer) in relaxation.layers.iter().enumerate() {
             for (g, &kind) in layer.kind_of.iter().enumerate() {
@@ -75,9 +76,11 @@ impl Master {
             let own = master.columns.iter().filter(|c| c.layer == l);
             let cost: f64 = own.map(|c| c.weight * c.times).sum();
             paid += cost;
-            let total = layer.loads.before[n].max(1) as f64;
-            let price = |v: usize| cost * f64::from(layer.loads.of[v]) / total;
-            master.centre.push((0..n).map(price).collect());
+            let mut price = vec![0.0; n];
+            for step in &relaxation.sweep.steps {
+                price[step.vertex as usize] = cost * step.load as f64 / total;
+            }
+            master.centre.push(price);
         }
         master.reach = paid / (n * layers) as f64;
         master.point = master.centre.clone();
@@ -183,10 +186,9 @@ impl Master {
             times = b.times;
         }
         let layer = a.layer;
-        let price = &mut self.point[layer];
         let amount = self.reach * times;
-        a.members.iter().for_each(|&v| price[v as usize] -= amount);
-        b.members.iter().for_each(|&v| price[v as usize] += amount);
+        Self::shift(&mut self.point, a, amount);
+        Self::shift(&mut self.point, b, -amount);
         for (c, worth) in self.columns.iter().zip(worth.iter_mut()) {
             if c.layer == layer {
                 let shared = |other: &Column| -> u32 {
@@ -218,9 +220,7 @@ impl Master {
             };
             let hope = model - below;
             let whole = rounded(&self.point);
-            let mut met = Vec::new();
-            let value = relaxation.value(&whole, &mut |l, k, inside| met.push((l, k, inside)));
-            let Some(value) = value else {
+            let Some((value, met)) = relaxation.value(&whole) else {
                 self.reach /= 4.0;
                 continue;
             };
