@@ -19,8 +19,8 @@ struct Search<'a> {
     /// Vertex at each position, and back.
     order: Vec<u32>,
     position: Vec<u32>,
-    /// Earlier position of the same class of twins, or `NONE`.
-    twin: Vec<u32>,
+    /// Whether the vertex at each position is a twin of the one before.
+    twin: Vec<bool>,
     /// Optimum of the vertices from each position on.
     doll: Vec<i64>,
     /// Load still to come from each position on, by dimension.
@@ -29,7 +29,7 @@ struct Search<'a> {
     load: Vec<i64>,
     /// `position * k + block`.
     table: Vec<i64>,
-    blocks: Blocks,
+    blocks: Blocks<'a>,
     best: i64,
     found: Option<Vec<u32>>,
     nodes: u64,
@@ -52,12 +52,8 @@ pub(crate) fn solve(inst: &Instance, known: Option<(&[u32], i64)>, limit: Limit<
         .iter()
         .enumerate()
         .for_each(|(i, &v)| position[v as usize] = i as u32);
-    let mut last = std::collections::BTreeMap::new();
-    let twin = order
-        .iter()
-        .enumerate()
-        .map(|(i, &v)| last.insert(class[v as usize], i as u32).unwrap_or(NONE));
-    let twin = twin.collect();
+    let twin = |i| i > 0 && class[order[i] as usize] == class[order[i - 1] as usize];
+    let twin = (0..n).map(twin).collect();
     let mut rest = vec![0; (n + 1) * d];
     for i in (0..n).rev() {
         for (j, s) in inst.size_of(order[i]).iter().enumerate() {
@@ -127,9 +123,8 @@ pub(crate) fn solve(inst: &Instance, known: Option<(&[u32], i64)>, limit: Limit<
     }
 }
 
-/// Looks for any feasible mapping, costs aside. Complete without a mapping is a proof that there
-/// is none.
-pub(crate) fn feasible(inst: &Instance, limit: Limit<'_>) -> Outcome {
+/// Looks for any feasible mapping, costs aside.
+pub(crate) fn feasible(inst: &Instance, limit: Limit<'_>) -> Fit {
     // Its steps are shorter.
     let brief = Limit {
         nodes: limit.nodes.saturating_mul(4),
@@ -139,19 +134,16 @@ pub(crate) fn feasible(inst: &Instance, limit: Limit<'_>) -> Outcome {
         }),
         ..limit
     };
-    let better = match fill(inst, brief) {
-        Fit::Open => None,
-        Fit::Never => Some(None),
-        Fit::Found(block) => Some(Some(block)),
-    };
-    if let Some(better) = better {
-        return Outcome {
-            better: better.map(|block| (block, 0)),
-            bound: 0,
-            complete: true,
-        };
+    let filled = fill(inst, brief);
+    if filled != Fit::Open {
+        return filled;
     }
-    solve(&inst.edgeless(), None, limit)
+    let outcome = solve(&inst.edgeless(), None, limit);
+    match outcome.better {
+        Some((block, _)) => Fit::Found(block),
+        None if outcome.complete => Fit::Never,
+        None => Fit::Open,
+    }
 }
 
 /// Cost of a mapping among the vertices from a position on.
@@ -244,7 +236,7 @@ impl Search<'_> {
             let row = &self.table[i * k..(i + 1) * k];
             let v = self.order[i];
             let mut alike = 1;
-            while self.twin.get(i + alike) == Some(&((i + alike - 1) as u32)) {
+            while self.twin.get(i + alike) == Some(&true) {
                 alike += 1;
             }
             i += alike;
@@ -320,9 +312,8 @@ impl Search<'_> {
             return;
         }
         let (v, k) = (self.order[at], self.inst.k());
-        let twin = self.twin[at];
-        let lowest = if twin != NONE && twin as usize >= start {
-            self.block[self.order[twin as usize] as usize]
+        let lowest = if at > start && self.twin[at] {
+            self.block[self.order[at - 1] as usize]
         } else {
             0
         };
@@ -349,13 +340,8 @@ impl Search<'_> {
         let (v, inst) = (self.order[at], self.inst);
         let k = inst.k();
         inst.count(&mut self.load, v, b, sign);
-        if sign > 0 {
-            self.block[v as usize] = b;
-            self.blocks.enter(b);
-        } else {
-            self.block[v as usize] = NONE;
-            self.blocks.leave(b);
-        }
+        self.block[v as usize] = if sign > 0 { b } else { NONE };
+        self.blocks.count(b, sign);
         for (u, w) in inst.row(v) {
             let i = self.position[u as usize] as usize;
             if i > at {

@@ -121,7 +121,8 @@ impl<'a> Frontier<'a> {
     fn settle(&self, cells: &mut [u32], mut order: Option<&mut [u16]>) {
         for groups in &self.layers {
             for g in 1..groups.len() {
-                for at in (1..=g).rev().take_while(|&at| groups[at].twin) {
+                let mut at = g;
+                while groups[at].twin {
                     let (a, b) = (groups[at - 1].cells.clone(), groups[at].cells.clone());
                     if cells[a.clone()] <= cells[b.clone()] {
                         break;
@@ -132,6 +133,7 @@ impl<'a> Frontier<'a> {
                             order.swap(a, b);
                         }
                     }
+                    at -= 1;
                 }
             }
         }

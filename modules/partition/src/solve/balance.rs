@@ -7,6 +7,7 @@ use crate::diagnose;
 use crate::error::{Conflict, Error, Part};
 use crate::evaluate::Evaluation;
 use crate::exact::branch;
+use crate::exact::fill::Fit;
 use crate::exact::limit::Limit;
 use crate::instance::Instance;
 use crate::pack;
@@ -86,20 +87,17 @@ pub(super) fn settle(
         stop_at: budget.settled_by(share),
         watch: budget.watch,
     };
-    let outcome = branch::feasible(inst, limit(FEASIBLE));
-    if let Some((block, _)) = outcome.better {
-        return Ok((Some(block), outcome.complete));
-    }
-    let complete = outcome.complete;
-    let strict = options.strict_balance && outcome.complete;
+    let complete = match branch::feasible(inst, limit(FEASIBLE)) {
+        Fit::Found(block) => return Ok((Some(block), true)),
+        fit => fit == Fit::Never,
+    };
     if !problem.constraints.is_empty() || inst.dims() > 1 {
         let free = inst.without_load_bounds();
-        let outcome = branch::feasible(&free, limit(FEASIBLE));
-        if outcome.complete && outcome.better.is_none() {
+        if branch::feasible(&free, limit(FEASIBLE)) == Fit::Never {
             return Err(Error::Infeasible(diagnose::smallest(problem, limit(TOLD))));
         }
     }
-    if strict {
+    if complete && options.strict_balance {
         let conflict = diagnose::smallest_balanced(problem, limit(TOLD));
         return Err(Error::Infeasible(conflict));
     }
