@@ -27,10 +27,17 @@ pub(crate) const HEAVIEST: usize = 1 << (32 - PATTERN);
 
 /// A group of some layer, as cells see it.
 struct Group {
-    cells: Range<usize>,
+    first: usize,
+    size: usize,
     kind: usize,
     /// Whether it can be exchanged with the group before it.
     twin: bool,
+}
+
+impl Group {
+    fn cells(&self) -> Range<usize> {
+        self.first..self.first + self.size
+    }
 }
 
 /// The programme, for one relaxation at one set of prices.
@@ -92,15 +99,20 @@ impl<'a> Frontier<'a> {
             let mut known: Vec<(usize, Vec<usize>)> = Vec::new();
             let mut groups: Vec<Group> = Vec::new();
             for run in block.chunk_by(|&a, &b| layer.group_of[a] == layer.group_of[b]) {
-                let at = groups.last().map_or(0, |g| g.cells.end);
-                let cells = at..at + run.len();
+                let (first, size) = (groups.last().map_or(0, |g| g.cells().end), run.len());
                 let kind = layer.kind_of[layer.group_of[run[0]] as usize];
-                let own = number(&mut known, (kind, alike[cells.clone()].to_vec()));
+                let inside = &mut alike[first..first + size];
+                let own = number(&mut known, (kind, inside.to_vec()));
+                inside.fill(own);
                 let above = relaxation.layers.get(l + 1);
                 let beside = |a, b| above.is_none_or(|l| l.group_of[a] == l.group_of[b]);
-                let twin = at > 0 && alike[at - 1] == own && beside(block[at - 1], block[at]);
-                alike[cells.clone()].fill(own);
-                groups.push(Group { cells, kind, twin });
+                let twin = first > 0 && alike[first - 1] == own && beside(block[first - 1], run[0]);
+                groups.push(Group {
+                    first,
+                    size,
+                    kind,
+                    twin,
+                });
             }
             layers.push(groups);
         }
@@ -123,14 +135,14 @@ impl<'a> Frontier<'a> {
             for g in 1..groups.len() {
                 let mut at = g;
                 while groups[at].twin {
-                    let (a, b) = (groups[at - 1].cells.clone(), groups[at].cells.clone());
-                    if cells[a.clone()] <= cells[b.clone()] {
+                    let (a, b, size) = (groups[at - 1].first, groups[at].first, groups[at].size);
+                    if cells[a..a + size] <= cells[b..b + size] {
                         break;
                     }
-                    for (a, b) in a.zip(b) {
-                        cells.swap(a, b);
+                    for i in 0..size {
+                        cells.swap(a + i, b + i);
                         if let Some(order) = order.as_deref_mut() {
-                            order.swap(a, b);
+                            order.swap(a + i, b + i);
                         }
                     }
                     at -= 1;
@@ -208,7 +220,7 @@ impl<'a> Frontier<'a> {
         for (layer, groups) in self.relaxation.layers.iter().zip(&self.layers) {
             for group in groups {
                 let (mut pattern, mut load) = (0, 0);
-                for cell in &cells[group.cells.clone()] {
+                for cell in &cells[group.cells()] {
                     pattern |= cell & mask;
                     load += (cell >> PATTERN) as usize;
                 }
@@ -220,7 +232,7 @@ impl<'a> Frontier<'a> {
                     load + step.load,
                 );
                 rest -= without;
-                for c in &mut change[group.cells.clone()] {
+                for c in &mut change[group.cells()] {
                     *c += without - i64::from(with);
                 }
             }
@@ -231,10 +243,11 @@ impl<'a> Frontier<'a> {
             let there = cells.iter().position(|c| c >> at & 1 == 1).unwrap_or(0);
             for (layer, groups) in self.relaxation.layers.iter().zip(&self.layers) {
                 let weight = 2 * i64::from(layer.weight[edge as usize]);
-                for group in groups.iter().filter(|g| !g.cells.contains(&there)) {
-                    let pays = &mut pays[group.cells.clone()];
-                    pays.iter_mut().for_each(|pay| *pay += weight);
-                }
+                let own = groups.partition_point(|g| g.first <= there) - 1;
+                pays[..count].iter_mut().for_each(|pay| *pay += weight);
+                pays[groups[own].cells()]
+                    .iter_mut()
+                    .for_each(|pay| *pay -= weight);
             }
         }
         for to in 0..count {
