@@ -27,6 +27,7 @@ struct Column {
     idle: u32,
 }
 
+#[derive(Default)]
 pub(crate) struct Master {
     columns: Vec<Column>,
     /// Best point, and the point to try.
@@ -54,13 +55,8 @@ impl Master {
         let n = block_of.len();
         let layers = relaxation.layers.len();
         let mut master = Self {
-            columns: Vec::new(),
-            centre: Vec::new(),
-            point: Vec::new(),
-            reach: 0.0,
             best: i64::MIN,
-            prices: Vec::new(),
-            rounds: 0,
+            ..Self::default()
         };
         let total = relaxation.sweep.total().max(1) as f64;
         let mut paid = 0.0;
@@ -98,9 +94,10 @@ impl Master {
             self.columns.swap(at, last);
             return;
         }
-        let weight = &relaxation.layers[layer].weight;
-        let cut = relaxation.sweep.cut(inside);
-        let weight = cut.iter().map(|&e| f64::from(weight[e as usize])).sum();
+        let edges = relaxation.sweep.edges.ends.iter();
+        let edges = edges.zip(&relaxation.layers[layer].weight);
+        let cut = edges.filter(|((a, b), _)| inside[*a as usize] != inside[*b as usize]);
+        let weight = cut.map(|(_, &weight)| f64::from(weight)).sum();
         self.columns.push(Column {
             layer,
             kind,

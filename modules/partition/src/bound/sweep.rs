@@ -133,15 +133,6 @@ impl Sweep {
     pub(crate) fn total(&self) -> usize {
         self.steps.last().map_or(0, |s| s.before + s.load)
     }
-
-    /// Edges with one end in a set.
-    pub(crate) fn cut(&self, inside: &[bool]) -> Vec<u32> {
-        let cut = |e: &u32| {
-            let (a, b) = self.edges.ends[*e as usize];
-            inside[a as usize] != inside[b as usize]
-        };
-        (0..self.edges.ends.len() as u32).filter(cut).collect()
-    }
 }
 
 /// Each time the vertex after which the front is narrowest, near what was placed last; with the entries of a table over

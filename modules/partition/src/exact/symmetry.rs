@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::clusters::distinct;
 use crate::instance::Instance;
 use crate::machine::Node;
 
@@ -81,11 +80,6 @@ impl<'a> Blocks<'a> {
             node = parent;
         }
     }
-}
-
-/// Number of different vertices, those that can be exchanged counted once.
-pub(crate) fn classes(inst: &Instance) -> usize {
-    distinct(&twins(inst)).len()
 }
 
 /// For each vertex the class of vertices it can be exchanged with: the same sizes, pins and

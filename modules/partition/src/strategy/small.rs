@@ -13,8 +13,10 @@ use super::operators::{Operator, Operators};
 use super::start::{given, in_order, start};
 use super::team::Team;
 use crate::budget::Budget;
+use crate::clusters::distinct;
+use crate::exact::branch;
 use crate::exact::limit::Limit;
-use crate::exact::{branch, symmetry};
+use crate::exact::symmetry::twins;
 use crate::instance::Instance;
 use crate::random::Random;
 use crate::refine::anneal::Best;
@@ -36,7 +38,7 @@ fn patience(
     stop_at: Option<Instant>,
 ) -> (u64, Option<Instant>) {
     // Identical workers count once: a farm of a hundred is a small problem.
-    let hopeful = symmetry::classes(inst) <= 40;
+    let hopeful = distinct(&twins(inst)).len() <= 40;
     let (share, steps) = if hopeful { (0.5, 20) } else { (0.04, 400) };
     let stop_at = stop_at.map(|end| {
         let now = Instant::now();
