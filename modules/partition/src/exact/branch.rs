@@ -37,13 +37,14 @@ struct Search<'a> {
     clock: Clock,
     limit: Limit<'a>,
     stopped: bool,
-    whole: bool,
+    /// Position of the first vertex that counts.
+    start: usize,
 }
 
 const NONE: u32 = u32::MAX;
 
-/// Searches for the optimum; `known` is the cost and blocks of a feasible mapping, if there is one.
-pub(crate) fn solve(inst: &Instance, known: Option<(&[u32], i64)>, limit: Limit<'_>) -> Outcome {
+/// Searches for the optimum; `known` is a feasible mapping, if there is one.
+pub(crate) fn solve(inst: &Instance, known: Option<&[u32]>, limit: Limit<'_>) -> Outcome {
     let (n, k, d) = (inst.len(), inst.k(), inst.dims());
     let class = twins(inst);
     let order = ordering(inst, &class);
@@ -77,49 +78,33 @@ pub(crate) fn solve(inst: &Instance, known: Option<(&[u32], i64)>, limit: Limit<
         clock: Clock::new(limit.stop_at),
         limit,
         stopped: false,
-        whole: false,
+        start: 0,
     };
-    let mut complete = true;
+    let mut bound = 0;
     for start in (0..n).rev() {
-        search.whole = start == 0;
+        search.start = start;
         // What the known mapping pays among these vertices cannot be undercut by less than 1.
-        search.best = match known {
-            Some((block, cost)) if start == 0 => cost.min(among(inst, block, &search, 0)),
-            Some((block, _)) => among(inst, block, &search, start),
-            None => NEVER,
-        };
+        search.best = known.map_or(NEVER, |block| search.among(block));
         search.found = None;
-        if search.best > search.doll[start + 1] || known.is_none() {
-            search.place(start, 0, start);
+        if search.best > bound {
+            search.place(start, 0);
         }
-        complete = !search.stopped;
-        search.doll[start] = if complete {
-            search.best
-        } else {
-            search.doll[start + 1]
-        };
-        if !complete {
-            // The bounds so far hold for the whole.
-            let bound = search.doll[start];
-            search.doll[..start].iter_mut().for_each(|x| *x = bound);
+        // The bounds so far hold for the whole.
+        if search.stopped {
             break;
         }
-        if search.doll[start] >= NEVER {
-            // Part of the vertices has no feasible mapping, so the whole has none.
-            search.doll[0] = NEVER;
-            search.found = None;
+        bound = search.best;
+        search.doll[start] = bound;
+        // Part of the vertices has no feasible mapping, so the whole has none.
+        if bound >= NEVER {
             break;
         }
     }
-    let whole = search.whole;
-    let better = search.found.take().filter(|_| whole).map(|b| {
-        let cost = inst.cost(&b);
-        (b, cost)
-    });
+    let found = search.found.filter(|_| search.start == 0);
     Outcome {
-        better,
-        bound: search.doll[0],
-        complete,
+        better: found.map(|block| (block, search.best)),
+        bound,
+        complete: !search.stopped,
     }
 }
 
@@ -144,20 +129,6 @@ pub(crate) fn feasible(inst: &Instance, limit: Limit<'_>) -> Fit {
         None if outcome.complete => Fit::Never,
         None => Fit::Open,
     }
-}
-
-/// Cost of a mapping among the vertices from a position on.
-fn among(inst: &Instance, block: &[u32], search: &Search<'_>, start: usize) -> i64 {
-    let mut sum = 0;
-    for &v in &search.order[start..] {
-        for (u, w) in inst.row(v) {
-            let at = search.position[u as usize] as usize;
-            if at >= start && u < v {
-                sum += w * inst.distance(block[v as usize], block[u as usize]);
-            }
-        }
-    }
-    sum
 }
 
 /// Heaviest vertex first, then always the one tied most to those before. Twins come one after
@@ -200,6 +171,19 @@ fn ordering(inst: &Instance, class: &[u32]) -> Vec<u32> {
 }
 
 impl Search<'_> {
+    /// Cost of a mapping among the vertices that count.
+    fn among(&self, block: &[u32]) -> i64 {
+        let mut sum = 0;
+        for &v in &self.order[self.start..] {
+            for (u, w) in self.inst.row(v) {
+                if self.position[u as usize] as usize >= self.start && u < v {
+                    sum += w * self.inst.distance(block[v as usize], block[u as usize]);
+                }
+            }
+        }
+        sum
+    }
+
     fn fits(&self, v: u32, b: u32) -> bool {
         let inst = self.inst;
         let room = |(i, s): (usize, &i64)| {
@@ -279,7 +263,7 @@ impl Search<'_> {
             for b in 0..inst.k() {
                 let load = self.load[b * d + i];
                 room = room.saturating_add(shared.upper[b * d + i] - load);
-                if self.whole && !shared.lower.is_empty() {
+                if self.start == 0 && !shared.lower.is_empty() {
                     want += (shared.lower[b * d + i] - load).max(0);
                 }
             }
@@ -287,7 +271,7 @@ impl Search<'_> {
         })
     }
 
-    fn place(&mut self, at: usize, paid: i64, start: usize) {
+    fn place(&mut self, at: usize, paid: i64) {
         self.nodes += 1;
         let k = self.inst.k();
         if self.nodes >= self.limit.nodes
@@ -308,11 +292,11 @@ impl Search<'_> {
             return;
         }
         let Some(ties) = self.ties(at) else { return };
-        if paid + ties + self.doll[at] >= self.best && at > start {
+        if paid + ties + self.doll[at] >= self.best && at > self.start {
             return;
         }
         let (v, k) = (self.order[at], self.inst.k());
-        let lowest = if at > start && self.twin[at] {
+        let lowest = if at > self.start && self.twin[at] {
             self.block[self.order[at - 1] as usize]
         } else {
             0
@@ -327,10 +311,10 @@ impl Search<'_> {
                 break;
             }
             self.put(at, b, 1);
-            self.place(at + 1, paid + cost, start);
+            self.place(at + 1, paid + cost);
             self.put(at, b, -1);
             // Nothing can be cheaper than the vertices after the first are alone.
-            if self.stopped || self.best <= self.doll[start + 1] {
+            if self.stopped || self.best <= self.doll[self.start + 1] {
                 return;
             }
         }

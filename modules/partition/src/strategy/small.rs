@@ -485,7 +485,7 @@ impl<'a> Search<'a> {
             watch,
         };
         let best = Some(&self.best).filter(|b| b.feasible());
-        let known = best.map(|b| (b.block.as_slice(), b.cost));
+        let known = best.map(|b| b.block.as_slice());
         let outcome = branch::solve(self.inst, known, limit);
         self.spent += budget.steps / 20;
         self.bound = self.bound.max(Some(outcome.bound));
