@@ -172,10 +172,6 @@ fn forests(inst: &Instance, count: usize) -> Vec<Forest> {
 }
 
 impl Forest {
-    fn nodes(&self, n: usize) -> &[(u32, u32, i64)] {
-        self.nodes.get_or_init(|| rooted(n, &self.edges))
-    }
-
     /// Least weight of edges of the forest that any grouping at this level cuts.
     fn cut(&self, inst: &Instance, level: &Level) -> i64 {
         let trees = (inst.len() - self.edges.len()) as i64;
@@ -194,7 +190,7 @@ impl Forest {
         if is_fine(inst, level) || total >= EXACT {
             return 0;
         }
-        let nodes = self.nodes(n);
+        let nodes = self.nodes.get_or_init(|| rooted(n, &self.edges));
         // For each vertex, from the last to the first: cheapest cut below it by the load of its
         // own piece, in units. Lists are dropped as soon as they are merged into the parent's.
         let mut table: Vec<Vec<f64>> = vec![Vec::new(); n];

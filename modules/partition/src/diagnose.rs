@@ -4,6 +4,7 @@ use crate::delta_debugging::reduce;
 use crate::draft::Clash;
 use crate::error::{Conflict, Part};
 use crate::exact::branch;
+use crate::exact::fill::Fit;
 use crate::exact::limit::Limit;
 use crate::explain::explain;
 use crate::instance::Instance;
@@ -147,9 +148,9 @@ fn impossible(
         true => inst,
         false => inst.without_load_bounds(),
     };
-    let outcome = branch::feasible(&inst, limit);
-    match outcome.better {
-        Some(_) => Some(false),
-        None => outcome.complete.then_some(true),
+    match branch::feasible(&inst, limit) {
+        Fit::Found(_) => Some(false),
+        Fit::Never => Some(true),
+        Fit::Open => None,
     }
 }

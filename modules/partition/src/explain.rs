@@ -20,8 +20,7 @@ const REDUCIBLE: usize = 5000;
 /// without a search, that is, so that fewer may do.
 pub(crate) fn explain(problem: &Problem<'_>, met: Clash) -> Conflict {
     let core = Core::of(problem, &met);
-    let subproblem = Subproblem::of(problem, &core);
-    let (kept, clash) = subproblem.least(problem, &core, met);
+    let (kept, clash) = reduced(problem, &core, met);
     let active: Vec<usize> = kept.iter().map(|&i| core.active[i]).collect();
     let mut parts: Vec<Part> = active.iter().map(|&i| Part::Constraint(i)).collect();
     let blocks = |blocks: &[u32]| match blocks {
@@ -40,7 +39,18 @@ pub(crate) fn explain(problem: &Problem<'_>, met: Clash) -> Conflict {
         }
         _ => None,
     };
-    let limited = |b: &&u32| problem.machine.blocks()[**b as usize].memory.is_some();
+    // What limits some blocks themselves.
+    let own = |of: Of, blocks: &[u32]| -> Vec<Part> {
+        let part = match of {
+            Of::Slots => Part::Slots,
+            Of::Load => Part::Balance,
+            Of::Memory => Part::Memory,
+            Of::Shared | Of::Vertices(_) => return Vec::new(),
+        };
+        let all = problem.machine.blocks();
+        let limited = |b: &&u32| of != Of::Memory || all[**b as usize].memory.is_some();
+        blocks.iter().filter(limited).map(|&b| part(b)).collect()
+    };
     let reason = match clash {
         Clash::Nowhere(v) => {
             format!("what vertex {v} must lie together with is pinned to blocks that share none")
@@ -49,23 +59,15 @@ pub(crate) fn explain(problem: &Problem<'_>, met: Clash) -> Conflict {
         Clash::TooFew(i) => apart(i).unwrap_or_default(),
         Clash::Number(i) => number(&problem.constraints[i]),
         Clash::Over(of, full) => {
+            parts.extend(own(of, &full));
             let there = blocks(&full);
             match of {
                 Of::Vertices(i) => apart(i).unwrap_or_else(|| {
                     format!("more vertices must lie in {there} than may be held there")
                 }),
-                Of::Slots => {
-                    parts.extend(full.iter().map(|&b| Part::Slots(b)));
-                    format!("more vertices must lie in {there} than have a slot there")
-                }
-                Of::Load => {
-                    parts.extend(full.iter().map(|&b| Part::Balance(b)));
-                    format!("what must lie in {there} exceeds the balance bound there")
-                }
+                Of::Slots => format!("more vertices must lie in {there} than have a slot there"),
+                Of::Load => format!("what must lie in {there} exceeds the balance bound there"),
                 Of::Memory | Of::Shared => {
-                    if of == Of::Memory {
-                        parts.extend(full.iter().filter(limited).map(|&b| Part::Memory(b)));
-                    }
                     format!("what must lie in {there} exceeds the memory there")
                 }
             }
@@ -79,12 +81,7 @@ pub(crate) fn explain(problem: &Problem<'_>, met: Clash) -> Conflict {
         Clash::Large(of, v) => {
             parts.push(Part::Vertex(v));
             let draft = Draft::new(problem, &active);
-            let open = draft.open(v).iter();
-            match of {
-                Of::Memory => parts.extend(open.filter(limited).map(|&b| Part::Memory(b))),
-                Of::Slots => parts.extend(open.map(|&b| Part::Slots(b))),
-                _ => {}
-            }
+            parts.extend(own(of, draft.open(v)));
             match of {
                 Of::Memory | Of::Shared | Of::Load => format!(
                     "vertex {v} (with what lies together with it) exceeds the memory of every block it may lie in"
@@ -119,18 +116,12 @@ struct Core {
     sure: usize,
     /// Ascending.
     vertices: Vec<u32>,
-    /// Whether it is about too few: then vertices cannot be left out.
-    least: bool,
-    /// Whether it is about the balance bound.
-    load: bool,
 }
 
 impl Core {
     fn of(problem: &Problem<'_>, met: &Clash) -> Self {
         let all: Vec<usize> = (0..problem.constraints.len()).collect();
         let draft = Draft::new(problem, &all);
-        let mut roots: Vec<u32> = Vec::new();
-        let mut active: Vec<usize> = Vec::new();
         let roots_of = |i: usize| -> Vec<u32> {
             match &problem.constraints[i] {
                 Constraint::Apart { vertices, .. } | Constraint::Count { vertices, .. } => {
@@ -139,61 +130,48 @@ impl Core {
                 _ => Vec::new(),
             }
         };
-        match met {
-            Clash::Nowhere(root) => roots.push(*root),
-            Clash::ApartTogether(i, root) => {
-                active.push(*i);
-                roots.push(*root);
-            }
-            Clash::TooFew(i) | Clash::Number(i) | Clash::Under(i, _) => {
-                active.push(*i);
-                roots = roots_of(*i);
-            }
-            Clash::Over(of, blocks) => {
-                active = limits(problem, *of, blocks);
-                roots = most_of(problem, &draft, *of, blocks);
-            }
-            Clash::Large(of, root) => {
-                active = limits(problem, *of, draft.open(*root));
-                roots.push(*root);
-            }
-        }
+        let (mut active, roots) = match met {
+            Clash::Nowhere(root) => (Vec::new(), vec![*root]),
+            Clash::ApartTogether(i, root) => (vec![*i], vec![*root]),
+            Clash::TooFew(i) | Clash::Number(i) | Clash::Under(i, _) => (vec![*i], roots_of(*i)),
+            Clash::Over(of, blocks) => (
+                limits(problem, *of, blocks),
+                most_of(problem, &draft, *of, blocks),
+            ),
+            Clash::Large(of, root) => (limits(problem, *of, draft.open(*root)), vec![*root]),
+        };
         let mut rank = vec![u32::MAX; draft.root.len()];
         for (i, &root) in roots.iter().enumerate() {
             let place = &mut rank[root as usize];
             *place = (*place).min(i as u32);
         }
+        let rank_of = |v: &u32| rank[draft.root[*v as usize] as usize];
         let sure = active.len();
         let mut others: Vec<(u32, usize)> = Vec::new();
         for (i, constraint) in problem.constraints.iter().enumerate() {
-            let vertex = match constraint {
-                Constraint::Pin { vertex, .. } => Some(vertex),
-                Constraint::Together { vertices } => vertices.first(),
+            let first = match constraint {
+                Constraint::Pin { vertex, .. } => rank_of(vertex),
+                Constraint::Together { vertices } => vertices.first().map_or(u32::MAX, rank_of),
                 // Where two of a group may not lie.
-                Constraint::Apart { vertices, places } if !places.is_empty() => {
-                    let twice = twice(vertices, &draft.root).into_iter();
-                    let rank = twice.map(|r| rank[r as usize]).min();
-                    if let Some(rank) = rank.filter(|r| *r != u32::MAX && !active.contains(&i)) {
-                        others.push((rank, i));
-                    }
-                    None
+                Constraint::Apart { vertices, places }
+                    if !places.is_empty() && !active.contains(&i) =>
+                {
+                    let twice = twice(vertices, &draft.root);
+                    twice.iter().map(rank_of).min().unwrap_or(u32::MAX)
                 }
-                _ => None,
+                _ => u32::MAX,
             };
-            let rank = vertex.map_or(u32::MAX, |&v| rank[draft.root[v as usize] as usize]);
-            if rank != u32::MAX {
-                others.push((rank, i));
+            if first != u32::MAX {
+                others.push((first, i));
             }
         }
         others.sort_unstable();
         active.extend(others.into_iter().map(|o| o.1));
-        let member = |v: &u32| rank[draft.root[*v as usize] as usize] != u32::MAX;
+        let member = |v: &u32| rank_of(v) != u32::MAX;
         Self {
             active,
             sure,
             vertices: (0..draft.root.len() as u32).filter(member).collect(),
-            least: matches!(met, Clash::Number(_) | Clash::Under(..)),
-            load: matches!(met, Clash::Over(Of::Load, _)),
         }
     }
 }
@@ -244,106 +222,96 @@ fn most_of(problem: &Problem<'_>, draft: &Draft, of: Of, blocks: &[u32]) -> Vec<
     Vec::new()
 }
 
-/// The problem with none but those who take part.
-struct Subproblem {
-    graph: Graph,
-    constraints: Vec<Constraint>,
-}
-
-impl Subproblem {
-    fn of(problem: &Problem<'_>, core: &Core) -> Self {
-        let vertices = &core.vertices;
-        let mut load: Vec<u64> = vertices.iter().map(|&v| problem.graph.load(v)).collect();
-        let mut memory: Vec<u64> = vertices.iter().map(|&v| problem.graph.memory(v)).collect();
-        if core.load {
-            // Bounds are shares of all load: what takes no part is one vertex more.
-            load.push(problem.graph.total_load() - load.iter().sum::<u64>());
-            memory.push(0);
-        }
-        let mut graph = Graph::new(load, &[]).expect("part of a sound graph");
-        if problem.graph.has_memory() {
-            graph = graph.with_memory(memory).expect("part of a sound graph");
-        }
-        let number = |v: &u32| vertices.binary_search(v).ok().map(|i| i as u32);
-        let some = |list: &[u32]| list.iter().filter_map(number).collect::<Vec<u32>>();
-        let constraints = core.active.iter().map(|&i| {
-            let mut constraint = problem.constraints[i].clone();
-            match &mut constraint {
-                Constraint::Pin { vertex, .. } => *vertex = number(vertex).unwrap_or(0),
-                Constraint::Together { vertices }
-                | Constraint::Apart { vertices, .. }
-                | Constraint::Prefer { vertices, .. } => *vertices = some(vertices),
-                Constraint::Count {
-                    vertices, least, ..
-                } => {
-                    *vertices = some(vertices);
-                    *least = if core.least { *least } else { 0 };
-                }
-                Constraint::Memory { .. } => {}
-            }
-            constraint
-        });
-        let constraints = constraints.collect();
-        Self { graph, constraints }
+/// Constraints that clash, by their place in the core, and how: sought in a problem with none but those
+/// who take part.
+fn reduced(problem: &Problem<'_>, core: &Core, met: Clash) -> (Vec<usize>, Clash) {
+    let vertices = &core.vertices;
+    let of_load = matches!(met, Clash::Over(Of::Load, _));
+    let mut load: Vec<u64> = vertices.iter().map(|&v| problem.graph.load(v)).collect();
+    let mut memory: Vec<u64> = vertices.iter().map(|&v| problem.graph.memory(v)).collect();
+    if of_load {
+        // Bounds are shares of all load: what takes no part is one vertex more.
+        load.push(problem.graph.total_load() - load.iter().sum::<u64>());
+        memory.push(0);
     }
-
-    /// Constraints that clash, by their place in the subproblem, and how, in numbers of the problem.
-    fn least(&self, problem: &Problem<'_>, core: &Core, met: Clash) -> (Vec<usize>, Clash) {
-        let problem = Problem {
-            graph: &self.graph,
-            constraints: &self.constraints,
-            migration: None,
-            ..*problem
-        };
-        let clash = |active: &[usize]| {
-            let draft = Draft::new(&problem, active);
-            match core.load {
-                true => pigeonhole::overload(&draft, &problem).map(|over| over.0),
-                false => constraints::clash(&draft, &problem, active),
-            }
-        };
-        let all: Vec<usize> = (0..self.constraints.len()).collect();
-        if clash(&all).is_none() {
-            return (all, met);
-        }
-        // More constraints clash all the more.
-        let (mut low, mut high) = (core.sure, all.len());
-        if clash(&all[..low]).is_some() {
-            high = low;
-        }
-        while low < high {
-            let middle = (low + high) / 2;
-            match clash(&all[..middle]) {
-                Some(_) => high = middle,
-                None => low = middle + 1,
-            }
-        }
-        let mut kept = all[..high].to_vec();
-        if kept.len() <= REDUCIBLE {
-            reduce(&mut kept, |fewer| clash(fewer).is_some());
-        }
-        let found = clash(&kept).map_or(met, |clash| renumbered(clash, core));
-        (kept, found)
+    let mut graph = Graph::new(load, &[]).expect("part of a sound graph");
+    if problem.graph.has_memory() {
+        graph = graph.with_memory(memory).expect("part of a sound graph");
     }
+    // Where there are too few, vertices cannot be left out.
+    let few = matches!(met, Clash::Number(_) | Clash::Under(..));
+    let number = |v: &u32| vertices.binary_search(v).ok().map(|i| i as u32);
+    let some = |list: &[u32]| list.iter().filter_map(number).collect::<Vec<u32>>();
+    let constraints = core.active.iter().map(|&i| {
+        let mut constraint = problem.constraints[i].clone();
+        match &mut constraint {
+            Constraint::Pin { vertex, .. } => *vertex = number(vertex).unwrap_or(0),
+            Constraint::Together { vertices }
+            | Constraint::Apart { vertices, .. }
+            | Constraint::Prefer { vertices, .. } => *vertices = some(vertices),
+            Constraint::Count {
+                vertices, least, ..
+            } => {
+                *vertices = some(vertices);
+                *least = if few { *least } else { 0 };
+            }
+            Constraint::Memory { .. } => {}
+        }
+        constraint
+    });
+    let constraints: Vec<Constraint> = constraints.collect();
+    let problem = Problem {
+        graph: &graph,
+        constraints: &constraints,
+        migration: None,
+        ..*problem
+    };
+    let clash = |active: &[usize]| {
+        let draft = Draft::new(&problem, active);
+        match of_load {
+            true => pigeonhole::overload(&draft, &problem).map(|over| over.0),
+            false => constraints::clash(&draft, &problem, active),
+        }
+    };
+    let all: Vec<usize> = (0..constraints.len()).collect();
+    if clash(&all).is_none() {
+        return (all, met);
+    }
+    // More constraints clash all the more.
+    let (mut low, mut high) = (core.sure, all.len());
+    if clash(&all[..low]).is_some() {
+        high = low;
+    }
+    while low < high {
+        let middle = (low + high) / 2;
+        match clash(&all[..middle]) {
+            Some(_) => high = middle,
+            None => low = middle + 1,
+        }
+    }
+    let mut kept = all[..high].to_vec();
+    if kept.len() <= REDUCIBLE {
+        reduce(&mut kept, |fewer| clash(fewer).is_some());
+    }
+    let found = clash(&kept).map_or(met, |clash| renumbered(clash, core));
+    (kept, found)
 }
 
 /// The same in the numbers of the problem.
-fn renumbered(clash: Clash, core: &Core) -> Clash {
-    let vertex = |v: u32| core.vertices[v as usize];
-    let constraint = |i: usize| core.active[i];
-    let limit = |of: Of| match of {
-        Of::Vertices(i) => Of::Vertices(constraint(i)),
-        other => other,
-    };
-    match clash {
-        Clash::Nowhere(v) => Clash::Nowhere(vertex(v)),
-        Clash::ApartTogether(i, v) => Clash::ApartTogether(constraint(i), vertex(v)),
-        Clash::TooFew(i) => Clash::TooFew(constraint(i)),
-        Clash::Number(i) => Clash::Number(constraint(i)),
-        Clash::Over(of, blocks) => Clash::Over(limit(of), blocks),
-        Clash::Under(i, blocks) => Clash::Under(constraint(i), blocks),
-        Clash::Large(of, v) => Clash::Large(limit(of), vertex(v)),
+fn renumbered(mut clash: Clash, core: &Core) -> Clash {
+    if let Clash::Nowhere(v) | Clash::ApartTogether(_, v) | Clash::Large(_, v) = &mut clash {
+        *v = core.vertices[*v as usize];
     }
+    match &mut clash {
+        Clash::ApartTogether(i, _)
+        | Clash::TooFew(i)
+        | Clash::Number(i)
+        | Clash::Over(Of::Vertices(i), _)
+        | Clash::Under(i, _)
+        | Clash::Large(Of::Vertices(i), _) => *i = core.active[*i],
+        _ => {}
+    }
+    clash
 }
 
 /// Why a `Count` constraint alone cannot be met.

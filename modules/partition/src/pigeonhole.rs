@@ -96,28 +96,25 @@ pub(crate) fn counted(problem: &Problem<'_>) -> f64 {
 
 /// The sets of blocks that vertices are confined to.
 struct Confined {
-    /// The sets within each, itself included; without those of the first, which are all.
+    /// The sets within each, itself included.
     within: Vec<Vec<u32>>,
 }
 
 impl Confined {
     fn new(draft: &Draft) -> Self {
         let sets = &draft.sets;
-        let single = |set: &Vec<u32>| match set[..] {
-            [block] => Some(block),
-            _ => None,
-        };
         let mut alone = BTreeMap::new();
         let mut several = Vec::new();
         for (i, set) in sets.iter().enumerate().skip(1) {
-            match single(set) {
-                Some(block) => {
+            match set[..] {
+                [block] => {
                     alone.insert(block, i as u32);
                 }
-                None => several.push(i),
+                _ => several.push(i),
             }
         }
         let mut within: Vec<Vec<u32>> = (0..sets.len() as u32).map(|i| vec![i]).collect();
+        within[0] = (0..sets.len() as u32).collect();
         if several.len() > COMPARED {
             return Self { within };
         }
@@ -136,9 +133,6 @@ impl Confined {
 
     /// What must lie in a set of blocks.
     fn needed(&self, set: usize, own: &[i64]) -> i64 {
-        if set == 0 {
-            return own.iter().sum();
-        }
         self.within[set].iter().map(|&s| own[s as usize]).sum()
     }
 

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use crate::bound::{self, Effort};
 use crate::exact::branch;
+use crate::exact::fill::Fit;
 use crate::exact::limit::Limit;
 use crate::instance::Instance;
 use crate::machine::Machine;
@@ -54,8 +55,7 @@ pub(crate) fn least_load(
         stop_at,
         watch,
     };
-    let outcome = branch::feasible(&inst.with_load_bounds(&bounds), limit);
-    outcome.complete && outcome.better.is_none()
+    branch::feasible(&inst.with_load_bounds(&bounds), limit) == Fit::Never
 }
 
 /// A bound on the cost of all mappings that keep the wanted bounds of the load, or load no block more than these do. Those of the

@@ -29,7 +29,12 @@ const UNIT: i64 = 1 << 32;
 /// So many bits times a weight fit into 128, with a flow added.
 const FITS: u32 = 72;
 
-struct Paths {
+/// What was sent until now, and the search for more.
+struct Flows {
+    /// Over each edge.
+    flow: Vec<i128>,
+    /// What of it must cross the cut.
+    sent: i128,
     length: Vec<f64>,
     distance: Vec<f64>,
     /// Vertex and edge before each vertex.
@@ -57,7 +62,9 @@ impl Flow {
             return 0;
         }
         let mut random = Random::new(0);
-        let mut paths = Paths {
+        let mut flows = Flows {
+            flow: vec![0; m],
+            sent: 0,
             length: self.edges.weight.iter().map(|&w| 1.0 / w as f64).collect(),
             distance: vec![f64::INFINITY; n],
             before: vec![(0, 0); n],
@@ -65,37 +72,36 @@ impl Flow {
             done: Vec::new(),
             heap: BinaryHeap::new(),
         };
-        let mut flow = vec![0_i128; m];
-        let (mut sent, mut best) = (0_i128, 0_i64);
+        let mut best = 0;
         let mut order: Vec<u32> = (0..n as u32)
             .filter(|&v| self.load[v as usize] > 0)
             .collect();
         let (mut looks, mut next) = (0, 16 * m as u64);
         while more(looks) {
-            let before = sent;
+            let before = flows.sent;
             random.shuffle(&mut order);
             for &v in &order {
-                looks += 1 + self.send(v, most, &mut paths, &mut flow, &mut sent);
+                looks += 1 + self.send(v, most, &mut flows);
                 if !more(looks) {
                     break;
                 }
                 if looks >= next {
                     next = looks + looks / 3;
-                    best = best.max(self.proved(&flow, sent));
+                    best = best.max(self.proved(&flows));
                     // The first flows knew little of where it is narrow: they count less and less.
-                    flow.iter_mut().for_each(|f| *f = (*f + 1) / 2);
-                    sent /= 2;
+                    flows.flow.iter_mut().for_each(|f| *f = (*f + 1) / 2);
+                    flows.sent /= 2;
                 }
             }
-            if before == 0 && sent == 0 {
+            if before == 0 && flows.sent == 0 {
                 break; // All that hangs together fits into a group.
             }
         }
-        best.max(self.proved(&flow, sent))
+        best.max(self.proved(&flows))
     }
 
     /// What the flows so far prove.
-    fn proved(&self, flow: &[i128], sent: i128) -> i64 {
+    fn proved(&self, Flows { flow, sent, .. }: &Flows) -> i64 {
         // Traffic near the most that is taken makes products of more bits than there are: then less counts as sent, and more
         // as flown, so what is proved holds still.
         let shift = (i128::BITS - sent.leading_zeros()).saturating_sub(FITS);
@@ -114,23 +120,18 @@ impl Flow {
     }
 
     /// Sends from one vertex as much as fills an edge; returns the looks it took.
-    fn send(
-        &self,
-        from: u32,
-        most: i64,
-        paths: &mut Paths,
-        flow: &mut [i128],
-        sent: &mut i128,
-    ) -> u64 {
+    fn send(&self, from: u32, most: i64, flows: &mut Flows) -> u64 {
         let mut looks = 0;
-        let Paths {
+        let Flows {
+            flow,
+            sent,
             length,
             distance,
             before,
             below,
             done,
             heap,
-        } = paths;
+        } = flows;
         distance[from as usize] = 0.0;
         let mut touched = vec![from];
         heap.push(Reverse((0, from)));

@@ -32,14 +32,10 @@ impl Hubs {
         let mut hubs: Vec<u32> = (0..n as u32).filter(is_hub).collect();
         hubs.sort_by_key(|&v| (std::cmp::Reverse(inst.degree(v)), v));
         hubs.truncate(HUBS);
-        let mut flow = vec![
-            0.0;
-            if hubs.is_empty() {
-                0
-            } else {
-                inst.targets.len()
-            }
-        ];
+        if hubs.is_empty() {
+            return Self(Vec::new());
+        }
+        let mut flow = vec![0.0; inst.arcs()];
         let mut fullest = 0.0_f64;
         let one = |&hub| {
             let tree = Tree::new(inst, hub, &hubs);

@@ -103,7 +103,7 @@ impl Forest {
 fn threshold(weights: &[i64], wanted: usize) -> (i64, bool) {
     const SMALL: usize = 1024;
     let mut small = vec![0_usize; SMALL];
-    let mut large = [0_usize; 64];
+    let mut large = [0_usize; 63];
     for &w in weights {
         match small.get_mut(w as usize) {
             Some(count) => *count += 1,
@@ -112,16 +112,12 @@ fn threshold(weights: &[i64], wanted: usize) -> (i64, bool) {
     }
     // Every edge is met from both ends.
     let mut met = 0;
-    for (w, count) in small.iter().enumerate() {
+    let small = small.into_iter().zip(0..);
+    let large = large.into_iter().zip((1..).map(|power| 1_i64 << power));
+    for (count, most) in small.chain(large) {
         met += count;
         if met >= 2 * wanted {
-            return (w as i64, met < weights.len());
-        }
-    }
-    for (power, count) in large.iter().enumerate() {
-        met += count;
-        if met >= 2 * wanted {
-            return (1_i64 << (power + 1), met < weights.len());
+            return (most, met < weights.len());
         }
     }
     (i64::MAX, false)

@@ -27,6 +27,7 @@ struct Column {
     idle: u32,
 }
 
+#[derive(Default)]
 pub(crate) struct Master {
     columns: Vec<Column>,
     /// Best point, and the point to try.
@@ -54,14 +55,10 @@ impl Master {
         let n = block_of.len();
         let layers = relaxation.layers.len();
         let mut master = Self {
-            columns: Vec::new(),
-            centre: Vec::new(),
-            point: Vec::new(),
-            reach: 0.0,
             best: i64::MIN,
-            prices: Vec::new(),
-            rounds: 0,
+            ..Self::default()
         };
+        let total = relaxation.sweep.total().max(1) as f64;
         let mut paid = 0.0;
         for (l, layer) in relaxation.layers.iter().enumerate() {
             for (g, &kind) in layer.kind_of.iter().enumerate() {
@@ -75,9 +72,11 @@ impl Master {
             let own = master.columns.iter().filter(|c| c.layer == l);
             let cost: f64 = own.map(|c| c.weight * c.times).sum();
             paid += cost;
-            let total = layer.loads.before[n].max(1) as f64;
-            let price = |v: usize| cost * f64::from(layer.loads.of[v]) / total;
-            master.centre.push((0..n).map(price).collect());
+            let mut price = vec![0.0; n];
+            for step in &relaxation.sweep.steps {
+                price[step.vertex as usize] = cost * step.load as f64 / total;
+            }
+            master.centre.push(price);
         }
         master.reach = paid / (n * layers) as f64;
         master.point = master.centre.clone();
@@ -95,9 +94,10 @@ impl Master {
             self.columns.swap(at, last);
             return;
         }
-        let weight = &relaxation.layers[layer].weight;
-        let cut = relaxation.sweep.cut(inside);
-        let weight = cut.iter().map(|&e| f64::from(weight[e as usize])).sum();
+        let edges = relaxation.sweep.edges.ends.iter();
+        let edges = edges.zip(&relaxation.layers[layer].weight);
+        let cut = edges.filter(|((a, b), _)| inside[*a as usize] != inside[*b as usize]);
+        let weight = cut.map(|(_, &weight)| f64::from(weight)).sum();
         self.columns.push(Column {
             layer,
             kind,
@@ -183,10 +183,9 @@ impl Master {
             times = b.times;
         }
         let layer = a.layer;
-        let price = &mut self.point[layer];
         let amount = self.reach * times;
-        a.members.iter().for_each(|&v| price[v as usize] -= amount);
-        b.members.iter().for_each(|&v| price[v as usize] += amount);
+        Self::shift(&mut self.point, a, amount);
+        Self::shift(&mut self.point, b, -amount);
         for (c, worth) in self.columns.iter().zip(worth.iter_mut()) {
             if c.layer == layer {
                 let shared = |other: &Column| -> u32 {
@@ -218,9 +217,7 @@ impl Master {
             };
             let hope = model - below;
             let whole = rounded(&self.point);
-            let mut met = Vec::new();
-            let value = relaxation.value(&whole, &mut |l, k, inside| met.push((l, k, inside)));
-            let Some(value) = value else {
+            let Some((value, met)) = relaxation.value(&whole) else {
                 self.reach /= 4.0;
                 continue;
             };

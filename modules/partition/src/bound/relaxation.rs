@@ -14,26 +14,24 @@
 
 use super::levels::{Level, levels};
 use super::sweep::Sweep;
-use super::table::{LARGEST, Loads, NEVER, Table};
+use super::table::{LARGEST, NEVER, Table, Terms};
+use crate::clusters::number;
 use crate::instance::Instance;
 use crate::tuning::bounds::MET;
 
 /// Weights are scaled so that they sum to about this.
-const FINE: i64 = 1 << 24;
+const FINE: i128 = 1 << 24;
 
 /// Groups of a level with one capacity.
 #[derive(Debug)]
 pub(crate) struct Kind {
     pub(crate) count: i64,
-    /// Least and most load, in units.
-    capacity: (usize, usize),
     pub(crate) table: Table,
 }
 
 /// One level of the machine, with its tables.
 #[derive(Debug)]
 pub(crate) struct Layer {
-    pub(crate) loads: Loads,
     pub(crate) kinds: Vec<Kind>,
     /// Kind of each group, and group of each block.
     pub(crate) kind_of: Vec<usize>,
@@ -44,6 +42,9 @@ pub(crate) struct Layer {
 
 /// Prices of the vertices at each layer.
 pub(crate) type Prices<T> = Vec<Vec<T>>;
+
+/// A group by its layer, its kind and the vertices inside.
+pub(crate) type Met = (usize, usize, Vec<bool>);
 
 /// The relaxed problem.
 #[derive(Debug)]
@@ -62,102 +63,72 @@ impl Relaxation {
     /// all of them together would have more than `most`: nothing is allocated then.
     pub(crate) fn new(
         inst: &Instance,
-        sweep: Sweep,
+        mut sweep: Sweep,
         (entries, most): (usize, u64),
     ) -> Option<Self> {
         let levels = levels(inst);
         let all: i128 = sweep.edges.weight.iter().map(|&w| i128::from(w)).sum();
         let all = all * levels.iter().map(|l| i128::from(l.step)).sum::<i128>();
-        if levels.is_empty() || all == 0 {
+        let total = inst.total_load();
+        if all == 0 || levels.iter().any(|l| l.holds() < total) {
             return None;
         }
         let mut shift = 0;
-        while all << (shift + 1).max(0) <= i128::from(FINE) && shift < 20 {
+        while shift < 20 && shifted(all, shift + 1) <= FINE {
             shift += 1;
         }
-        while shift <= 0 && all >> -shift > i128::from(FINE) {
+        while shifted(all, shift) > FINE {
             shift -= 1;
         }
         let grain = levels.iter().fold(0, |g, l| gcd(g, l.step));
         let grain = grain * sweep.edges.weight.iter().fold(0, |g, &w| gcd(g, w));
-        let total = inst.total_load();
         let common = (0..inst.len() as u32).fold(0, |g, v| gcd(g, inst.load(v)));
-        if levels.iter().any(|l| l.holds() < total) {
-            return None;
-        }
         // One unit for all layers: what a group holds is the sum over its blocks.
         let mut unit = common.max(1);
-        let fits = |unit: i64| {
-            let of: Vec<u32> = (0..inst.len() as u32)
-                .map(|v| u32::try_from(inst.load(v) / unit).unwrap_or(u32::MAX))
-                .collect();
-            if total / unit >= 1 << 24 {
-                return None;
-            }
-            let loads = Loads::new(&sweep, of);
-            let most = |l: &Level| (l.most().min(total) / unit) as usize;
-            let small = levels
-                .iter()
-                .all(|l| loads.entries(&sweep, most(l)) <= entries);
-            small.then_some(loads)
-        };
-        let loads = loop {
-            if let Some(loads) = fits(unit) {
-                break loads;
+        loop {
+            sweep.count_in(unit, inst);
+            let size = |l: &Level| Table::size(&sweep, (l.most().min(total) / unit) as usize);
+            if total / unit < 1 << 24 && levels.iter().all(|l| size(l) <= entries) {
+                if levels.iter().map(size).sum::<usize>() as u64 > most {
+                    return None;
+                }
+                break;
             }
             if total / unit < 4 {
                 return None;
             }
             unit += (unit + 3) / 4;
-        };
-        let table = |l: &Level| loads.entries(&sweep, (l.most().min(total) / unit) as usize);
-        if levels.iter().map(table).sum::<usize>() as u64 > most {
-            return None;
         }
-        let mut layers = Vec::new();
-        for level in &levels {
-            let sum = loads.before[sweep.steps.len()] as i64;
+        let sum = sweep.total() as i64;
+        let layer = |level: Level| {
             let room: Vec<i64> = level.room.iter().map(|r| (r / unit).min(sum)).collect();
             let held: i128 = room.iter().map(|&r| i128::from(r)).sum();
-            let mut kinds: Vec<Kind> = Vec::new();
-            let mut kind_of = Vec::new();
-            for &most in &room {
+            // Least and most load of the groups of each kind, in units.
+            let mut capacities: Vec<(usize, usize)> = Vec::new();
+            let kind = |&most: &i64| {
                 let others = held - i128::from(most);
                 let least = (i128::from(sum) - others).max(0) as usize;
-                let capacity = (least, most as usize);
-                let known = kinds.iter().position(|k| k.capacity == capacity);
-                let kind = known.unwrap_or_else(|| {
-                    kinds.push(Kind {
-                        count: 0,
-                        capacity,
-                        table: Table::new(&sweep, &loads, least, most as usize),
-                    });
-                    kinds.len() - 1
-                });
-                kinds[kind].count += 1;
-                kind_of.push(kind);
-            }
-            let scaled = |&w: &i64| {
-                let cost = i128::from(w) * i128::from(level.step);
-                (if shift >= 0 {
-                    cost << shift
-                } else {
-                    cost >> -shift
-                }) as i32
+                number(&mut capacities, (least, most as usize))
             };
-            layers.push(Layer {
-                loads: loads.clone(),
-                kinds,
-                kind_of,
-                group_of: level.group_of.clone(),
-                weight: sweep.edges.weight.iter().map(scaled).collect(),
+            let kind_of: Vec<usize> = room.iter().map(kind).collect();
+            let kinds = (0..).zip(capacities).map(|(kind, (least, most))| Kind {
+                count: kind_of.iter().filter(|k| **k == kind).count() as i64,
+                table: Table::new(&sweep, least, most),
             });
-        }
+            let cost = |w: &i64| i128::from(*w) * i128::from(level.step);
+            let weight = sweep.edges.weight.iter().map(cost);
+            Layer {
+                kinds: kinds.collect(),
+                kind_of,
+                group_of: level.group_of,
+                weight: weight.map(|cost| shifted(cost, shift) as i32).collect(),
+            }
+        };
         Some(Self {
+            layers: levels.into_iter().map(layer).collect(),
             sweep,
-            layers,
             shift,
-            grain: grain.max(1),
+            grain,
         })
     }
 
@@ -170,60 +141,59 @@ impl Relaxation {
     /// Cost that twice the scaled value proves.
     pub(crate) fn cost(&self, value: i64) -> i64 {
         let shift = self.shift + 1;
-        let value = i128::from(value.max(0));
-        let cost = if shift > 0 {
-            (value + (1 << shift) - 1) >> shift
-        } else {
-            value << -shift
-        };
+        // Rounded up.
+        let rest = (1 << shift.max(0)) - 1;
+        let cost = shifted(i128::from(value.max(0)) + rest, -shift);
         let grain = i128::from(self.grain);
         ((cost + grain - 1) / grain * grain).min(i128::from(i64::MAX)) as i64
     }
 
     /// The least value that proves a cost.
     pub(crate) fn least(&self, cost: i64) -> i64 {
-        let (shift, below) = (
-            self.shift + 1,
-            i128::from((cost - 1).max(0) / self.grain * self.grain),
-        );
-        let most = if shift > 0 {
-            below << shift
-        } else {
-            below >> -shift
-        };
+        let below = i128::from((cost - 1).max(0) / self.grain * self.grain);
+        let most = shifted(below, self.shift + 1);
         (most + 1).min(i128::from(i64::MAX / 4)) as i64
     }
 
     /// The value of these prices: twice the scaled cost of every mapping is at least this. `None` for
     /// prices too large to count with, and where there is no group for some capacity. Fills the tables;
-    /// `met` gets dear sets of each kind and layer, the most expensive first.
-    pub(crate) fn value(
-        &mut self,
-        prices: &Prices<i32>,
-        met: &mut dyn FnMut(usize, usize, Vec<bool>),
-    ) -> Option<i64> {
+    /// also gives dear sets of each layer and kind, the most expensive first.
+    pub(crate) fn value(&mut self, prices: &Prices<i32>) -> Option<(i64, Vec<Met>)> {
+        let mut met = Vec::new();
         let mut sum = 0;
         for (l, (layer, price)) in self.layers.iter_mut().zip(prices).enumerate() {
             let weight = &layer.weight;
+            let terms = Terms {
+                sweep: &self.sweep,
+                price,
+                weight,
+            };
             let size = |list: &[i32]| list.iter().map(|&x| i64::from(x).abs()).sum::<i64>();
             if size(price) + size(weight) > LARGEST {
                 return None;
             }
             sum += price.iter().map(|&p| i64::from(p)).sum::<i64>();
             for (k, kind) in layer.kinds.iter_mut().enumerate() {
-                let worth = kind.table.fill(&self.sweep, &layer.loads, price, weight);
+                let worth = kind.table.fill(terms);
                 if worth < NEVER / 2 {
                     return None;
                 }
                 sum -= kind.count * i64::from(worth);
                 let count = (kind.count as usize).min(MET);
-                let groups = kind
-                    .table
-                    .dearest(&self.sweep, &layer.loads, price, weight, count);
-                groups.into_iter().for_each(|group| met(l, k, group));
+                let groups = kind.table.dearest(terms, count).into_iter();
+                met.extend(groups.map(|group| (l, k, group)));
             }
         }
-        Some(sum)
+        Some((sum, met))
+    }
+}
+
+/// A number times two to a power, rounded down.
+fn shifted(number: i128, power: i32) -> i128 {
+    if power >= 0 {
+        number << power
+    } else {
+        number >> -power
     }
 }
 
@@ -277,7 +247,7 @@ mod tests {
                     *x = (*x + random.below(far) as i32 - far as i32 / 3).max(0);
                 }
             }
-            if let Some(value) = relaxation.value(&prices, &mut |_, _, _| ()) {
+            if let Some((value, _)) = relaxation.value(&prices) {
                 let bound = relaxation.cost(value);
                 assert!(bound <= optimum, "{bound} > {optimum}");
             }

@@ -35,6 +35,9 @@ pub(crate) struct Step {
     pub(crate) back: Vec<(u32, u32)>,
     /// Which bits of the pattern with the vertex (its bit is the last) are open after it.
     keep: u32,
+    /// Its load and that of all before it, see [`Sweep::count_in`].
+    pub(crate) load: usize,
+    pub(crate) before: usize,
 }
 
 impl Step {
@@ -110,18 +113,25 @@ impl Sweep {
                 width,
                 back,
                 keep,
+                load: 0,
+                before: 0,
             });
         }
         sweep
     }
 
-    /// Edges with one end in a set.
-    pub(crate) fn cut(&self, inside: &[bool]) -> Vec<u32> {
-        let cut = |e: &u32| {
-            let (a, b) = self.edges.ends[*e as usize];
-            inside[a as usize] != inside[b as usize]
-        };
-        (0..self.edges.ends.len() as u32).filter(cut).collect()
+    /// Counts loads in such units, each rounded down.
+    pub(crate) fn count_in(&mut self, unit: i64, inst: &Instance) {
+        let mut before = 0;
+        for step in &mut self.steps {
+            (step.load, step.before) = ((inst.load(step.vertex) / unit) as usize, before);
+            before += step.load;
+        }
+    }
+
+    /// The load of all.
+    pub(crate) fn total(&self) -> usize {
+        self.steps.last().map_or(0, |s| s.before + s.load)
     }
 }
 

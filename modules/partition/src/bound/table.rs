@@ -13,34 +13,14 @@ pub(crate) const NEVER: i32 = i32::MIN / 2;
 /// Prices and weights in one table must not sum to more.
 pub(crate) const LARGEST: i64 = 1 << 28;
 
-/// Loads in units of the table, rounded down.
-#[derive(Clone, Debug)]
-pub(crate) struct Loads {
-    /// By vertex.
-    pub(crate) of: Vec<u32>,
-    /// Of the vertices before each place in the order.
-    pub(crate) before: Vec<usize>,
-}
-
-impl Loads {
-    pub(crate) fn new(sweep: &Sweep, of: Vec<u32>) -> Self {
-        let mut before = vec![0];
-        let mut sum = 0;
-        for step in &sweep.steps {
-            sum += of[step.vertex as usize] as usize;
-            before.push(sum);
-        }
-        Self { of, before }
-    }
-
-    /// Entries of a table for groups of load `most`.
-    pub(crate) fn entries(&self, sweep: &Sweep, most: usize) -> usize {
-        let widths = sweep.steps.iter().map(|s| s.width).chain([0]);
-        widths
-            .zip(&self.before)
-            .map(|(w, &b)| (b.min(most) + 1) << w)
-            .sum()
-    }
+/// What counts along a sweep.
+#[derive(Clone, Copy)]
+pub(crate) struct Terms<'a> {
+    pub(crate) sweep: &'a Sweep,
+    /// What each vertex earns.
+    pub(crate) price: &'a [i32],
+    /// What each edge costs where it is cut.
+    pub(crate) weight: &'a [i32],
 }
 
 /// What vertices still to come add to a group.
@@ -54,13 +34,24 @@ pub(crate) struct Table {
 }
 
 impl Table {
+    /// The width of the front and the length of a row at each place, for groups of load `most`.
+    fn shape(sweep: &Sweep, most: usize) -> impl Iterator<Item = (u32, usize)> {
+        let steps = sweep.steps.iter().map(|s| (s.width, s.before));
+        let places = steps.chain([(0, sweep.total())]);
+        places.map(move |(width, before)| (width, before.min(most) + 1))
+    }
+
+    /// Entries of a table for groups of load `most`.
+    pub(crate) fn size(sweep: &Sweep, most: usize) -> usize {
+        let places = Self::shape(sweep, most);
+        places.map(|(width, length)| length << width).sum()
+    }
+
     /// For groups of load `least` to `most`.
-    pub(crate) fn new(sweep: &Sweep, loads: &Loads, least: usize, most: usize) -> Self {
+    pub(crate) fn new(sweep: &Sweep, least: usize, most: usize) -> Self {
         let mut rows = Vec::with_capacity(sweep.steps.len() + 1);
         let mut at = 0;
-        let widths = sweep.steps.iter().map(|s| s.width).chain([0]);
-        for (width, &before) in widths.zip(&loads.before) {
-            let length = before.min(most) + 1;
+        for (width, length) in Self::shape(sweep, most) {
             rows.push((at, length));
             at += length << width;
         }
@@ -77,30 +68,22 @@ impl Table {
     }
 
     /// Fills the table; returns what the most expensive group is worth (`NEVER` or about it for none).
-    pub(crate) fn fill(
-        &mut self,
-        sweep: &Sweep,
-        loads: &Loads,
-        price: &[i32],
-        weight: &[i32],
-    ) -> i32 {
+    pub(crate) fn fill(&mut self, terms: Terms<'_>) -> i32 {
+        let sweep = terms.sweep;
         let last = sweep.steps.len();
         let (from, length) = self.rows[last];
         for (load, value) in self.value[from..from + length].iter_mut().enumerate() {
             *value = if load >= self.least { 0 } else { NEVER };
         }
         for (i, step) in sweep.steps.iter().enumerate().rev() {
-            let (price, load) = (
-                price[step.vertex as usize],
-                loads.of[step.vertex as usize] as usize,
-            );
+            let (price, load) = (terms.price[step.vertex as usize], step.load);
             let (from, length) = self.rows[i];
             let (next, longer) = self.rows[i + 1];
             let (here, there) = self.value.split_at_mut(next);
             // So many entries have room for the vertex.
             let fits = length.min((self.most + 1).saturating_sub(load));
             for pattern in 0..1_u32 << step.width {
-                let (out, inside) = cut(step, pattern, weight);
+                let (out, inside) = cut(step, pattern, terms.weight);
                 let row = &mut here[from + pattern as usize * length..][..length];
                 let without = step.after(pattern) as usize * longer;
                 let with = step.after(pattern | 1 << step.width) as usize * longer;
@@ -130,29 +113,23 @@ impl Table {
         self.value[from + pattern as usize * length + load]
     }
 
-    /// The dearest groups, after [`Self::fill`] with the same prices: the most expensive of all first, then
+    /// The dearest groups, after [`Self::fill`] with the same terms: the most expensive of all first, then
     /// up to `count` that hardly share vertices, each the most expensive among those that begin at some
     /// vertex of the order.
-    pub(crate) fn dearest(
-        &self,
-        sweep: &Sweep,
-        loads: &Loads,
-        price: &[i32],
-        weight: &[i32],
-        count: usize,
-    ) -> Vec<Vec<bool>> {
+    pub(crate) fn dearest(&self, terms: Terms<'_>, count: usize) -> Vec<Vec<bool>> {
+        let sweep = terms.sweep;
         let mut first: Vec<(i32, usize)> = Vec::new();
         for (i, step) in sweep.steps.iter().enumerate() {
-            let v = step.vertex as usize;
             let alone = step.after(1 << step.width);
-            let worth = self.value(i + 1, alone, loads.of[v] as usize);
+            let worth = self.value(i + 1, alone, step.load);
             if worth > NEVER / 2 {
-                first.push((worth + price[v] - cut(step, 0, weight).1, i));
+                let own = terms.price[step.vertex as usize] - cut(step, 0, terms.weight).1;
+                first.push((worth + own, i));
             }
         }
         first.sort_unstable_by_key(|f| (std::cmp::Reverse(f.0), f.1));
         let mut taken = vec![false; sweep.steps.len()];
-        let mut groups = vec![self.from(sweep, loads, price, weight, None)];
+        let mut groups = vec![self.from(terms, None)];
         let mut tries = 2 * count;
         for (_, start) in first {
             if groups.len() > count || tries == 0 {
@@ -162,7 +139,7 @@ impl Table {
                 continue;
             }
             tries -= 1;
-            let group = self.from(sweep, loads, price, weight, Some(start));
+            let group = self.from(terms, Some(start));
             let size = group.iter().filter(|x| **x).count();
             let shared = group.iter().zip(&taken).filter(|x| *x.0 && *x.1).count();
             if 4 * shared <= size {
@@ -174,31 +151,20 @@ impl Table {
     }
 
     /// The dearest group, or that whose first vertex stands at a place.
-    fn from(
-        &self,
-        sweep: &Sweep,
-        loads: &Loads,
-        price: &[i32],
-        weight: &[i32],
-        start: Option<usize>,
-    ) -> Vec<bool> {
-        let mut inside = vec![false; sweep.steps.len()];
+    fn from(&self, terms: Terms<'_>, start: Option<usize>) -> Vec<bool> {
+        let steps = &terms.sweep.steps;
+        let mut inside = vec![false; steps.len()];
         let (mut pattern, mut load) = (0, 0);
-        for (i, step) in sweep.steps.iter().enumerate().skip(start.unwrap_or(0)) {
+        for (i, step) in steps.iter().enumerate().skip(start.unwrap_or(0)) {
             let v = step.vertex as usize;
-            let (out, within) = cut(step, pattern, weight);
-            let own = loads.of[v] as usize;
+            let (out, within) = cut(step, pattern, terms.weight);
             let without = step.after(pattern);
             let with = step.after(pattern | 1 << step.width);
             let stay = self.value(i + 1, without, load) - out;
-            let join = if load + own <= self.most {
-                self.value(i + 1, with, load + own) + price[v] - within
-            } else {
-                NEVER
-            };
+            let join = self.value(i + 1, with, load + step.load) + terms.price[v] - within;
             if join > stay || start == Some(i) {
                 inside[v] = true;
-                (pattern, load) = (with, load + own);
+                (pattern, load) = (with, load + step.load);
             } else {
                 pattern = without;
             }

@@ -17,8 +17,8 @@ struct Search<'a> {
     /// Vertex at each position, and back.
     order: Vec<u32>,
     position: Vec<u32>,
-    /// Earlier position of the same class of twins, or `NONE`.
-    twin: Vec<u32>,
+    /// Whether the vertex at each position is a twin of the one before.
+    twin: Vec<bool>,
     /// Optimum of the vertices from each position on.
     doll: Vec<i64>,
     /// Load still to come from each position on, by dimension.
@@ -27,7 +27,7 @@ struct Search<'a> {
     load: Vec<i64>,
     /// `position * k + block`.
     table: Vec<i64>,
-    blocks: Blocks,
+    blocks: Blocks<'a>,
     best: i64,
     found: Option<Vec<u32>>,
     nodes: u64,
@@ -35,13 +35,14 @@ struct Search<'a> {
     clock: Clock,
     limit: Limit<'a>,
     stopped: bool,
-    whole: bool,
+    /// Position of the first vertex that counts.
+    start: usize,
 }
 
 const NONE: u32 = u32::MAX;
 
-/// Searches for the optimum; `known` is the cost and blocks of a feasible mapping, if there is one.
-pub(crate) fn solve(inst: &Instance, known: Option<(&[u32], i64)>, limit: Limit<'_>) -> Outcome {
+/// Searches for the optimum; `known` is a feasible mapping, if there is one.
+pub(crate) fn solve(inst: &Instance, known: Option<&[u32]>, limit: Limit<'_>) -> Outcome {
     let (n, k, d) = (inst.len(), inst.k(), inst.dims());
     let class = twins(inst);
     let order = ordering(inst, &class);
@@ -50,12 +51,8 @@ pub(crate) fn solve(inst: &Instance, known: Option<(&[u32], i64)>, limit: Limit<
         .iter()
         .enumerate()
         .for_each(|(i, &v)| position[v as usize] = i as u32);
-    let mut last = std::collections::BTreeMap::new();
-    let twin = order
-        .iter()
-        .enumerate()
-        .map(|(i, &v)| last.insert(class[v as usize], i as u32).unwrap_or(NONE));
-    let twin = twin.collect();
+    let twin = |i| i > 0 && class[order[i] as usize] == class[order[i - 1] as usize];
+    let twin = (0..n).map(twin).collect();
     let mut rest = vec![0; (n + 1) * d];
     for i in (0..n).rev() {
         for (j, s) in inst.size_of(order[i]).iter().enumerate() {
@@ -79,88 +76,54 @@ pub(crate) fn solve(inst: &Instance, known: Option<(&[u32], i64)>, limit: Limit<
         clock: Clock::new(limit.stop_at),
         limit,
         stopped: false,
-        whole: false,
+        start: 0,
     };
-    let mut complete = true;
+    let mut bound = 0;
     for start in (0..n).rev() {
-        search.whole = start == 0;
+        search.start = start;
         // What the known mapping pays among these vertices cannot be undercut by less than 1.
-        search.best = match known {
-            Some((block, cost)) if start == 0 => cost.min(among(inst, block, &search, 0)),
-            Some((block, _)) => among(inst, block, &search, start),
-            None => NEVER,
-        };
+        search.best = known.map_or(NEVER, |block| search.among(block));
         search.found = None;
-        if search.best > search.doll[start + 1] || known.is_none() {
-            search.place(start, 0, start);
+        if search.best > bound {
+            search.place(start, 0);
         }
-        complete = !search.stopped;
-        search.doll[start] = if complete {
-            search.best
-        } else {
-            search.doll[start + 1]
-        };
-        if !complete {
-            // The bounds so far hold for the whole.
-            let bound = search.doll[start];
-            search.doll[..start].iter_mut().for_each(|x| *x = bound);
+        // The bounds so far hold for the whole.
+        if search.stopped {
             break;
         }
-        if search.doll[start] >= NEVER {
-            // Part of the vertices has no feasible mapping, so the whole has none.
-            search.doll[0] = NEVER;
-            search.found = None;
+        bound = search.best;
+        search.doll[start] = bound;
+        // Part of the vertices has no feasible mapping, so the whole has none.
+        if bound >= NEVER {
             break;
         }
     }
-    let whole = search.whole;
-    let better = search.found.take().filter(|_| whole).map(|b| {
-        let cost = inst.cost(&b);
-        (b, cost)
-    });
+    let found = search.found.filter(|_| search.start == 0);
     Outcome {
-        better,
-        bound: search.doll[0],
-        complete,
+        better: found.map(|block| (block, search.best)),
+        bound,
+        complete: !search.stopped,
     }
 }
 
-/// Looks for any feasible mapping, costs aside. Complete without a mapping is a proof that there
-/// is none.
-pub(crate) fn feasible(inst: &Instance, limit: Limit<'_>) -> Outcome {
+/// Looks for any feasible mapping, costs aside.
+pub(crate) fn feasible(inst: &Instance, limit: Limit<'_>) -> Fit {
     // Its steps are shorter.
     let brief = Limit {
         nodes: limit.nodes.saturating_mul(4),
         stop_at: partway(limit.stop_at, 0.5),
         ..limit
     };
-    let better = match fill(inst, brief) {
-        Fit::Open => None,
-        Fit::Never => Some(None),
-        Fit::Found(block) => Some(Some(block)),
-    };
-    if let Some(better) = better {
-        return Outcome {
-            better: better.map(|block| (block, 0)),
-            bound: 0,
-            complete: true,
-        };
+    let filled = fill(inst, brief);
+    if filled != Fit::Open {
+        return filled;
     }
-    solve(&inst.edgeless(), None, limit)
-}
-
-/// Cost of a mapping among the vertices from a position on.
-fn among(inst: &Instance, block: &[u32], search: &Search<'_>, start: usize) -> i64 {
-    let mut sum = 0;
-    for &v in &search.order[start..] {
-        for (u, w) in inst.row(v) {
-            let at = search.position[u as usize] as usize;
-            if at >= start && u < v {
-                sum += w * inst.distance(block[v as usize], block[u as usize]);
-            }
-        }
+    let outcome = solve(&inst.edgeless(), None, limit);
+    match outcome.better {
+        Some((block, _)) => Fit::Found(block),
+        None if outcome.complete => Fit::Never,
+        None => Fit::Open,
     }
-    sum
 }
 
 /// Heaviest vertex first, then always the one tied most to those before. Twins come one after
@@ -203,6 +166,19 @@ fn ordering(inst: &Instance, class: &[u32]) -> Vec<u32> {
 }
 
 impl Search<'_> {
+    /// Cost of a mapping among the vertices that count.
+    fn among(&self, block: &[u32]) -> i64 {
+        let mut sum = 0;
+        for &v in &self.order[self.start..] {
+            for (u, w) in self.inst.row(v) {
+                if self.position[u as usize] as usize >= self.start && u < v {
+                    sum += w * self.inst.distance(block[v as usize], block[u as usize]);
+                }
+            }
+        }
+        sum
+    }
+
     fn fits(&self, v: u32, b: u32) -> bool {
         let inst = self.inst;
         let room = |(i, s): (usize, &i64)| {
@@ -239,7 +215,7 @@ impl Search<'_> {
             let row = &self.table[i * k..(i + 1) * k];
             let v = self.order[i];
             let mut alike = 1;
-            while self.twin.get(i + alike) == Some(&((i + alike - 1) as u32)) {
+            while self.twin.get(i + alike) == Some(&true) {
                 alike += 1;
             }
             i += alike;
@@ -282,7 +258,7 @@ impl Search<'_> {
             for b in 0..inst.k() {
                 let load = self.load[b * d + i];
                 room = room.saturating_add(shared.upper[b * d + i] - load);
-                if self.whole && !shared.lower.is_empty() {
+                if self.start == 0 && !shared.lower.is_empty() {
                     want += (shared.lower[b * d + i] - load).max(0);
                 }
             }
@@ -290,7 +266,7 @@ impl Search<'_> {
         })
     }
 
-    fn place(&mut self, at: usize, paid: i64, start: usize) {
+    fn place(&mut self, at: usize, paid: i64) {
         self.nodes += 1;
         let k = self.inst.k();
         if self.nodes >= self.limit.nodes
@@ -311,13 +287,12 @@ impl Search<'_> {
             return;
         }
         let Some(ties) = self.ties(at) else { return };
-        if paid + ties + self.doll[at] >= self.best && at > start {
+        if paid + ties + self.doll[at] >= self.best && at > self.start {
             return;
         }
         let (v, k) = (self.order[at], self.inst.k());
-        let twin = self.twin[at];
-        let lowest = if twin != NONE && twin as usize >= start {
-            self.block[self.order[twin as usize] as usize]
+        let lowest = if at > self.start && self.twin[at] {
+            self.block[self.order[at - 1] as usize]
         } else {
             0
         };
@@ -331,10 +306,10 @@ impl Search<'_> {
                 break;
             }
             self.put(at, b, 1);
-            self.place(at + 1, paid + cost, start);
+            self.place(at + 1, paid + cost);
             self.put(at, b, -1);
             // Nothing can be cheaper than the vertices after the first are alone.
-            if self.stopped || self.best <= self.doll[start + 1] {
+            if self.stopped || self.best <= self.doll[self.start + 1] {
                 return;
             }
         }
@@ -344,13 +319,8 @@ impl Search<'_> {
         let (v, inst) = (self.order[at], self.inst);
         let k = inst.k();
         inst.count(&mut self.load, v, b, sign);
-        if sign > 0 {
-            self.block[v as usize] = b;
-            self.blocks.enter(b);
-        } else {
-            self.block[v as usize] = NONE;
-            self.blocks.leave(b);
-        }
+        self.block[v as usize] = if sign > 0 { b } else { NONE };
+        self.blocks.count(b, sign);
         for (u, w) in inst.row(v) {
             let i = self.position[u as usize] as usize;
             if i > at {

@@ -58,7 +58,6 @@ pub(crate) fn fill(inst: &Instance, limit: Limit<'_>) -> Fit {
         failed: HashSet::new(),
         filled: Vec::new(),
         nodes: 0,
-        steps: 0,
         limit,
         stopped: false,
         partial: false,
@@ -105,7 +104,6 @@ struct Fill<'a> {
     failed: HashSet<Box<[u32]>>,
     filled: Vec<(usize, Inside)>,
     nodes: u64,
-    steps: u64,
     limit: Limit<'a>,
     stopped: bool,
     /// Some ways have been left out.
@@ -178,8 +176,7 @@ impl Fill<'_> {
         ways: &mut Vec<(Vec<i64>, Inside)>,
     ) {
         self.nodes += 1;
-        self.steps += 1;
-        if self.nodes >= self.limit.nodes || self.steps.is_multiple_of(512) && self.limit.is_over()
+        if self.nodes >= self.limit.nodes || self.nodes.is_multiple_of(512) && self.limit.is_over()
         {
             self.stopped = true;
         }
@@ -187,7 +184,8 @@ impl Fill<'_> {
         if self.stopped || ways.len() >= WAYS {
             return;
         }
-        let fits = |c: &usize| self.left[*c] > 0 && holds(space, &self.size[*c]);
+        let fits =
+            |c: &usize| self.left[*c] > 0 && space.iter().zip(&self.size[*c]).all(|(w, s)| w >= s);
         let next = (class..self.size.len()).find(fits);
         let Some(class) = next else {
             if space.iter().zip(slack).all(|(&w, &s)| i128::from(w) <= s) {
@@ -215,10 +213,6 @@ impl Fill<'_> {
             add(space, &self.size[class], i64::from(count));
         }
     }
-}
-
-fn holds(space: &[i64], size: &[i64]) -> bool {
-    space.iter().zip(size).all(|(w, s)| w >= s)
 }
 
 #[cfg(test)]

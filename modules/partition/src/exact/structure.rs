@@ -66,25 +66,24 @@ pub(crate) fn solve(
         master.rounds, outcome.bound
     ));
     looks = looks.saturating_sub(master.rounds * round);
-    let heaviest = relaxation.layers[0].loads.before[inst.len()];
-    if relaxation.layers[0].kind_of.len() > MOST_CELLS || heaviest >= HEAVIEST || master.rounds == 0
-    {
+    let (cells, heaviest) = (relaxation.layers[0].kind_of.len(), relaxation.sweep.total());
+    if cells > MOST_CELLS || heaviest >= HEAVIEST || master.rounds == 0 {
         return Some(outcome);
     }
-    relaxation.value(&master.prices, &mut |_, _, _| ())?;
+    relaxation.value(&master.prices)?;
     let frontier = Frontier::new(&relaxation, &master.prices);
     let mut width = WIDTH;
-    let cells = inst.k() * inst.k();
-    while outcome.bound < best && width * inst.len() <= KEPT && width * cells <= CELLS {
-        let pass = frontier.pass(relaxation.least(best), width, effort.stop_at);
-        looks = looks.saturating_sub(pass.looks * 64 * inst.k() as u64);
-        if pass.stopped {
+    let following = inst.k() * inst.k();
+    while outcome.bound < best && width * inst.len() <= KEPT && width * following <= CELLS {
+        let Some(pass) = frontier.pass(relaxation.least(best), width, effort.stop_at) else {
             break;
-        }
+        };
+        looks = looks.saturating_sub(pass.looks * 64 * inst.k() as u64);
         let bound = pass.bound.map_or(best, |b| relaxation.cost(b));
         outcome.bound = outcome.bound.max(bound.min(best));
-        let mapped = pass.found.and_then(|groups| blocks(&relaxation, &groups));
-        if let Some(block) = mapped.filter(|b| keeps(inst, b)) {
+        // Where a lowest group is several blocks, it does not say which.
+        let mapped = pass.found.filter(|b| cells == inst.k() && keeps(inst, b));
+        if let Some(block) = mapped {
             let cost = inst.cost(&block);
             if cost < best {
                 best = cost;
@@ -108,16 +107,6 @@ pub(crate) fn solve(
         log.extend(done.then(|| format!("{what} by the frontier programme")));
     }
     Some(outcome)
-}
-
-/// The block of each vertex, where each lowest group is one block.
-fn blocks(relaxation: &Relaxation, groups: &[u32]) -> Option<Vec<u32>> {
-    let of = &relaxation.layers[0].group_of;
-    if of.len() != relaxation.layers[0].kind_of.len() {
-        return None;
-    }
-    let block = |g: &u32| of.iter().position(|x| x == g).map(|b| b as u32);
-    groups.iter().map(block).collect()
 }
 
 #[cfg(test)]

@@ -2,23 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use crate::clusters::distinct;
 use crate::instance::Instance;
+use crate::machine::Node;
 
 /// Groups of the machine that are used, and which are alike. Among unused groups that are alike
 /// only the first is tried.
-pub(crate) struct Blocks {
+pub(crate) struct Blocks<'a> {
+    nodes: &'a [Node],
     /// Class of each node of the machine: equal classes, equal subtrees.
     class: Vec<u32>,
-    parent: Vec<u32>,
-    children: Vec<Vec<u32>>,
     leaf: Vec<u32>,
     /// Vertices below each node.
-    used: Vec<u32>,
+    used: Vec<i64>,
 }
 
-impl Blocks {
-    pub(crate) fn new(inst: &Instance) -> Self {
+impl<'a> Blocks<'a> {
+    pub(crate) fn new(inst: &'a Instance) -> Self {
         let nodes = inst.shared.machine.nodes();
         let (k, d) = (inst.k(), inst.dims());
         let shared = &inst.shared;
@@ -47,50 +46,40 @@ impl Blocks {
             class = (0..nodes.len() as u32).collect();
         }
         Self {
+            nodes,
             class,
-            parent: nodes.iter().map(|n| n.parent).collect(),
-            children: nodes.iter().map(|n| n.children.clone()).collect(),
             leaf,
             used: vec![0; nodes.len()],
         }
     }
 
-    pub(crate) fn enter(&mut self, block: u32) {
-        self.count(block, 1);
-    }
-
-    pub(crate) fn leave(&mut self, block: u32) {
-        self.count(block, u32::MAX);
-    }
-
-    fn count(&mut self, block: u32, change: u32) {
+    /// A vertex comes to a block (`sign` 1), or leaves it (-1).
+    pub(crate) fn count(&mut self, block: u32, sign: i64) {
         let mut node = self.leaf[block as usize];
         while node != u32::MAX {
-            self.used[node as usize] = self.used[node as usize].wrapping_add(change);
-            node = self.parent[node as usize];
+            self.used[node as usize] += sign;
+            node = self.nodes[node as usize].parent;
         }
     }
 
     /// Whether an earlier block is as good: in an unused group with an unused like before it.
     pub(crate) fn has_earlier_like(&self, block: u32) -> bool {
         let mut node = self.leaf[block as usize];
-        while self.used[node as usize] == 0 && self.parent[node as usize] != u32::MAX {
+        loop {
+            let parent = self.nodes[node as usize].parent;
+            if self.used[node as usize] > 0 || parent == u32::MAX {
+                return false;
+            }
             let alike = |&s: &u32| {
                 self.used[s as usize] == 0 && self.class[s as usize] == self.class[node as usize]
             };
-            let siblings = &self.children[self.parent[node as usize] as usize];
+            let siblings = &self.nodes[parent as usize].children;
             if siblings.iter().take_while(|&&s| s != node).any(alike) {
                 return true;
             }
-            node = self.parent[node as usize];
+            node = parent;
         }
-        false
     }
-}
-
-/// Number of different vertices, those that can be exchanged counted once.
-pub(crate) fn classes(inst: &Instance) -> usize {
-    distinct(&twins(inst)).len()
 }
 
 /// For each vertex the class of vertices it can be exchanged with: the same sizes, pins and

@@ -13,7 +13,9 @@ use super::operators::{Operator, Operators};
 use super::start::{given, in_order, start};
 use super::team::Team;
 use crate::budget::{Budget, is_past, partway};
-use crate::exact::{branch, limit, symmetry};
+use crate::clusters::distinct;
+use crate::exact::symmetry::twins;
+use crate::exact::{branch, limit};
 use crate::instance::Instance;
 use crate::random::Random;
 use crate::refine::anneal::Best;
@@ -392,7 +394,7 @@ impl<'a> Search<'a> {
     /// Tries to prove the optimum; says whether that is done.
     fn prove(&mut self, budget: &Budget<'_>) -> bool {
         // Identical workers count once: a farm of a hundred is a small problem.
-        let hopeful = symmetry::classes(self.inst) <= 40;
+        let hopeful = distinct(&twins(self.inst)).len() <= 40;
         let (share, steps) = if hopeful { (0.5, 20) } else { (0.04, 400) };
         // Nodes of few vertices between few blocks are short.
         let few = self.inst.len() * self.inst.k() <= FEW;
@@ -409,7 +411,7 @@ impl<'a> Search<'a> {
             watch: budget.watch,
         };
         let best = Some(&self.best).filter(|b| b.feasible());
-        let known = best.map(|b| (b.block.as_slice(), b.cost));
+        let known = best.map(|b| b.block.as_slice());
         let outcome = branch::solve(self.inst, known, limit);
         self.spent += budget.steps / 20;
         self.bound = self.bound.max(Some(outcome.bound));

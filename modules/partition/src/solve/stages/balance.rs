@@ -8,6 +8,7 @@ use crate::diagnose;
 use crate::draft::Draft;
 use crate::error::{Conflict, Error, Part};
 use crate::exact::branch;
+use crate::exact::fill::Fit;
 use crate::exact::limit::Limit;
 use crate::explain::explain;
 use crate::instance::Instance;
@@ -92,21 +93,21 @@ impl Stages<'_> {
             stop_at: budget.settled_by(share),
             watch: budget.watch,
         };
-        let outcome = branch::feasible(inst, limit(FEASIBLE));
-        if let Some((block, _)) = outcome.better {
-            return Ok(Some(block));
-        }
+        let complete = match branch::feasible(inst, limit(FEASIBLE)) {
+            Fit::Found(block) => return Ok(Some(block)),
+            fit => fit == Fit::Never,
+        };
         if !problem.constraints.is_empty() || inst.dims() > 1 {
-            let free = branch::feasible(&inst.without_load_bounds(), limit(FEASIBLE));
-            if free.complete && free.better.is_none() {
+            let free = inst.without_load_bounds();
+            if branch::feasible(&free, limit(FEASIBLE)) == Fit::Never {
                 return Err(Error::Infeasible(diagnose::smallest(problem, limit(TOLD))));
             }
         }
-        if self.options.strict_balance && outcome.complete {
+        if self.options.strict_balance && complete {
             let conflict = diagnose::smallest_balanced(problem, limit(TOLD));
             return Err(Error::Infeasible(conflict));
         }
-        self.unavoidable |= outcome.complete;
+        self.unavoidable |= complete;
         Ok(None)
     }
 
