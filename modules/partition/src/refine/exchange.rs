@@ -346,7 +346,7 @@ pub(crate) fn improve(
         true => 0.3 * random.unit() * random.unit(),
         false => 0.2 + 0.3 * random.unit(),
     };
-    let hot = typical(&state) * warmth.max(0.001);
+    let hot = typical(&state, 0..inst.len() as u32) * warmth.max(0.001);
     let schedule = Schedule::new(steps, hot, 0.02, stop_at);
     let (found, spent) = exchange(&mut state, random, &schedule);
     if best.beats(&found) {

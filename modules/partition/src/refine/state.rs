@@ -126,9 +126,12 @@ impl<'a> State<'a> {
         let shared = &self.inst.shared;
         let mut change = 0.0;
         for (d, &size) in self.inst.size_of(v).iter().enumerate() {
-            let size = size - back.map_or(0, |u| self.inst.size_of(u)[d]);
-            let [i, j] = [from, to].map(|b| shared.at(b as usize, d));
-            if size == 0 || i == j {
+            let size = size - back.map_or(0, |u| self.inst.size[u as usize * self.dims + d]);
+            if size == 0 {
+                continue;
+            }
+            let (i, j) = (shared.at(from as usize, d), shared.at(to as usize, d));
+            if i == j {
                 continue;
             }
             let after =
@@ -207,7 +210,9 @@ impl<'a> State<'a> {
                 }
             }
         }
-        self.faults += self.clashes(v, to, None) - self.clashes(v, from, None);
+        if !inst.apart.is_empty() {
+            self.faults += self.clashes(v, to, None) - self.clashes(v, from, None);
+        }
         for (d, &size) in inst.size_of(v).iter().enumerate() {
             for (block, change) in [(from, -size), (to, size)] {
                 let i = inst.shared.at(block as usize, d);
