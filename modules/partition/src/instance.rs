@@ -220,12 +220,14 @@ impl Instance {
         self.shared.dims
     }
 
+    /// Whether load is all that limits a block; vertices may be confined to some.
+    pub(crate) fn limits_loads_alone(&self) -> bool {
+        self.dims() == 1 && self.apart.is_empty() && self.shared.lower.is_empty()
+    }
+
     /// Whether there is nothing to keep but load bounds.
     pub(crate) fn is_plain(&self) -> bool {
-        self.dims() == 1
-            && self.set.is_empty()
-            && self.apart.is_empty()
-            && self.shared.lower.is_empty()
+        self.limits_loads_alone() && self.set.is_empty()
     }
 
     /// The same instance with other bounds on the load.

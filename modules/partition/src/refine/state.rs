@@ -40,7 +40,7 @@ impl<'a> State<'a> {
             block,
             k,
             dims,
-            plain: dims == 1 && inst.shared.lower.is_empty() && inst.apart.is_empty(),
+            plain: inst.limits_loads_alone(),
             work: 0,
         };
         let nodes = inst.shared.machine.nodes().len();
