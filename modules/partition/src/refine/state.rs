@@ -81,8 +81,11 @@ impl<'a> State<'a> {
     #[inline]
     fn distress(&self, i: usize, load: i64) -> i64 {
         let shared = &self.inst.shared;
-        let under = shared.lower.get(i).map_or(0, |least| (least - load).max(0));
-        (load - shared.upper[i]).max(0) + under
+        let over = (load - shared.upper[i]).max(0);
+        match shared.lower.is_empty() {
+            true => over,
+            false => over + (shared.lower[i] - load).max(0),
+        }
     }
 
     /// Pairs that should be apart and are not, each seen from both of it.
