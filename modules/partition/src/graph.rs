@@ -166,13 +166,11 @@ impl Graph {
 
     /// The edges with their traffic, without those that have none; shared where all have some.
     pub(crate) fn rows(&self) -> Csr {
-        match self.silent {
-            true => {
-                let heard = |v: u32| self.rows.row(v).filter(|e| e.1 != 0);
-                Csr::of((0..self.vertices() as u32).map(heard))
-            }
-            false => self.rows.clone(),
+        if !self.silent {
+            return self.rows.clone();
         }
+        let heard = |v: u32| self.rows.row(v).filter(|e| e.1 != 0);
+        Csr::of((0..self.vertices() as u32).map(heard))
     }
 
     /// The edges, each with the number of channels behind it.

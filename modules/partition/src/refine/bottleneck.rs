@@ -48,13 +48,13 @@ pub(crate) fn refine(
                     .map(Some)
                     .collect();
                 for other in std::iter::once(None).chain(back) {
-                    if clock.is_late(WORK * (inst.row(v).count() + inst.k())) {
+                    if clock.is_late(WORK * (inst.degree(v) + inst.k())) {
                         break 'passes;
                     }
                     leaving.shift(&mut state, v, to);
-                    other
-                        .iter()
-                        .for_each(|&u| leaving.shift(&mut state, u, from));
+                    if let Some(u) = other {
+                        leaving.shift(&mut state, u, from);
+                    }
                     let fits = state.faults <= faults;
                     let then = if fits { leaving.busiest() } else { i64::MAX };
                     if (then, state.cost) < now {
@@ -62,7 +62,9 @@ pub(crate) fn refine(
                         improved = true;
                         break 'targets;
                     }
-                    other.iter().for_each(|&u| leaving.shift(&mut state, u, to));
+                    if let Some(u) = other {
+                        leaving.shift(&mut state, u, to);
+                    }
                     leaving.shift(&mut state, v, from);
                 }
             }
