@@ -277,7 +277,7 @@ impl Pair {
     }
 }
 
-/// Divides two blocks of a feasible mapping anew, for an instance in which [loads alone](Instance::limits_loads_alone) are limited; returns what is
+/// Divides two blocks of a feasible mapping anew, for an instance that limits loads alone; returns what is
 /// gained, and what it took in steps of annealing. Nothing changes where the tables would be too large.
 pub(crate) fn redivide(
     inst: &Instance,
