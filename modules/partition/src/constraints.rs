@@ -8,7 +8,7 @@ use crate::problem::{Constraint, Problem};
 use crate::quota::{Quota, by_pairs};
 
 /// Groups of vertices that must lie together, with what the pins leave of the blocks.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Groups {
     /// Group of each vertex; empty when each is its own.
     pub(crate) of: Vec<u32>,
@@ -20,60 +20,37 @@ pub(crate) struct Groups {
     pub(crate) apart: Vec<Vec<(u32, u32)>>,
     /// By layer and block the first block of the place; the places of the first are the blocks.
     pub(crate) layers: Vec<Vec<u32>>,
-    /// A weightless group fixed to each block, where an old mapping pulls; empty without one.
-    pub(crate) home: Vec<u32>,
-    count: usize,
+    /// Where an old mapping pulls, the first of the weightless groups that are fixed to one block each.
+    pub(crate) home: u32,
+    pub(crate) count: usize,
 }
 
 impl Groups {
-    pub(crate) fn len(&self) -> usize {
-        self.count
-    }
-
-    /// The group of a vertex.
-    #[inline]
-    pub(crate) fn at(&self, v: usize) -> usize {
-        self.of.get(v).map_or(v, |&g| g as usize)
-    }
-
     pub(crate) fn new(problem: &Problem<'_>) -> Result<Self, Clash> {
+        let (n, k) = (problem.graph.vertices(), problem.machine.len());
         if problem.constraints.is_empty()
             && problem.migration.is_none()
             && Quota::all(problem, &[]).len() == 1
         {
-            return Ok(Self::alone(problem));
+            // Nothing ties anything.
+            return Ok(Self {
+                sets: vec![vec![true; k]],
+                layers: vec![layer(&[], k)],
+                count: n,
+                ..Self::default()
+            });
         }
         let all: Vec<usize> = (0..problem.constraints.len()).collect();
         let draft = Draft::new(problem, &all);
-        match clash(&draft, problem, &all) {
-            Some(clash) => Err(clash),
-            None => Ok(Self::of(draft, problem)),
+        if let Some(clash) = clash(&draft, problem, &all) {
+            return Err(clash);
         }
-    }
-
-    /// Nothing ties anything, and nothing but the load is limited.
-    fn alone(problem: &Problem<'_>) -> Self {
-        let k = problem.machine.len();
-        Self {
-            of: Vec::new(),
-            set: Vec::new(),
-            sets: vec![vec![true; k]],
-            apart: Vec::new(),
-            layers: vec![layer(&[], k)],
-            home: Vec::new(),
-            count: problem.graph.vertices(),
-        }
-    }
-
-    fn of(draft: Draft, problem: &Problem<'_>) -> Self {
-        let (n, k) = (problem.graph.vertices(), problem.machine.len());
         let mut of = draft.root.clone();
         let mut count = in_order(&mut of, n) as u32;
         let mut set = lifted(&of, count as usize, &lowered(&draft.root, &draft.set));
         let mut sets: Vec<Vec<bool>> = draft.sets.iter().map(|list| marks(list, k)).collect();
-        let mut home = Vec::new();
+        let home = count;
         if problem.migration.is_some() {
-            home = (count..count + k as u32).collect();
             count += k as u32;
             for b in 0..k as u32 {
                 set.push(sets.len() as u32);
@@ -87,25 +64,23 @@ impl Groups {
         let mut apart: Vec<Vec<(u32, u32)>> = Vec::new();
         let mut layers = vec![layer(&[], k)];
         for constraint in problem.constraints {
-            let Constraint::Apart { vertices, places } = constraint else {
-                continue;
-            };
-            if !by_pairs(vertices) {
-                continue;
-            }
-            let number = number(&mut layers, layer(places, k)) as u32;
-            apart.resize(count as usize, Vec::new());
-            for &a in vertices {
-                let (a, others) = (of[a as usize], vertices.iter().map(|&b| of[b as usize]));
-                let others = others.filter(|&b| b != a);
-                apart[a as usize].extend(others.map(|b| (b, number)));
+            if let Constraint::Apart { vertices, places } = constraint
+                && by_pairs(vertices)
+            {
+                let number = number(&mut layers, layer(places, k)) as u32;
+                apart.resize(count as usize, Vec::new());
+                let groups = lowered(vertices, &of);
+                for &a in &groups {
+                    let others = groups.iter().filter(|&&b| b != a);
+                    apart[a as usize].extend(others.map(|&b| (b, number)));
+                }
             }
         }
         for list in &mut apart {
             list.sort_unstable();
             list.dedup();
         }
-        Self {
+        Ok(Self {
             of,
             set,
             sets,
@@ -113,39 +88,35 @@ impl Groups {
             layers,
             home,
             count: count as usize,
-        }
+        })
     }
 }
 
 /// The first contradiction that needs no search.
 pub(crate) fn clash(draft: &Draft, problem: &Problem<'_>, active: &[usize]) -> Option<Clash> {
-    if let Some(nowhere) = draft
-        .set
-        .iter()
-        .position(|&s| draft.sets[s as usize].is_empty())
-    {
+    let empty = |&set: &u32| draft.sets[set as usize].is_empty();
+    if let Some(nowhere) = draft.set.iter().position(empty) {
         return Some(Clash::Nowhere(nowhere as u32));
     }
     let k = problem.machine.len();
-    let alone = active
-        .iter()
-        .find_map(|&index| match &problem.constraints[index] {
-            Constraint::Apart { vertices, places } => crowded(draft, index, vertices, places, k),
-            Constraint::Count {
-                vertices,
-                places,
-                least,
-                most,
-            } => {
-                let number = distinct(vertices).len() as u64;
-                let held = places.len() as u64;
-                let short = number < u64::from(*least) * held;
-                let all = places.iter().map(Vec::len).sum::<usize>() == k;
-                let long = all && number > u64::from(*most) * held;
-                (least > most || short || long).then_some(Clash::Number(index))
-            }
-            _ => None,
-        });
+    let mut rules = active.iter().map(|&i| (i, &problem.constraints[i]));
+    let alone = rules.find_map(|(index, constraint)| match constraint {
+        Constraint::Apart { vertices, places } => crowded(draft, index, vertices, places, k),
+        Constraint::Count {
+            vertices,
+            places,
+            least,
+            most,
+        } => {
+            let number = distinct(vertices).len() as u64;
+            let held = places.len() as u64;
+            let short = number < u64::from(*least) * held;
+            let all = places.iter().map(Vec::len).sum::<usize>() == k;
+            let long = all && number > u64::from(*most) * held;
+            (least > most || short || long).then_some(Clash::Number(index))
+        }
+        _ => None,
+    });
     alone.or_else(|| pigeonhole::clash(draft, problem, active))
 }
 
@@ -160,16 +131,13 @@ fn crowded(
     let layer = layer(places, k);
     // Who may lie where nothing is kept apart is in nobody's way.
     let inside = |&root: &u32| {
-        draft
-            .open(root)
-            .iter()
-            .all(|&b| layer[b as usize] != OUTSIDE)
+        let mut open = draft.open(root).iter();
+        open.all(|&b| layer[b as usize] != OUTSIDE)
     };
     if let Some(&root) = twice(vertices, &draft.root).iter().find(|r| inside(r)) {
         return Some(Clash::ApartTogether(index, root));
     }
-    let roots: Vec<u32> = vertices.iter().map(|&v| draft.root[v as usize]).collect();
-    let mut roots = distinct(&roots);
+    let mut roots = distinct(&lowered(vertices, &draft.root));
     roots.retain(inside);
     let mut there = distinct(&layer);
     there.retain(|&p| p != OUTSIDE);
@@ -187,32 +155,25 @@ fn distinct_places(draft: &Draft, roots: &[u32], layer: &[u32]) -> bool {
     let mut place_of = vec![usize::MAX; roots.len()];
     for start in 0..roots.len() {
         let mut from = vec![usize::MAX; k];
-        let mut queue = vec![start];
-        let mut free = None;
-        let mut next = 0;
-        while let (Some(&g), None) = (queue.get(next), free) {
-            next += 1;
+        let mut open = vec![start];
+        let mut place = 'search: loop {
+            let Some(g) = open.pop() else { return false };
             for &b in draft.open(roots[g]) {
                 let place = layer[b as usize] as usize;
                 if from[place] == usize::MAX {
                     from[place] = g;
                     if taken[place] == usize::MAX {
-                        free = Some(place);
-                        break;
+                        break 'search place;
                     }
-                    queue.push(taken[place]);
+                    open.push(taken[place]);
                 }
             }
-        }
-        let Some(mut place) = free else { return false };
-        loop {
+        };
+        // Each on the way takes the place that was reached from it; the first had none before.
+        while place != usize::MAX {
             let group = from[place];
             taken[place] = group;
-            let before = std::mem::replace(&mut place_of[group], place);
-            if group == start {
-                break;
-            }
-            place = before;
+            place = std::mem::replace(&mut place_of[group], place);
         }
     }
     true

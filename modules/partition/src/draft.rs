@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::clusters::distinct;
+use crate::clusters::{distinct, lowered};
 use crate::problem::{Constraint, Problem};
 use crate::quota::Of;
 use crate::union::{find, join};
@@ -100,16 +100,10 @@ impl Draft {
 
 /// The roots of several of the vertices, ascending.
 pub(crate) fn twice(vertices: &[u32], root: &[u32]) -> Vec<u32> {
-    let distinct = distinct(vertices).into_iter();
-    let mut roots: Vec<u32> = distinct.map(|v| root[v as usize]).collect();
+    let mut roots = lowered(&distinct(vertices), root);
     roots.sort_unstable();
-    let mut twice: Vec<u32> = roots
-        .windows(2)
-        .filter(|pair| pair[0] == pair[1])
-        .map(|pair| pair[0])
-        .collect();
-    twice.dedup();
-    twice
+    let runs = roots.chunk_by(|a, b| a == b).filter(|run| run.len() > 1);
+    runs.map(|run| run[0]).collect()
 }
 
 /// The first block of the place of each block; without places each block is one.

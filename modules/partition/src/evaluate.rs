@@ -3,6 +3,9 @@
 //! Shares nothing with the search: no contracted graph, no incremental sums. Every result of every
 //! strategy passes through here.
 
+use std::collections::BTreeMap;
+
+use crate::clusters::distinct;
 use crate::error::{Error, Part};
 use crate::problem::{Constraint, Problem};
 
@@ -69,20 +72,16 @@ pub fn evaluate(problem: &Problem<'_>, block_of: &[u32]) -> Result<Evaluation, E
             block_of[v]
         )));
     }
-    let mut host = vec![0_usize; k];
-    let mut hosts = 0;
-    for blocks in machine.hosts() {
-        for &block in blocks {
-            host[block as usize] = hosts;
-        }
-        hosts += 1;
+    let mut host = vec![0; k];
+    for (h, blocks) in machine.hosts().enumerate() {
+        blocks.iter().for_each(|&b| host[b as usize] = h);
     }
     let (mut cost, mut remote_channels) = (0, 0);
-    let mut by_distance = std::collections::BTreeMap::new();
+    let mut by_distance = BTreeMap::new();
     // Nearly all traffic of a good mapping stays inside blocks: summed without the map, and from
     // both ends, which costs less than to ask at each edge which end it is seen from.
     let mut inside = None;
-    let mut leaving = vec![0_u64; hosts];
+    let mut leaving = vec![0; machine.hosts().count()];
     let (mut loads, mut memory, mut count) = (vec![0; k], vec![0; k], vec![0_u64; k]);
     for v in 0..n as u32 {
         let here = block_of[v as usize];
@@ -175,16 +174,13 @@ fn holds(constraint: &Constraint, block_of: &[u32], memory: &[u64]) -> bool {
     let block = |v: &u32| block_of[*v as usize];
     // How many of them each place holds; blocks outside of all places are not asked about.
     let tally = |vertices: &[u32], places: &[Vec<u32>]| {
-        let mut distinct = vertices.to_vec();
-        distinct.sort_unstable();
-        distinct.dedup();
-        let mut of_block = std::collections::BTreeMap::<u32, u32>::new();
-        for v in &distinct {
+        let mut of_block = BTreeMap::<u32, u32>::new();
+        for v in &distinct(vertices) {
             *of_block.entry(block(v)).or_insert(0) += 1;
         }
         let there = |place: &Vec<u32>| {
-            let blocks: std::collections::BTreeSet<&u32> = place.iter().collect();
-            blocks.into_iter().filter_map(|b| of_block.get(b)).sum()
+            let blocks = distinct(place);
+            blocks.iter().filter_map(|b| of_block.get(b)).sum()
         };
         match places {
             [] => of_block.into_values().collect::<Vec<u32>>(),
@@ -212,9 +208,8 @@ fn holds(constraint: &Constraint, block_of: &[u32], memory: &[u64]) -> bool {
                     .all(|count| (*least..=*most).contains(&count))
         }
         Constraint::Memory { blocks, most } => {
-            let distinct: std::collections::BTreeSet<&u32> = blocks.iter().collect();
-            let sum: u64 = distinct.into_iter().map(|b| memory[*b as usize]).sum();
-            sum <= *most
+            let needs = distinct(blocks).into_iter().map(|b| memory[b as usize]);
+            needs.sum::<u64>() <= *most
         }
     }
 }

@@ -164,9 +164,19 @@ impl Graph {
         &self.load
     }
 
-    /// The edges, shared; `None` when some have no traffic, which the search does without.
-    pub(crate) fn rows(&self) -> Option<Csr> {
-        (!self.silent).then(|| self.rows.clone())
+    /// The edges with their traffic, without those that have none; shared where all have some.
+    pub(crate) fn rows(&self) -> Csr {
+        if !self.silent {
+            return self.rows.clone();
+        }
+        let heard = |v: u32| self.rows.row(v).filter(|e| e.1 != 0);
+        Csr::of((0..self.vertices() as u32).map(heard))
+    }
+
+    /// The edges, each with the number of channels behind it.
+    pub(crate) fn counted(&self) -> Csr {
+        let counts = |v: u32| self.channels(v).map(|(u, count)| (u, i64::from(count)));
+        Csr::of((0..self.vertices() as u32).map(counts))
     }
 
     /// Bytes a vertex needs; 0 when nobody said.

@@ -11,7 +11,7 @@ use crate::draft::{Clash, OUTSIDE};
 use crate::machine::{Machine, Tree};
 use crate::problem::{Constraint, Objective, Problem};
 pub(crate) use crate::quota::NO_LIMIT;
-use crate::quota::Quota;
+use crate::quota::{Of, Quota};
 
 /// What does not change from a fine to a coarse instance.
 #[derive(Clone, Debug)]
@@ -99,24 +99,24 @@ impl Instance {
     pub(crate) fn new(problem: &Problem<'_>) -> Result<(Self, Vec<u32>), Clash> {
         let groups = Groups::new(problem)?;
         let (graph, n) = (problem.graph, problem.graph.vertices());
-        let machine = match problem.objective {
-            Objective::RemoteChannels => flat(problem.machine),
-            _ => problem.machine.clone(),
+        let (machine, rows) = match problem.objective {
+            Objective::RemoteChannels => (flat(problem.machine), graph.counted()),
+            _ => (problem.machine.clone(), graph.rows()),
         };
         let active: Vec<usize> = (0..problem.constraints.len()).collect();
         let mut dims = Quota::all(problem, &active);
         // What is kept anyway would only cost time; the load is looked at by all.
-        let mut first = true;
-        dims.retain(|q| std::mem::take(&mut first) || !q.idle(problem));
-        let (d, k, m) = (dims.len(), machine.len(), groups.len());
+        dims.retain(|q| q.of == Of::Load || !q.idle(problem));
+        let (d, k, m) = (dims.len(), machine.len(), groups.count);
 
+        let group = |v: u32| groups.of.get(v as usize).map_or(v, |&g| g) as usize;
         let alone = m == n && groups.of.iter().enumerate().all(|(v, &g)| g as usize == v);
         let size = if alone && d == 1 {
             Arc::clone(graph.loads())
         } else {
             let mut size = vec![0; m * d];
             for (i, dim) in dims.iter().enumerate() {
-                dim.each(problem, |v, s| size[groups.at(v as usize) * d + i] += s);
+                dim.each(problem, |v, s| size[group(v) * d + i] += s);
             }
             Arc::new(size)
         };
@@ -151,7 +151,6 @@ impl Instance {
             dims: d,
         };
 
-        let count_channels = problem.objective == Objective::RemoteChannels;
         let mut edges: Vec<(u32, u32, i64)> = Vec::new();
         for constraint in problem.constraints {
             if let Constraint::Prefer { vertices, weight } = constraint {
@@ -164,22 +163,11 @@ impl Instance {
         if let Some(migration) = &problem.migration {
             for v in 0..n {
                 if let Some(home) = migration.block_of[v] {
-                    let home = groups.home[home as usize];
-                    edges.push((groups.of[v], home, migration.cost[v] as i64));
+                    edges.push((groups.of[v], groups.home + home, migration.cost[v] as i64));
                 }
             }
         }
         edges.retain(|e| e.2 != 0);
-        let rows = match graph.rows() {
-            Some(rows) if !count_channels => rows,
-            _ => Csr::of((0..n as u32).map(|v| {
-                let counted = graph.channels(v).map(|(u, count)| (u, i64::from(count)));
-                let counted = counted.filter(move |_| count_channels);
-                let traffic = graph.neighbours(v).map(|(u, traffic)| (u, traffic as i64));
-                let traffic = traffic.filter(move |e| !count_channels && e.1 != 0);
-                counted.chain(traffic)
-            })),
-        };
         let instance = Self {
             graph: match alone && edges.is_empty() {
                 true => rows,
@@ -220,12 +208,14 @@ impl Instance {
         self.shared.dims
     }
 
+    /// Whether load is all that limits a block; vertices may be confined to some.
+    pub(crate) fn limits_loads_alone(&self) -> bool {
+        self.dims() == 1 && self.apart.is_empty() && self.shared.lower.is_empty()
+    }
+
     /// Whether there is nothing to keep but load bounds.
     pub(crate) fn is_plain(&self) -> bool {
-        self.dims() == 1
-            && self.set.is_empty()
-            && self.apart.is_empty()
-            && self.shared.lower.is_empty()
+        self.limits_loads_alone() && self.set.is_empty()
     }
 
     /// The same instance with other bounds on the load.
@@ -251,12 +241,13 @@ impl Instance {
         let (k, old) = (groups.len(), &self.shared);
         let dims = if old.has_places() { 1 } else { self.dims() };
         let sums = |bounds: &[i64]| -> Vec<i64> {
-            let sum = |group: &Vec<u32>, i: usize| {
+            let sum = |(group, i): (&Vec<u32>, usize)| {
                 let all = group.iter().map(|&b| bounds[b as usize * self.dims() + i]);
                 all.fold(0, i64::saturating_add).min(NO_LIMIT)
             };
-            let each = groups.iter().flat_map(|g| (0..dims).map(move |i| (g, i)));
-            each.map(|(group, i)| sum(group, i)).collect()
+            let groups = groups.iter().filter(|_| !bounds.is_empty());
+            let each = groups.flat_map(|g| (0..dims).map(move |i| (g, i)));
+            each.map(sum).collect()
         };
         let size = match dims == self.dims() {
             true => Arc::clone(&self.size),
@@ -269,11 +260,7 @@ impl Instance {
         };
         let shared = Shared {
             upper: sums(&old.upper),
-            lower: if old.lower.is_empty() {
-                Vec::new()
-            } else {
-                sums(&old.lower)
-            },
+            lower: sums(&old.lower),
             at: Vec::new(),
             layers: vec![(0..k as u32).collect()],
             excess: (0..dims)

@@ -1,10 +1,9 @@
 //! Where processes go: blocks (OS processes) as the leaves of a tree of cores, sockets and hosts.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::Error;
-
-mod spans;
 
 /// One block: an OS process bound to some place of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -124,18 +123,15 @@ impl Machine {
             });
         }
         for id in (1..machine.nodes.len()).rev() {
-            let (parent, distance) = (
-                machine.nodes[id].parent as usize,
-                machine.nodes[id].distance,
-            );
-            if distance > machine.nodes[parent].distance {
+            let (above, below) = machine.nodes.split_at_mut(id);
+            let (node, group) = (&below[0], &mut above[below[0].parent as usize]);
+            if node.distance > group.distance {
                 return Err(Error::input(format!(
-                    "a group of distance {} holds one of distance {distance}",
-                    machine.nodes[parent].distance
+                    "a group of distance {} holds one of distance {}",
+                    group.distance, node.distance
                 )));
             }
-            let below = machine.nodes[id].blocks.clone();
-            machine.nodes[parent].blocks.extend(below);
+            group.blocks.extend(&node.blocks);
         }
         for node in &mut machine.nodes {
             node.blocks.sort_unstable();
@@ -246,26 +242,21 @@ impl Machine {
     /// The same less the collocated distance.
     #[inline]
     pub(crate) fn beyond(&self, a: u32, b: u32) -> i64 {
-        if self.table.is_empty() {
-            return i64::from(self.group(a, b).distance) - i64::from(self.collocated);
+        if !self.table.is_empty() {
+            return self.table[a as usize * self.len() + b as usize];
         }
-        self.table[a as usize * self.len() + b as usize]
+        if a == b {
+            return 0;
+        }
+        let [below, _] = self.members(a, b);
+        let group = self.nodes[below as usize].parent;
+        i64::from(self.nodes[group as usize].distance) - i64::from(self.collocated)
     }
 
     /// All of these, row by row; none for machines too large for a table.
     #[inline]
     pub(crate) fn table(&self) -> &[i64] {
         &self.table
-    }
-
-    /// The smallest group of the tree that holds two blocks.
-    fn group(&self, a: u32, b: u32) -> &Node {
-        let [one, other] = self.members(a, b);
-        let id = match one == other {
-            true => one,
-            false => self.nodes[one as usize].parent,
-        };
-        &self.nodes[id as usize]
     }
 
     /// Distance inside a block.
@@ -282,13 +273,11 @@ impl Machine {
 
     /// The groups right below the root (hosts, when there is more than one), each as its blocks.
     pub fn hosts(&self) -> impl Iterator<Item = &[u32]> {
-        let root = &self.nodes[ROOT as usize];
-        let alone = root.children.is_empty().then_some(root.blocks.as_slice());
-        let children = root
-            .children
-            .iter()
-            .map(|&c| self.nodes[c as usize].blocks.as_slice());
-        children.chain(alone)
+        let hosts = match &self.nodes[ROOT as usize].children[..] {
+            [] => &[ROOT],
+            children => children,
+        };
+        hosts.iter().map(|&c| &self.nodes[c as usize].blocks[..])
     }
 
     /// The same without the limits on memory (first) and slots (second) that are not to be kept.
@@ -303,21 +292,17 @@ impl Machine {
 
     /// The blocks of some groups or blocks, those of each group one after the other.
     pub(crate) fn blocks_of(&self, nodes: &[u32]) -> Vec<u32> {
-        let blocks = nodes
-            .iter()
-            .flat_map(|&node| &self.nodes[node as usize].blocks);
-        blocks.copied().collect()
+        let blocks = |&node: &u32| &self.nodes[node as usize].blocks;
+        nodes.iter().flat_map(blocks).copied().collect()
     }
 
     /// The members of the smallest group that holds all of these neighbours: themselves, where they are
     /// several; a block alone stays one.
     pub(crate) fn members_of(&self, mut nodes: Vec<u32>) -> Vec<u32> {
-        while let [only] = nodes[..] {
-            let below = &self.nodes[only as usize].children;
-            if below.is_empty() {
-                break;
-            }
-            nodes.clone_from(below);
+        while let [only] = nodes[..]
+            && !self.nodes[only as usize].children.is_empty()
+        {
+            nodes.clone_from(&self.nodes[only as usize].children);
         }
         nodes
     }
@@ -352,6 +337,41 @@ impl Machine {
 
     pub(crate) fn total_speed(&self) -> u64 {
         self.blocks.iter().map(|b| u64::from(b.speed)).sum()
+    }
+
+    /// Blocks whose distance to `a` can differ from that to `b`: two runs of them, of which the second may
+    /// have none. To whoever lies outside of the members of a group that hold one or the other, a tree makes
+    /// no difference between the two.
+    pub(crate) fn spans(&self, a: u32, b: u32) -> [Range<usize>; 2] {
+        let [one, two] = self.members(a.min(b), a.max(b)).map(|node| {
+            let blocks = &self.nodes[node as usize].blocks;
+            blocks[0] as usize..blocks[blocks.len() - 1] as usize + 1
+        });
+        // Neighbours are one run, to be gone through at once.
+        match one.end >= two.start {
+            true => [one.start..two.end, 0..0],
+            false => [one, two],
+        }
+    }
+
+    /// The members of the smallest group with both blocks that they are in.
+    fn members(&self, a: u32, b: u32) -> [u32; 2] {
+        let (mut x, mut y) = (self.leaf[a as usize], self.leaf[b as usize]);
+        let mut below = [x, y];
+        while x != y {
+            let (p, q) = (&self.nodes[x as usize], &self.nodes[y as usize]);
+            if p.depth >= q.depth {
+                (below[0], x) = (x, p.parent);
+            } else {
+                (below[1], y) = (y, q.parent);
+            }
+        }
+        below
+    }
+
+    /// The leaf of a block among the nodes.
+    pub(crate) fn leaf(&self, block: u32) -> u32 {
+        self.leaf[block as usize]
     }
 }
 
@@ -402,6 +422,37 @@ mod tests {
                 assert_eq!(machine.distance(a, b), copy.distance(a, b));
             }
         }
+    }
+
+    #[test]
+    fn outside_of_the_spans_of_two_blocks_neither_is_farther() {
+        let host = |cores| Tree::Group {
+            distance: 1,
+            members: vec![Tree::Block(Block::default()); cores],
+        };
+        let tree = Tree::Group {
+            distance: 50,
+            members: vec![host(2), Tree::Block(Block::default()), host(3), host(1)],
+        };
+        let machines = [
+            Machine::new(&tree, 0).unwrap(),
+            Machine::regular(&[(3, 2), (2, 5), (3, 9)]).unwrap(),
+            Machine::regular(&[(7, 1)]).unwrap(),
+        ];
+        for machine in &machines {
+            let k = machine.len() as u32;
+            let pairs = (0..k).flat_map(|a| (0..k).map(move |b| (a, b)));
+            for (a, b) in pairs.filter(|(a, b)| a != b) {
+                let spans = machine.spans(a, b);
+                assert!(spans.iter().any(|s| s.contains(&(a as usize))));
+                assert!(spans.iter().any(|s| s.contains(&(b as usize))));
+                for c in (0..k).filter(|&c| spans.iter().all(|s| !s.contains(&(c as usize)))) {
+                    assert_eq!(machine.distance(a, c), machine.distance(b, c));
+                }
+            }
+        }
+        // Of many equal blocks only the two themselves.
+        assert_eq!(machines[2].spans(5, 1), [1..2, 5..6]);
     }
 
     #[test]

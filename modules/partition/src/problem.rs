@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use crate::clusters::distinct;
 use crate::error::Error;
 use crate::graph::Graph;
-use crate::machine::Machine;
+use crate::machine::{Block, Machine};
 
 /// What a mapping must (or, for [`Constraint::Prefer`], should) do. Constraints are named by their
 /// index in the list, so that the caller can point at where each was written.
@@ -118,21 +119,15 @@ impl<'a> Problem<'a> {
     /// Largest load each block may hold under the balance bound.
     #[must_use]
     pub fn load_bounds(&self) -> Vec<u64> {
-        let (total, speed) = (
-            u128::from(self.graph.total_load()),
-            self.machine.total_speed(),
-        );
+        let total = u128::from(self.graph.total_load());
+        let speed = u128::from(self.machine.total_speed());
         // In millionths, so that 3% of 100 is 3 and not the nearest binary fraction below.
         let millionths = 1_000_000 + (self.imbalance * 1e6).round() as u128;
-        let bound = |s: u32| {
-            let share = (total * u128::from(s)).div_ceil(u128::from(speed));
+        let bound = |block: &Block| {
+            let share = (total * u128::from(block.speed)).div_ceil(speed);
             (share * millionths / 1_000_000).min(u128::from(u64::MAX >> 2)) as u64
         };
-        self.machine
-            .blocks()
-            .iter()
-            .map(|b| bound(b.speed))
-            .collect()
+        self.machine.blocks().iter().map(bound).collect()
     }
 
     /// Checks what types cannot: indices, sizes, overflow.
@@ -147,6 +142,7 @@ impl<'a> Problem<'a> {
                 self.imbalance
             )));
         }
+        let (n, k) = (self.graph.vertices(), self.machine.len());
         let mut traffic = u128::from(self.graph.total_traffic());
         for (index, constraint) in self.constraints.iter().enumerate() {
             let (vertices, places): (&[u32], Vec<&[u32]>) = match constraint {
@@ -162,25 +158,20 @@ impl<'a> Problem<'a> {
                 } => (vertices, places.iter().map(Vec::as_slice).collect()),
                 Constraint::Memory { blocks, .. } => (&[], vec![blocks]),
             };
-            if let Some(v) = vertices
-                .iter()
-                .find(|v| **v as usize >= self.graph.vertices())
-            {
+            if let Some(v) = vertices.iter().find(|v| **v as usize >= n) {
                 return Err(Error::input(format!("constraint {index} names vertex {v}")));
             }
-            let mut blocks: Vec<u32> = places.concat();
-            if let Some(b) = blocks.iter().find(|b| **b as usize >= self.machine.len()) {
+            let blocks: Vec<u32> = places.concat();
+            if let Some(b) = blocks.iter().find(|b| **b as usize >= k) {
                 return Err(Error::input(format!("constraint {index} names block {b}")));
             }
-            blocks.sort_unstable();
-            if places.len() > 1 && blocks.windows(2).any(|pair| pair[0] == pair[1]) {
+            if places.len() > 1 && distinct(&blocks).len() < blocks.len() {
                 return Err(Error::input(format!(
                     "places of constraint {index} overlap"
                 )));
             }
         }
         if let Some(migration) = &self.migration {
-            let n = self.graph.vertices();
             if migration.block_of.len() != n || migration.cost.len() != n {
                 return Err(Error::input(format!(
                     "the old mapping has {} vertices and {} costs, the network has {n} vertices",
@@ -188,7 +179,7 @@ impl<'a> Problem<'a> {
                     migration.cost.len()
                 )));
             }
-            let outside = |b: &&u32| **b as usize >= self.machine.len();
+            let outside = |b: &&u32| **b as usize >= k;
             if let Some(b) = migration.block_of.iter().flatten().find(outside) {
                 return Err(Error::input(format!("the old mapping names block {b}")));
             }

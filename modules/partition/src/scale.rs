@@ -60,17 +60,14 @@ pub fn scale(
         .into_iter()
         .find(|factor| decimals <= DIGITS && *factor <= 1e18 && total * factor <= most);
     let Some(factor) = factor else {
-        let factor = below(ROUNDED.min(most) / total);
+        // The largest power of ten that is no more.
+        let digits = (ROUNDED.min(most) / total).log10().floor();
+        let factor = 10_f64.powi(digits.clamp(-300.0, 300.0) as i32);
         let off = |value: f64| ((value * factor).round() / factor - value).abs();
         let error = values.map(off).sum();
         return Ok(Scale { factor, error });
     };
     Ok(Scale { factor, error: 0.0 })
-}
-
-/// The largest power of ten that is no more.
-fn below(value: f64) -> f64 {
-    10_f64.powi(value.log10().floor().clamp(-300.0, 300.0) as i32)
 }
 
 /// Digits after the point that a value has as it is written, in the shortest way that means it.

@@ -116,7 +116,9 @@ proptest! {
         let own = shared.contract(&each, each.len());
         prop_assert!(same.is_empty());
         prop_assert!(std::sync::Arc::ptr_eq(&shared.size, graph.loads()));
-        if let Some(rows) = graph.rows() {
+        let silent = |v| graph.neighbours(v).any(|(_, traffic)| traffic == 0);
+        if !each.iter().any(|&v| silent(v)) {
+            let rows = graph.rows();
             prop_assert!(std::sync::Arc::ptr_eq(&shared.targets, &rows.targets));
             prop_assert!(!std::sync::Arc::ptr_eq(&own.targets, &rows.targets));
         }

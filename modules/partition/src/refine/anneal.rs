@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use super::state::State;
 use crate::budget::Clock;
+use crate::clusters::marks;
 use crate::instance::Instance;
 use crate::random::Random;
 
@@ -47,11 +48,7 @@ impl Best {
         Self {
             block: state.block.clone(),
             cost: state.cost,
-            excess: if state.faults == 0 {
-                0.0
-            } else {
-                state.excess()
-            },
+            excess: state.excess(),
         }
     }
 
@@ -79,24 +76,18 @@ impl Best {
     }
 }
 
-/// A temperature at which typical moves of this mapping are taken now and then: the mean cost of
-/// an edge end, as the mapping stands.
-pub(crate) fn typical(state: &State<'_>) -> f64 {
-    typical_of(state, 0..state.inst.len() as u32)
-}
-
-/// The same over some vertices.
-pub(crate) fn typical_of(state: &State<'_>, vertices: impl Iterator<Item = u32>) -> f64 {
+/// A temperature at which typical moves of some vertices are taken now and then: the mean cost of an
+/// edge end of theirs, as the mapping stands.
+pub(crate) fn typical(state: &State<'_>, vertices: impl Iterator<Item = u32>) -> f64 {
     let k = state.inst.k() as u32;
     let mut sum = 0.0;
     let mut count = 0.0;
     for v in vertices {
         for (u, _) in state.inst.row(v).take(2) {
             let there = state.block[u as usize];
-            let to = if there == state.block[v as usize] {
-                (there + 1) % k
-            } else {
-                there
+            let to = match there == state.block[v as usize] {
+                true => (there + 1) % k,
+                false => there,
             };
             let change = state.move_cost(v, to);
             if change != 0 {
@@ -118,12 +109,9 @@ pub(crate) fn annealed(
     random: &mut Random,
 ) -> Best {
     let mut state = State::new(inst, block);
-    let hot = typical(&state) * warmth;
-    anneal(
-        &mut state,
-        random,
-        &Schedule::new(steps, hot, part, stop_at),
-    )
+    let hot = typical(&state, 0..inst.len() as u32) * warmth;
+    let schedule = Schedule::new(steps, hot, part, stop_at);
+    anneal(&mut state, random, &schedule)
 }
 
 /// Runs the schedule from the given state; returns the best mapping met.
@@ -144,15 +132,14 @@ pub(crate) fn anneal_within(
     let inst = state.inst;
     let k = blocks.len();
     let mut best = Best::of(state);
-    let mut open = vec![false; inst.k()];
-    blocks.iter().for_each(|&b| open[b as usize] = true);
+    let open = marks(blocks, inst.k());
     let movable: Vec<u32> = vertices
         .filter(|&v| {
             let mut choices = blocks.iter().filter(|&&b| inst.may_lie(v, b));
             choices.nth(1).is_some()
         })
         .collect();
-    if movable.is_empty() || k < 2 {
+    if movable.is_empty() {
         return best;
     }
     // Thresholds drawn from a table: accepting at `change <= -T ln u` is Metropolis' rule.
@@ -171,7 +158,6 @@ pub(crate) fn anneal_within(
     };
     let mut price = 4.0 * schedule.hot / mean_size;
     let floor = schedule.cold / mean_size;
-    let mut late = 0_u64;
     // Moves between many blocks, or of vertices with many neighbours, take far longer than others.
     let mut clock = Clock::new(schedule.stop_at);
     'annealing: for epoch in 0..epochs {
@@ -204,16 +190,12 @@ pub(crate) fn anneal_within(
                 let Some(u) = state.some_member(to, random.next() as usize >> 16) else {
                     continue;
                 };
-                if !inst.may_lie(u, from) {
-                    continue;
-                }
-                let loose = change + state.move_cost(u, from) as f64;
-                if loose > threshold + price {
-                    continue;
-                }
-                let total =
-                    state.swap_cost(v, u) as f64 + price * state.excess_change(v, to, Some(u));
-                if total > threshold {
+                let loose = || change + state.move_cost(u, from) as f64;
+                let excess = || price * state.excess_change(v, to, Some(u));
+                if !inst.may_lie(u, from)
+                    || loose() > threshold + price
+                    || state.swap_cost(v, u) as f64 + excess() > threshold
+                {
                     continue;
                 }
                 state.shift(v, to);
@@ -233,11 +215,10 @@ pub(crate) fn anneal_within(
         } else {
             (price * 0.97).max(floor)
         };
-        late += u64::from(share == 0.0);
     }
     // Of equals the last: the search drifts over plateaus.
     if best.feasible() && state.faults == 0 && state.cost == best.cost {
         best.block.copy_from_slice(&state.block);
     }
-    if late > 0 { best.or(state) } else { best }
+    best.or(state)
 }

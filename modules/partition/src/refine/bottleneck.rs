@@ -38,12 +38,9 @@ pub(crate) fn refine(
             }
             let from = state.block[v as usize];
             let targets: Vec<u32> = inst.row(v).map(|e| state.block[e.0 as usize]).collect();
-            for to in distinct(&targets)
-                .into_iter()
-                .filter(|&b| leaving.host[b as usize] != leaving.host[from as usize])
-                .collect::<Vec<_>>()
-            {
-                if !inst.may_lie(v, to) {
+            'targets: for to in distinct(&targets) {
+                let near = leaving.host[to as usize] == leaving.host[from as usize];
+                if near || !inst.may_lie(v, to) {
                     continue;
                 }
                 let back: Vec<Option<u32>> = (0..inst.len() as u32)
@@ -51,25 +48,24 @@ pub(crate) fn refine(
                     .map(Some)
                     .collect();
                 for other in std::iter::once(None).chain(back) {
-                    if clock.is_late(WORK * (inst.row(v).count() + inst.k())) {
+                    if clock.is_late(WORK * (inst.degree(v) + inst.k())) {
                         break 'passes;
                     }
                     leaving.shift(&mut state, v, to);
-                    other
-                        .iter()
-                        .for_each(|&u| leaving.shift(&mut state, u, from));
+                    if let Some(u) = other {
+                        leaving.shift(&mut state, u, from);
+                    }
                     let fits = state.faults <= faults;
                     let then = if fits { leaving.busiest() } else { i64::MAX };
                     if (then, state.cost) < now {
                         now = (then, state.cost);
                         improved = true;
-                        break;
+                        break 'targets;
                     }
-                    other.iter().for_each(|&u| leaving.shift(&mut state, u, to));
+                    if let Some(u) = other {
+                        leaving.shift(&mut state, u, to);
+                    }
                     leaving.shift(&mut state, v, from);
-                }
-                if state.block[v as usize] != from {
-                    break;
                 }
             }
         }

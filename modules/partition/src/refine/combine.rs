@@ -13,14 +13,6 @@ use crate::instance::Instance;
 use crate::multilevel::coarsen::may_join;
 use crate::random::Random;
 
-/// Clusters of vertices joined in both mappings: the cluster of each vertex and their number.
-fn common(inst: &Instance, a: &[u32], b: &[u32]) -> (Vec<u32>, usize) {
-    inst.components(|v, u| {
-        let both = a[u as usize] == a[v as usize] && b[u as usize] == b[v as usize];
-        both && may_join(inst, v, u)
-    })
-}
-
 /// A mapping from two: no worse than the first. Returns the steps it took with it.
 pub(crate) fn combine(
     inst: &Instance,
@@ -29,7 +21,10 @@ pub(crate) fn combine(
     stop_at: Option<Instant>,
     random: &mut Random,
 ) -> (Best, u64) {
-    let (map, clusters) = common(inst, &first.block, other);
+    let (map, clusters) = inst.components(|v, u| {
+        let together = |block: &[u32]| block[u as usize] == block[v as usize];
+        together(&first.block) && together(other) && may_join(inst, v, u)
+    });
     let coarse = inst.contract(&map, clusters);
     let block = lifted(&map, clusters, &first.block);
     let warmth = 0.05 + 0.4 * random.unit();
@@ -39,8 +34,6 @@ pub(crate) fn combine(
     if !found.beats(first) {
         return (first.clone(), spent);
     }
-    (
-        Best::of(&State::new(inst, lowered(&map, &found.block))),
-        spent,
-    )
+    let found = State::new(inst, lowered(&map, &found.block));
+    (Best::of(&found), spent)
 }

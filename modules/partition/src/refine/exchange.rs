@@ -91,6 +91,11 @@ impl Division {
             self.put(state, at, c, 1);
         }
         self.least = paid + self.under();
+        self.take_out(state);
+    }
+
+    /// All items out of where they lie.
+    fn take_out(&mut self, state: &State<'_>) {
         for at in 0..self.items.len() {
             self.put(state, at, self.choice[at], -1);
         }
@@ -128,8 +133,7 @@ impl Division {
 /// blocks first.
 fn choose(state: &State<'_>, random: &mut Random) -> (Vec<u32>, Vec<u32>) {
     let (inst, k) = (state.inst, state.inst.k() as u32);
-    let any = |random: &mut Random| random.below(inst.len()) as u32;
-    let mut v = any(random);
+    let mut v = random.below(inst.len()) as u32;
     if state.faults > 0 && random.below(2) == 0 {
         // One of those that lie where too much does.
         let over = |b: u32| {
@@ -193,8 +197,7 @@ fn divide(state: &mut State<'_>, heat: f64, price: f64, random: &mut Random) -> 
     if k < 2 || m == 0 {
         return 1;
     }
-    let size = |v: u32| inst.load(v);
-    items.sort_by_key(|&v| (std::cmp::Reverse(size(v)), v));
+    items.sort_by_key(|&v| (std::cmp::Reverse(inst.load(v)), v));
     let at = |v: u32| items.iter().position(|&u| u == v);
     let now = |v: u32| {
         let here = state.block[v as usize];
@@ -206,15 +209,6 @@ fn divide(state: &mut State<'_>, heat: f64, price: f64, random: &mut Random) -> 
         .flat_map(|&b| (0..d).map(move |i| inst.shared.at(b as usize, i)));
     let sum_of: Vec<usize> = each.map(|sum| number(&mut sums, sum)).collect();
     let shared = &inst.shared;
-    let mut load: Vec<i64> = sums.iter().map(|&s| state.load[s]).collect();
-    for &v in &items {
-        for (i, &size) in inst.size_of(v).iter().enumerate() {
-            load[sum_of[now(v) * d + i]] -= size;
-        }
-    }
-    let dims: Vec<usize> = (0..sums.len())
-        .map(|s| sum_of.iter().position(|&x| x == s).unwrap_or(0) % d)
-        .collect();
     let distance: Vec<f64> = (0..k * k)
         .map(|i| inst.distance(blocks[i / k], blocks[i % k]) as f64)
         .collect();
@@ -265,15 +259,13 @@ fn divide(state: &mut State<'_>, heat: f64, price: f64, random: &mut Random) -> 
         rest[i] = rest[i + 1] + row.copied().fold(f64::INFINITY, f64::min);
     }
     let choice: Vec<usize> = items.iter().map(|&v| now(v)).collect();
-    let upper = sums.iter().map(|&s| shared.upper[s]).collect();
-    let lower = sums.iter().map(|&s| match shared.lower.get(s) {
-        Some(&least) => least,
-        None => i64::MIN / 2,
-    });
+    let lower = |&s: &usize| shared.lower.get(s).copied().unwrap_or(i64::MIN / 2);
+    let unit = |s: &usize| shared.excess[s % d] * price;
     let mut division = Division {
-        lower: lower.collect(),
-        upper,
-        unit: dims.iter().map(|&i| shared.excess[i] * price).collect(),
+        lower: sums.iter().map(lower).collect(),
+        upper: sums.iter().map(|&s| shared.upper[s]).collect(),
+        unit: sums.iter().map(unit).collect(),
+        load: sums.iter().map(|&s| state.load[s]).collect(),
         best: choice.clone(),
         choice,
         blocks,
@@ -284,10 +276,10 @@ fn divide(state: &mut State<'_>, heat: f64, price: f64, random: &mut Random) -> 
         apart,
         distance,
         sum_of,
-        load,
         least: f64::INFINITY,
         tries: 0,
     };
+    division.take_out(state);
     division.begin(state, price);
     division.place(state, 0, 0.0, price);
     for (i, &v) in division.items.iter().enumerate() {
@@ -319,10 +311,9 @@ pub(crate) fn exchange(
         feasible += u64::from(state.faults == 0);
         best.keep(state);
         if rounds % EPOCH == 0 {
-            price = if feasible * 5 < EPOCH {
-                price * 1.1
-            } else {
-                (price * 0.95).max(floor)
+            price = match feasible * 5 < EPOCH {
+                true => price * 1.1,
+                false => (price * 0.95).max(floor),
             };
             feasible = 0;
             if schedule.stop_at.is_some_and(|t| Instant::now() >= t) {
@@ -346,7 +337,7 @@ pub(crate) fn improve(
         true => 0.3 * random.unit() * random.unit(),
         false => 0.2 + 0.3 * random.unit(),
     };
-    let hot = typical(&state) * warmth.max(0.001);
+    let hot = typical(&state, 0..inst.len() as u32) * warmth.max(0.001);
     let schedule = Schedule::new(steps, hot, 0.02, stop_at);
     let (found, spent) = exchange(&mut state, random, &schedule);
     if best.beats(&found) {

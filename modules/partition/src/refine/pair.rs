@@ -15,12 +15,8 @@ use crate::tuning::divisions::{ENTRIES, UNITS, WIDEST};
 
 const NEVER: i32 = i32::MAX / 2;
 
-/// Whether load is all that limits a block, so that pairs can be divided.
-pub(crate) fn fits(inst: &Instance) -> bool {
-    inst.dims() == 1 && inst.shared.lower.is_empty() && inst.apart.is_empty()
-}
-
 /// One vertex takes its side.
+#[derive(Default)]
 struct Step {
     /// Vertex, counted within the pair.
     v: usize,
@@ -117,12 +113,8 @@ impl Pair {
         for (v, &side) in side_of.iter().enumerate() {
             sum += i64::from(self.outside[v][usize::from(side)]);
             let apart = |e: &&(u32, i32)| (e.0 as usize) < v && side_of[e.0 as usize] != side;
-            sum += self
-                .near(v)
-                .iter()
-                .filter(apart)
-                .map(|e| i64::from(e.1))
-                .sum::<i64>();
+            let cut = self.near(v).iter().filter(apart);
+            sum += cut.map(|e| i64::from(e.1)).sum::<i64>();
         }
         sum
     }
@@ -143,20 +135,14 @@ impl Pair {
         let mut roots = (turn..n).chain(0..turn);
         let (mut sum, mut table) = (0_i64, 0_u64);
         while steps.len() < n {
-            let mut best = (i32::MAX, usize::MAX);
-            for &(u, _) in front.iter().flat_map(|&f| self.near(f as usize)) {
-                if placed[u as usize] {
-                    continue;
-                }
-                let row = self.near(u as usize).iter();
+            let near = front.iter().flat_map(|&f| self.near(f as usize));
+            let next = near.map(|e| e.0 as usize).filter(|&u| !placed[u]);
+            let best = next.min_by_key(|&u| {
+                let row = self.near(u).iter();
                 let closed = row.filter(|e| placed[e.0 as usize] && left[e.0 as usize] == 1);
-                let opens = i32::from(left[u as usize] > 0);
-                best = best.min((opens - closed.count() as i32, u as usize));
-            }
-            let v = match best.1 {
-                usize::MAX => roots.find(|&r| !placed[r])?,
-                near => near,
-            };
+                (i32::from(left[u] > 0) - closed.count() as i32, u)
+            });
+            let v = best.or_else(|| roots.find(|&r| !placed[r]))?;
             let place = |u: u32| front.iter().position(|&f| f == u).map(|p| p as u32);
             let back = self.near(v).iter();
             let back = back.filter_map(|&(u, c)| Some((place(u)?, c))).collect();
@@ -170,8 +156,7 @@ impl Pair {
             let bits = front.iter().enumerate();
             let keep = bits.fold(0, |mask, (i, &u)| mask | u32::from(open(u)) << i);
             front.retain(|&u| open(u));
-            let least = (sum - self.most[1]).max(0);
-            let loads = (sum.min(self.most[0]) - least + 1).max(0) as usize;
+            let (least, loads) = self.loads_of_first(sum);
             steps.push(Step {
                 v,
                 width,
@@ -188,17 +173,20 @@ impl Pair {
             }
         }
         // The end: nothing is open.
-        let least = (sum - self.most[1]).max(0);
+        let (least, loads) = self.loads_of_first(sum);
         steps.push(Step {
-            v: n,
-            width: 0,
-            keep: 0,
-            back: Vec::new(),
             least,
-            loads: (sum.min(self.most[0]) - least + 1).max(0) as usize,
+            loads,
             table: table as usize,
+            ..Step::default()
         });
         Some(steps)
+    }
+
+    /// Of so much load, the least that the first block may have, and how many loads it may have from there on.
+    fn loads_of_first(&self, sum: i64) -> (i64, usize) {
+        let least = (sum - self.most[1]).max(0);
+        (least, (sum.min(self.most[0]) - least + 1).max(0) as usize)
     }
 
     /// What beginnings cost at least: by step, pattern of the open vertices (a bit says the second
@@ -240,12 +228,18 @@ impl Pair {
 
     /// One of the cheapest ways, from its end to its beginning: the side of each vertex.
     fn trace(&self, steps: &[Step], tables: &[i32], random: &mut Random) -> Option<Vec<u8>> {
-        let mut draw = Draw::default();
         let last = steps.last()?;
-        for (i, &cost) in tables[last.table..].iter().enumerate() {
-            draw.offer(cost, i, random);
+        let (mut cost, mut load, mut met) = (NEVER, 0, 0);
+        for (here, &least) in (last.least..).zip(&tables[last.table..]) {
+            if least < cost {
+                (cost, load, met) = (least, here, 1);
+            } else if least == cost && least < NEVER {
+                met += 1;
+                if random.below(met) == 0 {
+                    load = here;
+                }
+            }
         }
-        let (mut cost, mut load) = (draw.least, last.least + draw.taken as i64);
         if cost >= NEVER {
             return None;
         }
@@ -283,37 +277,7 @@ impl Pair {
     }
 }
 
-/// The least of some numbers, one of those that are equal.
-struct Draw {
-    least: i32,
-    taken: usize,
-    met: usize,
-}
-
-impl Default for Draw {
-    fn default() -> Self {
-        Self {
-            least: NEVER,
-            taken: 0,
-            met: 0,
-        }
-    }
-}
-
-impl Draw {
-    fn offer(&mut self, cost: i32, index: usize, random: &mut Random) {
-        if cost < self.least {
-            (self.least, self.taken, self.met) = (cost, index, 1);
-        } else if cost == self.least && cost < NEVER {
-            self.met += 1;
-            if random.below(self.met) == 0 {
-                self.taken = index;
-            }
-        }
-    }
-}
-
-/// Divides two blocks of a feasible mapping anew, for an instance that [`fits`]; returns what is
+/// Divides two blocks of a feasible mapping anew, for an instance that limits loads alone; returns what is
 /// gained, and what it took in steps of annealing. Nothing changes where the tables would be too large.
 pub(crate) fn redivide(
     inst: &Instance,
@@ -324,9 +288,8 @@ pub(crate) fn redivide(
     let Some(pair) = Pair::new(inst, block, sides).filter(|p| !p.vertices.is_empty()) else {
         return (0, inst.len() as u64 / 8);
     };
-    let found = pair.steps(random);
     let mut spent = inst.len() as u64 / 8 + pair.vertices.len() as u64 * 12;
-    let Some(steps) = found else {
+    let Some(steps) = pair.steps(random) else {
         return (0, spent);
     };
     let tables = pair.tables(&steps);
@@ -365,7 +328,7 @@ mod tests {
         for _ in 0..200 {
             let inst = instance(&mut random);
             let all = mappings(&inst);
-            if all.is_empty() || !fits(&inst) {
+            if all.is_empty() || !inst.limits_loads_alone() {
                 continue;
             }
             let mut block = all[random.below(all.len())].clone();

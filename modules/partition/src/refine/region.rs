@@ -7,7 +7,7 @@
 
 use std::time::Instant;
 
-use super::anneal::{Best, Schedule, anneal_within, typical_of};
+use super::anneal::{Best, Schedule, anneal_within, typical};
 use super::state::State;
 use crate::clusters::{in_order, lifted, lowered, marks};
 use crate::instance::Instance;
@@ -94,43 +94,38 @@ impl Region {
         stop_at: Option<Instant>,
         random: &mut Random,
     ) -> (Best, u64) {
-        let mut levels = vec![self.cut_out(inst, &best.block)];
-        let inner = levels[0].inner;
-        let mut spent = inst.targets.len() as u64 + 20 * levels[0].inst.targets.len() as u64;
+        let mut level = self.cut_out(inst, &best.block);
+        let mut spent = inst.targets.len() as u64 + 20 * level.inst.targets.len() as u64;
         let room = self.0.iter().map(|&b| inst.load_bound(b as usize));
         let heaviest = room.min().unwrap_or(0) / 4;
         let depth = random.below(4);
-        while levels.len() <= depth {
-            let fine = &levels[levels.len() - 1];
-            let Some(coarse) = coarsen(fine, heaviest, random) else {
-                break;
-            };
-            levels.push(coarse);
+        let mut finer = Vec::new();
+        while finer.len() < depth
+            && let Some(coarse) = coarsen(&level, heaviest, random)
+        {
+            finer.push(std::mem::replace(&mut level, coarse));
         }
         let warmth = 0.02 + 0.4 * random.unit() * random.unit();
-        let mut found = None;
-        while let Some(level) = levels.pop() {
+        loop {
             let mut state = State::new(&level.inst, level.block);
             let vertices = || 0..level.inner as u32;
-            let hot = typical_of(&state, vertices())
-                * if levels.is_empty() {
-                    warmth * 0.7
-                } else {
-                    warmth
-                };
+            let warmth = match finer.is_empty() {
+                true => warmth * 0.7,
+                false => warmth,
+            };
+            let hot = typical(&state, vertices()) * warmth;
             let schedule = Schedule::new(effort * level.inner as u64, hot, 0.04, stop_at);
             spent += schedule.steps;
-            let here = anneal_within(&mut state, random, &schedule, vertices(), &self.0);
-            if let Some(below) = levels.last_mut() {
-                below.block = lowered(&level.map, &here.block);
-            } else {
-                found = Some((here, level.map));
-            }
+            let mut found = anneal_within(&mut state, random, &schedule, vertices(), &self.0);
+            found.block = lowered(&level.map, &found.block);
+            let Some(below) = finer.pop() else {
+                return (found, spent);
+            };
+            level = Level {
+                block: found.block,
+                ..below
+            };
         }
-        let (mut found, map) = found.expect("the region itself");
-        debug_assert!(inner <= map.len());
-        found.block = lowered(&map, &found.block);
-        (found, spent)
     }
 }
 
@@ -145,14 +140,11 @@ fn coarsen(fine: &Level, heaviest: i64, random: &mut Random) -> Option<Level> {
     }
     // Clusters inside first, as their numbers came.
     in_order(&mut map, clusters);
-    let inner = map[..fine.inner]
-        .iter()
-        .max()
-        .map_or(0, |&last| last as usize + 1);
+    let last = map[..fine.inner].iter().max();
     Some(Level {
         inst: inst.contract(&map, clusters),
         block: lifted(&map, clusters, &fine.block),
+        inner: last.map_or(0, |&last| last as usize + 1),
         map,
-        inner,
     })
 }

@@ -40,15 +40,21 @@ impl<'a> State<'a> {
             block,
             k,
             dims,
-            plain: dims == 1 && inst.shared.lower.is_empty() && inst.apart.is_empty(),
+            plain: inst.limits_loads_alone(),
             work: 0,
         };
-        let mut along = Along::new(inst);
+        let nodes = inst.shared.machine.nodes().len();
+        // A node takes several times what a block of a row does, and below a few blocks nothing is gained.
+        let many = match k > FEW {
+            true => COSTLY * nodes / k + 1,
+            false => usize::MAX,
+        };
+        let mut sums = vec![[0; 2]; nodes];
         let mut twice = 0;
         for v in 0..n as u32 {
             let row = &mut state.table[v as usize * k..(v as usize + 1) * k];
-            if along.pays(inst.degree(v)) {
-                along.fill(inst, v, &state.block, row);
+            if inst.degree(v) >= many {
+                fill_along_tree(inst, v, &state.block, &mut sums, row);
             } else {
                 for (u, w) in inst.row(v) {
                     let distances = inst.distances(state.block[u as usize]);
@@ -60,33 +66,32 @@ impl<'a> State<'a> {
             state.place[v as usize] = state.members[b].len() as u32;
             state.members[b].push(v);
         }
-        if !inst.apart.is_empty() {
-            let of = |v: u32| inst.clashes(v, state.block[v as usize], &state.block) as i64;
-            state.faults = (0..n as u32).map(of).sum::<i64>() / 2;
-        }
         state.cost = twice / 2;
-        for i in 0..k * dims {
-            state.faults += state.fault(i, state.load[i]);
-        }
+        let faults = (0..k * dims).map(|i| state.fault(i, state.load[i]));
+        state.faults = faults.sum::<i64>() + state.clashes_of_all() / 2;
         state
     }
 
     #[inline]
     fn fault(&self, i: usize, load: i64) -> i64 {
-        let shared = &self.inst.shared;
-        let under = !shared.lower.is_empty() && load < shared.lower[i];
-        i64::from(load > shared.upper[i] || under)
+        i64::from(self.distress(i, load) > 0)
     }
 
+    /// By how much such a load is beyond its limits.
     #[inline]
     fn distress(&self, i: usize, load: i64) -> i64 {
         let shared = &self.inst.shared;
         let over = (load - shared.upper[i]).max(0);
-        if shared.lower.is_empty() {
-            over
-        } else {
-            over + (shared.lower[i] - load).max(0)
+        match shared.lower.is_empty() {
+            true => over,
+            false => over + (shared.lower[i] - load).max(0),
         }
+    }
+
+    /// Pairs that should be apart and are not, each seen from both of it.
+    fn clashes_of_all(&self) -> i64 {
+        let of = |v: u32| self.clashes(v, self.block[v as usize], None);
+        (0..self.inst.len() as u32).map(of).sum()
     }
 
     #[inline]
@@ -105,9 +110,9 @@ impl<'a> State<'a> {
     /// there to the block of `v`.
     #[inline]
     pub(crate) fn excess_change(&self, v: u32, to: u32, back: Option<u32>) -> f64 {
-        let from = self.block[v as usize] as usize;
-        let to = to as usize;
+        let from = self.block[v as usize];
         if self.plain {
+            let (from, to) = (from as usize, to as usize);
             let back = back.map_or(0, |u| self.inst.size[u as usize]);
             let size = self.inst.size[v as usize] - back;
             let upper = &self.inst.shared.upper;
@@ -120,47 +125,41 @@ impl<'a> State<'a> {
         self.excess_change_in_all(v, from, to, back)
     }
 
-    fn excess_change_in_all(&self, v: u32, from: usize, to: usize, back: Option<u32>) -> f64 {
+    fn excess_change_in_all(&self, v: u32, from: u32, to: u32, back: Option<u32>) -> f64 {
+        let shared = &self.inst.shared;
         let mut change = 0.0;
-        for d in 0..self.dims {
-            let mut size = self.inst.size[v as usize * self.dims + d];
-            if let Some(u) = back {
-                size -= self.inst.size[u as usize * self.dims + d];
-            }
+        for (d, &size) in self.inst.size_of(v).iter().enumerate() {
+            let size = size - back.map_or(0, |u| self.inst.size[u as usize * self.dims + d]);
             if size == 0 {
                 continue;
             }
-            let shared = &self.inst.shared;
-            let (i, j) = (shared.at(from, d), shared.at(to, d));
+            let (i, j) = (shared.at(from as usize, d), shared.at(to as usize, d));
             if i == j {
                 continue;
             }
             let after =
                 self.distress(i, self.load[i] - size) + self.distress(j, self.load[j] + size);
             let now = self.distress(i, self.load[i]) + self.distress(j, self.load[j]);
-            change += (after - now) as f64 * self.inst.shared.excess[d];
+            change += (after - now) as f64 * shared.excess[d];
         }
         if !self.inst.apart.is_empty() {
             // Of two that change places, the pair itself changes nothing.
-            let pairs = |v: u32, from: usize, to: usize, other: Option<u32>| {
+            let pairs = |v: u32, from: u32, to: u32, other: Option<u32>| {
                 self.clashes(v, to, other) - self.clashes(v, from, other)
             };
-            let mut more = pairs(v, from, to, back);
-            if let Some(u) = back {
-                more += pairs(u, to, from, Some(v));
-            }
+            let more = pairs(v, from, to, back) + back.map_or(0, |u| pairs(u, to, from, Some(v)));
             change += TOGETHER * more as f64;
         }
         change
     }
 
-    fn clashes(&self, v: u32, block: usize, except: Option<u32>) -> i64 {
-        let met = self.inst.clashes(v, block as u32, &self.block) as i64;
+    /// How many of those that a vertex is to be kept apart from it would meet in a block, another left out.
+    fn clashes(&self, v: u32, block: u32, except: Option<u32>) -> i64 {
+        let met = self.inst.clashes(v, block, &self.block) as i64;
         let Some(other) = except else { return met };
         let list = self.inst.apart[v as usize].iter();
         let there = self.block[other as usize];
-        let pairs = list
-            .filter(|&&(u, layer)| u == other && self.inst.shared.same(layer, block as u32, there));
+        let pairs = list.filter(|e| e.0 == other && self.inst.shared.same(e.1, block, there));
         met - pairs.count() as i64
     }
 
@@ -187,11 +186,8 @@ impl<'a> State<'a> {
     #[inline]
     pub(crate) fn some_member(&self, block: u32, random: usize) -> Option<u32> {
         let list = &self.members[block as usize];
-        if list.is_empty() {
-            None
-        } else {
-            Some(list[((random & 0xFFFF_FFFF) * list.len()) >> 32])
-        }
+        let place = ((random & 0xFFFF_FFFF) * list.len()) >> 32;
+        list.get(place).copied()
     }
 
     /// Moves a vertex: time in its degree times the blocks that are nearer to one of the two places.
@@ -208,10 +204,7 @@ impl<'a> State<'a> {
                 continue;
             }
             self.work += span.len() * inst.degree(v);
-            let (old, new) = (
-                &inst.distances(from)[span.clone()],
-                &inst.distances(to)[span.clone()],
-            );
+            let [old, new] = [from, to].map(|b| &inst.distances(b)[span.clone()]);
             for (u, w) in inst.row(v) {
                 let at = u as usize * self.k;
                 let row = &mut self.table[at + span.start..at + span.end];
@@ -221,15 +214,11 @@ impl<'a> State<'a> {
             }
         }
         if !inst.apart.is_empty() {
-            self.faults +=
-                self.clashes(v, to as usize, None) - self.clashes(v, from as usize, None);
+            self.faults += self.clashes(v, to, None) - self.clashes(v, from, None);
         }
-        for d in 0..self.dims {
-            let size = inst.size[v as usize * self.dims + d];
-            for (i, change) in [
-                (inst.shared.at(from as usize, d), -size),
-                (inst.shared.at(to as usize, d), size),
-            ] {
+        for (d, &size) in inst.size_of(v).iter().enumerate() {
+            for (block, change) in [(from, -size), (to, size)] {
+                let i = inst.shared.at(block as usize, d);
                 self.faults -= self.fault(i, self.load[i]);
                 self.load[i] += change;
                 self.faults += self.fault(i, self.load[i]);
@@ -254,12 +243,7 @@ impl<'a> State<'a> {
             let distress = self.distress(i, self.load[i]).min(NO_LIMIT);
             total += distress as f64 * shared.excess[i % self.dims];
         }
-        if !self.inst.apart.is_empty() {
-            let of = |v: u32| self.clashes(v, self.block[v as usize] as usize, None);
-            let pairs: i64 = (0..self.inst.len() as u32).map(of).sum();
-            total += TOGETHER * pairs as f64 / 2.0;
-        }
-        total
+        total + TOGETHER * self.clashes_of_all() as f64 / 2.0
     }
 }
 
@@ -268,56 +252,26 @@ const COSTLY: usize = 8;
 const FEW: usize = 16;
 
 /// What a vertex with many neighbours would cost in every block, found along the tree of the machine: in
-/// time of its neighbours and the nodes, not of each neighbour times all blocks.
-struct Along {
-    /// Weight of the edges into each node, and what those out of it cost.
-    within: Vec<i64>,
-    beyond: Vec<i64>,
-    /// From so many neighbours on.
-    many: usize,
-}
-
-impl Along {
-    fn new(inst: &Instance) -> Self {
-        let machine = &inst.shared.machine;
-        let nodes = machine.nodes();
-        // A node takes several times what a block of a row does, and below a few blocks nothing is gained.
-        let many = match inst.k() > FEW {
-            true => COSTLY * nodes.len() / inst.k() + 1,
-            false => usize::MAX,
-        };
-        Self {
-            within: Vec::new(),
-            beyond: Vec::new(),
-            many,
-        }
+/// time of its neighbours and the nodes, not of each neighbour times all blocks. `sums` has room for what
+/// the edges into each node weigh, and what those out of it cost.
+fn fill_along_tree(inst: &Instance, v: u32, block: &[u32], sums: &mut [[i64; 2]], row: &mut [i64]) {
+    let machine = &inst.shared.machine;
+    let (nodes, base) = (machine.nodes(), i64::from(machine.collocated()));
+    sums.fill([0; 2]);
+    for (u, w) in inst.row(v) {
+        sums[machine.leaf(block[u as usize]) as usize][0] += w;
     }
-
-    fn pays(&self, degree: usize) -> bool {
-        degree >= self.many
+    // Children have larger numbers than their parents.
+    for id in (1..nodes.len()).rev() {
+        sums[nodes[id].parent as usize][0] += sums[id][0];
     }
-
-    fn fill(&mut self, inst: &Instance, v: u32, block: &[u32], row: &mut [i64]) {
-        let machine = &inst.shared.machine;
-        let (nodes, base) = (machine.nodes(), i64::from(machine.collocated()));
-        self.within.clear();
-        self.within.resize(nodes.len(), 0);
-        self.beyond.resize(nodes.len(), 0);
-        for (u, w) in inst.row(v) {
-            self.within[machine.leaf(block[u as usize]) as usize] += w;
-        }
-        // Children have larger numbers than their parents.
-        for id in (1..nodes.len()).rev() {
-            self.within[nodes[id].parent as usize] += self.within[id];
-        }
-        for (id, node) in nodes.iter().enumerate().skip(1) {
-            let above = node.parent as usize;
-            let step = i64::from(nodes[above].distance) - base;
-            self.beyond[id] = self.beyond[above] + step * (self.within[above] - self.within[id]);
-        }
-        for (b, cost) in row.iter_mut().enumerate() {
-            *cost = self.beyond[machine.leaf(b as u32) as usize];
-        }
+    for (id, node) in nodes.iter().enumerate().skip(1) {
+        let [above, beyond] = sums[node.parent as usize];
+        let step = i64::from(nodes[node.parent as usize].distance) - base;
+        sums[id][1] = beyond + step * (above - sums[id][0]);
+    }
+    for (b, cost) in row.iter_mut().enumerate() {
+        *cost = sums[machine.leaf(b as u32) as usize][1];
     }
 }
 

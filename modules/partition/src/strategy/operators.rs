@@ -3,7 +3,6 @@
 
 use crate::instance::Instance;
 use crate::random::Random;
-use crate::refine::pair;
 use crate::refine::region::Region;
 use crate::tuning::small::{CYCLE, DECAY, DIVISIONS, LONG_DIVISIONS, LONG_TRIES, TRIES};
 
@@ -61,7 +60,7 @@ impl Operators {
         }
         for depth in 0..Region::depths(inst) {
             kinds.push(Operator::Region(depth));
-            if pair::fits(inst) {
+            if inst.limits_loads_alone() {
                 kinds.push(Operator::Pairs(depth));
             }
         }
