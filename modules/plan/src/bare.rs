@@ -2,7 +2,8 @@
 
 use crate::codes;
 use crate::failure::{numbers, of_strategy, raised, solver};
-use crate::translate::{Targets, distance_factor, shares};
+use crate::spots::Spots;
+use crate::translate::{distance_factor, machine, shares};
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::mapping::{Binding, OsProcessId};
@@ -187,11 +188,11 @@ impl Onto {
             });
         };
         let distance = distance_factor(&platform.distances().as_array());
-        let targets = Targets::of(platform, platform.slots_for(k), &vec![None; k], distance)?;
+        let spots = Spots::of(platform, k, true, k);
         Ok(Onto {
-            bindings: targets.bindings(platform, true),
-            os_process_of: targets.os_process_of,
-            machine: targets.machine,
+            machine: machine(&spots, vec![None; k], distance)?,
+            bindings: spots.bindings(),
+            os_process_of: spots.os_process_of,
             distance,
         })
     }

@@ -2,14 +2,13 @@
 
 use crate::codes;
 use crate::rules::Rules;
-use crate::translate::Targets;
+use crate::translate::Numbers;
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::nearest::nearest;
-use graphmap_kpn::network::{ProcessId, Verified};
+use graphmap_kpn::network::ProcessId;
 use graphmap_kpn::source::Span;
 use graphmap_partition::{Conflict, Constraint, Error, Part, Solution, Strategy, strategies};
-use graphmap_platform::Platform;
 use std::collections::BTreeMap;
 
 /// How many places of a conflict are shown.
@@ -108,18 +107,13 @@ pub(crate) fn raised(
 }
 
 /// What for: the heaviest process may be too heavy for every OS process.
-pub(crate) fn what_for(
-    finding: Diagnostic,
-    imbalance: f64,
-    targets: &Targets,
-    network: &Verified,
-) -> Diagnostic {
-    let total: f64 = network.processes.values().map(|p| p.load).sum();
-    let speeds = targets.machine.blocks().iter().map(|b| f64::from(b.speed));
+pub(crate) fn what_for(finding: Diagnostic, imbalance: f64, numbers: &Numbers<'_>) -> Diagnostic {
+    let processes = || numbers.network.processes.values();
+    let total: f64 = processes().map(|p| p.load).sum();
+    let speeds = numbers.machine.blocks().iter().map(|b| f64::from(b.speed));
     let fastest = speeds.clone().fold(0.0, f64::max) / speeds.sum::<f64>();
     let most = total * fastest * (1.0 + imbalance);
-    let loads = network.processes.values();
-    let heaviest = loads.max_by(|a, b| a.load.total_cmp(&b.load));
+    let heaviest = processes().max_by(|a, b| a.load.total_cmp(&b.load));
     let Some(process) = heaviest.filter(|p| p.load > most) else {
         return finding.help(
             "constraints and uneven loads leave no choice: use fewer OS processes, give up a \
@@ -135,9 +129,7 @@ pub(crate) fn what_for(
 /// Puts what the engine says into words.
 pub(crate) struct Teller<'a> {
     pub(crate) rules: &'a Rules<'a>,
-    pub(crate) network: &'a Verified,
-    pub(crate) targets: &'a Targets,
-    pub(crate) platform: &'a Platform,
+    pub(crate) numbers: &'a Numbers<'a>,
 }
 
 impl Teller<'_> {
@@ -180,7 +172,8 @@ impl Teller<'_> {
         let said = places
             .into_iter()
             .map(|(span, list)| (span, self.says(&list)));
-        let process = |&v: &u32| self.network.processes[ProcessId::from_index(v as usize)].span;
+        let process =
+            |&v: &u32| self.numbers.network.processes[ProcessId::from_index(v as usize)].span;
         let heavy = heavy
             .iter()
             .map(|v| (process(v), format!("`{}`", self.name(*v))));
@@ -228,14 +221,14 @@ impl Teller<'_> {
             let number = words.peek().and_then(|next| next.parse::<u32>().ok());
             said.push(match (word, number) {
                 // A strategy of somebody's own may speak of what is not there.
-                ("vertex", Some(v)) if (v as usize) < self.network.processes.len() => {
+                ("vertex", Some(v)) if (v as usize) < self.numbers.network.processes.len() => {
                     words.next();
                     let process = ProcessId::from_index(v as usize);
-                    format!("process `{}`", self.network.process_name(process))
+                    format!("process `{}`", self.numbers.network.process_name(process))
                 }
-                ("block", Some(b)) if (b as usize) < self.targets.machine.len() => {
+                ("block", Some(b)) if (b as usize) < self.numbers.machine.len() => {
                     words.next();
-                    self.targets.name(b)
+                    self.numbers.spots.name(b)
                 }
                 ("vertex", _) => "process".to_owned(),
                 ("vertices", _) => "processes".to_owned(),
@@ -248,7 +241,9 @@ impl Teller<'_> {
     }
 
     fn name(&self, v: u32) -> &str {
-        self.network.process_name(ProcessId::from_index(v as usize))
+        self.numbers
+            .network
+            .process_name(ProcessId::from_index(v as usize))
     }
 
     /// "`a`, `b` and 3 more".
@@ -273,7 +268,7 @@ impl Teller<'_> {
     fn os_processes(&self, blocks: &[u32]) -> String {
         let mut numbers: Vec<usize> = blocks
             .iter()
-            .map(|&b| self.targets.os_process_of[b as usize].index())
+            .map(|&b| self.numbers.spots.os_process_of[b as usize].index())
             .collect();
         numbers.sort_unstable();
         numbers.dedup();
@@ -292,17 +287,19 @@ impl Teller<'_> {
 
     /// The name of the host that all these OS processes are on.
     fn host(&self, blocks: &[u32]) -> String {
-        let host = blocks.first().map(|&b| self.targets.slot(b).host);
-        host.map_or(String::new(), |h| format!("`{}`", self.platform[h].name))
+        let host = blocks.first().map(|&b| self.numbers.spots.slot(b).host);
+        host.map_or(String::new(), |h| {
+            format!("`{}`", self.numbers.spots.platform[h].name)
+        })
     }
 
     /// That name, where these are several and all that there are on it.
     fn whole_host(&self, blocks: &[u32]) -> Option<String> {
-        let host = |b: u32| self.targets.slot(b).host;
+        let host = |b: u32| self.numbers.spots.slot(b).host;
         let first = host(*blocks.first()?);
-        let all = self.targets.slots.iter().filter(|p| p.host == first);
+        let all = self.numbers.spots.slots.iter().filter(|p| p.host == first);
         let whole = blocks.len() == all.count() && blocks.iter().all(|&b| host(b) == first);
-        (whole && blocks.len() > 1 && blocks.len() < self.targets.slots.len())
+        (whole && blocks.len() > 1 && blocks.len() < self.numbers.spots.slots.len())
             .then(|| self.host(blocks))
     }
 
@@ -318,7 +315,7 @@ impl Teller<'_> {
         }
         let blocks = places.concat();
         match blocks.len() {
-            n if n == self.targets.os_process_of.len() => format!("in {which} OS process"),
+            n if n == self.numbers.spots.os_process_of.len() => format!("in {which} OS process"),
             0 | 1 => format!("in {}", self.os_processes(&blocks)),
             _ => format!("in {which} of {}", self.os_processes(&blocks)),
         }

@@ -1,15 +1,16 @@
 //! The model's words in the engine's numbers.
 
 use crate::codes;
+use crate::spots::Spots;
 use graphmap_kpn::arena::Id;
-use graphmap_kpn::diagnostic::Diagnostic;
-use graphmap_kpn::mapping::{Binding, OsProcessId};
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::mapping::OsProcessId;
 use graphmap_kpn::network::{PortId, Verified};
 use graphmap_kpn::source::Span;
 use graphmap_partition::{
-    Block, Channel, Error, Graph, LARGEST_TOTAL, Machine, Tree, decimals_of, scale,
+    Block, Channel, Error, Graph, LARGEST_TOTAL, Machine, Scale, Tree, decimals_of, scale,
 };
-use graphmap_platform::{Class, Platform, Slot};
+use graphmap_platform::{Platform, Slot};
 
 /// Traffic times distance must stay far below what a `u64` takes; see [`graphmap_partition::Problem::check`].
 const LARGEST_COST: f64 = (1u64 << 58) as f64;
@@ -24,11 +25,19 @@ pub struct Rounded {
     pub load: f64,
 }
 
+/// A network and hosts, and both in the engine's numbers.
+pub(crate) struct Numbers<'a> {
+    pub(crate) network: &'a Verified,
+    pub(crate) weights: Weights,
+    pub(crate) spots: Spots<'a>,
+    pub(crate) machine: Machine,
+}
+
 /// The network's weights as integers.
 pub(crate) struct Weights {
     pub(crate) graph: Graph,
-    /// Engine's units of traffic in one of the graph's.
-    pub(crate) traffic: f64,
+    /// How traffic is counted.
+    pub(crate) traffic: Scale,
     /// Engine's units of distance in one of the platform's.
     pub(crate) distance: f64,
     /// What they are off by.
@@ -43,6 +52,14 @@ pub(crate) struct Beside {
     pub(crate) values: Vec<f64>,
 }
 
+impl Beside {
+    /// The same traffic for each of so many processes.
+    pub(crate) fn add(&mut self, traffic: f64, processes: usize) {
+        self.total += traffic * processes as f64;
+        self.values.push(traffic);
+    }
+}
+
 /// Most units of traffic: the engine takes no more.
 const LARGEST_TRAFFIC: f64 = (LARGEST_TOTAL / 2) as f64;
 
@@ -51,7 +68,7 @@ const LARGEST_MEMORY: f64 = LARGEST_TOTAL as f64;
 
 impl Weights {
     /// What keeps the network's memory from being counted, at the process that needs most.
-    pub(crate) fn check(network: &Verified) -> Result<(), Box<Diagnostic>> {
+    pub(crate) fn check(network: &Verified) -> Result<(), Diagnostics> {
         let total: f64 = network.processes.values().map(|p| p.mem).sum();
         if total <= LARGEST_MEMORY {
             return Ok(());
@@ -64,11 +81,8 @@ impl Weights {
         });
         let message =
             format!("the memory of all processes is {total:e} bytes, more than can be counted");
-        Err(Box::new(
-            Diagnostic::error(codes::WEIGHTS, message)
-                .at(span, label)
-                .help("the sum of `mem=` is at most 4 PiB"),
-        ))
+        let finding = Diagnostic::error(codes::WEIGHTS, message).at(span, label);
+        Err(finding.help("the sum of `mem=` is at most 4 PiB").into())
     }
 
     pub(crate) fn of(
@@ -118,7 +132,7 @@ impl Weights {
         }
         Ok(Weights {
             graph,
-            traffic: traffic.factor,
+            traffic,
             distance,
             rounded: Rounded {
                 cost: error,
@@ -129,7 +143,7 @@ impl Weights {
 
     /// A cost of the engine in the user's units.
     pub(crate) fn cost(&self, cost: u64) -> f64 {
-        cost as f64 / self.traffic / self.distance
+        cost as f64 / self.traffic.factor / self.distance
     }
 }
 
@@ -169,121 +183,55 @@ pub(crate) fn shares(
     shares
 }
 
-/// OS processes as blocks of the engine's machine.
-pub(crate) struct Targets {
-    pub(crate) machine: Machine,
-    /// The OS process of each block: blocks are numbered along the tree, OS processes in the order
-    /// of the hostfile.
-    pub(crate) os_process_of: Vec<OsProcessId>,
-    /// The slot of each OS process.
-    pub(crate) slots: Vec<Slot>,
-}
-
-impl Targets {
-    /// `memory` is that of each OS process, where it is limited; `unit` the engine's units of distance in
-    /// one of the platform's.
-    pub(crate) fn of(
-        platform: &Platform,
-        slots: Vec<Slot>,
-        memory: &[Option<u64>],
-        unit: f64,
-    ) -> Result<Targets, Error> {
-        let n = slots.len();
-        let mut os_process_of: Vec<OsProcessId> = (0..n).map(OsProcessId::from_index).collect();
-        let path = |o: OsProcessId| {
-            let [cache, socket, host, group] = slots[o.index()].path;
-            [group, host, socket, cache]
-        };
-        os_process_of.sort_by_key(|&o| path(o));
-        // Overcommitted slots share their speed: the hostfile is gone through again and again.
-        let all = platform.slot_count();
-        let uses = |o: OsProcessId| (n - o.index() % all).div_ceil(all) as f64;
-        let speeds: Vec<f64> = os_process_of
-            .iter()
-            .map(|&o| slots[o.index()].speed / uses(o))
-            .collect();
-        let slowest = speeds.iter().copied().fold(f64::INFINITY, f64::min);
-        let even = speeds.iter().all(|&s| s == slowest);
-        let blocks = os_process_of.iter().zip(&speeds).map(|(o, &speed)| Block {
+/// The OS processes as a machine; `memory` is that of each block, where it is limited, and `unit` the engine's units
+/// of distance in one of the platform's.
+pub(crate) fn machine(
+    spots: &Spots<'_>,
+    memory: Vec<Option<u64>>,
+    unit: f64,
+) -> Result<Machine, Error> {
+    let n = spots.slots.len();
+    // Overcommitted slots share their speed: the hostfile is gone through again and again.
+    let all = spots.platform.slot_count();
+    let uses = |o: OsProcessId| (n - o.index() % all).div_ceil(all) as f64;
+    let slots = spots.os_process_of.iter();
+    let slots: Vec<(&Slot, f64)> = slots
+        .map(|&o| (&spots.slots[o.index()], uses(o)))
+        .map(|(slot, uses)| (slot, slot.speed / uses))
+        .collect();
+    let slowest = slots.iter().fold(f64::INFINITY, |least, s| least.min(s.1));
+    let even = slots.iter().all(|s| s.1 == slowest);
+    let blocks = slots
+        .into_iter()
+        .zip(memory)
+        .map(|((slot, speed), memory)| {
             // Two digits of a ratio are more than anybody knows of a machine.
-            speed: if even {
-                1
-            } else {
-                (speed / slowest * 100.0).round() as u32
-            },
-            memory: memory[o.index()],
-            slots: None,
+            let speed = match even {
+                true => 1,
+                false => (speed / slowest * 100.0).round() as u32,
+            };
+            let block = Block {
+                speed,
+                memory,
+                slots: None,
+            };
+            (slot, block)
         });
-        let distances = platform.distances().as_array();
-        let distance = |class: Class| (distances[class as usize] * unit).round() as u32;
-        let paths = os_process_of.iter().map(|&o| path(o));
-        let placed: Vec<([u32; 4], Block)> = paths.zip(blocks).collect();
-        let levels = [
-            Class::Apart,
-            Class::Group,
-            Class::Host,
-            Class::Socket,
-            Class::Cache,
-        ];
-        let tree = tree(&placed, 0, &levels.map(distance));
-        let mut listed = vec![0; n];
-        for (block, o) in os_process_of.iter().enumerate() {
-            listed[o.index()] = block as u32;
-        }
-        let machine = Machine::new(&tree, distance(Class::Collocated))?.listed(listed)?;
-        Ok(Targets {
-            machine,
-            os_process_of,
-            slots,
-        })
-    }
-
-    /// The blocks of OS processes, ascending.
-    pub(crate) fn blocks(&self, os_processes: &[OsProcessId]) -> Vec<u32> {
-        let mut wanted = vec![false; self.os_process_of.len()];
-        os_processes.iter().for_each(|o| wanted[o.index()] = true);
-        let blocks = 0..self.os_process_of.len() as u32;
-        blocks
-            .filter(|&b| wanted[self.os_process_of[b as usize].index()])
-            .collect()
-    }
-
-    /// The slot of a block's OS process.
-    pub(crate) fn slot(&self, block: u32) -> &Slot {
-        &self.slots[self.os_process_of[block as usize].index()]
-    }
-
-    pub(crate) fn name(&self, block: u32) -> String {
-        format!("OS process {}", self.os_process_of[block as usize])
-    }
-
-    /// Where each OS process runs.
-    pub(crate) fn bindings<T: FromIterator<Binding>>(&self, platform: &Platform, named: bool) -> T {
-        let binding = |slot: &Slot| Binding {
-            host: named.then(|| platform[slot.host].name.clone()),
-            cores: slot.cpu.into_iter().collect(),
-        };
-        self.slots.iter().map(binding).collect()
-    }
-
-    /// Names of the hosts that are used, in the order of their first OS process.
-    pub(crate) fn hosts(&self, platform: &Platform) -> Vec<String> {
-        let mut seen = vec![false; platform.hosts().len()];
-        let first = self
-            .slots
-            .iter()
-            .filter(|p| !std::mem::replace(&mut seen[p.host.index()], true));
-        first.map(|p| platform[p.host].name.clone()).collect()
-    }
+    let distances = spots.platform.distances().as_array();
+    let [collocated, distances @ ..] = distances.map(|d| (d * unit).round() as u32);
+    let tree = tree(&blocks.collect::<Vec<_>>(), 4, &distances);
+    Machine::new(&tree, collocated)?.listed(spots.block_of.clone())
 }
 
-/// Groups neighbours with the same id at each level; at most five levels deep.
-fn tree(placed: &[([u32; 4], Block)], level: usize, distance: &[u32; 5]) -> Tree {
-    let members: Vec<Tree> = if level == 4 {
-        placed.iter().map(|p| Tree::Block(p.1)).collect()
-    } else {
-        let near = placed.chunk_by(|a, b| a.0[level] == b.0[level]);
-        near.map(|near| tree(near, level + 1, distance)).collect()
+/// Groups neighbours in the same group of hosts, those on the same host, and so on down to `level` 0, where each
+/// has a cache of its own.
+fn tree(placed: &[(&Slot, Block)], level: usize, distance: &[u32; 5]) -> Tree {
+    let members: Vec<Tree> = match level.checked_sub(1) {
+        None => placed.iter().map(|p| Tree::Block(p.1)).collect(),
+        Some(inside) => placed
+            .chunk_by(|a, b| a.0.path[inside] == b.0.path[inside])
+            .map(|near| tree(near, inside, distance))
+            .collect(),
     };
     match <[Tree; 1]>::try_from(members) {
         Ok([only]) => only,
