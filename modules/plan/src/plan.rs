@@ -1,7 +1,7 @@
 //! From a verified network and a platform to a mapping, and all that a user wants to know of it.
 
 use crate::codes;
-use crate::failure::{Teller, numbers as numbered, raised, weights_error, what_for};
+use crate::failure::{Teller, count, of_mapping, raised, what_for};
 use crate::previous::Since;
 use crate::request::{Modules, Request};
 use crate::rules::{Rules, beside};
@@ -13,8 +13,7 @@ use graphmap_kpn::mapping::{Mapped, Mapping, OsProcessId};
 use graphmap_kpn::network::Verified;
 use graphmap_kpn::source::Span;
 use graphmap_partition::{
-    Constraint, Kind, Migration, Objective, Options, Problem, Solution, evaluate_strategy, solve,
-    strategies,
+    Constraint, Kind, Migration, Objective, Options, Problem, evaluate_strategy, solve, strategies,
 };
 use graphmap_platform::{Class, Platform, Slot};
 
@@ -98,7 +97,7 @@ pub struct Other {
 #[must_use]
 pub fn check(network: &Verified, platform: &Platform, request: &Request<'_>) -> Diagnostics {
     let mut found = Diagnostics::new();
-    let n = os_processes(network, platform, request).1;
+    let (n, _) = os_processes(network, platform, request);
     match numbers(network, platform, request, n, &mut found) {
         Ok((numbers, hosts)) => {
             Rules::of(&numbers, request, hosts, &mut found);
@@ -108,10 +107,19 @@ pub fn check(network: &Verified, platform: &Platform, request: &Request<'_>) -> 
     found
 }
 
-/// How many OS processes are wanted, and how many there will be.
-fn os_processes(network: &Verified, platform: &Platform, request: &Request<'_>) -> (usize, usize) {
-    let wanted = request.os_processes.unwrap_or(platform.slot_count()).max(1);
-    (wanted, wanted.min(network.processes.len()))
+/// How many OS processes there will be, and what is to be said of that.
+fn os_processes(
+    network: &Verified,
+    platform: &Platform,
+    request: &Request<'_>,
+) -> (usize, Diagnostics) {
+    count(
+        request.os_processes,
+        Some(platform.slot_count()),
+        network.processes.len(),
+        ("OS processes", "processes"),
+        "an OS process without a process would do nothing",
+    )
 }
 
 /// The network and the platform in the plain numbers of the engine, and the bounds on the memory of hosts.
@@ -125,10 +133,10 @@ fn numbers<'a>(
     said_in(request)?;
     Weights::check(network)?;
     let drawn = beside(network, request);
-    let weights = Weights::of(network, platform, &drawn).map_err(|e| weights_error(&e))?;
+    let weights = Weights::of(network, platform, &drawn).map_err(|e| of_mapping(&e))?;
     let spots = Spots::of(platform, n, request.named_hosts, network.processes.len());
     let (memory, hosts) = spots.memory(request.rules, found);
-    let machine = machine(&spots, memory, weights.distance).map_err(|e| weights_error(&e))?;
+    let machine = machine(&spots, memory, weights.distance).map_err(|e| of_mapping(&e))?;
     let numbers = Numbers {
         network,
         weights,
@@ -173,15 +181,7 @@ pub fn plan(
     platform: &Platform,
     request: &Request<'_>,
 ) -> Result<(Plan, Diagnostics), Diagnostics> {
-    let mut found = Diagnostics::new();
-    let (wanted, n) = os_processes(network, platform, request);
-    let asked = request.os_processes.map_or(n, |_| wanted);
-    found.extend(numbered(
-        (asked, n),
-        Some(platform.slot_count()),
-        ("OS processes", "processes"),
-        "an OS process without a process would do nothing",
-    ));
+    let (n, mut found) = os_processes(network, platform, request);
     let (numbers, hosts) = numbers(network, platform, request, n, &mut found)?;
     let rules = Rules::of(&numbers, request, hosts, &mut found);
     if found.has_errors() {
@@ -220,20 +220,15 @@ pub fn plan(
         found.push(what_for(finding, bound, &numbers));
     }
     for remark in &solution.remarks {
-        let finding = Diagnostic::warning(codes::UNFINISHED, remark.clone());
-        found.push(match request.options.strategy.kind {
-            Kind::Program => {
-                finding.help("give a solver more `--time`; `--strategy auto` needs none")
-            }
-            _ => finding,
-        });
+        let mut finding = Diagnostic::warning(codes::UNFINISHED, remark.clone());
+        if request.options.strategy.kind == Kind::Program {
+            finding = finding.help("give a solver more `--time`; `--strategy auto` needs none");
+        }
+        found.push(finding);
     }
     let judged = &solution.evaluation;
-    let os_process: Vec<OsProcessId> = solution
-        .block_of
-        .iter()
-        .map(|&b| spots.os_process_of[b as usize])
-        .collect();
+    let blocks = solution.block_of.iter();
+    let os_process: Vec<OsProcessId> = blocks.map(|&b| spots.os_process_of[b as usize]).collect();
     let mut loads = vec![0.0; n];
     for (process, o) in network.processes.values().zip(&os_process) {
         loads[o.index()] += process.load;
@@ -250,12 +245,15 @@ pub fn plan(
         .expect("a block for each process, an OS process for each block");
     let (traffic, traffic_of) = traffic_by_class(&mapped, &spots.slots);
     let (shares, allowed) = shares(&loads, &problem, spots);
-    let known = Known::of(&solution, request.objective, weights, platform, &traffic);
-    let plan = Plan {
-        cost: known.cost,
-        lower_bound: known.bound,
-        gap: known.gap,
-        proved: known.proved,
+    let mut plan = Plan {
+        cost: weights.cost(judged.cost),
+        // Channels are counted as they are; all else is scaled.
+        lower_bound: match request.objective {
+            Objective::RemoteChannels => solution.lower_bound as f64,
+            _ => weights.cost(solution.lower_bound),
+        },
+        gap: solution.gap.min(1.0),
+        proved: solution.proved,
         feasible: judged.feasible(),
         rounded: weights.rounded,
         balance: judged.balance,
@@ -275,6 +273,9 @@ pub fn plan(
         log: solution.log,
         mapped,
     };
+    if plan.rounded.cost > 0.0 && plan.objective == Objective::Cost {
+        plan.correct(&platform.distances().as_array());
+    }
     Ok((plan, found))
 }
 
@@ -315,48 +316,18 @@ fn shares(loads: &[f64], problem: &Problem<'_>, spots: &Spots<'_>) -> (Vec<f64>,
     (shares, allowed)
 }
 
-/// What is known of the cost, in the units of the graph and of the platform's distances.
-struct Known {
-    cost: f64,
-    bound: f64,
-    gap: f64,
-    proved: bool,
-}
-
-impl Known {
-    fn of(
-        solution: &Solution,
-        objective: Objective,
-        weights: &Weights,
-        platform: &Platform,
-        traffic: &[(Class, f64)],
-    ) -> Self {
-        // Channels are counted as they are; all else is scaled.
-        let bound = match objective {
-            Objective::RemoteChannels => solution.lower_bound as f64,
-            _ => weights.cost(solution.lower_bound),
-        };
-        let error = weights.rounded.cost;
-        if error > 0.0 && objective == Objective::Cost {
-            // What was not counted exactly is told as it is, and the bound is one on that.
-            let distances = platform.distances().as_array();
-            let costs = traffic
-                .iter()
-                .map(|(class, t)| t * distances[*class as usize]);
-            let cost: f64 = costs.sum();
-            return Self {
-                cost,
-                bound: (bound - error).clamp(0.0, cost),
-                gap: (solution.gap + error / cost.max(f64::MIN_POSITIVE)).min(1.0),
-                proved: false,
-            };
-        }
-        Self {
-            cost: weights.cost(solution.evaluation.cost),
-            bound,
-            gap: solution.gap.min(1.0),
-            proved: solution.proved,
-        }
+impl Plan {
+    /// What was not counted exactly is told as it is, and the bound is one on that.
+    fn correct(&mut self, distances: &[f64; Class::ALL.len()]) {
+        let error = self.rounded.cost;
+        let costs = self
+            .traffic
+            .iter()
+            .map(|(class, t)| t * distances[*class as usize]);
+        self.cost = costs.sum();
+        self.lower_bound = (self.lower_bound - error).clamp(0.0, self.cost);
+        self.gap = (self.gap + error / self.cost.max(f64::MIN_POSITIVE)).min(1.0);
+        self.proved = false;
     }
 }
 
