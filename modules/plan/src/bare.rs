@@ -179,10 +179,10 @@ impl Onto {
                 distance: 1.0,
             });
         };
-        let distance = distance_factor(&platform.distances().as_array());
+        let distance = distance_factor(platform);
         let spots = Spots::of(platform, k, true, k);
         Ok(Onto {
-            machine: machine(&spots, vec![None; k], distance)?,
+            machine: machine(&spots, &vec![None; k], distance)?,
             bindings: spots.bindings(),
             os_process_of: spots.os_process_of,
             distance,

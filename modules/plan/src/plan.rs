@@ -136,7 +136,7 @@ fn numbers<'a>(
     let weights = Weights::of(network, platform, &drawn).map_err(|e| of_mapping(&e))?;
     let spots = Spots::of(platform, n, request.named_hosts, network.processes.len());
     let (memory, hosts) = spots.memory(request.rules, found);
-    let machine = machine(&spots, memory, weights.distance).map_err(|e| of_mapping(&e))?;
+    let machine = machine(&spots, &memory, weights.distance).map_err(|e| of_mapping(&e))?;
     let numbers = Numbers {
         network,
         weights,

@@ -51,7 +51,7 @@ impl<'a> Spots<'a> {
     }
 
     /// All blocks.
-    fn blocks(&self) -> impl Iterator<Item = u32> + use<> {
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = u32> + use<> {
         0..self.slots.len() as u32
     }
 

@@ -6,7 +6,6 @@ use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::mapping::OsProcessId;
 use graphmap_kpn::network::{PortId, Verified};
-use graphmap_kpn::source::Span;
 use graphmap_partition::{
     Block, Channel, Error, Graph, LARGEST_TOTAL, Machine, Scale, Tree, decimals_of, scale,
 };
@@ -60,28 +59,24 @@ impl Beside {
     }
 }
 
-/// Most units of traffic: the engine takes no more.
-const LARGEST_TRAFFIC: f64 = (LARGEST_TOTAL / 2) as f64;
-
-/// The largest sum of memory that the engine counts.
-const LARGEST_MEMORY: f64 = LARGEST_TOTAL as f64;
+/// The largest sum of loads, of memory, and of twice the traffic that the engine takes.
+const LARGEST: f64 = LARGEST_TOTAL as f64;
 
 impl Weights {
     /// What keeps the network's memory from being counted, at the process that needs most.
     pub(crate) fn check(network: &Verified) -> Result<(), Diagnostics> {
         let total: f64 = network.processes.values().map(|p| p.mem).sum();
-        if total <= LARGEST_MEMORY {
+        if total <= LARGEST {
             return Ok(());
         }
         let all = network.processes.values();
         let most = all.max_by(|a, b| a.mem.total_cmp(&b.mem));
-        let span = most.map_or(Span::NONE, |p| p.span);
-        let label = most.map_or(String::new(), |p| {
-            format!("`{}` needs most, {:e} bytes", network.name(p.name), p.mem)
-        });
+        let most = most.expect("the sum of none is 0");
+        let (name, mem) = (network.name(most.name), most.mem);
+        let label = format!("`{name}` needs most, {mem:e} bytes");
         let message =
             format!("the memory of all processes is {total:e} bytes, more than can be counted");
-        let finding = Diagnostic::error(codes::WEIGHTS, message).at(span, label);
+        let finding = Diagnostic::error(codes::WEIGHTS, message).at(most.span, label);
         Err(finding.help("the sum of `mem=` is at most 4 PiB").into())
     }
 
@@ -91,7 +86,7 @@ impl Weights {
         beside: &Beside,
     ) -> Result<Weights, Error> {
         let distances = platform.distances().as_array();
-        let distance = distance_factor(&distances);
+        let distance = distance_factor(platform);
         let diameter = distances[distances.len() - 1] * distance;
         // Nothing of a million processes is written down but what the engine needs of them.
         let loads = network.processes.values().map(|p| p.load);
@@ -102,17 +97,14 @@ impl Weights {
             true => total / (total + beside.total),
             false => 1.0,
         };
-        let most = (LARGEST_COST / diameter.max(1.0)).min(LARGEST_TRAFFIC) * share;
+        let most = (LARGEST_COST / diameter.max(1.0)).min(LARGEST / 2.0) * share;
         let traffic = scale(said, &beside.values, most)?;
-        let load = scale(loads.clone(), &[], LARGEST_TOTAL as f64)?;
+        let load = scale(loads.clone(), &[], LARGEST)?;
         let off = |d: f64| ((d * distance).round() / distance - d).abs();
         let farthest = distances.iter().copied().map(off).fold(0.0, f64::max);
         // Where rounding in floating point is all there is, it is exact.
-        let far = if farthest > 1e-12 * diameter / distance {
-            farthest
-        } else {
-            0.0
-        };
+        let exact = farthest <= 1e-12 * diameter / distance;
+        let far = if exact { 0.0 } else { farthest };
         let error = traffic.error * diameter / distance + far * total;
         let process = |port: PortId| network.ports[port].process.index() as u32;
         let channels = network.channels.values().map(|channel| Channel {
@@ -123,12 +115,8 @@ impl Weights {
         let loads = loads.map(|l| load.units(l)).collect();
         let mut graph = Graph::of(loads, channels)?;
         if network.processes.values().any(|p| p.mem > 0.0) {
-            let memory = network
-                .processes
-                .values()
-                .map(|p| p.mem.ceil() as u64)
-                .collect();
-            graph = graph.with_memory(memory)?;
+            let memory = network.processes.values().map(|p| p.mem.ceil() as u64);
+            graph = graph.with_memory(memory.collect())?;
         }
         Ok(Weights {
             graph,
@@ -149,19 +137,17 @@ impl Weights {
 
 /// The least power of ten that makes all distances whole; where that would make them too large, three
 /// digits more than the smallest of them needs.
-pub(crate) fn distance_factor(distances: &[f64; 6]) -> f64 {
+pub(crate) fn distance_factor(platform: &Platform) -> f64 {
+    let distances = platform.distances().as_array();
     let largest = distances[distances.len() - 1];
     let decimals = distances.iter().map(|&d| decimals_of(d)).max().unwrap_or(0);
     let exact = 10_f64.powi(decimals.min(300) as i32);
     if largest * exact < 1e9 {
         return exact;
     }
-    let smallest = distances
-        .iter()
-        .copied()
-        .filter(|&d| d > 0.0)
-        .fold(largest, f64::min);
-    (1000.0 / smallest).min(1e9 / largest)
+    // They ascend.
+    let smallest = distances.into_iter().find(|&d| d > 0.0);
+    (1000.0 / smallest.unwrap_or(largest)).min(1e9 / largest)
 }
 
 /// Of each OS process its load relative to its share of a total, which follows from its speed; `os_process_of` says
@@ -187,39 +173,29 @@ pub(crate) fn shares(
 /// of distance in one of the platform's.
 pub(crate) fn machine(
     spots: &Spots<'_>,
-    memory: Vec<Option<u64>>,
+    memory: &[Option<u64>],
     unit: f64,
 ) -> Result<Machine, Error> {
-    let n = spots.slots.len();
+    let (n, all) = (spots.slots.len(), spots.platform.slot_count());
     // Overcommitted slots share their speed: the hostfile is gone through again and again.
-    let all = spots.platform.slot_count();
-    let uses = |o: OsProcessId| (n - o.index() % all).div_ceil(all) as f64;
-    let slots = spots.os_process_of.iter();
-    let slots: Vec<(&Slot, f64)> = slots
-        .map(|&o| (&spots.slots[o.index()], uses(o)))
-        .map(|(slot, uses)| (slot, slot.speed / uses))
-        .collect();
-    let slowest = slots.iter().fold(f64::INFINITY, |least, s| least.min(s.1));
-    let even = slots.iter().all(|s| s.1 == slowest);
-    let blocks = slots
-        .into_iter()
-        .zip(memory)
-        .map(|((slot, speed), memory)| {
-            // Two digits of a ratio are more than anybody knows of a machine.
-            let speed = match even {
-                true => 1,
-                false => (speed / slowest * 100.0).round() as u32,
-            };
-            let block = Block {
-                speed,
-                memory,
-                slots: None,
-            };
-            (slot, block)
-        });
+    let uses = |o: usize| (n - o % all).div_ceil(all) as f64;
+    let speed = |o: &OsProcessId| spots.slots[o.index()].speed / uses(o.index());
+    let speeds: Vec<f64> = spots.os_process_of.iter().map(speed).collect();
+    let slowest = speeds.iter().copied().fold(f64::INFINITY, f64::min);
+    let even = speeds.iter().all(|&s| s == slowest);
+    let blocks = speeds.iter().zip(memory).map(|(speed, &memory)| Block {
+        // Two digits of a ratio are more than anybody knows of a machine.
+        speed: match even {
+            true => 1,
+            false => (speed / slowest * 100.0).round() as u32,
+        },
+        memory,
+        slots: None,
+    });
+    let placed: Vec<(&Slot, Block)> = spots.blocks().map(|b| spots.slot(b)).zip(blocks).collect();
     let distances = spots.platform.distances().as_array();
     let [collocated, distances @ ..] = distances.map(|d| (d * unit).round() as u32);
-    let tree = tree(&blocks.collect::<Vec<_>>(), 4, &distances);
+    let tree = tree(&placed, 4, &distances);
     Machine::new(&tree, collocated)?.listed(spots.block_of.clone())
 }
 
