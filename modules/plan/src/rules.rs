@@ -335,7 +335,8 @@ impl<'a> Rules<'a> {
     /// kinds.
     fn members(&self, names: &[Pattern]) -> Vec<Vec<u32>> {
         let network = self.numbers.network;
-        // Of each module that is meant the next one around it, and of each module the innermost around or the same, by its place here.
+        // Those that are meant, each as the place of the next one around it; and the place of the innermost of
+        // them that each module is in, or is.
         let mut around: Vec<Option<usize>> = Vec::new();
         let mut nearest: Vec<Option<usize>> = Vec::with_capacity(network.modules.len());
         for module in network.modules.values() {
