@@ -1,8 +1,9 @@
 //! A plan for a graph that has no names: vertices and edges with weights, as partitioners read them.
 
 use crate::codes;
-use crate::failure::{numbers, of_strategy, raised, solver};
-use crate::translate::{Targets, distance_factor, shares};
+use crate::failure::{count, of_engine, raised};
+use crate::spots::Spots;
+use crate::translate::{distance_factor, machine, shares};
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::mapping::{Binding, OsProcessId};
@@ -92,30 +93,25 @@ pub fn plan_bare(
     graph: &Graph,
     request: &BareRequest<'_>,
 ) -> Result<(BarePlan, Diagnostics), Diagnostics> {
-    let mut found = Diagnostics::new();
-    let wanted = request
-        .blocks
-        .or(request.platform.map(Platform::slot_count));
-    let wanted = wanted.unwrap_or(1).max(1);
-    let k = wanted.min(graph.vertices()).max(1);
-    let asked = if request.blocks.is_some() { wanted } else { k };
-    found.extend(numbers(
-        (asked, k),
+    let (k, mut found) = count(
+        request.blocks,
         request.platform.map(Platform::slot_count),
+        graph.vertices().max(1),
         ("blocks", "vertices"),
         "a block without a vertex is of no use",
-    ));
+    );
     let onto = Onto::of(request.platform, k).map_err(|e| failure(&e))?;
     let problem = Problem {
         objective: request.objective,
         imbalance: request.imbalance,
         ..Problem::new(graph, &onto.machine)
     };
+    let unit = match request.objective {
+        Objective::RemoteChannels => 1.0,
+        _ => onto.distance,
+    };
     if let Some(watch) = &request.options.watch {
-        watch.set_unit(match request.objective {
-            Objective::RemoteChannels => 1.0,
-            _ => onto.distance,
-        });
+        watch.set_unit(unit);
     }
     let solution = solve(&problem, &request.options).map_err(|e| failure(&e))?;
     if solution.raised.is_some() {
@@ -155,10 +151,7 @@ pub fn plan_bare(
         loads,
         vertices,
         objective: request.objective,
-        lower_bound: match request.objective {
-            Objective::RemoteChannels => solution.lower_bound as f64,
-            _ => solution.lower_bound as f64 / onto.distance,
-        },
+        lower_bound: solution.lower_bound as f64 / unit,
         gap: solution.gap.min(1.0),
         proved: solution.proved,
         raised: solution.raised,
@@ -186,12 +179,12 @@ impl Onto {
                 distance: 1.0,
             });
         };
-        let distance = distance_factor(&platform.distances().as_array());
-        let targets = Targets::of(platform, platform.slots_for(k), &vec![None; k], distance)?;
+        let distance = distance_factor(platform);
+        let spots = Spots::of(platform, k, true, k);
         Ok(Onto {
-            bindings: targets.bindings(platform, true),
-            os_process_of: targets.os_process_of,
-            machine: targets.machine,
+            machine: machine(&spots, &vec![None; k], distance)?,
+            bindings: spots.bindings(),
+            os_process_of: spots.os_process_of,
             distance,
         })
     }
@@ -232,24 +225,17 @@ fn others(problem: &Problem<'_>, request: &BareRequest<'_>, distance: f64) -> Ve
 }
 
 fn failure(error: &Error) -> Diagnostic {
-    match error {
-        Error::Solver(said) => solver(said),
-        Error::Strategy { .. } => of_strategy(error),
-        Error::Infeasible(conflict) => {
-            let how = match conflict.proved {
-                true => "no partition keeps the balance bound",
-                false => "no partition within the balance bound was found",
-            };
-            let finding = Diagnostic::error(codes::INFEASIBLE, how);
-            finding.help(
-                "say a larger `--imbalance`, or fewer blocks; without `--strict-balance` the most even \
-                 partition is taken",
-            )
-        }
-        other => {
-            let message = format!("the partition cannot be computed: {other}");
-            let finding = Diagnostic::error(codes::WEIGHTS, message);
-            finding.help("divide the weights of the edges, or the distances of the platform, by the same number")
-        }
-    }
+    let Error::Infeasible(conflict) = error else {
+        let help =
+            "divide the weights of the edges, or the distances of the platform, by the same number";
+        return of_engine(error, "partition", help);
+    };
+    let how = match conflict.proved {
+        true => "no partition keeps the balance bound",
+        false => "no partition within the balance bound was found",
+    };
+    Diagnostic::error(codes::INFEASIBLE, how).help(
+        "say a larger `--imbalance`, or fewer blocks; without `--strict-balance` the most even \
+         partition is taken",
+    )
 }

@@ -2,37 +2,46 @@
 
 use crate::codes;
 use crate::rules::Rules;
-use crate::translate::Targets;
+use crate::translate::Numbers;
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::nearest::nearest;
-use graphmap_kpn::network::{ProcessId, Verified};
+use graphmap_kpn::network::ProcessId;
 use graphmap_kpn::source::Span;
 use graphmap_partition::{Conflict, Constraint, Error, Part, Solution, Strategy, strategies};
-use graphmap_platform::Platform;
 use std::collections::BTreeMap;
 
 /// How many places of a conflict are shown.
 const SHOWN: usize = 12;
 
-pub(crate) fn weights_error(error: &Error) -> Diagnostic {
-    Diagnostic::error(
-        codes::WEIGHTS,
-        format!("the mapping cannot be computed: {error}"),
-    )
-    .help("check `load=`, `mem=` and `traffic=` of the graph and the distances of the platform")
+/// What the engine says of a mapping, but for conflicts.
+pub(crate) fn of_mapping(error: &Error) -> Diagnostic {
+    let help =
+        "check `load=`, `mem=` and `traffic=` of the graph and the distances of the platform";
+    of_engine(error, "mapping", help)
 }
 
-/// That a solver failed.
-pub(crate) fn solver(said: &str) -> Diagnostic {
-    Diagnostic::error(codes::SOLVER, format!("the solver failed: {said}"))
-        .help("use `--strategy auto`, which needs none")
-}
-
-/// That a strategy of somebody's own failed.
-pub(crate) fn of_strategy(error: &Error) -> Diagnostic {
-    Diagnostic::error(codes::SOLVER, error.to_string())
-        .help("the mistake is in the strategy; `auto` takes every network")
+/// What the engine says, but for conflicts, of `what` it was to compute; `help` is of use where it cannot take weights.
+pub(crate) fn of_engine(error: &Error, what: &str, help: &str) -> Diagnostic {
+    let (code, message, help) = match error {
+        Error::Solver(said) => (
+            codes::SOLVER,
+            format!("the solver failed: {said}"),
+            "use `--strategy auto`, which needs none",
+        ),
+        Error::Strategy { .. } => (
+            codes::SOLVER,
+            error.to_string(),
+            "the mistake is in the strategy; `auto` takes every network",
+        ),
+        // Input that the engine refuses, and whatever else it may come to say, in its own words.
+        _ => (
+            codes::WEIGHTS,
+            format!("the {what} cannot be computed: {error}"),
+            help,
+        ),
+    };
+    Diagnostic::error(code, message).help(help)
 }
 
 /// The strategy of a name: one of somebody's `own`, or of the engine.
@@ -53,8 +62,8 @@ pub fn strategy(name: &str, own: &[Strategy]) -> Result<Strategy, Diagnostic> {
             ),
         ),
         Err(_) => {
-            let all: Vec<Strategy> = own.iter().cloned().chain(strategies().cloned()).collect();
-            let known: Vec<&str> = all.iter().map(|s| &*s.name).collect();
+            let mut known: Vec<&str> = own.iter().map(|s| &*s.name).collect();
+            known.extend(strategies().map(|s| &*s.name));
             let help = match nearest(name, known.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("there are: {}", known.join(", ")),
@@ -65,17 +74,20 @@ pub fn strategy(name: &str, own: &[Strategy]) -> Result<Strategy, Diagnostic> {
     Err(Diagnostic::error(codes::UNKNOWN_STRATEGY, message).help(help))
 }
 
-/// What is to be said of there being more OS processes than slots, or fewer than were asked for; `called` are
-/// they and what they hold, and `idle` is why there are not more of them than of that.
-pub(crate) fn numbers(
-    (wanted, n): (usize, usize),
+/// How many blocks there are: as many as are `asked` for, else one for each slot, and no more than the `most` that are of
+/// use; and what is to be said of that. `called` are they and what they hold, and `idle` is why there are no more of
+/// them than of that.
+pub(crate) fn count(
+    asked: Option<usize>,
     slots: Option<usize>,
-    called: (&str, &str),
+    most: usize,
+    (blocks, vertices): (&str, &str),
     idle: &str,
-) -> Diagnostics {
+) -> (usize, Diagnostics) {
     let mut found = Diagnostics::new();
-    let (blocks, vertices) = called;
-    if n < wanted {
+    let wanted = asked.or(slots).unwrap_or(1).max(1);
+    let n = wanted.min(most);
+    if asked.is_some() && n < wanted {
         let message = format!("{wanted} {blocks} for {n} {vertices}: {n} are used");
         found.push(Diagnostic::warning(codes::FEWER_PROCESSES, message).help(idle));
     }
@@ -84,7 +96,7 @@ pub(crate) fn numbers(
         let finding = Diagnostic::warning(codes::OVERCOMMITTED, message);
         found.push(finding.help("give the hosts more slots, or say a smaller `-n`"));
     }
-    found
+    (n, found)
 }
 
 /// That the balance bound was raised, and what came of it; `what` is asked for, onto `block`s.
@@ -108,18 +120,13 @@ pub(crate) fn raised(
 }
 
 /// What for: the heaviest process may be too heavy for every OS process.
-pub(crate) fn what_for(
-    finding: Diagnostic,
-    imbalance: f64,
-    targets: &Targets,
-    network: &Verified,
-) -> Diagnostic {
-    let total: f64 = network.processes.values().map(|p| p.load).sum();
-    let speeds = targets.machine.blocks().iter().map(|b| f64::from(b.speed));
+pub(crate) fn what_for(finding: Diagnostic, imbalance: f64, numbers: &Numbers<'_>) -> Diagnostic {
+    let processes = || numbers.network.processes.values();
+    let total: f64 = processes().map(|p| p.load).sum();
+    let speeds = numbers.machine.blocks().iter().map(|b| f64::from(b.speed));
     let fastest = speeds.clone().fold(0.0, f64::max) / speeds.sum::<f64>();
     let most = total * fastest * (1.0 + imbalance);
-    let loads = network.processes.values();
-    let heaviest = loads.max_by(|a, b| a.load.total_cmp(&b.load));
+    let heaviest = processes().max_by(|a, b| a.load.total_cmp(&b.load));
     let Some(process) = heaviest.filter(|p| p.load > most) else {
         return finding.help(
             "constraints and uneven loads leave no choice: use fewer OS processes, give up a \
@@ -135,19 +142,14 @@ pub(crate) fn what_for(
 /// Puts what the engine says into words.
 pub(crate) struct Teller<'a> {
     pub(crate) rules: &'a Rules<'a>,
-    pub(crate) network: &'a Verified,
-    pub(crate) targets: &'a Targets,
-    pub(crate) platform: &'a Platform,
+    pub(crate) numbers: &'a Numbers<'a>,
 }
 
 impl Teller<'_> {
     pub(crate) fn failure(&self, error: &Error) -> Diagnostic {
         match error {
-            Error::Solver(said) => solver(said),
-            Error::Strategy { .. } => of_strategy(error),
             Error::Infeasible(conflict) => self.infeasible(conflict),
-            // Input that the engine refuses, and whatever else it may come to say, in its own words.
-            _ => weights_error(error),
+            _ => of_mapping(error),
         }
     }
 
@@ -160,7 +162,7 @@ impl Teller<'_> {
         let mut finding = Diagnostic::error(codes::INFEASIBLE, format!("{how}: {why}"));
         let mut places: BTreeMap<Span, Vec<&Constraint>> = BTreeMap::new();
         let mut heavy = Vec::new();
-        let (mut memory, mut slots, mut balance) = (Vec::new(), Vec::new(), Vec::new());
+        let mut bounds = ["memory", "slots", "balance bound"].map(|what| (what, Vec::new()));
         for part in &conflict.parts {
             match *part {
                 // What the platform says has no place in a text.
@@ -171,19 +173,17 @@ impl Teller<'_> {
                     let list = places.entry(self.rules.spans[c]).or_default();
                     list.push(&self.rules.constraints[c]);
                 }
-                Part::Vertex(v) => heavy.push(v),
-                Part::Memory(b) => memory.push(b),
-                Part::Slots(b) => slots.push(b),
-                Part::Balance(b) => balance.push(b),
+                Part::Vertex(v) => {
+                    let span = self.numbers.network.processes[process(v)].span;
+                    heavy.push((span, format!("`{}`", self.name(v))));
+                }
+                Part::Memory(b) => bounds[0].1.push(b),
+                Part::Slots(b) => bounds[1].1.push(b),
+                Part::Balance(b) => bounds[2].1.push(b),
             }
         }
-        let said = places
-            .into_iter()
-            .map(|(span, list)| (span, self.says(&list)));
-        let process = |&v: &u32| self.network.processes[ProcessId::from_index(v as usize)].span;
-        let heavy = heavy
-            .iter()
-            .map(|v| (process(v), format!("`{}`", self.name(*v))));
+        let said = places.into_iter();
+        let said = said.map(|(span, list)| (span, self.says(&list)));
         let all: Vec<(Span, String)> = said.chain(heavy).collect();
         for (i, (span, text)) in all.iter().take(SHOWN).enumerate() {
             finding = match i {
@@ -195,16 +195,10 @@ impl Teller<'_> {
             let more = all.len() - SHOWN;
             finding = finding.with_note(format!("{more} more constraints take part"));
         }
-        let even = !balance.is_empty();
-        for (what, blocks) in [
-            ("memory", memory),
-            ("slots", slots),
-            ("balance bound", balance),
-        ] {
-            if !blocks.is_empty() {
-                let whose = self.os_processes(&blocks);
-                finding = finding.with_note(format!("the {what} of {whose} takes part"));
-            }
+        let even = !bounds[2].1.is_empty();
+        for (what, blocks) in bounds.iter().filter(|(_, blocks)| !blocks.is_empty()) {
+            let whose = self.os_processes(blocks);
+            finding = finding.with_note(format!("the {what} of {whose} takes part"));
         }
         if conflict.proved && !conflict.minimal && all.len() > 1 {
             finding = finding.with_note("perhaps not all of these are needed for the conflict");
@@ -214,10 +208,13 @@ impl Teller<'_> {
                 finding.with_note("that none exists is not proved: more `--time` may find one");
         }
         finding.help(match (even, all.is_empty()) {
-        (false, _) => "give up one of these, or use more or larger hosts",
-        (true, false) => "give up one of these, or say a larger `--imbalance`",
-        (true, true) => "say a larger `--imbalance`, or use fewer OS processes; without `--strict-balance` the most even mapping is taken",
-    })
+            (false, _) => "give up one of these, or use more or larger hosts",
+            (true, false) => "give up one of these, or say a larger `--imbalance`",
+            (true, true) => {
+                "say a larger `--imbalance`, or use fewer OS processes; without `--strict-balance` \
+                 the most even mapping is taken"
+            }
+        })
     }
 
     /// What the engine says of vertices and blocks, said of processes and OS processes.
@@ -228,14 +225,13 @@ impl Teller<'_> {
             let number = words.peek().and_then(|next| next.parse::<u32>().ok());
             said.push(match (word, number) {
                 // A strategy of somebody's own may speak of what is not there.
-                ("vertex", Some(v)) if (v as usize) < self.network.processes.len() => {
+                ("vertex", Some(v)) if (v as usize) < self.numbers.network.processes.len() => {
                     words.next();
-                    let process = ProcessId::from_index(v as usize);
-                    format!("process `{}`", self.network.process_name(process))
+                    format!("process `{}`", self.name(v))
                 }
-                ("block", Some(b)) if (b as usize) < self.targets.machine.len() => {
+                ("block", Some(b)) if (b as usize) < self.numbers.machine.len() => {
                     words.next();
-                    self.targets.name(b)
+                    self.numbers.spots.name(b)
                 }
                 ("vertex", _) => "process".to_owned(),
                 ("vertices", _) => "processes".to_owned(),
@@ -248,33 +244,30 @@ impl Teller<'_> {
     }
 
     fn name(&self, v: u32) -> &str {
-        self.network.process_name(ProcessId::from_index(v as usize))
+        self.numbers.network.process_name(process(v))
     }
 
     /// "`a`, `b` and 3 more".
     fn names(&self, vertices: &[u32]) -> String {
-        let named = |v: &u32| format!("`{}`", self.name(*v));
-        match vertices {
-            [] => "nothing".to_owned(),
-            [one] => named(one),
-            [first @ .., last] if vertices.len() <= 4 => {
-                let first: Vec<String> = first.iter().map(named).collect();
-                format!("{} and {}", first.join(", "), named(last))
-            }
-            _ => {
-                let first: Vec<String> = vertices[..3].iter().map(named).collect();
-                let more = vertices.len() - 3;
-                format!("{} and {more} more", first.join(", "))
-            }
-        }
+        let shown = if vertices.len() > 4 {
+            3
+        } else {
+            vertices.len()
+        };
+        let (shown, more) = vertices.split_at(shown);
+        let mut names: Vec<String> = shown
+            .iter()
+            .map(|v| format!("`{}`", self.name(*v)))
+            .collect();
+        names.extend((!more.is_empty()).then(|| format!("{} more", more.len())));
+        listed(&names)
     }
 
     /// "OS processes 0, 2-4 and 7".
     fn os_processes(&self, blocks: &[u32]) -> String {
-        let mut numbers: Vec<usize> = blocks
-            .iter()
-            .map(|&b| self.targets.os_process_of[b as usize].index())
-            .collect();
+        let os_process_of = &self.numbers.spots.os_process_of;
+        let numbers = blocks.iter().map(|&b| os_process_of[b as usize].index());
+        let mut numbers: Vec<usize> = numbers.collect();
         numbers.sort_unstable();
         numbers.dedup();
         let ranges = numbers.chunk_by(|a, b| a + 1 == *b).map(|run| match run {
@@ -282,28 +275,26 @@ impl Teller<'_> {
             _ => format!("{}-{}", run[0], run[run.len() - 1]),
         });
         let ranges: Vec<String> = ranges.collect();
-        match ranges.split_last() {
-            None => "no OS process".to_owned(),
-            Some((only, [])) if numbers.len() == 1 => format!("OS process {only}"),
-            Some((only, [])) => format!("OS processes {only}"),
-            Some((last, first)) => format!("OS processes {} and {last}", first.join(", ")),
+        match numbers.len() {
+            0 => "no OS process".to_owned(),
+            1 => format!("OS process {}", ranges[0]),
+            _ => format!("OS processes {}", listed(&ranges)),
         }
     }
 
     /// The name of the host that all these OS processes are on.
     fn host(&self, blocks: &[u32]) -> String {
-        let host = blocks.first().map(|&b| self.targets.slot(b).host);
-        host.map_or(String::new(), |h| format!("`{}`", self.platform[h].name))
+        let spots = &self.numbers.spots;
+        format!("`{}`", spots.platform[spots.slot(blocks[0]).host].name)
     }
 
-    /// That name, where these are several and all that there are on it.
+    /// That name, where these are several and all that there are on it, but not all there are.
     fn whole_host(&self, blocks: &[u32]) -> Option<String> {
-        let host = |b: u32| self.targets.slot(b).host;
-        let first = host(*blocks.first()?);
-        let all = self.targets.slots.iter().filter(|p| p.host == first);
-        let whole = blocks.len() == all.count() && blocks.iter().all(|&b| host(b) == first);
-        (whole && blocks.len() > 1 && blocks.len() < self.targets.slots.len())
-            .then(|| self.host(blocks))
+        let spots = &self.numbers.spots;
+        let host = spots.slot(blocks[0]).host;
+        let here = spots.slots.iter().filter(|slot| slot.host == host).count();
+        let whole = blocks.len() == here && blocks.iter().all(|&b| spots.slot(b).host == host);
+        (whole && here > 1 && here < spots.slots.len()).then(|| self.host(blocks))
     }
 
     /// "in each OS process", "on one of `node1`, `node2`".
@@ -318,7 +309,7 @@ impl Teller<'_> {
         }
         let blocks = places.concat();
         match blocks.len() {
-            n if n == self.targets.os_process_of.len() => format!("in {which} OS process"),
+            n if n == self.numbers.spots.os_process_of.len() => format!("in {which} OS process"),
             0 | 1 => format!("in {}", self.os_processes(&blocks)),
             _ => format!("in {which} of {}", self.os_processes(&blocks)),
         }
@@ -347,11 +338,8 @@ impl Teller<'_> {
                     });
                 }
                 Constraint::Memory { blocks, most } => {
-                    said.push(format!(
-                        "{} has {} of memory",
-                        self.host(blocks),
-                        size(*most)
-                    ));
+                    let (host, most) = (self.host(blocks), size(*most));
+                    said.push(format!("{host} has {most} of memory"));
                 }
                 Constraint::Prefer { vertices, .. } => {
                     said.push(format!("{} rather together", self.names(vertices)));
@@ -387,6 +375,18 @@ impl Teller<'_> {
             0..=3 => all.join("; "),
             n => format!("{}; and {} more", all[..2].join("; "), n - 2),
         }
+    }
+}
+
+fn process(vertex: u32) -> ProcessId {
+    ProcessId::from_index(vertex as usize)
+}
+
+/// "a, b and c".
+fn listed(all: &[String]) -> String {
+    match all {
+        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
+        _ => all.concat(),
     }
 }
 

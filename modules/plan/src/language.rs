@@ -91,19 +91,17 @@ pub(crate) enum Where {
 /// # Errors
 /// [`codes::BAD_RULE`] with the place in the text.
 pub fn rule(word: &str, source: &Source) -> Result<Rule, Box<Diagnostic>> {
-    let text = source.text();
-    Reader::new(text, source.base()).rule(word, whole(text, source.base()))
+    Reader::new(source.text(), source.base()).rule(word)
 }
 
 /// Reads places that stand in a text at a span.
 pub(crate) fn places(text: &str, span: Span) -> Result<Vec<Where>, Box<Diagnostic>> {
     let help = "hosts or OS processes are wanted, such as `node*` or `0-3`; `*` is all hosts";
     let mut reader = Reader::new(text, 0);
-    let mut places = reader.places(help).map_err(|_| bad(span, "", help))?;
-    reader.blank();
-    if !reader.rest().is_empty() {
+    let places = reader.places().ok();
+    let Some(mut places) = places.filter(|_| reader.rest().trim_start().is_empty()) else {
         return Err(bad(span, "", help));
-    }
+    };
     for place in &mut places {
         match place {
             Where::Host(name) => name.span = span,
@@ -118,16 +116,11 @@ pub fn rules(source: &Source, out: &mut Diagnostics) -> Vec<Rule> {
     let mut rules = Vec::new();
     let mut base = source.base();
     for line in source.text().split('\n') {
-        let text = &line[..comment(line)];
-        let mut reader = Reader::new(text, base);
+        let mut reader = Reader::new(&line[..comment(line)], base);
         reader.blank();
         if !reader.rest().is_empty() {
-            let start = reader.at;
-            let length = reader.rest().find(|c: char| !c.is_ascii_alphabetic());
-            reader.at += length.unwrap_or(reader.rest().len());
-            let word = &text[start..reader.at];
-            let span = whole(text, base);
-            match reader.rule(word, span) {
+            let word = reader.take(|c| !c.is_ascii_alphabetic());
+            match reader.rule(word) {
                 Ok(rule) => rules.push(rule),
                 Err(wrong) => out.push(*wrong),
             }
@@ -147,13 +140,6 @@ fn comment(line: &str) -> usize {
     start.map_or(line.len(), |(at, _)| at)
 }
 
-/// A text without the white space around it.
-fn whole(text: &str, base: u32) -> Span {
-    let start = text.len() - text.trim_start().len();
-    let end = text.trim_end().len().max(start);
-    Span::new(base + start as u32, base + end as u32)
-}
-
 /// A finding; large, so kept away from the good case.
 type Wrong = Box<Diagnostic>;
 
@@ -161,11 +147,19 @@ struct Reader<'a> {
     text: &'a str,
     base: u32,
     at: usize,
+    /// How the rule is written.
+    help: &'static str,
 }
 
 impl<'a> Reader<'a> {
     fn new(text: &'a str, base: u32) -> Reader<'a> {
-        Reader { text, base, at: 0 }
+        let (at, help) = (0, "");
+        Reader {
+            text,
+            base,
+            at,
+            help,
+        }
     }
 
     fn rest(&self) -> &'a str {
@@ -188,70 +182,64 @@ impl<'a> Reader<'a> {
         there
     }
 
-    fn need(&mut self, sign: char, help: &str) -> Result<(), Wrong> {
-        if self.sign(sign) {
-            return Ok(());
-        }
-        Err(self.wrong(&format!("`{sign}` is expected here"), help))
+    /// Takes all that is before a sign that ends it.
+    fn take(&mut self, ends: impl Fn(char) -> bool) -> &'a str {
+        let rest = self.rest();
+        let text = &rest[..rest.find(ends).unwrap_or(rest.len())];
+        self.at += text.len();
+        text
+    }
+
+    /// Takes what is left of the text, without white space around it.
+    fn last(&mut self) -> (&'a str, Span) {
+        self.blank();
+        let start = self.at;
+        self.at = self.text.trim_end().len().max(start);
+        (&self.text[start..self.at], self.span(start))
     }
 
     /// A finding at the next character.
-    fn wrong(&mut self, label: &str, help: &str) -> Wrong {
+    fn wrong(&mut self, label: &str) -> Wrong {
         self.blank();
         let start = self.at;
         self.at += self.rest().chars().next().map_or(0, char::len_utf8);
-        bad(self.span(start), label, help)
+        bad(self.span(start), label, self.help)
     }
 
-    fn rule(mut self, word: &str, span: Span) -> Result<Rule, Wrong> {
-        let said = match word {
-            "pin" => {
-                let help = "the rule is `pin WHAT=WHERE`, such as `worker*=node1` or `manager=0`";
-                let what = self.terms(help)?;
-                self.need('=', help)?;
-                Said::Pin(what, self.places(help)?)
-            }
-            "together" => {
-                Said::Together(self.terms("the rule is `together WHAT`, such as `source,sink`")?)
-            }
+    /// The rule of a word that has been read, if it was there.
+    fn rule(mut self, word: &str) -> Result<Rule, Wrong> {
+        self.help = match word {
+            "pin" => "the rule is `pin WHAT=WHERE`, such as `worker*=node1` or `manager=0`",
+            "together" => "the rule is `together WHAT`, such as `source,sink`",
             "apart" => {
-                let help = "the rule is `apart WHAT`, such as `kind:worker`, or `apart WHAT@WHERE`, such as `kind:worker@*` for all hosts";
-                let what = self.terms(help)?;
-                Said::Apart(what, self.at_places(help)?)
+                "the rule is `apart WHAT`, such as `kind:worker`, or `apart WHAT@WHERE`, such as \
+                 `kind:worker@*` for all hosts"
             }
-            "hold" => self.hold()?,
-            "whole" => Said::Whole(self.modules("the rule is `whole MODULES`, such as `farm*`")?),
-            "prefer" => {
-                let help = "the rule is `prefer MODULES=TRAFFIC`, such as `farm*=100`";
-                let modules = self.modules(help)?;
-                self.need('=', help)?;
-                Said::Prefer(modules, self.traffic(help)?)
+            "hold" => {
+                "the rule is `hold WHAT=COUNT`, such as `kind:worker=1-4`, `worker*=-4` or `disk*=1@0-3`"
             }
-            "memory" => {
-                let help = "the rule is `memory WHERE=SIZE`, such as `node*=64G`";
-                let places = self.places(help)?;
-                self.need('=', help)?;
-                Said::Memory(places, self.bytes(help)?)
+            "whole" => "the rule is `whole MODULES`, such as `farm*`",
+            "prefer" => "the rule is `prefer MODULES=TRAFFIC`, such as `farm*=100`",
+            "memory" => "the rule is `memory WHERE=SIZE`, such as `node*=64G`",
+            "move" => "the rule is `move WHAT=PRICE`, such as `kind:table=1000` or `*=mem`",
+            _ => "a rule starts with a word such as `pin`",
+        };
+        let said = match word {
+            "pin" => Said::Pin(self.terms()?, self.equals(Self::places)?),
+            "together" => Said::Together(self.terms()?),
+            "apart" => Said::Apart(self.terms()?, self.at_places()?),
+            "hold" => {
+                let what = self.terms()?;
+                let (least, most) = self.equals(Self::count)?;
+                Said::Hold(what, least, most, self.at_places()?)
             }
-            "move" => {
-                let help = "the rule is `move WHAT=PRICE`, such as `kind:table=1000` or `*=mem`";
-                let what = self.terms(help)?;
-                self.need('=', help)?;
-                self.blank();
-                let price = match self.rest().trim_end() {
-                    "mem" => {
-                        self.last();
-                        Price::Mem
-                    }
-                    _ => Price::Traffic(self.traffic(help)?),
-                };
-                Said::Move(what, price)
-            }
+            "whole" => Said::Whole(self.modules()?),
+            "prefer" => Said::Prefer(self.modules()?, self.equals(Self::traffic)?),
+            "memory" => Said::Memory(self.places()?, self.equals(Self::bytes)?),
+            "move" => Said::Move(self.terms()?, self.equals(Self::price)?),
+            "" => return Err(self.wrong("")),
             other => {
                 let start = self.at - other.len().min(self.at);
-                if other.is_empty() {
-                    return Err(self.wrong("", "a rule starts with a word such as `pin`"));
-                }
                 let message = format!("there is no rule `{other}`");
                 let finding = Diagnostic::error(codes::BAD_RULE, message).at(self.span(start), "");
                 return Err(Box::new(match nearest(other, RULES) {
@@ -260,40 +248,28 @@ impl<'a> Reader<'a> {
                 }));
             }
         };
-        self.blank();
-        if !self.rest().is_empty() {
-            let start = self.at;
-            self.at = self.text.trim_end().len();
+        let (more, span) = self.last();
+        if !more.is_empty() {
             let help = "join several names by commas; put names with other signs in double quotes";
-            return Err(bad(self.span(start), "nothing more is expected here", help));
+            return Err(bad(span, "nothing more is expected here", help));
         }
+        self.at = 0;
+        let (_, span) = self.last();
         Ok(Rule { said, span })
     }
 
-    fn hold(&mut self) -> Result<Said, Wrong> {
-        let help = "the rule is `hold WHAT=COUNT`, such as `kind:worker=1-4`, `worker*=-4` or `disk*=1@0-3`";
-        let what = self.terms(help)?;
-        self.need('=', help)?;
-        self.blank();
-        let start = self.at;
-        let least = self.number()?;
-        let range = self.sign('-');
-        let most = if range { self.number()? } else { least };
-        let (least, most) = match (least, most) {
-            (None, None) => return Err(self.wrong("a number is expected here", help)),
-            (least, most) => (least.unwrap_or(0), most.unwrap_or(u32::MAX)),
-        };
-        if least > most {
-            let label = "the least is above the most";
-            return Err(bad(self.span(start), label, help));
+    /// What stands behind the sign of a rule that says something of what is before it.
+    fn equals<T>(&mut self, value: fn(&mut Self) -> Result<T, Wrong>) -> Result<T, Wrong> {
+        match self.sign('=') {
+            true => value(self),
+            false => Err(self.wrong("`=` is expected here")),
         }
-        Ok(Said::Hold(what, least, most, self.at_places(help)?))
     }
 
     /// Where a rule holds, if that is said.
-    fn at_places(&mut self, help: &str) -> Result<Vec<Where>, Wrong> {
+    fn at_places(&mut self) -> Result<Vec<Where>, Wrong> {
         match self.sign('@') {
-            true => self.places(help),
+            true => self.places(),
             false => Ok(Vec::new()),
         }
     }
@@ -309,7 +285,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn terms(&mut self, help: &str) -> Result<Vec<Term>, Wrong> {
+    fn terms(&mut self) -> Result<Vec<Term>, Wrong> {
         let words = [
             ("kind", Of::Kind),
             ("module", Of::Module),
@@ -317,31 +293,28 @@ impl<'a> Reader<'a> {
         ];
         self.list(|reader| {
             let of = reader.prefix(&words).unwrap_or(Of::Process);
-            let name = reader.name(help)?;
+            let name = reader.name()?;
             Ok(Term { of, name })
         })
     }
 
-    fn modules(&mut self, help: &str) -> Result<Vec<Pattern>, Wrong> {
+    fn modules(&mut self) -> Result<Vec<Pattern>, Wrong> {
         self.list(|reader| {
-            let _: Option<()> = reader.prefix(&[("module", ())]);
-            reader.name(help)
+            reader.prefix(&[("module", ())]);
+            reader.name()
         })
     }
 
-    fn places(&mut self, help: &str) -> Result<Vec<Where>, Wrong> {
+    fn places(&mut self) -> Result<Vec<Where>, Wrong> {
         self.list(|reader| {
             let host = reader.prefix(&[("host", ())]).is_some();
-            reader.blank();
-            let start = reader.at;
-            let name = reader.name(help)?;
+            let name = reader.name()?;
+            let (text, span, help) = (&*name.text, name.span, reader.help);
             let digits = |t: &str| !t.is_empty() && t.bytes().all(|b| b.is_ascii_digit());
-            let whole = (&*name.text, &*name.text);
-            let (first, last) = name.text.split_once('-').unwrap_or(whole);
+            let (first, last) = text.split_once('-').unwrap_or((text, text));
             if host || name.literal || !digits(first) || !digits(last) {
                 return Ok(Where::Host(name));
             }
-            let span = reader.span(start);
             let large = |_| bad(span, "this number is too large", help);
             let number = |t: &str| t.parse::<u32>().map_err(large);
             match (number(first)?, number(last)?) {
@@ -365,42 +338,49 @@ impl<'a> Reader<'a> {
     }
 
     /// A name up to the next sign, or in quotes.
-    fn name(&mut self, help: &str) -> Result<Pattern, Wrong> {
+    fn name(&mut self) -> Result<Pattern, Wrong> {
         self.blank();
         let start = self.at;
-        if self.sign('"') {
-            let Some(end) = self.rest().find('"') else {
-                self.at = self.text.len();
-                return Err(bad(self.span(start), "this quote does not end", help));
-            };
-            let text = self.rest()[..end].to_owned();
-            self.at += end + 1;
-            let span = self.span(start);
-            let literal = true;
-            return Ok(Pattern {
-                text,
-                literal,
-                span,
-            });
+        let literal = self.sign('"');
+        let text = match literal {
+            true => self.take(|c| c == '"'),
+            false => self.take(|c| c.is_whitespace() || "=,@:\"".contains(c)),
+        };
+        if literal && !self.sign('"') {
+            return Err(bad(self.span(start), "this quote does not end", self.help));
         }
-        let sign = |c: char| c.is_whitespace() || "=,@:\"".contains(c);
-        self.at += self.rest().find(sign).unwrap_or(self.rest().len());
-        if self.at == start {
-            return Err(self.wrong("a name is expected here", help));
+        if !literal && text.is_empty() {
+            return Err(self.wrong("a name is expected here"));
         }
         Ok(Pattern {
-            text: self.text[start..self.at].to_owned(),
-            literal: false,
+            text: text.to_owned(),
+            literal,
             span: self.span(start),
         })
+    }
+
+    /// The least and the most of a range.
+    fn count(&mut self) -> Result<(u32, u32), Wrong> {
+        self.blank();
+        let start = self.at;
+        let least = self.number()?;
+        let range = self.sign('-');
+        let most = if range { self.number()? } else { least };
+        if least.or(most).is_none() {
+            return Err(self.wrong("a number is expected here"));
+        }
+        let (least, most) = (least.unwrap_or(0), most.unwrap_or(u32::MAX));
+        if least > most {
+            let label = "the least is above the most";
+            return Err(bad(self.span(start), label, self.help));
+        }
+        Ok((least, most))
     }
 
     fn number(&mut self) -> Result<Option<u32>, Wrong> {
         self.blank();
         let start = self.at;
-        let digits = self.rest().find(|c: char| !c.is_ascii_digit());
-        self.at += digits.unwrap_or(self.rest().len());
-        let text = &self.text[start..self.at];
+        let text = self.take(|c| !c.is_ascii_digit());
         match text.parse() {
             Ok(number) => Ok(Some(number)),
             Err(_) if text.is_empty() => Ok(None),
@@ -408,31 +388,34 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What is left of the text, and where it is.
-    fn last(&mut self) -> (&'a str, Span) {
-        self.blank();
+    fn price(&mut self) -> Result<Price, Wrong> {
         let start = self.at;
-        self.at = self.text.trim_end().len().max(start);
-        (&self.text[start..self.at], self.span(start))
+        if self.last().0 == "mem" {
+            return Ok(Price::Mem);
+        }
+        self.at = start;
+        self.traffic().map(Price::Traffic)
     }
 
-    fn traffic(&mut self, help: &str) -> Result<f64, Wrong> {
+    fn traffic(&mut self) -> Result<f64, Wrong> {
         let (text, span) = self.last();
         match text.parse::<f64>() {
             Ok(traffic) if traffic >= 0.0 && traffic.is_finite() => Ok(traffic),
-            _ => Err(bad(span, "a number of at least 0 is expected here", help)),
+            _ => Err(bad(
+                span,
+                "a number of at least 0 is expected here",
+                self.help,
+            )),
         }
     }
 
-    fn bytes(&mut self, help: &str) -> Result<u64, Wrong> {
+    fn bytes(&mut self) -> Result<u64, Wrong> {
         let (text, span) = self.last();
         let (number, unit) = size::split(text);
-        let bytes = number.parse::<u64>().ok();
-        let bytes = bytes.and_then(|n| n.checked_mul(unit));
-        bytes.ok_or_else(|| {
-            let label = "bytes are expected here, such as 4096, 64G or 2GiB";
-            bad(span, label, help)
-        })
+        let number = number.parse::<u64>().ok();
+        let bytes = number.and_then(|n| n.checked_mul(unit));
+        let label = "bytes are expected here, such as 4096, 64G or 2GiB";
+        bytes.ok_or_else(|| bad(span, label, self.help))
     }
 }
 

@@ -1,20 +1,21 @@
 //! From a verified network and a platform to a mapping, and all that a user wants to know of it.
 
 use crate::codes;
-use crate::failure::{Teller, numbers as numbered, raised, weights_error, what_for};
+use crate::failure::{Teller, count, of_mapping, raised, what_for};
 use crate::previous::Since;
 use crate::request::{Modules, Request};
 use crate::rules::{Rules, beside};
 use crate::spots::Spots;
-use crate::translate::{Rounded, Targets, Weights, shares as relative};
+use crate::translate::{Numbers, Rounded, Weights, machine, shares as relative};
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::mapping::{Mapped, Mapping, OsProcessId};
 use graphmap_kpn::network::Verified;
+use graphmap_kpn::source::Span;
 use graphmap_partition::{
-    Kind, Objective, Options, Problem, Solution, evaluate_strategy, solve, strategies,
+    Constraint, Kind, Migration, Objective, Options, Problem, evaluate_strategy, solve, strategies,
 };
-use graphmap_platform::{Class, Platform};
+use graphmap_platform::{Class, Platform, Slot};
 
 /// The largest imbalance that the engine takes.
 const MOST_IMBALANCE: f64 = 1000.0;
@@ -96,53 +97,57 @@ pub struct Other {
 #[must_use]
 pub fn check(network: &Verified, platform: &Platform, request: &Request<'_>) -> Diagnostics {
     let mut found = Diagnostics::new();
-    let n = os_processes(network, platform, request).1;
+    let (n, _) = os_processes(network, platform, request);
     match numbers(network, platform, request, n, &mut found) {
-        Ok((weights, targets)) => {
-            Rules::of(network, platform, request, &targets, &weights, &mut found);
+        Ok((numbers, hosts)) => {
+            Rules::of(&numbers, request, hosts, &mut found);
         }
-        Err(wrong) => found.push(wrong),
+        Err(wrong) => found.extend(wrong),
     }
     found
 }
 
-/// How many OS processes are wanted, and how many there will be.
-fn os_processes(network: &Verified, platform: &Platform, request: &Request<'_>) -> (usize, usize) {
-    let wanted = request.os_processes.unwrap_or(platform.slot_count()).max(1);
-    (wanted, wanted.min(network.processes.len()))
-}
-
-/// The network and the platform in the plain numbers of the engine.
-#[allow(clippy::result_large_err)] // Once a plan.
-fn numbers(
+/// How many OS processes there will be, and what is to be said of that.
+fn os_processes(
     network: &Verified,
     platform: &Platform,
     request: &Request<'_>,
+) -> (usize, Diagnostics) {
+    count(
+        request.os_processes,
+        Some(platform.slot_count()),
+        network.processes.len(),
+        ("OS processes", "processes"),
+        "an OS process without a process would do nothing",
+    )
+}
+
+/// The network and the platform in the plain numbers of the engine, and the bounds on the memory of hosts.
+fn numbers<'a>(
+    network: &'a Verified,
+    platform: &'a Platform,
+    request: &Request<'_>,
     n: usize,
     found: &mut Diagnostics,
-) -> Result<(Weights, Targets), Diagnostic> {
+) -> Result<(Numbers<'a>, Vec<(Constraint, Span)>), Diagnostics> {
     said_in(request)?;
-    Weights::check(network).map_err(|e| *e)?;
-    let mut drawn = beside(network, request);
-    if let Some(previous) = request.previous {
-        previous.beside(network, request.rules, &mut drawn);
-    }
-    let weights = Weights::of(network, platform, &drawn).map_err(|e| weights_error(&e))?;
-    let slots = platform.slots_for(n);
-    let spots = Spots {
-        platform,
-        slots: &slots,
-        named: request.named_hosts,
-        processes: network.processes.len(),
+    Weights::check(network)?;
+    let drawn = beside(network, request);
+    let weights = Weights::of(network, platform, &drawn).map_err(|e| of_mapping(&e))?;
+    let spots = Spots::of(platform, n, request.named_hosts, network.processes.len());
+    let (memory, hosts) = spots.memory(request.rules, found);
+    let machine = machine(&spots, &memory, weights.distance).map_err(|e| of_mapping(&e))?;
+    let numbers = Numbers {
+        network,
+        weights,
+        spots,
+        machine,
     };
-    let memory = spots.memory(request.rules, found);
-    let targets = Targets::of(platform, slots, &memory.own, weights.distance);
-    Ok((weights, targets.map_err(|e| weights_error(&e))?))
+    Ok((numbers, hosts))
 }
 
 /// Whether the numbers of a request mean something.
-#[allow(clippy::result_large_err)] // Once a plan.
-fn said_in(request: &Request<'_>) -> Result<(), Diagnostic> {
+fn said_in(request: &Request<'_>) -> Result<(), Diagnostics> {
     let prefer = match request.modules {
         Modules::Prefer(traffic) => traffic,
         Modules::Ignore | Modules::Atom => 0.0,
@@ -160,7 +165,8 @@ fn said_in(request: &Request<'_>) -> Result<(), Diagnostic> {
                 f64::MAX => "it must be finite, and at least 0".to_owned(),
                 most => format!("it must be from 0 to {most}"),
             };
-            return Err(Diagnostic::error(codes::WEIGHTS, message).help(help));
+            let finding = Diagnostic::error(codes::WEIGHTS, message);
+            return Err(finding.help(help).into());
         }
     }
     Ok(())
@@ -175,90 +181,79 @@ pub fn plan(
     platform: &Platform,
     request: &Request<'_>,
 ) -> Result<(Plan, Diagnostics), Diagnostics> {
-    let mut found = Diagnostics::new();
-    let (wanted, n) = os_processes(network, platform, request);
-    let asked = request.os_processes.map_or(n, |_| wanted);
-    found.extend(numbered(
-        (asked, n),
-        Some(platform.slot_count()),
-        ("OS processes", "processes"),
-        "an OS process without a process would do nothing",
-    ));
-    let (weights, targets) = numbers(network, platform, request, n, &mut found)?;
-    let rules = Rules::of(network, platform, request, &targets, &weights, &mut found);
+    let (n, mut found) = os_processes(network, platform, request);
+    let (numbers, hosts) = numbers(network, platform, request, n, &mut found)?;
+    let rules = Rules::of(&numbers, request, hosts, &mut found);
     if found.has_errors() {
         return Err(found);
     }
-    let named = request.named_hosts;
-    let homes = request
-        .previous
-        .map(|p| p.homes(network, &targets, platform, named, &weights, &rules.prices));
-    let homes = homes.transpose().map_err(|e| *e)?;
+    let Numbers { weights, spots, .. } = &numbers;
+    let homes = request.previous.map(|p| p.homes(&numbers)).transpose()?;
+    let migration = request.previous.map_or(0.0, |p| p.migration);
+    let price = |said: &Option<f64>| weights.traffic.units(said.unwrap_or(migration));
+    let prices: Vec<u64> = rules.prices.iter().map(price).collect();
     let problem = Problem {
         graph: &weights.graph,
-        machine: &targets.machine,
+        machine: &numbers.machine,
         constraints: &rules.constraints,
         objective: request.objective,
         imbalance: request.imbalance,
-        migration: homes.as_ref().map(|h| h.migration()),
+        migration: homes.as_ref().map(|block_of| Migration {
+            block_of,
+            cost: &prices,
+        }),
     };
     if let Some(watch) = &request.options.watch {
         watch.set_unit(match request.objective {
             Objective::RemoteChannels => 1.0,
-            _ => weights.traffic * weights.distance,
+            _ => weights.traffic.factor * weights.distance,
         });
     }
     let teller = Teller {
         rules: &rules,
-        network,
-        targets: &targets,
-        platform,
+        numbers: &numbers,
     };
     let solution = solve(&problem, &request.options).map_err(|error| teller.failure(&error))?;
     if solution.raised.is_some() {
         let bound = request.imbalance;
         let finding = raised(&solution, bound, ("mapping", "OS process"));
-        found.push(what_for(finding, bound, &targets, network));
+        found.push(what_for(finding, bound, &numbers));
     }
     for remark in &solution.remarks {
-        let finding = Diagnostic::warning(codes::UNFINISHED, remark.clone());
-        found.push(match request.options.strategy.kind {
-            Kind::Program => {
-                finding.help("give a solver more `--time`; `--strategy auto` needs none")
-            }
-            _ => finding,
-        });
+        let mut finding = Diagnostic::warning(codes::UNFINISHED, remark.clone());
+        if request.options.strategy.kind == Kind::Program {
+            finding = finding.help("give a solver more `--time`; `--strategy auto` needs none");
+        }
+        found.push(finding);
     }
     let judged = &solution.evaluation;
-    let os_process: Vec<OsProcessId> = solution
-        .block_of
-        .iter()
-        .map(|&b| targets.os_process_of[b as usize])
-        .collect();
+    let blocks = solution.block_of.iter();
+    let os_process: Vec<OsProcessId> = blocks.map(|&b| spots.os_process_of[b as usize]).collect();
     let mut loads = vec![0.0; n];
     for (process, o) in network.processes.values().zip(&os_process) {
         loads[o.index()] += process.load;
     }
-    let since = homes.as_ref().map(|h| {
-        let price = judged.migration;
-        h.since(&solution.block_of, network, &targets, &weights, price)
-    });
+    let since = homes
+        .as_ref()
+        .map(|was| Since::of(&numbers, was, &solution.block_of, judged.migration));
     let mapping = Mapping {
         os_process,
-        bindings: targets.bindings(platform, request.named_hosts),
+        bindings: spots.bindings(),
         strategy: request.options.strategy.name.to_string(),
     };
-    let hosts = targets.hosts(platform);
     let mapped = Mapped::new(network.clone(), mapping)
         .expect("a block for each process, an OS process for each block");
-    let (traffic, traffic_of) = traffic_by_class(&mapped, platform, n);
-    let (shares, allowed) = shares(&loads, &problem, &targets, &weights);
-    let known = Known::of(&solution, request.objective, &weights, platform, &traffic);
-    let plan = Plan {
-        cost: known.cost,
-        lower_bound: known.bound,
-        gap: known.gap,
-        proved: known.proved,
+    let (traffic, traffic_of) = traffic_by_class(&mapped, &spots.slots);
+    let (shares, allowed) = shares(&loads, &problem, spots);
+    let mut plan = Plan {
+        cost: weights.cost(judged.cost),
+        // Channels are counted as they are; all else is scaled.
+        lower_bound: match request.objective {
+            Objective::RemoteChannels => solution.lower_bound as f64,
+            _ => weights.cost(solution.lower_bound),
+        },
+        gap: solution.gap.min(1.0),
+        proved: solution.proved,
         feasible: judged.feasible(),
         rounded: weights.rounded,
         balance: judged.balance,
@@ -270,14 +265,17 @@ pub fn plan(
         objective: request.objective,
         raised: solution.raised,
         unavoidable: solution.unavoidable,
-        bottleneck: judged.bottleneck as f64 / weights.traffic,
+        bottleneck: judged.bottleneck as f64 / weights.traffic.factor,
         remote_channels: judged.remote_channels,
         since,
-        others: others(&problem, &request.options, &weights),
-        hosts,
+        others: others(&problem, &request.options, weights),
+        hosts: spots.hosts(),
         log: solution.log,
         mapped,
     };
+    if plan.rounded.cost > 0.0 && plan.objective == Objective::Cost {
+        plan.correct(&platform.distances().as_array());
+    }
     Ok((plan, found))
 }
 
@@ -297,7 +295,7 @@ fn others(problem: &Problem<'_>, options: &Options, weights: &Weights) -> Vec<Ot
             cost: weights.cost(judged.cost),
             feasible: judged.feasible(),
             balance: judged.balance,
-            bottleneck: judged.bottleneck as f64 / weights.traffic,
+            bottleneck: judged.bottleneck as f64 / weights.traffic.factor,
             remote_channels: judged.remote_channels,
         })
     });
@@ -305,101 +303,54 @@ fn others(problem: &Problem<'_>, options: &Options, weights: &Weights) -> Vec<Ot
 }
 
 /// Of each OS process its load relative to its share, and the most load that it may have.
-fn shares(
-    loads: &[f64],
-    problem: &Problem<'_>,
-    targets: &Targets,
-    weights: &Weights,
-) -> (Vec<f64>, Vec<f64>) {
+fn shares(loads: &[f64], problem: &Problem<'_>, spots: &Spots<'_>) -> (Vec<f64>, Vec<f64>) {
     let total: f64 = loads.iter().sum();
-    let scaled = weights.graph.total_load();
+    let scaled = problem.graph.total_load();
     let mut allowed = vec![0.0; loads.len()];
-    for (bound, o) in problem
-        .load_bounds()
-        .into_iter()
-        .zip(&targets.os_process_of)
-    {
+    for (bound, o) in problem.load_bounds().iter().zip(&spots.os_process_of) {
         if scaled > 0 {
-            allowed[o.index()] = total * bound as f64 / scaled as f64;
+            allowed[o.index()] = total * *bound as f64 / scaled as f64;
         }
     }
-    let shares = relative(&targets.machine, &targets.os_process_of, total, loads);
+    let shares = relative(problem.machine, &spots.os_process_of, total, loads);
     (shares, allowed)
 }
 
-/// What is known of the cost, in the units of the graph and of the platform's distances.
-struct Known {
-    cost: f64,
-    bound: f64,
-    gap: f64,
-    proved: bool,
-}
-
-impl Known {
-    fn of(
-        solution: &Solution,
-        objective: Objective,
-        weights: &Weights,
-        platform: &Platform,
-        traffic: &[(Class, f64)],
-    ) -> Self {
-        // Channels are counted as they are; all else is scaled.
-        let bound = match objective {
-            Objective::RemoteChannels => solution.lower_bound as f64,
-            _ => weights.cost(solution.lower_bound),
-        };
-        let error = weights.rounded.cost;
-        if error > 0.0 && objective == Objective::Cost {
-            // What was not counted exactly is told as it is, and the bound is one on that.
-            let distances = platform.distances().as_array();
-            let costs = traffic
-                .iter()
-                .map(|(class, t)| t * distances[*class as usize]);
-            let cost: f64 = costs.sum();
-            return Self {
-                cost,
-                bound: (bound - error).clamp(0.0, cost),
-                gap: (solution.gap + error / cost.max(f64::MIN_POSITIVE)).min(1.0),
-                proved: false,
-            };
-        }
-        Self {
-            cost: weights.cost(solution.evaluation.cost),
-            bound,
-            gap: solution.gap.min(1.0),
-            proved: solution.proved,
-        }
+impl Plan {
+    /// What was not counted exactly is told as it is, and the bound is one on that.
+    fn correct(&mut self, distances: &[f64; Class::ALL.len()]) {
+        let error = self.rounded.cost;
+        let costs = self
+            .traffic
+            .iter()
+            .map(|(class, t)| t * distances[*class as usize]);
+        self.cost = costs.sum();
+        self.lower_bound = (self.lower_bound - error).clamp(0.0, self.cost);
+        self.gap = (self.gap + error / self.cost.max(f64::MIN_POSITIVE)).min(1.0);
+        self.proved = false;
     }
 }
 
 /// Traffic by class, of the whole and of each OS process.
-fn traffic_by_class(
-    mapped: &Mapped,
-    platform: &Platform,
-    n: usize,
-) -> (Vec<(Class, f64)>, Vec<Vec<f64>>) {
+fn traffic_by_class(mapped: &Mapped, slots: &[Slot]) -> (Vec<(Class, f64)>, Vec<Vec<f64>>) {
     const NONE: [f64; Class::ALL.len()] = [0.0; Class::ALL.len()];
     let (network, mapping) = (mapped.network(), mapped.mapping());
-    let slots = platform.slots_for(n);
-    let (mut sums, mut of) = (NONE, vec![NONE; n]);
+    let (mut sums, mut of) = (NONE, vec![NONE; slots.len()]);
     for (id, channel) in network.channels.iter() {
-        let (a, b) = (
-            mapping.of(network.writer(id)),
-            mapping.of(network.reader(id)),
-        );
-        let class = if a == b {
-            Class::Collocated
-        } else {
-            slots[a.index()].class(&slots[b.index()])
+        let ends = [network.writer(id), network.reader(id)];
+        let [a, b] = ends.map(|process| mapping.of(process).index());
+        let class = match a == b {
+            true => Class::Collocated,
+            false => slots[a].class(&slots[b]),
         };
         sums[class as usize] += channel.traffic;
-        of[a.index()][class as usize] += channel.traffic;
+        of[a][class as usize] += channel.traffic;
         if a != b {
-            of[b.index()][class as usize] += channel.traffic;
+            of[b][class as usize] += channel.traffic;
         }
     }
-    let used = |class: &Class| sums[*class as usize] > 0.0 || *class == Class::Collocated;
-    let used: Vec<Class> = Class::ALL.into_iter().filter(used).collect();
+    let mut used = Class::ALL.to_vec();
+    used.retain(|&class| sums[class as usize] > 0.0 || class == Class::Collocated);
     let row = |sums: &[f64; Class::ALL.len()]| used.iter().map(|&c| sums[c as usize]).collect();
     let of = of.iter().map(row).collect();
     let all = used.iter().map(|&class| (class, sums[class as usize]));

@@ -1,40 +1,95 @@
-//! Where OS processes are, for those who name them.
+//! Where OS processes are, for those who name them, and which blocks of the engine they are.
 
 use crate::codes;
 use crate::language::{Rule, Said, Where};
 use crate::pattern::Pattern;
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
-use graphmap_kpn::mapping::OsProcessId;
+use graphmap_kpn::mapping::{Binding, OsProcessId};
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::source::Span;
-use graphmap_platform::{self as platform, HostId, Platform};
+use graphmap_partition::Constraint;
+use graphmap_platform::{Platform, Slot};
 
-/// Where OS processes are, for those who name them.
+/// OS processes on their hosts.
 pub(crate) struct Spots<'a> {
     pub(crate) platform: &'a Platform,
-    /// By OS process.
-    pub(crate) slots: &'a [platform::Slot],
     /// Whether the hosts have names that mean something.
     pub(crate) named: bool,
     /// How many processes there are: as many OS processes there are at the most.
-    pub(crate) processes: usize,
+    processes: usize,
+    /// The slot of each OS process.
+    pub(crate) slots: Vec<Slot>,
+    /// The OS process of each block: blocks are numbered along the tree of hosts, OS processes in the
+    /// order of the hostfile.
+    pub(crate) os_process_of: Vec<OsProcessId>,
+    /// The block of each OS process.
+    pub(crate) block_of: Vec<u32>,
 }
 
-/// What memory is limited.
-pub(crate) struct Memory {
-    /// That of OS processes.
-    pub(crate) own: Vec<Option<u64>>,
-    /// That of hosts: their OS processes, bytes, and where it is said.
-    pub(crate) hosts: Vec<(Vec<OsProcessId>, u64, Span)>,
-}
+impl<'a> Spots<'a> {
+    /// Those of `n` OS processes.
+    pub(crate) fn of(platform: &'a Platform, n: usize, named: bool, processes: usize) -> Self {
+        let slots = platform.slots_for(n);
+        let mut os_process_of: Vec<OsProcessId> = (0..n).map(OsProcessId::from_index).collect();
+        os_process_of.sort_by_key(|o| {
+            let [cache, socket, host, group] = slots[o.index()].path;
+            [group, host, socket, cache]
+        });
+        let mut block_of = vec![0; n];
+        for (block, o) in os_process_of.iter().enumerate() {
+            block_of[o.index()] = block as u32;
+        }
+        Spots {
+            platform,
+            named,
+            processes,
+            slots,
+            os_process_of,
+            block_of,
+        }
+    }
 
-impl Spots<'_> {
-    /// What memory is limited: by the platform, or by a rule, of which the last counts.
-    pub(crate) fn memory(&self, rules: &[Rule], found: &mut Diagnostics) -> Memory {
-        let hosts = self.platform.hosts();
+    /// All blocks.
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = u32> + use<> {
+        0..self.slots.len() as u32
+    }
+
+    /// The slot of a block's OS process.
+    pub(crate) fn slot(&self, block: u32) -> &Slot {
+        &self.slots[self.os_process_of[block as usize].index()]
+    }
+
+    pub(crate) fn name(&self, block: u32) -> String {
+        format!("OS process {}", self.os_process_of[block as usize])
+    }
+
+    /// Where each OS process runs.
+    pub(crate) fn bindings<T: FromIterator<Binding>>(&self) -> T {
+        let binding = |slot: &Slot| Binding {
+            host: self.named.then(|| self.platform[slot.host].name.clone()),
+            cores: slot.cpu.into_iter().collect(),
+        };
+        self.slots.iter().map(binding).collect()
+    }
+
+    /// Names of the hosts that are used, in the order of their first OS process.
+    pub(crate) fn hosts(&self) -> Vec<String> {
+        let mut seen = vec![false; self.platform.hosts().len()];
+        let hosts = self.slots.iter().map(|slot| slot.host);
+        let first = hosts.filter(|h| !std::mem::replace(&mut seen[h.index()], true));
+        first.map(|h| self.platform[h].name.clone()).collect()
+    }
+
+    /// What memory is limited: by the platform, or by a rule, of which the last counts. That of each block,
+    /// and that of hosts, with where it is said.
+    pub(crate) fn memory(
+        &self,
+        rules: &[Rule],
+        found: &mut Diagnostics,
+    ) -> (Vec<Option<u64>>, Vec<(Constraint, Span)>) {
+        let hosts = self.platform.hosts().iter();
         let mut of_host: Vec<Option<(u64, Span)>> = hosts
-            .iter()
             .map(|h| h.memory.map(|bytes| (bytes, Span::NONE)))
             .collect();
         let mut own = vec![None; self.slots.len()];
@@ -43,99 +98,97 @@ impl Spots<'_> {
                 continue;
             };
             for place in places {
-                let there = self.of(std::slice::from_ref(place), found);
-                for o in there.unwrap_or_default() {
+                for block in self.at([place], found).unwrap_or_default() {
                     match place {
                         Where::Host(_) => {
-                            let host = self.slots[o.index()].host;
+                            let host = self.slot(block).host;
                             of_host[host.index()] = Some((*bytes, rule.span));
                         }
-                        Where::OsProcess(..) => own[o.index()] = Some(*bytes),
+                        Where::OsProcess(..) => own[block as usize] = Some(*bytes),
                     }
                 }
             }
         }
-        let on = self.by_host(|_| true).into_iter();
-        let hosts = on.filter_map(|there| {
-            let host = self.slots[there.first()?.index()].host;
-            of_host[host.index()].map(|(bytes, span)| (there, bytes, span))
+        let on = self.by_host(self.blocks()).into_iter();
+        let hosts = on.filter_map(|blocks| {
+            let (most, span) = of_host[self.slot(blocks[0]).host.index()]?;
+            Some((Constraint::Memory { blocks, most }, span))
         });
-        Memory {
-            own,
-            hosts: hosts.collect(),
-        }
+        (own, hosts.collect())
     }
 
-    /// The OS processes on each host that is wanted, where there are any.
-    fn by_host(&self, wanted: impl Fn(HostId) -> bool) -> Vec<Vec<OsProcessId>> {
+    /// These blocks, those on one host together.
+    fn by_host(&self, blocks: impl IntoIterator<Item = u32>) -> Vec<Vec<u32>> {
         let mut there = vec![Vec::new(); self.platform.hosts().len()];
-        for (o, slot) in self.slots.iter().enumerate() {
-            if wanted(slot.host) {
-                there[slot.host.index()].push(OsProcessId::from_index(o));
-            }
+        for block in blocks {
+            there[self.slot(block).host.index()].push(block);
         }
         there.retain(|list| !list.is_empty());
         there
     }
 
-    /// Each place that is named, a host or an OS process, as the OS processes in it: a list
-    /// without overlaps of all hosts, and one of all OS processes. Empty without names; `None`:
-    /// one is of nothing, and `found` says why.
+    /// Each OS process as a place.
+    pub(crate) fn alone(&self) -> Vec<Vec<u32>> {
+        self.blocks().map(|block| vec![block]).collect()
+    }
+
+    /// Each place that is named, a host or an OS process, as the blocks in it: a list without
+    /// overlaps of all hosts, and one of all OS processes; without names `all` alone. `None`: one is
+    /// of nothing, and `found` says why.
     pub(crate) fn each(
         &self,
         places: &[Where],
+        all: Vec<Vec<u32>>,
         found: &mut Diagnostics,
-    ) -> Option<Vec<Vec<Vec<OsProcessId>>>> {
-        let (hosts, own): (Vec<Where>, Vec<Where>) = places
+    ) -> Option<Vec<Vec<Vec<u32>>>> {
+        let (hosts, own): (Vec<&Where>, Vec<&Where>) = places
             .iter()
-            .cloned()
             .partition(|place| matches!(place, Where::Host(_)));
         let mut lists = Vec::new();
         if !hosts.is_empty() {
-            let mut wanted = vec![false; self.platform.hosts().len()];
-            for o in self.of(&hosts, found)? {
-                wanted[self.slots[o.index()].host.index()] = true;
-            }
-            lists.push(self.by_host(|host| wanted[host.index()]));
+            lists.push(self.by_host(self.at(hosts, found)?));
         }
         if !own.is_empty() {
-            let alone = self.of(&own, found)?.into_iter().map(|o| vec![o]);
-            lists.push(alone.collect());
+            let mut blocks = self.at(own, found)?;
+            blocks.sort_by_key(|&b| self.os_process_of[b as usize]);
+            lists.push(blocks.into_iter().map(|block| vec![block]).collect());
+        }
+        if places.is_empty() {
+            lists.push(all);
         }
         Some(lists)
     }
 
-    /// The OS processes at some places, ascending. `None`: there are none, and `found` says why.
-    pub(crate) fn of(&self, places: &[Where], found: &mut Diagnostics) -> Option<Vec<OsProcessId>> {
+    /// The blocks at some places, ascending. `None`: there are none, and `found` says why.
+    pub(crate) fn at<'w>(
+        &self,
+        places: impl IntoIterator<Item = &'w Where>,
+        found: &mut Diagnostics,
+    ) -> Option<Vec<u32>> {
         let mut here = vec![false; self.slots.len()];
         for place in places {
-            match place {
-                Where::Host(name) => {
-                    let shown = format!("host `{}`", name.text);
-                    for o in self.on(name, &shown, found)? {
-                        here[o.index()] = true;
-                    }
-                }
+            let there = match place {
+                Where::Host(name) => self.on(name, &format!("host `{}`", name.text), found)?,
                 Where::OsProcess(first, last, span) => {
-                    if *last as usize >= here.len() {
+                    let Some(there) = self.block_of.get(*first as usize..=*last as usize) else {
                         found.push(self.no_os_process(*last, *span));
                         return None;
-                    }
-                    here[*first as usize..=*last as usize].fill(true);
+                    };
+                    there.to_vec()
                 }
-            }
+            };
+            there.iter().for_each(|&block| here[block as usize] = true);
         }
-        let all = (0..here.len()).map(OsProcessId::from_index);
-        Some(all.filter(|o| here[o.index()]).collect())
+        Some(self.blocks().filter(|&b| here[b as usize]).collect())
     }
 
-    /// The OS processes on the hosts of a name.
+    /// The blocks on the hosts of a name, ascending; `shown` is how it is said.
     pub(crate) fn on(
         &self,
         name: &Pattern,
         shown: &str,
         found: &mut Diagnostics,
-    ) -> Option<Vec<OsProcessId>> {
+    ) -> Option<Vec<u32>> {
         let (text, span) = (&name.text, name.span);
         if !self.named {
             let message = format!("{shown} has no effect: there are no hosts to choose from");
@@ -160,9 +213,8 @@ impl Spots<'_> {
             });
             return None;
         }
-        let here = |o: &OsProcessId| fits[self.slots[o.index()].host.index()];
-        let all = (0..self.slots.len()).map(OsProcessId::from_index);
-        let there: Vec<OsProcessId> = all.filter(here).collect();
+        let here = |&block: &u32| fits[self.slot(block).host.index()];
+        let there: Vec<u32> = self.blocks().filter(here).collect();
         if there.is_empty() {
             let count = self.slots.len();
             let message = format!("host `{text}` has none of the {count} OS processes");

@@ -1,15 +1,15 @@
 //! The model's words in the engine's numbers.
 
 use crate::codes;
+use crate::spots::Spots;
 use graphmap_kpn::arena::Id;
-use graphmap_kpn::diagnostic::Diagnostic;
-use graphmap_kpn::mapping::{Binding, OsProcessId};
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::mapping::OsProcessId;
 use graphmap_kpn::network::{PortId, Verified};
-use graphmap_kpn::source::Span;
 use graphmap_partition::{
-    Block, Channel, Error, Graph, LARGEST_TOTAL, Machine, Tree, decimals_of, scale,
+    Block, Channel, Error, Graph, LARGEST_TOTAL, Machine, Scale, Tree, decimals_of, scale,
 };
-use graphmap_platform::{Class, Platform, Slot};
+use graphmap_platform::{Platform, Slot};
 
 /// Traffic times distance must stay far below what a `u64` takes; see [`graphmap_partition::Problem::check`].
 const LARGEST_COST: f64 = (1u64 << 58) as f64;
@@ -24,11 +24,19 @@ pub struct Rounded {
     pub load: f64,
 }
 
+/// A network and hosts, and both in the engine's numbers.
+pub(crate) struct Numbers<'a> {
+    pub(crate) network: &'a Verified,
+    pub(crate) weights: Weights,
+    pub(crate) spots: Spots<'a>,
+    pub(crate) machine: Machine,
+}
+
 /// The network's weights as integers.
 pub(crate) struct Weights {
     pub(crate) graph: Graph,
-    /// Engine's units of traffic in one of the graph's.
-    pub(crate) traffic: f64,
+    /// How traffic is counted.
+    pub(crate) traffic: Scale,
     /// Engine's units of distance in one of the platform's.
     pub(crate) distance: f64,
     /// What they are off by.
@@ -43,32 +51,33 @@ pub(crate) struct Beside {
     pub(crate) values: Vec<f64>,
 }
 
-/// Most units of traffic: the engine takes no more.
-const LARGEST_TRAFFIC: f64 = (LARGEST_TOTAL / 2) as f64;
+impl Beside {
+    /// The same traffic for each of so many processes.
+    pub(crate) fn add(&mut self, traffic: f64, processes: usize) {
+        self.total += traffic * processes as f64;
+        self.values.push(traffic);
+    }
+}
 
-/// The largest sum of memory that the engine counts.
-const LARGEST_MEMORY: f64 = LARGEST_TOTAL as f64;
+/// The largest sum of loads, of memory, and of twice the traffic that the engine takes.
+const LARGEST: f64 = LARGEST_TOTAL as f64;
 
 impl Weights {
     /// What keeps the network's memory from being counted, at the process that needs most.
-    pub(crate) fn check(network: &Verified) -> Result<(), Box<Diagnostic>> {
+    pub(crate) fn check(network: &Verified) -> Result<(), Diagnostics> {
         let total: f64 = network.processes.values().map(|p| p.mem).sum();
-        if total <= LARGEST_MEMORY {
+        if total <= LARGEST {
             return Ok(());
         }
         let all = network.processes.values();
         let most = all.max_by(|a, b| a.mem.total_cmp(&b.mem));
-        let span = most.map_or(Span::NONE, |p| p.span);
-        let label = most.map_or(String::new(), |p| {
-            format!("`{}` needs most, {:e} bytes", network.name(p.name), p.mem)
-        });
+        let most = most.expect("the sum of none is 0");
+        let (name, mem) = (network.name(most.name), most.mem);
+        let label = format!("`{name}` needs most, {mem:e} bytes");
         let message =
             format!("the memory of all processes is {total:e} bytes, more than can be counted");
-        Err(Box::new(
-            Diagnostic::error(codes::WEIGHTS, message)
-                .at(span, label)
-                .help("the sum of `mem=` is at most 4 PiB"),
-        ))
+        let finding = Diagnostic::error(codes::WEIGHTS, message).at(most.span, label);
+        Err(finding.help("the sum of `mem=` is at most 4 PiB").into())
     }
 
     pub(crate) fn of(
@@ -77,7 +86,7 @@ impl Weights {
         beside: &Beside,
     ) -> Result<Weights, Error> {
         let distances = platform.distances().as_array();
-        let distance = distance_factor(&distances);
+        let distance = distance_factor(platform);
         let diameter = distances[distances.len() - 1] * distance;
         // Nothing of a million processes is written down but what the engine needs of them.
         let loads = network.processes.values().map(|p| p.load);
@@ -88,17 +97,14 @@ impl Weights {
             true => total / (total + beside.total),
             false => 1.0,
         };
-        let most = (LARGEST_COST / diameter.max(1.0)).min(LARGEST_TRAFFIC) * share;
+        let most = (LARGEST_COST / diameter.max(1.0)).min(LARGEST / 2.0) * share;
         let traffic = scale(said, &beside.values, most)?;
-        let load = scale(loads.clone(), &[], LARGEST_TOTAL as f64)?;
+        let load = scale(loads.clone(), &[], LARGEST)?;
         let off = |d: f64| ((d * distance).round() / distance - d).abs();
         let farthest = distances.iter().copied().map(off).fold(0.0, f64::max);
         // Where rounding in floating point is all there is, it is exact.
-        let far = if farthest > 1e-12 * diameter / distance {
-            farthest
-        } else {
-            0.0
-        };
+        let exact = farthest <= 1e-12 * diameter / distance;
+        let far = if exact { 0.0 } else { farthest };
         let error = traffic.error * diameter / distance + far * total;
         let process = |port: PortId| network.ports[port].process.index() as u32;
         let channels = network.channels.values().map(|channel| Channel {
@@ -109,16 +115,12 @@ impl Weights {
         let loads = loads.map(|l| load.units(l)).collect();
         let mut graph = Graph::of(loads, channels)?;
         if network.processes.values().any(|p| p.mem > 0.0) {
-            let memory = network
-                .processes
-                .values()
-                .map(|p| p.mem.ceil() as u64)
-                .collect();
-            graph = graph.with_memory(memory)?;
+            let memory = network.processes.values().map(|p| p.mem.ceil() as u64);
+            graph = graph.with_memory(memory.collect())?;
         }
         Ok(Weights {
             graph,
-            traffic: traffic.factor,
+            traffic,
             distance,
             rounded: Rounded {
                 cost: error,
@@ -129,25 +131,23 @@ impl Weights {
 
     /// A cost of the engine in the user's units.
     pub(crate) fn cost(&self, cost: u64) -> f64 {
-        cost as f64 / self.traffic / self.distance
+        cost as f64 / self.traffic.factor / self.distance
     }
 }
 
 /// The least power of ten that makes all distances whole; where that would make them too large, three
 /// digits more than the smallest of them needs.
-pub(crate) fn distance_factor(distances: &[f64; 6]) -> f64 {
+pub(crate) fn distance_factor(platform: &Platform) -> f64 {
+    let distances = platform.distances().as_array();
     let largest = distances[distances.len() - 1];
     let decimals = distances.iter().map(|&d| decimals_of(d)).max().unwrap_or(0);
     let exact = 10_f64.powi(decimals.min(300) as i32);
     if largest * exact < 1e9 {
         return exact;
     }
-    let smallest = distances
-        .iter()
-        .copied()
-        .filter(|&d| d > 0.0)
-        .fold(largest, f64::min);
-    (1000.0 / smallest).min(1e9 / largest)
+    // They ascend.
+    let smallest = distances.into_iter().find(|&d| d > 0.0);
+    (1000.0 / smallest.unwrap_or(largest)).min(1e9 / largest)
 }
 
 /// Of each OS process its load relative to its share of a total, which follows from its speed; `os_process_of` says
@@ -169,121 +169,45 @@ pub(crate) fn shares(
     shares
 }
 
-/// OS processes as blocks of the engine's machine.
-pub(crate) struct Targets {
-    pub(crate) machine: Machine,
-    /// The OS process of each block: blocks are numbered along the tree, OS processes in the order
-    /// of the hostfile.
-    pub(crate) os_process_of: Vec<OsProcessId>,
-    /// The slot of each OS process.
-    pub(crate) slots: Vec<Slot>,
+/// The OS processes as a machine; `memory` is that of each block, where it is limited, and `unit` the engine's units
+/// of distance in one of the platform's.
+pub(crate) fn machine(
+    spots: &Spots<'_>,
+    memory: &[Option<u64>],
+    unit: f64,
+) -> Result<Machine, Error> {
+    let (n, all) = (spots.slots.len(), spots.platform.slot_count());
+    // Overcommitted slots share their speed: the hostfile is gone through again and again.
+    let uses = |o: usize| (n - o % all).div_ceil(all) as f64;
+    let speed = |o: &OsProcessId| spots.slots[o.index()].speed / uses(o.index());
+    let speeds: Vec<f64> = spots.os_process_of.iter().map(speed).collect();
+    let slowest = speeds.iter().copied().fold(f64::INFINITY, f64::min);
+    let even = speeds.iter().all(|&s| s == slowest);
+    let blocks = speeds.iter().zip(memory).map(|(speed, &memory)| Block {
+        // Two digits of a ratio are more than anybody knows of a machine.
+        speed: match even {
+            true => 1,
+            false => (speed / slowest * 100.0).round() as u32,
+        },
+        memory,
+        slots: None,
+    });
+    let placed: Vec<(&Slot, Block)> = spots.blocks().map(|b| spots.slot(b)).zip(blocks).collect();
+    let distances = spots.platform.distances().as_array();
+    let [collocated, distances @ ..] = distances.map(|d| (d * unit).round() as u32);
+    let tree = tree(&placed, 4, &distances);
+    Machine::new(&tree, collocated)?.listed(spots.block_of.clone())
 }
 
-impl Targets {
-    /// `memory` is that of each OS process, where it is limited; `unit` the engine's units of distance in
-    /// one of the platform's.
-    pub(crate) fn of(
-        platform: &Platform,
-        slots: Vec<Slot>,
-        memory: &[Option<u64>],
-        unit: f64,
-    ) -> Result<Targets, Error> {
-        let n = slots.len();
-        let mut os_process_of: Vec<OsProcessId> = (0..n).map(OsProcessId::from_index).collect();
-        let path = |o: OsProcessId| {
-            let [cache, socket, host, group] = slots[o.index()].path;
-            [group, host, socket, cache]
-        };
-        os_process_of.sort_by_key(|&o| path(o));
-        // Overcommitted slots share their speed: the hostfile is gone through again and again.
-        let all = platform.slot_count();
-        let uses = |o: OsProcessId| (n - o.index() % all).div_ceil(all) as f64;
-        let speeds: Vec<f64> = os_process_of
-            .iter()
-            .map(|&o| slots[o.index()].speed / uses(o))
-            .collect();
-        let slowest = speeds.iter().copied().fold(f64::INFINITY, f64::min);
-        let even = speeds.iter().all(|&s| s == slowest);
-        let blocks = os_process_of.iter().zip(&speeds).map(|(o, &speed)| Block {
-            // Two digits of a ratio are more than anybody knows of a machine.
-            speed: if even {
-                1
-            } else {
-                (speed / slowest * 100.0).round() as u32
-            },
-            memory: memory[o.index()],
-            slots: None,
-        });
-        let distances = platform.distances().as_array();
-        let distance = |class: Class| (distances[class as usize] * unit).round() as u32;
-        let paths = os_process_of.iter().map(|&o| path(o));
-        let placed: Vec<([u32; 4], Block)> = paths.zip(blocks).collect();
-        let levels = [
-            Class::Apart,
-            Class::Group,
-            Class::Host,
-            Class::Socket,
-            Class::Cache,
-        ];
-        let tree = tree(&placed, 0, &levels.map(distance));
-        let mut listed = vec![0; n];
-        for (block, o) in os_process_of.iter().enumerate() {
-            listed[o.index()] = block as u32;
-        }
-        let machine = Machine::new(&tree, distance(Class::Collocated))?.listed(listed)?;
-        Ok(Targets {
-            machine,
-            os_process_of,
-            slots,
-        })
-    }
-
-    /// The blocks of OS processes, ascending.
-    pub(crate) fn blocks(&self, os_processes: &[OsProcessId]) -> Vec<u32> {
-        let mut wanted = vec![false; self.os_process_of.len()];
-        os_processes.iter().for_each(|o| wanted[o.index()] = true);
-        let blocks = 0..self.os_process_of.len() as u32;
-        blocks
-            .filter(|&b| wanted[self.os_process_of[b as usize].index()])
-            .collect()
-    }
-
-    /// The slot of a block's OS process.
-    pub(crate) fn slot(&self, block: u32) -> &Slot {
-        &self.slots[self.os_process_of[block as usize].index()]
-    }
-
-    pub(crate) fn name(&self, block: u32) -> String {
-        format!("OS process {}", self.os_process_of[block as usize])
-    }
-
-    /// Where each OS process runs.
-    pub(crate) fn bindings<T: FromIterator<Binding>>(&self, platform: &Platform, named: bool) -> T {
-        let binding = |slot: &Slot| Binding {
-            host: named.then(|| platform[slot.host].name.clone()),
-            cores: slot.cpu.into_iter().collect(),
-        };
-        self.slots.iter().map(binding).collect()
-    }
-
-    /// Names of the hosts that are used, in the order of their first OS process.
-    pub(crate) fn hosts(&self, platform: &Platform) -> Vec<String> {
-        let mut seen = vec![false; platform.hosts().len()];
-        let first = self
-            .slots
-            .iter()
-            .filter(|p| !std::mem::replace(&mut seen[p.host.index()], true));
-        first.map(|p| platform[p.host].name.clone()).collect()
-    }
-}
-
-/// Groups neighbours with the same id at each level; at most five levels deep.
-fn tree(placed: &[([u32; 4], Block)], level: usize, distance: &[u32; 5]) -> Tree {
-    let members: Vec<Tree> = if level == 4 {
-        placed.iter().map(|p| Tree::Block(p.1)).collect()
-    } else {
-        let near = placed.chunk_by(|a, b| a.0[level] == b.0[level]);
-        near.map(|near| tree(near, level + 1, distance)).collect()
+/// Groups neighbours in the same group of hosts, those on the same host, and so on down to `level` 0, where each
+/// has a cache of its own.
+fn tree(placed: &[(&Slot, Block)], level: usize, distance: &[u32; 5]) -> Tree {
+    let members: Vec<Tree> = match level.checked_sub(1) {
+        None => placed.iter().map(|p| Tree::Block(p.1)).collect(),
+        Some(inside) => placed
+            .chunk_by(|a, b| a.0.path[inside] == b.0.path[inside])
+            .map(|near| tree(near, inside, distance))
+            .collect(),
     };
     match <[Tree; 1]>::try_from(members) {
         Ok([only]) => only,
