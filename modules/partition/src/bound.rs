@@ -42,10 +42,10 @@ use hubs::Hubs;
 use levels::{Level, levels};
 use lightest::Lightest;
 
-/// How long to look for flows: so many looks at channels, or until a time.
+/// How long to look for flows: the work, in channels looked at, or until a time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
-    pub(crate) looks: u64,
+    pub(crate) work: u64,
     pub(crate) stop_at: Option<Instant>,
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn lower_bound(inst: &Instance, enough: i64, effort: Effort) -> i64 {
     };
     let mut cuts: Vec<i64> = levels.iter().zip(&trees).map(cut).collect();
     let sum = |cuts: &[i64]| -> i64 { cuts.iter().zip(&levels).map(|(c, l)| c * l.step).sum() };
-    if effort.looks == 0 || sum(&cuts) >= enough {
+    if effort.work == 0 || sum(&cuts) >= enough {
         return sum(&cuts);
     }
     let flow = Flow::new(inst);
@@ -102,8 +102,8 @@ pub(crate) fn lower_bound(inst: &Instance, enough: i64, effort: Effort) -> i64 {
         let part = (i + 1) as f64 / shares as f64;
         passed += i + 1;
         let until = time.map(|t| start + t.mul_f64(passed as f64 / shares as f64));
-        let most = (effort.looks as f64 * part) as u64;
-        let more = |looks: u64| looks < most && until.is_none_or(|t| Instant::now() < t);
+        let most = (effort.work as f64 * part) as u64;
+        let more = |work: u64| work < most && until.is_none_or(|t| Instant::now() < t);
         cuts[i] = cuts[i].max(flow.cut(level.most(), &more));
     }
     sum(&cuts)

@@ -317,7 +317,7 @@ pub(crate) mod narrow {
     pub(crate) const SAMPLE: usize = 61;
     /// The dynamic programme may look at so many gaps for each vertex, over all blocks: loose bounds on
     /// many blocks would make it quadratic.
-    pub(crate) const LOOKS: usize = 8;
+    pub(crate) const WORK: usize = 8;
     /// So many windows of the order are bisected, with up to so many vertices each.
     pub(crate) const WINDOWS: usize = 3;
     pub(crate) const WINDOW: usize = 2048;

@@ -221,8 +221,8 @@ fn leaving_an_old_mapping_is_weighed_against_what_it_gains() {
         );
         (found.evaluation.moved, found.evaluation.cost)
     };
-    let (free, dear) = (moved(0), moved(1_000_000));
-    assert_eq!(dear.0, 0, "a price beyond all gain moves nothing");
+    let (free, costly) = (moved(0), moved(1_000_000));
+    assert_eq!(costly.0, 0, "a price beyond all gain moves nothing");
     assert!(
         free.1 * 10 <= fresh.evaluation.cost * 11,
         "a price of nothing holds nothing back"
@@ -427,7 +427,7 @@ fn a_watch_that_has_enough_ends_all_threads() {
     // As soon as there is something to see.
     let problem = Problem::new(&graph, &machine);
     let (found, watch) = watched(&problem, 3, u64::MAX);
-    assert!(found.evaluation.feasible() && !found.remarks.is_empty());
+    assert!(found.evaluation.feasible() && !found.warnings.is_empty());
     assert!(watch.best().unwrap() >= found.minimised as f64);
 }
 
@@ -472,7 +472,7 @@ fn a_strategy_of_ones_own_is_judged_as_all_are() {
     block_of[0] = 0;
     assert_eq!(found.block_of, block_of);
     assert_eq!(found.evaluation, evaluate(&plain, &block_of).unwrap());
-    assert!(!found.evaluation.feasible() && found.remarks.is_empty() && !found.proved);
+    assert!(!found.evaluation.feasible() && found.warnings.is_empty() && !found.proved);
     // What breaks a rule is replaced, and that is told; with vertices that lie together, too.
     let constraints = [
         Constraint::Together {
@@ -488,7 +488,7 @@ fn a_strategy_of_ones_own_is_judged_as_all_are() {
         ..plain
     };
     let found = solve(&ruled, &with(own(1))).unwrap();
-    assert!(found.evaluation.allowed() && found.remarks.len() == 1);
+    assert!(found.evaluation.allowed() && found.warnings.len() == 1);
     // Where rules hold nothing is changed.
     let ruled = Problem {
         constraints: &constraints[..1],

@@ -119,7 +119,7 @@ pub fn plan_bare(
         let help = "vertices cannot be split: use fewer blocks, or say a larger `--imbalance`";
         found.push(finding.help(help));
     }
-    let unfinished = solution.remarks.iter();
+    let unfinished = solution.warnings.iter();
     found.extend(unfinished.map(|r| Diagnostic::warning(codes::UNFINISHED, r.clone())));
     let mut vertices = vec![0; k];
     let mut loads = vec![0; k];

@@ -219,8 +219,8 @@ pub fn plan(
         let finding = raised(&solution, bound, ("mapping", "OS process"));
         found.push(what_for(finding, bound, &numbers));
     }
-    for remark in &solution.remarks {
-        let mut finding = Diagnostic::warning(codes::UNFINISHED, remark.clone());
+    for warning in &solution.warnings {
+        let mut finding = Diagnostic::warning(codes::UNFINISHED, warning.clone());
         if request.options.strategy.kind == Kind::Program {
             finding = finding.help("give a solver more `--time`; `--strategy auto` needs none");
         }

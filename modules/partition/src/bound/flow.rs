@@ -55,7 +55,7 @@ impl Flow {
     }
 
     /// A lower bound on the traffic between groups of load `most` at most. `more` is asked now and
-    /// then whether to go on after so many looks at channels.
+    /// then whether to go on after so much work, in channels looked at.
     pub(crate) fn cut(&self, most: i64, more: &dyn Fn(u64) -> bool) -> i64 {
         let (n, m) = (self.load.len(), self.edges.weight.len());
         if m == 0 || self.total <= most {
@@ -76,17 +76,17 @@ impl Flow {
         let mut order: Vec<u32> = (0..n as u32)
             .filter(|&v| self.load[v as usize] > 0)
             .collect();
-        let (mut looks, mut next) = (0, 16 * m as u64);
-        while more(looks) {
+        let (mut work, mut next) = (0, 16 * m as u64);
+        while more(work) {
             let before = flows.sent;
             random.shuffle(&mut order);
             for &v in &order {
-                looks += 1 + self.send(v, most, &mut flows);
-                if !more(looks) {
+                work += 1 + self.send(v, most, &mut flows);
+                if !more(work) {
                     break;
                 }
-                if looks >= next {
-                    next = looks + looks / 3;
+                if work >= next {
+                    next = work + work / 3;
                     best = best.max(self.proved(&flows));
                     // The first flows knew little of where it is narrow: they count less and less.
                     flows.flow.iter_mut().for_each(|f| *f = (*f + 1) / 2);
@@ -119,9 +119,9 @@ impl Flow {
         least.map_or(0, |l| l.min(i128::from(i64::MAX)) as i64)
     }
 
-    /// Sends from one vertex as much as fills an edge; returns the looks it took.
+    /// Sends from one vertex as much as fills an edge; returns the work it took.
     fn send(&self, from: u32, most: i64, flows: &mut Flows) -> u64 {
-        let mut looks = 0;
+        let mut work = 0;
         let Flows {
             flow,
             sent,
@@ -156,7 +156,7 @@ impl Flow {
                 ceiling = sum / (held - most) as f64;
             }
             let row = self.edges.of(v);
-            looks += row.len() as u64 + 2;
+            work += row.len() as u64 + 2;
             for &(u, e) in row {
                 let there = far + length[e as usize];
                 if there < distance[u as usize] && below[u as usize] == 0 {
@@ -196,7 +196,7 @@ impl Flow {
             distance[v as usize] = f64::INFINITY;
             below[v as usize] = 0;
         }
-        looks
+        work
     }
 }
 
@@ -256,7 +256,7 @@ mod tests {
             let inst = instance(load, &edges);
             let flow = Flow::new(&inst);
             for most in 4..9 {
-                let bound = flow.cut(most, &|looks| looks < 5_000);
+                let bound = flow.cut(most, &|work| work < 5_000);
                 assert!(bound <= least(&inst, most, &mut Vec::new()));
             }
         }
@@ -273,7 +273,7 @@ mod tests {
             }
         }
         let flow = Flow::new(&instance(vec![1; 36], &edges));
-        let bound = flow.cut(18, &|looks| looks < 400_000);
+        let bound = flow.cut(18, &|work| work < 400_000);
         assert!((5..=6).contains(&bound), "{bound}");
     }
 
@@ -283,7 +283,7 @@ mod tests {
         let each = crate::graph::LARGEST_TOTAL / 8;
         let edges: Vec<(u32, u32, u64)> = (0..8).map(|v| (v, (v + 1) % 8, each)).collect();
         let flow = Flow::new(&instance(vec![1; 8], &edges));
-        let bound = flow.cut(4, &|looks| looks < 20_000) as u64;
+        let bound = flow.cut(4, &|work| work < 20_000) as u64;
         assert!(
             (each..=2 * each).contains(&bound),
             "{bound}, of {each} each"

@@ -141,7 +141,7 @@ impl Master {
         let mut worth: Vec<f64> = self.columns.iter().map(|c| self.worth(c)).collect();
         let mut model = f64::INFINITY;
         for _ in 0..MOVES / groups.len() {
-            let (mut slack, mut dearest) = (0.0, 0.0);
+            let (mut slack, mut costliest) = (0.0, 0.0);
             for (count, own) in &groups {
                 let used = |c: &&usize| self.columns[**c].times > 0.0;
                 let by_worth = |a: &&usize, b: &&usize| worth[**a].total_cmp(&worth[**b]);
@@ -150,7 +150,7 @@ impl Master {
                 let (Some(&up), Some(&down)) = (up, down) else {
                     continue;
                 };
-                dearest += count * worth[up];
+                costliest += count * worth[up];
                 slack += own
                     .iter()
                     .map(|&c| self.columns[c].times * (worth[up] - worth[c]))
@@ -160,7 +160,7 @@ impl Master {
                 }
             }
             let prices: f64 = self.point.iter().flatten().sum();
-            model = prices - dearest;
+            model = prices - costliest;
             if slack <= 0.05 * (model - below).max(0.0) {
                 break;
             }

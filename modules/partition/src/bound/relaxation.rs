@@ -5,10 +5,10 @@
 //!
 //! `2 cost = sum of prices - sum over groups of (prices inside - weight cut around the group)`,
 //!
-//! and with the groups chosen one by one, each as dear as any set of its capacity, the right side
+//! and with the groups chosen one by one, each as costly as any set of its capacity, the right side
 //! can only fall: for all prices it is a lower bound (Lagrangian relaxation of the set partitioning
 //! formulation of Johnson, Mehrotra and Nemhauser, Min-cut clustering, 1993). A capacity bounds
-//! from both sides, since what other groups cannot hold must lie here. The dearest set is found by
+//! from both sides, since what other groups cannot hold must lie here. The costliest set is found by
 //! [`Table`]. All sums are whole numbers, so the bound holds to the last digit however prices were
 //! found (see [`super::master`]).
 
@@ -157,7 +157,7 @@ impl Relaxation {
 
     /// The value of these prices: twice the scaled cost of every mapping is at least this. `None` for
     /// prices too large to count with, and where there is no group for some capacity. Fills the tables;
-    /// also gives dear sets of each layer and kind, the most expensive first.
+    /// also gives costly sets of each layer and kind, the most expensive first.
     pub(crate) fn value(&mut self, prices: &Prices<i32>) -> Option<(i64, Vec<Met>)> {
         let mut met = Vec::new();
         let mut sum = 0;
@@ -180,7 +180,7 @@ impl Relaxation {
                 }
                 sum -= kind.count * i64::from(worth);
                 let count = (kind.count as usize).min(MET);
-                let groups = kind.table.dearest(terms, count).into_iter();
+                let groups = kind.table.costliest(terms, count).into_iter();
                 met.extend(groups.map(|group| (l, k, group)));
             }
         }

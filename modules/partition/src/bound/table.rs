@@ -1,4 +1,4 @@
-//! The dearest group, by dynamic programming along a sweep.
+//! The costliest group, by dynamic programming along a sweep.
 //!
 //! Every vertex in a group earns its price, every edge with one end in the group costs its weight.
 //! For each place in the order, each pattern of the front (which open vertices are in the group)
@@ -113,10 +113,10 @@ impl Table {
         self.value[from + pattern as usize * length + load]
     }
 
-    /// The dearest groups, after [`Self::fill`] with the same terms: the most expensive of all first, then
+    /// The costliest groups, after [`Self::fill`] with the same terms: the most expensive of all first, then
     /// up to `count` that hardly share vertices, each the most expensive among those that begin at some
     /// vertex of the order.
-    pub(crate) fn dearest(&self, terms: Terms<'_>, count: usize) -> Vec<Vec<bool>> {
+    pub(crate) fn costliest(&self, terms: Terms<'_>, count: usize) -> Vec<Vec<bool>> {
         let sweep = terms.sweep;
         let mut first: Vec<(i32, usize)> = Vec::new();
         for (i, step) in sweep.steps.iter().enumerate() {
@@ -150,7 +150,7 @@ impl Table {
         groups
     }
 
-    /// The dearest group, or that whose first vertex stands at a place.
+    /// The costliest group, or that whose first vertex stands at a place.
     fn from(&self, terms: Terms<'_>, start: Option<usize>) -> Vec<bool> {
         let steps = &terms.sweep.steps;
         let mut inside = vec![false; steps.len()];

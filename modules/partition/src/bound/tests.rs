@@ -30,7 +30,7 @@ pub(crate) fn instance(random: &mut Random) -> Instance {
     let n = 2 + random.below(6);
     let heavy = [3, 40, 5_000][random.below(3)];
     let load = (0..n).map(|_| random.below(heavy) as u64).collect();
-    let (dear, times) = [(4, 1), (1 << 20, 1 << 20)][random.below(2)];
+    let (costly, times) = [(4, 1), (1 << 20, 1 << 20)][random.below(2)];
     let mut channels = Vec::new();
     for to in 0..n as u32 {
         for from in 0..to {
@@ -38,7 +38,7 @@ pub(crate) fn instance(random: &mut Random) -> Instance {
                 channels.push(Channel {
                     from,
                     to,
-                    traffic: random.below(dear) as u64 * times,
+                    traffic: random.below(costly) as u64 * times,
                 });
             }
         }
@@ -83,7 +83,7 @@ fn what_is_left_out_of_a_large_network_makes_the_bound_no_higher() {
     let machine = Machine::regular(&[(2, 1), (2, 10)]).unwrap();
     let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
     assert!(inst.arcs() > PROMPT);
-    let bound = |stop_at| lower_bound(&inst, i64::MAX, Effort { looks: 0, stop_at });
+    let bound = |stop_at| lower_bound(&inst, i64::MAX, Effort { work: 0, stop_at });
     let (late, whole) = (bound(Some(Instant::now())), bound(None));
     let block: Vec<u32> = (0..n).map(|v| v / 40).collect();
     assert!(0 < late && late <= whole && whole <= inst.cost(&block));

@@ -58,7 +58,7 @@ pub(crate) struct Pass {
     /// Twice the scaled cost that every mapping has at least, unless it is no better than the best known.
     pub(crate) bound: Option<i64>,
     /// Beginnings looked at.
-    pub(crate) looks: u64,
+    pub(crate) work: u64,
 }
 
 /// What a beginning costs.
@@ -177,11 +177,11 @@ impl<'a> Frontier<'a> {
         };
         // Of what was dropped, and of what is there in the end.
         let mut bounds: Vec<i64> = Vec::new();
-        let mut looks = 0;
+        let mut work = 0;
         for place in 0..self.relaxation.sweep.steps.len() {
             let mut next = Beginnings::default();
             for s in 0..now.list.len() {
-                looks += 1;
+                work += 1;
                 if s % 256 == 0 && stop_at.is_some_and(|t| Instant::now() >= t) {
                     return None;
                 }
@@ -198,7 +198,7 @@ impl<'a> Frontier<'a> {
         Some(Pass {
             found: cheapest.map(|(_, s)| self.replay(&history, s)),
             bound: bounds.into_iter().min(),
-            looks,
+            work,
         })
     }
 

@@ -37,11 +37,11 @@ pub(crate) fn solve(
     }
     let sweep = Sweep::new(inst, effort.stop_at)?;
     let start = Instant::now();
-    let mut looks = effort.looks.saturating_mul(16);
+    let mut work = effort.work.saturating_mul(16);
     let layers = levels(inst).len().max(1);
-    // Flows are better than prices of a few rounds. Where there are looks and a time, both count.
+    // Flows are better than prices of a few rounds. Where work and a time are limited, both count.
     let time = effort.stop_at.map(|t| t.saturating_duration_since(start));
-    let entries = time.map_or(looks, |t| looks.min(t.as_nanos() as u64)) / FEWEST;
+    let entries = time.map_or(work, |t| work.min(t.as_nanos() as u64)) / FEWEST;
     let mut relaxation = Relaxation::new(inst, sweep, (ENTRIES / layers, entries))?;
     if entries < relaxation.entries() as u64 {
         return None;
@@ -52,7 +52,7 @@ pub(crate) fn solve(
     let half = |t: Instant| start + t.saturating_duration_since(start) / 2;
     let limits = Limits {
         enough: best,
-        rounds: (looks / 2 / round).clamp(4, ROUNDS),
+        rounds: (work / 2 / round).clamp(4, ROUNDS),
         stop_at: effort.stop_at.map(half),
     };
     master.improve(&mut relaxation, &limits);
@@ -65,7 +65,7 @@ pub(crate) fn solve(
         "{} rounds of prices: {} of {best}",
         master.rounds, outcome.bound
     ));
-    looks = looks.saturating_sub(master.rounds * round);
+    work = work.saturating_sub(master.rounds * round);
     let (cells, heaviest) = (relaxation.layers[0].kind_of.len(), relaxation.sweep.total());
     if cells > MOST_CELLS || heaviest >= HEAVIEST || master.rounds == 0 {
         return Some(outcome);
@@ -78,7 +78,7 @@ pub(crate) fn solve(
         let Some(pass) = frontier.pass(relaxation.least(best), width, effort.stop_at) else {
             break;
         };
-        looks = looks.saturating_sub(pass.looks * 64 * inst.k() as u64);
+        work = work.saturating_sub(pass.work * 64 * inst.k() as u64);
         let bound = pass.bound.map_or(best, |b| relaxation.cost(b));
         outcome.bound = outcome.bound.max(bound.min(best));
         // Where a lowest group is several blocks, it does not say which.
@@ -92,9 +92,9 @@ pub(crate) fn solve(
         }
         log.push(format!(
             "{} beginnings, at most {width} of a length: {} of {best}",
-            pass.looks, outcome.bound
+            pass.work, outcome.bound
         ));
-        if looks == 0 {
+        if work == 0 {
             break;
         }
         width *= WIDER;
@@ -129,7 +129,7 @@ mod tests {
             };
             let known = &all[random.below(all.len())];
             let effort = Effort {
-                looks: [100, 5_000, 1 << 20][random.below(3)],
+                work: [100, 5_000, 1 << 20][random.below(3)],
                 stop_at: None,
             };
             let Some(outcome) = solve(&inst, known, effort, &mut Vec::new()) else {
@@ -147,7 +147,7 @@ mod tests {
             // Few vertices, few beginnings: nothing is left open unless numbers were rounded, or
             // two blocks are as near as one.
             let rounded = inst.cost(known) > 1 << 22 || inst.shared.machine.collocated() > 0;
-            let rounded = rounded || effort.looks < 1 << 20;
+            let rounded = rounded || effort.work < 1 << 20;
             assert!(outcome.complete || rounded, "{} of {cost}", outcome.bound);
             assert!(!outcome.complete || cost == optimum);
         }

@@ -122,9 +122,9 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    fn of(halving: &BisectionTree<'_>, half: Vec<u32>) -> Self {
-        let inst = halving.inst;
-        let halves: Vec<&Half> = half.iter().map(|&h| halving.of(h)).collect();
+    fn of(tree: &BisectionTree<'_>, half: Vec<u32>) -> Self {
+        let inst = tree.inst;
+        let halves: Vec<&Half> = half.iter().map(|&h| tree.of(h)).collect();
         let blocks: Vec<u32> = halves.iter().map(|h| h.blocks[0]).collect();
         let mut distance = Vec::with_capacity(half.len() * half.len());
         for &from in &blocks {
@@ -136,7 +136,7 @@ impl Parts {
                 false => distance.extend(blocks.iter().map(|&to| inst.distance(from, to))),
             }
         }
-        let limits = halving.totals.as_ref().map(|totals| {
+        let limits = tree.totals.as_ref().map(|totals| {
             let parts = halves.iter().map(|h| (&h.blocks[..], h.slack));
             Arc::new(Limits::new(inst, totals, &parts.collect::<Vec<_>>()))
         });
@@ -149,16 +149,16 @@ impl Parts {
     }
 
     /// All in one.
-    pub(crate) fn whole(halving: &BisectionTree<'_>) -> Self {
-        Self::of(halving, vec![0])
+    pub(crate) fn whole(tree: &BisectionTree<'_>) -> Self {
+        Self::of(tree, vec![0])
     }
 
     /// One part for each block, numbered as the blocks are.
-    pub(crate) fn blocks(halving: &BisectionTree<'_>) -> Self {
-        let mut leaves: Vec<u32> = (0..halving.halves.len() as u32).collect();
-        leaves.retain(|&h| halving.of(h).halves.is_none());
-        leaves.sort_unstable_by_key(|&h| halving.of(h).blocks[0]);
-        Self::of(halving, leaves)
+    pub(crate) fn blocks(tree: &BisectionTree<'_>) -> Self {
+        let mut leaves: Vec<u32> = (0..tree.halves.len() as u32).collect();
+        leaves.retain(|&h| tree.of(h).halves.is_none());
+        leaves.sort_unstable_by_key(|&h| tree.of(h).blocks[0]);
+        Self::of(tree, leaves)
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -173,38 +173,34 @@ impl Parts {
     }
 
     /// Whether some part has halves that are at least so far from each other.
-    pub(crate) fn divisible(&self, halving: &BisectionTree<'_>, least: i64) -> bool {
+    pub(crate) fn divisible(&self, tree: &BisectionTree<'_>, least: i64) -> bool {
         let mut halves = self.half.iter();
-        halves.any(|&h| halving.halves(h, least).is_some())
+        halves.any(|&h| tree.halves(h, least).is_some())
     }
 
     /// The blocks that a part stands for.
-    pub(super) fn blocks_in<'a>(&self, halving: &'a BisectionTree<'_>, part: u32) -> &'a [u32] {
-        &halving.of(self.half[part as usize]).blocks
+    pub(super) fn blocks_in<'a>(&self, tree: &'a BisectionTree<'_>, part: u32) -> &'a [u32] {
+        &tree.of(self.half[part as usize]).blocks
     }
 
     /// Every part halved whose halves are at least so far from each other. Also gives, for each old part, its first new one and
     /// whether the next one is its second half.
-    pub(crate) fn halved(
-        &self,
-        halving: &BisectionTree<'_>,
-        least: i64,
-    ) -> (Self, Vec<(u32, bool)>) {
+    pub(crate) fn halved(&self, tree: &BisectionTree<'_>, least: i64) -> (Self, Vec<(u32, bool)>) {
         let mut half = Vec::new();
         let mut heirs = Vec::new();
         for &h in &self.half {
-            let pair = halving.halves(h, least);
+            let pair = tree.halves(h, least);
             heirs.push((half.len() as u32, pair.is_some()));
             match pair {
                 Some(pair) => half.extend(pair),
                 None => half.push(h),
             }
         }
-        (Self::of(halving, half), heirs)
+        (Self::of(tree, half), heirs)
     }
 
     /// Sum of the load bounds of the blocks of a part.
-    pub(crate) fn room(&self, halving: &BisectionTree<'_>, part: u32) -> i64 {
-        halving.of(self.half[part as usize]).room
+    pub(crate) fn room(&self, tree: &BisectionTree<'_>, part: u32) -> i64 {
+        tree.of(self.half[part as usize]).room
     }
 }

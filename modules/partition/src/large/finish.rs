@@ -13,14 +13,14 @@ use crate::clusters::Members;
 use crate::instance::Instance;
 
 /// The block of each vertex; `None` where loads keep their bounds in neither way. Nothing but loads is looked at.
-pub(super) fn by_size(halving: &BisectionTree<'_>, divided: &Divided) -> Option<Vec<u32>> {
-    let (inst, Divided { parts, part }) = (halving.inst, divided);
+pub(super) fn by_size(tree: &BisectionTree<'_>, divided: &Divided) -> Option<Vec<u32>> {
+    let (inst, Divided { parts, part }) = (tree.inst, divided);
     let mut block = vec![0; inst.len()];
     let mut room: Vec<i64> = (0..inst.k()).map(|b| inst.load_bound(b)).collect();
     // Those that fit nowhere in their part.
     let mut left = Vec::new();
     for (p, here) in (0..).zip(Members::new(part, parts.len()).iter()) {
-        let blocks = parts.blocks_in(halving, p);
+        let blocks = parts.blocks_in(tree, p);
         if !in_turn(inst, here, blocks, (&mut room, &mut block)) {
             left.extend(largest_first(inst, here, blocks, (&mut room, &mut block)));
         }
@@ -108,20 +108,20 @@ mod tests {
             });
             let graph = Graph::new(loads, &channels.collect::<Vec<_>>()).unwrap();
             let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
-            let halving = BisectionTree::new(&inst, 0.5);
+            let tree = BisectionTree::new(&inst, 0.5);
             // Nothing divided, and hosts divided: each a run of the order, as even as can be.
-            let mut divided = Divided::whole(&halving, inst.len());
-            let block = by_size(&halving, &divided).unwrap();
+            let mut divided = Divided::whole(&tree, inst.len());
+            let block = by_size(&tree, &divided).unwrap();
             assert!(keeps(&inst, &block));
             for _ in 0..2 {
-                divided.parts = divided.parts.halved(&halving, 0).0;
+                divided.parts = divided.parts.halved(&tree, 0).0;
             }
             let (total, mut before) = (inst.total_load(), 0);
             for v in 0..n {
                 divided.part[v as usize] = (before * 4 / total) as u32;
                 before += inst.load(v);
             }
-            let block = by_size(&halving, &divided).unwrap();
+            let block = by_size(&tree, &divided).unwrap();
             assert!(keeps(&inst, &block));
             let stays = (0..n).filter(|&v| block[v as usize] / 4 == divided.part[v as usize]);
             assert!(stays.count() as u32 > n - 40);
@@ -134,8 +134,8 @@ mod tests {
         let graph = Graph::new(vec![3, 3, 3], &[]).unwrap();
         let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
         let inst = inst.with_load_bounds(&[5, 5]);
-        let halving = BisectionTree::new(&inst, 0.5);
-        let divided = Divided::whole(&halving, 3);
-        assert_eq!(by_size(&halving, &divided), None);
+        let tree = BisectionTree::new(&inst, 0.5);
+        let divided = Divided::whole(&tree, 3);
+        assert_eq!(by_size(&tree, &divided), None);
     }
 }

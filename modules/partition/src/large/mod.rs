@@ -94,7 +94,7 @@ pub(crate) fn restarts(
     let finest = Level::of(inst);
     let order = Order::of(&finest, random);
     let whole = Stage::new(inst, FAST, order, budget);
-    let mut divided = Divided::among_blocks(&whole.halving, block.to_vec());
+    let mut divided = Divided::among_blocks(&whole.tree, block.to_vec());
     let restarts = Restarts::new(&FAST, 0.0, random.clone());
     whole.use_up(&finest, &mut divided, Some(restarts), random);
     Some(divided.part)
@@ -111,7 +111,7 @@ pub(crate) fn improve(
         return groups::improve(inst, &block, budget, random).unwrap_or(block);
     }
     let whole = Stage::new(inst, GOOD, Order::Random, budget);
-    let mut divided = Divided::among_blocks(&whole.halving, block);
+    let mut divided = Divided::among_blocks(&whole.tree, block);
     whole.refine(&Level::of(inst), &mut divided, random);
     divided.part
 }
@@ -141,16 +141,16 @@ fn mapped(
     let mut whole = Stage::new(inst, *wanted, order, budget);
     let ordered = narrow.is_some();
     let mut divided = if let Some(block) = narrow {
-        Divided::among_blocks(&whole.halving, block)
+        Divided::among_blocks(&whole.tree, block)
     } else {
         let mut levels = Levels::from(&finest);
-        let mut divided = Divided::whole(&whole.halving, finest.len());
+        let mut divided = Divided::whole(&whole.tree, finest.len());
         let small =
             (wanted.small.max(wanted.per_block * inst.k())).max(finest.len() / wanted.share);
         match contracted(&finest, small, order, &mut divided, random) {
             Some((coarse, _)) if is_hub_dominated(&finest, &coarse) => {
                 whole = Stage::new(inst, wanted.hub_dominated(), order, budget);
-                divided = Divided::whole(&whole.halving, finest.len());
+                divided = Divided::whole(&whole.tree, finest.len());
             }
             Some(first) => {
                 levels.coarser.push(first);
@@ -162,13 +162,13 @@ fn mapped(
     };
     if !ordered && budget.is_over() {
         return match manner {
-            Manner::Finishes => finish::by_size(&whole.halving, &divided),
+            Manner::Finishes => finish::by_size(&whole.tree, &divided),
             _ => None,
         };
     }
     if let Manner::GoesOn(known) = manner {
         if let Some(known) = known.filter(|_| budget.used() < LAST_BEGUN) {
-            let mut known = Divided::among_blocks(&whole.halving, known.to_vec());
+            let mut known = Divided::among_blocks(&whole.tree, known.to_vec());
             if rank(&finest, &mut known) < rank(&finest, &mut divided) {
                 divided = known;
             }
@@ -195,17 +195,17 @@ struct Divided {
 
 impl Divided {
     /// Nothing divided.
-    fn whole(halving: &BisectionTree<'_>, vertices: usize) -> Self {
+    fn whole(tree: &BisectionTree<'_>, vertices: usize) -> Self {
         Self {
-            parts: Parts::whole(halving),
+            parts: Parts::whole(tree),
             part: vec![0; vertices],
         }
     }
 
     /// As far as can be, so that the part of a vertex is its block.
-    fn among_blocks(halving: &BisectionTree<'_>, block: Vec<u32>) -> Self {
+    fn among_blocks(tree: &BisectionTree<'_>, block: Vec<u32>) -> Self {
         Self {
-            parts: Parts::blocks(halving),
+            parts: Parts::blocks(tree),
             part: block,
         }
     }
@@ -275,7 +275,7 @@ fn contracted(
 
 /// Dividing into all parts that are at least some distance apart.
 struct Stage<'a> {
-    halving: BisectionTree<'a>,
+    tree: BisectionTree<'a>,
     effort: Effort,
     order: Order,
     least: i64,
@@ -286,7 +286,7 @@ impl<'a> Stage<'a> {
     /// Into all blocks.
     fn new(inst: &'a Instance, effort: Effort, order: Order, budget: &'a Budget<'a>) -> Self {
         Self {
-            halving: BisectionTree::new(inst, effort.slack_share),
+            tree: BisectionTree::new(inst, effort.slack_share),
             effort,
             order,
             least: 0,
@@ -304,7 +304,7 @@ impl<'a> Stage<'a> {
         // Blocks that fill up pin the cuts above them. So the most expensive cuts are refined down to the
         // smallest vertex there is before anything is divided more finely, and so on for each class of
         // distances.
-        let machine = &self.halving.inst.shared.machine;
+        let machine = &self.tree.inst.shared.machine;
         let base = i64::from(machine.collocated());
         let beyond = (machine.nodes().iter()).map(|n| i64::from(n.distance) - base);
         let mut distances: Vec<i64> = beyond.filter(|&d| d > 0).collect();
@@ -316,7 +316,7 @@ impl<'a> Stage<'a> {
         distances.push(0);
         for least in distances {
             self.least = least;
-            if divided.parts.divisible(&self.halving, least) {
+            if divided.parts.divisible(&self.tree, least) {
                 divided = self.divide(levels.coarsest(), divided, random);
             }
         }
@@ -390,7 +390,7 @@ impl<'a> Stage<'a> {
 
     /// Whether there is something left to divide, and time for it.
     fn unfinished(&self, divided: &Divided) -> bool {
-        !self.budget.is_over() && divided.parts.divisible(&self.halving, self.least)
+        !self.budget.is_over() && divided.parts.divisible(&self.tree, self.least)
     }
 
     /// Refines a level, and halves its parts as often as it has vertices for.

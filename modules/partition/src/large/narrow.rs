@@ -27,7 +27,7 @@ use crate::multilevel::line::{Gap, cheapest, gaps};
 use crate::multilevel::passes::{Sides, Sub};
 use crate::random::Random;
 use crate::tuning::narrow::{
-    ACROSS, BETWEEN, LEAST, LOOKS, PLACES, REACH, SAMPLE, SHORT, WINDOW, WINDOWS,
+    ACROSS, BETWEEN, LEAST, PLACES, REACH, SAMPLE, SHORT, WINDOW, WINDOWS, WORK,
 };
 
 /// The blocks of an instance with nothing to keep but load bounds, if its order is narrow.
@@ -94,8 +94,8 @@ impl Cut {
     fn new(inst: &Instance, most: f64) -> Option<Self> {
         let stretch = (inst.len() / (inst.k() * PLACES)).max(1);
         let gaps = numbered(inst, |v| inst.load(v), stretch);
-        let looks = LOOKS * inst.len().max(LEAST);
-        let ends = cheapest(inst, &gaps, looks)?;
+        let work = WORK * inst.len().max(LEAST);
+        let ends = cheapest(inst, &gaps, work)?;
         let inner = &ends[..ends.len() - 1];
         let channels: i64 = inner.iter().map(|&g| gaps[g].channels).sum();
         if channels as f64 > most * inner.len() as f64 {

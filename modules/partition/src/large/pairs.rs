@@ -27,8 +27,8 @@ struct Rooms<'m, 'a> {
 }
 
 /// Refines every pair of parts that touch, up to `rounds` times; after the first round only pairs
-/// of which a part has changed. Ends when it has looked at every edge `looks` times.
-pub(crate) fn refine(mapping: &mut Mapping<'_>, rounds: usize, looks: usize, random: &mut Random) {
+/// of which a part has changed. Ends when it has looked at every edge so many `times`.
+pub(crate) fn refine(mapping: &mut Mapping<'_>, rounds: usize, times: usize, random: &mut Random) {
     let (n, k) = (mapping.level.len(), mapping.parts.len());
     let mut rooms = Rooms {
         mapping,
@@ -41,7 +41,7 @@ pub(crate) fn refine(mapping: &mut Mapping<'_>, rounds: usize, looks: usize, ran
         heaps: [BinaryHeap::new(), BinaryHeap::new()],
         trail: Vec::new(),
     };
-    let most = looks * (n + rooms.mapping.level.arcs());
+    let most = times * (n + rooms.mapping.level.arcs());
     let mut active = vec![true; k];
     for _ in 0..rounds {
         let borders = borders(rooms.mapping, &active);

@@ -47,7 +47,7 @@ impl<'a> Restarts<'a> {
                 ..*stage.budget
             };
             let way = (&budget, Manner::Once);
-            let found = mapped(stage.halving.inst, self.efforts[kind], way, &mut random);
+            let found = mapped(stage.tree.inst, self.efforts[kind], way, &mut random);
             self.took[kind] = self.took[kind].max(stage.budget.used() - begun);
             return found;
         }
@@ -77,7 +77,7 @@ impl Stage<'_> {
                 && let Some(restarts) = &mut restarts
             {
                 let found = restarts.next(self, begun);
-                next = found.map(|block| Divided::among_blocks(&self.halving, block));
+                next = found.map(|block| Divided::among_blocks(&self.tree, block));
                 // One V-cycle before the next.
                 idle = STALLED - 1;
             } else if fits {
@@ -118,7 +118,7 @@ mod tests {
         let mut restarts = Restarts::new(&GOOD, 0.0, random.clone());
         let row = (0..4).map(|_| restarts.next(&stage, 0.0)).collect();
         // From the start of a row on nothing gets worse.
-        let whole = Divided::whole(&stage.halving, inst.len());
+        let whole = Divided::whole(&stage.tree, inst.len());
         let mut first = stage.divide_all(Levels::from(&finest), whole, &mut random);
         let before = rank(&finest, &mut first);
         let brief = Budget::until(Some(Instant::now() + Duration::from_millis(50)));

@@ -11,9 +11,9 @@ use crate::random::Random;
 
 /// Halves all parts whose halves are at least as far apart as the stage says.
 pub(super) fn split(stage: &Stage<'_>, level: &Level, divided: &mut Divided, random: &mut Random) {
-    let (effort, halving) = (&stage.effort, &stage.halving);
+    let (effort, tree) = (&stage.effort, &stage.tree);
     let Divided { parts, part } = divided;
-    let (next, heirs) = parts.halved(halving, stage.least);
+    let (next, heirs) = parts.halved(tree, stage.least);
     let bisections = if level.len() <= effort.core {
         effort.bisections
     } else {
@@ -45,7 +45,7 @@ pub(super) fn split(stage: &Stage<'_>, level: &Level, divided: &mut Divided, ran
             sub.fixed = members.iter().map(side).collect();
         }
         let total: i64 = sub.size.iter().sum();
-        let [one, other] = halves.map(|q| next.room(halving, q) as f64);
+        let [one, other] = halves.map(|q| next.room(tree, q) as f64);
         let want = (total as f64 * (one / (one + other).max(1.0))).round() as i64;
         // A part may be over its own bound: its halves then share what there is.
         let most = |(q, even): (u32, i64)| next.bound[q as usize].max(even);

@@ -255,18 +255,16 @@ fn halves_follow_the_groups_and_share_out_all_room() {
     let machine = irregular();
     let graph = mesh(40);
     let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
-    let halving = BisectionTree::new(&inst, 0.3);
-    let mut parts = Parts::whole(&halving);
-    while parts.divisible(&halving, 0) {
-        parts = parts.halved(&halving, 0).0;
-        let room: i64 = (0..parts.len() as u32)
-            .map(|p| parts.room(&halving, p))
-            .sum();
+    let tree = BisectionTree::new(&inst, 0.3);
+    let mut parts = Parts::whole(&tree);
+    while parts.divisible(&tree, 0) {
+        parts = parts.halved(&tree, 0).0;
+        let room: i64 = (0..parts.len() as u32).map(|p| parts.room(&tree, p)).sum();
         assert_eq!(room, (0..10).map(|b| inst.load_bound(b)).sum::<i64>());
         assert!(parts.bound.iter().sum::<i64>() >= 1600);
     }
     // In the order of the blocks.
-    let blocks = (0..10).map(|p| parts.blocks_in(&halving, p));
+    let blocks = (0..10).map(|p| parts.blocks_in(&tree, p));
     assert!(blocks.eq((0..10).map(|b| [b])));
 }
 
@@ -309,7 +307,7 @@ fn leaves_of_a_hub_are_contracted_with_each_other() {
     let fine = Level::of(&inst);
     let forever = Budget::until(None);
     let whole = Stage::new(&inst, FAST, Order::Random, &forever);
-    let mut divided = Divided::whole(&whole.halving, fine.len());
+    let mut divided = Divided::whole(&whole.tree, fine.len());
     let mut random = Random::new(3);
     let mut levels = Levels::from(&fine);
     whole.contract(&mut levels, 2000, &mut divided, &mut random);

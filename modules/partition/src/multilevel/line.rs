@@ -142,7 +142,7 @@ pub(crate) fn cheapest(inst: &Instance, gaps: &[Gap], most: usize) -> Option<Vec
         behind[b - 1] = behind[b].saturating_add(room(b));
     }
     let mut ahead = 0_i64;
-    let mut looks = 0;
+    let mut work = 0;
     // By block: the first gap it can end at, and for each from there on where it then begins.
     let mut from: Vec<(usize, Vec<u32>)> = Vec::with_capacity(k);
     let (mut first, mut best) = (0, vec![0_i64]);
@@ -152,8 +152,8 @@ pub(crate) fn cheapest(inst: &Instance, gaps: &[Gap], most: usize) -> Option<Vec
         let high = gaps.partition_point(|g| g.before <= ahead);
         let distance = inst.distance((b as u32).saturating_sub(1), b as u32);
         let count = high.saturating_sub(low);
-        looks += count;
-        if looks > most {
+        work += count;
+        if work > most {
             return None;
         }
         let (mut next, mut begin) = (Vec::with_capacity(count), Vec::with_capacity(count));

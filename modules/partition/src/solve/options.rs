@@ -77,7 +77,7 @@ pub struct Solution {
     /// found and the proof took too long, and when nothing was raised.
     pub unavoidable: bool,
     /// What a user should know: that the strategy did not do what its name says.
-    pub remarks: Vec<String>,
+    pub warnings: Vec<String>,
     /// What was done, for the curious.
     pub log: Vec<String>,
 }

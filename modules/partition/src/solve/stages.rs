@@ -59,7 +59,7 @@ pub(super) struct Stages<'a> {
     /// What keeps the bounds that were raised before the search.
     packed: Option<Vec<u32>>,
     unavoidable: bool,
-    remarks: Vec<String>,
+    warnings: Vec<String>,
     log: Vec<String>,
 }
 
@@ -89,7 +89,7 @@ impl<'a> Stages<'a> {
                 watch: options.watch.as_deref(),
             },
             effort: Effort {
-                looks: match time {
+                work: match time {
                     _ if !bounding => 0,
                     Some(_) => u64::MAX,
                     None => options.steps,
@@ -105,7 +105,7 @@ impl<'a> Stages<'a> {
             hurried: None,
             packed: None,
             unavoidable: false,
-            remarks: Vec::new(),
+            warnings: Vec::new(),
             log: Vec::new(),
         };
         if let Some(watch) = &options.watch {
@@ -181,9 +181,9 @@ impl<'a> Stages<'a> {
             ..self.context(starts)
         };
         let found = run(&mut context)?;
-        let (mut log, remarks) = (context.log, context.remarks);
+        let (mut log, warnings) = (context.log, context.warnings);
         self.log.append(&mut log);
-        self.remarks = remarks;
+        self.warnings = warnings;
         Ok(found)
     }
 
@@ -204,7 +204,7 @@ impl<'a> Stages<'a> {
         if let Some(block_of) = other::run(run, name, self.problem, &limits)? {
             return Ok(self.in_instance(|v| Some(block_of[v])).into());
         }
-        self.remarks.push(format!(
+        self.warnings.push(format!(
             "the mapping of the strategy `{name}` breaks a rule: another is used that was packed by size"
         ));
         Ok(self.pack()?.into())
@@ -400,9 +400,9 @@ impl<'a> Stages<'a> {
     pub(super) fn prove(&mut self, found: &mut Found) {
         let inst = &self.inst;
         if self.budget.ended() {
-            let remark = "the search was ended: the best mapping found so far is used";
-            self.remarks.push(remark.to_owned());
-            (self.effort.looks, self.effort.stop_at) = (0, Some(Instant::now()));
+            let warning = "the search was ended: the best mapping found so far is used";
+            self.warnings.push(warning.to_owned());
+            (self.effort.work, self.effort.stop_at) = (0, Some(Instant::now()));
         }
         let met = |bound: i64| bound >= inst.cost(&found.block);
         let open = self.bounding && !found.examined && !found.bound.is_some_and(met);
@@ -496,7 +496,7 @@ impl<'a> Stages<'a> {
             proved,
             raised: self.raised.filter(|_| over),
             unavoidable: self.unavoidable && over,
-            remarks: self.remarks,
+            warnings: self.warnings,
             log: self.log,
         })
     }

@@ -24,7 +24,7 @@ pub(crate) struct Context<'a> {
     pub(crate) launch: Option<Launch>,
     pub(crate) log: Vec<String>,
     /// What a user should know: that the strategy did not do what its name says.
-    pub(crate) remarks: Vec<String>,
+    pub(crate) warnings: Vec<String>,
 }
 
 impl<'a> Context<'a> {
@@ -46,7 +46,7 @@ impl<'a> Context<'a> {
             solver: None,
             launch: None,
             log: Vec::new(),
-            remarks: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 }

@@ -44,9 +44,9 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
         return Ok(start.into());
     }
     if inst.len() * inst.k() > LARGEST {
-        let remark =
+        let warning =
             "the network is too large for an integer program: a short search was made instead";
-        context.remarks.push(remark.to_owned());
+        context.warnings.push(warning.to_owned());
         return Ok(start.into());
     }
     let program = Program::new(inst);
@@ -64,7 +64,7 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
     let (block, complete) = match solved {
         Ok(Some(answer)) => answer,
         Ok(None) => {
-            context.remarks.push(late.to_owned());
+            context.warnings.push(late.to_owned());
             return Ok(start.into());
         }
         // A start that keeps all rules says otherwise: then the solver is wrong.
@@ -89,7 +89,7 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
             true => "the solver ran out of time: the best mapping that it found is used",
             false => late,
         };
-        context.remarks.push(said.to_owned());
+        context.warnings.push(said.to_owned());
     } else if !keeps {
         let said = "its answer does not keep the rules of the integer program";
         return Err(Error::Solver(said.to_owned()));

@@ -172,8 +172,8 @@ fn timed<'a>(mut search: Search<'a>, context: &mut Context<'a>, mut limit: Limit
             (near, examined) = (false, true);
             let share = budget.time.map(|t| Instant::now() + t.mul_f64(PROVED));
             let stop_at = share.into_iter().chain(budget.stop_at()).min();
-            let looks = if counted { search.spent } else { u64::MAX };
-            if let Some(outcome) = proof(&mut search, context, looks, stop_at) {
+            let work = if counted { search.spent } else { u64::MAX };
+            if let Some(outcome) = proof(&mut search, context, work, stop_at) {
                 // How far it comes depends on the time; what is searched after it must not.
                 aside = outcome.better;
                 if outcome.complete {
@@ -220,10 +220,10 @@ fn as_without(
 fn proof(
     search: &mut Search<'_>,
     context: &mut Context<'_>,
-    looks: u64,
+    work: u64,
     stop_at: Option<Instant>,
 ) -> Option<Outcome> {
-    let effort = Effort { looks, stop_at };
+    let effort = Effort { work, stop_at };
     let known = search.best.feasible().then_some(&search.best.block)?;
     let outcome = structure::solve(context.inst, known, effort, &mut context.log)?;
     search.bound = search.bound.max(Some(outcome.bound));

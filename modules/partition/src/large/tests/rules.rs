@@ -201,8 +201,8 @@ proptest! {
             let set = coarse.held.as_ref().unwrap().set(map[v as usize]);
             prop_assert!(held.set(v) == 0 || held.set(v) == set);
         }
-        let halving = BisectionTree::new(&inst, 0.5);
-        let mut parts = Parts::whole(&halving);
+        let tree = BisectionTree::new(&inst, 0.5);
+        let mut parts = Parts::whole(&tree);
         loop {
             let k = parts.len();
             let mut above: Vec<u32> = (0..clusters).map(|_| random.below(k) as u32).collect();
@@ -221,10 +221,10 @@ proptest! {
             let kept = sums(&mapping);
             let anew = sums(&Mapping::new(&fine, &parts, &mut below));
             prop_assert_eq!(anew, kept);
-            if !parts.divisible(&halving, 0) {
+            if !parts.divisible(&tree, 0) {
                 break;
             }
-            parts = parts.halved(&halving, 0).0;
+            parts = parts.halved(&tree, 0).0;
         }
     }
 }

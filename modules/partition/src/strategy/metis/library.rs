@@ -55,9 +55,9 @@ fn one(context: &mut Context<'_>, method: Method) -> Result<Vec<u32>, Error> {
     // METIS prints to standard output when a part of its recursion runs out of vertices, which
     // happens when there are hardly more vertices than parts. Those go without it.
     if n < FEW * k {
-        let remark = "there are too few processes for METIS: recursive bisection is used instead";
-        if !context.remarks.iter().any(|known| known == remark) {
-            context.remarks.push(remark.to_owned());
+        let warning = "there are too few processes for METIS: recursive bisection is used instead";
+        if !context.warnings.iter().any(|known| known == warning) {
+            context.warnings.push(warning.to_owned());
         }
         let mut block = large::map_in_full(inst, &large::FAST, &mut context.random);
         repair_rules(inst, &mut block);
