@@ -193,8 +193,13 @@ impl Machine {
 
     fn fill_table(&mut self) {
         let k = self.blocks.len();
+        // No group is nearer than what is in it.
+        let mut top = &self.nodes[ROOT as usize];
+        while let [only] = top.children[..] {
+            top = &self.nodes[only as usize];
+        }
+        self.diameter = top.distance;
         if k > TABLE_UP_TO {
-            self.diameter = self.nodes[ROOT as usize].distance;
             return;
         }
         let mut table = vec![0; k * k];
@@ -211,7 +216,6 @@ impl Machine {
                 }
             }
         }
-        self.diameter = self.collocated + table.iter().copied().max().unwrap_or(0) as u32;
         self.table = Arc::new(table);
     }
 
@@ -410,6 +414,22 @@ mod tests {
             (machine.distance(11, 12), machine.distance(36, 99)),
             (50, 1)
         );
+    }
+
+    /// With a table and without; a group of one member tells of no distance.
+    #[test]
+    fn the_diameter_is_the_distance_of_two_blocks() {
+        for (cores, diameter) in [(1, 0), (3, 9), (3000, 9)] {
+            let host = Tree::Group {
+                distance: 9,
+                members: vec![Tree::Block(Block::default()); cores],
+            };
+            let tree = Tree::Group {
+                distance: 90,
+                members: vec![host],
+            };
+            assert_eq!(Machine::new(&tree, 0).unwrap().diameter(), diameter);
+        }
     }
 
     #[test]

@@ -34,6 +34,11 @@ impl Watch {
         Some(f64::from_bits(self.best.load(Ordering::Relaxed))).filter(|b| !b.is_nan())
     }
 
+    /// One that ends with it, and shows nobody what is found.
+    pub(crate) fn unseen(&self) -> Self {
+        Self::new(Arc::clone(&self.enough))
+    }
+
     pub(crate) fn enough(&self) -> bool {
         self.enough.load(Ordering::Relaxed)
     }

@@ -330,7 +330,7 @@ const LINK_MPI: &[&str] = &[
     "calls",
     "operation",
     "world",
-    "near",
+    "same_host",
     "finalize",
     "launchers",
     "finding",

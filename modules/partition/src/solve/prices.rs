@@ -12,6 +12,7 @@ use crate::problem::{LARGEST_COST, Migration, Problem};
 use crate::random::Random;
 use crate::strategy::{Context, auto};
 use crate::tuning::time::{PRICED, PRICES, PRICING, SHARE, STEP};
+use crate::watch::Watch;
 
 /// What short searches find of the same problem at other prices, from the mapping that is to be left: in
 /// steps, the same with a time and without one; and in a share of the time, where that is more.
@@ -24,6 +25,12 @@ pub(super) fn others(
     let (mut first, mut later) = (Vec::new(), Vec::new());
     let Some(migration) = problem.migration.filter(|_| auto::is_small(inst)) else {
         return Ok([first, later]);
+    };
+    // What is found costs something else at the price asked.
+    let unseen = budget.watch.map(Watch::unseen);
+    let budget = &Budget {
+        watch: unseen.as_ref(),
+        ..*budget
     };
     let all: u128 = migration.cost.iter().map(|&c| u128::from(c)).sum();
     let bounds: Vec<i64> = (0..inst.k()).map(|b| inst.load_bound(b)).collect();

@@ -2,13 +2,15 @@
 //! from saying a time, or more of it. Its clock counts steps here, so that no test looks at another.
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
-use super::{Options, Stages};
+use super::{Options, Stages, prices};
 use crate::error::Error;
 use crate::strategy::rounds::VIRTUAL;
+use crate::watch::Watch;
 
 #[allow(dead_code, reason = "not all of it is needed here")]
 #[path = "../../../tests/common/mod.rs"]
@@ -75,6 +77,33 @@ fn compared(seed: u64) -> Result<(), TestCaseError> {
 #[test]
 fn other_prices_are_tried_no_otherwise_with_a_time() {
     compared(14_068_813_179_000_353_712).unwrap();
+}
+
+/// Who watches is told of costs at the price that was asked alone.
+#[test]
+fn nobody_sees_what_is_found_at_other_prices() {
+    let found: usize = (0..40)
+        .map(|seed| {
+            let case = common::case(seed);
+            let Some((old, _)) = &case.old else {
+                return 0;
+            };
+            let watch = Arc::new(Watch::new(Arc::default()));
+            let options = Options {
+                watch: Some(Arc::clone(&watch)),
+                ..Options::default()
+            };
+            let problem = common::problem(&case);
+            let Ok(stages) = Stages::new(&problem, &options) else {
+                return 0;
+            };
+            let old = stages.in_instance(|v| old[v]);
+            let found = prices::others(&problem, &stages.inst, &stages.budget, &old);
+            assert_eq!(watch.best(), None);
+            found.map_or(0, |found| found.concat().len())
+        })
+        .sum();
+    assert!(found > 10);
 }
 
 proptest! {
