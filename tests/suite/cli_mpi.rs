@@ -33,7 +33,7 @@ fn the_compiler_that_the_environment_names_says_which_launcher() {
         (
             "#define MPICH_VERSION \"4\"\\n#define I_MPI_VERSION \"2021\"\\n",
             "intel",
-            "intel-configfile",
+            "${MPIEXEC:-mpiexec}",
         ),
     ] {
         // Whatever it is called.
@@ -140,10 +140,20 @@ fn a_compiler_without_a_surname_says_which_launcher() {
     for (macros, set, launcher, reads) in [
         ("OMPI_MAJOR_VERSION 5", "", "openmpi", "mpiexec.openmpi"),
         ("MPICH_VERSION \"4\"", "", "mpich", "mpiexec.mpich"),
-        ("I_MPI_VERSION \"2021\"", "", "intel", "intel-configfile"),
+        (
+            "I_MPI_VERSION \"2021\"",
+            "",
+            "intel",
+            "${MPIEXEC:-mpiexec}",
+        ),
         ("MPI_VERSION 3", "", "mpich", "mpiexec.mpich"),
         ("OMPI_MAJOR_VERSION 5", "slurm", "slurm", "srun"),
-        ("MPICH_VERSION \"4\"", "intel", "intel", "intel-configfile"),
+        (
+            "MPICH_VERSION \"4\"",
+            "intel",
+            "intel",
+            "${MPIEXEC:-mpiexec}",
+        ),
         ("MPI_VERSION 3", "openmpi", "openmpi", "mpiexec.openmpi"),
     ] {
         let test = alone(&compiler(&format!("#define {macros}\\n")));

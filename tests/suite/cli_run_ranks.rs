@@ -7,7 +7,6 @@ use graphmap_wiring::sequence::encode;
 
 const SCRIPT: &str = "ring/target/graphmap/hosts/mpiexec.sh";
 const HOSTS: &str = "ring/target/graphmap/hosts/hostfile";
-const CONFIG: &str = "ring/target/graphmap/hosts/configfile";
 
 /// A new project, made with these words more.
 fn ring(more: &str) -> Test {
@@ -54,9 +53,8 @@ fn ranks_are_in_blocks_by_slots() {
         let script = test.read(SCRIPT);
         let placed = format!("GRAPHMAP_PLACEMENT='{}'\n", encode(placement));
         assert!(script.contains(&placed), "{args}: {script}");
-        let started = lines(&test, CONFIG);
         let word = format!("/release/ring {}", placement.len());
-        assert!(started.contains(&word), "{args}: {started}");
+        assert!(script.contains(&word), "{args}: {script}");
     }
 }
 
@@ -75,11 +73,11 @@ fn launch_files_say_how_many_ranks_there_are() {
     let undrawn = placed(&test, SCRIPT);
     let test = test.args("run ring/ranks.dot --no-build --hosts names=h1,h2");
     test.run().status(0);
-    assert!(lines(&test, CONFIG).contains("/release/ring 3"));
+    assert!(lines(&test, SCRIPT).contains("/release/ring 3"));
     assert_eq!(placed(&test, SCRIPT), undrawn);
     let test = test.args("partition ring/ranks.dot --hosts names=h1,h2 -o plan --quiet");
     test.run().status(0).stderr_is("");
-    assert!(lines(&test, "plan/configfile").contains("/release/ring 3"));
+    assert!(lines(&test, "plan/mpiexec.sh").contains("/release/ring 3"));
     assert_eq!(placed(&test, "plan/mpiexec.sh"), undrawn);
 }
 
@@ -227,17 +225,32 @@ fn what_a_launcher_cannot_be_told_is_told_before_the_build() {
         .executable("cargo", "#!/bin/sh\ntouch built\nexit 1\n")
         .executable("mpiexec.mpich", "#!/bin/sh\necho HYDRA\n")
         .env("CARGO", "bin/cargo");
-    let run = "run ring --set agent=none --set launcher=mpich --hosts names=h1,h2 -- 3 it's";
-    let test = test.args(run);
-    test.run()
-        .status(5)
-        .stderr_has("error[G0433]: \"it's\" cannot be written into a configfile");
-    assert!(!test.folder().join("built").exists());
-    // The program itself has no script before it where it is run.
-    std::fs::rename(test.folder().join("ring"), test.folder().join("a ring")).unwrap();
-    let run = ["run", "a ring", "--link", "mpi", "--no-build", "--", "3"];
-    test.words(&run)
+    let run = "run ring --set agent=none --set launcher=mpich --hosts names=h1,h2 -- 3";
+    let long = "x".repeat(130_000);
+    let mut words: Vec<&str> = run.split(' ').collect();
+    words.push(&long);
+    test.words(&words)
         .run()
         .status(5)
-        .stderr_has("put it in a folder without");
+        .stderr_has("error[G0441]: the start of the program takes 130");
+    assert!(!test.folder().join("built").exists());
+}
+
+/// Whatever characters a path and an argument have, the program finds the words that were typed.
+#[test]
+fn folders_and_arguments_may_have_any_characters() {
+    let test = ring("--link mpi").executable("mpiexec.mpich", "#!/bin/sh\necho HYDRA\n");
+    std::fs::rename(test.folder().join("ring"), test.folder().join("it's a ring")).unwrap();
+    let run = ["run", "it's a ring", "--link", "mpi", "--no-build", "--", "3", "a  b", "", "-x", "it's", ":"];
+    test.words(&run).run().status(0);
+    let shows = "#!/bin/sh\nfor word; do echo \"<$word>\"; done\n";
+    test.executable_at("it's a ring/target/mpi-mpich/release/ring", shows);
+    // In the place of `mpiexec`: it starts the words after its own options.
+    let script = test.folder().join("it's a ring/target/graphmap/hosts/mpiexec.sh");
+    let mut launcher = std::process::Command::new("sh");
+    launcher.arg(script).env("PMI_RANK", "0");
+    let test = test.executable("starts", "#!/bin/sh\nshift 2\nexec \"$@\"\n");
+    let output = launcher.env("MPIEXEC", test.folder().join("bin/starts")).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(said, "<3>\n<a  b>\n<>\n<-x>\n<it's>\n<:>\n", "{output:?}");
 }

@@ -111,7 +111,7 @@ fn a_host_as_lstopo_describes_it() {
     cores.sort_unstable();
     // Sixteen cores of two hardware threads, neighbours in number: the first of each is bound to.
     assert!(cores.into_iter().eq((0..32).step_by(2)));
-    // The sections bind them.
-    let sections = test.read("out/configfile");
-    assert!(sections.contains(" taskset -c 30 "), "{sections}");
+    // The script binds them: last rank, processes, cores.
+    let script = test.read("out/mpiexec.sh");
+    assert!(script.contains(":30 "), "{script}");
 }

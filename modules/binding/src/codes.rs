@@ -24,3 +24,5 @@ pub const EMPTY_OS_PROCESS: Code = Code(438);
 pub const OPEN_MPI_NAMES: Code = Code(439);
 /// More ranks on a host than it has slots, where each process is an OS process (a warning).
 pub const BEYOND_SLOTS: Code = Code(440);
+/// A file, or a command, that is longer than its launcher or the system reads.
+pub const TOO_LONG: Code = Code(441);

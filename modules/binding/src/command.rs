@@ -1,6 +1,7 @@
 //! The command that starts a mapped network: a script for `sh`, with the files it needs.
 
 use crate::launch::{Launch, shell_quoted};
+use crate::start::{self, Way};
 use crate::{codes, fgmpi, intel, mpich, openmpi, slurm};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::nearest::nearest;
@@ -78,6 +79,19 @@ pub fn command(
     let mut files = Vec::new();
     let mut set = String::new();
     let mut last = "";
+    let way = match launcher {
+        Launcher::Mpich | Launcher::Intel => Some(Way::HYDRA),
+        Launcher::OpenMpi => Some(Way::OPEN_MPI),
+        Launcher::Slurm => Some(Way::SLURM),
+        // Its sections say how many processes each OS process has.
+        Launcher::FgMpi => None,
+    };
+    if let Some(way) = way {
+        let line = shell_quoted(&start::line(launch, way)?);
+        let variable = start::VARIABLE;
+        set = format!("{variable}={line}\nexport {variable}\n");
+    }
+    let words = start::WORDS;
     let mut add = |name, text| {
         files.push((name, text));
         format!("\"$here/{name}\"")
@@ -88,12 +102,11 @@ pub fn command(
             if placed {
                 line += &format!(" -f {}", add("hostfile", mpich::hostfile(launch)?));
             }
-            let sections = add("configfile", mpich::configfile(launch)?);
             if placed {
                 add(mpich::AGENT, mpich::agent(launch));
                 last = mpich::CALLS_AGENT;
             }
-            (MPICH, format!("{line} -configfile {sections}"))
+            (MPICH, format!("{line} -n {n} {words}"))
         }
         Launcher::OpenMpi => {
             openmpi::check_names(launch, out);
@@ -102,18 +115,15 @@ pub fn command(
                 let hosts = add("openmpi-hostfile", openmpi::hostfile(launch)?);
                 line += &format!(" --hostfile {hosts}");
             }
-            let sections = add("appfile", openmpi::appfile(launch)?);
-            (OPEN_MPI, format!("{line} --bind-to none --app {sections}"))
+            let sections = openmpi::sections(launch, words)?;
+            (OPEN_MPI, format!("{line} --bind-to none {sections}"))
         }
-        Launcher::Intel => {
-            let sections = add("intel-configfile", intel::configfile(launch)?);
-            (MPIEXEC, format!(" -configfile {sections}"))
-        }
+        Launcher::Intel => (MPIEXEC, format!(" {}", intel::sections(launch, words))),
         Launcher::Slurm => {
             let mut line = String::new();
             if placed {
                 let hosts = add("slurm-hostfile", slurm::hostfile(launch)?);
-                set = format!("SLURM_HOSTFILE={hosts}\nexport SLURM_HOSTFILE\n");
+                set += &format!("SLURM_HOSTFILE={hosts}\nexport SLURM_HOSTFILE\n");
                 line += " --distribution=arbitrary";
             }
             let why = match slurm::cpu_bind(launch) {
@@ -121,8 +131,7 @@ pub fn command(
                 None => "Slurm's `--cpu-bind` has one list of cores for all hosts".to_string(),
             };
             lost(launch, &why, out);
-            let programs = add("multi-prog", slurm::multi_prog(launch)?);
-            (SRUN, format!("{line} -n {n} --multi-prog {programs}"))
+            (SRUN, format!("{line} -n {n} {words}"))
         }
         Launcher::FgMpi => {
             let started = fgmpi::started(launch, out);

@@ -38,7 +38,7 @@ const ALL: &[Row] = &[
         name: "configfile",
         about: "MPICH configfile: sections for mpiexec, with their cores",
         files: &["configfile"],
-        write: Write::Launch(|launch, _| mpich::configfile(launch)),
+        write: Write::Launch(mpich::configfile),
     },
     Row {
         name: "openmpi-hostfile",
@@ -64,7 +64,7 @@ const ALL: &[Row] = &[
         files: &["appfile"],
         write: Write::Launch(|launch, out| {
             openmpi::check_names(launch, out);
-            openmpi::appfile(launch)
+            openmpi::appfile(launch, out)
         }),
     },
     Row {

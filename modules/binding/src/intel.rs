@@ -18,6 +18,20 @@ pub fn machinefile(launch: &Launch) -> Result<String, Diagnostics> {
     mpich::hostfile(launch)
 }
 
+/// The sections of a command: one for each run of OS processes of one host, all of the same words. Where
+/// OS processes are bound to cores they bind themselves.
+pub(crate) fn sections(launch: &Launch, words: &str) -> String {
+    let off = match launch.unbound() {
+        true => "",
+        false => " -env I_MPI_PIN off",
+    };
+    let sections = launch.runs(|p| p.host.as_deref()).into_iter().map(|run| {
+        let host = run.value.map_or(String::new(), |h| format!(" -host {h}"));
+        format!("-n {}{host}{off} {words}", run.members.len())
+    });
+    sections.collect::<Vec<_>>().join(" : ")
+}
+
 /// The configfile: a section for each run of OS processes of one host with the same cores and equally
 /// many processes, a number they find in the variable `GRAPHMAP_PROCESSES`.
 ///

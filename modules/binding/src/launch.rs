@@ -73,21 +73,35 @@ impl Launch {
                 .unwrap_or(format!("./{own}")),
             args: options
                 .get("args")
-                .map(|args| args.split_whitespace().map(str::to_string).collect())
-                .unwrap_or_default(),
+                .map_or(Ok(Vec::new()), |args| split(args))?,
             environment: environment.into_iter().collect(),
             agent: options.get("agent").cloned(),
             os_processes,
         };
+        launch.check_program()?;
         launch.check_hosts()?;
         launch.check_environment()?;
         Ok(launch)
     }
 
+    /// Refuses a program that a launcher would take for one of its options, or for nothing.
+    fn check_program(&self) -> Result<(), Diagnostics> {
+        let program = &self.program;
+        let (why, help) = match program {
+            _ if program.is_empty() => ("it is empty", "name the program".to_string()),
+            _ if program.starts_with('-') => (
+                "launchers take a word that begins with `-` for an option",
+                format!("`./{program}` names a file of the working folder"),
+            ),
+            _ => return Ok(()),
+        };
+        let what = format!("`program={program}` cannot be started: {why}");
+        Err(alone(Diagnostic::error(codes::NOT_PLAIN, what).help(help)))
+    }
+
     /// Refuses names of hosts that would break the line they are written on.
     fn check_hosts(&self) -> Result<(), Diagnostics> {
-        let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-        let bad = |h: &&str| h.is_empty() || h.starts_with('-') || !h.chars().all(fits);
+        let bad = |host: &&str| !is_host(host);
         let mut found = Diagnostics::new();
         let mut seen = Vec::new();
         for host in self
@@ -99,8 +113,7 @@ impl Launch {
             if seen.len() < 20 && !seen.contains(&host) {
                 seen.push(host);
                 let what = format!("{host:?} cannot be the name of a host");
-                let help = "names are made of letters, digits, `-`, `.` and `_`";
-                found.push(Diagnostic::error(codes::NOT_PLAIN, what).help(help));
+                found.push(Diagnostic::error(codes::NOT_PLAIN, what).help(HOST_HELP));
             }
         }
         if found.is_empty() { Ok(()) } else { Err(found) }
@@ -211,7 +224,9 @@ impl Launch {
                     true => "put it in a folder without such a character on its path",
                     false => "start a script that has the argument in it, as `program`",
                 };
-                Err(alone(Diagnostic::error(codes::NOT_PLAIN, what).help(help)))
+                let script = "`--emit mpiexec=launch.sh` writes a script that quotes all words";
+                let error = Diagnostic::error(codes::NOT_PLAIN, what);
+                Err(alone(error.help(help).help(script)))
             }
         }
     }
@@ -244,8 +259,49 @@ pub(crate) fn alone(diagnostic: Diagnostic) -> Diagnostics {
     all
 }
 
+/// Returns true if a text can be the name or the address of a host.
+pub(crate) fn is_host(name: &str) -> bool {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    // As long as names may be in the domain name system.
+    (1..=253).contains(&name.len()) && !name.starts_with(['-', '.']) && name.chars().all(fits)
+}
+
+/// How names of hosts look.
+pub(crate) const HOST_HELP: &str =
+    "a name has 1 to 253 letters, digits, `-`, `.` and `_`, and begins with none of `-` and `.`";
+
+/// Splits a text into words as a POSIX shell does, without expanding anything.
+fn split(text: &str) -> Result<Vec<String>, Diagnostics> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (None, '\\') => word.get_or_insert_default().extend(chars.next()),
+            (Some('"'), '\\') if matches!(chars.peek(), Some('"' | '\\' | '$' | '`')) => {
+                word.get_or_insert_default().extend(chars.next());
+            }
+            (None, c) if c.is_whitespace() => words.extend(word.take()),
+            (_, c) => word.get_or_insert_default().push(c),
+        }
+    }
+    if let Some(quote) = quote {
+        let what = format!("`args={text}`: a quote {quote} is not closed");
+        let help = "quote the words as for a shell";
+        return Err(alone(Diagnostic::error(codes::BAD_OPTION, what).help(help)));
+    }
+    words.extend(word);
+    Ok(words)
+}
+
 /// A word for a POSIX shell.
-pub(crate) fn shell_quoted(word: &str) -> String {
+pub fn shell_quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+:,@%".contains(c);
     match !word.is_empty() && word.chars().all(plain) {
         true => word.to_string(),
@@ -301,6 +357,34 @@ mod tests {
         launch.args.push("it's".into());
         assert_eq!(launch.shell_words(), r"./farm -n 3 'it'\''s'");
         assert_eq!(first(launch.plain_words("a file")).code, codes::NOT_PLAIN);
+    }
+
+    #[test]
+    fn args_are_split_as_by_a_shell() {
+        for (text, words) in [
+            ("", &[][..]),
+            (" -v  3\n", &["-v", "3"]),
+            ("'a  b'c \"it's\" '' a\\ b", &["a  bc", "it's", "", "a b"]),
+            (r#""\"\x\\" \"#, &[r#""\x\"#, ""]),
+        ] {
+            assert_eq!(split(text).unwrap(), words, "{text}");
+            let again: Vec<String> = words.iter().map(|word| shell_quoted(word)).collect();
+            assert_eq!(split(&again.join(" ")).unwrap(), words, "{text}");
+        }
+        assert_eq!(first(split("a 'b")).code, codes::BAD_OPTION);
+    }
+
+    #[test]
+    fn names_of_hosts_are_names() {
+        let long = "a".repeat(254);
+        for name in [
+            "", ".", "..", ".a", "-a", "a b", "a\n", "a:1", &long,
+        ] {
+            assert!(!is_host(name), "{name:?}");
+        }
+        for name in ["a", "node_1", "10.0.0.1", "a.b.", &long[1..]] {
+            assert!(is_host(name), "{name:?}");
+        }
     }
 
     #[test]

@@ -18,7 +18,7 @@
 //! has a rank for each process, and for programs whose processes are OS processes: [`ranks`]). The functions work on a [`Launch`], plain data, and need no network.
 //!
 //! Options the emitters read: `program` (what to start; `./NAME` of the network unless given),
-//! `args` (words for it), `env.NAME` (variables that the script gives to all OS processes), `agent` (what the launcher calls instead of ssh), `launcher` (of `mpiexec`: `mpich`, `openmpi`, `intel`, `slurm`, `fgmpi`;
+//! `args` (words for it, which may be quoted as for a shell), `env.NAME` (variables that the script gives to all OS processes), `agent` (what the launcher calls instead of ssh), `launcher` (of `mpiexec`: `mpich`, `openmpi`, `intel`, `slurm`, `fgmpi`;
 //! `mpich` unless given), `first_rank` and `main` ([`ranks`]).
 
 pub mod codes;
@@ -33,10 +33,11 @@ pub mod openmpi;
 mod os_process;
 pub mod ranks;
 pub mod slurm;
+mod start;
 
 #[cfg(doc)]
 use graphmap_kpn::emit::Emitter;
 
 pub use emitters::{emitters, starts};
-pub use launch::{Launch, Run};
+pub use launch::{Launch, Run, shell_quoted};
 pub use os_process::OsProcess;

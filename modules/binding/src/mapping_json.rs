@@ -28,6 +28,7 @@
 //! ([`SCHEMA`]).
 
 use crate::codes;
+use crate::launch::{HOST_HELP, is_host};
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::controls;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
@@ -212,6 +213,13 @@ pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Document> {
             Some(last) => format!("OS processes are numbered from 0 to {last}"),
             None => "`os_processes` lists none".to_string(),
         }));
+    }
+    let hosts = document.os_processes.iter();
+    let mut hosts = hosts.filter_map(|p| p.host.as_deref());
+    if let Some(host) = hosts.find(|host| !is_host(host)) {
+        let what = format!("{host:?} cannot be the name of a host");
+        let error = Diagnostic::error(codes::BAD_MAPPING, what).at(find(source, host), "");
+        out.push(error.help(HOST_HELP));
     }
     let mut seen = FxHashMap::default();
     if let Some(p) = document

@@ -4,11 +4,16 @@
 //! order and a host may come up again; sections of a configfile are taken in order; `-host` in a
 //! section is **not** obeyed (the host of the first section takes all), so placement is the hostfile's
 //! alone. A configfile knows no quotes. `-bind-to user:` has one list of cores for all lines of the
-//! hostfile, so the sections bind by `taskset`.
+//! hostfile, so the sections bind by `taskset`. A script has one section, whose OS processes choose by
+//! rank ([`crate::start`]).
 
+use crate::codes;
 use crate::launch::{Launch, on_cores, shell_quoted};
-use graphmap_kpn::diagnostic::Diagnostics;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use std::fmt::Write;
+
+/// Most words of a configfile: MPICH 4.0.2 writes beyond its memory at some more.
+const MOST_WORDS: usize = 900;
 
 /// What the script has `mpiexec` call instead of ssh, beside the script.
 pub(crate) const AGENT: &str = "agent.sh";
@@ -33,7 +38,10 @@ esac
 pub(crate) fn agent(launch: &Launch) -> String {
     // What is not said by a whole path is looked for by the daemon, where it has been told to be.
     let look = match launch.program.starts_with('/') {
-        true => format!("test -x {} || exit 103; ", shell_quoted(&launch.program)),
+        true => {
+            let program = shell_quoted(&launch.program);
+            format!("test -e {program} || exit 103; test -x {program} || exit 105; ")
+        }
         false => String::new(),
     };
     let (title, program) = (launch.title(), shell_quoted(&launch.program));
@@ -81,6 +89,7 @@ case $code in
 0) exit 0 ;;
 103) why="lacks the program $program: \`graphmap run --copy\` brings it there" ;;
 104) why="lacks hydra_pmi_proxy, the daemon of this MPICH, at the path that it has here" ;;
+105) why="has the program $program, which is not executable there: \`chmod +x\`, or \`graphmap run --copy\`" ;;
 # Ended by a signal.
 129 | 1[3-9]?) exit $code ;;
 *) why="cannot be reached: \`$agent\` ended with $code" ;;
@@ -110,9 +119,11 @@ pub fn hostfile(launch: &Launch) -> Result<String, Diagnostics> {
 /// The configfile: a section for each run of OS processes that have the same cores and hold equally
 /// many processes, a number they find in the variable `GRAPHMAP_PROCESSES`.
 ///
+/// More words than `mpiexec` 4.0.2 reads are a warning (`G0441`) in `out`.
+///
 /// # Errors
 /// `G0433` when the program or an argument cannot be written.
-pub fn configfile(launch: &Launch) -> Result<String, Diagnostics> {
+pub fn configfile(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagnostics> {
     let words = launch.plain_words("a configfile")?;
     let mut text = format!("# {}\n", launch.title());
     for run in launch.runs(|p| (p.processes, p.cores.as_slice())) {
@@ -120,6 +131,17 @@ pub fn configfile(launch: &Launch) -> Result<String, Diagnostics> {
         let words = on_cores(cores, &words);
         writeln!(text, "-n {n} -env GRAPHMAP_PROCESSES {processes} {words}")
             .expect("a String takes all");
+    }
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    let count = lines.map(|line| line.split(' ').count()).sum::<usize>();
+    if count > MOST_WORDS {
+        let what =
+            format!("the configfile has {count} words, at which mpiexec of MPICH 4.0 crashes");
+        out.push(
+            Diagnostic::warning(codes::TOO_LONG, what)
+                .with_note(format!("it reads {MOST_WORDS}; MPICH 5 has no such limit"))
+                .help("`--emit mpiexec=launch.sh` writes a script without such a limit"),
+        );
     }
     Ok(text)
 }

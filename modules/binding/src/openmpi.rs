@@ -3,10 +3,13 @@
 //! What Open MPI 4.1 and 5.0 do, as the tests show: a hostfile only says how much room there is, in no
 //! order. A rankfile says where each rank goes and **always binds** it (`slot=*` means core 0); the
 //! number of a core is the operating system's in 4 when told so, and in 5 never. An appfile places
-//! without binding, so its sections bind by `taskset`. None of them knows quotes.
+//! without binding, so its sections bind by `taskset`. None of them knows quotes. Sections name each host
+//! with **all** the slots that the launch has there (`-host h:8`): Open MPI 4.1 takes the number of one section
+//! for all of them, and refuses the next section of the host as there is no slot left.
 
 use crate::codes;
-use crate::launch::{Launch, on_cores, ranges};
+use crate::launch::{Launch, alone, on_cores, ranges};
+use crate::start;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
@@ -45,20 +48,67 @@ pub fn check_names(launch: &Launch, out: &mut Diagnostics) {
 /// # Errors
 /// `G0430` when hosts are missing.
 pub fn hostfile(launch: &Launch) -> Result<String, Diagnostics> {
-    let mut order: Vec<(&str, u32)> = Vec::new();
-    let mut index = FxHashMap::default();
-    for host in launch.needed_hosts("a hostfile")? {
-        let at = *index.entry(host).or_insert(order.len());
-        if at == order.len() {
-            order.push((host, 0));
-        }
-        order[at].1 += 1;
-    }
+    let hosts = launch.needed_hosts("a hostfile")?;
+    let mut slots = slots(launch);
     let mut text = format!("# {}\n", launch.title());
-    for (host, slots) in order {
-        writeln!(text, "{host} slots={slots}").expect("a String takes all");
+    for host in hosts {
+        if let Some(slots) = slots.remove(host) {
+            writeln!(text, "{host} slots={slots}").expect("a String takes all");
+        }
     }
     Ok(text)
+}
+
+/// How many OS processes each host has.
+fn slots(launch: &Launch) -> FxHashMap<&str, u32> {
+    let mut slots = FxHashMap::default();
+    for host in launch.os_processes.iter().filter_map(|p| p.host.as_deref()) {
+        *slots.entry(host).or_insert(0) += 1;
+    }
+    slots
+}
+
+/// The host of a section, with all the slots that it has.
+fn on_host(host: Option<&str>, slots: &FxHashMap<&str, u32>) -> String {
+    host.map_or(String::new(), |h| format!(" -host {h}:{}", slots[h]))
+}
+
+/// Whether a variable is a parameter of the launcher, which has those from its own environment.
+fn is_parameter(name: &str) -> bool {
+    name.starts_with("OMPI_MCA_") || name.starts_with("PRTE_MCA_")
+}
+
+/// Most bytes of a command. Linux takes 2 MiB for the words and the variables together.
+const MOST: usize = 1_500_000;
+
+/// The sections of a command: one for each run of OS processes of one host, all of the same words.
+///
+/// # Errors
+/// `G0430` when some hosts are missing, `G0441` when there are too many sections for a command.
+pub(crate) fn sections(launch: &Launch, words: &str) -> Result<String, Diagnostics> {
+    launch.hosts()?;
+    let slots = slots(launch);
+    // OS processes have the variables that are named, and no others.
+    let names = launch.environment.iter().map(|(name, _)| &**name);
+    let names = names.chain([start::VARIABLE]);
+    let handed: String = names
+        .filter(|name| !is_parameter(name))
+        .map(|name| format!(" -x {name}"))
+        .collect();
+    let sections = launch.runs(|p| p.host.as_deref()).into_iter().map(|run| {
+        let host = on_host(run.value, &slots);
+        format!("-np {}{host}{handed} {words}", run.members.len())
+    });
+    let text = sections.collect::<Vec<_>>().join(" : ");
+    if text.len() <= MOST {
+        return Ok(text);
+    }
+    let what = format!(
+        "the command takes {} bytes, and the system takes {MOST}",
+        text.len()
+    );
+    let help = "place OS processes of one host after each other, as `stack` does: each change of the host is a section";
+    Err(alone(Diagnostic::error(codes::TOO_LONG, what).help(help)))
 }
 
 /// The rankfile: host and cores of each rank. Cores are the operating system's numbers, which Open
@@ -104,29 +154,32 @@ pub fn rankfile(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagno
 ///
 /// No comment says what it is: Open MPI 5.0.11 ends without a word at a line that starts none.
 ///
+/// A line that is longer than Open MPI reads is a warning (`G0441`) in `out`.
+///
 /// # Errors
 /// `G0430` when some hosts are missing, `G0433` when the program or an argument cannot be written.
-pub fn appfile(launch: &Launch) -> Result<String, Diagnostics> {
+pub fn appfile(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagnostics> {
     launch.hosts()?;
     let words = launch.plain_words("an appfile")?;
     // Its OS processes have the variables that are named, and no others of the launcher but its own parameters.
-    let own = |name: &str| name.starts_with("OMPI_MCA_") || name.starts_with("PRTE_MCA_");
+    let is_plain = |value: &str| {
+        value.len() <= LONGEST_VALUE && value.chars().all(|c| c.is_ascii_alphanumeric())
+    };
     let names = launch
         .environment
         .iter()
-        .filter(|(name, _)| !own(name))
-        .map(
-            |(name, value)| match value.chars().all(|c| c.is_ascii_alphanumeric()) {
-                // So that the file says all by itself.
-                true => format!(" -x {name}={value}"),
-                false => format!(" -x {name}"),
-            },
-        );
+        .filter(|(name, _)| !is_parameter(name))
+        .map(|(name, value)| match is_plain(value) {
+            // So that the file says all by itself.
+            true => format!(" -x {name}={value}"),
+            false => format!(" -x {name}"),
+        });
     let handed: String = names.collect();
+    let slots = slots(launch);
     let mut text = String::new();
     for run in launch.runs(|p| (p.host.as_deref(), p.processes, p.cores.as_slice())) {
         let (n, (host, processes, cores)) = (run.members.len(), run.value);
-        let host = host.map_or(String::new(), |h| format!(" -host {h}:{n}"));
+        let host = on_host(host, &slots);
         let words = on_cores(cores, &words);
         writeln!(
             text,
@@ -134,5 +187,23 @@ pub fn appfile(launch: &Launch) -> Result<String, Diagnostics> {
         )
         .expect("a String takes all");
     }
+    let longest = text.lines().map(str::len).max().unwrap_or(0);
+    if longest > LINE_OF_5 {
+        let what =
+            format!("a line of the appfile has {longest} bytes, which Open MPI does not read");
+        out.push(
+            Diagnostic::warning(codes::TOO_LONG, what)
+                .with_note(format!(
+                    "Open MPI 5 reads {LINE_OF_5} bytes of a line, and 4 reads {LINE_OF_4}"
+                ))
+                .help("`--emit mpiexec=launch.sh` writes a script without such a limit"),
+        );
+    }
     Ok(text)
 }
+
+/// Longest value of a variable that an appfile has itself: a line has room for some.
+const LONGEST_VALUE: usize = 32;
+/// Most bytes of a line of an appfile in Open MPI 5.0 and 4.1.
+const LINE_OF_5: usize = 1_000;
+const LINE_OF_4: usize = 8_190;

@@ -8,7 +8,7 @@
 mod common;
 use common::{launch, show};
 use graphmap_binding::command::{Launcher, command};
-use graphmap_binding::{Launch, intel, openmpi};
+use graphmap_binding::{Launch, intel, openmpi, slurm};
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_testing::{Need, skip};
 use std::fs;
@@ -21,7 +21,8 @@ use tempfile::TempDir;
 const SHOW: &str = "#!/bin/sh\n\
     rank=${OMPI_COMM_WORLD_RANK:-${SLURM_PROCID:-$PMI_RANK}}\n\
     cores=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)\n\
-    echo \"$rank ${SLURMD_NODENAME:-$(hostname)} ${GRAPHMAP_PROCESSES:-?} $cores $*\"\n";
+    args=; for arg; do args=\"$args<$arg>\"; done\n\
+    echo \"$rank ${SLURMD_NODENAME:-$(hostname)} ${GRAPHMAP_PROCESSES:-?} $cores $args ${GRAPHMAP_START-}\"\n";
 
 /// A folder with the programs of a test.
 struct Field {
@@ -55,6 +56,8 @@ impl Field {
         let folder = tempfile::tempdir().unwrap();
         let field = Field { folder };
         field.program("show", SHOW);
+        fs::create_dir(field.path().join("a folder")).unwrap();
+        field.program("a folder/it's", SHOW);
         let agent = format!(
             "#!/bin/sh\nwhile case \"$1\" in -*) true ;; *) false ;; esac; do shift; done\n\
              host=$1; shift; export CMD=\"$*\"\n\
@@ -101,7 +104,6 @@ impl Field {
             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
             "PRTE_ALLOW_RUN_AS_ROOT",
             "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM",
-            "OMPI_MCA_rmaps_base_oversubscribe",
         ] {
             command.env(name, "1");
         }
@@ -110,7 +112,7 @@ impl Field {
             .lines()
             .map(|l| l.trim().to_string())
             .collect();
-        lines.sort();
+        lines.sort_by_key(|line| line.split(' ').next().unwrap_or("").parse::<u32>().ok());
         (lines, output)
     }
 
@@ -118,6 +120,50 @@ impl Field {
     fn check(&self, launch: &Launch, launcher: Launcher, mpiexec: &str, options: &[&str]) {
         let (lines, output) = self.run(launch, launcher, mpiexec, options);
         Self::compare(launch, &lines, &output, true);
+    }
+
+    /// All plans of this test, on hosts that an agent makes up, and on this one.
+    fn check_all(&self, launcher: Launcher, mpiexec: &str, options: &[&str]) {
+        let launches = [Some(unbound()), bound()].into_iter().flatten();
+        for launch in launches.chain(with_sections()) {
+            self.check(&launch, launcher, mpiexec, options);
+            let mut here = launch;
+            here.os_processes
+                .iter_mut()
+                .for_each(|p| p.host = Some("localhost".to_owned()));
+            let (mut lines, output) = self.run(&here, launcher, mpiexec, &[]);
+            // It has another name of its own.
+            let name = format!(" {} ", this_host());
+            lines
+                .iter_mut()
+                .for_each(|line| *line = line.replacen(&name, " localhost ", 1));
+            Self::compare(&here, &lines, &output, true);
+        }
+    }
+
+    /// An OS process that cannot be started ends the job, with a message.
+    fn check_failure(&self, launcher: Launcher, mpiexec: &str) {
+        self.program("waits", "#!/bin/sh\nexec sleep 300\n");
+        let mut launch = launch(&[
+            ("localhost", &[], 1),
+            ("localhost", &[8191], 1),
+            ("localhost", &[], 1),
+        ]);
+        launch.program = "./waits".into();
+        let (_, output) = self.run(&launch, launcher, mpiexec, &[]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        let told = format!(
+            "error: OS process 1 on {} cannot be bound to cores 8191: ",
+            this_host()
+        );
+        assert!(said.contains(&told), "{said}");
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        launch.os_processes[1].cores.clear();
+        launch.program = "./nowhere".into();
+        let (_, output) = self.run(&launch, launcher, mpiexec, &[]);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains(" has no executable ./nowhere\n"), "{said}");
+        assert_eq!(output.status.code(), Some(2), "{said}");
     }
 
     /// The same for the rankfile alone, which cannot tell a rank its number of processes.
@@ -139,12 +185,26 @@ impl Field {
         Self::compare(launch, &lines, &output, false);
     }
 
+    /// The same for the appfile alone.
+    fn check_appfile(&self, launch: &Launch, mpiexec: &str, options: &[&str]) {
+        let mut out = Diagnostics::new();
+        let write = |name: &str, text: String| fs::write(self.path().join(name), text).unwrap();
+        write("hosts", openmpi::hostfile(launch).unwrap());
+        write("apps", openmpi::appfile(launch, &mut out).unwrap());
+        let mut command = Command::new(mpiexec);
+        command
+            .args(options)
+            .args(["--hostfile", "hosts", "--bind-to", "none", "--app", "apps"]);
+        let (lines, output) = self.output(&mut command);
+        Self::compare(launch, &lines, &output, true);
+    }
+
     /// Holds lines of the ranks against the launch; `told`: ranks know their number of processes.
     fn compare(launch: &Launch, lines: &[String], output: &Output, told: bool) {
         let all = &launch.os_processes;
         assert_eq!(lines.len(), all.len(), "{output:?}");
         for (rank, (line, p)) in lines.iter().zip(all).enumerate() {
-            let mut words = line.split(' ');
+            let mut words = line.splitn(5, ' ');
             let mut next = || words.next().unwrap_or("");
             assert_eq!(next(), rank.to_string(), "{lines:?}");
             let host = next();
@@ -160,7 +220,8 @@ impl Field {
                 p.cores.is_empty() || cores == wanted.join("-"),
                 "rank {rank} is on cores {cores}: {lines:?}"
             );
-            assert_eq!(words.collect::<Vec<_>>(), launch.args, "{lines:?}");
+            let args: String = launch.args.iter().map(|arg| format!("<{arg}>")).collect();
+            assert_eq!(next(), args, "{lines:?}");
         }
     }
 }
@@ -197,6 +258,49 @@ fn bound() -> Option<Launch> {
     Some(launch)
 }
 
+/// One, two and three sections for each host, of uneven numbers of OS processes, where there are two cores with cores as well. Words
+/// are such as no file could hold.
+fn with_sections() -> Vec<Launch> {
+    let cores: &[&[u32]] = match std::thread::available_parallelism().map_or(1, |n| n.get()) {
+        1 => &[&[]],
+        _ => &[&[], &[0], &[1], &[0, 1]],
+    };
+    let sections = [
+        ("h1", 3),
+        ("h2", 1),
+        ("h1", 1),
+        ("h2", 2),
+        ("h1", 2),
+        ("h2", 3),
+    ];
+    [2, 4, 6]
+        .map(|count| {
+            let mut all = Vec::new();
+            for (section, (host, n)) in sections.into_iter().take(count).enumerate() {
+                for _ in 0..n {
+                    let cores = cores[all.len() % cores.len()];
+                    all.push((host, cores, section as u32 % 2));
+                }
+            }
+            let mut launch = launch(&all);
+            launch.program = "./a folder/it's".into();
+            launch.args = ["a  b", "", ":", "\"$x\"", "-n", "#\\"]
+                .map(str::to_owned)
+                .to_vec();
+            launch
+        })
+        .to_vec()
+}
+
+/// Its own name.
+fn this_host() -> String {
+    let output = Command::new("uname")
+        .arg("-n")
+        .output()
+        .expect("uname runs");
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
 /// The launcher that a variable names, with what it is needed for.
 fn named(need: Need, variable: &str) -> Option<(Need, String)> {
     let named = std::env::var(variable).ok().filter(|m| !m.is_empty());
@@ -221,9 +325,13 @@ fn mpich_obeys() {
         };
         let agent = field.path().join("agent");
         let options = by_agent(agent.to_str().unwrap());
-        for launch in [Some(unbound()), bound()].iter().flatten() {
-            field.check(launch, Launcher::Mpich, &mpiexec, &options);
-        }
+        field.check_all(Launcher::Mpich, &mpiexec, &options);
+        field.check_failure(Launcher::Mpich, &mpiexec);
+        // A section for each core was more than `mpiexec` 4.0.2 read.
+        let cores: Vec<_> = (0..256).map(|core| ("h1", &[0][..], core % 3)).collect();
+        let mut large = launch(&cores);
+        large.program = "./show".into();
+        field.check(&large, Launcher::Mpich, &mpiexec, &options);
         let mut anywhere = unbound();
         anywhere.os_processes.iter_mut().for_each(|p| p.host = None);
         let fork = ["-launcher", "fork"];
@@ -248,8 +356,12 @@ fn open_mpi_obeys() {
             true => ["--mca", "plm_rsh_agent", agent],
             false => ["--prtemca", "plm_ssh_agent", agent],
         };
-        for launch in [Some(unbound()), bound()].iter().flatten() {
-            field.check(launch, Launcher::OpenMpi, &mpiexec, &options);
+        field.check_all(Launcher::OpenMpi, &mpiexec, &options);
+        field.check_failure(Launcher::OpenMpi, &mpiexec);
+        // Standing alone, the appfile has all slots of a host in each section, too.
+        for mut launch in with_sections() {
+            (launch.program, launch.args) = ("./show".into(), vec!["-v".into()]);
+            field.check_appfile(&launch, &mpiexec, &options);
         }
         if let Some(mut launch) = bound() {
             launch.os_processes.truncate(4);
@@ -270,8 +382,17 @@ fn intel_mpi_obeys() {
 fn intel_mpi(field: &Field, mpiexec: &str) {
     let agent = field.path().join("agent");
     let options = by_agent(agent.to_str().unwrap());
-    for launch in [Some(unbound()), bound()].iter().flatten() {
-        field.check(launch, Launcher::Intel, mpiexec, &options);
+    field.check_all(Launcher::Intel, mpiexec, &options);
+    field.check_failure(Launcher::Intel, mpiexec);
+    // The configfile alone.
+    for mut launch in with_sections() {
+        (launch.program, launch.args) = ("./show".into(), vec!["-v".into()]);
+        let text = intel::configfile(&launch).unwrap();
+        fs::write(field.path().join("sections"), text).unwrap();
+        let mut command = Command::new(mpiexec);
+        command.args(options).args(["-configfile", "./sections"]);
+        let (lines, output) = field.output(&mut command);
+        Field::compare(&launch, &lines, &output, true);
     }
     // The machinefile alone places as well.
     let launch = unbound();
@@ -325,6 +446,34 @@ fn slurm_obeys() {
         return;
     };
     field.check(&unbound(), Launcher::Slurm, "", &[]);
+    for mut launch in with_sections() {
+        launch.os_processes.iter_mut().for_each(|p| p.cores.clear());
+        field.check(&launch, Launcher::Slurm, "", &[]);
+    }
+    // The program file alone.
+    let mut launch = unbound();
+    launch.args = vec!["-v".into()];
+    fs::write(
+        field.path().join("programs"),
+        slurm::multi_prog(&launch).unwrap(),
+    )
+    .unwrap();
+    fs::write(
+        field.path().join("hosts"),
+        slurm::hostfile(&launch).unwrap(),
+    )
+    .unwrap();
+    let mut srun = Command::new("srun");
+    srun.args([
+        "-n",
+        "5",
+        "--distribution=arbitrary",
+        "--multi-prog",
+        "programs",
+    ]);
+    srun.env("SLURM_HOSTFILE", "hosts");
+    let (lines, output) = field.output(&mut srun);
+    Field::compare(&launch, &lines, &output, true);
     // Hosts left to Slurm.
     let mut anywhere = unbound();
     anywhere.os_processes.iter_mut().for_each(|p| p.host = None);

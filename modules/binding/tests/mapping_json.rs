@@ -186,6 +186,12 @@ fn what_is_no_mapping() {
         edit("[0, 2]", "[0, -2]"),
         "G0434 error 7:34 this is not a mapping as graphmap writes it"
     );
+    for host in [".", "..", "-h", "a b", "", &"h".repeat(300)] {
+        assert_eq!(
+            edit("\"h1\"", &format!("\"{host}\"")),
+            format!("G0434 error 7:14 {host:?} cannot be the name of a host")
+        );
+    }
     assert_eq!(
         edit("\"os_process\": 0", "\"os_process\": 7"),
         "G0434 error 12:14 process `b` is in OS process 7 of 2"
@@ -310,7 +316,7 @@ proptest! {
     #[test]
     fn any_mapping_reads_back(
         os_process in prop::collection::vec(0u32..5, 3),
-        hosts in prop::collection::vec(prop::option::of(".{0,12}"), 5),
+        hosts in prop::collection::vec(prop::option::of("[a-zA-Z0-9_][-a-zA-Z0-9_.]{0,12}"), 5),
         cores in prop::collection::vec(any::<u32>(), 0..4),
     ) {
         let places: Vec<(Option<&str>, &[u32])> = hosts.iter().map(|h| (h.as_deref(), cores.as_slice())).collect();

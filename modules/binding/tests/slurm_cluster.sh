@@ -41,9 +41,9 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 SlurmdParameters=config_overrides
 MpiDefault=none
-NodeName=h1 NodeHostname=$host NodeAddr=127.0.0.1 Port=17001 CPUs=4
-NodeName=h2 NodeHostname=$host NodeAddr=127.0.0.1 Port=17002 CPUs=4
-NodeName=h3 NodeHostname=$host NodeAddr=127.0.0.1 Port=17003 CPUs=4
+NodeName=h1 NodeHostname=$host NodeAddr=127.0.0.1 Port=17001 CPUs=8
+NodeName=h2 NodeHostname=$host NodeAddr=127.0.0.1 Port=17002 CPUs=8
+NodeName=h3 NodeHostname=$host NodeAddr=127.0.0.1 Port=17003 CPUs=8
 PartitionName=all Nodes=ALL Default=YES State=UP OverSubscribe=FORCE:8
 END
 [ -s "$dir/munge.key" ] || dd if=/dev/urandom of="$dir/munge.key" bs=128 count=1 2>/dev/null

@@ -14,6 +14,7 @@ use crate::cli::session::{Outcome, Session};
 use crate::cli::supervisor::{self, Bound};
 use crate::codes;
 use graphmap_binding::ranks::FIRST_RANK;
+use graphmap_binding::shell_quoted;
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::{EmitContext, Files};
@@ -286,15 +287,15 @@ fn launch_files(
     options.insert("program".to_owned(), program.to_owned());
     let mut words = Vec::new();
     for arg in &args.args {
-        let word = arg.to_str().filter(|word| !word.is_empty());
-        let Some(word) = word.filter(|word| !word.contains(char::is_whitespace)) else {
+        let Some(arg) = arg.to_str() else {
             let what = format!("{arg:?} cannot be an argument of a program that a launcher starts");
             let error = Diagnostic::error(codes::USAGE, what)
-                .with_note("what launchers read knows no quotes")
-                .help("hand it over in a variable, `--set env.NAME=VALUE`, or a file");
+                .with_note("it is not text in UTF-8, as files for launchers are")
+                .help("hand it over in a file");
             return session.fail(Exit::Usage, error);
         };
-        words.push(word);
+        // Empty words and spaces are kept: the option is split as a shell does.
+        words.push(shell_quoted(arg));
     }
     if !words.is_empty() {
         options.insert("args".to_owned(), words.join(" "));

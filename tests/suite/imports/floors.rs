@@ -276,6 +276,7 @@ const BINDING: &[&str] = &[
     "ranks",
     "launch",
     "mapping_json",
+    "start",
     "fgmpi",
     "mpich",
     "openmpi",

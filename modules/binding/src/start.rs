@@ -1,0 +1,102 @@
+//! How an OS process that a launcher has made becomes the program.
+//!
+//! The files of launchers know no quotes, and their lengths are limited: `mpiexec` of MPICH 4.0.2 crashes
+//! at about 900 words of a configfile, and lines of an appfile end at 8 KiB (Open MPI 4) or 1 KiB (5). So a
+//! script starts the same few words everywhere, [`WORDS`]. They evaluate the variable [`VARIABLE`], a line
+//! for a shell: it looks up what its rank is given, binds itself to cores, and becomes the program.
+
+use crate::codes;
+use crate::launch::{Launch, alone, ranges, shell_quoted};
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use std::fmt::Write;
+
+/// The variable with the line.
+pub(crate) const VARIABLE: &str = "GRAPHMAP_START";
+/// The words of a script that have a launcher evaluate it in each OS process.
+pub(crate) const WORDS: &str = r#"sh -c 'eval "$GRAPHMAP_START"'"#;
+/// Most bytes of the line. Linux takes 128 KiB for one variable with its name.
+const MOST: usize = 130_000;
+
+/// What differs between launchers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    /// The rank, for a shell.
+    pub(crate) rank: &'static str,
+    /// Whether OS processes are bound to cores.
+    pub(crate) binds: bool,
+    /// Ends the job, for a shell. Empty where the launcher does when an OS process ends with an error.
+    pub(crate) ends: &'static str,
+}
+
+impl Way {
+    /// MPICH and what is made of it. Its `mpiexec` waits for ever for an OS process that ends before
+    /// `MPI_Init`, so that one asks for an end of the job, in the words of PMI 1. Not each `sh` can write to a
+    /// descriptor above 9. Without PMI's socket the daemon that has started it is killed.
+    pub(crate) const HYDRA: Way = Way {
+        rank: "${PMI_RANK:-$PMI_ID}",
+        binds: true,
+        ends: r#"for sh in sh bash; do $sh -c "printf 'cmd=abort exitcode=2\n' >&$PMI_FD" 2>/dev/null && exit 2; done; [ -z "$rank" ] || kill -KILL $PPID; "#,
+    };
+    /// Open MPI.
+    pub(crate) const OPEN_MPI: Way = Way {
+        rank: "$OMPI_COMM_WORLD_RANK",
+        binds: true,
+        ends: "",
+    };
+    /// Slurm, which binds by itself.
+    pub(crate) const SLURM: Way = Way {
+        rank: "$SLURM_PROCID",
+        binds: false,
+        ends: "",
+    };
+}
+
+/// The line.
+///
+/// # Errors
+/// `G0441` when it is too long for a variable.
+pub(crate) fn line(launch: &Launch, way: Way) -> Result<String, Diagnostics> {
+    let cores = |cores| {
+        if way.binds {
+            ranges(cores)
+        } else {
+            String::new()
+        }
+    };
+    let mut runs = String::new();
+    // The last rank, the number of processes, and the cores of each run.
+    for run in launch.runs(|p| (p.processes, cores(&p.cores))) {
+        let last = run.first + run.members.len() - 1;
+        write!(runs, " {last}:{}:{}", run.value.0, run.value.1).expect("a String takes all");
+    }
+    let program = shell_quoted(&launch.program);
+    let is_there = match launch.program.contains('/') {
+        true => format!("[ -x {program} ]"),
+        false => format!("command -v {program} >/dev/null"),
+    };
+    let line = format!(
+        "rank={}; for run in{runs}; do [ \"$rank\" -gt \"${{run%%:*}}\" ] || break; done; \
+         run=${{run#*:}}; cores=${{run#*:}}; export GRAPHMAP_PROCESSES=\"${{run%%:*}}\"; unset {VARIABLE}; \
+         fail() {{ printf '%s\\n' \"error: OS process $rank on $(uname -n) $1\" >&2; {}exit 2; }}; \
+         [ -z \"$cores\" ] || why=$(taskset -cp \"$cores\" $$ 2>&1) || fail \"cannot be bound to cores $cores: $why\"; \
+         {is_there} || fail {}; exec {}",
+        way.rank,
+        way.ends,
+        shell_quoted(&format!("has no executable {}", launch.program)),
+        launch.shell_words(),
+    );
+    if line.len() <= MOST {
+        return Ok(line);
+    }
+    let what = format!(
+        "the start of the program takes {} bytes, and a variable holds {MOST}",
+        line.len()
+    );
+    let help =
+        "hand long arguments over in a file, or start fewer OS processes with cores of their own";
+    Err(alone(
+        Diagnostic::error(codes::TOO_LONG, what)
+            .with_note("it names the program, its arguments, and the cores of each OS process")
+            .help(help),
+    ))
+}
