@@ -45,6 +45,10 @@ pub const NOT_COPIED: Code = Code(710);
 pub const UNKNOWN_HOST: Code = Code(711);
 /// A project that is named instead of a graph, and is of no ranks.
 pub const NO_RANKS_SAID: Code = Code(712);
+/// A mapping that names cores which this host does not have (an error where an OS process has none of its own, else a warning).
+pub const CORES_MISSING: Code = Code(713);
+/// A launcher that refuses to start anything for root.
+pub const REFUSES_ROOT: Code = Code(714);
 /// Cargo cannot be run.
 pub const NO_CARGO: Code = Code(702);
 /// The code of a project does not compile: most often a function that does not fit its kind.

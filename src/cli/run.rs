@@ -2,8 +2,10 @@
 
 pub(crate) mod args;
 mod copy;
+mod cores;
 mod fit;
 pub(crate) mod hosts;
+mod job;
 mod launcher;
 mod mpi;
 mod names;

@@ -107,6 +107,25 @@ fn coloured(text: &str) -> String {
     shown + &visible::text(rest)
 }
 
+/// Returns true if standard output is a pipe that nobody reads any more.
+#[cfg(unix)]
+pub(crate) fn is_unread() -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let stdout = io::stdout();
+    let mut polled = [PollFd::new(&stdout, PollFlags::empty())];
+    let now = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    let left = PollFlags::ERR | PollFlags::HUP;
+    poll(&mut polled, Some(&now)).is_ok() && polled[0].revents().intersects(left)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn is_unread() -> bool {
+    false
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -140,12 +140,7 @@ fn a_compiler_without_a_surname_says_which_launcher() {
     for (macros, set, launcher, reads) in [
         ("OMPI_MAJOR_VERSION 5", "", "openmpi", "mpiexec.openmpi"),
         ("MPICH_VERSION \"4\"", "", "mpich", "mpiexec.mpich"),
-        (
-            "I_MPI_VERSION \"2021\"",
-            "",
-            "intel",
-            "${MPIEXEC:-mpiexec}",
-        ),
+        ("I_MPI_VERSION \"2021\"", "", "intel", "${MPIEXEC:-mpiexec}"),
         ("MPI_VERSION 3", "", "mpich", "mpiexec.mpich"),
         ("OMPI_MAJOR_VERSION 5", "slurm", "slurm", "srun"),
         (

@@ -40,7 +40,7 @@ fn written_beside_wiring_for_pilot_they_count_its_main() {
     );
     let apps = lines(&test, "appfile");
     assert!(
-        apps.starts_with("-np 1 -host h1:1 -x GRAPHMAP_PROCESSES=0 -x GRAPHMAP_PLACED="),
+        apps.starts_with("-np 1 -host h1:3 -x GRAPHMAP_PROCESSES=0 -x GRAPHMAP_PLACED="),
         "{apps}"
     );
     assert_eq!(
@@ -117,7 +117,7 @@ fn a_project_of_a_family_is_known_by_what_is_generated_in_it() {
     test.run().status(0).stderr_has(told);
     assert_eq!(lines(&test, "hostfile"), "h1:1\nh2:1\nh1:1\nh2:1\n");
     let program = test.folder().join("net/build/it").display().to_string();
-    assert!(test.read("configfile").contains(&program));
+    assert!(test.read("launch.sh").contains(&program));
     let placed = test.read("net/own.c");
     let placed = placed.split(' ').nth(2).unwrap();
     let script = test.read("launch.sh");

@@ -229,8 +229,8 @@ fn what_a_launcher_cannot_be_told_is_told_before_the_build() {
     let long = "x".repeat(130_000);
     let mut words: Vec<&str> = run.split(' ').collect();
     words.push(&long);
-    test.words(&words)
-        .run()
+    let test = test.words(&words);
+    test.run()
         .status(5)
         .stderr_has("error[G0441]: the start of the program takes 130");
     assert!(!test.folder().join("built").exists());
@@ -240,17 +240,46 @@ fn what_a_launcher_cannot_be_told_is_told_before_the_build() {
 #[test]
 fn folders_and_arguments_may_have_any_characters() {
     let test = ring("--link mpi").executable("mpiexec.mpich", "#!/bin/sh\necho HYDRA\n");
-    std::fs::rename(test.folder().join("ring"), test.folder().join("it's a ring")).unwrap();
-    let run = ["run", "it's a ring", "--link", "mpi", "--no-build", "--", "3", "a  b", "", "-x", "it's", ":"];
-    test.words(&run).run().status(0);
+    std::fs::rename(
+        test.folder().join("ring"),
+        test.folder().join("it's a ring"),
+    )
+    .unwrap();
+    let run = [
+        "run",
+        "it's a ring",
+        "--link",
+        "mpi",
+        "--no-build",
+        "--",
+        "3",
+        "a  b",
+        "",
+        "-x",
+        "it's",
+        ":",
+    ];
+    let test = test.words(&run);
+    test.run().status(0);
     let shows = "#!/bin/sh\nfor word; do echo \"<$word>\"; done\n";
-    test.executable_at("it's a ring/target/mpi-mpich/release/ring", shows);
+    let program = test
+        .folder()
+        .join("it's a ring/target/mpi-mpich/release/ring");
+    std::fs::create_dir_all(program.parent().unwrap()).unwrap();
+    std::fs::write(&program, shows).unwrap();
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&program, executable).unwrap();
     // In the place of `mpiexec`: it starts the words after its own options.
-    let script = test.folder().join("it's a ring/target/graphmap/hosts/mpiexec.sh");
+    let script = test
+        .folder()
+        .join("it's a ring/target/graphmap/hosts/mpiexec.sh");
     let mut launcher = std::process::Command::new("sh");
     launcher.arg(script).env("PMI_RANK", "0");
     let test = test.executable("starts", "#!/bin/sh\nshift 2\nexec \"$@\"\n");
-    let output = launcher.env("MPIEXEC", test.folder().join("bin/starts")).output().unwrap();
+    let output = launcher
+        .env("MPIEXEC", test.folder().join("bin/starts"))
+        .output()
+        .unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert_eq!(said, "<3>\n<a  b>\n<>\n<-x>\n<it's>\n<:>\n", "{output:?}");
 }

@@ -278,8 +278,7 @@ fn a_launcher_that_says_nothing_is_told(folder: &Path) {
     let output = command.output().unwrap();
     let text = said(&output);
     assert_eq!(output.status.code(), Some(141), "{text}");
-    let told =
-        "error[G0705]: the launcher was ended by signal 13 (SIGPIPE), and told nothing of why";
+    let told = "error[G0705]: the launcher ended with 141: signal 13 (SIGPIPE) has ended it, or an OS process of the run";
     assert!(text.contains(told), "{text}");
 }
 

@@ -14,6 +14,7 @@ mod cli_doctor_project;
 mod cli_files;
 mod cli_graphs;
 mod cli_inputs;
+mod cli_jobs;
 mod cli_mapping;
 mod cli_mpi;
 mod cli_plan;

@@ -113,5 +113,5 @@ fn a_host_as_lstopo_describes_it() {
     assert!(cores.into_iter().eq((0..32).step_by(2)));
     // The script binds them: last rank, processes, cores.
     let script = test.read("out/mpiexec.sh");
-    assert!(script.contains(":30 "), "{script}");
+    assert!(script.contains(":30; do "), "{script}");
 }

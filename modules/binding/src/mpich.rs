@@ -96,7 +96,9 @@ case $code in
 esac
 kill -0 "$PPID" 2>/dev/null || exit $code
 name=$(printf '%s\n' "$host" | sed 's/[][\\.*^$]/\\&/g')
-line=$(grep -n "^$name:" "$here/hostfile" 2>/dev/null | sed 's/:.*//;q')
+line=
+# Of a run, whose files are removed at its end, nobody can look at the line.
+[ -n "${GRAPHMAP_RUNNING-}" ] || line=$(grep -n "^$name:" "$here/hostfile" 2>/dev/null | sed 's/:.*//;q')
 printf '%s\n' "error: the host \`$host\`${line:+ (line $line of $here/hostfile)} $why" >&2
 sleep 1
 kill "$PPID" 2>/dev/null

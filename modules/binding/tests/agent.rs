@@ -214,3 +214,35 @@ fn the_agent_is_called_where_ssh_would_be() {
     let made = command(&anywhere, Launcher::Mpich, &mut Diagnostics::new()).unwrap();
     assert!(!made.script.contains("agent.sh"), "{}", made.script);
 }
+
+/// A program that may not be executed is not one that is missing.
+#[test]
+fn a_program_without_the_right_to_be_executed_is_reported_as_that() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let mut launch = common::launch(&[("h1", &[][..], 1)]);
+    launch.program = at("program").display().to_string();
+    let made = command(&launch, Launcher::Mpich, &mut Diagnostics::new()).unwrap();
+    for (name, text) in &made.files {
+        executable(&at(name), text);
+    }
+    executable(&at("ssh"), SSH);
+    fs::write(at("program"), "").unwrap();
+    let mut mpiexec = Command::new("sh");
+    mpiexec.args(["-c", "\"$@\"; exec sleep 1000", "mpiexec"]);
+    mpiexec.arg(at("agent.sh")).args(["h1", "/bin/sh"]);
+    mpiexec.env("GRAPHMAP_AGENT", at("ssh"));
+    // The files of a run are gone when somebody reads this.
+    for (run, place) in [
+        ("", format!(" (line 2 of {})", at("hostfile").display())),
+        ("running", String::new()),
+    ] {
+        let output = mpiexec.env("GRAPHMAP_RUNNING", run).output().unwrap();
+        let told = format!(
+            "error: the host `h1`{place} has the program {}, which is not executable there: `chmod +x`, \
+             or `graphmap run --copy`\n",
+            launch.program
+        );
+        assert_eq!(String::from_utf8_lossy(&output.stderr), told);
+    }
+}

@@ -39,6 +39,7 @@ mod printed;
 mod probed;
 mod receiving;
 mod rings;
+mod running;
 mod same_host;
 mod sockets;
 mod unreachable;
@@ -59,11 +60,16 @@ use world::World;
 /// [`graphmap_runtime::main`], for a program that `mpiexec` may start several times: then these are the OS
 /// processes of one run.
 pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
-    graphmap_runtime::main_over(network, connect)
+    let code = graphmap_runtime::main_over(network, connect);
+    running::end();
+    code
 }
 
 fn connect(started: Started) -> Result<Rc<dyn Job>, String> {
     let world = World::join()?;
+    if world.me() == 0 {
+        running::begin();
+    }
     if let Some(times) = started.times
         && world.count() as u64 != times
     {

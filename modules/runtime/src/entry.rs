@@ -276,8 +276,11 @@ pub fn main_over(
     exit.into()
 }
 
-/// Says why the run does not end well; what it ends with.
+/// Says why the run does not end well; what it ends with. That a reader has left is no error, and not said.
 fn failed(error: &RunError) -> Exit {
+    if panics::is_unread(error) {
+        return Exit::Unread;
+    }
     say(&format!("error: {}", visible(&error.to_string())));
     error.exit()
 }
@@ -303,10 +306,12 @@ fn finish(exit: Exit) -> Exit {
         _ => unwritten,
     };
     let Some(why) = lost else { return exit };
+    let error = panics::cannot_print(&why);
     if !IS_PRINT_TOLD.load(Ordering::SeqCst) {
-        failed(&panics::cannot_print(&why));
+        failed(&error);
     }
     match exit {
+        Exit::Ok if panics::is_unread(&error) => Exit::Unread,
         Exit::Ok => Exit::Usage,
         exit => exit,
     }

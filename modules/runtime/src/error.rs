@@ -109,6 +109,9 @@ pub enum Exit {
     Lost = 7,
     /// 8: channels would have had to grow by more than [`Options::memory`](crate::Options::memory) allows.
     Memory = 8,
+    /// 141: nobody reads what the processes print (`| head`). 128 and the number of SIGPIPE, of which other
+    /// programs end then.
+    Unread = 141,
 }
 
 impl RunError {

@@ -5,6 +5,7 @@
 
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::env;
+use std::io;
 use std::panic::{self, PanicHookInfo};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -86,6 +87,15 @@ const UNPRINTED: &str = "what the processes print cannot be written: ";
 pub(crate) fn cannot_print(why: &str) -> RunError {
     RunError::File(format!("{UNPRINTED}{why}"))
 }
+
+/// Returns true if it says that a reader has left: then nobody is to be told of anything.
+pub(crate) fn is_unread(error: &RunError) -> bool {
+    let left = io::Error::from_raw_os_error(BROKEN_PIPE).to_string();
+    matches!(error, RunError::File(message) if message.strip_prefix(UNPRINTED) == Some(&*left))
+}
+
+/// EPIPE of every Unix.
+const BROKEN_PIPE: i32 = 32;
 
 /// Whether that is what it says.
 pub(crate) fn is_of_output(error: &RunError) -> bool {
@@ -180,6 +190,10 @@ mod tests {
         let other = failed("failed printing to stdout: it says so itself");
         assert_eq!(of_output(other.clone()), other);
         assert!(!is_of_output(&other));
+        let left = io::Error::from_raw_os_error(BROKEN_PIPE);
+        assert_eq!(left.kind(), io::ErrorKind::BrokenPipe);
+        assert!(is_unread(&cannot_print(&left.to_string())));
+        assert!(!is_unread(&full) && !is_unread(&other));
     }
 
     #[test]

@@ -34,6 +34,15 @@ impl Agent<'_> {
         self.0.unwrap_or("ssh")
     }
 
+    /// What helps where a host does not answer.
+    fn help(&self, host: &str) -> String {
+        format!(
+            "`{} {host} true` has to work without being asked for anything; `--set agent=PROGRAM` names what \
+             is called instead",
+            self.program()
+        )
+    }
+
     /// Has a shell on a host do something.
     fn ask(&self, host: &str, script: &str, input: Stdio) -> io::Result<Output> {
         let mut command = supervisor::command(self.program().as_ref(), Bound::Program)?;
@@ -52,7 +61,8 @@ impl Agent<'_> {
 enum Copied {
     WasThere,
     Now,
-    Failed(String),
+    /// Why, and what helps.
+    Failed(String, String),
 }
 
 /// Copies a program to all hosts of a mapping but this one.
@@ -98,7 +108,8 @@ pub(super) fn to_hosts(
                 {
                     let result = copy(&agent, host, &program, &own);
                     let result = result.unwrap_or_else(|error| {
-                        Copied::Failed(format!("`{}` cannot be run: {error}", agent.program()))
+                        let why = format!("`{}` cannot be run: {error}", agent.program());
+                        Copied::Failed(why, agent.help(host))
                     });
                     let mut copied = copied.lock().unwrap_or_else(|error| error.into_inner());
                     copied.push((*host, result));
@@ -119,14 +130,10 @@ pub(super) fn to_hosts(
         match result {
             Copied::WasThere => {}
             Copied::Now => new.push(host),
-            Copied::Failed(why) => {
+            Copied::Failed(why, help) => {
                 is_failed = true;
                 let what = format!("the program cannot be copied to `{host}`: {why}");
-                session.find(Diagnostic::error(codes::NOT_COPIED, what).help(format!(
-                    "`{} {host} true` has to work without being asked for anything; `--set \
-                     agent=PROGRAM` names what is called instead",
-                    agent.program()
-                )));
+                session.find(Diagnostic::error(codes::NOT_COPIED, what).help(help));
             }
         }
     }
@@ -145,29 +152,32 @@ fn copy(agent: &Agent<'_>, host: &str, program: &Path, own: &str) -> io::Result<
     let (file, folder) = (program, program.parent().unwrap_or(program));
     let mut new = file.as_os_str().to_owned();
     new.push(".new");
+    let shown = folder.display().to_string();
     let (file, folder, new) = (word(file), word(folder), word(new.as_ref()));
-    let asked = agent.ask(
-        host,
-        &format!("test ! -f {file} || cksum < {file}"),
-        Stdio::null(),
-    )?;
+    // A file that may not be executed is none that is there.
+    let asks = format!("test ! -f {file} || test ! -x {file} || cksum < {file}");
+    let asked = agent.ask(host, &asks, Stdio::null())?;
     if !asked.status.success() {
-        return Ok(Copied::Failed(last_words(&asked)));
+        return Ok(Copied::Failed(last_words(&asked), agent.help(host)));
     }
     if String::from_utf8_lossy(&asked.stdout).trim() == own {
         return Ok(Copied::WasThere);
     }
+    // Where it has not come whole, nothing is left of it, and what was there stays.
     let script = format!(
-        "mkdir -p {folder} && cat > {new} && chmod 755 {new} && mv -f {new} {file} && cksum < {file}"
+        "mkdir -p {folder} && cat > {new} && chmod 755 {new} && sum=$(cksum < {new}) && \
+         {{ test \"$sum\" = \"{own}\" || {{ echo \"only a part of it has come\" >&2; false; }}; }} && \
+         mv -f {new} {file} || {{ code=$?; rm -f {new}; exit $code; }}"
     );
+    // The shell of a user may be another.
+    let script = format!("sh -c {}", word(Path::new(&script)));
     let sent = agent.ask(host, &script, File::open(program)?.into())?;
-    if !sent.status.success() {
-        return Ok(Copied::Failed(last_words(&sent)));
+    if sent.status.success() {
+        return Ok(Copied::Now);
     }
-    match String::from_utf8_lossy(&sent.stdout).trim() == own {
-        true => Ok(Copied::Now),
-        false => Ok(Copied::Failed("it has not come as it was sent".to_owned())),
-    }
+    let help =
+        format!("the folder `{shown}` of `{host}` has to have room for it, and to be writable");
+    Ok(Copied::Failed(last_words(&sent), help))
 }
 
 /// What a program said last, or how it ended.

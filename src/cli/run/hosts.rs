@@ -1,11 +1,11 @@
 //! A run under a launcher of MPI, on one host or many: what is built, written and started.
 
 use super::args::RunArgs;
+use super::job::{Job, SIGN};
 use super::mpi::Mpi;
 use super::program::{build, ended, obeyed};
 use super::project::{find_project, has_link, unasked};
-use super::{copy, fit, launcher, names, outputs, ranks};
-use crate::cli::child::End;
+use super::{copy, cores, fit, launcher, names, outputs, ranks};
 use crate::cli::exit::Exit;
 use crate::cli::mapping::MappingArgs;
 use crate::cli::output;
@@ -162,7 +162,8 @@ pub(super) fn run(
     if !args.print && !args.no_run && !args.no_build {
         let agent = options.get("agent").map(String::as_str);
         let mapping = mapped.mapping();
-        launcher::check(session, &mpi)?;
+        launcher::check(session, &mpi, &options)?;
+        cores::check(session, mapping)?;
         names::check(session, mapping, &onto.platform, &mpi.launcher, agent)?;
     }
     let folder = project.root.join(FOLDER);
@@ -170,7 +171,7 @@ pub(super) fn run(
     let asked = (&options, &*folder);
     // What launchers cannot be told is known before anything is built, which may take minutes.
     let expected = absolute(&mpi.program(&project, args.optimised()));
-    let mut files = launch_files(args, session, mapped, &project, &expected, asked)?;
+    let mut files = launch_files(args, session, mapped, &project, &expected, asked, None)?;
     let target = mpi.target(&project);
     let build_for = Some((&*mpi.compiler, &*target));
     let program = match args.no_build {
@@ -189,12 +190,21 @@ pub(super) fn run(
     };
     session.unless_denied()?;
     let own = absolute(&program);
-    if own != expected {
-        files = launch_files(args, session, mapped, &project, &own, asked)?;
-    }
     if args.copy && !args.no_build && !args.no_run {
         let agent = options.get("agent").map(String::as_str);
         copy::to_hosts(session, mapped.0.mapping(), &program, agent, &mpi.launcher)?;
+    }
+    if !args.print && !args.no_run && !args.no_build {
+        let job = match Job::new(&folder) {
+            Ok(job) => job,
+            Err(error) => return ended(session, &folder, Err(error)),
+        };
+        let files = launch_files(args, session, mapped, &project, &own, asked, Some(&job))?;
+        output::write_quietly(session, &files)?;
+        return start(session, &mpi, &job);
+    }
+    if own != expected {
+        files = launch_files(args, session, mapped, &project, &own, asked, None)?;
     }
     output::write_quietly(session, &files)?;
     let script = folder.join(SCRIPT);
@@ -204,11 +214,13 @@ pub(super) fn run(
             session.tell(&format!("graphmap: {built}"));
         }
         session.show(&format!("sh {}\n", word(&script)))?;
-        return Ok(Exit::Ok);
     }
-    if args.no_run || args.no_build {
-        return Ok(Exit::Ok);
-    }
+    Ok(Exit::Ok)
+}
+
+/// Runs a job to its end.
+fn start(session: &mut Session<'_>, mpi: &Mpi, job: &Job) -> Outcome<Exit> {
+    let script = job.folder().join(SCRIPT);
     session.flush();
     let mut command = match supervisor::command("sh".as_ref(), Bound::Tree) {
         Ok(command) => command,
@@ -219,19 +231,8 @@ pub(super) fn run(
         command.env("MPIEXEC", mpiexec);
     }
     let result = session.timed("run", |_| crate::cli::child::run(&mut command));
-    if let Ok(End::Code(BROKEN_PIPE)) = result {
-        let message = "the launcher was ended by signal 13 (SIGPIPE), and told nothing of why";
-        let error = Diagnostic::error(codes::PROGRAM, message).with_note(
-            "MPICH's is at times where an OS process is lost while MPI begins: what it has to tell that one finds nobody",
-        )
-        .help("nothing is left of the run: start it again");
-        return session.fail(Exit::Program(BROKEN_PIPE as u8), error);
-    }
-    ended(session, &script, result)
+    job.ended(session, result)
 }
-
-/// As a shell tells of SIGPIPE.
-const BROKEN_PIPE: i32 = 128 + 13;
 
 /// Where each process is to run.
 fn mapped(
@@ -281,7 +282,9 @@ fn launch_files(
     project: &Project,
     program: &str,
     (options, folder): (&BTreeMap<String, String>, &Path),
+    job: Option<&Job>,
 ) -> Outcome<Files> {
+    let own = job.map_or(folder, Job::folder);
     let mut files = Files::new();
     let mut options = options.clone();
     options.insert("program".to_owned(), program.to_owned());
@@ -300,7 +303,7 @@ fn launch_files(
     if !words.is_empty() {
         options.insert("args".to_owned(), words.join(" "));
     }
-    describe(&mut options, Some(project), mapped, folder, &mut files);
+    describe(&mut options, Some(project), mapped, own, &mut files);
     let mut set = |name: &str, value: Option<String>| {
         if let Some(value) = value {
             options.insert(format!("env.{name}"), value);
@@ -324,10 +327,12 @@ fn launch_files(
     set("GRAPHMAP_PREFIX", args.prefix.then(|| "1".to_owned()));
     set("GRAPHMAP_PIN", args.no_pin.then(|| "0".to_owned()));
     set("GRAPHMAP_PROJECT", Some(absolute(&project.root)));
+    set(SIGN, job.map(|job| absolute(&job.sign())));
     let mut found = Diagnostics::new();
     for (name, path) in [
+        // To be looked at after the run, too.
         ("mapping", folder.join("mapping.json")),
-        ("mpiexec", folder.join(SCRIPT)),
+        ("mpiexec", own.join(SCRIPT)),
     ] {
         let Some(emitter) = session.registry.emitters().find(|e| e.name() == name) else {
             continue;

@@ -6,6 +6,7 @@ use crate::cli::session::{Outcome, Session};
 use crate::cli::supervisor::{self, Bound};
 use crate::codes;
 use graphmap_kpn::diagnostic::Diagnostic;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -25,8 +26,16 @@ const WORDS: [(&str, &str); 4] = [
     ("HYDRA", "mpich"),
 ];
 
-/// Looks whether the script will find what it calls.
-pub(super) fn check(session: &mut Session<'_>, mpi: &Mpi) -> Outcome<()> {
+/// Variables by which Open MPI, 4 and 5, starts programs for root: both have to be 1.
+const FOR_ROOT: [&str; 2] = ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"];
+
+/// Checks that the script will find what it calls, and that this starts programs for this user. `options` may set variables
+/// for it.
+pub(super) fn check(
+    session: &mut Session<'_>,
+    mpi: &Mpi,
+    options: &BTreeMap<String, String>,
+) -> Outcome<()> {
     let called = CALLED
         .iter()
         .find(|(launcher, ..)| *launcher == mpi.launcher);
@@ -72,8 +81,32 @@ pub(super) fn check(session: &mut Session<'_>, mpi: &Mpi) -> Outcome<()> {
                 .help(format!("or name another launcher: {variable}=PROGRAM"));
             session.fail(Exit::Usage, error)
         }
+        Some("openmpi") => starts_for(session, &told, options),
         _ => Ok(()),
     }
+}
+
+/// Checks that Open MPI starts programs for this user.
+fn starts_for(
+    session: &mut Session<'_>,
+    told: &str,
+    options: &BTreeMap<String, String>,
+) -> Outcome<()> {
+    let is_one = |name: &&str| match options.get(&format!("env.{name}")) {
+        Some(value) => value == "1",
+        None => std::env::var_os(name).is_some_and(|value| value == "1"),
+    };
+    if is_root() && !FOR_ROOT.iter().all(is_one) {
+        let what = format!("`{told}` of Open MPI starts no program for root");
+        let [one, other] = FOR_ROOT;
+        let error = Diagnostic::error(codes::REFUSES_ROOT, what)
+            .help("run as another user")
+            .help(format!(
+                "or set {one}=1 and {other}=1 in the environment, as in a container"
+            ));
+        return session.fail(Exit::Usage, error);
+    }
+    Ok(())
 }
 
 /// Whether the launcher of one MPI starts programs of another: Intel's is made of MPICH's.
@@ -82,6 +115,16 @@ fn goes_with(launcher: &str, family: &str) -> bool {
         || [launcher, family]
             .iter()
             .all(|one| ["mpich", "intel"].contains(one))
+}
+
+#[cfg(unix)]
+fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}
+
+#[cfg(not(unix))]
+fn is_root() -> bool {
+    false
 }
 
 /// A program as a shell would find it.

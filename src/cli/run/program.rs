@@ -97,6 +97,9 @@ pub(crate) fn obeyed(
     }
 }
 
+/// The number of SIGPIPE.
+const BROKEN_PIPE: i32 = 13;
+
 /// What comes of how the program ended.
 pub(crate) fn ended(
     session: &mut Session<'_>,
@@ -106,6 +109,10 @@ pub(crate) fn ended(
     match result {
         Ok(End::Code(0)) => Ok(Exit::Ok),
         Ok(End::Code(6)) => Ok(Exit::Blocked),
+        // As other programs of Unix: a reader who has seen enough is no error.
+        Ok(End::Signal(signal)) if signal == BROKEN_PIPE && talk::is_unread() => {
+            Ok(Exit::signal(signal))
+        }
         // What the program ended with, in the eight bits that a shell sees.
         Ok(End::Code(code)) => Ok(Exit::Program(code as u8)),
         Ok(End::Interrupted(signal)) => Ok(Exit::signal(signal)),

@@ -95,7 +95,8 @@ impl Test {
         self
     }
 
-    fn command(&self) -> Command {
+    /// The command, to be started in another way.
+    pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_graphmap"));
         command
             .args(&self.args)

@@ -321,6 +321,7 @@ const LINK_MPI: &[&str] = &[
     "sockets",
     "bell",
     "rings",
+    "running",
     "arrivals",
     "digest",
     "frames",

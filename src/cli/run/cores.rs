@@ -1,0 +1,104 @@
+//! Whether this host has the cores that a mapping names.
+//!
+//! A description of a host may be of another machine. OS processes that are to be bound to a core that does not exist cannot
+//! start, which launchers report late.
+
+use super::copy::{is_here, this_host};
+use crate::cli::exit::Exit;
+use crate::cli::session::{Outcome, Session};
+use crate::codes;
+use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_kpn::mapping::Mapping;
+use std::collections::BTreeSet;
+
+/// Reports an OS process of this host that has none of its cores (an error), or not all of them (a warning).
+pub(super) fn check(session: &mut Session<'_>, mapping: &Mapping) -> Outcome<()> {
+    let here = this_host();
+    let is_here = |host: &Option<String>| host.as_deref().is_none_or(|host| is_here(host, &here));
+    let bindings = || mapping.bindings.values().enumerate();
+    let bound =
+        || bindings().filter(|(_, binding)| is_here(&binding.host) && !binding.cores.is_empty());
+    let named: BTreeSet<u32> = bound()
+        .flat_map(|(_, binding)| binding.cores.iter().copied())
+        .collect();
+    let Some(missing) = missing(&named).filter(|missing| !missing.is_empty()) else {
+        return Ok(());
+    };
+    let lacks = |cores: &[u32]| cores.iter().filter(|core| missing.contains(core)).count();
+    let worst = bound().max_by_key(|(at, binding)| {
+        let count = lacks(&binding.cores);
+        (
+            count == binding.cores.len(),
+            count > 0,
+            std::cmp::Reverse(*at),
+        )
+    });
+    let Some((at, binding)) = worst else {
+        return Ok(());
+    };
+    let absent = binding.cores.iter().find(|core| missing.contains(core));
+    let core = absent.copied().unwrap_or_default();
+    let host = binding.host.as_deref().unwrap_or(&here);
+    let what = format!(
+        "OS process {at} is bound to core {core} of `{host}`, which this host does not have or may not use"
+    );
+    let count = missing.len();
+    let note = format!(
+        "{count} of the {} cores that the mapping names on it are missing; `nproc` says how many there are",
+        named.len()
+    );
+    let help = "describe the host as it is (`lstopo host.xml` of hwloc does), or name it without cores to bind to none";
+    if lacks(&binding.cores) < binding.cores.len() {
+        session.find(
+            Diagnostic::warning(codes::CORES_MISSING, what)
+                .with_note(note)
+                .help(help),
+        );
+        return Ok(());
+    }
+    let error = Diagnostic::error(codes::CORES_MISSING, what);
+    session.fail(Exit::Usage, error.with_note(note).help(help))
+}
+
+/// Those of these cores that a thread of this program cannot be bound to. `None` where that cannot be asked.
+#[cfg(target_os = "linux")]
+fn missing(cores: &BTreeSet<u32>) -> Option<BTreeSet<u32>> {
+    use rustix::thread::{CpuSet, sched_setaffinity};
+    // The binding is that of a thread, which ends with it.
+    let ask = || {
+        let is_missing = |core: &&u32| {
+            let core = **core as usize;
+            if core >= CpuSet::MAX_CPU {
+                return true;
+            }
+            let mut set = CpuSet::new();
+            set.set(core);
+            sched_setaffinity(None, &set).is_err()
+        };
+        cores.iter().filter(is_missing).copied().collect()
+    };
+    std::thread::scope(|scope| scope.spawn(ask).join().ok())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn missing(_: &BTreeSet<u32>) -> Option<BTreeSet<u32>> {
+    None
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cores_that_do_not_exist_are_missing() {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let allowed = status
+            .lines()
+            .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+        let allowed = allowed.unwrap().trim().split([',', '-']).next().unwrap();
+        let there = allowed.parse::<u32>().unwrap();
+        let asked = BTreeSet::from([there, 1_000, u32::MAX]);
+        assert_eq!(missing(&asked), Some(BTreeSet::from([1_000, u32::MAX])));
+        assert_eq!(missing(&BTreeSet::from([there])), Some(BTreeSet::new()));
+    }
+}

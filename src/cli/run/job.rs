@@ -1,0 +1,187 @@
+//! A job under a launcher: the folder of its files, and how it ends.
+
+use super::program::ended;
+use crate::cli::child::End;
+use crate::cli::exit::Exit;
+use crate::cli::session::{Outcome, Session};
+use crate::cli::signals::Guard;
+use crate::cli::talk;
+use crate::codes;
+use graphmap_kpn::diagnostic::Diagnostic;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The variable that names the [sign](Job::sign) to OS process 0.
+pub(super) const SIGN: &str = "GRAPHMAP_RUNNING";
+/// As a shell reports SIGPIPE, of which a writer ends where its reader has left.
+const BROKEN_PIPE: i32 = 128 + 13;
+/// With what `mpiexec` of MPICH ends when it has lost one of its daemons.
+const FAILED: i32 = 255;
+/// How a run ends that has lost one of its OS processes.
+const LOST: u8 = 7;
+
+/// One run. Each has a folder of its own, since several of one project may run at a time. It is removed when this is dropped,
+/// also where a signal ends the run.
+pub(super) struct Job {
+    folder: PathBuf,
+    _guard: Guard,
+}
+
+/// What OS process 0 has said of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Seen {
+    /// Nothing: it has not begun, or it cannot reach the folder.
+    Nothing,
+    /// It has begun.
+    Begun,
+    /// Its program has come to its end.
+    Ended,
+}
+
+impl Job {
+    /// Makes the folder, within this one.
+    pub(super) fn new(within: &Path) -> io::Result<Job> {
+        let guard = Guard::new();
+        fs::create_dir_all(within)?;
+        let mut number = 1_u32;
+        loop {
+            let folder = within.join(format!("run-{number}"));
+            match fs::create_dir(&folder) {
+                Ok(()) => {
+                    let job = Job {
+                        folder,
+                        _guard: guard,
+                    };
+                    fs::write(job.sign(), "")?;
+                    return Ok(job);
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// A file that OS process 0 writes to when it begins, and removes when its program has come to its end.
+    /// A launcher may end with 0 or 255 although the run was not over.
+    pub(super) fn sign(&self) -> PathBuf {
+        self.folder.join("running")
+    }
+
+    fn seen(&self) -> Seen {
+        match fs::metadata(self.sign()) {
+            Ok(sign) if sign.len() == 0 => Seen::Nothing,
+            Ok(_) => Seen::Begun,
+            Err(_) => Seen::Ended,
+        }
+    }
+
+    /// What comes of how the launcher ended. Where that is clear, the program's own code is passed on.
+    pub(super) fn ended(
+        &self,
+        session: &mut Session<'_>,
+        result: io::Result<End>,
+    ) -> Outcome<Exit> {
+        let code = match result {
+            Ok(End::Code(code)) => code,
+            other => return ended(session, &self.folder, other),
+        };
+        if code == BROKEN_PIPE && talk::is_unread() {
+            return Ok(Exit::Program(BROKEN_PIPE as u8));
+        }
+        let Some((what, note, exit)) = cause(code, self.seen()) else {
+            return ended(session, &self.folder, Ok(End::Code(code)));
+        };
+        let error = Diagnostic::error(codes::PROGRAM, what).with_note(note);
+        session.fail(
+            Exit::Program(exit),
+            error.help("nothing is left of the run: start it again"),
+        )
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        // What cannot be removed is in nobody's way: the next run takes another number.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// What a code of a launcher means that the program has not ended with: what happened, a note, and the code to end with.
+fn cause(code: i32, seen: Seen) -> Option<(String, String, u8)> {
+    match (code, seen) {
+        (0, Seen::Begun) => Some((
+            "the launcher ended with 0 while the program was running".to_owned(),
+            "`mpiexec` of MPICH ends so when a signal ends it".to_owned(),
+            LOST,
+        )),
+        (FAILED, Seen::Begun) => Some((
+            "the launcher failed while the program was running".to_owned(),
+            "a daemon that it has on each host (`hydra_pmi_proxy`) was killed, or a host is gone"
+                .to_owned(),
+            LOST,
+        )),
+        (129.., _) => {
+            let signal = code - 128;
+            let name = signal_hook::low_level::signal_name(signal)?;
+            let note = match code {
+                BROKEN_PIPE => {
+                    "MPICH's is at times where an OS process is lost while MPI begins: what it has \
+                     to say to that one has no reader"
+                }
+                _ => "launchers end with 128 and the number of the signal",
+            };
+            let what = format!(
+                "the launcher ended with {code}: signal {signal} ({name}) has ended it, or an OS process of the run"
+            );
+            Some((what, note.to_owned(), code as u8))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_have_folders_of_their_own_until_they_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let within = folder.path().join("hosts");
+        let [one, two] = [(), ()].map(|()| Job::new(&within).unwrap());
+        assert_ne!(one.folder(), two.folder());
+        fs::write(one.folder().join("hostfile"), "h1").unwrap();
+        let first = one.folder().to_owned();
+        drop(one);
+        assert!(!first.exists() && two.folder().exists());
+        drop(two);
+        assert_eq!(fs::read_dir(&within).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn codes_that_are_not_the_programs_are_explained() {
+        let folder = tempfile::tempdir().unwrap();
+        let job = Job::new(folder.path()).unwrap();
+        let exit = |code| cause(code, job.seen()).map(|(.., exit)| exit);
+        // Nobody has said anything: the code is what there is.
+        assert_eq!([0, 255, 1, 7].map(exit), [None; 4]);
+        fs::write(job.sign(), "1").unwrap();
+        assert_eq!([0, 255, 1, 7].map(exit), [Some(7), Some(7), None, None]);
+        fs::remove_file(job.sign()).unwrap();
+        assert_eq!([0, 255, 1, 7].map(exit), [None; 4]);
+        for (code, name) in [
+            (129, "1 (SIGHUP)"),
+            (137, "9 (SIGKILL)"),
+            (141, "13 (SIGPIPE)"),
+        ] {
+            let (what, _, exit) = cause(code, Seen::Nothing).unwrap();
+            assert!(what.contains(name), "{what}");
+            assert_eq!(i32::from(exit), code);
+        }
+        assert_eq!(exit(128 + 100), None);
+    }
+}
