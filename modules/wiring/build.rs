@@ -33,7 +33,7 @@ fn main() {
         "VENDORED_STACK",
         "vendored_stack.rs",
         &copied.join("stack"),
-        says_all,
+        stack_manifest,
     );
     embed_crate(
         "VENDORED_MPI_DERIVE",
@@ -134,6 +134,12 @@ fn needed(whole: toml::Table) -> toml::Table {
 fn link_manifest(mut manifest: toml::Table) -> toml::Table {
     stand_beside(&mut manifest, "graphmap-runtime");
     manifest
+}
+
+/// The manifest of the stacks, with the runtime beside it.
+fn stack_manifest(mut manifest: toml::Table) -> toml::Table {
+    stand_beside(&mut manifest, "graphmap-runtime");
+    says_all(manifest)
 }
 
 /// The manifest of rsmpi's API, with what it stands on beside it.

@@ -1,6 +1,7 @@
 //! Networks put together by hand, on one scheduler.
 
 use std::fmt;
+use std::panic::{catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -169,9 +170,20 @@ impl Local {
 
 impl Drop for Local {
     fn drop(&mut self) {
+        let mut panicked = None;
         for &header in &self.tasks {
             // SAFETY: these have not been run; each is dropped once.
-            unsafe { task::discard(header) };
+            let discard = || unsafe { task::discard(header) };
+            if let Err(payload) = catch_unwind(discard) {
+                // Its destructor panicked: the second call frees the memory. The others are dropped all the same.
+                discard();
+                panicked = panicked.or(Some(payload));
+            }
+        }
+        if let Some(payload) = panicked
+            && !std::thread::panicking()
+        {
+            resume_unwind(payload);
         }
     }
 }

@@ -9,6 +9,7 @@ use std::task::{Context, Poll};
 use std::{process, thread};
 
 use corosensei::Yielder;
+use graphmap_runtime::{uninterrupted, uninterrupted_depth};
 
 use crate::error::WaitError;
 
@@ -39,8 +40,8 @@ pub(crate) struct Suspender<'a> {
     yielder: &'a Yielder<Resume, ()>,
     /// Of the poll that has resumed the stack last.
     context: Cell<*mut Context<'static>>,
-    /// Whether the stack must not be suspended: a future is being polled on it, or something [`uninterrupted`].
-    holds: Cell<bool>,
+    /// The [`uninterrupted_depth`] when the stack was resumed last: while it is greater, the stack must not be suspended.
+    depth: Cell<u32>,
     /// Whether the fiber is being dropped.
     is_cancelled: Cell<bool>,
     /// How often somebody has waited since.
@@ -65,7 +66,7 @@ pub(crate) fn run<T>(yielder: &Yielder<Resume, ()>, resume: Resume, body: impl F
     let suspender = Suspender {
         yielder,
         context: Cell::new(resume.context),
-        holds: Cell::new(false),
+        depth: Cell::new(0),
         is_cancelled: Cell::new(false),
         tries: Cell::new(0),
     };
@@ -78,6 +79,7 @@ impl Suspender<'_> {
     #[inline]
     fn enter(&self) {
         CURRENT.set(ptr::from_ref(self).cast());
+        self.depth.set(uninterrupted_depth());
     }
 
     /// Leaves the stack until its fiber is polled again.
@@ -121,37 +123,9 @@ impl Suspender<'_> {
     }
 }
 
-/// Says that the stack must not be suspended, and then what was said before.
-struct Holds<'a> {
-    holds: &'a Cell<bool>,
-    before: bool,
-}
-
-impl<'a> Holds<'a> {
-    fn new(holds: &'a Cell<bool>) -> Self {
-        let before = holds.replace(true);
-        Holds { holds, before }
-    }
-}
-
-impl Drop for Holds<'_> {
-    fn drop(&mut self) {
-        self.holds.set(self.before);
-    }
-}
-
 /// Whether the caller runs on the stack of a fiber.
 pub fn on_fiber() -> bool {
     !CURRENT.get().is_null()
-}
-
-/// Calls a function that must not be interrupted by others of its thread: to wait in it is an error,
-/// [`WaitError::InPoll`]. So does who calls code of somebody else in the middle of something.
-pub fn uninterrupted<R>(f: impl FnOnce() -> R) -> R {
-    // SAFETY: null, or the suspender of the stack that runs, which outlives the call: it lies in a frame below.
-    let fiber = unsafe { CURRENT.get().as_ref() };
-    let _holds = fiber.map(|fiber| Holds::new(&fiber.holds));
-    f()
 }
 
 /// Waits for a future on the stack of a fiber, which is suspended while the future is pending.
@@ -182,15 +156,15 @@ fn cannot(error: WaitError) -> ! {
 ///
 /// # Errors
 ///
-/// Off the stack of a fiber, within the poll of a future that its fiber waits for or what is [`uninterrupted`], and if the future is pending while the
-/// stack unwinds.
+/// Off the stack of a fiber; within the poll of a future that its fiber waits for, a run that its fiber has started, or a call of
+/// [`uninterrupted`](crate::uninterrupted); and if the future is pending while the stack unwinds.
 #[inline]
 pub fn try_wait<F: IntoFuture>(future: F) -> Result<F::Output, WaitError> {
     // SAFETY: null, or the suspender of the stack that runs, which outlives the call: it lies in a frame below.
     let Some(fiber) = (unsafe { CURRENT.get().as_ref() }) else {
         return Err(WaitError::NoFiber);
     };
-    if fiber.holds.get() {
+    if uninterrupted_depth() != fiber.depth.get() {
         return Err(WaitError::InPoll);
     }
     if fiber.is_cancelled.get() && !thread::panicking() {
@@ -198,13 +172,10 @@ pub fn try_wait<F: IntoFuture>(future: F) -> Result<F::Output, WaitError> {
     }
     let mut future = pin!(future.into_future());
     loop {
-        let polled = {
-            let _holds = Holds::new(&fiber.holds);
-            // SAFETY: the context is that of the poll that has resumed this stack. It lives until the stack is suspended,
-            // which it is not here: that takes a call of this function, which is refused while `holds` says so.
-            let context = unsafe { &mut *fiber.context.get() };
-            future.as_mut().poll(context)
-        };
+        // SAFETY: the context is that of the poll that has resumed this stack. It lives until the stack is suspended,
+        // which it is not here: that takes a call of this function, which is refused in what is uninterrupted.
+        let context = unsafe { &mut *fiber.context.get() };
+        let polled = uninterrupted(|| future.as_mut().poll(context));
         if let Poll::Ready(output) = polled {
             return Ok(output);
         }

@@ -12,8 +12,8 @@ pub enum WaitError {
     /// The call was not made on the stack of a [`Fiber`](crate::Fiber): on that of a thread that a fiber has started, perhaps.
     /// The future was dropped without having been polled.
     NoFiber,
-    /// The call was made while [`wait`](crate::wait) polls a future, or in what is [`uninterrupted`](crate::uninterrupted). The future was
-    /// dropped without having been polled.
+    /// The call was made while [`wait`](crate::wait) polls a future, in a run that was started on the stack of the fiber, or in what is
+    /// [`uninterrupted`](crate::uninterrupted). The future was dropped without having been polled.
     InPoll,
     /// The stack unwinds, by a panic or as its fiber is dropped, and must not be suspended. The future was polled once, was
     /// pending, and was dropped.

@@ -47,8 +47,10 @@
 //! panics, which in a destructor that runs in unwinding ends the program, as any panic there.
 //!
 //! **No stack is suspended in a poll**: what a future does in its poll is not interrupted by other fibers. To wait there is an
-//! error ([`WaitError::InPoll`]); a fiber that is polled there has its own stack, and may wait. Who calls a function of somebody else
-//! in the middle of something else makes it [`uninterrupted`].
+//! error ([`WaitError::InPoll`]); a fiber that is polled there has its own stack, and may wait. A run that a fiber starts is such a
+//! poll, too: its processes wait in it by themselves, or as fibers of that run. Code that calls a function of others in the middle of
+//! a change calls it [`uninterrupted`]. An executor of another library is not known here: do not wait in what it polls on the stack of a
+//! fiber.
 //!
 //! # What bodies must not do
 //!
@@ -80,8 +82,9 @@ mod shape;
 mod slab;
 mod system;
 
-pub use current::{on_fiber, try_wait, uninterrupted, wait};
+pub use current::{on_fiber, try_wait, wait};
 pub use error::{OptionsError, StackError, WaitError};
 pub use fiber::Fiber;
+pub use graphmap_runtime::uninterrupted;
 pub use options::{Guard, Options};
 pub use pool::{Counts, Stacks};

@@ -3,11 +3,10 @@
 #![cfg(not(miri))]
 
 use std::cell::Cell;
-use std::future::poll_fn;
+use std::num::NonZeroUsize;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 use std::rc::Rc;
-use std::task::Poll;
 
 use graphmap_runtime::mpi::{self, ANY_SOURCE};
 use graphmap_runtime::{Local, Options, RunError};
@@ -158,39 +157,81 @@ fn an_operation_that_is_uninterrupted_cannot_wait() {
     assert_eq!(told.get(), 2);
 }
 
-/// Runs networks on two stacks, each of which is suspended by a process of its network; the first is left before the second.
+/// What a process of a run waits for, whose run is on the stack of a fiber, would suspend the run around it, too.
+#[test]
+fn a_process_of_a_run_on_a_stack_does_not_wait() {
+    let refused = Rc::new(Cell::new(0));
+    let mut net = Local::new();
+    let (mut output, mut input) = net.channel::<u8>(2);
+    assert!(output.try_write(1).is_ok() && output.try_write(2).is_ok());
+    let count = Rc::clone(&refused);
+    spawn(&mut net, move || {
+        let mut inner = Local::new();
+        let counts = Rc::clone(&count);
+        inner.spawn(async move {
+            let refuses = |waited: Result<(), WaitError>| {
+                assert_eq!(waited, Err(WaitError::InPoll));
+                counts.set(counts.get() + 1);
+            };
+            refuses(try_wait(graphmap_runtime::yield_now()));
+            refuses(try_wait(input.read()).map(drop));
+            // It may await what it waits for, and a fiber of its own may wait.
+            assert_eq!(input.read().await, Some(1));
+            let fiber = Fiber::new(move || wait(input.read()));
+            assert_eq!(fiber.await, Some(2));
+            refuses(try_wait(graphmap_runtime::yield_now()));
+        });
+        inner.run(&Options::new()).unwrap();
+        // When the run is over, the fiber waits again.
+        wait(graphmap_runtime::yield_now());
+        Ok(())
+    });
+    net.run(&Options::new()).unwrap();
+    assert_eq!(refused.get(), 3);
+}
+
+/// A stack without a guard.
+struct Plain(Vec<u128>);
+
+impl Plain {
+    fn new() -> Self {
+        Plain(vec![0; 1 << 16])
+    }
+}
+
+// SAFETY: the memory is there as long as this, and aligned; nothing here needs more of it.
+unsafe impl corosensei::stack::Stack for Plain {
+    fn base(&self) -> NonZeroUsize {
+        NonZeroUsize::new(self.0.as_ptr_range().end.expose_provenance()).unwrap()
+    }
+
+    fn limit(&self) -> NonZeroUsize {
+        NonZeroUsize::new(self.0.as_ptr().expose_provenance()).unwrap()
+    }
+}
+
+/// Runs networks on two stacks of another library, each of which is suspended by a process of its network; the first is left before the
+/// second.
 #[test]
 #[ignore = "run by `runs_are_left_in_the_order_in_which_they_were_begun`"]
 fn runs_that_cross() {
-    let once = || {
-        let mut waited = false;
-        poll_fn(move |context| {
-            context.waker().wake_by_ref();
-            match std::mem::replace(&mut waited, true) {
-                true => Poll::Ready(()),
-                false => Poll::Pending,
-            }
+    let stack = |times: usize| {
+        corosensei::Coroutine::<(), (), (), Plain>::with_stack(Plain::new(), move |yielder, ()| {
+            let yielder: *const corosensei::Yielder<(), ()> = yielder;
+            let mut net = Local::new();
+            net.spawn(async move {
+                // SAFETY: the yielder outlives the run, which is on its stack.
+                (0..times).for_each(|_| unsafe { (*yielder).suspend(()) });
+            });
+            net.run(&Options::new()).unwrap();
         })
     };
-    let within = move |times: usize| {
-        let mut net = Local::new();
-        net.spawn(async move { (0..times).for_each(|_| wait(once())) });
-        net.run(&Options::new()).unwrap();
-    };
-    let mut net = Local::new();
-    for times in [2, 5] {
-        net.spawn(async move { Fiber::new(move || within(times)).await });
+    let mut stacks = [stack(1), stack(2)];
+    for _ in 0..3 {
+        for stack in stacks.iter_mut().filter(|stack| !stack.done()) {
+            stack.resume(());
+        }
     }
-    for _ in 0..2 {
-        net.spawn(async {
-            for _ in 0..10 {
-                // What lay on the first stack is overwritten.
-                Fiber::new(|| _ = std::hint::black_box([usize::MAX; 2000])).await;
-                graphmap_runtime::yield_now().await;
-            }
-        });
-    }
-    net.run(&Options::new()).unwrap();
 }
 
 /// The second would go on with the first as the run around it, which is not there any more.

@@ -104,6 +104,7 @@ fn a_project_of_ranks_may_have_the_link() {
         ("mpi", "graphmap-runtime"),
         ("mpi", "graphmap-stack"),
         ("graphmap-link-mpi", "graphmap-runtime"),
+        ("graphmap-stack", "graphmap-runtime"),
     ] {
         let manifest = read(&format!("vendor/{name}/Cargo.toml"));
         assert!(manifest.contains(&format!("\"../{beside}\"")), "{manifest}");

@@ -6,6 +6,7 @@ const RUNTIME: &[&str] = &[
     "visible",
     "os_signal",
     "file_limit",
+    "finally",
     "unnamed",
     "own_stream",
     "sync",

@@ -1,8 +1,10 @@
 //! Cases that do not end well, and what is told of them.
 
 use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
+use mpi::collective::UserOperation;
 use mpi::endpoint::{self, Endpoints, JoinHandle};
 use mpi::topology::{Rank, SimpleCommunicator};
 use mpi::traits::*;
@@ -105,11 +107,25 @@ pub(crate) const FAILURES: &[Case] = &[
         ],
     ),
     failing(
+        "an operation whose panic is caught",
+        operation_panics,
+        &["all", "of world panicked: no sum"],
+    ),
+    failing(
         "a call of a thread that starts one",
         call_starts,
         &["what a thread calls by `ThreadRank::call` starts none"],
     ),
 ];
+
+/// The rank that calls the operation goes on, and the other must not wait for the sum for ever.
+fn operation_panics(world: SimpleCommunicator) {
+    let operation = UserOperation::commutative(|_, _| panic!("no sum"));
+    let mut sum = 0;
+    let all_reduce = AssertUnwindSafe(|| world.all_reduce_into(&1, &mut sum, &operation));
+    let panicked = catch_unwind(all_reduce);
+    assert!(panicked.is_err(), "there is no sum");
+}
 
 /// All but one send first, and none of the sends is over before it is received.
 fn standstill(world: SimpleCommunicator) {

@@ -5,6 +5,7 @@ use std::error::Error;
 use std::ptr;
 use std::task::Context;
 
+use super::directory::ProcessInfo;
 use super::registry::Registry;
 use super::scheduler::{FirstIds, MOST, Scheduler};
 use super::task::TaskHeader;
@@ -50,6 +51,15 @@ pub(crate) fn waiting<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
 /// The id of the process that is being polled on this thread; [`NOBODY`]: none is.
 pub(crate) fn running() -> u32 {
     with_current(|scheduler| scheduler.core.running.process()).unwrap_or(NOBODY)
+}
+
+/// The process that is being polled on this thread, in words.
+pub(crate) fn running_process() -> Option<ProcessInfo> {
+    let process = |scheduler: &Scheduler| {
+        let (kind, index) = scheduler.running()?;
+        Some(scheduler.directory.process(kind, index))
+    };
+    with_current(process).flatten()
 }
 
 /// Wakes a process or hook of this thread's scheduler.

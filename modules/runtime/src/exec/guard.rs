@@ -5,9 +5,11 @@ use std::any::Any;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Calls `f`. What it panicked with, as a text.
+use super::uninterrupted::uninterrupted;
+
+/// Calls `f`, in which nothing can wait. What it panicked with, as a text.
 pub(crate) fn caught(f: impl FnOnce()) -> Result<(), String> {
-    catch_unwind(AssertUnwindSafe(f)).map_err(|payload| {
+    catch_unwind(AssertUnwindSafe(|| uninterrupted(f))).map_err(|payload| {
         let text = text(&*payload);
         discard(payload);
         text
@@ -28,7 +30,7 @@ pub(crate) fn quietly(f: impl FnOnce()) {
 
 /// Drops the payload of a panic.
 fn discard(payload: Box<dyn Any + Send>) {
-    if let Err(worse) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+    if let Err(worse) = catch_unwind(AssertUnwindSafe(|| uninterrupted(|| drop(payload)))) {
         // Whoever panics when dropped is not dropped a second time.
         mem::forget(worse);
     }

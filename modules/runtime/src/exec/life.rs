@@ -14,6 +14,7 @@ use super::scheduler::Scheduler;
 use super::shared::Verdict;
 use super::tally::Tally;
 use super::task;
+use super::uninterrupted::Section;
 use super::waker;
 use crate::link::waiter::NOBODY;
 use crate::say::say;
@@ -46,6 +47,8 @@ impl Scheduler {
                 CURRENT.set(self.0.outer.get());
             }
         }
+        // Before all else: a run on the stack of a fiber must not be suspended, nor what the run around it drops here.
+        let _section = Section::begin();
         // A run within a process of another may take long.
         with_current(|outer| outer.flush_deferred());
         self.outer.set(CURRENT.replace(self));
@@ -64,8 +67,15 @@ impl Scheduler {
             self.hand_in();
             self.announce();
             self.clear();
-            // Of a turn that was cut short by a panic, at channels of the run around this one.
-            self.flush_deferred();
+            // Destructors may leave further ends, tokens and wakers.
+            loop {
+                self.flush_deferred();
+                self.hooks.clear();
+                if !self.hooks.has_loose() {
+                    break;
+                }
+                self.tidy();
+            }
         });
         self.tally.take()
     }
@@ -100,7 +110,7 @@ impl Scheduler {
             {
                 continue;
             }
-            if self.hooks.has_loose() || self.waits_for_room_around() {
+            if self.hooks.has_loose() || self.waits_for_room_around() || self.has_left_something() {
                 continue;
             }
             let ran = self.ran.replace(false);
@@ -164,10 +174,18 @@ impl Scheduler {
             }
         }
         self.registry.clear();
-        self.hooks.clear();
-        while self.hooks.has_loose() {
-            self.tidy();
+    }
+
+    /// Closes the ends and drops the tokens that were left outside of turns: nobody is to wait for that while this one sleeps.
+    /// Returns whether there were any.
+    fn has_left_something(&self) -> bool {
+        let any = self.close_left();
+        if any {
+            self.ran.set(true);
+            self.deferred.note();
+            self.flush_deferred();
         }
+        any
     }
 
     fn take_mail(&self) {

@@ -14,6 +14,7 @@ use super::directory::Directory;
 use super::floor::Above;
 use super::guard;
 use super::hooks::Hooks;
+use super::leaving::Leaving;
 use super::lookout::Lookout;
 use super::outside::Outside;
 use super::polled::PolledWaits;
@@ -78,6 +79,7 @@ pub(crate) struct Scheduler {
     pub(super) polled: PolledWaits,
     pub(super) deferred: DeferredWakes,
     pub(super) closings: Closings,
+    pub(super) leaving: Rc<Leaving>,
     pub(super) lookout: Lookout,
     /// Other OS processes of the run.
     pub(super) outside: Option<Rc<Outside>>,
@@ -130,6 +132,7 @@ impl Scheduler {
             polled: PolledWaits::new(),
             deferred: DeferredWakes::new(),
             closings: Closings::default(),
+            leaving: Rc::default(),
             lookout: Lookout::new(),
             outside: None,
             outer: Cell::new(ptr::null()),

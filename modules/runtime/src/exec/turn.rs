@@ -139,33 +139,48 @@ impl Scheduler {
         self.closings.push(Closing {
             end,
             close,
-            // What a token holds goes in the name of who left the token: that process may have ended, and another have had a turn.
-            process: self.closings.of.get().or_else(|| self.running()),
+            process: self.leaves(),
         });
         self.deferred.note();
         true
     }
 
-    /// Closes the ends that were left; whether there were any. Tokens that nobody has read are dropped.
+    /// Returns kind and index of the process in whose name an end or a token is left just now: what a token holds is left by the
+    /// process that left the token, which may have ended by then.
+    pub(super) fn leaves(&self) -> Option<(u32, u32)> {
+        self.closings.of.get().or_else(|| self.running())
+    }
+
+    /// Closes the ends that were left, and drops the tokens that nobody has read. Returns whether there were any.
     pub(super) fn close_left(&self) -> bool {
         let mut any = false;
-        while let Some(Closing {
-            end,
-            close,
-            process,
-        }) = self.closings.pop()
-        {
-            any = true;
-            let around = self.closings.of.replace(process);
-            // SAFETY: the promise to `close_later`; it was taken out.
-            let closed = guard::caught(|| unsafe { close(end) });
-            self.closings.of.set(around);
-            if let Err(message) = closed {
-                let process = process.map(|(kind, index)| self.directory.process(kind, index));
-                let message = format!("panicked: {message}");
-                self.core.shared.fail(process, message);
+        loop {
+            if let Some(Closing {
+                end,
+                close,
+                process,
+            }) = self.closings.pop()
+            {
+                // SAFETY: the promise to `close_later`; it was taken out.
+                self.in_the_name_of(process, || unsafe { close(end) });
+            } else if let Some(tokens) = self.leaving.pop() {
+                self.in_the_name_of(tokens.process, || drop(tokens));
+            } else {
+                return any;
             }
+            any = true;
         }
-        any
+    }
+
+    /// Calls code of the user between turns. A panic is the failure of that process.
+    fn in_the_name_of(&self, process: Option<(u32, u32)>, f: impl FnOnce()) {
+        let around = self.closings.of.replace(process);
+        let called = guard::caught(f);
+        self.closings.of.set(around);
+        if let Err(message) = called {
+            let process = process.map(|(kind, index)| self.directory.process(kind, index));
+            let message = format!("panicked: {message}");
+            self.core.shared.fail(process, message);
+        }
     }
 }

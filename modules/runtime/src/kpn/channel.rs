@@ -10,15 +10,15 @@
 //! reader, once awake, finds that token too, and half of the switches are saved. A write that is
 //! cancelled takes its token back, unless the reader has it already.
 //!
-//! Tokens are dropped where an end leaves, which is code of the user. It may do anything but use that
-//! end: the channel is looked at anew after it.
+//! Where the reader leaves, the tokens that it has not read are moved out, and dropped when it has left: to drop them is code of the
+//! user, which may use the writing end (`exec/leaving.rs`).
 
 use std::cell::{Cell, UnsafeCell};
 use std::mem::{self, ManuallyDrop, MaybeUninit};
 use std::ptr::NonNull;
 
-use super::leaving::{Finally, one_by_one};
 use crate::exec::current;
+use crate::exec::leaving::drop_tokens;
 use crate::exec::point::Point;
 use crate::exec::registry::{self, Registry};
 use crate::exec::side::Side;
@@ -270,64 +270,41 @@ impl<T> Channel<T> {
     pub(crate) unsafe fn close_reader(channel: NonNull<Self>) {
         // SAFETY: the end that leaves has not left yet.
         let this = unsafe { channel.as_ref() };
-        this.point.disarm(Side::Read);
-        if this.len.get() == 0 {
+        let len = this.len.get();
+        if len == 0 {
             // SAFETY: the caller's promise; there are no tokens.
-            return unsafe { Self::reader_has_left(channel, this.head.get(), 0) };
+            return unsafe { Self::reader_has_left(channel, 0) };
         }
-        if !mem::needs_drop::<T>() {
-            // SAFETY: the caller's promise.
-            return unsafe { Self::drain_reader(channel) };
-        }
-        // SAFETY: the channel stays until its reader has left, which `drain_reader` does.
-        unsafe { one_by_one(channel.cast(), |channel| Self::drain_reader(channel.cast())) };
-    }
-
-    /// The reader leaves with its tokens.
-    ///
-    /// # Safety
-    /// As for [`Channel::close_reader`], which calls this.
-    unsafe fn drain_reader(channel: NonNull<Self>) {
-        // SAFETY: the reader has not left yet.
-        let this = unsafe { channel.as_ref() };
         let refused = if this.has_offer() { REFUSED } else { 0 };
-        // No token comes in any more, and those that nobody read do not count. The reader leaves
-        // after its tokens: one of them may hold the writing end of this very channel.
+        // Tokens that nobody has read do not count, so the head stays.
         this.note_unread();
-        this.end_room();
-        let read = this.head.get();
-        // SAFETY: the caller's promise; `drain` leaves no tokens, also if one of them panics.
-        let _leave = Finally(|| unsafe { Self::reader_has_left(channel, read, refused) });
-        this.drain();
+        this.len.set(0);
+        if !mem::needs_drop::<T>() {
+            // SAFETY: as above.
+            return unsafe { Self::reader_has_left(channel, refused) };
+        }
+        let head = this.head.get();
+        let tokens = (head..head + u64::from(len))
+            // SAFETY: the tokens were there, and as `len` says they are no more.
+            .map(|at| unsafe { (*this.slot(at)).assume_init_read() })
+            .collect();
+        // SAFETY: as above.
+        unsafe { Self::reader_has_left(channel, refused) };
+        drop_tokens::<T>(tokens);
     }
 
     /// # Safety
     /// As for [`Channel::close_reader`], which calls this when there are no tokens any more.
-    unsafe fn reader_has_left(channel: NonNull<Self>, read: u64, refused: u32) {
+    unsafe fn reader_has_left(channel: NonNull<Self>, refused: u32) {
         // SAFETY: the reader leaves here, and not before. No code of the user is called.
         let this = unsafe { channel.as_ref() };
         this.end_room();
-        // The channel is empty, so its head is a count and no place any more.
-        this.head.set(read);
         this.point.leave(Side::Read, refused);
         this.point
             .wake_left(Side::Write, current::wake_stopped, current::stopped_soon);
         if this.point.is_gone(Side::Write) {
             // SAFETY: the other end has left too.
             unsafe { Self::free(channel) };
-        }
-    }
-
-    /// Drops all tokens.
-    fn drain(&self) {
-        if !mem::needs_drop::<T>() {
-            return self.len.set(0);
-        }
-        while let Take::Token(token) = self.take() {
-            // If this panics, the others are dropped all the same.
-            let rest = Finally(|| self.drain());
-            drop(token);
-            mem::forget(rest);
         }
     }
 

@@ -1,5 +1,6 @@
 //! A channel between processes of two schedulers: a ring, and where its ends are at home.
 
+use std::mem;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::Context;
@@ -12,6 +13,7 @@ use crate::exec::registry::{CrossEnd, Registry};
 use crate::exec::scheduler::Scheduler;
 use crate::exec::shared::Shared;
 use crate::exec::side::Side;
+use crate::finally::Finally;
 use crate::link::spsc::{Offered, Pop, Push, Ring};
 use crate::link::waiter::{ARMED, HOOK, ID, NOBODY, waits};
 use crate::placement::SchedulerIndex;
@@ -450,10 +452,22 @@ impl<T> Cross<T> {
         self.wake(Side::Write, self.ring.close_reader());
         // What nobody read goes after the reader: it may be, or hold, the writing end of this channel.
         // SAFETY: the caller's promise.
+        unsafe { self.drop_unread() };
+    }
+
+    /// Drops the tokens that nobody has read. If one panics, the others are dropped all the same.
+    ///
+    /// # Safety
+    /// As for [`Cross::close_reader`].
+    unsafe fn drop_unread(&self) {
+        // SAFETY: the caller's promise.
         while let Pop::Value(token, waiter) = unsafe { self.ring.pop() } {
             self.wake(Side::Write, waiter);
             self.note_unread();
+            // SAFETY: the caller's promise.
+            let rest = Finally(|| unsafe { self.drop_unread() });
             drop(token);
+            mem::forget(rest);
         }
     }
 

@@ -105,11 +105,11 @@ impl<T> Meter<T> {
             credits.taken();
         }
         if let Some(counts) = &self.counts {
+            counts.message(Way::Read);
             if let Some(format) = &counts.format {
                 let bytes = (format.size)(token) as u64;
                 counts.bytes.set(counts.bytes.get().saturating_add(bytes));
             }
-            counts.message(Way::Read);
         }
     }
 

@@ -11,7 +11,6 @@ pub(crate) mod end;
 pub(crate) mod far;
 mod far_input;
 pub(crate) mod flow;
-mod leaving;
 mod maker;
 pub(crate) mod meter;
 mod modules;

@@ -49,11 +49,13 @@
 
 mod waiting;
 
+use std::mem;
 use std::ptr;
 
 use super::segment::{Line, Slot, Wide, slot};
 use super::signals::Signals;
 use super::waiter::GONE;
+use crate::finally::Finally;
 use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering, UnsafeCell};
 
 /// In `tail`: the last token is in the rendezvous slot.
@@ -476,11 +478,21 @@ impl<T, A> Ring<T, A> {
     }
 }
 
+impl<T, A> Ring<T, A> {
+    /// Drops the tokens of a ring that nobody else has. If one panics, the others are dropped all the same.
+    fn drop_tokens(&self) {
+        // SAFETY: nobody else has the ring any more, so this thread may be its consumer.
+        while let Pop::Value(token, _) = unsafe { self.pop() } {
+            let rest = Finally(|| self.drop_tokens());
+            drop(token);
+            mem::forget(rest);
+        }
+    }
+}
+
 impl<T, A> Drop for Ring<T, A> {
     fn drop(&mut self) {
-        // If dropping a token panics, the other slots stay: memory is lost, and nothing else.
-        // SAFETY: nobody else has the ring any more, so this thread may be its consumer.
-        while let Pop::Value(..) = unsafe { self.pop() } {}
+        self.drop_tokens();
         let wide = self.rest.0.wide.load(Ordering::Relaxed);
         if !wide.is_null() {
             // SAFETY: `widen` made it, and nobody uses it any more.

@@ -82,18 +82,19 @@ impl Handle {
             return Ok(None);
         }
         let at = std::mem::replace(&mut self.entry, NONE);
-        let (taken, word) = world.change(|matching| {
+        let (taken, word, given_up) = world.change(|matching| {
             let entry = &mut matching.slab.entries[at as usize];
             let (status, state, word) =
                 (entry.status(), entry.state, std::mem::take(&mut entry.word));
             let parcel = entry.parcel.take();
-            match state {
+            let given_up = match state {
                 EntryState::Taken | EntryState::Answered | EntryState::Done => {
-                    matching.slab.remove(at)
+                    matching.slab.remove(at);
+                    None
                 }
                 // The run is over.
-                _ => drop(matching.give_up(at)),
-            }
+                _ => matching.give_up(at).0,
+            };
             let taken = match (state, parcel) {
                 (EntryState::Taken | EntryState::Answered, Some(parcel)) => {
                     Ok(Some(Taken { parcel, status }))
@@ -102,9 +103,11 @@ impl Handle {
                 (EntryState::Done, Some(error)) => Err(error.into_error().unwrap_or(Error::Over)),
                 _ => Err(Error::Over),
             };
-            (taken, word)
+            (taken, word, given_up)
         });
         world.unhook(at, word);
+        // Code of the user, after all else.
+        drop(given_up);
         taken
     }
 

@@ -19,6 +19,7 @@ use super::request::Request;
 use super::state::{CommunicatorState, Round, Rounds};
 use super::world::wake;
 use crate::exec::floor::TellWait;
+use crate::exec::uninterrupted::uninterrupted;
 use crate::payload::Payload;
 
 /// So many rounds may be under way before a rank waits for the others.
@@ -226,7 +227,6 @@ pub(super) fn begin<T: Payload + 'static, R: Payload + 'static, Out>(
     } else {
         drop(rounds);
     }
-    drop(unused);
     if distributed {
         shared.keep_busy();
         if let Some(mistake) = mistake {
@@ -251,6 +251,8 @@ pub(super) fn begin<T: Payload + 'static, R: Payload + 'static, Out>(
         }
         shared.complete(turn, data);
     }
+    // Code of the user, after all else.
+    drop(unused);
     Collective {
         shared: Rc::clone(shared),
         turn: Some(turn),
@@ -413,13 +415,22 @@ impl<R> Future for Collective<R> {
             Some(round) => (round.error.clone(), round.data.take()),
             None => (None, None),
         };
+        let is_there = rounds.get(turn).is_some();
         drop(rounds);
+        if is_there && error.is_none() && data.is_none() {
+            // This is called by code of the user that works on it: it is back when that has returned.
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         let shared = &this.shared;
         let mut lent = Lent { shared, turn, data };
         // Code of the user, with nothing borrowed.
         let taken = match (error, &mut lent.data) {
             (Some(error), _) => Err(error),
-            (None, Some(data)) => (this.take)(&mut **data, this.rank).ok_or(Error::Inactive),
+            (None, Some(data)) => {
+                let taken = uninterrupted(|| (this.take)(&mut **data, this.rank));
+                taken.ok_or(Error::Inactive)
+            }
             (None, None) => Err(Error::Inactive),
         };
         drop(lent);

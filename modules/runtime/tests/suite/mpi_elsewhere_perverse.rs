@@ -1,6 +1,9 @@
 //! What ranks on several schedulers can do to each other by code of their own: values that panic or send when they are
 //! encoded, decoded or dropped, operations that do, communicators and requests that are let go of in the middle.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::task::Poll;
+
 use crate::common::ranks::{EVERYWHERE, Where, everywhere, run_at};
 use crate::common::{forget, size};
 use graphmap_runtime as rt;
@@ -222,5 +225,67 @@ fn a_nested_run_sends_to_ranks_around_it() {
             Ok(())
         })
         .unwrap();
+    }
+}
+
+/// Polls a future, whose panics are caught.
+async fn caught<T>(future: impl Future<Output = T>) -> Option<T> {
+    let mut future = std::pin::pin!(future);
+    std::future::poll_fn(|context| {
+        let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
+        polled.map_or(Poll::Ready(None), |polled| polled.map(Some))
+    })
+    .await
+}
+
+/// A rank may catch what an operation panics with, and the others would wait for the result: so the run ends.
+#[test]
+fn an_operation_whose_panic_is_caught_ends_the_run() {
+    type Call = fn(Communicator) -> Way;
+    let calls: [(&str, Call); 5] = [
+        ("allreduce of `u32`", |world| {
+            Box::pin(async move {
+                world.allreduce(1u32, |_, _| panic!("no sum")).await?;
+                Ok(())
+            })
+        }),
+        ("reduce of `u32` with root 1", |world| {
+            Box::pin(async move {
+                world.reduce(1u32, |_, _| panic!("no sum"), 1).await?;
+                Ok(())
+            })
+        }),
+        ("reduce_scatter of `alloc::vec::Vec<u32>`", |world| {
+            Box::pin(async move {
+                let all = vec![1u32; world.size()];
+                world.reduce_scatter(all, |_, _| panic!("no sum")).await?;
+                Ok(())
+            })
+        }),
+        ("scan of `u32`", |world| {
+            Box::pin(async move {
+                world.scan(1u32, |_, _| panic!("no sum")).await?;
+                Ok(())
+            })
+        }),
+        ("exscan of `u32`", |world| {
+            Box::pin(async move {
+                world.exscan(1u32, |_, _| panic!("no sum")).await?;
+                Ok(())
+            })
+        }),
+    ];
+    for place in EVERYWHERE {
+        for (name, call) in calls {
+            let end = run_at(place, 3, 1, move |world| async move {
+                let _: Option<Result<(), Error>> = caught(async { call(world).await }).await;
+                Ok(())
+            });
+            let Err(RunError::Failed(failure)) = end else {
+                panic!("{place:?}, {name}: {end:?}");
+            };
+            let told = format!("{name} of world panicked: no sum");
+            assert!(failure.message.contains(&told), "{place:?}: {failure:?}");
+        }
     }
 }

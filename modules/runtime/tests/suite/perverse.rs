@@ -8,7 +8,7 @@ use std::future::{pending, poll_fn};
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::task::{Context, Poll, Wake};
 
 use crate::common::{BOTH, Both, blocked};
@@ -318,4 +318,152 @@ fn a_cancelled_wait_is_none() {
     let block = blocked(net.run(&Options::new()));
     assert_eq!((block.processes, block.cycles), (3, 1), "{block}");
     assert_eq!(block.cycle_len, 2, "{block}");
+}
+
+/// What a reader on another scheduler has not read goes to the last token, whichever panics.
+#[test]
+fn unread_tokens_of_another_scheduler_go_though_one_panics() {
+    static DROPPED: AtomicU32 = AtomicU32::new(0);
+    struct Token(bool);
+    impl Drop for Token {
+        fn drop(&mut self) {
+            DROPPED.fetch_add(1, Ordering::SeqCst);
+            assert!(!self.0 || std::thread::panicking(), "a token");
+        }
+    }
+    struct To(rt::Output<Token>);
+    impl rt::Ports for To {
+        fn connect(ends: &mut rt::Ends<'_>) -> Self {
+            To(ends.output())
+        }
+    }
+    struct From(Input<Token>);
+    impl rt::Ports for From {
+        fn connect(ends: &mut rt::Ends<'_>) -> Self {
+            From(ends.input())
+        }
+    }
+    let mut net = Network::new("n", "n.dot");
+    let to = net.kind(
+        "to",
+        Names::Listed(&["to"]),
+        "0",
+        &["out"],
+        |mut to: To| async move {
+            for n in 0..5 {
+                assert!(to.0.try_write(Token(n == 1)).is_ok());
+            }
+            to.0.stopped().await;
+        },
+    );
+    let from = net.kind(
+        "from",
+        Names::Listed(&["from"]),
+        "1",
+        &["in"],
+        |mut from: From| async move {
+            let first = from.0.read().await;
+            assert!(first.is_some_and(|token| !token.0));
+        },
+    );
+    net.channels::<Token>(Channels {
+        capacity: 5,
+        ..Channels::new((to, 0), (from, 0), "0", "0")
+    });
+    let error = run(net, &Options::new().schedulers(2).threads(2)).unwrap_err();
+    assert!(error.to_string().contains("panicked: a token"), "{error}");
+    assert_eq!(DROPPED.load(Ordering::SeqCst), 5);
+}
+
+/// The reader has left before what it has not read is dropped: so its writer is told, whatever the destructor of a token does.
+#[test]
+fn the_writer_is_told_while_unread_tokens_are_dropped() {
+    thread_local! {
+        static OUT: RefCell<Option<rt::Output<Token>>> = const { RefCell::new(None) };
+    }
+    struct Token(bool);
+    impl Drop for Token {
+        fn drop(&mut self) {
+            let Some(mut out) = OUT.take().filter(|_| self.0) else {
+                return;
+            };
+            assert!(matches!(
+                out.try_write(Token(false)),
+                Err(rt::TryWriteError::Stopped(_))
+            ));
+            let mut net = Local::new();
+            net.spawn(async move {
+                assert_eq!(out.write(Token(false)).await, Err(Stopped));
+                out.stopped().await;
+            });
+            net.run(&Options::new()).unwrap();
+        }
+    }
+    let mut net = Local::new();
+    let (mut out, input) = net.channel::<Token>(2);
+    assert!(out.try_write(Token(false)).is_ok() && out.try_write(Token(true)).is_ok());
+    OUT.set(Some(out));
+    net.spawn(async move { drop(input) });
+    net.run(&Options::new()).unwrap();
+    assert!(OUT.take().is_none());
+}
+
+/// A row whose fold panics is lost, and the next one is whole.
+#[test]
+fn rows_are_whole_after_a_fold_that_panics() {
+    let mut net = Local::new();
+    let (outputs, inputs): (Vec<_>, Vec<_>) = (0..3).map(|_| net.channel::<u32>(1)).unzip();
+    for (at, mut output) in outputs.into_iter().enumerate() {
+        net.spawn(async move {
+            for row in 1..=4 {
+                output.write(row * 10 + at as u32).await?;
+            }
+            Ok::<(), Stopped>(())
+        });
+    }
+    net.spawn(async move {
+        let mut reduce = rt::Reduce::from(inputs);
+        for panics in 1..=2 {
+            let mut folds = 0;
+            let mut read = pin!(reduce.read(|_, _| {
+                folds += 1;
+                assert!(folds < panics, "a fold");
+                0
+            }));
+            let panicked = poll_fn(|context| {
+                let polled = || read.as_mut().poll(context);
+                match std::panic::catch_unwind(std::panic::AssertUnwindSafe(polled)) {
+                    Ok(Poll::Pending) => Poll::Pending,
+                    Ok(Poll::Ready(_)) => Poll::Ready(false),
+                    Err(_) => Poll::Ready(true),
+                }
+            });
+            assert!(panicked.await);
+        }
+        assert_eq!(reduce.read(|a, b| a * 100 + b).await, Some(303_132));
+        assert_eq!(reduce.read(|a, b| a * 100 + b).await, Some(404_142));
+        assert_eq!(reduce.read(|a, b| a * 100 + b).await, None);
+    });
+    net.run(&Options::new()).unwrap();
+}
+
+/// Each process of a network that is not run goes, whichever panics.
+#[test]
+fn processes_that_are_not_run_go_though_one_panics() {
+    struct Held(Rc<Cell<u32>>, bool);
+    impl Drop for Held {
+        fn drop(&mut self) {
+            self.0.set(self.0.get() + 1);
+            assert!(!self.1, "a process");
+        }
+    }
+    let dropped = Rc::new(Cell::new(0));
+    let mut net = Local::new();
+    for at in 0..4 {
+        let held = Held(Rc::clone(&dropped), at % 2 == 0);
+        net.spawn(async move { drop(held) });
+    }
+    let drops = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(net)));
+    assert_eq!(drops.unwrap_err().downcast_ref(), Some(&"a process"));
+    assert_eq!(dropped.get(), 4);
 }

@@ -131,18 +131,26 @@ impl<T> Reduce<T> {
 
     /// One token of each member, folded from the left in their order, so `fold` need be neither
     /// commutative nor associative; `None` as soon as one member is at its end. Dropping the
-    /// future before it is ready loses nothing, if the next read folds the same way.
+    /// future before it is ready loses nothing, if the next read folds the same way. A panic of `fold` loses
+    /// the row: the next read drops the rest of it, and folds the row after it.
     pub async fn read(&mut self, mut fold: impl FnMut(T, T) -> T) -> Option<T> {
-        while let Some(member) = self.members.get_mut(self.next) {
-            let token = member.read().await?;
-            self.folded = Some(match self.folded.take() {
-                Some(folded) => fold(folded, token),
-                None => token,
-            });
-            self.next += 1;
+        while !self.members.is_empty() {
+            while let Some(member) = self.members.get_mut(self.next) {
+                let token = member.read().await?;
+                self.next += 1;
+                self.folded = match self.folded.take() {
+                    Some(folded) => Some(fold(folded, token)),
+                    None if self.next == 1 => Some(token),
+                    // The fold of an earlier token panicked: the row is lost.
+                    None => None,
+                };
+            }
+            self.next = 0;
+            if let Some(folded) = self.folded.take() {
+                return Some(folded);
+            }
         }
-        self.next = 0;
-        self.folded.take()
+        None
     }
 }
 

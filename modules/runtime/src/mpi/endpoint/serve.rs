@@ -16,6 +16,7 @@ use super::line::{Ask, Begin, CallWaker, CountedWaker, Line};
 use crate::exec::current;
 use crate::exec::floor::TellWait;
 use crate::exec::guard;
+use crate::exec::uninterrupted::uninterrupted;
 use crate::link::waiter::ARMED;
 use crate::placement::SchedulerId;
 
@@ -154,19 +155,20 @@ impl World {
         }
     }
 
-    /// Calls code of the user that makes what all ranks of a collective call wait for. If it panics in the call of a thread, that may be
-    /// caught there, but what the others wait for is lost: so the run ends.
+    /// Calls code of the user that makes what all ranks of a collective call wait for. A panic ends the run, because the program may
+    /// catch it, and the others would wait for what is lost.
     pub(in super::super) fn make_for_all<R>(
         &self,
         what: impl FnOnce() -> String,
         make: impl FnOnce() -> R,
     ) -> R {
-        if self.desk.polling.borrow().is_none() {
-            return make();
-        }
+        let make = || uninterrupted(make);
         catch_unwind(AssertUnwindSafe(make)).unwrap_or_else(|panic| {
             let message = format!("{} panicked: {}", what(), guard::text(&*panic));
-            self.run.fail(None, message);
+            // A thread calls while no process runs, or one that has nothing to do with it.
+            let is_thread = self.desk.polling.borrow().is_some();
+            let process = (!is_thread).then(current::running_process).flatten();
+            self.run.fail(process, message);
             resume_unwind(panic)
         })
     }

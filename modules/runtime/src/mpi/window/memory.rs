@@ -13,6 +13,7 @@ use super::lock::{Asker, How, Lock};
 use super::number::{Arithmetic, Op, arithmetic};
 use super::operation::{Operation, What};
 use super::regions::Regions;
+use crate::exec::uninterrupted::uninterrupted;
 
 /// Memory, of whatever type.
 pub(in super::super) trait Exposed: Any {
@@ -87,7 +88,9 @@ impl<T: Value + Copy> WindowMemory<T> {
         f: impl FnOnce(&mut [T]) -> R,
     ) -> Result<R, Error> {
         let mut elements = self.elements.try_borrow_mut().map_err(|_| IN_USE)?;
-        Ok(f(elements.at(first).ok_or(NOWHERE)?))
+        let elements = elements.at(first).ok_or(NOWHERE)?;
+        // Others cannot wait for the memory, so what has it must not wait.
+        Ok(uninterrupted(|| f(elements)))
     }
 
     /// Adds a piece: where it begins.

@@ -178,7 +178,8 @@ impl<T: Value + Copy> Window<T> {
         self.lengths.get(rank).map(|&length| length as usize)
     }
 
-    /// Calls `f` with the memory of this rank. While it runs, nobody else has access to that.
+    /// Calls `f` with the memory of this rank. While it runs, nobody else has access to that, so nothing can wait in it, not on the stack
+    /// of a fiber either.
     ///
     /// # Errors
     /// [`Error::Window`] within such a call, of the same window; or the window is
