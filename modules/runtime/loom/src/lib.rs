@@ -10,6 +10,9 @@ mod parker;
 #[path = "../../src/link/mod.rs"]
 mod link;
 
+#[path = "../../src/finally.rs"]
+mod finally;
+
 #[path = "../../src/copy.rs"]
 mod copy;
 

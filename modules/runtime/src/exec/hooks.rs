@@ -4,12 +4,14 @@
 //! scheduler, which wakes or drops them between turns ([`Hooks::take_loose`]).
 
 use std::cell::{Cell, RefCell};
+use std::mem;
 use std::rc::Rc;
 use std::task::Waker;
 
 use super::ready_list::ReadyList;
 use super::side::Side;
 use super::woken::Woken;
+use crate::finally::Finally;
 use crate::link::waiter::{ARMED, HOOK, ID, INDEX, NOBODY, STOP};
 
 /// The number of a member whose channel is none of the run's, or has ended.
@@ -51,6 +53,16 @@ impl Ready {
 
     pub(crate) fn pop(&self) -> Option<u32> {
         self.list.pop()
+    }
+
+    /// Takes a token from, or gives one to, a member that was taken off the list. That may be code of the user: if it panics, the member
+    /// is on the list again.
+    #[inline(always)]
+    pub(crate) fn about<R>(&self, member: u32, f: impl FnOnce() -> R) -> R {
+        let back = Finally(|| self.push(member));
+        let result = f();
+        mem::forget(back);
+        result
     }
 
     /// Puts every member on the list, and tells the numbers of their channels.
@@ -212,7 +224,7 @@ impl Hooks {
             if let Some(old) = hooks.get_mut(self.at(word))
                 && old.is_foreign_of(owner)
             {
-                std::mem::swap(old, &mut new);
+                mem::swap(old, &mut new);
                 self.let_go(new);
                 return word & ID;
             }
@@ -277,7 +289,7 @@ impl Hooks {
     pub(crate) fn remove(&self, id: u32) {
         let at = self.at(id);
         let old = match self.hooks.borrow_mut().get_mut(at) {
-            Some(hook) if !matches!(hook, Hook::Free) => std::mem::replace(hook, Hook::Free),
+            Some(hook) if !matches!(hook, Hook::Free) => mem::replace(hook, Hook::Free),
             _ => return,
         };
         self.free.borrow_mut().push(at as u32);
@@ -345,7 +357,7 @@ impl Hooks {
             }
             Hook::Task(woken, task) => woken.wake(*task),
             hook @ Hook::Foreign(..) => {
-                let hook = std::mem::replace(hook, Hook::Free);
+                let hook = mem::replace(hook, Hook::Free);
                 self.free.borrow_mut().push(at as u32);
                 if let Hook::Foreign(waker, ..) = hook {
                     self.loose.borrow_mut().push(Loose::Wake(waker));

@@ -2,6 +2,7 @@
 
 use std::any::TypeId;
 use std::marker::PhantomData;
+use std::mem;
 
 use super::channel::Put;
 use super::connect::Free;
@@ -15,6 +16,7 @@ use super::ports::{Input, Output};
 use crate::exec::registry::Registry;
 use crate::exec::scheduler::Scheduler;
 use crate::exec::side::Side;
+use crate::finally::Finally;
 use crate::placement::{SchedulerId, SchedulerIndex};
 
 /// # Safety
@@ -110,10 +112,10 @@ impl<T: 'static> TypedMaker<T> {
         writer.metered(Meter::new(None, Some(counts)))
     }
 
-    /// Puts in what the n-th channel of the class holds at the start.
+    /// Puts in what the n-th channel of the class holds at the start: code of the user.
     fn put_initial(&self, writer: End<T>, n: usize) {
         let Some(fill) = &self.fill else { return };
-        let mut output = std::mem::ManuallyDrop::new(Output::new(writer));
+        let mut output = mem::ManuallyDrop::new(Output::new(writer));
         for token in 0..self.initial as usize {
             // The capacity is enough: `Network::channels_filled` has seen to that.
             if let Put::Full(_) | Put::Stopped(_) = output.put(fill(n, token)) {
@@ -142,7 +144,9 @@ impl<T: Send + 'static> Maker for TypedMaker<T> {
         } else {
             End::<T>::cross(Cross::create(number, capacity, homes, scheduler.shared()))
         };
+        let unfilled = Finally(|| drop((Output::new(writer), Input::new(reader))));
         self.put_initial(writer, n);
+        mem::forget(unfilled);
         let (run, counted) = (scheduler.run(), !is_control::<T>());
         let traced = counted && scheduler.recorder().is_some();
         let format = formats.filter(|_| counted).and_then(Formats::get::<T>);
@@ -168,7 +172,9 @@ impl<T: Send + 'static> Maker for TypedMaker<T> {
             Side::Write => {
                 let output = FarOutput::new(number, far.peer, capacity, scheduler, outside, format);
                 let end = End::far(output);
+                let unfilled = Finally(|| drop(Output::new(end)));
                 self.put_initial(end, n);
+                mem::forget(unfilled);
                 self.traced(end, number, scheduler)
             }
             Side::Read => {

@@ -38,7 +38,8 @@ type Rooted<R> = (Needs, fn(&mut dyn Any, u32) -> Option<Option<R>>);
 /// have not gone on before; what is wrong with one rank's call is told to all, too.
 ///
 /// Results are made of the values in the order of ranks, whoever comes first: so operations need not commute, and
-/// sums of floating point numbers are the same each time. All ranks have to bring the same operation.
+/// sums of floating point numbers are the same each time. All ranks have to bring the same operation. A panic in an operation ends the
+/// run, even if the rank catches it, because the other ranks wait for the result. Nothing can wait in an operation.
 impl Communicator {
     pub(super) fn calling(&self, call: Call, at: &'static Location<'static>) -> Calling<'_> {
         Calling {

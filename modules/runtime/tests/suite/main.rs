@@ -54,3 +54,4 @@ mod simulated;
 mod stop;
 mod task_sets;
 mod traced;
+mod user_code;

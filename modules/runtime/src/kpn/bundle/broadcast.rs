@@ -55,7 +55,8 @@ impl<T: Clone> Broadcast<T> {
     }
 
     /// Writes a clone of the token to each member; the last gets the token itself. Dropping the
-    /// future before it is ready leaves some members with the token and some without.
+    /// future before it is ready leaves some members with the token and some without, and so does a panic of
+    /// the token's `clone`.
     ///
     /// # Errors
     /// [`Stopped`] when all readers have left.

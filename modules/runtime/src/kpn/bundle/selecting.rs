@@ -177,7 +177,8 @@ impl<T> Select<T> {
         self.enter_run();
         while let Some(member) = self.hooked.ready.pop() {
             let at = member as usize;
-            match self.members[at].take() {
+            let taken = self.hooked.ready.about(member, || self.members[at].take());
+            match taken {
                 Take::Token(token) => {
                     self.hooked.ready.push(member);
                     return Some((at, Some(token)));

@@ -77,7 +77,8 @@ impl<T> Share<T> {
             self.hooked.enter_run(members.len(), number);
             while let Some(member) = self.hooked.ready.pop() {
                 let at = member as usize;
-                match self.members[at].put(value) {
+                let output = &mut self.members[at];
+                match self.hooked.ready.about(member, || output.put(value)) {
                     Put::Done => {
                         self.hooked.ready.push(member);
                         return Poll::Ready(Ok(at));

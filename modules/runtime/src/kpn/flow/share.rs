@@ -404,7 +404,8 @@ impl<T> FlowShare<T> {
                 if !self.open.contains(&at) {
                     continue; // it is put there when it opens
                 }
-                match self.tokens[at].put(value) {
+                let output = &mut self.tokens[at];
+                match self.hooked.ready.about(member, || output.put(value)) {
                     Put::Done => {
                         self.hooked.ready.push(member);
                         return Poll::Ready(Ok(at));

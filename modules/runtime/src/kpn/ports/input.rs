@@ -17,8 +17,11 @@ use crate::link::waiter::{ARMED, HOOK, STOP, may_be_hooked};
 
 /// The reading end of a channel.
 ///
-/// A port that no channel is joined to is at its end from the start. What a port that goes has not read is dropped: at once, or, where the
-/// writer is on another scheduler, when its process next waits or ends.
+/// A port that no channel is joined to is at its end from the start.
+///
+/// When an input is dropped, its reader has left, and then the tokens that it has not read are dropped: at once if the writer is on
+/// the same scheduler, otherwise when its process next waits or ends. The latter also holds while 32 such drops are going on in the run:
+/// then ports within tokens within ports take no deeper stack.
 pub struct Input<T> {
     end: End<T>,
 }

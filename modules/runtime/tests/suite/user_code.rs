@@ -1,0 +1,172 @@
+//! Code of the user that panics in the middle of a read, a write or the making of a network, and is caught: others lose nothing by it.
+//! What waits, calls again and drops the other end is in the tests of the stacks, `user_code.rs`.
+#![forbid(unsafe_code)]
+
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::task::Poll;
+
+use crate::common::simulated::run_simulated;
+use crate::common::{BOTH, Both};
+use graphmap_runtime as rt;
+use rt::{Channels, Kind, Names, Network, Options, RunError, Select, Share, run};
+
+/// Polls a future, whose panics are caught; `None`: it has panicked.
+async fn caught<T>(future: impl Future<Output = T>) -> Option<T> {
+    let mut future = pin!(future);
+    poll_fn(|context| {
+        let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
+        polled.map_or(Poll::Ready(None), |polled| polled.map(Some))
+    })
+    .await
+}
+
+/// A payload that panics when it is measured or encoded, if it says so.
+struct Bad(bool);
+
+impl rt::Payload for Bad {
+    fn size(&self) -> usize {
+        assert!(!self.0, "no size");
+        1
+    }
+
+    fn encode<'a>(&'a self, to: &mut rt::Encoder<'a>) {
+        assert!(!self.0, "no bytes");
+        to.copy(&[0]);
+    }
+
+    fn decode(from: &mut rt::Decoder<'_>) -> Result<Self, rt::DecodeError> {
+        let [_] = from.take()?;
+        Ok(Bad(false))
+    }
+}
+
+/// A process that writes by this function, and one that reads by that one, over two channels.
+fn two<W, R>(
+    write: impl Fn(Both<Bad>) -> W + Send + Sync + 'static,
+    read: impl Fn(Both<Bad>) -> R + Send + Sync + 'static,
+) -> Network
+where
+    W: Future<Output = ()> + 'static,
+    R: Future<Output = ()> + 'static,
+{
+    let mut net = Network::new("net", "net.dot");
+    let w: Kind = net.kind("w", Names::Listed(&["w"]), "0", BOTH, write);
+    let r: Kind = net.kind("r", Names::Listed(&["r"]), "1", BOTH, read);
+    for slot in ["0", "1"] {
+        net.channels::<Bad>(Channels {
+            from_slot: slot,
+            to_slot: slot,
+            capacity: 3,
+            ..Channels::new((w, 1), (r, 0), "0", "0")
+        });
+    }
+    net.payload(rt::format_of!(Bad));
+    net
+}
+
+/// A token that cannot be measured is lost, and not the others of its member.
+#[test]
+fn a_select_goes_on_after_a_token_that_panics() {
+    let net = || {
+        two(
+            |mut p| async move {
+                for member in 0..2 {
+                    for n in 0..3 {
+                        assert!(p.outs[member].write(Bad(n == 1)).await.is_ok());
+                    }
+                }
+            },
+            |p| async move {
+                let mut select = Select::from(p.ins);
+                let (mut read, mut lost) = (0, 0);
+                loop {
+                    match caught(select.read()).await {
+                        Some(Some(_)) => read += 1,
+                        Some(None) => break,
+                        None => lost += 1,
+                    }
+                }
+                assert_eq!((read, lost), (4, 2));
+            },
+        )
+    };
+    run(net(), &Options::new().profile(true)).unwrap();
+    run(
+        net(),
+        &Options::new().profile(true).schedulers(2).threads(2),
+    )
+    .unwrap();
+}
+
+/// A token that cannot be encoded is lost, and the member that was to have it gets others.
+#[test]
+fn a_share_goes_on_after_a_token_that_panics() {
+    let net = || {
+        two(
+            |p| async move {
+                let mut share = Share::from(p.outs);
+                let (mut lost, mut of) = (0, [0; 2]);
+                for n in 0..6 {
+                    match caught(share.write(Bad(n < 2))).await {
+                        Some(member) => of[member.unwrap()] += 1,
+                        None => lost += 1,
+                    }
+                }
+                // None is read: each has its room.
+                assert_eq!((lost, of[0] + of[1]), (2, 4));
+                assert!(of.iter().all(|&of| of > 0), "{of:?}");
+            },
+            |mut p| async move {
+                for member in 0..2 {
+                    while p.ins[member].read().await.is_some() {}
+                }
+            },
+        )
+    };
+    run_simulated(net, &Options::new(), 2, 1).unwrap();
+}
+
+/// What a channel was to hold at the start cannot be made: what was made goes, and the run says so.
+#[test]
+fn tokens_at_the_start_that_panic() {
+    struct Held(Arc<AtomicU32>);
+    impl Drop for Held {
+        fn drop(&mut self) {
+            self.0.fetch_sub(1, Ordering::SeqCst);
+        }
+    }
+    for schedulers in [1, 2] {
+        let alive = Arc::new(AtomicU32::new(0));
+        let has_run = Arc::new(AtomicBool::new(false));
+        let (of_net, runs) = (Arc::clone(&alive), Arc::clone(&has_run));
+        let mut net = Network::new("net", "net.dot");
+        let process = move |_: Both<Held>| {
+            runs.store(true, Ordering::SeqCst);
+            async {}
+        };
+        let kind = net.kind("k", Names::Listed(&["a", "b"]), "0 1", BOTH, process);
+        let channels = Channels {
+            capacity: 4,
+            ..Channels::new((kind, 1), (kind, 0), "0", "1")
+        };
+        net.channels_filled::<Held>(channels, 4, move |_, token| {
+            assert!(token < 2, "no token");
+            of_net.fetch_add(1, Ordering::SeqCst);
+            Held(Arc::clone(&of_net))
+        });
+        let error = run(
+            net,
+            &Options::new().schedulers(schedulers).threads(schedulers),
+        );
+        let error = error.unwrap_err();
+        assert!(
+            matches!(&error, RunError::Failed(failure) if failure.message.contains("no token")),
+            "{error}"
+        );
+        assert_eq!(alive.load(Ordering::SeqCst), 0, "{schedulers} schedulers");
+    }
+}
