@@ -3,9 +3,11 @@
 use std::cell::Cell;
 use std::error::Error;
 use std::ptr;
+use std::rc::Rc;
 use std::task::Context;
 
 use super::directory::ProcessInfo;
+use super::leaving::OUTSIDE;
 use super::registry::Registry;
 use super::scheduler::{FirstIds, MOST, Scheduler};
 use super::task::TaskHeader;
@@ -200,6 +202,19 @@ pub(crate) unsafe fn close_later(run: u64, end: *const (), close: unsafe fn(*con
         scheduler.run() == run && unsafe { scheduler.close_later(end, close) }
     })
     .unwrap_or(false)
+}
+
+/// Drops tokens that a reader has left behind, now or at the latest after the turn.
+///
+/// Tokens of channels borrow nothing (ends are made for types that are `'static` only), so they may be dropped later.
+pub(crate) fn drop_tokens<T>(tokens: Vec<T>) {
+    // Counted: a fiber that waits in a destructor may outlive the run.
+    match with_current(|scheduler| Rc::clone(&scheduler.leaving)) {
+        Some(leaving) => leaving.drop_or_queue(tokens, || {
+            with_current(|scheduler| scheduler.leaves()).flatten()
+        }),
+        None => OUTSIDE.with(|leaving| leaving.drop_or_queue(tokens, || None)),
+    }
 }
 
 /// Counts a wake-up sent to another scheduler.

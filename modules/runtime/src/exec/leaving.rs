@@ -10,9 +10,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::mem::{self, ManuallyDrop};
-use std::rc::Rc;
 
-use super::current::with_current;
 use super::deferred;
 use crate::finally::Finally;
 
@@ -28,10 +26,9 @@ pub(super) struct Tokens {
 }
 
 impl Tokens {
-    fn new<T>(tokens: Vec<T>) -> Self {
-        let process = with_current(|scheduler| scheduler.leaves());
+    fn new<T>(tokens: Vec<T>, process: Option<(u32, u32)>) -> Self {
         Tokens {
-            process: process.flatten(),
+            process,
             tokens: Box::into_raw(Box::new(tokens)).cast(),
             // SAFETY: called once, by `drop`, with the pointer of the Box of this type.
             drop: |tokens| drop(unsafe { Box::from_raw(tokens.cast::<Vec<T>>()) }),
@@ -59,7 +56,7 @@ pub(super) struct Leaving {
 
 thread_local! {
     /// Outside of runs. Values of the thread itself, which may hold ports, are dropped late.
-    static OUTSIDE: Leaving = const {
+    pub(super) static OUTSIDE: Leaving = const {
         Leaving {
             going_on: Cell::new(0),
             queue: RefCell::new(ManuallyDrop::new(Vec::new())),
@@ -67,21 +64,16 @@ thread_local! {
     };
 }
 
-/// Drops tokens that a reader has left behind, now or at the latest after the turn.
-///
-/// Tokens of channels borrow nothing (ends are made for types that are `'static` only), so they may be dropped later.
-pub(crate) fn drop_tokens<T>(tokens: Vec<T>) {
-    // Counted: a fiber that waits in a destructor may outlive the run.
-    match with_current(|scheduler| Rc::clone(&scheduler.leaving)) {
-        Some(leaving) => leaving.drop_or_queue(tokens),
-        None => OUTSIDE.with(|leaving| leaving.drop_or_queue(tokens)),
-    }
-}
-
 impl Leaving {
-    fn drop_or_queue<T>(&self, tokens: Vec<T>) {
+    /// Drops tokens that a reader has left behind, or queues them. `process` is the one that leaves them.
+    pub(super) fn drop_or_queue<T>(
+        &self,
+        tokens: Vec<T>,
+        process: impl FnOnce() -> Option<(u32, u32)>,
+    ) {
         if self.going_on.get() >= DEEPEST {
-            self.queue.borrow_mut().push(Tokens::new(tokens));
+            let tokens = Tokens::new(tokens, process());
+            self.queue.borrow_mut().push(tokens);
             return deferred::note();
         }
         self.going_on.set(self.going_on.get() + 1);

@@ -19,7 +19,7 @@ pub(crate) mod hooks;
 mod inquiry;
 pub(crate) mod join;
 pub(crate) mod leave;
-pub(crate) mod leaving;
+mod leaving;
 mod life;
 mod lookout;
 pub(crate) mod me;

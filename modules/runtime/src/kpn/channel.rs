@@ -18,7 +18,6 @@ use std::mem::{self, ManuallyDrop, MaybeUninit};
 use std::ptr::NonNull;
 
 use crate::exec::current;
-use crate::exec::leaving::drop_tokens;
 use crate::exec::point::Point;
 use crate::exec::registry::{self, Registry};
 use crate::exec::side::Side;
@@ -290,7 +289,7 @@ impl<T> Channel<T> {
             .collect();
         // SAFETY: as above.
         unsafe { Self::reader_has_left(channel, refused) };
-        drop_tokens::<T>(tokens);
+        current::drop_tokens::<T>(tokens);
     }
 
     /// # Safety
