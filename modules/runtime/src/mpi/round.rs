@@ -251,9 +251,7 @@ pub(super) fn begin<T: Payload + 'static, R: Payload + 'static, Out>(
         }
         shared.complete(turn, data);
     }
-    // Code of the user, after all else.
-    drop(unused);
-    Collective {
+    let collective = Collective {
         shared: Rc::clone(shared),
         turn: Some(turn),
         rank,
@@ -262,7 +260,10 @@ pub(super) fn begin<T: Payload + 'static, R: Payload + 'static, Out>(
         place: 0,
         take,
         at,
-    }
+    };
+    // Code of the user, after all else: if it panics, the rank has done with the round.
+    drop(unused);
+    collective
 }
 
 /// Wakes those who wait for what has changed: all that wait at a round which may go on.
@@ -411,17 +412,15 @@ impl<R> Future for Collective<R> {
             }
         }
         let mut rounds = this.shared.rounds.borrow_mut();
-        let (error, data) = match rounds.get(turn) {
-            Some(round) => (round.error.clone(), round.data.take()),
-            None => (None, None),
-        };
-        let is_there = rounds.get(turn).is_some();
+        let found = rounds.get(turn);
+        let found = found.map(|round| (round.error.clone(), round.data.take()));
         drop(rounds);
-        if is_there && error.is_none() && data.is_none() {
+        if let Some((None, None)) = &found {
             // This is called by code of the user that works on it: it is back when that has returned.
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
+        let (error, data) = found.unwrap_or_default();
         let shared = &this.shared;
         let mut lent = Lent { shared, turn, data };
         // Code of the user, with nothing borrowed.
