@@ -38,14 +38,16 @@ pub const EMPTY_STATEMENT: Code = Code(116);
 pub const LATIN1: Code = Code(117);
 /// The file is too large.
 pub const TOO_LARGE: Code = Code(118);
+/// A name that is an HTML string which begins like an arrow (a warning).
+pub const ARROW_IN_HTML: Code = Code(119);
 
 /// `graph` where channels need `digraph`.
 pub const UNDIRECTED: Code = Code(201);
-/// `strict` merges parallel channels.
+/// Edges that `strict` merges.
 pub const STRICT: Code = Code(202);
-/// An attribute that nobody knows (a warning).
+/// An attribute that neither the dialect nor Graphviz has for the element (a warning).
 pub const UNKNOWN_ATTRIBUTE: Code = Code(203);
-/// An attribute that is almost one of ours.
+/// An attribute that is almost one of the dialect's (a warning).
 pub const MISSPELT_ATTRIBUTE: Code = Code(204);
 /// One of our attributes on an element that does not take it.
 pub const MISPLACED_ATTRIBUTE: Code = Code(205);
@@ -77,7 +79,7 @@ pub const SEVERAL_GRAPHS: Code = Code(217);
 pub const PORT_WITHOUT_MEMBER: Code = Code(218);
 /// An attribute said twice of one element, and not the same.
 pub const CONTRADICTION: Code = Code(219);
-/// A node called like a cluster.
+/// A node called like a cluster or a module.
 pub const NODE_LIKE_CLUSTER: Code = Code(220);
 /// A node that only edges name, called nearly like one that is declared (a warning).
 pub const SLIP: Code = Code(221);

@@ -6,6 +6,7 @@
 //!
 //! Decisions that the language leaves open:
 //!
+//! - A subgraph is a cluster if its name begins with `cluster`, in any case, as Graphviz compares it.
 //! - Subgraphs that are no clusters only group: they carry defaults and ends of edges, no meaning.
 //! - A node lies in the deepest cluster it is mentioned in; two clusters that do not nest are an
 //!   error. So a node may be used by an edge outside before its cluster is written.
@@ -26,7 +27,7 @@ use crate::token::Text;
 use cluster::Scopes;
 use edge::Edges;
 use graphmap_kpn::declared::Declared;
-use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Severity};
 use graphmap_kpn::names::{Names, Symbol};
 use graphmap_kpn::source::{Source, SourceMap, Span};
 use keys::{Element, Key};
@@ -40,19 +41,53 @@ mod constraint;
 mod drawn;
 mod edge;
 mod explicit;
+mod faces;
 mod join;
 pub(crate) mod keys;
+mod like_cluster;
 mod node;
 mod reading;
 mod report;
 mod slip;
+mod strict;
+mod unknown;
 mod value;
 
-/// Reads the bytes of a DOT file, adds its text to the sources, and gives what it declares.
+/// What a file is read for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    /// A network: what is wrong with it is an error.
+    Network,
+    /// A picture of the graph as it is drawn: what only makes an unsound network is a warning.
+    Picture,
+}
+
+/// Reads the bytes of a DOT file, adds its text to the sources, and returns what it declares.
 ///
-/// `name` is what to call the file. `None`, with errors in `findings`, when it cannot be used;
+/// `name` is what to call the file. Returns `None`, with errors in `findings`, if the file cannot be used;
 /// warnings may be there either way.
 pub fn load(
+    sources: &mut SourceMap,
+    name: &str,
+    bytes: Vec<u8>,
+    findings: &mut Diagnostics,
+) -> Option<Declared> {
+    load_for(Purpose::Network, sources, name, bytes, findings)
+}
+
+/// The same for a picture of the graph as it is drawn, which need not be a sound network. Whatever Graphviz
+/// draws is declared; what [`load`] would refuse it for is a warning.
+pub fn load_picture(
+    sources: &mut SourceMap,
+    name: &str,
+    bytes: Vec<u8>,
+    findings: &mut Diagnostics,
+) -> Option<Declared> {
+    load_for(Purpose::Picture, sources, name, bytes, findings)
+}
+
+fn load_for(
+    purpose: Purpose,
     sources: &mut SourceMap,
     name: &str,
     bytes: Vec<u8>,
@@ -92,11 +127,20 @@ pub fn load(
             .help("save the file as UTF-8 if its names come out wrong"),
         );
     }
-    declare(sources, &source, findings)
+    declare_for(purpose, sources, &source, findings)
 }
 
 /// What a source text, one of `sources`, declares. As [`load`].
 pub fn declare(
+    sources: &SourceMap,
+    source: &Source,
+    findings: &mut Diagnostics,
+) -> Option<Declared> {
+    declare_for(Purpose::Network, sources, source, findings)
+}
+
+fn declare_for(
+    purpose: Purpose,
     sources: &SourceMap,
     source: &Source,
     findings: &mut Diagnostics,
@@ -122,6 +166,9 @@ pub fn declare(
         return None;
     }
     let mut declared = dialect.finish(&mut meaning);
+    if purpose == Purpose::Picture {
+        meaning = meaning.filter_map(|finding| Some(tolerated(finding)));
+    }
     let unusable = meaning.has_errors();
     meaning.sort();
     findings.append(meaning);
@@ -132,6 +179,14 @@ pub fn declare(
     (!unusable).then_some(declared)
 }
 
+/// Makes a warning of what does not keep a graph from being drawn: all but its size.
+fn tolerated(mut finding: Diagnostic) -> Diagnostic {
+    if finding.severity == Severity::Error && finding.code != codes::TOO_MANY_EDGES {
+        finding.severity = Severity::Warning;
+    }
+    finding
+}
+
 /// Builds a [`Declared`] of what [`Graph`] tells.
 struct Dialect<'a> {
     reading: Reading<'a>,
@@ -139,6 +194,8 @@ struct Dialect<'a> {
     nodes: Nodes,
     edges: Edges,
     graphs: u32,
+    /// Where the graph says that it is strict.
+    strict: Option<Span>,
 }
 
 impl<'a> Dialect<'a> {
@@ -149,6 +206,7 @@ impl<'a> Dialect<'a> {
             nodes: Nodes::new(),
             edges: Edges::default(),
             graphs: 0,
+            strict: None,
         }
     }
 
@@ -158,10 +216,15 @@ impl<'a> Dialect<'a> {
             scopes,
             nodes,
             edges,
+            strict,
             ..
         } = self;
         reading.tell_slips();
+        if let Some(strict) = strict {
+            reading.report_merged_edges(strict);
+        }
         nodes.explicit.finish(&mut reading);
+        nodes.explicit.join_faces(&mut reading);
         scopes.explicit.finish(&mut reading);
         nodes.finish(&mut reading);
         reading.join_bundles(nodes.bundles, &edges.defaulted);
@@ -192,6 +255,7 @@ impl Builder for Dialect<'_> {
         if let Some(name) = header.name {
             self.reading.out.name = self.reading.text.value(name).into_owned();
         }
+        self.strict = header.strict;
         self.reading.report.header(header);
         self.scopes.open_graph();
     }

@@ -221,6 +221,31 @@ pub(crate) fn wrong_operator(directed: bool, here: Span) -> Diagnostic {
     }
 }
 
+/// An arrow of another language.
+pub(crate) fn foreign_arrow(text: Text<'_>, directed: bool, arrow: Span) -> Diagnostic {
+    let raw = text.raw(arrow);
+    let wants = if directed { "->" } else { "--" };
+    let message = format!("`{raw}` does not join nodes in DOT");
+    let diagnostic = Diagnostic::error(codes::WRONG_OPERATOR, message);
+    if raw.starts_with('<') && directed {
+        return diagnostic
+            .at(arrow, "an edge begins at its writer")
+            .help("turn it round: `writer -> reader`");
+    }
+    diagnostic.at(arrow, format!("write `{wants}`"))
+}
+
+/// A name that is an HTML string which begins like an arrow (a warning).
+pub(crate) fn arrow_in_html(here: Span) -> Diagnostic {
+    Diagnostic::warning(
+        codes::ARROW_IN_HTML,
+        "this is read as the name of a node, an HTML string up to its matching `>`",
+    )
+    .at(Span::new(here.start, here.start + 2), "begins like an arrow")
+    .help("an edge begins at its writer: turn it round, `writer -> reader`")
+    .help("if a name is meant, end the statement before it with `;`")
+}
+
 /// `node` or another keyword begins a statement and no list of attributes follows.
 pub(crate) fn keyword_statement(text: Text<'_>, keyword: Span, here: Span) -> Diagnostic {
     let raw = text.raw(keyword);

@@ -352,6 +352,7 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
             let name = self.id(expected)?;
             if first
                 && self.at(TokenKind::Equals)
+                && self.foreign_arrow().is_none()
                 && self.frames.last().is_some_and(|f| f.chain.is_none())
             {
                 self.advance();
@@ -384,8 +385,39 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
         Ok(Step::Rest)
     }
 
+    /// The arrow of another language that stands here: `-->`, `=>`, `<-`.
+    fn foreign_arrow(&self) -> Option<Span> {
+        use TokenKind::{Arrow, Equals, Line, UnclosedHtml};
+        if !matches!(self.token.kind, Arrow | Equals | Line | UnclosedHtml) {
+            return None;
+        }
+        let start = self.here().start;
+        let rest = self.text.as_str().get((start - self.text.base()) as usize..)?;
+        let arrows = ["--->", "-->", "->>", "==>", "=>", "<->", "<--", "<-"];
+        let arrow = arrows.into_iter().find(|arrow| rest.starts_with(arrow))?;
+        Some(Span::new(start, start + arrow.len() as u32))
+    }
+
+    /// Passes an arrow of another language, as if it were the right one.
+    fn pass_foreign_arrow(&mut self, arrow: Span) {
+        let finding = mistakes::foreign_arrow(self.text, self.directed, arrow);
+        self.report(finding);
+        self.last = arrow;
+        self.lexer.go_to(arrow.end - self.text.base());
+        self.token = self.lexer.next_token();
+    }
+
     fn rest(&mut self) -> Read<Step> {
+        if let Some(arrow) = self.foreign_arrow() {
+            self.pass_foreign_arrow(arrow);
+            return Ok(Step::Operand);
+        }
         match self.token.kind {
+            TokenKind::Html if self.text.raw(self.here()).starts_with("<-") => {
+                // Graphviz takes it as a name, too.
+                self.findings.push(mistakes::arrow_in_html(self.here()));
+                self.attributes.clear();
+            }
             TokenKind::Arrow | TokenKind::Line => {
                 if self.at(TokenKind::Arrow) != self.directed {
                     let finding = mistakes::wrong_operator(self.directed, self.here());

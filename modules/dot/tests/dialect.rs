@@ -1,6 +1,6 @@
 //! What graphs of the dialect declare, and what is said of those that are wrong.
 
-use graphmap_dot::dialect::load;
+use graphmap_dot::dialect::{load, load_picture};
 use graphmap_kpn::declared::{Declared, EndDecl};
 use graphmap_kpn::diagnostic::{Diagnostics, Severity};
 use graphmap_kpn::source::SourceMap;
@@ -331,12 +331,14 @@ fn findings_are_few_whatever_the_file() {
     text.push('}');
     let (_, findings, _) = read(&text);
     assert!(findings.len() < 60, "{}", findings.len());
-    assert_eq!(findings.count(Severity::Warning), 1);
-    let unknown = findings
+    let unknown: Vec<_> = findings
         .iter()
-        .find(|f| f.severity == Severity::Warning)
-        .unwrap();
-    assert_eq!(unknown.notes, ["it stands there 10000 times"]);
+        .filter(|f| f.severity == Severity::Warning)
+        .collect();
+    assert_eq!(unknown.len(), 2);
+    for finding in unknown {
+        assert_eq!(finding.notes, ["it stands there 10000 times"]);
+    }
 }
 
 #[test]
@@ -369,4 +371,99 @@ fn files_have_the_findings_they_name() {
         findings
     });
     assert!(paths.len() >= 10);
+}
+
+/// The first finding, with the text of its place and its help in one line each.
+fn first(text: &str) -> String {
+    let (_, findings, _) = read(text);
+    let one = findings.iter().next().expect("a finding");
+    let place = one.primary.as_ref().map_or("", |label| label.text.as_str());
+    format!("{}: {place}: {}", one.message, one.help.join("; "))
+}
+
+#[test]
+fn near_and_foreign_names_are_warnings_that_suggest_the_right_one() {
+    for (text, hints) in [
+        ("a [cost=3]; a -> b", &["did you mean `load`?", "`load=`", "--allow G0204"][..]),
+        ("a [weight=3]; a -> b", &["did you mean `load`?"]),
+        ("a -> b [cost=3]", &["did you mean `traffic`?"]),
+        ("a [memory=3]; a -> b", &["did you mean `mem`?"]),
+        ("a -> b [ctype=x]", &["did you mean `type`?"]),
+        ("a -> b [shape=box]", &["belongs on a node"]),
+        ("a [ordering=out]; a -> b; subgraph cluster_x { root=x; shape=y; c }", &["belongs on a node"]),
+        ("a [type=filter]; a -> b", &["`kind=`"]),
+        ("a => b", &["write `->`"]),
+        ("a --> b", &["write `->`"]),
+        ("a <- b", &["an edge begins at its writer", "turn it round"]),
+    ] {
+        let told = first(&format!("digraph {{ {text} }}"));
+        for hint in hints {
+            assert!(told.contains(hint), "{text}: {told}");
+        }
+    }
+    for text in ["a --> b", "a => b", "a <- b", "a <-> b; c -> d"] {
+        let (_, findings, _) = read(&format!("digraph {{ {text} }}"));
+        assert_eq!(findings.len(), 1, "{text}: {findings:#?}");
+    }
+}
+
+#[test]
+fn clusters_begin_with_the_word_in_any_case() {
+    for name in ["cluster_farm", "Cluster_farm", "CLUSTERfarm", "cLuStEr_farm2"] {
+        let text = format!("digraph {{ subgraph {name} {{ a; b; a -> b }} c; b -> c }}");
+        let shown = shown(&text);
+        let module = shown.lines().next().unwrap();
+        assert_eq!(module, format!("module {name} farm in= None"), "{shown}");
+        assert!(shown.contains(&format!("node b b face= in={name}")), "{shown}");
+    }
+    assert!(!shown("digraph { subgraph Clusta { a } a -> b }").contains("module"));
+}
+
+#[test]
+fn a_cost_that_one_face_says_wins_over_defaults_of_the_others() {
+    let text = "digraph { node [load=5, mem=7]; x [process=p, load=2]; y [process=p]; \
+                z [process=p, mem=1]; x -> w -> y; w -> z [src=o]; w [process=w, load=1] }";
+    let declared = read(text).0.unwrap();
+    let costs: Vec<(f64, f64)> = declared.nodes.values().map(|n| (n.load, n.mem)).collect();
+    assert_eq!(costs, [(2.0, 1.0), (2.0, 1.0), (2.0, 1.0), (1.0, 7.0)]);
+}
+
+/// What a picture shows of a text, and how many warnings come with it.
+fn drawn(text: &str) -> (Declared, usize) {
+    let mut sources = SourceMap::new();
+    let mut findings = Diagnostics::new();
+    let bytes = text.as_bytes().to_vec();
+    let declared = load_picture(&mut sources, "t.dot", bytes, &mut findings);
+    let declared = declared.unwrap_or_else(|| panic!("{text}: {findings:#?}"));
+    assert_eq!(findings.count(Severity::Error), 0, "{text}: {findings:#?}");
+    (declared, findings.count(Severity::Warning))
+}
+
+#[test]
+fn a_picture_is_made_of_all_that_graphviz_draws() {
+    for (text, nodes, channels, warnings) in [
+        ("strict digraph { a -> b; a -> b }", 2, 2, 1),
+        ("graph { a -- b -- c }", 3, 2, 1),
+        ("digraph { a [type=filter]; a -> b }", 2, 1, 1),
+        ("digraph { subgraph cluster_1 { a } subgraph cluster_2 { a -> b } }", 2, 1, 1),
+        ("digraph { a -> cluster_f; subgraph cluster_f { b -> c } }", 4, 2, 1),
+        ("digraph { a -> f; subgraph cluster_f { b -> c } }", 4, 2, 1),
+        ("digraph { a -> b [capacity=many] }", 2, 1, 1),
+        ("digraph { a -> b } digraph { c -> d }", 2, 1, 1),
+        // Bundles that cannot be joined are nodes with edges, as they are drawn.
+        ("digraph { d [bundle=share, src1=nobody]; a -> d; d -> b; d -> c }", 4, 3, 1),
+        ("digraph { d [bundle=select]; e [bundle=share]; a -> d -> e -> b }", 4, 3, 1),
+        ("digraph { d [src1=a, dst1=b, dst2=c]; a; b; c; d -> b [dst=x] }", 4, 1, 1),
+        ("digraph { d [bundle=select]; a -> d; d -> b; d -> c }", 4, 3, 1),
+    ] {
+        let (declared, told) = drawn(text);
+        let found = (declared.nodes.len(), declared.channels.len(), told);
+        assert_eq!(found, (nodes, channels, warnings), "{text}");
+        let (network, findings, _) = read(text);
+        assert!(network.is_none() && findings.has_errors(), "{text}");
+    }
+    // What Graphviz does not read is not drawn.
+    let (mut sources, mut findings) = (SourceMap::new(), Diagnostics::new());
+    let text = b"digraph { a -- b }".to_vec();
+    assert!(load_picture(&mut sources, "t.dot", text, &mut findings).is_none());
 }

@@ -370,6 +370,13 @@ impl Declared {
     }
 }
 
+/// Returns the name of a module without the word `cluster` that Graphviz wants before it; `None` for a name that
+/// does not begin with it. Graphviz compares the word without regard to case, and so does this.
+pub fn without_cluster(name: &str) -> Option<&str> {
+    let (word, rest) = name.split_at_checked("cluster".len())?;
+    word.eq_ignore_ascii_case("cluster").then_some(rest)
+}
+
 /// The kind that a name implies: without the number at its end (`inTask12` is an `inTask`,
 /// `cell2_3` a `cell`). A name that is nothing but a number is its own kind.
 pub fn kind_of_name(name: &str) -> &str {

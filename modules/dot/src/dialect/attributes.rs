@@ -1,256 +1,243 @@
-//! The attributes that belong to Graphviz itself, by what they stand on.
+//! Graphviz's own attributes, and what each may stand on.
 //!
-//! From Graphviz's attribute reference, with those that its output adds (`pos`, `bb`, `_draw_`).
-//! They pass silently; what is neither here nor in the dialect is reported.
+//! The names are those of Graphviz's attribute reference up to version 14, with those that its output
+//! adds (`pos`, `bb`, `_draw_`) and those that older versions had. They pass silently where they have an
+//! effect; anywhere else they are reported.
 
 use super::keys::Element;
 
-/// Whether Graphviz knows an attribute on an element.
+/// Returns true if Graphviz has this attribute for an element.
 ///
-/// Attributes of the graph may stand on clusters and subgraphs too: they are inherited there, and
-/// Graphviz itself writes them so.
+/// Attributes of the graph, of subgraphs and of clusters may stand on all three, because Graphviz
+/// inherits them, and writes them so itself.
 pub(crate) fn is_graphviz(element: Element, name: &str) -> bool {
-    let mut lists = lists(element).iter();
-    lists.any(|list| list.binary_search(&name).is_ok())
+    used_by(name).contains(letters(element))
 }
 
-/// Graphviz's own attributes of an element that people write, for hints.
+/// Returns the elements that Graphviz has this attribute for, with their articles; none if it does not
+/// know the name.
+pub(crate) fn places(name: &str) -> Vec<&'static str> {
+    let used = used_by(name).chars();
+    used.map(|letter| match letter {
+        'G' => Element::Graph.name(),
+        'S' => Element::Subgraph.name(),
+        'C' => Element::Cluster.name(),
+        'N' => Element::Node.name(),
+        _ => Element::Edge.name(),
+    })
+    .collect()
+}
+
+/// Graphviz's attributes of an element that people write, for hints.
 pub(crate) fn graphviz(element: Element) -> impl Iterator<Item = &'static str> {
-    let names = lists(element).iter().flat_map(|list| list.iter().copied());
-    names.filter(|name| !name.starts_with('_'))
+    let fits = move |used: &str| used.contains(letters(element));
+    let names = ATTRIBUTES.iter().filter(move |(_, used)| fits(used));
+    names
+        .map(|(name, _)| *name)
+        .filter(|name| !name.starts_with('_'))
 }
 
-fn lists(element: Element) -> &'static [&'static [&'static str]] {
+/// What an attribute is used by, as letters of [`ATTRIBUTES`]; empty if Graphviz does not know it.
+fn used_by(name: &str) -> &'static str {
+    let found = ATTRIBUTES.binary_search_by_key(&name, |(name, _)| name);
+    found.map_or("", |at| ATTRIBUTES[at].1)
+}
+
+fn letters(element: Element) -> &'static [char] {
     match element {
-        Element::Graph | Element::Cluster | Element::Subgraph => &[GRAPH, CLUSTER, ALL],
-        Element::Node => &[NODE, ALL],
-        Element::Edge => &[EDGE, ALL],
+        Element::Graph | Element::Cluster | Element::Subgraph => &['G', 'S', 'C'],
+        Element::Node => &['N'],
+        Element::Edge => &['E'],
     }
 }
 
-/// On everything.
-const ALL: &[&str] = &[
-    "URL",
-    "_draw_",
-    "_ldraw_",
-    "class",
-    "color",
-    "colorscheme",
-    "comment",
-    "fontcolor",
-    "fontname",
-    "fontsize",
-    "href",
-    "id",
-    "label",
-    "layer",
-    "lp",
-    "nojustify",
-    "penwidth",
-    "style",
-    "target",
-    "tooltip",
-    "xdotversion",
-];
-
-const GRAPH: &[&str] = &[
-    "Damping",
-    "K",
-    "_background",
-    "bb",
-    "beautify",
-    "bgcolor",
-    "center",
-    "charset",
-    "clusterrank",
-    "compound",
-    "concentrate",
-    "defaultdist",
-    "dim",
-    "dimen",
-    "diredgeconstraints",
-    "dpi",
-    "epsilon",
-    "esep",
-    "fontnames",
-    "fontpath",
-    "forcelabels",
-    "gradientangle",
-    "imagepath",
-    "inputscale",
-    "label_scheme",
-    "labeljust",
-    "labelloc",
-    "landscape",
-    "layerlistsep",
-    "layers",
-    "layerselect",
-    "layersep",
-    "layout",
-    "len",
-    "levels",
-    "levelsgap",
-    "lheight",
-    "linelength",
-    "lwidth",
-    "margin",
-    "maxiter",
-    "mclimit",
-    "mindist",
-    "mode",
-    "model",
-    "newrank",
-    "nodesep",
-    "normalize",
-    "notranslate",
-    "nslimit",
-    "nslimit1",
-    "oneblock",
-    "ordering",
-    "orientation",
-    "outputorder",
-    "overlap",
-    "overlap_scaling",
-    "overlap_shrink",
-    "pack",
-    "packmode",
-    "pad",
-    "page",
-    "pagedir",
-    "quadtree",
-    "quantum",
-    "rank",
-    "rankdir",
-    "ranksep",
-    "ratio",
-    "rects",
-    "remincross",
-    "repulsiveforce",
-    "resolution",
-    "root",
-    "rotate",
-    "rotation",
-    "scale",
-    "searchsize",
-    "sep",
-    "showboxes",
-    "size",
-    "smoothing",
-    "sortv",
-    "splines",
-    "start",
-    "stylesheet",
-    "truecolor",
-    "viewport",
-    "voro_margin",
-];
-
-const CLUSTER: &[&str] = &[
-    "K",
-    "area",
-    "bgcolor",
-    "cluster",
-    "fillcolor",
-    "gradientangle",
-    "labeljust",
-    "labelloc",
-    "lheight",
-    "lwidth",
-    "margin",
-    "pencolor",
-    "peripheries",
-    "sortv",
-];
-
-const NODE: &[&str] = &[
-    "area",
-    "distortion",
-    "fillcolor",
-    "fixedsize",
-    "gradientangle",
-    "group",
-    "height",
-    "image",
-    "imagepos",
-    "imagescale",
-    "labelloc",
-    "margin",
-    "ordering",
-    "orientation",
-    "peripheries",
-    "pin",
-    "pos",
-    "rects",
-    "regular",
-    "root",
-    "samplepoints",
-    "shape",
-    "shapefile",
-    "showboxes",
-    "sides",
-    "skew",
-    "sortv",
-    "vertices",
-    "width",
-    "xlabel",
-    "xlp",
-    "z",
-];
-
-const EDGE: &[&str] = &[
-    "_hdraw_",
-    "_hldraw_",
-    "_tdraw_",
-    "_tldraw_",
-    "arrowhead",
-    "arrowsize",
-    "arrowtail",
-    "constraint",
-    "decorate",
-    "dir",
-    "edgeURL",
-    "edgehref",
-    "edgetarget",
-    "edgetooltip",
-    "fillcolor",
-    "headURL",
-    "head_lp",
-    "headclip",
-    "headhref",
-    "headlabel",
-    "headport",
-    "headtarget",
-    "headtooltip",
-    "key",
-    "labelURL",
-    "labelangle",
-    "labeldistance",
-    "labelfloat",
-    "labelfontcolor",
-    "labelfontname",
-    "labelfontsize",
-    "labelhref",
-    "labeltarget",
-    "labeltooltip",
-    "len",
-    "lhead",
-    "ltail",
-    "minlen",
-    "pos",
-    "samehead",
-    "sametail",
-    "showboxes",
-    "tailURL",
-    "tail_lp",
-    "tailclip",
-    "tailhref",
-    "taillabel",
-    "tailport",
-    "tailtarget",
-    "tailtooltip",
-    "weight",
-    "xlabel",
-    "xlp",
+/// Each attribute and what uses it: the graph (`G`), subgraphs (`S`), clusters (`C`), nodes (`N`), edges (`E`).
+const ATTRIBUTES: &[(&str, &str)] = &[
+    ("Damping", "G"),
+    ("K", "GC"),
+    ("TBbalance", "G"),
+    ("URL", "GCNE"),
+    ("_background", "G"),
+    ("_draw_", "GCNE"),
+    ("_hdraw_", "E"),
+    ("_hldraw_", "E"),
+    ("_ldraw_", "GCNE"),
+    ("_tdraw_", "E"),
+    ("_tldraw_", "E"),
+    ("area", "CN"),
+    ("arrowhead", "E"),
+    ("arrowsize", "E"),
+    ("arrowtail", "E"),
+    ("bb", "G"),
+    ("beautify", "G"),
+    ("bgcolor", "GC"),
+    ("center", "G"),
+    ("charset", "G"),
+    ("class", "GCNE"),
+    ("cluster", "C"),
+    ("clusterrank", "G"),
+    ("color", "GCNE"),
+    ("colorscheme", "GCNE"),
+    ("comment", "GCNE"),
+    ("compound", "G"),
+    ("concentrate", "G"),
+    ("constraint", "E"),
+    ("decorate", "E"),
+    ("defaultdist", "G"),
+    ("dim", "G"),
+    ("dimen", "G"),
+    ("dir", "E"),
+    ("diredgeconstraints", "G"),
+    ("distortion", "N"),
+    ("dpi", "G"),
+    ("edgeURL", "E"),
+    ("edgehref", "E"),
+    ("edgetarget", "E"),
+    ("edgetooltip", "E"),
+    ("epsilon", "G"),
+    ("esep", "G"),
+    ("fillcolor", "CNE"),
+    ("fixedsize", "N"),
+    ("fontcolor", "GCNE"),
+    ("fontname", "GCNE"),
+    ("fontnames", "G"),
+    ("fontpath", "G"),
+    ("fontsize", "GCNE"),
+    ("forcelabels", "G"),
+    ("gradientangle", "GCN"),
+    ("group", "N"),
+    ("headURL", "E"),
+    ("head_lp", "E"),
+    ("headclip", "E"),
+    ("headhref", "E"),
+    ("headlabel", "E"),
+    ("headport", "E"),
+    ("headtarget", "E"),
+    ("headtooltip", "E"),
+    ("height", "N"),
+    ("href", "GCNE"),
+    ("id", "GCNE"),
+    ("image", "N"),
+    ("imagepath", "G"),
+    ("imagepos", "N"),
+    ("imagescale", "N"),
+    ("inputscale", "G"),
+    ("key", "E"),
+    ("label", "GCNE"),
+    ("labelURL", "E"),
+    ("label_scheme", "G"),
+    ("labelangle", "E"),
+    ("labeldistance", "E"),
+    ("labelfloat", "E"),
+    ("labelfontcolor", "E"),
+    ("labelfontname", "E"),
+    ("labelfontsize", "E"),
+    ("labelhref", "E"),
+    ("labeljust", "GC"),
+    ("labelloc", "GCN"),
+    ("labeltarget", "E"),
+    ("labeltooltip", "E"),
+    ("landscape", "G"),
+    ("layer", "GCNE"),
+    ("layerlistsep", "G"),
+    ("layers", "G"),
+    ("layerselect", "G"),
+    ("layersep", "G"),
+    ("layout", "G"),
+    ("len", "E"),
+    ("levels", "G"),
+    ("levelsgap", "G"),
+    ("lhead", "E"),
+    ("lheight", "GC"),
+    ("linelength", "G"),
+    ("lp", "GCNE"),
+    ("ltail", "E"),
+    ("lwidth", "GC"),
+    ("margin", "GCN"),
+    ("maxiter", "G"),
+    ("mclimit", "G"),
+    ("mindist", "G"),
+    ("minlen", "E"),
+    ("mode", "G"),
+    ("model", "G"),
+    ("mosek", "G"),
+    ("newrank", "G"),
+    ("nodesep", "G"),
+    ("nojustify", "GCNE"),
+    ("normalize", "G"),
+    ("notranslate", "G"),
+    ("nslimit", "G"),
+    ("nslimit1", "G"),
+    ("oneblock", "G"),
+    ("ordering", "GN"),
+    ("orientation", "GN"),
+    ("outputorder", "G"),
+    ("overlap", "G"),
+    ("overlap_scaling", "G"),
+    ("overlap_shrink", "G"),
+    ("pack", "G"),
+    ("packmode", "G"),
+    ("pad", "G"),
+    ("page", "G"),
+    ("pagedir", "G"),
+    ("pencolor", "C"),
+    ("penwidth", "GCNE"),
+    ("peripheries", "CN"),
+    ("pin", "N"),
+    ("pos", "NE"),
+    ("quadtree", "G"),
+    ("quantum", "G"),
+    ("radius", "E"),
+    ("rank", "S"),
+    ("rankdir", "G"),
+    ("ranksep", "G"),
+    ("ratio", "G"),
+    ("rects", "N"),
+    ("regular", "N"),
+    ("remincross", "G"),
+    ("repulsiveforce", "G"),
+    ("resolution", "G"),
+    ("root", "GN"),
+    ("rotate", "G"),
+    ("rotation", "G"),
+    ("samehead", "E"),
+    ("sametail", "E"),
+    ("samplepoints", "N"),
+    ("scale", "G"),
+    ("searchsize", "G"),
+    ("sep", "G"),
+    ("shape", "N"),
+    ("shapefile", "N"),
+    ("showboxes", "GNE"),
+    ("sides", "N"),
+    ("size", "G"),
+    ("skew", "N"),
+    ("smoothing", "G"),
+    ("sortv", "GCN"),
+    ("splines", "G"),
+    ("start", "G"),
+    ("style", "GCNE"),
+    ("stylesheet", "G"),
+    ("tailURL", "E"),
+    ("tail_lp", "E"),
+    ("tailclip", "E"),
+    ("tailhref", "E"),
+    ("taillabel", "E"),
+    ("tailport", "E"),
+    ("tailtarget", "E"),
+    ("tailtooltip", "E"),
+    ("target", "GCNE"),
+    ("tooltip", "GCNE"),
+    ("truecolor", "G"),
+    ("vertices", "N"),
+    ("viewport", "G"),
+    ("voro_margin", "G"),
+    ("weight", "E"),
+    ("width", "N"),
+    ("xdotversion", "GCNE"),
+    ("xlabel", "NE"),
+    ("xlp", "NE"),
+    ("z", "N"),
 ];
 
 #[cfg(test)]
@@ -258,11 +245,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_are_sorted() {
-        for list in [ALL, GRAPH, CLUSTER, NODE, EDGE] {
-            assert!(list.is_sorted(), "{list:?}");
+    fn the_table_is_sorted_and_says_where() {
+        assert!(ATTRIBUTES.is_sorted_by_key(|(name, _)| name));
+        for (name, used) in ATTRIBUTES {
+            assert!(!used.is_empty(), "{name}");
+            assert!(used.chars().all(|letter| "GSCNE".contains(letter)), "{name}");
         }
         assert!(is_graphviz(Element::Cluster, "rank"));
         assert!(!is_graphviz(Element::Node, "rank"));
+        assert_eq!(places("shape"), ["a node"]);
+        assert_eq!(places("root"), ["the graph", "a node"]);
+        assert!(places("flavour").is_empty());
+    }
+
+    #[test]
+    fn attributes_of_newer_versions_are_known() {
+        // Graphviz 2.50, 9 and 14.1.
+        assert!(is_graphviz(Element::Cluster, "cluster"));
+        assert!(is_graphviz(Element::Graph, "TBbalance"));
+        assert!(is_graphviz(Element::Edge, "radius"));
     }
 }

@@ -9,7 +9,7 @@ use crate::codes;
 use crate::events::Attribute;
 use crate::graph::Scope;
 use graphmap_kpn::arena::Id as _;
-use graphmap_kpn::declared::{ConstraintTarget, ModuleDecl, ModuleId, kind_of_name};
+use graphmap_kpn::declared::{ConstraintTarget, ModuleDecl, ModuleId, kind_of_name, without_cluster};
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::level::{Level, LevelDecl};
 use graphmap_kpn::names::Symbol;
@@ -121,7 +121,7 @@ impl Scopes {
             span: scope.span,
         });
         let name = scope.name.map_or("", |name| reading.out.names.name(name));
-        if name.starts_with("cluster") {
+        if without_cluster(name).is_some() {
             let name = name.to_owned();
             self.make_module(reading, number, &name);
         }
@@ -131,7 +131,7 @@ impl Scopes {
     fn make_module(&mut self, reading: &mut Reading<'_>, number: u32, name: &str) {
         let place = self.places[number as usize];
         let parent = place.module;
-        let named = name.strip_prefix("cluster").unwrap_or(name);
+        let named = without_cluster(name).unwrap_or(name);
         let kind = kind_of_name(named.trim_start_matches('_')).trim_end_matches('_');
         let only_number = kind.chars().all(|c| c.is_ascii_digit());
         let kind = if only_number { "cluster" } else { kind };

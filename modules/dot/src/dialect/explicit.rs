@@ -47,6 +47,11 @@ impl Explicit {
         list.push((element, *attribute));
     }
 
+    /// The first attribute of each key that an element says, in the order of the text.
+    pub(super) fn attributes(&self) -> impl Iterator<Item = (u32, Attribute)> {
+        self.first.iter().copied()
+    }
+
     /// Reports what is said twice.
     pub(super) fn finish(&self, reading: &mut Reading<'_>) {
         let key = |attribute: &Attribute| Key::of(&reading.text.value(attribute.name));

@@ -46,32 +46,47 @@ impl Reading<'_> {
         }
         let (mut drawn, tangled) = self.drawn(defaulted);
         let by_name = self.nodes_by_name();
+        let mut unjoined = Vec::new();
         for (number, draft) in bundles {
-            if draft.twice.is_some() {
-                self.report_twice(number, &draft);
-                continue;
-            }
-            if tangled.contains(&number) {
-                continue;
-            }
             let (writers, readers) = drawn.remove(&number).unwrap_or_default();
             let mut ends = [writers, readers];
-            let mut members: Vec<&Member> = draft.members.iter().collect();
-            members.sort_by_key(|m| m.number);
-            let mut complete = true;
-            for member in members {
-                match self.member_end(number, member, &by_name) {
-                    Some(end) => ends[usize::from(member.reads)].push(end),
-                    None => complete = false,
-                }
+            if tangled.contains(&number) || !self.join(number, &draft, &mut ends, &by_name) {
+                unjoined.push(number);
+                let edges = ends.into_iter().flatten().filter_map(|end| end.edge);
+                self.out.channels.extend(edges.map(|edge| edge.channel));
             }
-            if !complete {
-                continue;
-            }
-            let [writers, readers] = ends;
-            self.join_bundle(number, &draft, writers, readers);
+        }
+        // In a picture they stay what they are drawn as: a node with its edges.
+        for number in unjoined {
+            self.flags[number as usize] &= !BUNDLE;
         }
         self.out.channels.sort_by_key(|c| c.span.start);
+    }
+
+    /// Makes channels of one bundle, whose drawn writers and readers are `ends`. Returns false, after a report, if
+    /// that is not possible.
+    fn join(
+        &mut self,
+        number: u32,
+        draft: &BundleDraft,
+        ends: &mut [Vec<BundleEnd>; 2],
+        by_name: &[Option<NodeId>],
+    ) -> bool {
+        if draft.twice.is_some() {
+            self.report_twice(number, draft);
+            return false;
+        }
+        let mut members: Vec<&Member> = draft.members.iter().collect();
+        members.sort_by_key(|m| m.number);
+        let mut complete = true;
+        for member in members {
+            match self.member_end(number, member, by_name) {
+                Some(end) => ends[usize::from(member.reads)].push(end),
+                None => complete = false,
+            }
+        }
+        let [writers, readers] = ends;
+        complete && self.join_bundle(number, draft, writers, readers)
     }
 
     /// Takes the edges at bundles out of the channels: who writes to each, who reads from it; and
@@ -111,6 +126,7 @@ impl Reading<'_> {
                         .at(channel.span, "a bundle at both ends")
                         .help("a bundle joins processes: put a process between the two"),
                     );
+                    return true;
                 }
             }
             false
@@ -269,9 +285,9 @@ impl Reading<'_> {
         &mut self,
         number: u32,
         draft: &BundleDraft,
-        writers: Vec<BundleEnd>,
-        readers: Vec<BundleEnd>,
-    ) {
+        writers: &[BundleEnd],
+        readers: &[BundleEnd],
+    ) -> bool {
         let symbol = self.out.nodes[node_id(number)].name;
         let span = draft
             .said
@@ -292,7 +308,7 @@ impl Reading<'_> {
                     .help("`bundle=switch`: the writer names the one that gets the token")
                     .help("`bundle=share`: whoever is ready takes the token"),
                 );
-                return;
+                return false;
             }
             (None, _, _) => BundleKind::Select,
         };
@@ -318,11 +334,11 @@ impl Reading<'_> {
                     .help("`src1=`, `src2=`.. name the writers, `dst1=`, `dst2=`.. the readers")
                     .with_note("select, gather and reduce have one reader; broadcast, scatter, switch and share one writer"),
             );
-            return;
+            return false;
         }
         let (one, many) = match kind.direction() {
-            Direction::Input => (&readers[0], &writers),
-            Direction::Output => (&writers[0], &readers),
+            Direction::Input => (&readers[0], writers),
+            Direction::Output => (&writers[0], readers),
         };
         for other in many {
             let (from, to) = match kind.direction() {
@@ -371,5 +387,6 @@ impl Reading<'_> {
                 span: other.span,
             });
         }
+        true
     }
 }

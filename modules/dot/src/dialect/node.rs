@@ -14,7 +14,6 @@ use graphmap_kpn::declared::{ConstraintTarget, ModuleId, NodeDecl, NodeId, kind_
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::names::Symbol;
 use graphmap_kpn::source::Span;
-use hashbrown::HashMap;
 
 /// A node found in a second module.
 struct Torn {
@@ -277,31 +276,6 @@ impl Reading<'_> {
             self.report.of_environment(&name, attribute);
         }
         environment
-    }
-
-    /// Graphviz draws an edge to the name of a cluster as one to a node of that name.
-    fn report_nodes_like_clusters(&mut self) {
-        let modules = self.out.modules.values();
-        let clusters: HashMap<Symbol, Span> = modules.map(|m| (m.name, m.span)).collect();
-        if clusters.is_empty() {
-            return;
-        }
-        for node in self.out.nodes.values() {
-            let Some(cluster) = clusters.get(&node.name) else {
-                continue;
-            };
-            let name = self.out.names.name(node.name);
-            self.report.push(
-                Diagnostic::error(
-                    codes::NODE_LIKE_CLUSTER,
-                    format!("`{name}` is a cluster, and here it would be a process of its own"),
-                )
-                .at(node.span, "a node, as Graphviz draws it")
-                .also(*cluster, "the cluster")
-                .help("an edge joins processes: name the one in the cluster that it is meant for")
-                .help("if a process is meant, give it a name that no cluster has"),
-            );
-        }
     }
 
     /// Takes the environment and the bundles out of the nodes, and numbers the others anew.

@@ -1,13 +1,13 @@
 //! What the dialect says of what it finds. A file of a million edges that repeats one mistake gets
 //! a handful of findings, not a million.
 
-use super::attributes::{graphviz, is_graphviz};
-use super::keys::{Element, Key, names};
+use super::attributes::is_graphviz;
+use super::keys::{Element, Key};
+use super::unknown::unknown;
 use super::value::Misfit;
 use crate::codes;
 use crate::events::{Attribute, Header};
 use graphmap_kpn::diagnostic::{Code, Diagnostic, Diagnostics};
-use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::source::Span;
 use hashbrown::{HashMap, HashSet};
 
@@ -66,7 +66,7 @@ impl Report {
         findings.extend(self.findings);
     }
 
-    /// An attribute that is not ours: silent if it is Graphviz's.
+    /// Reports an attribute that is not of the dialect, unless it is Graphviz's.
     pub(super) fn unknown(&mut self, element: Element, name: &str, attribute: &Attribute) {
         if is_graphviz(element, name) {
             return;
@@ -77,29 +77,7 @@ impl Report {
             return;
         }
         let before = self.findings.len();
-        let span = attribute.name.span;
-        let on = element.name();
-        let finding = match nearest(name, names(element)) {
-            Some(near) => Diagnostic::error(
-                codes::MISSPELT_ATTRIBUTE,
-                format!("unknown attribute `{name}` on {on}"),
-            )
-            .at(span, format!("did you mean `{near}`?"))
-            .help("Graphviz passes unknown attributes silently, graphmap does not: a misspelt one would change the network")
-            .help(format!("if it is meant for another program, give it a name that is not so near to `{near}`")),
-            None => Diagnostic::warning(
-                codes::UNKNOWN_ATTRIBUTE,
-                format!("unknown attribute `{name}` on {on}"),
-            )
-            .at(
-                span,
-                match nearest(name, graphviz(element)) {
-                    Some(near) => format!("did you mean Graphviz's `{near}`?"),
-                    None => "neither graphmap's nor Graphviz's".to_owned(),
-                },
-            ),
-        };
-        self.push(finding);
+        self.push(unknown(element, name, attribute.name.span));
         if self.findings.len() > before {
             let entry = (before, 1);
             self.unknown.insert((element, name.to_owned()), entry);
@@ -142,6 +120,8 @@ impl Report {
         finding = match (key, element) {
             (Key::Load, Element::Edge) => finding.help("the cost of a channel is `traffic=`"),
             (Key::Traffic, Element::Node) => finding.help("the cost of a process is `load=`"),
+            (Key::Type, Element::Node) => finding
+                .help("the kind of a process is `kind=`; the type of its tokens stands on its edges"),
             (Key::Kind, Element::Cluster) => finding.help("the kind of a cluster is `module=`"),
             (Key::Module, Element::Node) => finding.help("the kind of a process is `kind=`"),
             (Key::Writer(_) | Key::Reader(_), Element::Edge) => {
@@ -200,13 +180,6 @@ impl Report {
     }
 
     pub(super) fn header(&mut self, header: &Header) {
-        if let Some(strict) = header.strict {
-            self.push(
-                Diagnostic::error(codes::STRICT, "`strict` merges parallel channels")
-                    .at(strict, "remove this word")
-                    .help("two edges between the same two processes are two channels"),
-            );
-        }
         if !header.directed {
             self.push(
                 Diagnostic::error(codes::UNDIRECTED, "channels have a direction")

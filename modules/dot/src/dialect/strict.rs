@@ -1,0 +1,37 @@
+//! Edges that `strict` merges.
+//!
+//! Of several edges between two nodes in one direction Graphviz keeps one in a `strict` graph, whatever their
+//! ports. Many programs write the word for graphs that have no such edges; it changes nothing there.
+
+use super::reading::Reading;
+use crate::codes;
+use graphmap_kpn::declared::NodeId;
+use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_kpn::source::Span;
+use hashbrown::HashMap;
+
+impl Reading<'_> {
+    /// Reports edges between nodes that an earlier edge joins already. `strict` is where the word stands.
+    ///
+    /// Must be called while all nodes and edges are as they are drawn, bundles included.
+    pub(super) fn report_merged_edges(&mut self, strict: Span) {
+        let mut first: HashMap<[Option<NodeId>; 2], Span> = HashMap::new();
+        for channel in &self.out.channels {
+            let ends = [channel.from.node, channel.to.node];
+            let Err(known) = first.try_insert(ends, channel.span) else {
+                continue;
+            };
+            let earlier = *known.entry.get();
+            self.report.push(
+                Diagnostic::error(
+                    codes::STRICT,
+                    "`strict` merges this edge with an earlier one between the same nodes",
+                )
+                .at(channel.span, "would be a channel of its own")
+                .also(earlier, "the earlier edge")
+                .also(strict, "because of this word")
+                .help("remove `strict`, or the edge if one channel is meant"),
+            );
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Warnings about attributes that are not of the dialect.
+
+use super::attributes::{graphviz, places};
+use super::keys::{Element, names};
+use crate::codes;
+use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_kpn::nearest::nearest;
+use graphmap_kpn::source::Span;
+
+/// What other programs call attributes of the dialect: element, their name, ours, and what ours is.
+const SYNONYMS: &[(Element, &str, &str, &str)] = &[
+    (Element::Node, "cost", "load", COST_OF_PROCESS),
+    (Element::Node, "weight", "load", COST_OF_PROCESS),
+    (Element::Node, "work", "load", COST_OF_PROCESS),
+    (Element::Node, "memory", "mem", "the memory of a process is `mem=`"),
+    (Element::Edge, "cost", "traffic", COST_OF_CHANNEL),
+    (Element::Edge, "volume", "traffic", COST_OF_CHANNEL),
+    (Element::Edge, "bandwidth", "traffic", COST_OF_CHANNEL),
+];
+
+const COST_OF_PROCESS: &str = "the cost of a process is `load=`";
+const COST_OF_CHANNEL: &str = "the cost of a channel is `traffic=`";
+
+/// Returns the warning about an attribute that neither the dialect nor Graphviz has for an element.
+pub(super) fn unknown(element: Element, name: &str, span: Span) -> Diagnostic {
+    let on = element.name();
+    let synonym = SYNONYMS
+        .iter()
+        .find(|(of, word, ..)| (*of, *word) == (element, name));
+    let elsewhere = places(name);
+    if synonym.is_none() && !elsewhere.is_empty() {
+        let message = format!("`{name}` is an attribute of Graphviz's, but not on {on}");
+        return Diagnostic::warning(codes::UNKNOWN_ATTRIBUTE, message)
+            .at(span, format!("belongs on {}", elsewhere.join(" or ")));
+    }
+    let message = format!("unknown attribute `{name}` on {on}");
+    let near = nearest(name, names(element));
+    let Some(ours) = synonym.map(|(_, _, ours, _)| *ours).or(near) else {
+        let place = match nearest(name, graphviz(element)) {
+            Some(near) => format!("did you mean Graphviz's `{near}`?"),
+            None => "neither graphmap's nor Graphviz's".to_owned(),
+        };
+        return Diagnostic::warning(codes::UNKNOWN_ATTRIBUTE, message).at(span, place);
+    };
+    let mut finding = Diagnostic::warning(codes::MISSPELT_ATTRIBUTE, message)
+        .at(span, format!("did you mean `{ours}`?"));
+    if let Some((.., help)) = synonym {
+        finding = finding.help(*help);
+    }
+    finding.help(
+        "the attribute is ignored; if it is meant for another program, say `--allow G0204`, or \
+         `allow=G0204` in the graph",
+    )
+}
