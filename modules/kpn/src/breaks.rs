@@ -373,11 +373,15 @@ fn break_port(dice: &mut Dice, port: &mut Port) -> &'static str {
 }
 
 fn break_closed(dice: &mut Dice, closed: &mut Closed) -> &'static str {
-    let Closed { ty, span } = closed;
-    match dice.below(2) {
+    let Closed { ty, bundle, span } = closed;
+    match dice.below(3) {
         0 => {
             *ty = dice.maybe_id();
             "ty"
+        }
+        1 => {
+            *bundle = Some(dice.one_of(&BundleKind::ALL));
+            "bundle"
         }
         _ => {
             dice.span(span);

@@ -143,6 +143,9 @@ pub struct ChannelExtra {
     /// Whether it is all that a repeated writer has made of it where that stands once: the reader's
     /// port is what it would be if there were more. Only [`crate::expand`] says so.
     pub lone: bool,
+    /// One end is repeated no times, so this stands for no channel: it closes the port at the other end if
+    /// nothing else joins that. Expansion finds it out.
+    pub vacant: bool,
     /// Where `at`, `step` or `bundle` is said, for diagnostics.
     pub span: Span,
 }
@@ -163,6 +166,7 @@ impl ChannelExtra {
             bundle,
             bundle_name,
             lone,
+            vacant,
             from_at: _,
             to_at: _,
             step: _,
@@ -171,7 +175,7 @@ impl ChannelExtra {
             span: _,
         } = self;
         let said = tag.is_some() || flow.is_some() || bundle.is_some();
-        said || bundle_name.is_some() || *lone
+        said || bundle_name.is_some() || *lone || *vacant
     }
 }
 

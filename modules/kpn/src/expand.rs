@@ -4,7 +4,8 @@
 //! of a node is a node of its own, its name followed by the indices of its scopes from 1, outermost
 //! first (`cell2_3`). A channel is repeated for each instance of the scopes that both ends lie in,
 //! shifted by `step=`; a step past the end leads nowhere, or with `wrap=true` round to the other end,
-//! or with `beyond=NULL` to the environment. Of the scopes that only one end lies in, `at=` picks the
+//! or with `beyond=NULL` to the environment. An end that stands no time at all leaves the port of the other
+//! as it would be with any number of channels, joined to the environment. Of the scopes that only one end lies in, `at=` picks the
 //! instances. Ranks follow the text that one would have written by hand: all of the
 //! first instance of a module, then all of the second.
 //!
@@ -330,13 +331,16 @@ impl<'a> Expansion<'a> {
     fn repeat(&mut self, channel: &ChannelDecl, mut extra: ChannelExtra, pattern: &Pattern) {
         extra.lone = pattern.has_lone_writer(&extra);
         extra.forget_repetition();
+        if pattern.is_vacant() {
+            extra.vacant = true;
+        }
         let extra = if extra.says_more() {
             self.out.add_extra(extra)
         } else {
             None
         };
         let both = pattern.pairs().map(|(from, to)| (Some(from), Some(to)));
-        for (from, to) in both.chain(pattern.beyond()) {
+        for (from, to) in both.chain(pattern.beyond()).chain(pattern.vacancies()) {
             let ends = (
                 self.instance(channel.from, from),
                 self.instance(channel.to, to),

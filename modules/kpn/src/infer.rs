@@ -15,7 +15,7 @@ use crate::declared::{BundleKind, Direction};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::integrity;
 use crate::names::Symbol;
-use crate::network::{Join, KindId, KindPort, Network, PortId};
+use crate::network::{KindId, KindPort, Network, PortId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 mod flow;
@@ -96,10 +96,7 @@ fn ports_of_kinds(
             let is_first = ports.is_empty();
             for (i, port) in network.ports_of(process).enumerate() {
                 let p = &network.ports[port];
-                let bundle = match p.join {
-                    Join::Bundle(b) => Some(network.bundles[b].kind),
-                    Join::Channel(_) | Join::Environment(_) => None,
-                };
+                let bundle = network.port_bundle(port);
                 let in_place = ports.get(i).is_some_and(|known| known.name == p.name);
                 if !is_first && !in_place && found.is_empty() {
                     let named = ports.iter().enumerate();

@@ -19,6 +19,7 @@ pub mod declared;
 pub mod diagnostic;
 pub mod emit;
 pub mod expand;
+pub mod foreign;
 pub mod hardware;
 pub mod infer;
 pub mod input;

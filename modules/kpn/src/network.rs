@@ -103,6 +103,8 @@ pub struct Port {
 pub struct Closed {
     /// Payload type; channels say their own.
     pub ty: Option<Symbol>,
+    /// The kind of bundle that the port is, without any channel.
+    pub bundle: Option<BundleKind>,
     /// Where it is declared.
     pub span: Span,
 }
@@ -326,6 +328,15 @@ impl Network {
         match self.ports[port].join {
             Join::Environment(closed) => self.closed[closed].ty,
             Join::Channel(_) | Join::Bundle(_) => None,
+        }
+    }
+
+    /// The kind of bundle that a port is; `None` for one that is joined to a single channel.
+    pub fn port_bundle(&self, port: PortId) -> Option<BundleKind> {
+        match self.ports[port].join {
+            Join::Bundle(bundle) => Some(self.bundles[bundle].kind),
+            Join::Environment(closed) => self.closed[closed].bundle,
+            Join::Channel(_) => None,
         }
     }
 

@@ -10,7 +10,7 @@ use crate::declared::{
     BundleKind, ChannelDecl, ChannelExtra, ConstraintDecl, ConstraintTarget, Declared, Direction,
     EndDecl, ModuleId, NodeId,
 };
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Label};
+use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::names::{Names, Symbol};
 use crate::network::{
     Bundle, Channel, ChannelId, Closed, ClosedId, DEFAULT_CAPACITY, Join, Module, Network,
@@ -19,10 +19,12 @@ use crate::network::{
 use crate::parts;
 use crate::source::Span;
 use faces::Faces;
+use findings::{Findings, both_directions, bundle_missing};
 use ids::Ids;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 mod faces;
+mod findings;
 mod ids;
 
 /// Joins what was declared, and expanded, to a network.
@@ -54,11 +56,11 @@ pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics
         process_of: &faces.process_of,
         names: &mut names,
         face_of: &faces.face_of,
-        diagnostics: &mut diagnostics,
         process_names: &faces.processes,
-        told: FxHashSet::default(),
+        findings: Findings::default(),
     };
     let joined = joining.join();
+    diagnostics.append(joining.findings.finish());
     let (channels, terms) = with_ports(channels, &extras, &joined.port_of);
     for (process, first) in faces.processes.values_mut().zip(&joined.first_port) {
         process.first_port = *first;
@@ -197,9 +199,7 @@ struct Joining<'a> {
     face_of: &'a FxHashMap<NodeId, String>,
     names: &'a mut Names,
     process_names: &'a Arena<ProcessId, Process>,
-    /// Codes and places already told: a declaration may be repeated a million times.
-    told: FxHashSet<(Code, Span, Span)>,
-    diagnostics: &'a mut Diagnostics,
+    findings: Findings,
 }
 
 /// An end of a declared channel: twice its index, plus one for the reading end.
@@ -250,18 +250,6 @@ impl Joining<'_> {
         format!("{process}.{}", self.names.name(name))
     }
 
-    /// Adds a finding, unless the same was told of other instances of the same declarations.
-    fn tell(&mut self, finding: Diagnostic) {
-        let place = |label: Option<&Label>| label.map_or(Span::NONE, |l| l.span);
-        let (here, there) = (
-            place(finding.primary.as_ref()),
-            place(finding.secondary.first()),
-        );
-        if here.is_none() || self.told.insert((finding.code, here, there)) {
-            self.diagnostics.push(finding);
-        }
-    }
-
     fn join(&mut self) -> Joined {
         let (start, ends) = self.ends_by_process();
         // What is joined to the environment is no channel.
@@ -269,7 +257,7 @@ impl Joining<'_> {
         for (index, decl) in self.channels.iter().enumerate() {
             let both = decl.from.node.is_some() && decl.to.node.is_some();
             if decl.from.node.is_none() && decl.to.node.is_none() {
-                self.diagnostics.push(
+                self.findings.push(
                     Diagnostic::error(
                         codes::ENVIRONMENT_TO_ITSELF,
                         "a channel from the environment to the environment",
@@ -373,16 +361,25 @@ impl Joining<'_> {
         ids: &Ids,
         joined: &mut Joined,
     ) {
+        let id = PortId::from_index(joined.ports.len());
+        for &end in ends {
+            joined.port_of[end.0 as usize] = id;
+        }
+        // What closes a port for want of instances counts only where nothing else joins it.
+        let is_vacant = |&end: &EndRef| self.extra(end).is_some_and(|extra| extra.vacant);
+        let standing: Vec<EndRef>;
+        let ends = if ends.len() > 1 && ends.iter().any(is_vacant) {
+            standing = ends.iter().copied().filter(|end| !is_vacant(end)).collect();
+            if standing.is_empty() { &ends[..1] } else { &standing }
+        } else {
+            ends
+        };
         let first = ends[0];
         let direction = first.direction();
         if let Some(other) = ends.iter().find(|e| e.direction() != direction) {
             let full = self.full(process, name);
             let (one, other) = (self.span(first), self.span(*other));
-            self.tell(both_directions(&full, direction, one, other));
-        }
-        let id = PortId::from_index(joined.ports.len());
-        for &end in ends {
-            joined.port_of[end.0 as usize] = id;
+            self.findings.push(both_directions(&full, direction, one, other));
         }
         if let &[only] = ends
             && self.said(only).is_none()
@@ -392,7 +389,8 @@ impl Joining<'_> {
             let join = ids.of(only.channel()).map_or_else(
                 || {
                     let ChannelDecl { ty, span, .. } = self.channels[only.channel()];
-                    Join::Environment(joined.closed.push(Closed { ty, span }))
+                    let bundle = None;
+                    Join::Environment(joined.closed.push(Closed { ty, bundle, span }))
                 },
                 Join::Channel,
             );
@@ -414,7 +412,7 @@ impl Joining<'_> {
             .collect();
         if let (Some(&&free), Some(&&channel)) = (free.first(), channels.first()) {
             let full = self.full(process, name);
-            self.tell(
+            self.findings.push(
                 Diagnostic::error(
                     codes::ENVIRONMENT_AND_CHANNEL,
                     format!("port `{full}` is joined to the environment and to a channel"),
@@ -425,7 +423,7 @@ impl Joining<'_> {
             );
         } else if let [&first, &second, ..] = free[..] {
             let full = self.full(process, name);
-            self.tell(
+            self.findings.push(
                 Diagnostic::warning(
                     codes::ENVIRONMENT_TWICE,
                     format!("port `{full}` is joined to the environment more than once"),
@@ -449,13 +447,16 @@ impl Joining<'_> {
             .at(self.span(end), says(other))
             .also(self.span(first), says(ty))
             .help("say one of them, once");
-            self.tell(finding);
+            self.findings.push(finding);
         }
         let kind = self.bundle_kind((process, name), direction, &channels, free.is_empty());
         let join = match (&channels[..], kind) {
             ([], _) => {
                 let ty = first_type.map(|(_, ty)| ty);
-                Join::Environment(joined.closed.push(Closed { ty, span }))
+                let lone = free.iter().any(|&&end| self.is_lone(end));
+                let said = free.iter().find_map(|&&end| self.said(end));
+                let bundle = said.or(lone.then_some(BundleKind::Select));
+                Join::Environment(joined.closed.push(Closed { ty, bundle, span }))
             }
             ([only], None) => {
                 Join::Channel(ids.of(only.channel()).expect("both ends are processes"))
@@ -529,7 +530,7 @@ impl Joining<'_> {
             if report {
                 let finding = bundle_missing(&self.full(process, name), channels.len());
                 let (first, second) = (self.span(*channels[0]), self.span(*channels[1]));
-                self.tell(if first == second {
+                self.findings.push(if first == second {
                     finding.at(first, "stands for more than one of them")
                 } else {
                     let finding = finding.at(second, "a second channel from it");
@@ -541,7 +542,7 @@ impl Joining<'_> {
         let other = said.find(|(_, other)| *other != kind);
         if let Some((end, other)) = other {
             let full = self.full(process, name);
-            self.tell(
+            self.findings.push(
                 Diagnostic::error(
                     codes::BUNDLE_CONFLICT,
                     format!("port `{full}` is said to be two kinds of bundle"),
@@ -553,27 +554,4 @@ impl Joining<'_> {
         }
         Some(kind)
     }
-}
-
-fn both_directions(full: &str, direction: Direction, span: Span, other: Span) -> Diagnostic {
-    let (does, also) = match direction {
-        Direction::Input => ("reads", "writes"),
-        Direction::Output => ("writes", "reads"),
-    };
-    Diagnostic::error(
-        codes::BOTH_DIRECTIONS,
-        format!("port `{full}` both {does} and {also}"),
-    )
-    .at(other, format!("here it {also}"))
-    .also(span, format!("here it {does}"))
-    .help("a port has one direction: name one of the two otherwise, with `src=` or `dst=`")
-}
-
-fn bundle_missing(full: &str, count: usize) -> Diagnostic {
-    Diagnostic::error(
-        codes::BUNDLE_MISSING,
-        format!("{count} channels leave port `{full}`, and nothing says how they share its tokens"),
-    )
-    .help("`bundle=broadcast` gives each a copy, `bundle=scatter` each a part, `bundle=switch` each token to the one that the process names, `bundle=share` to whoever is ready")
-    .help("or give them ports of their own with `src=`")
 }

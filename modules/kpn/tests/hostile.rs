@@ -205,3 +205,18 @@ fn without_repetition_words_about_it_are_checked_and_dropped() {
     d.channel_with("a.out", "b.in", step(&[1], false));
     assert_eq!(d.codes(), [codes::STEP_WITHOUT_SCOPE]);
 }
+
+#[test]
+fn outputs_that_do_not_say_how_they_share_are_told_in_a_few_findings() {
+    let mut d = Draft::default();
+    for i in 0..2000 {
+        d.channel(&format!("w{i}x.out"), &format!("r{i}x.in"));
+        d.channel(&format!("w{i}x.out"), &format!("s{i}x.in"));
+    }
+    let found = d.finish().unwrap_err();
+    let all: Vec<_> = found.iter().filter(|f| f.code == codes::BUNDLE_MISSING).collect();
+    assert_eq!(all.len(), 10);
+    let notes: Vec<&String> = all.iter().flat_map(|f| &f.notes).collect();
+    assert_eq!(notes, ["and 1990 more of this kind"]);
+    assert!(all[0].help.iter().any(|h| h.contains("`edge [bundle=broadcast];`")));
+}

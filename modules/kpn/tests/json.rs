@@ -198,3 +198,57 @@ proptest! {
         }
     }
 }
+
+/// The findings of a text, each in a line: message, help, notes.
+fn told(text: &str, positions: Positions) -> Vec<String> {
+    let (mut reply, known) = (SourceMap::new(), SourceMap::new());
+    let source = reply.add("reply", text).unwrap();
+    let found = json::read(source.text(), &source, &known, positions).unwrap_err();
+    let line = |f: &graphmap_kpn::diagnostic::Diagnostic| {
+        format!("{}: {}: {}", f.message, f.help.join("; "), f.notes.join("; "))
+    };
+    found.iter().map(line).collect()
+}
+
+#[test]
+fn what_is_wrong_without_a_place_names_the_element() {
+    let ranks = r#"{"graphmap": 1, "processes": [{"name": "a"}, {"name": "b"}],
+        "constraints": [{"processes": [0, 1, 2], "host": "h"}, {"processes": ["a", "z"], "host": "h"}]}"#;
+    let found = told(ranks, Positions::Given);
+    assert_eq!(found.len(), 2, "{found:#?}");
+    assert!(found[0].contains("in `constraints[0].processes[0]`"), "{found:#?}");
+    assert!(found[0].contains("invalid type: integer `0`"), "{found:#?}");
+    assert!(found[1].contains("in `constraints[1].processes[1]`"), "{found:#?}");
+    let channel = r#"{"graphmap": 1, "processes": [{"name": "a"}],
+        "channels": [{"from": "a", "to": null}, {"from": "x", "to": null}]}"#;
+    let found = told(channel, Positions::Given);
+    assert!(found[0].contains("in `channels[1]`"), "{found:#?}");
+    // In a file the place says it.
+    assert!(!told(ranks, Positions::Here)[0].contains("in `"));
+}
+
+#[test]
+fn a_process_that_cannot_be_read_is_still_there() {
+    let text = r#"{"graphmap": 1,
+        "modules": [{"name": "m", "colour": 1}, {"name": "inner", "parent": 0}],
+        "processes": [{"name": "a", "flavour": 1, "module": 1}, {"name": "b", "module": 1}],
+        "channels": [{"from": "a", "to": "b"}],
+        "constraints": [{"processes": ["a"], "host": "h"}]}"#;
+    let found = told(text, Positions::Here);
+    assert_eq!(found.len(), 2, "{found:#?}");
+}
+
+#[test]
+fn json_of_other_programs_is_named() {
+    for (text, name) in [
+        (r#"{"directed": true, "multigraph": false, "graph": {}, "nodes": [{"id": 0}], "links": []}"#, "node-link"),
+        (r#"{"directed": true, "graph": {}, "nodes": [], "edges": []}"#, "node-link"),
+        (r#"{"name": "g", "directed": true, "strict": false, "_subgraph_cnt": 0, "objects": []}"#, "dot -Tjson"),
+    ] {
+        let found = told(text, Positions::Here);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].contains(name) && !found[0].contains("graphmap\": 1"), "{found:?}");
+    }
+    let found = told(r#"{"processes": []}"#, Positions::Here);
+    assert!(found[0].contains("does not say its version"), "{found:?}");
+}

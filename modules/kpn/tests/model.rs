@@ -413,3 +413,35 @@ fn a_number_of_replicas_changes_no_kind_of_port() {
         assert_eq!(last, [None, None]);
     }
 }
+
+#[test]
+fn an_end_that_stands_no_time_leaves_the_port_of_the_other() {
+    // The ports are those that there would be with one of them, or with more.
+    let kinds = |replicas| {
+        let mut d = Draft::default();
+        d.node("a");
+        d.node_in("w", None, Some(replicas));
+        d.channel_with("a.out", "w.in", bundle(BundleKind::Scatter));
+        d.channel("w.out", "a.in");
+        d.channel("b.out", "a.more");
+        d.channel("b.out", "w.more");
+        d.channel_with("b.out", "c.in", bundle(BundleKind::Broadcast));
+        let n = d.verified();
+        let ports = |name: &str| {
+            let kind = n.kinds.values().find(|k| n.name(k.name) == name).unwrap();
+            let of = |p: &graphmap_kpn::network::KindPort| {
+                (n.name(p.name).to_owned(), p.direction, p.bundle)
+            };
+            kind.ports.iter().map(of).collect::<Vec<_>>()
+        };
+        let closed: Vec<_> = n.closed.values().map(|c| c.bundle).collect();
+        (ports("a"), ports("b"), closed)
+    };
+    let (a, b, closed) = kinds(0);
+    let (one_a, one_b, none) = kinds(1);
+    assert_eq!((&a, &b), (&one_a, &one_b));
+    assert_eq!(none, []);
+    assert_eq!(closed, [Some(BundleKind::Scatter), Some(BundleKind::Select)]);
+    let (two_a, ..) = kinds(2);
+    assert_eq!(a, two_a);
+}

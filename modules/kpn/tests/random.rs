@@ -367,6 +367,24 @@ fn naive_channel(
             }
         }
     }
+    // An end that stands no time at all leaves the ports of the other end, closed.
+    let inside = channel.from.node.is_some() && channel.to.node.is_some();
+    if inside && from_all.is_empty() != to_all.is_empty() {
+        for shared in instances(&from[..depth]) {
+            for own in from_all.iter().filter(|_| shifted(&shared, 1).is_some()) {
+                let a = [&shared[..], own].concat();
+                if takes_from(&a) {
+                    channels.push((end_name(declared, channel.from, &a), "NULL".into()));
+                }
+            }
+            for own in to_all.iter().filter(|_| shifted(&shared, -1).is_some()) {
+                let b = [&shared[..], own].concat();
+                if takes_to(&b) {
+                    channels.push(("NULL".into(), end_name(declared, channel.to, &b)));
+                }
+            }
+        }
+    }
     Ok(channels)
 }
 

@@ -144,6 +144,7 @@ const PLAN: &[&str] = &[
 const KPN: &[&str] = &[
     "arena",
     "controls",
+    "foreign",
     "hardware",
     "input",
     "nearest",
@@ -348,7 +349,9 @@ const LINK_MPI: &[&str] = &[
 ];
 
 /// Those of the files of other partitioners.
-const GRAPHFILE: &[&str] = &["codes", "text", "edges", "file", "metis", "scotch", "lib"];
+const GRAPHFILE: &[&str] = &[
+    "codes", "text", "edges", "file", "metis", "scotch", "foreign", "lib",
+];
 
 /// The floors of each crate but the command.
 /// Those of what finds what ranks share.

@@ -246,6 +246,7 @@ impl Edges {
                 wrap: unusual.wrap.unwrap_or(false),
                 beyond: unusual.beyond.unwrap_or(false),
                 lone: false,
+                vacant: false,
                 span: unusual.span,
             };
             draft.extra = reading.out.add_extra(extra);

@@ -12,6 +12,8 @@ pub(super) struct Pattern {
     step: Vec<i64>,
     wrap: bool,
     beyond: bool,
+    /// Both ends are nodes.
+    inside: bool,
     from_own: Vec<u64>,
     to_own: Vec<u64>,
     from: Picked,
@@ -142,6 +144,7 @@ impl Pattern {
             from: writers,
             to: readers,
             paired,
+            inside: channel.from.node.is_some() && channel.to.node.is_some(),
             from_own,
             to_own,
         })
@@ -151,15 +154,44 @@ impl Pattern {
     /// them if it stood more often.
     pub(super) fn has_lone_writer(&self, extra: &ChannelExtra) -> bool {
         let all = matches!(extra.from_at, None | Some(At::All));
-        all && !self.paired && !self.from_own.is_empty() && product(&self.from_own) == 1
+        all && !self.paired && !self.from_own.is_empty() && product(&self.from_own) <= 1
+    }
+
+    /// Whether one end stands no time at all, and the other does. The environment is not such an end.
+    pub(super) fn is_vacant(&self) -> bool {
+        let [from, to] = [&self.from_own, &self.to_own].map(|own| product(own) == 0);
+        self.inside && from != to
+    }
+
+    /// The instances of the end that stands, if the other end does not.
+    pub(super) fn vacancies(&self) -> impl Iterator<Item = (Option<u64>, Option<u64>)> {
+        let shared = if self.is_vacant() {
+            product(&self.shared)
+        } else {
+            0
+        };
+        let (from_count, to_count) = (product(&self.from_own), product(&self.to_own));
+        (0..shared).flat_map(move |instance| {
+            // None of an end that does not stand, and of the other those that would be joined.
+            let picked = |picked: &Picked, count: u64, way: i64| match self.shifted(instance, way) {
+                Some(_) => picked.start.min(count)..picked.end.min(count),
+                None => 0..0,
+            };
+            let from = picked(&self.from, from_count, 1);
+            let to = picked(&self.to, to_count, -1);
+            let from = from.map(move |i| (Some(instance * from_count + i), None));
+            from.chain(to.map(move |j| (None, Some(instance * to_count + j))))
+        })
     }
 
     /// At most how many channels it makes.
     pub(super) fn most(&self) -> u64 {
         let len = |picked: &Picked| picked.end - picked.start;
-        let to = if self.paired { 1 } else { len(&self.to) };
+        // One that stands no time counts for the port that it closes at the other end.
+        let vacant = |picked| len(picked).max(u64::from(self.is_vacant()));
+        let to = if self.paired { 1 } else { vacant(&self.to) };
         product(&self.shared)
-            .saturating_mul(len(&self.from))
+            .saturating_mul(vacant(&self.from))
             .saturating_mul(to)
             .saturating_mul(1 + u64::from(self.beyond))
             .min(LIMIT + 1)

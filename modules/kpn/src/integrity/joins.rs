@@ -6,7 +6,7 @@
 use super::{Check, shown};
 use crate::arena::Id;
 use crate::declared::Direction;
-use crate::network::{ChannelId, Join, PortId, Process, ProcessId};
+use crate::network::{ChannelId, Closed, Join, PortId, Process, ProcessId};
 use crate::source::Span;
 use rustc_hash::FxHashSet;
 
@@ -86,7 +86,8 @@ impl Check<'_> {
                 if of.and_then(|c| c.ty).is_some_and(|ty| !self.is_name(ty)) {
                     self.nameless(span, "the type of a port");
                 }
-                in_order && of.is_some()
+                let fits = |c: &Closed| c.bundle.is_none_or(|b| b.direction() == port.direction);
+                in_order && of.is_some_and(fits)
             }
             Join::Channel(channel) => {
                 count.ends[side] += 1;

@@ -7,6 +7,7 @@ use crate::declared::{
     EndDecl, Flow, ModuleDecl, ModuleId, NodeDecl, NodeId, kind_of_name,
 };
 use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::foreign;
 use crate::nearest::nearest;
 use crate::source::{Source, SourceMap, Span};
 use rustc_hash::FxHashMap;
@@ -50,6 +51,7 @@ pub fn read(
         sources,
         positions,
         element: (0, 0),
+        path: Path::default(),
         declared: Declared::default(),
         by_name: FxHashMap::default(),
         diagnostics: Diagnostics::new(),
@@ -66,6 +68,13 @@ pub fn read(
 #[derive(Deserialize)]
 struct SpanOnly {
     span: Option<GivenSpan>,
+}
+
+/// The name of a process of which no more is understood.
+#[derive(Deserialize)]
+struct NameOnly<'a> {
+    #[serde(borrow)]
+    name: Option<Cow<'a, str>>,
 }
 
 #[derive(Deserialize)]
@@ -167,12 +176,33 @@ struct ConstraintJson<'a> {
     span: Option<GivenSpan>,
 }
 
+/// What is being read, for findings that have no place: `constraints[0].processes[2]`.
+#[derive(Clone, Copy, Default)]
+struct Path {
+    element: Option<(&'static str, usize)>,
+    /// The entry of a list in it.
+    entry: Option<(&'static str, usize)>,
+}
+
+impl std::fmt::Display for Path {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some((list, index)) = self.element {
+            write!(f, "{list}[{index}]")?;
+        }
+        match self.entry {
+            Some((list, index)) => write!(f, ".{list}[{index}]"),
+            None => Ok(()),
+        }
+    }
+}
+
 struct Reader<'a> {
     source: &'a Source,
     sources: &'a SourceMap,
     positions: Positions,
     /// Where in the text the element begins and ends that is being read.
     element: (usize, usize),
+    path: Path,
     declared: Declared,
     by_name: FxHashMap<String, NodeId>,
     diagnostics: Diagnostics,
@@ -184,23 +214,24 @@ impl Reader<'_> {
             Ok(top) => top.graphmap,
             Err(error) => return self.malformed(json, &error),
         };
+        if version.is_none()
+            && let Some(other) = of_other_program(json)
+        {
+            let message = format!("this is {}, not a network of graphmap", other.name);
+            let at = self.first_byte(json);
+            self.push(Diagnostic::error(MALFORMED, message).at(at, "").help(other.help));
+            return;
+        }
         if version != Some(u64::from(VERSION)) {
             let message = match version {
                 Some(other) => format!("the network is in version {other} of the format"),
                 None => "the network does not say its version".to_owned(),
             };
-            let mut at = self.here(json);
-            if !at.is_none() {
-                at = Span::new(at.start, at.start + 1);
-            }
-            self.diagnostics
-                .push(
-                    Diagnostic::error(WRONG_VERSION, message)
-                        .at(at, "")
-                        .help(format!(
-                            "this graphmap reads version {VERSION}: `\"graphmap\": {VERSION}`"
-                        )),
-                );
+            let at = self.first_byte(json);
+            let finding = Diagnostic::error(WRONG_VERSION, message);
+            self.push(finding.at(at, "").help(format!(
+                "this graphmap reads version {VERSION}: `\"graphmap\": {VERSION}`"
+            )));
             return;
         }
         let top: Top<'_> = match serde_json::from_str(json) {
@@ -209,15 +240,24 @@ impl Reader<'_> {
         };
         self.declared.name = top.name;
         self.declared.skeleton = top.skeleton.map(|s| (s, Span::NONE));
-        self.each(top.modules, Reader::module);
-        self.each(top.processes, Reader::process);
-        self.each(top.channels, Reader::channel);
-        self.each(top.constraints, Reader::constraint);
+        self.each("modules", top.modules, Reader::module);
+        self.each("processes", top.processes, Reader::process);
+        self.each("channels", top.channels, Reader::channel);
+        self.each("constraints", top.constraints, Reader::constraint);
     }
 
-    fn each(&mut self, list: Vec<&RawValue>, read: impl Fn(&mut Self, &RawValue)) {
-        for raw in list {
+    fn each(
+        &mut self,
+        name: &'static str,
+        list: Vec<&RawValue>,
+        read: impl Fn(&mut Self, &RawValue),
+    ) {
+        for (index, raw) in list.into_iter().enumerate() {
             if self.diagnostics.len() < MOST_FINDINGS {
+                self.path = Path {
+                    element: Some((name, index)),
+                    entry: None,
+                };
                 let begin = self.offset(raw.get()).unwrap_or(0);
                 self.element = (begin, begin + raw.get().len());
                 read(self, raw);
@@ -227,6 +267,15 @@ impl Reader<'_> {
 
     fn module(&mut self, raw: &RawValue) {
         let Some(module) = self.parse::<ModuleJson<'_>>(raw) else {
+            // It is there, so that the numbers of those behind it stay what they are.
+            let unknown = self.intern("");
+            self.declared.modules.push(ModuleDecl {
+                name: unknown,
+                kind: unknown,
+                parent: None,
+                replicas: None,
+                span: Span::NONE,
+            });
             return;
         };
         let span = self.span(raw, module.span);
@@ -247,6 +296,22 @@ impl Reader<'_> {
 
     fn process(&mut self, raw: &RawValue) {
         let Some(process) = self.parse::<ProcessJson<'_>>(raw) else {
+            // Who names it is right to do so, whatever else is wrong with it.
+            if let Ok(NameOnly { name: Some(name) }) = serde_json::from_str(raw.get()) {
+                let symbol = self.intern(&name);
+                let span = self.here(raw.get());
+                let id = self.declared.nodes.push(NodeDecl {
+                    name: symbol,
+                    process: None,
+                    kind: symbol,
+                    module: None,
+                    replicas: None,
+                    load: 1.0,
+                    mem: 0.0,
+                    span,
+                });
+                self.by_name.insert(name.into_owned(), id);
+            }
             return;
         };
         let span = self.span(raw, process.span);
@@ -272,7 +337,7 @@ impl Reader<'_> {
             let first = self.declared.nodes[first].span;
             let message = format!("two processes are named `{}`", process.name);
             let at = self.here(raw.get());
-            self.diagnostics.push(
+            self.push(
                 Diagnostic::error(WRONG_REFERENCE, message)
                     .at(at, "the second")
                     .also(first, "the first")
@@ -295,7 +360,7 @@ impl Reader<'_> {
         let ty = channel.ty.map(|ty| self.intern(&ty));
         if channel.bundle.is_none() && channel.bundle_name.is_some() {
             let at = self.here(raw.get());
-            self.diagnostics.push(
+            self.push(
                 Diagnostic::error(MALFORMED, "`bundle_name` names a bundle that is not there")
                     .at(at, "says no `bundle`")
                     .help("say its kind: `\"bundle\": \"select\"`"),
@@ -360,7 +425,7 @@ impl Reader<'_> {
         said.extend(prefer.map(Constraint::Prefer));
         let [said] = said.as_slice() else {
             let at = self.here(raw.get());
-            self.diagnostics.push(
+            self.push(
                 Diagnostic::error(MALFORMED, "a constraint says exactly one thing")
                     .at(at, "")
                     .help(
@@ -374,8 +439,7 @@ impl Reader<'_> {
         if of_module != constraint.module.is_some() {
             let at = self.here(raw.get());
             let message = "`whole` and `prefer` are for a `module`, all else for `processes`";
-            self.diagnostics
-                .push(Diagnostic::error(MALFORMED, message).at(at, ""));
+            self.push(Diagnostic::error(MALFORMED, message).at(at, ""));
             return;
         }
         if let Some(module) = self.module_id(raw, constraint.module) {
@@ -385,9 +449,11 @@ impl Reader<'_> {
                 span,
             });
         }
-        for raw in constraint.processes {
+        for (index, raw) in constraint.processes.into_iter().enumerate() {
+            self.path.entry = Some(("processes", index));
+            // Of a list of ranks one is enough.
             let Some(name) = self.parse::<Cow<'_, str>>(raw) else {
-                continue;
+                return;
             };
             if let Some(node) = self.node(raw, &name) {
                 self.declared.constraints.push(ConstraintDecl {
@@ -412,7 +478,7 @@ impl Reader<'_> {
                 let hint = nearest(name, names).map(|near| format!("did you mean `{near}`?"));
                 diagnostic.help.extend(hint);
             }
-            self.diagnostics.push(diagnostic);
+            self.push(diagnostic);
         }
         found
     }
@@ -424,7 +490,7 @@ impl Reader<'_> {
             return Some(ModuleId::from_index(index));
         }
         let at = self.here(raw.get());
-        self.diagnostics.push(
+        self.push(
             Diagnostic::error(WRONG_REFERENCE, format!("there is no module {index} here"))
                 .at(at, "")
                 .help(format!(
@@ -442,9 +508,26 @@ impl Reader<'_> {
         }
         let at = self.here(raw.get());
         let message = format!("`{what}` is {value}; it must be at least 0");
-        self.diagnostics
-            .push(Diagnostic::error(MALFORMED, message).at(at, ""));
+        self.push(Diagnostic::error(MALFORMED, message).at(at, ""));
         default
+    }
+
+    /// Adds a finding. One without a place says in words where it is.
+    fn push(&mut self, finding: Diagnostic) {
+        let element = self.path.element.filter(|_| finding.primary.is_none());
+        self.diagnostics.push(match element {
+            Some(_) => finding.with_note(format!("in `{}`", self.path)),
+            None => finding,
+        });
+    }
+
+    /// The first byte of a part of the text, if findings point into it.
+    fn first_byte(&self, part: &str) -> Span {
+        let at = self.here(part);
+        match at.is_none() {
+            true => at,
+            false => Span::new(at.start, at.start + 1),
+        }
     }
 
     fn intern(&mut self, name: &str) -> crate::names::Symbol {
@@ -527,6 +610,13 @@ impl Reader<'_> {
         if at.is_none() {
             finding = finding.with_note(text);
         }
-        self.diagnostics.push(finding);
+        self.push(finding);
     }
+}
+
+/// The format of another program that a JSON text is in, by the names in its outermost object.
+fn of_other_program(json: &str) -> Option<foreign::Foreign> {
+    let top: FxHashMap<Cow<'_, str>, serde::de::IgnoredAny> = serde_json::from_str(json).ok()?;
+    let names: Vec<&str> = top.keys().map(|name| &**name).collect();
+    foreign::recognise_json(&names)
 }

@@ -178,7 +178,7 @@ fn environment_json(network: &Network, port: PortId) -> ChannelJson<'_> {
         tag: None,
         traffic: None,
         flow: None,
-        bundle: None,
+        bundle: network.port_bundle(port),
         bundle_name: None,
         span: span(network, network.port_span(port)),
     }

@@ -1,0 +1,86 @@
+//! What is wrong with the joining of ends, each mistake once, and not thousands of its kind.
+
+use crate::codes;
+use crate::declared::Direction;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Label};
+use crate::source::Span;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Findings of one code that are told one by one: a mistake in a generated graph is made thousands of times.
+const MOST_OF_A_CODE: usize = 10;
+
+/// Findings, without those that other instances of the same declarations have told.
+#[derive(Default)]
+pub(super) struct Findings {
+    all: Diagnostics,
+    /// Codes and places already told: a declaration may be repeated a million times.
+    told: FxHashSet<(Code, Span, Span)>,
+    /// How many there are of each code.
+    counts: FxHashMap<Code, usize>,
+    /// Of codes with many: the last that is told.
+    last: FxHashMap<Code, Diagnostic>,
+}
+
+impl Findings {
+    /// Adds a finding, unless the same was told of other instances of the same declarations.
+    pub(super) fn push(&mut self, finding: Diagnostic) {
+        let place = |label: Option<&Label>| label.map_or(Span::NONE, |l| l.span);
+        let (here, there) = (
+            place(finding.primary.as_ref()),
+            place(finding.secondary.first()),
+        );
+        if !here.is_none() && !self.told.insert((finding.code, here, there)) {
+            return;
+        }
+        let count = self.counts.entry(finding.code).or_default();
+        *count += 1;
+        match *count {
+            0..MOST_OF_A_CODE => self.all.push(finding),
+            MOST_OF_A_CODE => drop(self.last.insert(finding.code, finding)),
+            _ => {}
+        }
+    }
+
+    /// Returns the findings; the last of a code that has many says how many more there are.
+    pub(super) fn finish(mut self) -> Diagnostics {
+        for (code, finding) in self.last {
+            let more = self.counts.get(&code).map_or(0, |n| n - MOST_OF_A_CODE);
+            self.all.push(match more {
+                0 => finding,
+                more => finding.with_note(format!("and {more} more of this kind")),
+            });
+        }
+        self.all
+    }
+}
+
+/// That a port reads at one place and writes at another.
+pub(super) fn both_directions(
+    full: &str,
+    direction: Direction,
+    span: Span,
+    other: Span,
+) -> Diagnostic {
+    let (does, also) = match direction {
+        Direction::Input => ("reads", "writes"),
+        Direction::Output => ("writes", "reads"),
+    };
+    Diagnostic::error(
+        codes::BOTH_DIRECTIONS,
+        format!("port `{full}` both {does} and {also}"),
+    )
+    .at(other, format!("here it {also}"))
+    .also(span, format!("here it {does}"))
+    .help("a port has one direction: name one of the two otherwise, with `src=` or `dst=`")
+}
+
+/// That several channels leave a port, and nothing says how they share its tokens.
+pub(super) fn bundle_missing(full: &str, count: usize) -> Diagnostic {
+    Diagnostic::error(
+        codes::BUNDLE_MISSING,
+        format!("{count} channels leave port `{full}`, and nothing says how they share its tokens"),
+    )
+    .help("`bundle=broadcast` gives each a copy, `bundle=scatter` each a part, `bundle=switch` each token to the one that the process names, `bundle=share` to whoever is ready")
+    .help("one line before the edges says it for all of a graph in DOT: `edge [bundle=broadcast];`")
+    .help("or give them ports of their own with `src=`")
+}
