@@ -6,7 +6,9 @@
 
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::bundles;
-use graphmap_kpn::declared::{Constraint, ConstraintTarget, Direction, ModuleId, kind_of_name};
+use graphmap_kpn::declared::{
+    Constraint, ConstraintTarget, Direction, ModuleId, kind_of_name, without_cluster,
+};
 use graphmap_kpn::network::{
     BundleId, ChannelId, DEFAULT_CAPACITY, Joined, Network, PortId, ProcessId, Verified,
 };
@@ -38,6 +40,8 @@ struct Printer<'n> {
     /// What constraints say of each module.
     of_module: Vec<Vec<String>>,
     names: HashSet<String>,
+    /// All processes are listed before the modules.
+    listed: bool,
 }
 
 impl<'n> Printer<'n> {
@@ -59,6 +63,7 @@ impl<'n> Printer<'n> {
             attributes: Vec::new(),
             of_module: vec![Vec::new(); outside],
             names: HashSet::new(),
+            listed: false,
         };
         printer.attributes = network
             .processes
@@ -94,7 +99,8 @@ impl<'n> Printer<'n> {
             let _ = writeln!(self.out, "    skeleton={};", word(skeleton));
         }
         // Ranks are the order of first appearance, which that of modules may not be.
-        if !self.in_order() {
+        self.listed = !self.in_order();
+        if self.listed {
             for process in network.processes.ids() {
                 let name = word(network.process_name(process));
                 let _ = writeln!(self.out, "    {name};");
@@ -168,6 +174,10 @@ impl<'n> Printer<'n> {
         for process in &self.members[module] {
             let name = word(self.network.process_name(*process));
             let attributes = self.attributes[process.index()].trim_start();
+            let outside = module == self.network.modules.len();
+            if self.listed && outside && attributes.is_empty() {
+                continue;
+            }
             let _ = match attributes {
                 "" => writeln!(self.out, "{}{name};", indent(depth)),
                 some => writeln!(self.out, "{}{name} [{some}];", indent(depth)),
@@ -178,7 +188,7 @@ impl<'n> Printer<'n> {
     fn header(&mut self, id: ModuleId, depth: usize) {
         let module = &self.network.modules[id];
         let mut name = self.network.name(module.name).to_owned();
-        if !name.starts_with("cluster") {
+        if without_cluster(&name).is_none() {
             name.insert_str(0, "cluster_");
         }
         if !self.names.insert(name.clone()) {
@@ -227,12 +237,15 @@ fn closed(network: &Network, id: PortId) -> String {
     let port = &network.ports[id];
     let process = word(network.process_name(port.process));
     let name = word(network.name(port.name));
-    let ty = network.port_type(id).map_or(String::new(), |ty| {
+    let mut said = network.port_type(id).map_or(String::new(), |ty| {
         format!(" type={}", word(network.name(ty)))
     });
+    if let Some(bundle) = network.port_bundle(id) {
+        let _ = write!(said, " bundle={}", bundle.name());
+    }
     match port.direction {
-        Direction::Input => format!("NULL -> {process} [dst={name}{ty}];"),
-        Direction::Output => format!("{process} -> NULL [src={name}{ty}];"),
+        Direction::Input => format!("NULL -> {process} [dst={name}{said}];"),
+        Direction::Output => format!("{process} -> NULL [src={name}{said}];"),
     }
 }
 

@@ -31,6 +31,20 @@ pub trait FrontEnd {
         sources: &mut SourceMap,
     ) -> Result<(Declared, Diagnostics), Diagnostics>;
 
+    /// Declares what the file draws, for a picture of it: as much as can be drawn, sound or not. By default as
+    /// [`read`](FrontEnd::read).
+    ///
+    /// # Errors
+    /// What keeps the text from being drawn.
+    fn read_picture(
+        &self,
+        name: &str,
+        bytes: Vec<u8>,
+        sources: &mut SourceMap,
+    ) -> Result<(Declared, Diagnostics), Diagnostics> {
+        self.read(name, bytes, sources)
+    }
+
     /// The text in its canonical layout; `None` for a language that has none.
     ///
     /// # Errors
@@ -46,6 +60,14 @@ pub trait FrontEnd {
     }
 }
 
+/// Whether a path has one of these endings, in any case: other systems write them in capitals.
+pub(crate) fn ends_with(path: &Path, endings: &[&str]) -> bool {
+    let ending = path.extension().unwrap_or_default();
+    endings
+        .iter()
+        .any(|known| ending.eq_ignore_ascii_case(known))
+}
+
 /// Graphviz DOT with the attributes of `docs/src/dialect.md`.
 pub(crate) struct Dot;
 
@@ -59,7 +81,7 @@ impl FrontEnd for Dot {
     }
 
     fn accepts(&self, path: &Path) -> bool {
-        path.extension().is_some_and(|e| e == "dot" || e == "gv")
+        ends_with(path, &["dot", "gv"])
     }
 
     fn read(
@@ -70,6 +92,19 @@ impl FrontEnd for Dot {
     ) -> Result<(Declared, Diagnostics), Diagnostics> {
         let mut findings = Diagnostics::new();
         match graphmap_dot::dialect::load(sources, name, bytes, &mut findings) {
+            Some(declared) => Ok((declared, findings)),
+            None => Err(findings),
+        }
+    }
+
+    fn read_picture(
+        &self,
+        name: &str,
+        bytes: Vec<u8>,
+        sources: &mut SourceMap,
+    ) -> Result<(Declared, Diagnostics), Diagnostics> {
+        let mut findings = Diagnostics::new();
+        match graphmap_dot::dialect::load_picture(sources, name, bytes, &mut findings) {
             Some(declared) => Ok((declared, findings)),
             None => Err(findings),
         }
@@ -112,7 +147,7 @@ impl FrontEnd for Json {
     }
 
     fn accepts(&self, path: &Path) -> bool {
-        path.extension().is_some_and(|e| e == "json")
+        ends_with(path, &["json"])
     }
 
     fn read(

@@ -22,10 +22,10 @@
 //! ```
 //! # fn main() -> Result<(), graphmap::Error> {
 //! let registry = graphmap::Registry::new();
-//! let drawing = registry.read_text("dot", "two.dot", "digraph { a -> b [capcity=4]; }");
+//! let drawing = registry.read_text("dot", "two.dot", "digraph { a -> b [load=4]; }");
 //! let error = drawing.unwrap_err();
 //! assert!(error.to_string().contains("two.dot:1:19"));
-//! assert!(error.to_string().contains("did you mean `capacity`?"));
+//! assert!(error.to_string().contains("the cost of a channel is `traffic=`"));
 //! # Ok(())
 //! # }
 //! ```

@@ -61,18 +61,18 @@ class Reading(unittest.TestCase):
         self.assertEqual({d.severity for d in notes}, {"note"})
 
     def test_an_error_has_everything_that_is_wrong(self):
-        text = "digraph {\n a -> b [capcity=1];\n c -> d [capacity=0];\n}"
+        text = "digraph {\n a -> b [load=1];\n c -> d [capacity=0];\n}"
         with self.assertRaises(graphmap.GraphmapError) as caught:
             graphmap.read_text(text, name="two.dot")
         error = caught.exception
         self.assertIsInstance(error, ValueError)
         self.assertEqual([(d.severity, d.line) for d in error.diagnostics], [("error", 2), ("error", 3)])
         first = error.diagnostics[0]
-        self.assertEqual((first.code, first.column), ("G0204", 10))
-        self.assertIn("capacity", first.place.text)
-        self.assertEqual((first.place.end_line, first.place.end_column), (2, 17))
+        self.assertEqual((first.code, first.column), ("G0205", 10))
+        self.assertIn("a node", first.place.text)
+        self.assertEqual((first.place.end_line, first.place.end_column), (2, 14))
         self.assertIn(" --> two.dot:2:10", str(error))
-        self.assertIn("did you mean `capacity`?", str(error))
+        self.assertIn("`traffic=`", str(error))
         # Each alone shows itself.
         self.assertIn("two.dot:3:", str(error.diagnostics[1]))
         self.assertNotIn("two.dot:2:", str(error.diagnostics[1]))
@@ -115,7 +115,7 @@ class Reading(unittest.TestCase):
         self.assertNotEqual(network.processes[0], network.channels[0])
         error = self.assertRaises(graphmap.GraphmapError)
         with error as caught:
-            graphmap.read_text("digraph { a -> b [capcity=1] }")
+            graphmap.read_text("digraph { a -> b [load=1] }")
         found = caught.exception.diagnostics
         self.assertEqual(pickle.loads(pickle.dumps(found)), found)
 

@@ -28,3 +28,14 @@ pub(crate) fn help(
         format.name()
     ))
 }
+
+/// The formats that `--format` takes.
+pub(crate) fn known(registry: &Registry) -> String {
+    let networks: Vec<&str> = registry.front_ends().map(|f| f.name()).collect();
+    let graphs = Format::ALL.map(Format::name);
+    format!(
+        "say `--format` with one of: {}; or, to partition a graph without names: {}",
+        networks.join(", "),
+        graphs.join(", ")
+    )
+}

@@ -9,6 +9,7 @@ use crate::render;
 use crate::{FrontEnd, Registry, codes, visible};
 use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Severity};
+use graphmap_kpn::foreign;
 use graphmap_kpn::input::Limit;
 use graphmap_kpn::source::{SourceMap, Span};
 use serde_json::json;
@@ -149,12 +150,35 @@ impl<'t> Session<'t> {
 
     /// Reads a graph file: what it declares.
     pub(crate) fn declared(&mut self, file: &Path, graph: &GraphArgs) -> Outcome<Declared> {
+        self.declared_by(file, graph, |front_end, name, bytes, sources| {
+            front_end.read(name, bytes, sources)
+        })
+    }
+
+    /// The same for a picture of what is drawn, sound or not.
+    pub(crate) fn drawn(&mut self, file: &Path, graph: &GraphArgs) -> Outcome<Declared> {
+        self.declared_by(file, graph, |front_end, name, bytes, sources| {
+            front_end.read_picture(name, bytes, sources)
+        })
+    }
+
+    fn declared_by(
+        &mut self,
+        file: &Path,
+        graph: &GraphArgs,
+        read: impl FnOnce(
+            &dyn FrontEnd,
+            &str,
+            Vec<u8>,
+            &mut SourceMap,
+        ) -> Result<(Declared, Diagnostics), Diagnostics>,
+    ) -> Outcome<Declared> {
         let front_end = self.front_end(file, graph.format.as_deref())?;
         let bytes = self.timed("read file", |s| s.read_bytes(file, Limit::NETWORK))?;
         let name = Self::display(file);
         self.timed(front_end.name(), |s| {
             s.levels.drawing.clear();
-            let result = front_end.read(&name, bytes, &mut s.sources);
+            let result = read(front_end, &name, bytes, &mut s.sources);
             if let Ok((declared, _)) = &result {
                 let unknown = s.levels.take_drawing(&declared.levels);
                 s.find_all(unknown);
@@ -200,20 +224,27 @@ impl<'t> Session<'t> {
             return Ok(front_end);
         }
         // A file that is not there at all is the better thing to say.
-        if format.is_none() {
-            self.read_bytes(file, Limit::NETWORK)?;
-        }
-        let known: Vec<&str> = registry.front_ends().map(|f| f.name()).collect();
+        let bytes = match format {
+            Some(_) => Vec::new(),
+            None => self.read_bytes(file, Limit::NETWORK)?,
+        };
+        let beginning = &bytes[..bytes.len().min(1 << 16)];
+        let foreign = foreign::recognise(&String::from_utf8_lossy(beginning));
         let message = match format {
             Some(format) => format!("graphmap reads no format named `{format}`"),
-            None => format!("what language is `{}` in?", file.display()),
+            None => match foreign {
+                Some(foreign) => format!("`{}` is {}", file.display(), foreign.name),
+                None => format!("what language is `{}` in?", file.display()),
+            },
         };
         let mut diagnostic = Diagnostic::error(codes::UNKNOWN_FORMAT, message);
         let name = Self::display(file);
         let help = graph_format::help(registry, file, &name, format);
         diagnostic.help.extend(help);
-        let diagnostic =
-            diagnostic.help(format!("say `--format` with one of: {}", known.join(", ")));
+        let diagnostic = match foreign {
+            Some(foreign) => diagnostic.help(foreign.help),
+            None => diagnostic.help(graph_format::known(registry)),
+        };
         self.fail(Exit::Usage, diagnostic)
     }
 

@@ -77,7 +77,7 @@ pub(crate) fn run(args: &ViewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     let form = form(args, session)?;
     let content = if args.detail == Some(Detail::Drawing) {
         // What is drawn can be looked at whether it is sound or not.
-        let declared = session.declared(&args.file, &args.graph)?;
+        let declared = session.drawn(&args.file, &args.graph)?;
         show(&Picture::of_drawing(&declared), form)
     } else {
         let network = session.verified(&args.file, &args.graph)?;

@@ -91,8 +91,8 @@ fn a_long_line_is_shown_at_its_place() {
     ];
     for (before, after) in lengths {
         let (before, after) = ("x".repeat(before), "y".repeat(after));
-        let drawing = format!("digraph g {{ /*{before}*/ a -> b [capcity=1]; /*{after}*/ }}\n");
-        let column = drawing.find("capcity").unwrap() + 1;
+        let drawing = format!("digraph g {{ /*{before}*/ a -> b [load=1]; /*{after}*/ }}\n");
+        let column = drawing.find("load").unwrap() + 1;
         for colour in ["never", "always"] {
             let done = Test::new()
                 .file("g.dot", &drawing)

@@ -474,12 +474,12 @@ fn hosts_are_read_once_and_their_mistakes_told_with_those_of_the_graph() {
     test.run().status(0).stdout_has("pair: 2 processes");
     assert_eq!(asked(&test)["platform"]["hosts"][1]["name"], "n2");
     Test::new()
-        .file("wrong.dot", "digraph g { a -> b [capcity=1] }\n")
+        .file("wrong.dot", "digraph g { a -> b [load=1] }\n")
         .file("hostfile", "n1:0\n")
         .args("partition wrong.dot --hosts hostfile")
         .run()
         .status(1)
-        .stderr_has("error[G0204]: unknown attribute `capcity` on an edge\n --> wrong.dot:1:21")
+        .stderr_has("error[G0205]: `load` means nothing on an edge\n --> wrong.dot:1:21")
         .stderr_has(" --> hostfile:1:4\n")
         .stderr_has("graphmap: 2 errors\n");
 }

@@ -84,7 +84,7 @@ fn every_stage_tells_all_that_is_wrong() {
     let registry = Registry::new();
     let error = registry.read_text("dott", "a", "").unwrap_err().to_string();
     assert!(error.contains("did you mean `dot`?"), "{error}");
-    let two = "digraph {\n a -> b [capcity=1];\n c -> d [capacity=0];\n}";
+    let two = "digraph {\n a -> b [load=1];\n c -> d [capacity=0];\n}";
     let error = registry.read_text("dot", "two.dot", two).unwrap_err();
     let lines: Vec<String> = error
         .report()

@@ -12,6 +12,7 @@ mod cli_code;
 mod cli_config;
 mod cli_doctor_project;
 mod cli_files;
+mod cli_foreign;
 mod cli_graphs;
 mod cli_inputs;
 mod cli_jobs;

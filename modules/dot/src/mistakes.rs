@@ -3,6 +3,7 @@
 use crate::codes;
 use crate::token::{Text, Token, TokenKind};
 use graphmap_kpn::diagnostic::{Code, Diagnostic};
+use graphmap_kpn::foreign::Foreign;
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::source::Span;
 
@@ -241,7 +242,10 @@ pub(crate) fn arrow_in_html(here: Span) -> Diagnostic {
         codes::ARROW_IN_HTML,
         "this is read as the name of a node, an HTML string up to its matching `>`",
     )
-    .at(Span::new(here.start, here.start + 2), "begins like an arrow")
+    .at(
+        Span::new(here.start, here.start + 2),
+        "begins like an arrow",
+    )
     .help("an edge begins at its writer: turn it round, `writer -> reader`")
     .help("if a name is meant, end the statement before it with `;`")
 }
@@ -272,6 +276,14 @@ pub(crate) fn no_graph(text: Text<'_>, here: Span) -> Diagnostic {
         Some(name) => diagnostic.help(format!("did you mean `{name}`?")),
         None => diagnostic.help("a file of graphmap begins with `digraph name {`"),
     }
+}
+
+/// The file is in a format of another program.
+pub(crate) fn foreign(format: Foreign, here: Span) -> Diagnostic {
+    let message = format!("this is {}, not DOT", format.name);
+    Diagnostic::error(codes::NO_GRAPH, message)
+        .at(here, "expected `digraph`")
+        .help(format.help)
 }
 
 /// Something that begins no graph follows one.

@@ -9,6 +9,7 @@ use crate::lexer::Lexer;
 use crate::mistakes;
 use crate::token::{Id, Shape, Text, Token, TokenKind};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::foreign;
 use graphmap_kpn::source::{Source, Span};
 
 mod lists;
@@ -158,7 +159,8 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
         graphs
     }
 
-    fn graph(&mut self, after_another: bool) -> Read<()> {
+    /// All of a graph before its `{`.
+    fn header(&mut self, after_another: bool) -> Read<Header> {
         let start = self.here();
         let strict = self.at(TokenKind::Strict).then(|| self.advance());
         self.directed = match self.token.kind {
@@ -182,15 +184,32 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
             TokenKind::OpenBrace => None,
             _ => Some(self.id("the name of the graph or `{`")?),
         };
-        let header = Header {
-            strict,
-            directed: self.directed,
-            name,
-            span: start.to(self.last),
-        };
+        let span = start.to(self.last);
         if !self.at(TokenKind::OpenBrace) {
             return Err(self.unexpected("`{`"));
         }
+        Ok(Header {
+            strict,
+            directed: self.directed,
+            name,
+            span,
+        })
+    }
+
+    fn graph(&mut self, after_another: bool) -> Read<()> {
+        let start = self.here();
+        let before = std::mem::take(self.findings);
+        let header = self.header(after_another);
+        let found = std::mem::replace(self.findings, before);
+        if header.is_err()
+            && !after_another
+            && let Some(format) = foreign::recognise(self.text.as_str())
+        {
+            // The name says more than the first word that is not understood.
+            return Err(self.report(mistakes::foreign(format, start)));
+        }
+        self.findings.append(found);
+        let header = header?;
         self.events.open_graph(&header);
         self.frames.clear();
         self.open_frame();
@@ -392,7 +411,10 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
             return None;
         }
         let start = self.here().start;
-        let rest = self.text.as_str().get((start - self.text.base()) as usize..)?;
+        let rest = self
+            .text
+            .as_str()
+            .get((start - self.text.base()) as usize..)?;
         let arrows = ["--->", "-->", "->>", "==>", "=>", "<->", "<--", "<-"];
         let arrow = arrows.into_iter().find(|arrow| rest.starts_with(arrow))?;
         Some(Span::new(start, start + arrow.len() as u32))

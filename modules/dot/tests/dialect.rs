@@ -384,13 +384,19 @@ fn first(text: &str) -> String {
 #[test]
 fn near_and_foreign_names_are_warnings_that_suggest_the_right_one() {
     for (text, hints) in [
-        ("a [cost=3]; a -> b", &["did you mean `load`?", "`load=`", "--allow G0204"][..]),
+        (
+            "a [cost=3]; a -> b",
+            &["did you mean `load`?", "`load=`", "--allow G0204"][..],
+        ),
         ("a [weight=3]; a -> b", &["did you mean `load`?"]),
         ("a -> b [cost=3]", &["did you mean `traffic`?"]),
         ("a [memory=3]; a -> b", &["did you mean `mem`?"]),
         ("a -> b [ctype=x]", &["did you mean `type`?"]),
         ("a -> b [shape=box]", &["belongs on a node"]),
-        ("a [ordering=out]; a -> b; subgraph cluster_x { root=x; shape=y; c }", &["belongs on a node"]),
+        (
+            "a [ordering=out]; a -> b; subgraph cluster_x { root=x; shape=y; c }",
+            &["belongs on a node"],
+        ),
         ("a [type=filter]; a -> b", &["`kind=`"]),
         ("a => b", &["write `->`"]),
         ("a --> b", &["write `->`"]),
@@ -409,12 +415,20 @@ fn near_and_foreign_names_are_warnings_that_suggest_the_right_one() {
 
 #[test]
 fn clusters_begin_with_the_word_in_any_case() {
-    for name in ["cluster_farm", "Cluster_farm", "CLUSTERfarm", "cLuStEr_farm2"] {
+    for name in [
+        "cluster_farm",
+        "Cluster_farm",
+        "CLUSTERfarm",
+        "cLuStEr_farm2",
+    ] {
         let text = format!("digraph {{ subgraph {name} {{ a; b; a -> b }} c; b -> c }}");
         let shown = shown(&text);
         let module = shown.lines().next().unwrap();
         assert_eq!(module, format!("module {name} farm in= None"), "{shown}");
-        assert!(shown.contains(&format!("node b b face= in={name}")), "{shown}");
+        assert!(
+            shown.contains(&format!("node b b face= in={name}")),
+            "{shown}"
+        );
     }
     assert!(!shown("digraph { subgraph Clusta { a } a -> b }").contains("module"));
 }
@@ -445,16 +459,46 @@ fn a_picture_is_made_of_all_that_graphviz_draws() {
         ("strict digraph { a -> b; a -> b }", 2, 2, 1),
         ("graph { a -- b -- c }", 3, 2, 1),
         ("digraph { a [type=filter]; a -> b }", 2, 1, 1),
-        ("digraph { subgraph cluster_1 { a } subgraph cluster_2 { a -> b } }", 2, 1, 1),
-        ("digraph { a -> cluster_f; subgraph cluster_f { b -> c } }", 4, 2, 1),
+        (
+            "digraph { subgraph cluster_1 { a } subgraph cluster_2 { a -> b } }",
+            2,
+            1,
+            1,
+        ),
+        (
+            "digraph { a -> cluster_f; subgraph cluster_f { b -> c } }",
+            4,
+            2,
+            1,
+        ),
         ("digraph { a -> f; subgraph cluster_f { b -> c } }", 4, 2, 1),
         ("digraph { a -> b [capacity=many] }", 2, 1, 1),
         ("digraph { a -> b } digraph { c -> d }", 2, 1, 1),
         // Bundles that cannot be joined are nodes with edges, as they are drawn.
-        ("digraph { d [bundle=share, src1=nobody]; a -> d; d -> b; d -> c }", 4, 3, 1),
-        ("digraph { d [bundle=select]; e [bundle=share]; a -> d -> e -> b }", 4, 3, 1),
-        ("digraph { d [src1=a, dst1=b, dst2=c]; a; b; c; d -> b [dst=x] }", 4, 1, 1),
-        ("digraph { d [bundle=select]; a -> d; d -> b; d -> c }", 4, 3, 1),
+        (
+            "digraph { d [bundle=share, src1=nobody]; a -> d; d -> b; d -> c }",
+            4,
+            3,
+            1,
+        ),
+        (
+            "digraph { d [bundle=select]; e [bundle=share]; a -> d -> e -> b }",
+            4,
+            3,
+            1,
+        ),
+        (
+            "digraph { d [src1=a, dst1=b, dst2=c]; a; b; c; d -> b [dst=x] }",
+            4,
+            1,
+            1,
+        ),
+        (
+            "digraph { d [bundle=select]; a -> d; d -> b; d -> c }",
+            4,
+            3,
+            1,
+        ),
     ] {
         let (declared, told) = drawn(text);
         let found = (declared.nodes.len(), declared.channels.len(), told);
@@ -466,4 +510,33 @@ fn a_picture_is_made_of_all_that_graphviz_draws() {
     let (mut sources, mut findings) = (SourceMap::new(), Diagnostics::new());
     let text = b"digraph { a -- b }".to_vec();
     assert!(load_picture(&mut sources, "t.dot", text, &mut findings).is_none());
+}
+
+#[test]
+fn formats_of_other_programs_are_named() {
+    for (text, name) in [
+        (
+            "<?xml version=\"1.0\"?>\n<graphml><graph/></graphml>",
+            "GraphML",
+        ),
+        (
+            "<?xml version=\"1.0\"?>\n<graphml>\n<graph a=\"<\">",
+            "GraphML",
+        ),
+        ("graph [\n  node [ id 1 ]\n]", "GML"),
+        ("p edge 3 2\ne 1 2\n", "DIMACS"),
+        ("%%MatrixMarket matrix coordinate\n3 3 2\n", "Matrix Market"),
+        ("graph TD\n  a --> b", "Mermaid"),
+    ] {
+        let (_, findings, _) = read(text);
+        let messages: Vec<_> = findings.iter().map(|f| &f.message).collect();
+        assert_eq!(messages.len(), 1, "{messages:?}");
+        assert!(messages[0].contains(name), "{messages:?}");
+    }
+    assert!(
+        read("graph TD { a }")
+            .1
+            .iter()
+            .all(|f| !f.message.contains("Mermaid"))
+    );
 }

@@ -19,17 +19,19 @@
 pub mod codes;
 mod edges;
 mod file;
+mod foreign;
 mod metis;
 mod scotch;
 mod text;
 
 pub use file::GraphFile;
 
-use graphmap_kpn::diagnostic::Diagnostics;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::source::Source;
 use graphmap_partition::Graph;
 use std::fmt::Write;
 use std::path::Path;
+use text::Word;
 
 /// A language that graphs without names are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,17 +55,25 @@ impl Format {
         }
     }
 
+    /// The program that it comes from.
+    fn title(self) -> &'static str {
+        match self {
+            Format::Metis => "METIS",
+            Format::Scotch => "Scotch",
+        }
+    }
+
     /// The format of that name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Format> {
         Format::ALL.into_iter().find(|f| f.name() == name)
     }
 
-    /// The format of files with this ending: `.graph` is METIS's, `.grf` Scotch's.
+    /// The format of files with this ending, in any case: `.graph` and `.metis` are METIS's, `.grf` Scotch's.
     #[must_use]
     pub fn of_path(path: &Path) -> Option<Format> {
-        match path.extension()?.to_str()? {
-            "graph" => Some(Format::Metis),
+        match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+            "graph" | "metis" => Some(Format::Metis),
             "grf" => Some(Format::Scotch),
             _ => None,
         }
@@ -75,10 +85,27 @@ impl Format {
 ///
 /// `None` means that there was at least one error; all of them are in `out`.
 pub fn read(source: &Source, format: Format, out: &mut Diagnostics) -> Option<GraphFile> {
-    match format {
-        Format::Metis => metis::read(source, out),
-        Format::Scotch => scotch::read(source, out),
+    let mut found = Diagnostics::new();
+    let file = match format {
+        Format::Metis => metis::read(source, &mut found),
+        Format::Scotch => scotch::read(source, &mut found),
+    };
+    let text = Word::all(source);
+    if file.is_none()
+        && let Some(other) = foreign::recognise(text)
+    {
+        // The name says more than each number that is not understood.
+        let first = text.words().next().map_or(text.end(), Word::span);
+        let message = format!("this is {}, not a graph of {}", other.name, format.title());
+        out.push(
+            Diagnostic::error(codes::HEADER, message)
+                .at(first, "")
+                .help(other.help),
+        );
+        return None;
     }
+    out.append(found);
+    file
 }
 
 /// Writes a graph so that [`read`] gives it back: weights only where one is not 1.

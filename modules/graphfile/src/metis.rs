@@ -16,6 +16,7 @@
 use crate::codes;
 use crate::edges::{Rows, Sum};
 use crate::file::{GraphFile, Names, counted, vertices, weighted};
+use crate::scotch::GATHERED;
 use crate::text::Word;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::source::Source;
@@ -111,6 +112,7 @@ fn header<'a>(line: Word<'a>, text: Word<'a>, out: &mut Diagnostics) -> Option<H
             let finding = wrong("the header has one number", only, WANTED);
             out.push(match only.text {
                 "0" => finding.help("if it is a graph of Scotch, say `--format scotch`"),
+                "2" => finding.help(GATHERED),
                 _ => finding,
             });
             return None;

@@ -27,7 +27,13 @@ use std::fmt::Write;
 const WANTED: &str = "a graph of Scotch begins with 0, the number of vertices, the number of ends of edges (two \
                       an edge), the number of the first vertex, and three digits for labels and weights";
 
+/// What to do with a piece of a distributed graph, which is of version 2.
+pub(crate) const GATHERED: &str =
+    "if it is a piece of a distributed graph of PT-Scotch, `dggath` makes one graph of all pieces";
+
 struct Reader<'a, 'o> {
+    /// The version stands alone on its line, as Scotch writes it.
+    alone: bool,
     words: Words<'a>,
     out: &'o mut Diagnostics,
 }
@@ -46,6 +52,10 @@ struct Header<'a> {
 pub(crate) fn read(source: &Source, out: &mut Diagnostics) -> Option<GraphFile> {
     let errors = out.count(Severity::Error);
     let mut reader = Reader {
+        alone: Word::all(source)
+            .lines()
+            .find(|line| !line.is_blank())
+            .is_some_and(|line| line.words().count() == 1),
         words: Word::all(source).words(),
         out,
     };
@@ -127,6 +137,7 @@ impl<'a> Reader<'a, '_> {
             );
             let metis = version.text == "%" || version.text.bytes().all(|b| b.is_ascii_digit());
             self.out.push(match metis {
+                _ if self.alone && version.text == "2" => finding.help(GATHERED),
                 true => finding.help("if it is a graph of METIS, say `--format metis`"),
                 false => finding,
             });

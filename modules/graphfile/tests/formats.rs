@@ -301,3 +301,74 @@ fn sizes_of_vertices_are_passed_over_with_a_word() {
     assert_eq!(size(&file.unwrap()), (2, 1, 7, 1));
     assert_eq!(codes::UNUSED.to_string(), "G0475");
 }
+
+#[test]
+fn files_of_other_formats_are_named() {
+    for (text, name) in [
+        ("c comment\np edge 3 2\ne 1 2\ne 2 3\n", "a DIMACS file"),
+        ("2 3\n1 2\n2 3\n", "a hypergraph of hMETIS"),
+        (
+            "% made by hand\n2 4 1\n7 1 2\n8 2 3 4\n",
+            "a hypergraph of hMETIS",
+        ),
+        ("2 3 11\n7 1 2\n8 2 3\n1\n1\n1\n", "a hypergraph of hMETIS"),
+        (
+            "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n",
+            "a Matrix Market file",
+        ),
+        ("# Nodes: 3\n0 1\n1 2\n", "an edge list"),
+        ("digraph { a -> b }", "DOT"),
+        ("# x\nstrict graph{a--b}", "DOT"),
+        ("<?xml version=\"1.0\"?>\n<graphml/>", "GraphML"),
+    ] {
+        metis(
+            text,
+            &[&format!("G0470 1:1 this is {name}, not a graph of METIS")],
+        );
+        scotch(
+            text,
+            &[&format!("G0470 1:1 this is {name}, not a graph of Scotch")],
+        );
+    }
+    // What may be a graph of METIS with a mistake is told as one.
+    metis(
+        "2 3\n1 2\n2 1\n",
+        &[
+            "G0473 2:1 vertex 1 is joined to itself",
+            "G0473 3:1 vertex 2 is joined to itself",
+        ],
+    );
+}
+
+#[test]
+fn pieces_of_distributed_graphs_are_named() {
+    for format in [Format::Metis, Format::Scotch] {
+        let (mut sources, mut out) = (SourceMap::new(), Diagnostics::new());
+        let piece = "2\n2\t0\n4\t8\n2\t4\n0\t000\n2\t1\t2\n2\t0\t3\n";
+        let source = sources.add("g-0.dgr", piece).unwrap();
+        assert!(read(&source, format, &mut out).is_none());
+        let help: Vec<&String> = out.iter().flat_map(|f| &f.help).collect();
+        assert!(help.iter().any(|h| h.contains("`dggath`")), "{help:?}");
+        assert!(
+            help.iter().all(|h| !h.contains("`--format metis`")),
+            "{help:?}"
+        );
+    }
+}
+
+#[test]
+fn endings_tell_the_format_in_any_case() {
+    for (path, format) in [
+        ("m.graph", Some(Format::Metis)),
+        ("m.metis", Some(Format::Metis)),
+        ("M.METIS", Some(Format::Metis)),
+        ("m.GRF", Some(Format::Scotch)),
+        ("m.mtx", None),
+    ] {
+        assert_eq!(
+            Format::of_path(std::path::Path::new(path)),
+            format,
+            "{path}"
+        );
+    }
+}

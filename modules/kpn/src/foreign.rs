@@ -12,7 +12,8 @@ pub struct Foreign {
     pub help: &'static str,
 }
 
-const CONVERTED: &str = "`graphmap partition` reads graphs of METIS and Scotch: convert it to one of these";
+const CONVERTED: &str =
+    "`graphmap partition` reads graphs of METIS and Scotch: convert it to one of these";
 const NETWORKX: &str =
     "write the graph as DOT; with NetworkX: `networkx.nx_pydot.write_dot(graph, \"graph.dot\")`";
 
@@ -91,11 +92,21 @@ fn is_number(word: &str) -> bool {
 fn xml(text: &str) -> Option<Foreign> {
     let elements = text.split('<').skip(1).take(MOST_LINES);
     let outermost = elements
-        .map(|rest| rest.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or(""))
+        .map(|rest| {
+            rest.split(|c: char| !c.is_ascii_alphanumeric())
+                .next()
+                .unwrap_or("")
+        })
         .find(|name| !name.is_empty())?;
     let (name, help) = match outermost.to_ascii_lowercase().as_str() {
-        "graphml" => ("GraphML", "Graphviz converts it: `graphml2gv graph.graphml -o graph.gv`"),
-        "gxl" => ("GXL", "Graphviz converts it: `gxl2gv graph.gxl -o graph.gv`"),
+        "graphml" => (
+            "GraphML",
+            "Graphviz converts it: `graphml2gv graph.graphml -o graph.gv`",
+        ),
+        "gxl" => (
+            "GXL",
+            "Graphviz converts it: `gxl2gv graph.gxl -o graph.gv`",
+        ),
         "gexf" => ("GEXF", NETWORKX),
         "svg" => ("an SVG picture", "give the graph that it was drawn from"),
         _ if text.starts_with("<?xml") => ("XML", "write the graph as DOT, or as JSON"),
@@ -131,7 +142,10 @@ mod tests {
     #[test]
     fn formats_are_known_by_their_beginning() {
         for (text, name) in [
-            ("<?xml version=\"1.0\"?>\n<!-- x -->\n<graphml xmlns=\"y\">", "GraphML"),
+            (
+                "<?xml version=\"1.0\"?>\n<!-- x -->\n<graphml xmlns=\"y\">",
+                "GraphML",
+            ),
             ("\u{feff}<graphml>", "GraphML"),
             ("<?xml version=\"1.0\"?><gexf>", "GEXF"),
             ("<?xml version=\"1.0\"?><other>", "XML"),
@@ -140,7 +154,10 @@ mod tests {
             ("# x\ngraph\n[\n", "GML"),
             ("c a comment\nc\np edge 3 2\ne 1 2\n", "a DIMACS file"),
             ("p sp 3 2\na 1 2 4\n", "a DIMACS file"),
-            ("%%MatrixMarket matrix coordinate real general\n", "a Matrix Market file"),
+            (
+                "%%MatrixMarket matrix coordinate real general\n",
+                "a Matrix Market file",
+            ),
             ("*Vertices 3\n1 \"a\"\n", "a Pajek network"),
             ("# Nodes: 3 Edges: 2\n0\t1\n", "an edge list"),
             ("graph TD;\n a --> b\n", "a Mermaid flowchart"),
@@ -167,9 +184,22 @@ mod tests {
     #[test]
     fn json_is_known_by_its_names() {
         for (names, start) in [
-            (&["directed", "multigraph", "graph", "nodes", "links"][..], "node-link"),
+            (
+                &["directed", "multigraph", "graph", "nodes", "links"][..],
+                "node-link",
+            ),
             (&["directed", "graph", "nodes", "edges"], "node-link"),
-            (&["name", "directed", "strict", "_subgraph_cnt", "objects", "edges"], "Graphviz's"),
+            (
+                &[
+                    "name",
+                    "directed",
+                    "strict",
+                    "_subgraph_cnt",
+                    "objects",
+                    "edges",
+                ],
+                "Graphviz's",
+            ),
             (&["elements", "data"], "JSON of Cytoscape"),
             (&["graph"], "a JSON Graph"),
         ] {

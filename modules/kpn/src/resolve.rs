@@ -370,7 +370,11 @@ impl Joining<'_> {
         let standing: Vec<EndRef>;
         let ends = if ends.len() > 1 && ends.iter().any(is_vacant) {
             standing = ends.iter().copied().filter(|end| !is_vacant(end)).collect();
-            if standing.is_empty() { &ends[..1] } else { &standing }
+            if standing.is_empty() {
+                &ends[..1]
+            } else {
+                &standing
+            }
         } else {
             ends
         };
@@ -379,7 +383,8 @@ impl Joining<'_> {
         if let Some(other) = ends.iter().find(|e| e.direction() != direction) {
             let full = self.full(process, name);
             let (one, other) = (self.span(first), self.span(*other));
-            self.findings.push(both_directions(&full, direction, one, other));
+            self.findings
+                .push(both_directions(&full, direction, one, other));
         }
         if let &[only] = ends
             && self.said(only).is_none()

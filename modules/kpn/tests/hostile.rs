@@ -214,9 +214,17 @@ fn outputs_that_do_not_say_how_they_share_are_told_in_a_few_findings() {
         d.channel(&format!("w{i}x.out"), &format!("s{i}x.in"));
     }
     let found = d.finish().unwrap_err();
-    let all: Vec<_> = found.iter().filter(|f| f.code == codes::BUNDLE_MISSING).collect();
+    let all: Vec<_> = found
+        .iter()
+        .filter(|f| f.code == codes::BUNDLE_MISSING)
+        .collect();
     assert_eq!(all.len(), 10);
     let notes: Vec<&String> = all.iter().flat_map(|f| &f.notes).collect();
     assert_eq!(notes, ["and 1990 more of this kind"]);
-    assert!(all[0].help.iter().any(|h| h.contains("`edge [bundle=broadcast];`")));
+    assert!(
+        all[0]
+            .help
+            .iter()
+            .any(|h| h.contains("`edge [bundle=broadcast];`"))
+    );
 }

@@ -205,7 +205,12 @@ fn told(text: &str, positions: Positions) -> Vec<String> {
     let source = reply.add("reply", text).unwrap();
     let found = json::read(source.text(), &source, &known, positions).unwrap_err();
     let line = |f: &graphmap_kpn::diagnostic::Diagnostic| {
-        format!("{}: {}: {}", f.message, f.help.join("; "), f.notes.join("; "))
+        format!(
+            "{}: {}: {}",
+            f.message,
+            f.help.join("; "),
+            f.notes.join("; ")
+        )
     };
     found.iter().map(line).collect()
 }
@@ -216,9 +221,15 @@ fn what_is_wrong_without_a_place_names_the_element() {
         "constraints": [{"processes": [0, 1, 2], "host": "h"}, {"processes": ["a", "z"], "host": "h"}]}"#;
     let found = told(ranks, Positions::Given);
     assert_eq!(found.len(), 2, "{found:#?}");
-    assert!(found[0].contains("in `constraints[0].processes[0]`"), "{found:#?}");
+    assert!(
+        found[0].contains("in `constraints[0].processes[0]`"),
+        "{found:#?}"
+    );
     assert!(found[0].contains("invalid type: integer `0`"), "{found:#?}");
-    assert!(found[1].contains("in `constraints[1].processes[1]`"), "{found:#?}");
+    assert!(
+        found[1].contains("in `constraints[1].processes[1]`"),
+        "{found:#?}"
+    );
     let channel = r#"{"graphmap": 1, "processes": [{"name": "a"}],
         "channels": [{"from": "a", "to": null}, {"from": "x", "to": null}]}"#;
     let found = told(channel, Positions::Given);
@@ -241,13 +252,25 @@ fn a_process_that_cannot_be_read_is_still_there() {
 #[test]
 fn json_of_other_programs_is_named() {
     for (text, name) in [
-        (r#"{"directed": true, "multigraph": false, "graph": {}, "nodes": [{"id": 0}], "links": []}"#, "node-link"),
-        (r#"{"directed": true, "graph": {}, "nodes": [], "edges": []}"#, "node-link"),
-        (r#"{"name": "g", "directed": true, "strict": false, "_subgraph_cnt": 0, "objects": []}"#, "dot -Tjson"),
+        (
+            r#"{"directed": true, "multigraph": false, "graph": {}, "nodes": [{"id": 0}], "links": []}"#,
+            "node-link",
+        ),
+        (
+            r#"{"directed": true, "graph": {}, "nodes": [], "edges": []}"#,
+            "node-link",
+        ),
+        (
+            r#"{"name": "g", "directed": true, "strict": false, "_subgraph_cnt": 0, "objects": []}"#,
+            "dot -Tjson",
+        ),
     ] {
         let found = told(text, Positions::Here);
         assert_eq!(found.len(), 1);
-        assert!(found[0].contains(name) && !found[0].contains("graphmap\": 1"), "{found:?}");
+        assert!(
+            found[0].contains(name) && !found[0].contains("graphmap\": 1"),
+            "{found:?}"
+        );
     }
     let found = told(r#"{"processes": []}"#, Positions::Here);
     assert!(found[0].contains("does not say its version"), "{found:?}");

@@ -441,7 +441,10 @@ fn an_end_that_stands_no_time_leaves_the_port_of_the_other() {
     let (one_a, one_b, none) = kinds(1);
     assert_eq!((&a, &b), (&one_a, &one_b));
     assert_eq!(none, []);
-    assert_eq!(closed, [Some(BundleKind::Scatter), Some(BundleKind::Select)]);
+    assert_eq!(
+        closed,
+        [Some(BundleKind::Scatter), Some(BundleKind::Select)]
+    );
     let (two_a, ..) = kinds(2);
     assert_eq!(a, two_a);
 }

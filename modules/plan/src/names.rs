@@ -3,6 +3,7 @@
 use crate::codes;
 use crate::language::Of;
 use crate::pattern::Pattern;
+use graphmap_kpn::declared;
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::network::{Module, Network};
@@ -22,7 +23,7 @@ pub(crate) fn is_called(network: &Network, module: &Module, called: &Pattern) ->
 
 /// A module's name without the word that Graphviz wants.
 fn without_cluster(name: &str) -> &str {
-    match name.strip_prefix("cluster") {
+    match declared::without_cluster(name) {
         Some(rest) => rest.strip_prefix('_').unwrap_or(rest),
         None => name,
     }

@@ -350,7 +350,7 @@ const LINK_MPI: &[&str] = &[
 
 /// Those of the files of other partitioners.
 const GRAPHFILE: &[&str] = &[
-    "codes", "text", "edges", "file", "metis", "scotch", "foreign", "lib",
+    "codes", "text", "edges", "file", "scotch", "metis", "foreign", "lib",
 ];
 
 /// The floors of each crate but the command.

@@ -249,7 +249,10 @@ mod tests {
         assert!(ATTRIBUTES.is_sorted_by_key(|(name, _)| name));
         for (name, used) in ATTRIBUTES {
             assert!(!used.is_empty(), "{name}");
-            assert!(used.chars().all(|letter| "GSCNE".contains(letter)), "{name}");
+            assert!(
+                used.chars().all(|letter| "GSCNE".contains(letter)),
+                "{name}"
+            );
         }
         assert!(is_graphviz(Element::Cluster, "rank"));
         assert!(!is_graphviz(Element::Node, "rank"));

@@ -9,7 +9,9 @@ use crate::codes;
 use crate::events::Attribute;
 use crate::graph::Scope;
 use graphmap_kpn::arena::Id as _;
-use graphmap_kpn::declared::{ConstraintTarget, ModuleDecl, ModuleId, kind_of_name, without_cluster};
+use graphmap_kpn::declared::{
+    ConstraintTarget, ModuleDecl, ModuleId, kind_of_name, without_cluster,
+};
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::level::{Level, LevelDecl};
 use graphmap_kpn::names::Symbol;

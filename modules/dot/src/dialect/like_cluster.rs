@@ -81,7 +81,11 @@ impl Reading<'_> {
                 let name = names.name(*symbol);
                 name != "cluster" && !name.chars().all(|c| c.is_ascii_digit())
             };
-            for symbol in [Some(module.kind), bare].into_iter().flatten().filter(is_name) {
+            for symbol in [Some(module.kind), bare]
+                .into_iter()
+                .flatten()
+                .filter(is_name)
+            {
                 all.entry(symbol).or_insert((Like::Module, id));
             }
         }

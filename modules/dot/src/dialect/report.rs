@@ -120,8 +120,9 @@ impl Report {
         finding = match (key, element) {
             (Key::Load, Element::Edge) => finding.help("the cost of a channel is `traffic=`"),
             (Key::Traffic, Element::Node) => finding.help("the cost of a process is `load=`"),
-            (Key::Type, Element::Node) => finding
-                .help("the kind of a process is `kind=`; the type of its tokens stands on its edges"),
+            (Key::Type, Element::Node) => finding.help(
+                "the kind of a process is `kind=`; the type of its tokens stands on its edges",
+            ),
             (Key::Kind, Element::Cluster) => finding.help("the kind of a cluster is `module=`"),
             (Key::Module, Element::Node) => finding.help("the kind of a process is `kind=`"),
             (Key::Writer(_) | Key::Reader(_), Element::Edge) => {

@@ -12,7 +12,12 @@ const SYNONYMS: &[(Element, &str, &str, &str)] = &[
     (Element::Node, "cost", "load", COST_OF_PROCESS),
     (Element::Node, "weight", "load", COST_OF_PROCESS),
     (Element::Node, "work", "load", COST_OF_PROCESS),
-    (Element::Node, "memory", "mem", "the memory of a process is `mem=`"),
+    (
+        Element::Node,
+        "memory",
+        "mem",
+        "the memory of a process is `mem=`",
+    ),
     (Element::Edge, "cost", "traffic", COST_OF_CHANNEL),
     (Element::Edge, "volume", "traffic", COST_OF_CHANNEL),
     (Element::Edge, "bandwidth", "traffic", COST_OF_CHANNEL),

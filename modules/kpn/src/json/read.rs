@@ -219,7 +219,11 @@ impl Reader<'_> {
         {
             let message = format!("this is {}, not a network of graphmap", other.name);
             let at = self.first_byte(json);
-            self.push(Diagnostic::error(MALFORMED, message).at(at, "").help(other.help));
+            self.push(
+                Diagnostic::error(MALFORMED, message)
+                    .at(at, "")
+                    .help(other.help),
+            );
             return;
         }
         if version != Some(u64::from(VERSION)) {

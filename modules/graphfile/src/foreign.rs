@@ -1,0 +1,70 @@
+//! Files of other formats that are taken for graphs of METIS or Scotch.
+
+use crate::text::Word;
+use graphmap_kpn::foreign::{self, Foreign};
+
+/// Returns the format of a text that could not be read.
+pub(crate) fn recognise(text: Word<'_>) -> Option<Foreign> {
+    foreign::recognise(text.text)
+        .or_else(|| dot(text))
+        .or_else(|| hypergraph(text))
+}
+
+fn dot(text: Word<'_>) -> Option<Foreign> {
+    // Comments may stand before it.
+    let comment = |line: &Word<'_>| line.text.trim_start().starts_with(['#', '/', '*']);
+    let line = text
+        .lines()
+        .find(|line| !line.is_blank() && !comment(line))?;
+    let keywords = ["digraph", "graph", "strict"];
+    let word = line
+        .words()
+        .next()?
+        .text
+        .trim_end_matches('{')
+        .to_ascii_lowercase();
+    (keywords.contains(&word.as_str()) && text.text.contains('{')).then_some(Foreign {
+        name: "DOT",
+        help: "leave out `--format`, or say `--format dot`",
+    })
+}
+
+/// A hypergraph as hMETIS has it: how many hyperedges and vertices there are, and which weights; a line for each
+/// hyperedge with its vertices; a line for each vertex with its weight, if they have any.
+///
+/// It differs from a graph of METIS in that the lines are as many as the first number says and hold vertices up
+/// to the second.
+fn hypergraph(text: Word<'_>) -> Option<Foreign> {
+    let mut lines = text
+        .lines()
+        .filter(|line| !line.is_blank() && !line.text.trim_start().starts_with('%'));
+    let header = numbers(lines.next()?)?;
+    let (&[edges, vertices], kind) = match header.len() {
+        2 => (header.first_chunk::<2>()?, 0),
+        3 => (header.first_chunk::<2>()?, header[2]),
+        _ => return None,
+    };
+    if edges == 0 || ![0, 1, 10, 11].contains(&kind) {
+        return None;
+    }
+    let weighted = kind % 10;
+    let mut largest = 0;
+    for _ in 0..edges {
+        let line = numbers(lines.next()?)?;
+        let pins = line.get(weighted as usize..)?;
+        if pins.is_empty() || pins.iter().any(|pin| !(1..=vertices).contains(pin)) {
+            return None;
+        }
+        largest = largest.max(pins.iter().copied().max().unwrap_or(0));
+    }
+    let weights = if kind >= 10 { vertices } else { 0 };
+    // As a graph it would have no such vertex.
+    (largest > edges && lines.count() as u64 == weights).then_some(Foreign {
+        name: "a hypergraph of hMETIS",
+        help: "`graphmap partition` reads graphs, whose edges have two ends: convert it to a graph of METIS",
+    })
+}
+
+fn numbers(line: Word<'_>) -> Option<Vec<u64>> {
+    line.words().map(|word| word.text.parse().ok()).collect()
+}
