@@ -31,8 +31,8 @@ pub trait FrontEnd {
         sources: &mut SourceMap,
     ) -> Result<(Declared, Diagnostics), Diagnostics>;
 
-    /// Declares what the file draws, for a picture of it: as much as can be drawn, sound or not. By default as
-    /// [`read`](FrontEnd::read).
+    /// Declares what the file draws, for a picture of it: as much as can be drawn, sound or not. By
+    /// default as [`read`](FrontEnd::read).
     ///
     /// # Errors
     /// What keeps the text from being drawn.

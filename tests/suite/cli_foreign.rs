@@ -12,7 +12,9 @@ fn near_names_are_warnings_that_can_be_allowed_and_denied() {
         .stderr_has("did you mean `load`?")
         .stderr_has("warning[G0204]: unknown attribute `ctype` on an edge")
         .stderr_has("graphmap: 2 warnings\n");
-    test("check g.dot --allow G0204").status(0).stderr_lacks("G0");
+    test("check g.dot --allow G0204")
+        .status(0)
+        .stderr_lacks("G0");
     test("check g.dot --deny G0204").status(1);
     let allowed = format!("{}; allow=G0204 }}", drawing.trim_end_matches(" }"));
     let test = Test::new().file("g.dot", allowed).args("check g.dot");

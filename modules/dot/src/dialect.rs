@@ -6,7 +6,8 @@
 //!
 //! Decisions that the language leaves open:
 //!
-//! - A subgraph is a cluster if its name begins with `cluster`, in any case, as Graphviz compares it.
+//! - A subgraph is a cluster if its name begins with `cluster`, in any case, as Graphviz compares
+//!   it.
 //! - Subgraphs that are no clusters only group: they carry defaults and ends of edges, no meaning.
 //! - A node lies in the deepest cluster it is mentioned in; two clusters that do not nest are an
 //!   error. So a node may be used by an edge outside before its cluster is written.
@@ -64,8 +65,8 @@ enum Purpose {
 
 /// Reads the bytes of a DOT file, adds its text to the sources, and returns what it declares.
 ///
-/// `name` is what to call the file. Returns `None`, with errors in `findings`, if the file cannot be used;
-/// warnings may be there either way.
+/// `name` is what to call the file. Returns `None`, with errors in `findings`, if the file cannot
+/// be used; warnings may be there either way.
 pub fn load(
     sources: &mut SourceMap,
     name: &str,
@@ -75,8 +76,8 @@ pub fn load(
     load_for(Purpose::Network, sources, name, bytes, findings)
 }
 
-/// The same for a picture of the graph as it is drawn, which need not be a sound network. Whatever Graphviz
-/// draws is declared; what [`load`] would refuse it for is a warning.
+/// The same for a picture of the graph as it is drawn, which need not be a sound network. Whatever
+/// Graphviz draws is declared; what [`load`] would refuse it for is a warning.
 pub fn load_picture(
     sources: &mut SourceMap,
     name: &str,

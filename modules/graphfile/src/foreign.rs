@@ -29,11 +29,12 @@ fn dot(text: Word<'_>) -> Option<Foreign> {
     })
 }
 
-/// A hypergraph as hMETIS has it: how many hyperedges and vertices there are, and which weights; a line for each
-/// hyperedge with its vertices; a line for each vertex with its weight, if they have any.
+/// A hypergraph as hMETIS has it: how many hyperedges and vertices there are, and which weights; a
+/// line for each hyperedge with its vertices; a line for each vertex with its weight, if they have
+/// any.
 ///
-/// It differs from a graph of METIS in that the lines are as many as the first number says and hold vertices up
-/// to the second.
+/// It differs from a graph of METIS in that the lines are as many as the first number says and hold
+/// vertices up to the second.
 fn hypergraph(text: Word<'_>) -> Option<Foreign> {
     let mut lines = text
         .lines()

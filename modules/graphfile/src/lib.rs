@@ -69,7 +69,8 @@ impl Format {
         Format::ALL.into_iter().find(|f| f.name() == name)
     }
 
-    /// The format of files with this ending, in any case: `.graph` and `.metis` are METIS's, `.grf` Scotch's.
+    /// The format of files with this ending, in any case: `.graph` and `.metis` are METIS's, `.grf`
+    /// Scotch's.
     #[must_use]
     pub fn of_path(path: &Path) -> Option<Format> {
         match path.extension()?.to_str()?.to_ascii_lowercase().as_str() {

@@ -143,8 +143,8 @@ pub struct ChannelExtra {
     /// Whether it is all that a repeated writer has made of it where that stands once: the reader's
     /// port is what it would be if there were more. Only [`crate::expand`] says so.
     pub lone: bool,
-    /// One end is repeated no times, so this stands for no channel: it closes the port at the other end if
-    /// nothing else joins that. Expansion finds it out.
+    /// One end is repeated no times, so this stands for no channel: it closes the port at the other
+    /// end if nothing else joins that. Expansion finds it out.
     pub vacant: bool,
     /// Where `at`, `step` or `bundle` is said, for diagnostics.
     pub span: Span,
@@ -374,8 +374,9 @@ impl Declared {
     }
 }
 
-/// Returns the name of a module without the word `cluster` that Graphviz wants before it; `None` for a name that
-/// does not begin with it. Graphviz compares the word without regard to case, and so does this.
+/// Returns the name of a module without the word `cluster` that Graphviz wants before it; `None`
+/// for a name that does not begin with it. Graphviz compares the word without regard to case, and
+/// so does this.
 pub fn without_cluster(name: &str) -> Option<&str> {
     let (word, rest) = name.split_at_checked("cluster".len())?;
     word.eq_ignore_ascii_case("cluster").then_some(rest)

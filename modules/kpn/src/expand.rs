@@ -3,11 +3,11 @@
 //! A module or node with `replicas=N` is a *scope* that stands N times; scopes nest. Every instance
 //! of a node is a node of its own, its name followed by the indices of its scopes from 1, outermost
 //! first (`cell2_3`). A channel is repeated for each instance of the scopes that both ends lie in,
-//! shifted by `step=`; a step past the end leads nowhere, or with `wrap=true` round to the other end,
-//! or with `beyond=NULL` to the environment. An end that stands no time at all leaves the port of the other
-//! as it would be with any number of channels, joined to the environment. Of the scopes that only one end lies in, `at=` picks the
-//! instances. Ranks follow the text that one would have written by hand: all of the
-//! first instance of a module, then all of the second.
+//! shifted by `step=`; a step past the end leads nowhere, or with `wrap=true` round to the other
+//! end, or with `beyond=NULL` to the environment. An end that stands no time at all leaves the port
+//! of the other as it would be with any number of channels, joined to the environment. Of the
+//! scopes that only one end lies in, `at=` picks the instances. Ranks follow the text that one
+//! would have written by hand: all of the first instance of a module, then all of the second.
 //!
 //! The cost is linear in the size of the result.
 

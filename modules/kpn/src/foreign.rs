@@ -1,7 +1,7 @@
 //! Formats of graphs that other programs write, recognised by how a text begins.
 //!
-//! A reader that cannot read a text asks here, so that it can name the format instead of the first word that
-//! it does not understand. Nothing is recognised that a reader of graphmap takes.
+//! A reader that cannot read a text asks here, so that it can name the format instead of the first
+//! word that it does not understand. Nothing is recognised that a reader of graphmap takes.
 
 /// A format of another program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -22,6 +22,7 @@
 
 mod format;
 mod read;
+mod shape;
 mod write;
 
 pub use format::{MALFORMED, VERSION, WRONG_REFERENCE, WRONG_VERSION};

@@ -1,8 +1,8 @@
 //! Graphviz's own attributes, and what each may stand on.
 //!
-//! The names are those of Graphviz's attribute reference up to version 14, with those that its output
-//! adds (`pos`, `bb`, `_draw_`) and those that older versions had. They pass silently where they have an
-//! effect; anywhere else they are reported.
+//! The names are those of Graphviz's attribute reference up to version 14, with those that its
+//! output adds (`pos`, `bb`, `_draw_`) and those that older versions had. They pass silently where
+//! they have an effect; anywhere else they are reported.
 
 use super::keys::Element;
 
@@ -14,8 +14,8 @@ pub(crate) fn is_graphviz(element: Element, name: &str) -> bool {
     used_by(name).contains(letters(element))
 }
 
-/// Returns the elements that Graphviz has this attribute for, with their articles; none if it does not
-/// know the name.
+/// Returns the elements that Graphviz has this attribute for, with their articles; none if it does
+/// not know the name.
 pub(crate) fn places(name: &str) -> Vec<&'static str> {
     let used = used_by(name).chars();
     used.map(|letter| match letter {
@@ -51,7 +51,8 @@ fn letters(element: Element) -> &'static [char] {
     }
 }
 
-/// Each attribute and what uses it: the graph (`G`), subgraphs (`S`), clusters (`C`), nodes (`N`), edges (`E`).
+/// Each attribute and what uses it: the graph (`G`), subgraphs (`S`), clusters (`C`), nodes (`N`),
+/// edges (`E`).
 const ATTRIBUTES: &[(&str, &str)] = &[
     ("Damping", "G"),
     ("K", "GC"),

@@ -1,7 +1,8 @@
 //! What several faces of one process say of it.
 //!
-//! Nodes with the same `process=` are one process, so what they say of it must agree. Kinds and modules of
-//! faces are compared by the model; what only the drawing knows is whether a value was said or is a default.
+//! Nodes with the same `process=` are one process, so what they say of it must agree. Kinds and
+//! modules of faces are compared by the model; what only the drawing knows is whether a value was
+//! said or is a default.
 
 use super::explicit::Explicit;
 use super::keys::Key;
@@ -21,8 +22,8 @@ fn is_single(key: Key) -> bool {
 }
 
 impl Explicit {
-    /// Reports faces of one process that contradict each other, and gives a cost that one face says to
-    /// the others, so that it wins over their defaults.
+    /// Reports faces of one process that contradict each other, and gives a cost that one face says
+    /// to the others, so that it wins over their defaults.
     pub(super) fn join_faces(&self, reading: &mut Reading<'_>) {
         if reading.out.nodes.values().all(|n| n.process.is_none()) {
             return;

@@ -63,8 +63,8 @@ impl Reading<'_> {
         self.out.channels.sort_by_key(|c| c.span.start);
     }
 
-    /// Makes channels of one bundle, whose drawn writers and readers are `ends`. Returns false, after a report, if
-    /// that is not possible.
+    /// Makes channels of one bundle, whose drawn writers and readers are `ends`. Returns false,
+    /// after a report, if that is not possible.
     fn join(
         &mut self,
         number: u32,

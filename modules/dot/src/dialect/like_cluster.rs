@@ -1,7 +1,8 @@
 //! Nodes that an edge to a cluster makes.
 //!
-//! Graphviz has no edges to clusters: it draws an edge to the name of a cluster as one to a node of that name.
-//! So does the dialect with the name of a module, with or without `cluster_`, and with its kind.
+//! Graphviz has no edges to clusters: it draws an edge to the name of a cluster as one to a node of
+//! that name. So does the dialect with the name of a module, with or without `cluster_`, and with
+//! its kind.
 
 use super::reading::{BUNDLE, ENVIRONMENT, Reading, STATED};
 use crate::codes;
@@ -18,8 +19,8 @@ const DEEPEST: usize = 64;
 enum Like {
     /// A cluster, by its whole name.
     Cluster,
-    /// A module, by its kind or its name without `cluster_`. A process of that name is not unusual, so this counts
-    /// only where nothing but edges outside of such a module name it.
+    /// A module, by its kind or its name without `cluster_`. A process of that name is not unusual,
+    /// so this counts only where nothing but edges outside of such a module name it.
     Module,
 }
 

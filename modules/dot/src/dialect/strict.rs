@@ -1,7 +1,8 @@
 //! Edges that `strict` merges.
 //!
-//! Of several edges between two nodes in one direction Graphviz keeps one in a `strict` graph, whatever their
-//! ports. Many programs write the word for graphs that have no such edges; it changes nothing there.
+//! Of several edges between two nodes in one direction Graphviz keeps one in a `strict` graph,
+//! whatever their ports. Many programs write the word for graphs that have no such edges; it
+//! changes nothing there.
 
 use super::reading::Reading;
 use crate::codes;
@@ -11,7 +12,8 @@ use graphmap_kpn::source::Span;
 use hashbrown::HashMap;
 
 impl Reading<'_> {
-    /// Reports edges between nodes that an earlier edge joins already. `strict` is where the word stands.
+    /// Reports edges between nodes that an earlier edge joins already. `strict` is where the word
+    /// stands.
     ///
     /// Must be called while all nodes and edges are as they are drawn, bundles included.
     pub(super) fn report_merged_edges(&mut self, strict: Span) {

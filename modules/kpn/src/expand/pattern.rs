@@ -157,7 +157,8 @@ impl Pattern {
         all && !self.paired && !self.from_own.is_empty() && product(&self.from_own) <= 1
     }
 
-    /// Whether one end stands no time at all, and the other does. The environment is not such an end.
+    /// Whether one end stands no time at all, and the other does. The environment is not such an
+    /// end.
     pub(super) fn is_vacant(&self) -> bool {
         let [from, to] = [&self.from_own, &self.to_own].map(|own| product(own) == 0);
         self.inside && from != to

@@ -1,10 +1,14 @@
 //! JSON -> [`Declared`].
 
 use super::format::{MALFORMED, VERSION, WRONG_REFERENCE, WRONG_VERSION};
+use super::shape::{
+    ChannelJson, ConstraintJson, EndJson, GivenSpan, ModuleJson, NameOnly, ProcessJson, SpanOnly,
+    Top, VersionOnly,
+};
 use crate::arena::Id;
 use crate::declared::{
-    BundleKind, ChannelDecl, ChannelExtra, Constraint, ConstraintDecl, ConstraintTarget, Declared,
-    EndDecl, Flow, ModuleDecl, ModuleId, NodeDecl, NodeId, kind_of_name,
+    ChannelDecl, ChannelExtra, Constraint, ConstraintDecl, ConstraintTarget, Declared, EndDecl,
+    ModuleDecl, ModuleId, NodeDecl, NodeId, kind_of_name,
 };
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::foreign;
@@ -14,7 +18,6 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::num::NonZeroU32;
 
 /// After so many findings nobody wants more of them.
 const MOST_FINDINGS: usize = 1000;
@@ -62,118 +65,6 @@ pub fn read(
     }
     reader.declared.sources = sources.clone();
     Ok(reader.declared)
-}
-
-/// The place of an element of which no more is understood.
-#[derive(Deserialize)]
-struct SpanOnly {
-    span: Option<GivenSpan>,
-}
-
-/// The name of a process of which no more is understood.
-#[derive(Deserialize)]
-struct NameOnly<'a> {
-    #[serde(borrow)]
-    name: Option<Cow<'a, str>>,
-}
-
-#[derive(Deserialize)]
-struct VersionOnly {
-    graphmap: Option<u64>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Top<'a> {
-    #[serde(rename = "graphmap")]
-    _version: u64,
-    #[serde(default)]
-    name: String,
-    #[serde(default, rename = "sources")]
-    _sources: Vec<String>,
-    skeleton: Option<String>,
-    #[serde(borrow, default)]
-    modules: Vec<&'a RawValue>,
-    #[serde(borrow, default)]
-    processes: Vec<&'a RawValue>,
-    #[serde(borrow, default)]
-    channels: Vec<&'a RawValue>,
-    #[serde(borrow, default)]
-    constraints: Vec<&'a RawValue>,
-    #[serde(borrow, default, rename = "kinds")]
-    _kinds: Option<&'a RawValue>,
-    #[serde(borrow, default, rename = "mapping")]
-    _mapping: Option<&'a RawValue>,
-}
-
-type GivenSpan = (u32, u32, u32);
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ModuleJson<'a> {
-    #[serde(borrow)]
-    name: Cow<'a, str>,
-    #[serde(borrow)]
-    kind: Option<Cow<'a, str>>,
-    parent: Option<usize>,
-    span: Option<GivenSpan>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ProcessJson<'a> {
-    #[serde(borrow)]
-    name: Cow<'a, str>,
-    #[serde(borrow)]
-    kind: Option<Cow<'a, str>>,
-    module: Option<usize>,
-    load: Option<f64>,
-    mem: Option<f64>,
-    span: Option<GivenSpan>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum EndJson<'a> {
-    Process(#[serde(borrow)] Cow<'a, str>),
-    Port(#[serde(borrow)] Cow<'a, str>, #[serde(borrow)] Cow<'a, str>),
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ChannelJson<'a> {
-    #[serde(borrow)]
-    from: &'a RawValue,
-    #[serde(borrow)]
-    to: &'a RawValue,
-    #[serde(borrow, rename = "type")]
-    ty: Option<Cow<'a, str>>,
-    capacity: Option<NonZeroU32>,
-    #[serde(default)]
-    initial: u32,
-    tag: Option<i32>,
-    traffic: Option<f64>,
-    flow: Option<Flow>,
-    bundle: Option<BundleKind>,
-    #[serde(borrow)]
-    bundle_name: Option<Cow<'a, str>>,
-    span: Option<GivenSpan>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct ConstraintJson<'a> {
-    #[serde(borrow, default)]
-    processes: Vec<&'a RawValue>,
-    module: Option<usize>,
-    host: Option<String>,
-    osprocess: Option<u32>,
-    colocate: Option<String>,
-    separate: Option<String>,
-    hold: Option<(u32, u32)>,
-    whole: Option<bool>,
-    prefer: Option<f64>,
-    span: Option<GivenSpan>,
 }
 
 /// What is being read, for findings that have no place: `constraints[0].processes[2]`.

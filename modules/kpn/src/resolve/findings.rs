@@ -6,7 +6,8 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Label};
 use crate::source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Findings of one code that are told one by one: a mistake in a generated graph is made thousands of times.
+/// Findings of one code that are told one by one: a mistake in a generated graph is made thousands
+/// of times.
 const MOST_OF_A_CODE: usize = 10;
 
 /// Findings, without those that other instances of the same declarations have told.
