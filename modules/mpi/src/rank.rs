@@ -236,10 +236,6 @@ fn finalize(state: &State) {
             panicked = panicked.or(shared.attributes.clear(shared.handle()));
         }
     }
-    if let Phase::Finalized(_) = state.phase.get() {
-        // What an attribute does when it is dropped has finalized the rank.
-        return panicked.go_on();
-    }
     state.phase.set(Phase::Finalized(threading));
     INITIALIZED.fetch_sub(1, Ordering::Relaxed);
     if threading == Threading::Multiple {

@@ -11,6 +11,7 @@ use super::leaving::OUTSIDE;
 use super::registry::Registry;
 use super::scheduler::{FirstIds, MOST, Scheduler};
 use super::task::TaskHeader;
+use super::uninterrupted::uninterrupted;
 use super::waker_core::WakerCore;
 use crate::link::waiter::{HOOK, NOBODY};
 
@@ -213,7 +214,8 @@ pub(crate) fn drop_tokens<T>(tokens: Vec<T>) {
         Some(leaving) => leaving.drop_or_queue(tokens, || {
             with_current(|scheduler| scheduler.leaves()).flatten()
         }),
-        None => OUTSIDE.with(|leaving| leaving.drop_or_queue(tokens, || None)),
+        // No scheduler empties the queue, so drops have to end in the order in which they began: nothing waits in them.
+        None => OUTSIDE.with(|leaving| uninterrupted(|| leaving.drop_or_queue(tokens, || None))),
     }
 }
 

@@ -6,7 +6,7 @@
 //! A token may hold a port whose tokens hold ports in turn. To drop each within the one before would take a stack as deep as that
 //! chain. Beyond a depth tokens are queued, and are dropped by whichever comes first: a drop of tokens of the same run that ends, or
 //! the scheduler after the turn. The second is needed because the drops that are counted may be those of fibers that wait in a
-//! destructor, which may wait for what is queued.
+//! destructor, which may wait for what is queued. Outside of runs nothing can wait in a destructor of a token.
 
 use std::cell::{Cell, RefCell};
 use std::mem::{self, ManuallyDrop};
