@@ -22,7 +22,10 @@ pub const BAD_OPTION: Code = Code(437);
 pub const EMPTY_OS_PROCESS: Code = Code(438);
 /// Names of hosts that Open MPI refuses, or takes for another (a warning).
 pub const OPEN_MPI_NAMES: Code = Code(439);
-/// More ranks on a host than it has slots, where each process is an OS process (a warning).
+/// More ranks on a host than it has slots, where each process is an OS process, or more OS processes
+/// than the host takes at most (a warning).
 pub const BEYOND_SLOTS: Code = Code(440);
 /// A file, or a command, that is longer than its launcher or the system reads.
 pub const TOO_LONG: Code = Code(441);
+/// A user, port, interface or binding of a host that a file does not say (a warning).
+pub const ACCESS_LOST: Code = Code(445);

@@ -74,6 +74,13 @@ pub fn command(
     launcher: Launcher,
     out: &mut Diagnostics,
 ) -> Result<Command, Diagnostics> {
+    // The sections of an appfile name hosts, and Open MPI then does not heed its hostfile.
+    let says = match launcher {
+        Launcher::Mpich | Launcher::FgMpi => mpich::SAYS,
+        Launcher::Intel => intel::SAYS,
+        Launcher::OpenMpi | Launcher::Slurm => &[],
+    };
+    launch.check_facts("the files of this launcher", says, out);
     let n = launch.os_processes.len();
     let placed = launch.hosts()?.is_some();
     let mut files = Vec::new();
@@ -126,11 +133,7 @@ pub fn command(
                 set += &format!("SLURM_HOSTFILE={hosts}\nexport SLURM_HOSTFILE\n");
                 line += " --distribution=arbitrary";
             }
-            let why = match slurm::cpu_bind(launch) {
-                Some(bind) => format!("where whole hosts are allocated, give the script `{bind}`"),
-                None => "Slurm's `--cpu-bind` has one list of cores for all hosts".to_string(),
-            };
-            lost(launch, &why, out);
+            cores_lost_by_slurm(launch, out);
             (SRUN, format!("{line} -n {n} {words}"))
         }
         Launcher::FgMpi => {
@@ -185,6 +188,15 @@ const MPICH: &str = "\"${MPIEXEC:-$(command -v mpiexec.mpich || echo mpiexec)}\"
 const OPEN_MPI: &str = "\"${MPIEXEC:-$(command -v mpiexec.openmpi || echo mpiexec)}\"";
 const MPIEXEC: &str = "\"${MPIEXEC:-mpiexec}\"";
 const SRUN: &str = "\"${SRUN:-srun}\"";
+
+/// Warns that cores of the mapping are not in what Slurm reads.
+pub(crate) fn cores_lost_by_slurm(launch: &Launch, out: &mut Diagnostics) {
+    let why = match slurm::cpu_bind(launch) {
+        Some(bind) => format!("where whole hosts are allocated, give the script `{bind}`"),
+        None => "Slurm's `--cpu-bind` has one list of cores for all hosts".to_string(),
+    };
+    lost(launch, &why, out);
+}
 
 /// Warns that cores of the mapping are not in the files.
 fn lost(launch: &Launch, why: &str, out: &mut Diagnostics) {

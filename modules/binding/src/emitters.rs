@@ -2,7 +2,7 @@
 
 use crate::command::{self, Launcher};
 use crate::launch::{Launch, alone};
-use crate::{codes, fgmpi, intel, mapping_json, mpich, openmpi, ranks, slurm};
+use crate::{codes, facts, fgmpi, intel, mapping_json, mpich, openmpi, ranks, slurm};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
 use graphmap_kpn::mapping::Mapped;
@@ -14,6 +14,8 @@ struct Row {
     about: &'static str,
     /// Names of files that ask for it, alone or after a dot: `hostfile`, `farm.hostfile`.
     files: &'static [&'static str],
+    /// What of the access to hosts the file says; `None`: it names no hosts, or checks by itself.
+    says: Option<&'static [&'static str]>,
     write: Write,
 }
 
@@ -32,18 +34,21 @@ const ALL: &[Row] = &[
         name: "hostfile",
         about: "MPICH hostfile: hosts in the order of ranks",
         files: &["hostfile"],
+        says: Some(mpich::SAYS),
         write: Write::Launch(|launch, _| mpich::hostfile(launch)),
     },
     Row {
         name: "configfile",
         about: "MPICH configfile: sections for mpiexec, with their cores",
         files: &["configfile"],
+        says: None,
         write: Write::Launch(mpich::configfile),
     },
     Row {
         name: "openmpi-hostfile",
         about: "Open MPI hostfile: hosts with their slots",
         files: &["openmpi-hostfile"],
+        says: Some(openmpi::SAYS),
         write: Write::Launch(|launch, out| {
             openmpi::check_names(launch, out);
             openmpi::hostfile(launch)
@@ -53,6 +58,7 @@ const ALL: &[Row] = &[
         name: "rankfile",
         about: "Open MPI rankfile: host and cores of each rank",
         files: &["rankfile"],
+        says: Some(&[]),
         write: Write::Launch(|launch, out| {
             openmpi::check_names(launch, out);
             openmpi::rankfile(launch, out)
@@ -62,6 +68,7 @@ const ALL: &[Row] = &[
         name: "appfile",
         about: "Open MPI appfile: sections with their hosts and cores",
         files: &["appfile"],
+        says: Some(&[]),
         write: Write::Launch(|launch, out| {
             openmpi::check_names(launch, out);
             openmpi::appfile(launch, out)
@@ -71,42 +78,52 @@ const ALL: &[Row] = &[
         name: "machinefile",
         about: "Intel MPI machinefile: hosts in the order of ranks",
         files: &["machinefile"],
+        says: Some(intel::SAYS),
         write: Write::Launch(|launch, _| intel::machinefile(launch)),
     },
     Row {
         name: "intel-configfile",
         about: "Intel MPI configfile: sections with their hosts and cores",
         files: &["intel-configfile"],
+        says: Some(intel::SAYS),
         write: Write::Launch(|launch, _| intel::configfile(launch)),
     },
     Row {
         name: "multi-prog",
         about: "Slurm program file for srun --multi-prog",
         files: &["multi-prog"],
-        write: Write::Launch(|launch, _| slurm::multi_prog(launch)),
+        says: None,
+        write: Write::Launch(|launch, out| {
+            command::cores_lost_by_slurm(launch, out);
+            slurm::multi_prog(launch)
+        }),
     },
     Row {
         name: "slurm-hostfile",
         about: "Slurm SLURM_HOSTFILE: a host for each rank, for srun -m arbitrary",
         files: &["slurm-hostfile"],
+        says: Some(&[]),
         write: Write::Launch(|launch, _| slurm::hostfile(launch)),
     },
     Row {
         name: "fgmpi",
         about: "FG-MPI's mapping function in C; the sections are `mpiexec` with launcher=fgmpi",
         files: &["fgmpi.c"],
+        says: None,
         write: Write::Mapping(fgmpi::mapping_function),
     },
     Row {
         name: "mapping",
         about: "mapping.json: the mapping, for graphmap and any other program",
         files: &["mapping.json"],
+        says: Some(&[]),
         write: Write::Mapping(mapping_json::write),
     },
     Row {
         name: "mpiexec",
         about: "script that starts the launcher (option launcher=), with its files beside it",
         files: &["mpiexec.sh", "launch.sh"],
+        says: None,
         write: Write::Script,
     },
 ];
@@ -138,9 +155,22 @@ impl Emitter for &'static Row {
         let text = match self.write {
             Write::Launch(write) => {
                 let launch = launch(mapped, context)?;
-                write(&launch, context.diagnostics)?
+                let text = write(&launch, context.diagnostics)?;
+                if let Some(says) = self.says {
+                    let file = format!("the file of `{}`", self.name);
+                    launch.check_facts(&file, says, context.diagnostics);
+                }
+                text
             }
-            Write::Mapping(write) => write(mapped),
+            Write::Mapping(write) => {
+                if let Some(says) = self.says {
+                    let bindings = mapped.mapping().bindings.values();
+                    let hosts = bindings.filter_map(|binding| binding.host.as_deref());
+                    let facts = facts::of(context.platform);
+                    facts::check(hosts, &facts, "mapping.json", says, context.diagnostics);
+                }
+                write(mapped)
+            }
             Write::Script => return script(mapped, context, files),
         };
         files.generated(context.path, text);
@@ -150,7 +180,8 @@ impl Emitter for &'static Row {
 
 /// What is to be started.
 fn launch(mapped: &Mapped, context: &mut EmitContext<'_>) -> Result<Launch, Diagnostics> {
-    let launch = Launch::of(mapped, context.options)?;
+    let launch = Launch::of(mapped, context.options, context.platform)?;
+    facts::check_limits(&launch.os_processes, &launch.facts, context.diagnostics);
     if ranks::first_rank(context.options)?.is_some() {
         ranks::check_slots(&launch.os_processes, context.platform, context.diagnostics);
     }

@@ -1,8 +1,10 @@
 //! What is to be started where, as plain data.
 
+use crate::facts::HostFacts;
 use crate::os_process::OsProcess;
-use crate::{codes, ranks};
+use crate::{codes, facts, ranks};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::hardware::{Access, Hardware};
 use graphmap_kpn::mapping::Mapped;
 use graphmap_kpn::placed::processes_hash;
 use std::collections::BTreeMap;
@@ -28,6 +30,8 @@ pub struct Launch {
     pub agent: Option<String>,
     /// The OS processes, in rank order.
     pub os_processes: Vec<OsProcess>,
+    /// What is known of hosts beyond their names, by name.
+    pub facts: BTreeMap<String, HostFacts>,
 }
 
 /// OS processes that follow each other in rank order and have something in common.
@@ -43,12 +47,16 @@ pub struct Run<'a, T> {
 
 impl Launch {
     /// What a mapped network is to be started as, with the options `program`, `args`, `env.NAME`, `agent`, `first_rank`
-    /// and `main`. Where processes have ranks of their own ([`crate::ranks`]) the program is told by `GRAPHMAP_PLACED`
+    /// and `main`, on the hosts of `platform` where it is known. Where processes have ranks of their own ([`crate::ranks`]) the program is told by `GRAPHMAP_PLACED`
     /// which they are.
     ///
     /// # Errors
     /// Names of hosts that no launcher takes (`G0433`), ranks that cannot be (`G0437`).
-    pub fn of(mapped: &Mapped, options: &BTreeMap<String, String>) -> Result<Launch, Diagnostics> {
+    pub fn of(
+        mapped: &Mapped,
+        options: &BTreeMap<String, String>,
+        platform: Option<&Hardware>,
+    ) -> Result<Launch, Diagnostics> {
         let (network, mapping) = (mapped.network(), mapped.mapping());
         let os_processes = ranks::os_processes(mapped, options)?;
         let mut environment: BTreeMap<String, String> = options
@@ -77,6 +85,7 @@ impl Launch {
             environment: environment.into_iter().collect(),
             agent: options.get("agent").cloned(),
             os_processes,
+            facts: facts::of(platform),
         };
         launch.check_program()?;
         launch.check_hosts()?;
@@ -176,6 +185,23 @@ impl Launch {
             let what = format!("the mapping names no hosts, and {file} needs them");
             alone(Diagnostic::error(codes::NO_HOSTS, what).help("name the hosts by `--hosts`"))
         })
+    }
+
+    /// How a host is reached, where that is known.
+    pub(crate) fn access(&self, host: &str) -> Option<&Access> {
+        self.facts.get(host).map(|facts| &facts.access)
+    }
+
+    /// The host as `ssh` takes it, with its user where one is known.
+    pub(crate) fn login(&self, host: &str) -> String {
+        let access = self.access(host);
+        access.map_or_else(|| host.to_owned(), |access| access.login(host))
+    }
+
+    /// Warns of what is known of hosts and `file` does not say, as it says `says` alone (`G0445`).
+    pub(crate) fn check_facts(&self, file: &str, says: &[&str], out: &mut Diagnostics) {
+        let hosts = self.os_processes.iter().filter_map(|p| p.host.as_deref());
+        facts::check(hosts, &self.facts, file, says, out);
     }
 
     /// OS processes in runs of equal `value`.

@@ -24,6 +24,7 @@
 pub mod codes;
 pub mod command;
 mod emitters;
+mod facts;
 pub mod fgmpi;
 pub mod intel;
 mod launch;
@@ -39,5 +40,6 @@ mod start;
 use graphmap_kpn::emit::Emitter;
 
 pub use emitters::{emitters, starts};
+pub use facts::HostFacts;
 pub use launch::{Launch, Run, shell_quoted};
 pub use os_process::OsProcess;

@@ -95,7 +95,7 @@ case $code in
 *) why="cannot be reached: \`$agent\` ended with $code" ;;
 esac
 kill -0 "$PPID" 2>/dev/null || exit $code
-name=$(printf '%s\n' "$host" | sed 's/[][\\.*^$]/\\&/g')
+name=$(printf '%s\n' "${host#*@}" | sed 's/[][\\.*^$]/\\&/g')
 line=
 # Of a run, whose files are removed at its end, nobody can look at the line.
 [ -n "${GRAPHMAP_RUNNING-}" ] || line=$(grep -n "^$name:" "$here/hostfile" 2>/dev/null | sed 's/:.*//;q')
@@ -105,6 +105,9 @@ kill "$PPID" 2>/dev/null
 exit $code
 "#;
 
+/// What of the access to hosts a hostfile says.
+pub(crate) const SAYS: &[&str] = &["user", "binding"];
+
 /// The hostfile: runs of OS processes on one host as `host:n`, in rank order.
 ///
 /// # Errors
@@ -113,7 +116,15 @@ pub fn hostfile(launch: &Launch) -> Result<String, Diagnostics> {
     launch.needed_hosts("a hostfile")?;
     let mut text = format!("# {}\n", launch.title());
     for run in launch.runs(|p| p.host.as_deref().unwrap_or("")) {
-        writeln!(text, "{}:{}", run.value, run.members.len()).expect("a String takes all");
+        let (host, n) = (run.value, run.members.len());
+        write!(text, "{host}:{n}").expect("a String takes all");
+        if let Some(access) = launch.access(host) {
+            let said = access.said();
+            for (name, value) in said.iter().filter(|(name, _)| SAYS.contains(name)) {
+                write!(text, " {name}={value}").expect("a String takes all");
+            }
+        }
+        text.push('\n');
     }
     Ok(text)
 }

@@ -43,6 +43,10 @@ pub fn check_names(launch: &Launch, out: &mut Diagnostics) {
     }
 }
 
+/// What of the access to hosts a hostfile says. An appfile and a rankfile say nothing of it, and with
+/// them Open MPI 4 and 5 do not heed what the hostfile says.
+pub(crate) const SAYS: &[&str] = &["user", "port"];
+
 /// The hostfile: each host once, in the order of its first OS process, with a slot for each.
 ///
 /// # Errors
@@ -52,9 +56,20 @@ pub fn hostfile(launch: &Launch) -> Result<String, Diagnostics> {
     let mut slots = slots(launch);
     let mut text = format!("# {}\n", launch.title());
     for host in hosts {
-        if let Some(slots) = slots.remove(host) {
-            writeln!(text, "{host} slots={slots}").expect("a String takes all");
+        let Some(slots) = slots.remove(host) else {
+            continue;
+        };
+        write!(text, "{} slots={slots}", launch.login(host)).expect("a String takes all");
+        let facts = launch.facts.get(host);
+        // Open MPI refuses a limit below the slots, and a warning says that the limit is passed.
+        let most = facts.and_then(|facts| facts.max_slots);
+        if let Some(most) = most.filter(|most| *most >= slots) {
+            write!(text, " max_slots={most}").expect("a String takes all");
         }
+        if let Some(port) = facts.and_then(|facts| facts.access.port) {
+            write!(text, " port={port}").expect("a String takes all");
+        }
+        text.push('\n');
     }
     Ok(text)
 }

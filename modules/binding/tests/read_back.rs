@@ -2,11 +2,13 @@
 //! written for. Hostfiles are read by the readers of `graphmap-platform`; the others by the few
 //! lines here, which know nothing of the writers.
 
-use graphmap_binding::{Launch, OsProcess, intel, mpich, openmpi, slurm};
+use graphmap_binding::{HostFacts, Launch, OsProcess, intel, mpich, openmpi, slurm};
 use graphmap_kpn::diagnostic::Diagnostics;
+use graphmap_kpn::hardware::Access;
 use graphmap_kpn::source::SourceMap;
 use graphmap_platform::{Dialect, Platform, read};
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 
 fn launches() -> impl Strategy<Value = Launch> {
     let host = prop::sample::select(vec!["a", "node1", "node10", "10.0.0.2", "gpu-1.x", "_b"]);
@@ -31,8 +33,32 @@ fn launches() -> impl Strategy<Value = Launch> {
             args,
             environment: Vec::new(),
             agent: None,
+            facts: facts(&os_processes),
             os_processes,
         }
+    })
+}
+
+/// What is known of hosts: more of those with long names.
+fn facts(os_processes: &[OsProcess]) -> BTreeMap<String, HostFacts> {
+    let hosts = os_processes.iter().filter_map(|p| p.host.clone());
+    let facts = |host: String| {
+        let access = Access {
+            user: (host.len() > 1).then(|| "bob".to_owned()),
+            port: (host.len() > 2).then_some(2222),
+            ..Access::default()
+        };
+        let max_slots = Some(99);
+        (host, HostFacts { access, max_slots })
+    };
+    hosts.map(facts).collect()
+}
+
+/// Whether the hosts of a text have the users and ports that are known, as far as it says them.
+fn says(platform: &Platform, launch: &Launch, port: bool) -> bool {
+    platform.hosts().iter().all(|host| {
+        let known = &launch.facts[&host.name].access;
+        host.access.user == known.user && host.access.port == known.port.filter(|_| port)
     })
 }
 
@@ -110,6 +136,7 @@ proptest! {
     fn mpich_files(launch in launches()) {
         let platform = hosts(Dialect::Mpich, &mpich::hostfile(&launch).unwrap());
         prop_assert_eq!(ranks(&platform), wanted(&launch));
+        prop_assert!(says(&platform, &launch, false));
         let mut read = sections(&mpich::configfile(&launch, &mut Diagnostics::new()).unwrap(), "-n", "", "-env", &launch);
         for (p, written) in read.iter_mut().zip(&launch.os_processes) {
             p.host.clone_from(&written.host);
@@ -121,7 +148,8 @@ proptest! {
     fn intel_files(launch in launches()) {
         let platform = hosts(Dialect::Intel, &intel::machinefile(&launch).unwrap());
         prop_assert_eq!(ranks(&platform), wanted(&launch));
-        let text = intel::configfile(&launch).unwrap();
+        prop_assert!(says(&platform, &launch, false));
+        let text = intel::configfile(&launch).unwrap().replace("-host bob@", "-host ");
         prop_assert_eq!(sections(&text, "-n", "-host", "-env", &launch), launch.os_processes);
     }
 
@@ -133,6 +161,8 @@ proptest! {
             prop_assert_eq!(host.slots as usize, here);
         }
         prop_assert_eq!(platform.slot_count(), launch.os_processes.len());
+        prop_assert!(says(&platform, &launch, true));
+        prop_assert!(platform.hosts().iter().all(|host| host.max_slots == Some(99)));
         let text = openmpi::appfile(&launch, &mut Diagnostics::new()).unwrap();
         prop_assert_eq!(sections(&text, "-np", "-host", "-x", &launch), &launch.os_processes[..]);
         prop_assert!(text.lines().all(|line| line.starts_with("-np ")), "{text}");

@@ -38,6 +38,56 @@ pub struct Host {
     pub group: u32,
     /// Its cores, socket by socket and cache by cache; empty where only its slots are known.
     pub cores: Vec<Core>,
+    /// How a launcher reaches it and binds on it.
+    #[serde(flatten)]
+    pub access: Access,
+}
+
+/// How a launcher reaches a host and binds OS processes on it, as far as the description says.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Access {
+    /// The user to log in as.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// The port of its ssh server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
+    /// The name of the network interface to use (`ifhn` of Intel MPI).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interface: Option<String>,
+    /// The binding in the words of the hydra launcher (`binding=`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub binding: Option<String>,
+}
+
+impl Access {
+    /// Returns each thing that is said: its name and its value.
+    pub fn said(&self) -> Vec<(&'static str, String)> {
+        // Without `..`: a new field has to be named here.
+        let Access {
+            user,
+            port,
+            interface,
+            binding,
+        } = self;
+        let all = [
+            ("user", user.clone()),
+            ("port", port.map(|port| port.to_string())),
+            ("interface", interface.clone()),
+            ("binding", binding.clone()),
+        ];
+        let said = all.into_iter();
+        said.filter_map(|(name, value)| Some((name, value?)))
+            .collect()
+    }
+
+    /// Returns the host as `ssh` takes it: `user@host`, or the name alone.
+    pub fn login(&self, host: &str) -> String {
+        match &self.user {
+            Some(user) => format!("{user}@{host}"),
+            None => host.to_owned(),
+        }
+    }
 }
 
 /// A core.

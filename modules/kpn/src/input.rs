@@ -52,6 +52,9 @@ pub enum Unreadable {
         Size(.0.file)
     )]
     Endless(Limit),
+    /// It starts with a byte order mark of UTF-16 or UTF-32.
+    #[error("it is UTF-16; save it as UTF-8")]
+    Utf16,
     /// It has a zero byte, here, as pictures, archives and programs do.
     #[error("it is not text: byte {0} is zero")]
     Zero(usize),
@@ -73,7 +76,10 @@ impl Unreadable {
 
     /// Whether it can be read, but is no text.
     pub fn is_not_text(&self) -> bool {
-        matches!(self, Unreadable::Zero(_) | Unreadable::NotUtf8(_))
+        matches!(
+            self,
+            Unreadable::Utf16 | Unreadable::Zero(_) | Unreadable::NotUtf8(_)
+        )
     }
 }
 
@@ -116,7 +122,7 @@ pub fn open(file: &File, limit: Limit) -> Result<Vec<u8>, Unreadable> {
 /// The text of a file.
 ///
 /// # Errors
-/// As [`bytes`], and [`Unreadable::Zero`] and [`Unreadable::NotUtf8`].
+/// As [`bytes`] and [`decode`].
 pub fn text(path: &Path, limit: Limit) -> Result<String, Unreadable> {
     decode(bytes(path, limit)?)
 }
@@ -124,8 +130,11 @@ pub fn text(path: &Path, limit: Limit) -> Result<String, Unreadable> {
 /// Bytes as text without zero bytes.
 ///
 /// # Errors
-/// [`Unreadable::Zero`] and [`Unreadable::NotUtf8`].
+/// [`Unreadable::Utf16`], [`Unreadable::Zero`] and [`Unreadable::NotUtf8`].
 pub fn decode(bytes: Vec<u8>) -> Result<String, Unreadable> {
+    if bytes.starts_with(b"\xFE\xFF") || bytes.starts_with(b"\xFF\xFE") {
+        return Err(Unreadable::Utf16);
+    }
     if let Some(at) = bytes.iter().position(|b| *b == 0) {
         return Err(Unreadable::Zero(at));
     }

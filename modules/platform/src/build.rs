@@ -1,9 +1,11 @@
 //! What the readers share: putting hosts together line by line.
 
+use crate::access::Key;
 use crate::codes;
 use crate::dialect::{Dialect, Foreign};
 use crate::model::{Host, HostId, MAX_CORES, MAX_HOSTS, Platform, Run};
 use crate::report::Report;
+use crate::said::Said;
 use crate::text::Word;
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
@@ -17,6 +19,7 @@ pub(crate) struct Build<'a> {
     pub(crate) hosts: Vec<Host>,
     order: Vec<Run>,
     index: FxHashMap<&'a str, HostId>,
+    said: FxHashMap<&'a str, Said>,
     slots: u64,
     foreign: Vec<Dialect>,
     full: bool,
@@ -30,6 +33,7 @@ impl<'a> Build<'a> {
             hosts: Vec::new(),
             order: Vec::new(),
             index: FxHashMap::default(),
+            said: FxHashMap::default(),
             slots: 0,
             foreign: Vec::new(),
             full: false,
@@ -76,6 +80,12 @@ impl<'a> Build<'a> {
         Some(host)
     }
 
+    /// Takes a user, port, interface or binding of a host.
+    pub(crate) fn say(&mut self, host: Word<'a>, key: Key, value: Word) {
+        let said = self.said.entry(host.text).or_default();
+        said.set(key, value, host, &mut self.report);
+    }
+
     /// Reports what another dialect writes this way, once for each dialect.
     pub(crate) fn foreign(&mut self, word: Word, foreign: &Foreign, instead: Option<String>) {
         if self.foreign.contains(&foreign.dialect) {
@@ -104,6 +114,11 @@ impl<'a> Build<'a> {
     pub(crate) fn finish(mut self, source: &Source, out: &mut Diagnostics) -> Option<Platform> {
         if self.hosts.is_empty() && !self.report.failed() {
             self.report.push(no_host(source));
+        }
+        for host in &mut self.hosts {
+            if let Some(said) = self.said.remove(host.name.as_str()) {
+                host.access = said.access();
+            }
         }
         let made = match self.report.failed() {
             true => None,

@@ -38,3 +38,9 @@ pub const LOCAL: Code = Code(425);
 pub const MAX_SLOTS: Code = Code(426);
 /// A host whose number of slots is not given and was assumed.
 pub const ASSUMED_SLOTS: Code = Code(427);
+/// A user, port, interface or binding of a host that no launcher takes, or a second one (a warning).
+pub const BAD_ACCESS: Code = Code(428);
+/// Cores of several kinds whose speeds are not known (a warning).
+pub const CORE_KINDS: Code = Code(429);
+/// A heterogeneous job of Slurm, of which `srun` starts on one component only (a warning).
+pub const HET_JOB: Code = Code(447);

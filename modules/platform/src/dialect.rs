@@ -1,12 +1,11 @@
 //! The dialects, and how to tell them apart.
 
 use crate::codes;
-use crate::keys::{MAX_SLOTS, MPICH, OTHER, SLOTS};
-use crate::text::Word;
+use crate::keys::{MAX_SLOTS, MPICH, NEAR, PORT, SLOTS, USER};
+use crate::text::{Word, is_address};
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::source::Source;
-use std::net::Ipv6Addr;
 
 /// A way to describe hosts in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -85,7 +84,16 @@ impl Dialect {
         if all.text.trim_start().starts_with('<') {
             return Dialect::Hwloc;
         }
-        for line in all.lines() {
+        let (lines, unclosed) = all.open_mpi_lines();
+        let comment = |mark| {
+            all.text
+                .lines()
+                .any(|line| line.trim_start().starts_with(mark))
+        };
+        if unclosed.is_some() || comment("//") || comment("/*") {
+            return Dialect::OpenMpi;
+        }
+        for line in lines {
             let found = line
                 .words()
                 .enumerate()
@@ -114,29 +122,27 @@ pub(crate) fn foreign(word: Word, first: bool) -> Option<Foreign> {
             // Nobody's: that no host is named so is told where its name is read.
             () if is_address(word.text) => None,
             () if word.text.starts_with('<') => is(Dialect::Hwloc, "an XML tag"),
+            () if word.text.starts_with("//") || word.text.starts_with("/*") => {
+                is(Dialect::OpenMpi, "a comment that starts with `/`")
+            }
+            // Paths and variables are reported where the name is read.
+            () if word.text.contains(['/', '$']) => None,
             () if word.text.contains('=') => is(Dialect::Synthetic, "a level such as `hosts=`"),
-            () if word.text.contains(['[', ']', ',']) => is(Dialect::Slurm, "a list of hosts"),
-            () if word.text.contains('@') => is(Dialect::OpenMpi, "a user before `@`"),
+            // The list of a scheduler has no counts: `node[1-2]:4` is reported where its name is read.
+            () if word.text.contains(['[', ']', ',']) && !word.text.contains("]:") => {
+                is(Dialect::Slurm, "a list of hosts")
+            }
             () if word.text.contains(':') => is(Dialect::Mpich, "a number after `:`"),
             () => None,
         };
     }
     match () {
         () if has(SLOTS) || has(MAX_SLOTS) => is(Dialect::OpenMpi, "`slots=`"),
-        () if has(OTHER) => is(Dialect::OpenMpi, "a key of this kind"),
+        () if has(USER) || key == PORT || NEAR.iter().any(|(near, _)| *near == key) => {
+            is(Dialect::OpenMpi, "a key of this kind")
+        }
         () if key == "ifhn" => is(Dialect::Intel, "`ifhn=`"),
         () if has(MPICH) && word.text.contains('=') => is(Dialect::Mpich, "`binding=`"),
         () => None,
     }
-}
-
-/// Whether a first word is an address of IPv6, in brackets or not, maybe with a user or a port.
-fn is_address(word: &str) -> bool {
-    let word = word.split_once('@').map_or(word, |(_, host)| host);
-    let inside = word
-        .strip_prefix('[')
-        .and_then(|rest| rest.split_once(']'))
-        .map_or(word, |(inside, _)| inside);
-    let address = inside.split('%').next().unwrap_or(inside);
-    address.parse::<Ipv6Addr>().is_ok()
 }

@@ -29,6 +29,20 @@ impl Platform {
 }
 
 fn facts(host: &Host) -> hardware::Host {
+    // Without `..`: a new field must be passed on, or left out here on purpose.
+    let Host {
+        name,
+        // Places in texts are for diagnostics.
+        span: _,
+        access,
+        group,
+        slots,
+        max_slots,
+        speed,
+        memory,
+        // As `cores` below.
+        sockets: _,
+    } = host;
     let cores = host.cores().map(|(socket, cache, core)| Core {
         socket,
         cache,
@@ -36,13 +50,14 @@ fn facts(host: &Host) -> hardware::Host {
         speed: core.speed,
     });
     hardware::Host {
-        name: host.name.clone(),
-        slots: host.slots,
-        max_slots: host.max_slots,
-        speed: host.speed,
-        memory: host.memory,
-        group: host.group,
+        name: name.clone(),
+        slots: *slots,
+        max_slots: *max_slots,
+        speed: *speed,
+        memory: *memory,
+        group: *group,
         cores: cores.collect(),
+        access: access.clone(),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Taken from it: the host's name, packages (sockets), for each core the outermost cache below its
 //! package (the cores that share it are a cache group), the numbers of hardware threads, the memory
-//! of all NUMA nodes. Hardware threads that are not in `allowed_cpuset` and NUMA nodes that are not
+//! of all NUMA nodes but those of GPUs, the speeds of kinds of cores where `LinuxCapacity` says them. Hardware threads that are not in `allowed_cpuset` and NUMA nodes that are not
 //! in `allowed_nodeset` are left out: those of another cgroup. The host has a slot a core. For several hosts read a file each and [join](Platform::join) the platforms.
 
 use crate::codes;
@@ -147,7 +147,8 @@ impl<'a, 'r> Reader<'a, 'r> {
     fn not_a_topology(&mut self, at: Span, what: &str) -> Option<Host> {
         let error = Diagnostic::error(codes::TOPOLOGY, what).at(at, "");
         let help = "write it by hwloc 2 or newer: `lstopo --of xml host.xml`";
-        self.report.push(error.help(help));
+        let convert = "hwloc 2 converts an older file: `lstopo -i old.xml --of xml new.xml`";
+        self.report.push(error.help(help).help(convert));
         None
     }
 
@@ -205,6 +206,7 @@ impl<'a, 'r> Reader<'a, 'r> {
         host.span = self.span(machine);
         host.memory = Some(self.memory).filter(|m| *m > 0);
         host.sockets = self.sockets();
+        self.speeds(root, &mut host);
         host.slots = host.core_count().max(1) as u32;
         Some(host)
     }
@@ -223,7 +225,9 @@ impl<'a, 'r> Reader<'a, 'r> {
             "Core" => inside.core = next(&mut self.cores),
             "NUMANode" => {
                 let index = self.number(node, "os_index");
-                if index.is_none_or(|index| is_in(allowed.nodes.as_deref(), index)) {
+                let allowed = index.is_none_or(|index| is_in(allowed.nodes.as_deref(), index));
+                // The memory of a GPU is a node of its own on some machines (Grace Hopper).
+                if allowed && node.attribute("subtype") != Some("GPUMemory") {
                     let bytes = self.number(node, "local_memory").unwrap_or(0);
                     self.memory = self.memory.saturating_add(bytes);
                 }
@@ -245,6 +249,58 @@ impl<'a, 'r> Reader<'a, 'r> {
             _ => {}
         }
         inside
+    }
+
+    /// Gives cores of several kinds the speeds that the kinds have, or says that these are not known.
+    fn speeds(&mut self, root: Node, host: &mut Host) {
+        let is = |name: &'static str| move |n: &Node| n.is_element() && n.tag_name().name() == name;
+        let nodes: Vec<Node> = root.children().filter(is("cpukind")).collect();
+        let mut kinds = Vec::new();
+        for node in &nodes {
+            let cpus = self.mask(*node, "cpuset");
+            let info = |n: &Node| n.attribute("name") == Some("LinuxCapacity");
+            let capacity = node.children().filter(is("info")).find(info);
+            let capacity = capacity.and_then(|n| n.attribute("value")?.parse::<f64>().ok());
+            let capacity = capacity.filter(|c| c.is_finite() && *c > 0.0);
+            // Kinds of which no core is used here do not matter.
+            let has = |core: &Core| {
+                core.cpus
+                    .first()
+                    .is_some_and(|cpu| is_in(cpus.as_deref(), u64::from(*cpu)))
+            };
+            if host.cores().any(|(_, _, core)| has(core)) {
+                kinds.push((cpus, capacity));
+            }
+        }
+        if kinds.len() < 2 {
+            return;
+        }
+        let most = kinds.iter().filter_map(|(_, capacity)| *capacity);
+        let most = most.fold(0.0, f64::max);
+        if kinds.iter().any(|(_, capacity)| capacity.is_none()) {
+            let what = format!(
+                "the cores are of {} kinds, and are taken as equally fast",
+                kinds.len()
+            );
+            let at = self.span(nodes[0]);
+            self.report.push(
+                Diagnostic::warning(codes::CORE_KINDS, what)
+                    .at(at, "")
+                    .with_note("the file does not say how fast each kind is (`LinuxCapacity`)")
+                    .help("leave the slower cores out: `lstopo --restrict` with the others"),
+            );
+            return;
+        }
+        let cores = host.sockets.iter_mut().flat_map(|s| &mut s.caches);
+        for core in cores.flat_map(|group| &mut group.cores) {
+            let of = |kind: &&(Option<Vec<u32>>, Option<f64>)| {
+                let first = core.cpus.first();
+                first.is_some_and(|cpu| is_in(kind.0.as_deref(), u64::from(*cpu)))
+            };
+            if let Some(capacity) = kinds.iter().find(of).and_then(|kind| kind.1) {
+                core.speed = capacity / most;
+            }
+        }
     }
 
     fn number(&mut self, node: Node, attribute: &str) -> Option<u64> {
@@ -382,6 +438,19 @@ pub fn print(host: &Host) -> String {
         }
         line("</object>".to_string());
     }
-    text.push_str("</object>\n</topology>\n");
+    line("</object>".to_string());
+    let all: Vec<&Core> = host.cores().map(|(_, _, core)| core).collect();
+    let mut speeds: Vec<f64> = all.iter().map(|core| core.speed).collect();
+    speeds.sort_by(f64::total_cmp);
+    speeds.dedup();
+    for speed in speeds.iter().filter(|_| speeds.len() > 1) {
+        let mut of_kind = all.iter().copied().filter(|core| core.speed == *speed);
+        let capacity = speed * 1024.0;
+        line(format!(
+            "<cpukind cpuset=\"{}\"><info name=\"LinuxCapacity\" value=\"{capacity}\"/></cpukind>",
+            cpus(&mut of_kind)
+        ));
+    }
+    text.push_str("</topology>\n");
     text
 }

@@ -1,8 +1,9 @@
 //! The machinefile of Intel MPI.
 //!
 //! The form of MPICH's hostfile, from which Intel's launcher stems, with `ifhn=NAME` (the
-//! interface to use) as a further key after a host. A file without that key is told from MPICH's
-//! by nobody: name the dialect.
+//! interface to use) as a further key after a host. A file without that key looks like one of MPICH:
+//! name the dialect. The launcher of 2021.18 takes `bob@node1:2`, ignores `user=`, and refuses
+//! `ifhn=` and `binding=`, which older ones take.
 
 use crate::dialect::Dialect;
 use crate::model::Platform;
@@ -22,5 +23,15 @@ pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
 
 /// Writes an Intel MPI machinefile: the slots in rank order, runs of one host as `name:count`.
 pub fn print(platform: &Platform) -> String {
-    mpich::print(platform)
+    mpich::print_colon(platform, |host| {
+        let said = host.access.said().into_iter().filter_map(|(key, value)| {
+            let key = match key {
+                "interface" => "ifhn",
+                "user" | "binding" => key,
+                _ => return None,
+            };
+            Some(format!(" {key}={value}"))
+        });
+        said.collect()
+    })
 }

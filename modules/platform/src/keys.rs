@@ -1,15 +1,15 @@
-//! The keys after a host, as Open MPI and MPICH have them: by them dialects are told apart.
+//! The keys after a host in hostfiles of Open MPI and MPICH. They also tell the dialects apart.
 
-/// Open MPI's spellings of the number of slots.
-pub(crate) const SLOTS: &[&str] = &["slots", "slot", "count", "cpu", "cpus"];
-/// Open MPI's spellings of the limit.
+/// Spellings of the number of slots that Open MPI 4.1 and 5.0 take.
+pub(crate) const SLOTS: &[&str] = &["slots", "cpu", "count"];
+/// Spellings of the limit that Open MPI 4.1 and 5.0 take.
 pub(crate) const MAX_SLOTS: &[&str] = &[
     "max_slots",
     "max-slots",
     "slots_max",
     "slots-max",
-    "max_cpus",
-    "max-cpus",
+    "max_cpu",
+    "max-cpu",
     "cpu_max",
     "cpu-max",
     "count_max",
@@ -17,8 +17,22 @@ pub(crate) const MAX_SLOTS: &[&str] = &[
     "max_count",
     "max-count",
 ];
-/// Keys of Open MPI that are read and say nothing to a mapping.
-pub(crate) const OTHER: &[&str] = &["username", "user_name", "user-name", "port"];
+/// Spellings of the user that Open MPI 4.1 and 5.0 take.
+pub(crate) const USER: &[&str] = &["username", "user_name", "user-name"];
+/// The port of the ssh server, in Open MPI.
+pub(crate) const PORT: &str = "port";
+/// Spellings that look like Open MPI's, which it refuses, each with the right one.
+pub(crate) const NEAR: &[(&str, &str)] = &[
+    ("slot", "slots"),
+    ("cpus", "cpu"),
+    ("counts", "count"),
+    ("max_cpus", "max_cpu"),
+    ("max-cpus", "max-cpu"),
+    ("cpus_max", "cpu_max"),
+    ("cpus-max", "cpu-max"),
+    ("max_slot", "max_slots"),
+    ("max-slot", "max-slots"),
+];
 
 /// Keys that may follow a host in MPICH's files.
 pub(crate) const MPICH: &[&str] = &["user", "binding"];

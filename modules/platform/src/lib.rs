@@ -18,13 +18,14 @@
 //!
 //! [`read`] tells the dialects of a file apart. No reader stops at the first mistake: all of a file
 //! are reported in one run, with their places, as
-//! [`Diagnostics`](graphmap_kpn::diagnostic::Diagnostics) (codes `G0410` to `G0429`, listed in
+//! [`Diagnostics`](graphmap_kpn::diagnostic::Diagnostics) (codes `G0410` to `G0429` and `G0447`, listed in
 //! [`codes`]), and a reader returns a platform only when there was no error.
 //!
 //! Who places OS processes asks for plain numbers: [`Platform::slots`] gives each slot its speed,
 //! its share of memory and a path of ids, [`Platform::distances`] one number a level, and
 //! [`TopologyTree::of`] turns slots into a tree.
 
+mod access;
 mod build;
 pub mod codes;
 pub mod dialect;
@@ -40,6 +41,7 @@ pub mod nodelist;
 pub mod openmpi;
 mod read;
 mod report;
+mod said;
 mod slot;
 pub mod slurm;
 pub mod synthetic;
@@ -47,6 +49,7 @@ mod text;
 
 pub use dialect::Dialect;
 pub use distance::{BadDistances, Class, Distances};
+pub use graphmap_kpn::hardware::Access;
 pub use model::{
     BadPlatform, CacheGroup, Core, Host, HostId, MAX_CORES, MAX_HOSTS, Platform, Run, Socket,
 };

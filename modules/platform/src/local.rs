@@ -2,7 +2,8 @@
 //!
 //! Hardware threads are those that are online and that this OS process may use
 //! (`Cpus_allowed_list`), so a job confined to some cores sees only these. Cores of a package that
-//! share their last cache are a cache group. The host has a slot a core.
+//! share their last cache are a cache group. The host has a slot a core. Cores of several kinds have
+//! the speeds of their capacities (`cpu_capacity`), the fastest 1.
 
 use crate::codes;
 use crate::model::{CacheGroup, Core, Host, MAX_CORES, Platform, Socket};
@@ -59,12 +60,21 @@ pub fn read(root: &Path, out: &mut Diagnostics) -> Option<Platform> {
             .or_default()
             .entry(group)
             .or_default();
+        let capacity = text(&dir.join("cpu_capacity")).and_then(|s| s.parse::<f64>().ok());
         let core = cores.entry(core).or_insert(Core {
             cpus: Vec::new(),
-            speed: 1.0,
+            // Beside the fastest: the number is made a ratio below.
+            speed: capacity
+                .filter(|c| c.is_finite() && *c > 0.0)
+                .unwrap_or(0.0),
         });
         core.cpus.push(number);
     }
+    relative_speeds(
+        packages
+            .values_mut()
+            .flat_map(|package| package.values_mut()),
+    );
     let name = text(&root.join("proc/sys/kernel/hostname")).filter(|n| !n.is_empty());
     let mut host = Host::new(name.unwrap_or_else(|| "localhost".to_string()), 1);
     host.memory = text(&root.join("proc/meminfo")).and_then(|s| memory(&s));
@@ -88,6 +98,16 @@ pub fn read(root: &Path, out: &mut Diagnostics) -> Option<Platform> {
             out.push(unreadable(wrong.to_string()));
             None
         }
+    }
+}
+
+/// Makes capacities speeds: 1 for the fastest core, and for all where one has no capacity.
+fn relative_speeds<'c>(groups: impl Iterator<Item = &'c mut BTreeMap<u32, Core>>) {
+    let mut cores: Vec<&mut Core> = groups.flat_map(|group| group.values_mut()).collect();
+    let most = cores.iter().map(|core| core.speed).fold(0.0, f64::max);
+    let known = cores.iter().all(|core| core.speed > 0.0);
+    for core in &mut cores {
+        core.speed = if known { core.speed / most } else { 1.0 };
     }
 }
 

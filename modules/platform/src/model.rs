@@ -2,6 +2,7 @@
 
 use crate::distance::Distances;
 use graphmap_kpn::arena::Id;
+use graphmap_kpn::hardware::Access;
 use graphmap_kpn::source::Span;
 use rustc_hash::FxHashMap;
 use std::ops::Index;
@@ -47,8 +48,8 @@ pub struct Host {
     pub name: String,
     /// Where it is first named.
     pub span: Span,
-    /// The user to log in as, where the file says one.
-    pub user: Option<String>,
+    /// How a launcher reaches it and binds on it, where the file says so.
+    pub access: Access,
     /// The group of hosts (behind one switch) it is in; a platform numbers its groups from 0 in
     /// the order in which they come up.
     pub group: u32,
@@ -70,7 +71,7 @@ impl Host {
         Host {
             name: name.into(),
             span: Span::NONE,
-            user: None,
+            access: Access::default(),
             group: 0,
             slots,
             max_slots: None,
@@ -138,6 +139,7 @@ pub enum BadPlatform {
 ///
 /// Always holds at least one host, each with a name of its own (of letters, digits, `-`, `.` and
 /// `_`, so that it can be written into any file unquoted), at least one slot and a speed above zero.
+/// A user, interface or binding can be written unquoted as well.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Platform {
     hosts: Vec<Host>,
@@ -316,6 +318,8 @@ fn check_host(host: &Host) -> Result<(), BadPlatform> {
         "has more slots than its maximum"
     } else if !speed(host.speed) || host.cores().any(|(_, _, c)| !speed(c.speed)) {
         "has a speed that is not above zero"
+    } else if crate::access::odd(&host.access).is_some() {
+        "has a user, port, interface or binding that no launcher takes"
     } else if host.sockets.iter().any(empty) {
         "has a socket or cache group without cores"
     } else {

@@ -2,18 +2,18 @@
 //!
 //! One host a line, `name` or `name:slots`; `#` starts a comment. The order of lines is the order
 //! of ranks, and a host may come up again: `a:2`, `b:1`, `a:1` puts ranks 0, 1 and 3 on `a`. What
-//! follows a name may be `user=NAME` or `binding=...`.
+//! follows a name may be `user=NAME` or `binding=...`; `bob@a:2` names the user as well.
 //!
 //! Hydra itself (4.0.2) reads numbers carelessly: `a:2x` is 2, `a:x` and `a:0` crash it. Here all
 //! three are errors.
 
+use crate::access::Key;
 use crate::build::Build;
 use crate::codes;
 use crate::dialect::{Dialect, foreign};
 use crate::keys::MPICH;
-use crate::model::Platform;
+use crate::model::{Host, Platform};
 use crate::text::Word;
-use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::source::Source;
@@ -28,10 +28,21 @@ pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
 
 /// Writes an MPICH hostfile: the slots in rank order, runs of one host as `name:count`.
 pub fn print(platform: &Platform) -> String {
+    print_colon(platform, |host| {
+        let user = host.access.user.as_ref();
+        let user = user.map_or(String::new(), |user| format!(" user={user}"));
+        let binding = host.access.binding.as_ref();
+        let binding = binding.map_or(String::new(), |binding| format!(" binding={binding}"));
+        user + &binding
+    })
+}
+
+/// Writes the slots in rank order, with what follows the number of a host.
+pub(crate) fn print_colon(platform: &Platform, more: impl Fn(&Host) -> String) -> String {
     let mut text = String::new();
     for run in platform.order() {
-        let name = &platform[run.host].name;
-        writeln!(text, "{name}:{}", run.count).expect("a String takes all");
+        let host = &platform[run.host];
+        writeln!(text, "{}:{}{}", host.name, run.count, more(host)).expect("a String takes all");
     }
     text
 }
@@ -48,39 +59,64 @@ pub(crate) fn read_colon(
     for line in Word::all(source).lines() {
         let mut words = line.words();
         let Some(first) = words.next() else { continue };
-        let mut user = None;
-        for word in words {
-            match word.cut('=') {
-                Some((key, value)) if keys.contains(&key.text) => {
-                    user = Some(value).filter(|_| key.text == "user").or(user);
-                }
-                _ => unexpected(&mut build, first, word, keys),
-            }
-        }
         let telling = foreign(first, true).filter(|f| f.dialect != Dialect::Mpich);
         if let Some(telling) = telling {
             build.foreign(first, &telling, None);
             continue;
         }
-        let (name, count) = first.cut(':').map_or((first, None), |(n, c)| (n, Some(c)));
+        let mut said = Vec::new();
+        for (at, word) in words.enumerate() {
+            match word.cut('=') {
+                Some((key, value)) if keys.contains(&key.text) => {
+                    let key = match key.text {
+                        "user" => Key::User,
+                        "binding" => Key::Binding,
+                        _ => Key::Interface,
+                    };
+                    said.push((key, value));
+                }
+                _ if at == 0 && word.text.bytes().all(|b| b.is_ascii_digit()) => {
+                    bare_number(&mut build, first, word);
+                    // What follows belongs to the form that has a number here (PE_HOSTFILE of SGE).
+                    break;
+                }
+                _ => unexpected(&mut build, first, word, keys),
+            }
+        }
+        let (user, named) = match first.cut('@') {
+            Some((user, named)) => (Some(user), named),
+            None => (None, first),
+        };
+        let (name, count) = named.cut(':').map_or((named, None), |(n, c)| (n, Some(c)));
         let counted = count.is_some();
         let count = match count {
             Some(word) if word.text.contains(':') => {
                 // Reported as a name: an IPv6 address is what this usually is.
-                first.host_name(&mut build.report);
+                named.host_name(&mut build.report);
                 continue;
             }
             Some(word) => word.count("slots", &mut build.report),
             None => Some(1),
         };
-        let name = name.host_name(&mut build.report);
+        let host = name;
+        // A list with a number behind it: the advice is about both.
+        let checked = if name.text.contains(['[', ',']) {
+            named
+        } else {
+            name
+        };
+        let name = checked.host_name(&mut build.report);
         let (Some(name), Some(count)) = (name, count) else {
             continue;
         };
+        let user = user.map(|user| (Key::User, user));
+        for (key, value) in user.into_iter().chain(said) {
+            build.say(host, key, value);
+        }
         let before = build.last();
         let again =
             before.filter(|run| counted && counted_before && build.known(name) == Some(run.host));
-        let host = build.add(name, count, first.span());
+        build.add(name, count, named.span());
         if let Some(before) = again {
             let sum = before.count + count;
             let what = format!("host `{name}` is given twice in a row");
@@ -91,19 +127,29 @@ pub(crate) fn read_colon(
                     .help("take one of the lines out, or write one with the sum"),
             );
         }
-        if let (Some(host), Some(user)) = (host, user) {
-            build.hosts[host.index()].user = Some(user.text.to_string());
-        }
         counted_before = counted;
     }
     build.finish(source, out)
 }
 
+fn bare_number(build: &mut Build, first: Word, number: Word) {
+    let what = format!("`{}` means nothing after a host", number.shown());
+    let (name, n) = (first.shown(), number.shown());
+    build.report.push(
+        Diagnostic::error(codes::UNKNOWN_WORD, what)
+            .at(number.span(), "")
+            .help(format!(
+                "for {n} slots write `{name}:{n}`, or `{name} slots={n}`, on each line"
+            )),
+    );
+}
+
 fn unexpected(build: &mut Build, first: Word, word: Word, keys: &[&str]) {
     if let Some(telling) = foreign(word, false).filter(|f| f.dialect != build.dialect) {
         let value = word.cut('=').map_or("N", |(_, value)| value.text);
-        let slots = word.text.starts_with("slots");
-        let instead = slots.then(|| format!("{}:{value}", first.shown()));
+        let slots = word.text.starts_with("slots=");
+        let name = first.cut(':').map_or(first, |(name, _)| name);
+        let instead = slots.then(|| format!("{}:{value}", name.shown()));
         return build.foreign(word, &telling, instead);
     }
     let what = format!("`{}` means nothing after a host", word.shown());

@@ -1,61 +1,116 @@
 //! The hostfile of Open MPI.
 //!
-//! One host a line: `name slots=N max_slots=M`, blanks around `=` allowed; `#` starts a comment;
-//! `user@name` says who to log in as. A host without `slots=` has a slot for each line that names
-//! it; a line with `slots=` must be the host's only one (Open MPI 4.1 refuses the file otherwise).
-//! **The order of lines means nothing to Open MPI**: which rank runs where is said by a rankfile.
+//! One host a line: `name slots=N max_slots=M`, blanks around `=` allowed. `#` and `//` start a
+//! comment, and `/* ... */` is one. `user@name` or `username=` is the user, `port=` the port of ssh.
+//! **The order of lines means nothing to Open MPI**: a rankfile says which rank runs where.
+//!
+//! As 4.1 and 5.0 count: the first line of a host gives `slots=`, else `max_slots=`, else one (the
+//! host's cores, which are not known here); each further line adds one, and must not have `slots=`.
+//! A host with `slots=0` is not used.
 
+use crate::access::Key;
 use crate::build::Build;
 use crate::codes;
 use crate::dialect::{Dialect, foreign};
-use crate::keys::{MAX_SLOTS, OTHER, SLOTS};
+use crate::keys::{MAX_SLOTS, NEAR, PORT, SLOTS, USER};
 use crate::model::Platform;
 use crate::text::Word;
-use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::source::{Source, Span};
+use rustc_hash::FxHashMap;
 use std::fmt::Write;
+
+/// What the lines of one host say.
+struct Lines {
+    /// Its first line.
+    first: Span,
+    /// Where `slots=` is.
+    slots: Option<Span>,
+    /// The limit, and where it is.
+    most: Option<(u32, Span)>,
+    /// Whether the count is an assumption.
+    assumed: bool,
+}
+
+/// The hosts of a file by name.
+type Named<'a> = FxHashMap<&'a str, Lines>;
 
 /// Reads an Open MPI hostfile.
 ///
 /// `None` means that there was at least one error; all of them are in `out`.
 pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
     let mut build = Build::new(Dialect::OpenMpi);
-    // For each host the place of its `slots=`, and whether a line without it named the host.
-    let mut given: Vec<(Option<Span>, bool)> = Vec::new();
-    for line in Word::all(source).lines() {
-        read_line(line, &mut build, &mut given);
+    let mut named = Named::default();
+    let (lines, unclosed) = Word::all(source).open_mpi_lines();
+    for line in lines {
+        read_line(line, &mut build, &mut named);
     }
-    for (i, (slots, _)) in given.iter().enumerate() {
-        let host = &build.hosts[i];
-        let limit = host.max_slots.filter(|&max| max < host.slots);
-        if let Some(max) = limit {
-            let what = format!(
-                "host `{}` has {} slots and at most {max}",
-                host.name, host.slots
-            );
-            let error = Diagnostic::error(codes::MAX_SLOTS, what).at(host.span, "");
-            build
-                .report
-                .push(error.help("`max_slots=` is at least `slots=`"));
-        } else if slots.is_none() && host.slots == 1 {
-            let what = format!(
-                "the slots of host `{}` are not given: one is assumed",
-                host.name
-            );
-            build.report.push(
-                Diagnostic::note(codes::ASSUMED_SLOTS, what)
-                    .at(host.span, "")
-                    .with_note("Open MPI counts the host's cores when it starts there")
-                    .help(format!("write `{} slots=N`", host.name)),
-            );
-        }
+    if let Some(open) = unclosed {
+        let error = Diagnostic::error(codes::BRACKETS, "a comment is never closed");
+        let error = error.at(open.span(), "all that follows is in it");
+        build
+            .report
+            .push(error.help("end it by `*/`, or start each line with `#`"));
+    }
+    limits(&mut build, &named);
+    assumed(&mut build, &named);
+    if build.hosts.is_empty() && !named.is_empty() && !build.report.failed() {
+        let what = format!("`{}` has no host with a slot", source.name());
+        let at = named
+            .values()
+            .map(|lines| lines.first)
+            .min_by_key(|span| span.start);
+        let error = Diagnostic::error(codes::NO_HOST, what).at(at.unwrap_or(Span::NONE), "");
+        build
+            .report
+            .push(error.help("`slots=0` leaves a host unused: give at least one host slots"));
     }
     build.finish(source, out)
 }
 
-fn read_line<'a>(line: Word<'a>, build: &mut Build<'a>, given: &mut Vec<(Option<Span>, bool)>) {
+/// Sets the limits of hosts, and reports those below the slots.
+fn limits(build: &mut Build, named: &Named) {
+    for at in 0..build.hosts.len() {
+        let host = &mut build.hosts[at];
+        let Some((most, span)) = named[host.name.as_str()].most else {
+            continue;
+        };
+        host.max_slots = Some(most);
+        if most < host.slots {
+            let what = format!(
+                "host `{}` has {} slots and at most {most}",
+                host.name, host.slots
+            );
+            let error = Diagnostic::error(codes::MAX_SLOTS, what).at(host.span, "");
+            let error = error.also(span, "the limit");
+            build
+                .report
+                .push(error.help("`max_slots=` is at least `slots=`"));
+        }
+    }
+}
+
+/// Reports the hosts whose slots no line gives, once for all of them.
+fn assumed(build: &mut Build, named: &Named) {
+    let assumed = |host: &&crate::Host| named[host.name.as_str()].assumed;
+    let hosts: Vec<&crate::Host> = build.hosts.iter().filter(assumed).collect();
+    let Some(first) = hosts.first() else {
+        return;
+    };
+    let (name, span) = (first.name.clone(), first.span);
+    let what = match hosts.len() {
+        1 => format!("the slots of host `{name}` are not given: one is assumed"),
+        n => format!("the slots of {n} hosts are not given: one each is assumed"),
+    };
+    let warning = Diagnostic::warning(codes::ASSUMED_SLOTS, what)
+        .at(span, "")
+        .with_note("Open MPI counts the host's cores when it starts there")
+        .help(format!("write `{name} slots=N`"));
+    build.report.push(warning);
+}
+
+fn read_line<'a>(line: Word<'a>, build: &mut Build<'a>, named: &mut Named<'a>) {
     let parts = parts(line);
     let Some((&first, mut rest)) = parts.split_first() else {
         return;
@@ -69,8 +124,11 @@ fn read_line<'a>(line: Word<'a>, build: &mut Build<'a>, given: &mut Vec<(Option<
     }
     let (user, name) = first
         .cut('@')
-        .map_or((None, first), |(u, n)| (Some(u.text), n));
-    let (mut slots, mut most, mut user, mut bad) = (None, None, user, false);
+        .map_or((None, first), |(user, name)| (Some(user), name));
+    let mut said: Vec<(Key, Word)> = user.map(|user| (Key::User, user)).into_iter().collect();
+    let mut slots: Option<(u32, Span)> = None;
+    let mut most: Option<(u32, Span)> = None;
+    let mut bad = false;
     while let Some((&key, after)) = rest.split_first() {
         rest = after;
         if key.text == "=" {
@@ -91,25 +149,43 @@ fn read_line<'a>(line: Word<'a>, build: &mut Build<'a>, given: &mut Vec<(Option<
         };
         let Some(value) = value.filter(|v| v.text != "=") else {
             let known = SLOTS.contains(&key.text) || MAX_SLOTS.contains(&key.text);
-            let what = if known {
-                "a key without a value"
-            } else {
-                "a word that means nothing here"
-            };
-            unknown(build, key, what);
+            let number = key.text.bytes().all(|b| b.is_ascii_digit());
+            match (known, number) {
+                (true, _) => unknown(build, key, "a key without a value"),
+                (false, true) if key.start == parts[1].start => {
+                    let what = format!("`{}` means nothing after a host", key.shown());
+                    let help = format!("write `{} slots={}`", first.shown(), key.shown());
+                    let error = Diagnostic::error(codes::UNKNOWN_WORD, what).at(key.span(), "");
+                    build.report.push(error.help(help));
+                    return;
+                }
+                _ => unknown(build, key, "a word that means nothing here"),
+            }
             bad = true;
             continue;
         };
-        if SLOTS.contains(&key.text) {
-            slots = value
-                .count("slots", &mut build.report)
-                .map(|n| (n, key.to(key.text.len()).span().to(value.span())));
-            bad |= slots.is_none();
-        } else if MAX_SLOTS.contains(&key.text) {
-            most = value.count("slots", &mut build.report);
-            bad |= most.is_none();
-        } else if OTHER.contains(&key.text) {
-            user = (key.text != "port").then_some(value.text).or(user);
+        let limit = MAX_SLOTS.contains(&key.text);
+        if limit || SLOTS.contains(&key.text) {
+            let Some(n) = value.count_or_zero("slots", &mut build.report) else {
+                bad = true;
+                continue;
+            };
+            let place = key.span().to(value.span());
+            let before = match limit {
+                true => most.replace((n, place)),
+                false => slots.replace((n, place)),
+            };
+            if let Some((_, before)) = before {
+                let what = format!("`{}=` is given twice on a line", key.shown());
+                let error = Diagnostic::error(codes::DUPLICATE_HOST, what).at(place, "");
+                let error = error.also(before, "given here before");
+                build.report.push(error.help("take one of them out"));
+                bad = true;
+            }
+        } else if USER.contains(&key.text) {
+            said.push((Key::User, value));
+        } else if key.text == PORT {
+            said.push((Key::Port, value));
         } else {
             match foreign(key, false) {
                 Some(telling) if telling.dialect != Dialect::OpenMpi => {
@@ -120,40 +196,51 @@ fn read_line<'a>(line: Word<'a>, build: &mut Build<'a>, given: &mut Vec<(Option<
             bad = true;
         }
     }
+    let host = name;
     let Some(name) = name.host_name(&mut build.report).filter(|_| !bad) else {
         return;
     };
-    if let Some(before) = build.known(name) {
-        let (counted, bare) = given[before.index()];
-        if slots.is_some() || counted.is_some() {
-            let what = match bare || slots.is_none() {
-                true => format!("host `{name}` is given both with and without `slots=`"),
-                false => format!("host `{name}` is given `slots=` twice"),
+    for (key, value) in said {
+        build.say(host, key, value);
+    }
+    let at = host.span();
+    let lines = match named.get_mut(name) {
+        None => {
+            let count = slots.or(most).map_or(1, |(n, _)| n);
+            let lines = Lines {
+                first: at,
+                slots: slots.map(|(_, span)| span),
+                most,
+                assumed: slots.or(most).is_none(),
             };
-            let at = slots.map_or(first.span(), |(_, span)| span);
-            let earlier = counted.unwrap_or(build.hosts[before.index()].span);
-            build.report.push(
-                Diagnostic::error(codes::DUPLICATE_HOST, what)
-                    .at(at, "")
-                    .also(earlier, "given here before")
-                    .help("one line with `slots=N`, or a line without it for each slot"),
-            );
+            named.insert(name, lines);
+            if count > 0 {
+                build.add(name, count, at);
+            }
             return;
         }
-    }
-    let Some(host) = build.add(name, slots.map_or(1, |(n, _)| n), first.span()) else {
-        return;
+        Some(lines) => lines,
     };
-    if host.index() == given.len() {
-        given.push((None, false));
+    if let Some((_, place)) = slots {
+        let (what, earlier) = match lines.slots {
+            Some(earlier) => (format!("host `{name}` is given `slots=` twice"), earlier),
+            None => {
+                let what = format!("host `{name}` is given `slots=` after a line without it");
+                (what, lines.first)
+            }
+        };
+        build.report.push(
+            Diagnostic::error(codes::DUPLICATE_HOST, what)
+                .at(place, "")
+                .also(earlier, "given here before")
+                .help("one line with `slots=N`; a further line without it adds a slot"),
+        );
+        return;
     }
-    match slots {
-        Some((_, span)) => given[host.index()].0 = Some(span),
-        None => given[host.index()].1 = true,
-    }
-    let host = &mut build.hosts[host.index()];
-    host.max_slots = most.or(host.max_slots);
-    host.user = user.map(str::to_string).or(host.user.take());
+    // As Open MPI counts: a further line is one slot more.
+    lines.assumed = false;
+    lines.most = most.or(lines.most);
+    build.add(name, 1, at);
 }
 
 /// The words of a line, where each `=` is a word of its own.
@@ -175,7 +262,10 @@ fn parts<'a>(line: Word<'a>) -> Vec<Word<'a>> {
 fn unknown(build: &mut Build, word: Word, what: &str) {
     let error = Diagnostic::error(codes::UNKNOWN_WORD, format!("`{}` is {what}", word.shown()));
     let error = error.at(word.span(), "");
-    let near = nearest(word.text, SLOTS.iter().chain(MAX_SLOTS).copied());
+    let other = NEAR.iter().find(|(near, _)| *near == word.text);
+    let keys = SLOTS.iter().chain(MAX_SLOTS).chain(USER);
+    let near = other.map(|(_, right)| *right);
+    let near = near.or_else(|| nearest(word.text, keys.copied().chain([PORT])));
     build.report.push(match near {
         Some(near) if near != word.text => error.help(format!("did you mean `{near}=`?")),
         _ => error.help("a line is `name slots=N max_slots=M`"),
@@ -187,13 +277,18 @@ pub fn print(platform: &Platform) -> String {
     let mut text = String::new();
     for host in platform.hosts() {
         let user = host
+            .access
             .user
             .as_ref()
             .map_or(String::new(), |u| format!("{u}@"));
         let most = host
             .max_slots
             .map_or(String::new(), |m| format!(" max_slots={m}"));
-        writeln!(text, "{user}{} slots={}{most}", host.name, host.slots)
+        let port = host
+            .access
+            .port
+            .map_or(String::new(), |p| format!(" port={p}"));
+        writeln!(text, "{user}{} slots={}{most}{port}", host.name, host.slots)
             .expect("a String takes all");
     }
     text

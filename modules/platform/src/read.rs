@@ -21,6 +21,14 @@ fn misplaced(source: &Source) -> Option<Diagnostic> {
     } else if ["strict", "graph", "digraph"].contains(&word) && first.contains('{') {
         let help = "the hosts are in a file of their own, or in words: `hosts=4:cores=8`";
         ("a graph, no description of hosts", help)
+    } else if let Some(rest) = text.strip_prefix("rank ")
+        && rest.trim_start().split_once('=').is_some_and(|(rank, _)| {
+            let rank = rank.trim();
+            !rank.is_empty() && rank.bytes().all(|b| b.is_ascii_digit())
+        })
+    {
+        let help = "`--hosts` takes the hostfile that goes with it";
+        ("a rankfile of Open MPI, no description of hosts", help)
     } else {
         return None;
     };

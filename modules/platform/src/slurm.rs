@@ -11,6 +11,9 @@
 //! | `SLURM_JOB_CPUS_PER_NODE` | slots of each host, when no tasks are given |
 //! | `SLURM_CPUS_ON_NODE` | the same for the one host it is about: taken when there is only one |
 //! | `SLURM_MEM_PER_NODE` | memory of each host in megabytes |
+//!
+//! A heterogeneous job (`SLURM_HET_SIZE`) has each of them for each component, with `_HET_GROUP_0`,
+//! `_HET_GROUP_1` and so on after the name; all components are read.
 
 use crate::build::Build;
 use crate::codes;
@@ -21,17 +24,27 @@ use crate::report::Report;
 use crate::text::{Word, print_repeated, repeated};
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
-use graphmap_kpn::source::{Source, SourceMap};
+use graphmap_kpn::source::{Source, SourceMap, Span};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Whether variables are those of a Slurm job.
 pub fn is_job(variables: &BTreeMap<String, String>) -> bool {
+    let first = |infix: &&str| format!("{}_{infix}_0", NODELIST[0]);
+    let groups = GROUPS.iter().map(|(_, infix)| infix);
     NODELIST.iter().any(|name| variables.contains_key(*name))
+        || groups.map(first).any(|name| variables.contains_key(&name))
 }
 
 const NODELIST: &[&str] = &["SLURM_JOB_NODELIST", "SLURM_NODELIST"];
 const TASKS: &[&str] = &["SLURM_TASKS_PER_NODE", "SLURM_STEP_TASKS_PER_NODE"];
+/// How the components of a heterogeneous job are counted and named: now, and before Slurm 20.02.
+const GROUPS: [(&str, &str); 2] = [
+    ("SLURM_HET_SIZE", "HET_GROUP"),
+    ("SLURM_PACK_SIZE", "PACK_GROUP"),
+];
+/// Most components that are read: Slurm takes 128.
+const MOST_COMPONENTS: u32 = 1024;
 
 /// Reads the platform of the Slurm job that variables of its environment describe.
 ///
@@ -42,10 +55,107 @@ pub fn read(
     out: &mut Diagnostics,
 ) -> Option<Platform> {
     let mut report = Report::default();
+    let suffixes = components(variables, sources, &mut report);
+    let mut parts = Vec::new();
+    for suffix in &suffixes {
+        parts.extend(component(variables, suffix, sources, &mut report));
+    }
+    let [first, ..] = &parts[..] else {
+        return report.finish(None, out);
+    };
+    if report.failed() {
+        return report.finish(None, out);
+    }
+    if parts.len() > 1 {
+        let what = format!(
+            "the job is heterogeneous: it has {} components",
+            parts.len()
+        );
+        report.push(
+            Diagnostic::warning(codes::HET_JOB, what)
+                .with_note("`srun` starts programs on the first component alone unless told otherwise")
+                .help("have the launcher use ssh: `HYDRA_LAUNCHER=ssh`, `OMPI_MCA_plm=rsh`, `PRTE_MCA_plm=ssh`"),
+        );
+    }
+    let mut build = Build::new(Dialect::Slurm);
+    build.report = report;
+    for part in &parts {
+        for ((name, span), slots) in part.hosts.iter().zip(&part.slots) {
+            if let Some(host) = build.add(name, *slots, *span) {
+                // Two components can share a host.
+                let memory = &mut build.hosts[host.index()].memory;
+                let sum = |bytes: u64| bytes.saturating_add(memory.unwrap_or(0));
+                *memory = part.memory.map(sum).or(*memory);
+            }
+        }
+    }
+    build.finish(&first.nodes, out)
+}
+
+/// Returns what follows the names of variables of each component; nothing but an empty suffix where
+/// the job has one kind of nodes.
+fn components(
+    variables: &BTreeMap<String, String>,
+    sources: &mut SourceMap,
+    report: &mut Report,
+) -> Vec<String> {
+    for (size, infix) in GROUPS {
+        let suffix = |group: u32| format!("_{infix}_{group}");
+        let is_there = |group: &u32| {
+            let name = |list: &&str| format!("{list}{}", suffix(*group));
+            NODELIST
+                .iter()
+                .map(name)
+                .any(|name| variables.contains_key(&name))
+        };
+        let there = (0..MOST_COMPONENTS).take_while(is_there).count() as u32;
+        let said = variables.get(size).and_then(|value| {
+            let source = sources.add(format!("${size}"), value.as_str()).ok()?;
+            let word = Word::all(&source);
+            let count = word
+                .to(word.text.trim_end().len())
+                .count("components", report)?;
+            if count > there && (count > 1 || there > 0) {
+                let what = format!("the job has {count} components, and variables name {there}");
+                let missing = format!("`{}{}` is not set", NODELIST[0], suffix(there));
+                report.push(
+                    Diagnostic::error(codes::ENVIRONMENT, what)
+                        .at(word.span(), "")
+                        .with_note(missing)
+                        .help("run where `salloc` or `sbatch` of the whole job has set them"),
+                );
+            }
+            Some(count)
+        });
+        let count = said.unwrap_or(there).min(there);
+        if count > 0 {
+            return (0..count).map(suffix).collect();
+        }
+    }
+    vec![String::new()]
+}
+
+/// What the variables of one component say.
+struct Component {
+    nodes: Arc<Source>,
+    hosts: Vec<(String, Span)>,
+    slots: Vec<u32>,
+    /// Memory of each host in bytes.
+    memory: Option<u64>,
+}
+
+/// Reads one component; `None` where `report` has an error.
+fn component(
+    variables: &BTreeMap<String, String>,
+    suffix: &str,
+    sources: &mut SourceMap,
+    report: &mut Report,
+) -> Option<Component> {
     let mut find = |names: &[&'static str]| -> Option<Variable> {
+        let names = names.iter().map(|name| format!("{name}{suffix}"));
         let (name, value) = names
-            .iter()
-            .find_map(|name| Some((*name, variables.get(*name)?)))?;
+            .into_iter()
+            .find_map(|name| Some((name.clone(), variables.get(&name)?)))?;
         let source = sources.add(format!("${name}"), value.as_str()).ok()?;
         Some(Variable { name, source })
     };
@@ -53,10 +163,10 @@ pub fn read(
         let what = "the environment is not that of a Slurm job";
         report.push(
             Diagnostic::error(codes::ENVIRONMENT, what)
-                .with_note("`SLURM_JOB_NODELIST` is not set")
+                .with_note(format!("`{}{suffix}` is not set", NODELIST[0]))
                 .help("run inside `salloc` or `sbatch`, or give a hostfile"),
         );
-        return report.finish(None, out);
+        return None;
     };
     let (tasks, each) = (find(TASKS), find(&["SLURM_NTASKS_PER_NODE"]));
     let (cpus, here) = (
@@ -65,20 +175,18 @@ pub fn read(
     );
     let memory = find(&["SLURM_MEM_PER_NODE"]);
 
-    let names = nodelist::expand_all(nodes.word(), &mut report);
+    let names = nodelist::expand_all(nodes.word(), report);
     let hosts = names.as_ref().map(Vec::len);
     if hosts == Some(0) {
         let what = format!("${} names no host", nodes.name);
         report.push(Diagnostic::error(codes::NO_HOST, what).at(nodes.word().span(), ""));
     }
-    let tasks = tasks.map(|v| v.per_host(hosts, &mut report));
-    let cpus = cpus.map(|v| v.per_host(hosts, &mut report));
-    let each = each.map(|v| v.word().count("tasks", &mut report));
-    let here = here.map(|v| v.word().count("CPUs", &mut report));
-    let bytes = memory.map(|v| v.word().whole("megabytes", &mut report));
-    let (Some(names), false) = (names, report.failed()) else {
-        return report.finish(None, out);
-    };
+    let tasks = tasks.map(|v| v.per_host(hosts, report));
+    let cpus = cpus.map(|v| v.per_host(hosts, report));
+    let each = each.map(|v| v.word().count("tasks", report));
+    let here = here.map(|v| v.word().count("CPUs", report));
+    let bytes = memory.map(|v| v.word().whole("megabytes", report));
+    let names = names.filter(|_| !report.failed())?;
     let slots = tasks.flatten();
     let slots = slots.or_else(|| Some(vec![each??; names.len()]));
     let slots = slots.or_else(|| cpus?);
@@ -88,25 +196,25 @@ pub fn read(
     if assumed {
         let what = "the environment does not say how many tasks a node takes: one is assumed";
         report.push(
-            Diagnostic::note(codes::ASSUMED_SLOTS, what)
+            Diagnostic::warning(codes::ASSUMED_SLOTS, what)
                 .at(nodes.word().span(), "")
-                .help("set `SLURM_TASKS_PER_NODE`, for example by `--ntasks-per-node`"),
+                .help(format!(
+                    "set `SLURM_TASKS_PER_NODE{suffix}`, for example by `--ntasks-per-node`"
+                )),
         );
     }
-    let mut build = Build::new(Dialect::Slurm);
-    build.report = report;
-    for ((name, span), slots) in names.iter().zip(slots) {
-        if let Some(host) = build.add(name, slots, *span) {
-            // Megabytes of Slurm are of 1024 x 1024 bytes; 0 means all there is.
-            let bytes = bytes.flatten().and_then(|m| m.checked_mul(1 << 20));
-            build.hosts[host.index()].memory = bytes.filter(|b| *b > 0);
-        }
-    }
-    build.finish(&nodes.source, out)
+    // Megabytes of Slurm are of 1024 x 1024 bytes; 0 means all there is.
+    let memory = bytes.flatten().and_then(|m| m.checked_mul(1 << 20));
+    Some(Component {
+        nodes: nodes.source,
+        hosts: names,
+        slots,
+        memory: memory.filter(|b| *b > 0),
+    })
 }
 
 struct Variable {
-    name: &'static str,
+    name: String,
     source: Arc<Source>,
 }
 

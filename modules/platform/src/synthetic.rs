@@ -415,6 +415,12 @@ fn stray(words: &[Word], report: &mut Report) {
 }
 
 fn unknown(key: Word, report: &mut Report) {
+    if OPTIONS.contains(&key.text) {
+        let what = format!("`{}` is an option, not a level", key.text);
+        let error = Diagnostic::error(codes::UNKNOWN_WORD, what).at(key.span(), "");
+        let help = "options stand after white space: `hosts=4:cores=8 slots=2`";
+        return report.push(error.help(help));
+    }
     let what = format!("`{}` is neither a level nor an option", key.shown());
     let error = Diagnostic::error(codes::UNKNOWN_WORD, what).at(key.span(), "");
     let near = nearest(key.text, LEVELS.into_iter().chain(OPTIONS));

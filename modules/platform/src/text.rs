@@ -6,6 +6,7 @@ use crate::report::Report;
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::size;
 use graphmap_kpn::source::{Source, Span};
+use std::net::Ipv6Addr;
 
 /// The most characters of a name that the DNS can hold.
 pub(crate) const MAX_NAME: usize = 253;
@@ -86,12 +87,54 @@ impl<'a> Word<'a> {
         lines.filter(|line| !line.text.trim().is_empty())
     }
 
+    /// Returns the lines of an Open MPI hostfile that are not blank, and the `/*` that is never closed.
+    ///
+    /// Comments are `#` and `//` up to the end of the line, and `/* ... */`. A comment of the last
+    /// kind ends the line where it starts, as in Open MPI 4 and 5.
+    pub(crate) fn open_mpi_lines(self) -> (Vec<Word<'a>>, Option<Word<'a>>) {
+        let (mut lines, mut rest) = (Vec::new(), self);
+        let mut add = |line: Word<'a>| {
+            if !line.text.trim().is_empty() {
+                lines.push(line);
+            }
+        };
+        let mut at = 0;
+        while let Some(found) = rest.text[at..].find(['\n', '#', '/']) {
+            let end = at + found;
+            let tail = rest.from(end);
+            let next = if tail.text.starts_with('\n') {
+                Some(1)
+            } else if tail.text.starts_with('#') || tail.text.starts_with("//") {
+                Some(tail.text.find('\n').map_or(tail.text.len(), |n| n + 1))
+            } else if tail.text.starts_with("/*") {
+                match tail.text[2..].find("*/") {
+                    Some(close) => Some(close + 4),
+                    None => {
+                        add(rest.to(end));
+                        return (lines, Some(tail.to(2)));
+                    }
+                }
+            } else {
+                None
+            };
+            match next {
+                Some(skip) => {
+                    add(rest.to(end));
+                    (rest, at) = (tail.from(skip), 0);
+                }
+                None => at = end + 1,
+            }
+        }
+        add(rest);
+        (lines, None)
+    }
+
     /// A count, at least one.
     pub(crate) fn count(self, of: &str, report: &mut Report) -> Option<u32> {
-        let value = self.whole(of, report)?;
+        let value = self.count_or_zero(of, report)?;
         if value == 0 {
             let what = format!("the number of {of} is zero");
-            let help = format!("give at least one, or take the {of} out");
+            let help = "give at least one; leave out what is not to be used";
             report.push(
                 Diagnostic::error(codes::ZERO, what)
                     .at(self.span(), "")
@@ -99,6 +142,12 @@ impl<'a> Word<'a> {
             );
             return None;
         }
+        Some(value)
+    }
+
+    /// A count from zero on.
+    pub(crate) fn count_or_zero(self, of: &str, report: &mut Report) -> Option<u32> {
+        let value = self.whole(of, report)?;
         u32::try_from(value).ok().or_else(|| {
             self.too_large(of, u64::from(u32::MAX), report);
             None
@@ -171,12 +220,41 @@ impl<'a> Word<'a> {
         report.push(
             Diagnostic::error(codes::BAD_NAME, what)
                 .at(at, format!("{character:?} is not part of a name"))
-                .help(
-                    "names are made of letters, digits, `-`, `.` and `_`; \
-                       for an address of IPv6 give the host a name in /etc/hosts",
-                ),
+                .help(self.help_for_name()),
         );
         None
+    }
+
+    /// Says what to do about a word that is not the name of a host.
+    fn help_for_name(self) -> &'static str {
+        let text = self.text;
+        let list = text.contains([',', '[', ']']);
+        match () {
+            () if is_address(text) => "for an address of IPv6 give the host a name in /etc/hosts",
+            () if text.starts_with("//") || text.starts_with("/*") => {
+                "`#` starts a comment; only Open MPI knows `//` and `/*`"
+            }
+            () if text.contains('$') => "variables mean nothing in a file: write the name itself",
+            () if text.starts_with('^') => {
+                "`^` leaves a host out in lists of Open MPI alone: take the line out"
+            }
+            () if text.starts_with('+') => {
+                "`+n0` and `+e` are for Open MPI's `-host`: write the name of the host"
+            }
+            () if list && text.contains(':') => {
+                "one host a line, such as `node1:4`; for a list with slots say \
+                 `names=node[1-4] slots=4`"
+            }
+            () if text.contains(':') => "one host a line, such as `node1:4`",
+            () if list => "one host a line; a whole file of lists is read by `--dialect slurm`",
+            () if text.contains('/') => {
+                "this is a path, and a line names a host; `--hosts PATH` reads another file"
+            }
+            () if text.starts_with('(') => {
+                "a batch system that has no list of hosts writes this: name the hosts yourself"
+            }
+            () => "names are made of letters, digits, `-`, `.` and `_`",
+        }
     }
 
     /// Reports that this is, or stands for, a name longer than any host has.
@@ -223,6 +301,17 @@ impl<'a> Word<'a> {
                 .with_note(format!("at most {most} fit")),
         );
     }
+}
+
+/// Whether a word is an address of IPv6, in brackets or not, maybe with a user or a port.
+pub(crate) fn is_address(word: &str) -> bool {
+    let word = word.split_once('@').map_or(word, |(_, host)| host);
+    let inside = word
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once(']'))
+        .map_or(word, |(inside, _)| inside);
+    let address = inside.split('%').next().unwrap_or(inside);
+    address.parse::<Ipv6Addr>().is_ok()
 }
 
 /// Counts such as `2(x3),1`, of which `(xK)` repeats the one before it K times.

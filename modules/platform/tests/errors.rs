@@ -28,6 +28,9 @@ fn the_example_of_each_page_draws_its_code() {
         codes::LOCAL,
         codes::MAX_SLOTS,
         codes::ASSUMED_SLOTS,
+        codes::BAD_ACCESS,
+        codes::CORE_KINDS,
+        codes::HET_JOB,
     ];
     let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/errors");
     for code in all {

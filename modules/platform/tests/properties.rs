@@ -133,7 +133,13 @@ fn deep() -> impl Strategy<Value = Platform> {
 
 proptest! {
     #[test]
-    fn mpich_and_intel(platform in flat()) {
+    fn mpich_and_intel(platform in flat(), said in prop::collection::vec(0u8..4, 12)) {
+        let mut hosts = platform.hosts().to_vec();
+        for (host, said) in hosts.iter_mut().zip(said) {
+            host.access.user = (said & 1 == 1).then(|| "me".to_string());
+            host.access.binding = (said & 2 == 2).then(|| "user:0,1".to_string());
+        }
+        let platform = Platform::with_order(hosts, platform.order().to_vec()).unwrap();
         let text = mpich::print(&platform);
         prop_assert_eq!(&good(Some(Dialect::Mpich), &text), &platform);
         prop_assert_eq!(&good(None, &text), &platform);
@@ -145,7 +151,8 @@ proptest! {
         let mut hosts = platform.hosts().to_vec();
         for (host, limit) in hosts.iter_mut().zip(limits) {
             host.max_slots = limit.map(|l| host.slots + l);
-            host.user = limit.filter(|l| *l > 4).map(|_| "me".to_string());
+            host.access.user = limit.filter(|l| *l > 4).map(|_| "me".to_string());
+            host.access.port = limit.filter(|l| *l > 6).map(|l| 2000 + l as u16);
         }
         let platform = Platform::new(hosts).unwrap();
         prop_assert_eq!(&good(None, &openmpi::print(&platform)), &platform);
@@ -179,7 +186,12 @@ proptest! {
     }
 
     #[test]
-    fn hwloc_xml(sockets in sockets(), threads in 1u32..3, memory in prop::option::of(1u64..1 << 50)) {
+    fn hwloc_xml(
+        sockets in sockets(),
+        threads in 1u32..3,
+        memory in prop::option::of(1u64..1 << 50),
+        kinds in any::<bool>(),
+    ) {
         let mut host = Host::new("n1", 1);
         (host.sockets, host.memory) = (sockets, memory);
         let cores = host.core_count() as u32;
@@ -187,6 +199,7 @@ proptest! {
         for core in host.sockets.iter_mut().flat_map(|s| &mut s.caches).flat_map(|c| &mut c.cores) {
             let first = core.cpus[0];
             core.cpus = (0..threads).map(|t| first + t * cores).collect();
+            core.speed = if kinds && first % 2 == 1 { 0.375 } else { 1.0 };
         }
         let platform = Platform::new(vec![host]).unwrap();
         prop_assert_eq!(&good(None, &hwloc::print(&platform.hosts()[0])), &platform);

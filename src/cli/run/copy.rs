@@ -13,6 +13,7 @@ use crate::cli::supervisor::{self, Bound};
 use crate::codes;
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::mapping::Mapping;
+use graphmap_platform::Platform;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
@@ -35,25 +36,50 @@ impl Agent<'_> {
     }
 
     /// What helps where a host does not answer.
-    fn help(&self, host: &str) -> String {
+    fn help(&self, host: &Remote<'_>) -> String {
         format!(
-            "`{} {host} true` has to work without being asked for anything; `--set agent=PROGRAM` names what \
+            "`{} {} true` has to work without being asked for anything; `--set agent=PROGRAM` names what \
              is called instead",
-            self.program()
+            self.program(),
+            host.login
         )
     }
 
-    /// Has a shell on a host do something.
-    fn ask(&self, host: &str, script: &str, input: Stdio) -> io::Result<Output> {
+    /// Has a shell on a host do something. The host comes first and its port after it, as in the
+    /// calls of Open MPI, so that any agent that works for a launcher works here.
+    fn ask(&self, host: &Remote<'_>, script: &str, input: Stdio) -> io::Result<Output> {
         let mut command = supervisor::command(self.program().as_ref(), Bound::Program)?;
         if self.0.is_none() {
             command.args(["-o", "BatchMode=yes", "-o", "ConnectTimeout=10"]);
         }
-        command.arg(host).arg(script).stdin(input);
+        command.arg(&host.login);
+        if let Some(port) = host.port {
+            command.args(["-p", &port.to_string()]);
+        }
+        command.arg(script).stdin(input);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = child.spawn()?;
         let _watched = Watched::new(child.id(), None);
         child.wait_with_output()
+    }
+}
+
+/// A host, and how it is reached.
+struct Remote<'a> {
+    name: &'a str,
+    /// The name, with the user where one is known.
+    login: String,
+    port: Option<u16>,
+}
+
+impl<'a> Remote<'a> {
+    fn new(name: &'a str, platform: &Platform) -> Remote<'a> {
+        let access = platform.host(name).map(|host| &host.access);
+        Remote {
+            name,
+            login: access.map_or_else(|| name.to_owned(), |access| access.login(name)),
+            port: access.and_then(|access| access.port),
+        }
     }
 }
 
@@ -68,7 +94,7 @@ enum Copied {
 /// Copies a program to all hosts of a mapping but this one.
 pub(super) fn to_hosts(
     session: &mut Session<'_>,
-    mapping: &Mapping,
+    (mapping, platform): (&Mapping, &Platform),
     program: &Path,
     agent: Option<&str>,
     launcher: &str,
@@ -88,7 +114,8 @@ pub(super) fn to_hosts(
         .filter_map(|binding| binding.host.as_deref());
     let here = this_host();
     let hosts: BTreeSet<&str> = names.filter(|name| !is_here(name, &here)).collect();
-    let hosts: Vec<&str> = hosts.into_iter().collect();
+    let remote = |name| Remote::new(name, platform);
+    let hosts: Vec<Remote<'_>> = hosts.into_iter().map(remote).collect();
     let agent = Agent(agent);
     let own = match checksum(&program) {
         Ok(own) => own,
@@ -112,7 +139,7 @@ pub(super) fn to_hosts(
                         Copied::Failed(why, agent.help(host))
                     });
                     let mut copied = copied.lock().unwrap_or_else(|error| error.into_inner());
-                    copied.push((*host, result));
+                    copied.push((host.name, result));
                 }
             });
         }
@@ -148,7 +175,7 @@ pub(super) fn to_hosts(
 }
 
 /// Copies it to one host.
-fn copy(agent: &Agent<'_>, host: &str, program: &Path, own: &str) -> io::Result<Copied> {
+fn copy(agent: &Agent<'_>, host: &Remote<'_>, program: &Path, own: &str) -> io::Result<Copied> {
     let (file, folder) = (program, program.parent().unwrap_or(program));
     let mut new = file.as_os_str().to_owned();
     new.push(".new");
@@ -175,8 +202,10 @@ fn copy(agent: &Agent<'_>, host: &str, program: &Path, own: &str) -> io::Result<
     if sent.status.success() {
         return Ok(Copied::Now);
     }
-    let help =
-        format!("the folder `{shown}` of `{host}` has to have room for it, and to be writable");
+    let help = format!(
+        "the folder `{shown}` of `{}` has to have room for it, and to be writable",
+        host.name
+    );
     Ok(Copied::Failed(last_words(&sent), help))
 }
 

@@ -192,7 +192,8 @@ pub(super) fn run(
     let own = absolute(&program);
     if args.copy && !args.no_build && !args.no_run {
         let agent = options.get("agent").map(String::as_str);
-        copy::to_hosts(session, mapped.0.mapping(), &program, agent, &mpi.launcher)?;
+        let onto = (mapped.0.mapping(), &onto.platform);
+        copy::to_hosts(session, onto, &program, agent, &mpi.launcher)?;
     }
     if !args.print && !args.no_run && !args.no_build {
         let job = match Job::new(&folder) {

@@ -54,6 +54,7 @@ pub(crate) fn launch(os_processes: &[(&str, &[u32], u32)]) -> Launch {
         environment: Vec::new(),
         agent: None,
         os_processes: os_processes.iter().map(one).collect(),
+        facts: Default::default(),
     }
 }
 

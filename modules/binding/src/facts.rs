@@ -1,0 +1,113 @@
+//! What is known of hosts beyond their names, and which of it a launch file cannot say.
+
+use crate::codes;
+use crate::os_process::OsProcess;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::hardware::{Access, Hardware};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// What is known of a host beyond its name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostFacts {
+    /// How a launcher reaches it and binds on it.
+    pub access: Access,
+    /// The most OS processes that it takes.
+    pub max_slots: Option<u32>,
+}
+
+/// Returns the facts of each host of a platform that has any.
+pub(crate) fn of(platform: Option<&Hardware>) -> BTreeMap<String, HostFacts> {
+    let hosts = platform.map_or(&[][..], |platform| &platform.hosts);
+    let facts = hosts.iter().map(|host| {
+        let facts = HostFacts {
+            access: host.access.clone(),
+            max_slots: host.max_slots,
+        };
+        (host.name.clone(), facts)
+    });
+    facts
+        .filter(|(_, facts)| *facts != HostFacts::default())
+        .collect()
+}
+
+/// Warns of users, ports, interfaces and bindings of hosts that a file does not say (`G0445`), each
+/// kind once. `file` is the file with an article, `says` what the file does say.
+pub(crate) fn check<'h>(
+    hosts: impl Iterator<Item = &'h str>,
+    facts: &BTreeMap<String, HostFacts>,
+    file: &str,
+    says: &[&str],
+    out: &mut Diagnostics,
+) {
+    if facts.is_empty() {
+        return;
+    }
+    let mut seen: FxHashMap<&str, ()> = FxHashMap::default();
+    // The kind of fact, the first host that has one, and how many others.
+    let mut lost: Vec<(&str, &str, u32)> = Vec::new();
+    for host in hosts {
+        let Some(facts) = facts.get(host).filter(|_| seen.insert(host, ()).is_none()) else {
+            continue;
+        };
+        for (name, _) in facts.access.said() {
+            match lost.iter_mut().find(|(known, ..)| *known == name) {
+                Some((_, _, others)) => *others += 1,
+                None if says.contains(&name) => {}
+                None => lost.push((name, host, 0)),
+            }
+        }
+    }
+    for (name, host, others) in lost {
+        let what = format!("the {name} of `{host}` is not in {file}");
+        let mut warning = Diagnostic::warning(codes::ACCESS_LOST, what);
+        match others {
+            0 => {}
+            1 => warning = warning.with_note(format!("nor is the {name} of another host")),
+            n => warning = warning.with_note(format!("nor are the {name}s of {n} other hosts")),
+        }
+        out.push(match name {
+            "user" => warning.help(format!(
+                "say it to ssh: `User` of `Host {host}` in `~/.ssh/config`"
+            )),
+            "port" => warning.help(format!(
+                "say it to ssh: `Port` of `Host {host}` in `~/.ssh/config`"
+            )),
+            "interface" => warning.help(
+                "say it to the launcher: `-iface NAME` (MPICH, Intel MPI), \
+                 `--mca btl_tcp_if_include NAME` (Open MPI)",
+            ),
+            _ => warning
+                .help("describe the cores of the hosts: then OS processes are bound to those"),
+        });
+    }
+}
+
+/// Warns of hosts that are to start more OS processes than they take at most (`G0440`).
+pub(crate) fn check_limits(
+    os_processes: &[OsProcess],
+    facts: &BTreeMap<String, HostFacts>,
+    out: &mut Diagnostics,
+) {
+    let mut started: BTreeMap<&str, u32> = BTreeMap::new();
+    for host in os_processes.iter().filter_map(|p| p.host.as_deref()) {
+        *started.entry(host).or_insert(0) += 1;
+    }
+    let over: Vec<(&str, u32, u32)> = started
+        .into_iter()
+        .filter_map(|(host, n)| {
+            let most = facts.get(host)?.max_slots?;
+            (n > most).then_some((host, n, most))
+        })
+        .collect();
+    let Some((host, n, most)) = over.first() else {
+        return;
+    };
+    let what = format!("{n} OS processes are to start on `{host}`, which takes at most {most}");
+    let mut warning = Diagnostic::warning(codes::BEYOND_SLOTS, what);
+    if over.len() > 1 {
+        let others = over.len() - 1;
+        warning = warning.with_note(format!("hosts beyond their limit besides it: {others}"));
+    }
+    out.push(warning.help("ask for fewer OS processes, name more hosts, or raise `max_slots=`"));
+}

@@ -1,0 +1,59 @@
+//! Users, ports, interfaces and bindings of hosts: which values can be written into launch files.
+
+use graphmap_kpn::hardware::Access;
+
+/// One thing that a file says of a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Key {
+    User,
+    Port,
+    Interface,
+    Binding,
+}
+
+impl Key {
+    /// Returns its name in messages.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Key::User => "user",
+            Key::Port => "port",
+            Key::Interface => "interface",
+            Key::Binding => "binding",
+        }
+    }
+
+    /// Returns whether a value can be written into any launch file unquoted.
+    pub(crate) fn takes(self, value: &str) -> bool {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+        let all = |more: &str| value.chars().all(|c| plain(c) || more.contains(c));
+        let starts = !value.is_empty() && !value.starts_with('-');
+        match self {
+            Key::User => starts && all("+"),
+            Key::Port => value.parse::<u16>().is_ok_and(|port| port > 0),
+            Key::Interface => starts && all(":"),
+            Key::Binding => starts && all(":,+="),
+        }
+    }
+
+    /// Says which values it takes.
+    pub(crate) fn takes_what(self) -> &'static str {
+        match self {
+            Key::User => "a user is made of letters, digits, `-`, `.`, `_` and `+`",
+            Key::Port => "a port is a number from 1 to 65535",
+            Key::Interface => "an interface is made of letters, digits, `-`, `.`, `_` and `:`",
+            Key::Binding => "a binding is a word such as `core:2` or `user:0,1`",
+        }
+    }
+}
+
+/// Returns what of it cannot be written into a launch file.
+pub(crate) fn odd(access: &Access) -> Option<Key> {
+    let fits = |key: Key, value: &Option<String>| value.as_ref().is_none_or(|v| key.takes(v));
+    let all = [
+        (Key::User, fits(Key::User, &access.user)),
+        (Key::Port, access.port != Some(0)),
+        (Key::Interface, fits(Key::Interface, &access.interface)),
+        (Key::Binding, fits(Key::Binding, &access.binding)),
+    ];
+    all.into_iter().find(|(_, fits)| !fits).map(|(key, _)| key)
+}

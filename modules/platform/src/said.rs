@@ -1,0 +1,56 @@
+//! What the lines of a file say of one host: user, port, interface and binding.
+
+use crate::access::Key;
+use crate::codes;
+use crate::report::Report;
+use crate::text::Word;
+use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_kpn::hardware::Access;
+use graphmap_kpn::source::Span;
+
+/// What a file says of one host, with the places.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Said {
+    access: Access,
+    places: [Option<Span>; 4],
+}
+
+impl Said {
+    /// Takes a value. A second, different value holds, as in launchers, and is reported.
+    pub(crate) fn set(&mut self, key: Key, value: Word, host: Word, report: &mut Report) {
+        if !key.takes(value.text) {
+            let what = format!("`{}` cannot be the {} of a host", value.shown(), key.name());
+            let error = Diagnostic::error(codes::BAD_ACCESS, what).at(value.span(), "");
+            report.push(error.help(key.takes_what()));
+            return;
+        }
+        let text = value.text.to_owned();
+        let before = match key {
+            Key::User => self.access.user.replace(text),
+            Key::Interface => self.access.interface.replace(text),
+            Key::Binding => self.access.binding.replace(text),
+            Key::Port => {
+                let port = text.parse().ok();
+                let before = std::mem::replace(&mut self.access.port, port);
+                before.map(|port| port.to_string())
+            }
+        };
+        let place = self.places[key as usize].replace(value.span());
+        if let (Some(before), Some(place)) = (before, place)
+            && before != value.text
+        {
+            let what = format!("host `{}` is given two {}s", host.shown(), key.name());
+            report.push(
+                Diagnostic::warning(codes::BAD_ACCESS, what)
+                    .at(value.span(), format!("`{}` is used", value.shown()))
+                    .also(place, "given here before")
+                    .help("take one of them out"),
+            );
+        }
+    }
+
+    /// Returns all values.
+    pub(crate) fn access(self) -> Access {
+        self.access
+    }
+}
