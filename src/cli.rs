@@ -35,6 +35,7 @@ mod ranks_drawing;
 mod rules;
 mod run;
 mod session;
+mod settings;
 mod shell;
 mod shown_graph;
 mod shown_plan;
@@ -98,6 +99,9 @@ fn dispatch(cli: &Cli, session: &mut Session<'_>) -> Outcome<Exit> {
         let diagnostic = Diagnostic::error(codes::USAGE, message)
             .help("write `graphmap VERB FILE`, or `graphmap FILE --emit PATH` without a verb");
         return session.fail(Exit::Usage, diagnostic);
+    }
+    if let Some(graph) = cli.verb.as_ref().and_then(Verb::graph) {
+        settings::check(session, graph, None)?;
     }
     match &cli.verb {
         None => emit::run(&cli.emit, session),

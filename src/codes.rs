@@ -31,6 +31,8 @@ pub const CONFIG: Code = Code(15);
 pub const UNKNOWN_CODE: Code = Code(16);
 /// Measured traffic in bytes that are not those of all that was sent.
 pub const UNMEASURED: Code = Code(17);
+/// An option by `--set` that nothing reads, or nothing of what is asked for (a warning).
+pub const UNKNOWN_OPTION: Code = Code(444);
 /// There is no project with the code of a graph.
 pub const NO_PROJECT: Code = Code(701);
 /// There is no MPI to build a program with.

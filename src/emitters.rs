@@ -18,6 +18,10 @@ impl Emitter for Json {
         "the network with its mapping as JSON"
     }
 
+    fn options(&self) -> Option<&[&str]> {
+        Some(&[])
+    }
+
     fn accepts(&self, path: &Path) -> bool {
         path.extension().is_some_and(|e| e == "json")
     }

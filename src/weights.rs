@@ -53,6 +53,10 @@ impl Pass for Weights {
         "measured load and traffic, from what `run --profile` wrote (--weights FILE)"
     }
 
+    fn options(&self) -> Option<&[&str]> {
+        Some(&[FILE, UNIT])
+    }
+
     fn run(&self, context: &mut PassContext<'_>) -> Result<(), Diagnostics> {
         let Some(file) = context.options.get(FILE) else {
             let diagnostic = Diagnostic::error(codes::BAD_WEIGHTS, "no file with weights is named");

@@ -34,7 +34,7 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     skeletons: SkeletonArgs,
     #[command(flatten)]
-    graph: GraphArgs,
+    pub(crate) graph: GraphArgs,
 }
 
 pub(crate) fn run(args: &CheckArgs, session: &mut Session<'_>) -> Outcome<Exit> {

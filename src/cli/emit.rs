@@ -5,8 +5,9 @@ use super::exit::Exit;
 use super::identity::Identity;
 use super::session::{Outcome, Session};
 use super::skeletons::{self, SkeletonArgs};
-use super::{output, paths, ranks};
+use super::{output, paths, ranks, settings};
 use crate::codes;
+use graphmap_binding::MAPPING_FUNCTION;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
 use graphmap_kpn::nearest::nearest;
@@ -94,12 +95,22 @@ pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         }
         wanted.push((emitter, path));
     }
+    let asked: Vec<&dyn Emitter> = wanted.iter().map(|(e, _)| e.as_emitter()).collect();
+    settings::check(session, &args.graph, Some(&asked))?;
     let names = || {
         wanted
             .iter()
             .map(|(emitter, _)| emitter.as_emitter().name())
     };
     let mut told = options.clone();
+    // The mapping function is written once, where it is asked for.
+    let function = wanted
+        .iter()
+        .find(|(e, _)| e.as_emitter().name() == MAPPING_FUNCTION);
+    if let Some((_, path)) = function {
+        let path = path.display().to_string();
+        told.entry(MAPPING_FUNCTION.to_owned()).or_insert(path);
+    }
     if names().any(graphmap_binding::starts) {
         ranks::tell(session, file, names(), &mut told)?;
     }

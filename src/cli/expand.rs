@@ -29,7 +29,7 @@ pub(crate) struct ExpandArgs {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    graph: GraphArgs,
+    pub(crate) graph: GraphArgs,
 }
 
 pub(crate) fn run(args: &ExpandArgs, session: &mut Session<'_>) -> Outcome<Exit> {

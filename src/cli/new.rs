@@ -60,7 +60,7 @@ pub(crate) struct NewArgs {
     #[arg(long)]
     member: bool,
     #[command(flatten)]
-    graph: GraphArgs,
+    pub(crate) graph: GraphArgs,
 }
 
 /// What a project can have to join its OS processes, besides what all have.

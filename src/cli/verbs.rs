@@ -1,6 +1,6 @@
 //! The command line: its verbs, and what can be said without one.
 
-use super::args::Common;
+use super::args::{Common, GraphArgs};
 use super::exit::Exit;
 use clap::{Parser, Subcommand};
 
@@ -55,4 +55,26 @@ pub(crate) enum Verb {
     Doctor(super::doctor::DoctorArgs),
     Completions(super::shell::CompletionsArgs),
     Man(super::shell::ManArgs),
+}
+
+impl Verb {
+    /// The graph that it reads, but for `emit`, which checks the options of its emitters itself.
+    pub(crate) fn graph(&self) -> Option<&GraphArgs> {
+        match self {
+            Verb::Check(args) => Some(&args.graph),
+            Verb::Expand(args) => Some(&args.graph),
+            Verb::New(args) => Some(&args.graph),
+            Verb::Partition(args) => Some(&args.graph),
+            Verb::Run(args) => Some(&args.graph),
+            Verb::View(args) => Some(&args.graph),
+            Verb::Emit(_)
+            | Verb::Fmt(_)
+            | Verb::Passes(_)
+            | Verb::Explain(_)
+            | Verb::Import(_)
+            | Verb::Doctor(_)
+            | Verb::Completions(_)
+            | Verb::Man(_) => None,
+        }
+    }
 }

@@ -50,7 +50,7 @@ pub(crate) struct ViewArgs {
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "json")]
     detail: Option<Detail>,
     #[command(flatten)]
-    graph: GraphArgs,
+    pub(crate) graph: GraphArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

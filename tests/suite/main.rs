@@ -29,6 +29,7 @@ mod cli_terminal;
 mod consumers;
 mod contributing;
 mod embedding;
+mod emitters;
 mod errors;
 mod faults;
 mod hosts;

@@ -2,6 +2,7 @@
 
 use crate::command::{self, Launcher};
 use crate::launch::{Launch, alone};
+use crate::ranks::{FIRST_RANK, MAIN};
 use crate::{codes, facts, fgmpi, intel, mapping_json, mpich, openmpi, ranks, slurm};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
@@ -128,6 +129,23 @@ const ALL: &[Row] = &[
     },
 ];
 
+/// Options of what says what is started; those of launchers may be in any of a set of files.
+const OPTIONS: &[&str] = &["program", "args", "env.", "agent", FIRST_RANK, MAIN];
+/// Options of the script.
+const SCRIPT_OPTIONS: &[&str] = &[
+    "program",
+    "args",
+    "env.",
+    "agent",
+    FIRST_RANK,
+    MAIN,
+    "launcher",
+    MAPPING_FUNCTION,
+];
+/// The option that names the file with FG-MPI's mapping function, where the script is not to bring
+/// it along.
+pub const MAPPING_FUNCTION: &str = "fgmpi";
+
 impl Emitter for &'static Row {
     fn name(&self) -> &str {
         self.name
@@ -135,6 +153,14 @@ impl Emitter for &'static Row {
 
     fn about(&self) -> &str {
         self.about
+    }
+
+    fn options(&self) -> Option<&[&str]> {
+        match self.write {
+            Write::Launch(_) => Some(OPTIONS),
+            Write::Mapping(_) => Some(&[]),
+            Write::Script => Some(SCRIPT_OPTIONS),
+        }
     }
 
     fn accepts(&self, path: &Path) -> bool {
@@ -213,7 +239,7 @@ fn script(
             false => files.generated(path, text),
         }
     }
-    if launcher == Launcher::FgMpi {
+    if launcher == Launcher::FgMpi && !context.options.contains_key(MAPPING_FUNCTION) {
         let path = context.path.with_file_name("fgmpi.c");
         files.generated(path, fgmpi::mapping_function(mapped));
     }

@@ -1,17 +1,18 @@
 //! FG-MPI: `-nfg` sections, and the mapping function in C.
 //!
 //! FG-MPI numbers its ranks through the sections: the processes of OS process 0, then those of OS
-//! process 1. So rank of FG-MPI and rank of the network differ unless the mapping is a stack; the C
-//! file has both. The function FG-MPI asks which function a rank runs (`FG_MapPtr_t`) is written
+//! process 1. So rank of FG-MPI and rank of the network are equal only where the OS processes hold
+//! the processes in the order of their ranks, which a stack on hosts that come up again does not;
+//! the C file has both. The function FG-MPI asks which function a rank runs (`FG_MapPtr_t`) is written
 //! with one run of ranks a line.
 
 use crate::codes;
 use crate::launch::{Launch, shell_quoted};
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::identifier::kinds_in_c;
 use graphmap_kpn::mapping::Mapped;
 use graphmap_kpn::network::{KindId, ProcessId};
-use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// What FG-MPI can start: the OS processes that hold processes. Others are left out, with a note in
@@ -61,8 +62,9 @@ struct Stretch {
 
 /// The mapping function in C, with a `main` unless `GRAPHMAP_NO_MAIN` is defined.
 ///
-/// Each kind is a function `int KIND(int argc, char **argv)`; a name that is none in C is changed,
-/// and a comment has the original. `graphmap_network_rank` gives the rank in the network.
+/// Each kind is a function `int KIND_process(int argc, char **argv)`, so that no kind is called as a
+/// function of the C library. `KIND` is what wiring in C calls the kind; a comment has the original
+/// name where that is another. `graphmap_network_rank` gives the rank in the network.
 pub fn mapping_function(mapped: &Mapped) -> String {
     let (network, mapping) = (mapped.network(), mapped.mapping());
     let mut by_os_process: Vec<Vec<usize>> = vec![Vec::new(); mapping.bindings.len()];
@@ -83,7 +85,8 @@ pub fn mapping_function(mapped: &Mapped) -> String {
         .values()
         .map(|k| network.name(k.name))
         .collect();
-    let names = c_names(&kinds);
+    let names = kinds_in_c(kinds.iter().copied());
+    let names: Vec<String> = names.iter().map(|name| format!("{name}_process")).collect();
     render(&kinds, &names, &stretches, mapping.os_process.len())
 }
 
@@ -94,7 +97,7 @@ fn render(kinds: &[&str], names: &[String], stretches: &[Stretch], processes: us
     );
     let mut line = |s: String| writeln!(text, "{s}").expect("a String takes all");
     for (kind, name) in kinds.iter().zip(names) {
-        let comment = match kind == name {
+        let comment = match name.strip_suffix("_process") == Some(kind) {
             true => String::new(),
             false => format!(
                 " /* {} */",
@@ -179,149 +182,3 @@ int main(int argc, char *argv[])
 }
 #endif
 "#;
-
-/// A name in C for each kind: its own where it is one and still free.
-fn c_names(kinds: &[&str]) -> Vec<String> {
-    let own = |kind: &str| -> String {
-        let fits = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
-        let mut name: String = kind.chars().map(fits).collect();
-        if name.starts_with(|c: char| c.is_ascii_digit()) || name.is_empty() {
-            name.insert(0, 'k');
-        }
-        // A leading underscore is the implementation's, `graphmap_` and FG-MPI's names are taken.
-        let taken = name.starts_with('_')
-            || name.starts_with("graphmap_")
-            || name.starts_with("MPI")
-            || name.starts_with("FG")
-            || RESERVED.contains(&name.as_str());
-        if taken { format!("kind_{name}") } else { name }
-    };
-    // A kind whose name is good keeps it, whatever comes before it.
-    let good: BTreeSet<String> = kinds
-        .iter()
-        .filter(|k| own(k) == **k)
-        .map(|k| k.to_string())
-        .collect();
-    let mut used = good.clone();
-    let name = |kind: &&str| {
-        let name = own(kind);
-        if name == **kind {
-            return name;
-        }
-        let mut free = name.clone();
-        let mut number = 2;
-        while !used.insert(free.clone()) {
-            free = format!("{name}_{number}");
-            number += 1;
-        }
-        free
-    };
-    kinds.iter().map(name).collect()
-}
-
-const RESERVED: &[&str] = &[
-    "auto",
-    "break",
-    "case",
-    "char",
-    "const",
-    "continue",
-    "default",
-    "do",
-    "double",
-    "else",
-    "enum",
-    "extern",
-    "float",
-    "for",
-    "goto",
-    "if",
-    "inline",
-    "int",
-    "long",
-    "register",
-    "restrict",
-    "return",
-    "short",
-    "signed",
-    "sizeof",
-    "static",
-    "struct",
-    "switch",
-    "typedef",
-    "union",
-    "unsigned",
-    "void",
-    "volatile",
-    "while",
-    "bool",
-    "true",
-    "false",
-    "nullptr",
-    "typeof",
-    "constexpr",
-    "alignas",
-    "alignof",
-    "thread_local",
-    "static_assert",
-    "main",
-    "NULL",
-    "size_t",
-    "ptrdiff_t",
-    "max_align_t",
-    "wchar_t",
-    "offsetof",
-    "asm",
-    "rank",
-    "first",
-    // The commonest functions of the library, whose declarations a kind would contradict.
-    "read",
-    "write",
-    "open",
-    "close",
-    "send",
-    "recv",
-    "exit",
-    "abort",
-    "printf",
-    "malloc",
-    "free",
-    "index",
-    "select",
-    "time",
-    "sleep",
-    "link",
-    "pipe",
-    "wait",
-    "signal",
-    "accept",
-    "listen",
-    "connect",
-    "remove",
-];
-
-#[cfg(test)]
-mod tests {
-    use super::c_names;
-
-    #[test]
-    fn kinds_get_names_that_c_takes() {
-        let kinds = [
-            "in-Task", "inTask", "in_Task", "2d", "main", "in.Task", "\u{e9}", "MPI_Send", "int",
-        ];
-        assert_eq!(
-            c_names(&kinds),
-            [
-                "in_Task_2",
-                "inTask",
-                "in_Task",
-                "k2d",
-                "kind_main",
-                "in_Task_3",
-                "kind__",
-                "kind_MPI_Send",
-                "kind_int"
-            ]
-        );
-    }
-}

@@ -19,7 +19,7 @@
 //!
 //! Options the emitters read: `program` (what to start; `./NAME` of the network unless given),
 //! `args` (words for it, which may be quoted as for a shell), `env.NAME` (variables that the script gives to all OS processes), `agent` (what the launcher calls instead of ssh), `launcher` (of `mpiexec`: `mpich`, `openmpi`, `intel`, `slurm`, `fgmpi`;
-//! `mpich` unless given), `first_rank` and `main` ([`ranks`]).
+//! `mpich` unless given), `fgmpi` (the file with FG-MPI's mapping function: the script then brings none), `first_rank` and `main` ([`ranks`]).
 
 pub mod codes;
 pub mod command;
@@ -39,7 +39,7 @@ mod start;
 #[cfg(doc)]
 use graphmap_kpn::emit::Emitter;
 
-pub use emitters::{emitters, starts};
+pub use emitters::{MAPPING_FUNCTION, emitters, starts};
 pub use facts::HostFacts;
 pub use launch::{Launch, Run, shell_quoted};
 pub use os_process::OsProcess;

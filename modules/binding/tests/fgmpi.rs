@@ -37,13 +37,13 @@ fn every_rank_finds_its_function() {
     assert_eq!(order(&farm), [1, 2, 5, 0, 4, 3]);
     compiled_agrees(&farm);
     // Dealt in turn, in blocks, in a heap where only one OS process has anything to do, and mixed.
-    let mut chain = String::from("digraph chain { NULL -> MPI_part1; int60 -> NULL;");
+    let mut chain = String::from("digraph chain { NULL -> MPI_part1; read60 -> NULL;");
     for i in 1..60 {
         write!(
             chain,
             "{}{i} -> {}{};",
-            KINDS[i % 3],
-            KINDS[(i + 1) % 3],
+            KINDS[i % 8],
+            KINDS[(i + 1) % 8],
             i + 1
         )
         .unwrap();
@@ -56,8 +56,17 @@ fn every_rank_finds_its_function() {
     }
 }
 
-/// Kinds that C would take for its own names, or none.
-const KINDS: [&str; 3] = ["int", "MPI_part", "p"];
+/// Kinds whose names C, its library, POSIX, MPI or the generated file has itself.
+const KINDS: [&str; 8] = [
+    "int",
+    "MPI_part",
+    "strlen",
+    "main",
+    "read",
+    "errno",
+    "graphmap_run",
+    "p",
+];
 
 /// Ranks of the network in the order of FG-MPI's ranks, as `mapping.json` says it.
 fn order(mapped: &Mapped) -> Vec<usize> {
@@ -79,7 +88,7 @@ fn compiled_agrees(mapped: &Mapped) {
     fs::write(folder.join("mpi.h"), "").unwrap();
     fs::write(folder.join("map.c"), &text).unwrap();
     let mut user = String::from(
-        "#include <stdio.h>\n#include \"fgmpi.h\"\nint graphmap_network_rank(int rank);\n",
+        "#include <errno.h>\n#include <stdio.h>\n#include <string.h>\n#include <unistd.h>\n#include \"fgmpi.h\"\nint graphmap_network_rank(int rank);\n",
     );
     // Each kind as the declarations call it; one that C would not take has its own name beside it.
     let mut kinds = BTreeMap::new();
@@ -91,10 +100,8 @@ fn compiled_agrees(mapped: &Mapped) {
             .trim()
             .strip_prefix("/* ")
             .and_then(|c| c.strip_suffix(" */"));
-        kinds.insert(
-            comment.unwrap_or(function).to_string(),
-            function.to_string(),
-        );
+        let own = function.strip_suffix("_process").expect("a suffix");
+        kinds.insert(comment.unwrap_or(own).to_string(), function.to_string());
         writeln!(
             user,
             "int {function}(int c, char **v) {{ (void)c; (void)v; puts(\"{function}\"); return 0; }}"

@@ -120,6 +120,12 @@ pub trait Emitter {
     /// One line for `graphmap passes`.
     fn about(&self) -> &str;
 
+    /// Names of the options (`--set NAME=VALUE`) that it reads; a name that ends with a dot stands for
+    /// all that begin so. `None`: any option may be for it.
+    fn options(&self) -> Option<&[&str]> {
+        None
+    }
+
     /// Whether `--emit PATH` without a name means this emitter.
     fn accepts(&self, path: &Path) -> bool;
 

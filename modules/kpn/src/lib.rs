@@ -21,6 +21,7 @@ pub mod emit;
 pub mod expand;
 pub mod foreign;
 pub mod hardware;
+pub mod identifier;
 pub mod infer;
 pub mod input;
 pub mod integrity;

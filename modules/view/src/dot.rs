@@ -20,6 +20,10 @@ impl Emitter for MappedDot {
         "the graph coloured by OS process and grouped by host, for `dot -Tsvg`"
     }
 
+    fn options(&self) -> Option<&[&str]> {
+        Some(&["detail"])
+    }
+
     fn accepts(&self, path: &Path) -> bool {
         path.file_name()
             .is_some_and(|name| name.to_string_lossy().ends_with("mapped.dot"))

@@ -22,6 +22,10 @@ impl Emitter for Svg {
         "a picture of the mapping: hosts, OS processes, their kinds, load and traffic"
     }
 
+    fn options(&self) -> Option<&[&str]> {
+        Some(&["detail"])
+    }
+
     fn accepts(&self, path: &Path) -> bool {
         path.extension().is_some_and(|e| e == "svg")
     }

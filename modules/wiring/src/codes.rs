@@ -29,6 +29,8 @@ pub const BLANK: Code = Code(614);
 pub const FUNCTION_MISSING: Code = Code(609);
 /// A function whose signature is not that of its kind.
 pub const FUNCTION_MISFIT: Code = Code(618);
+/// Something that the graph says of channels and the wiring does not heed (a warning).
+pub const NOT_HEEDED: Code = Code(446);
 /// Something that the target of the skeleton cannot express.
 pub const NOT_EXPRESSIBLE: Code = Code(612);
 /// A `families.toml` that cannot be read.

@@ -5,7 +5,7 @@
 
 use crate::classes::{Class, classes};
 use crate::codes;
-use crate::identifier::{Case, Identifiers, Language};
+use crate::identifier::{Case, Identifiers, Language, kinds_in_c};
 use crate::module_classes::{ModuleClassModel, ModuleClasses};
 use crate::names::{self, NamesModel};
 use crate::payload::{self, UNTYPED};
@@ -375,7 +375,6 @@ const RESERVED_FUNCTIONS: &[&str] = &["net", "network", "types", "rt", "ends", "
 /// Types of the prelude that payload types may name.
 const RESERVED_TYPES: &[&str] = &["Box", "Option", "Result", "Self", "String", "Vec"];
 /// Names of the C library and of Pilot that generated C may not take, and its own.
-const RESERVED_C: &[&str] = &["main", "wire", "sequence", "i"];
 
 fn kinds(
     network: &Network,
@@ -385,11 +384,11 @@ fn kinds(
 ) -> Vec<KindModel> {
     let mut functions = Identifiers::new(Language::Rust, RESERVED_FUNCTIONS);
     let mut type_names = Identifiers::new(Language::Rust, RESERVED_TYPES);
-    let mut c_names = Identifiers::new(Language::C, RESERVED_C);
+    let c_names = kinds_in_c(network.kinds.values().map(|kind| network.name(kind.name)));
     let spans: Vec<Span> = network.processes.values().map(|p| p.span).collect();
     let positions = positions(&network.sources, &spans);
     let mut kinds = Vec::with_capacity(network.kinds.len());
-    for kind in network.kinds.values() {
+    for (kind, c) in network.kinds.values().zip(c_names) {
         let name = network.name(kind.name);
         let (function, free) = functions.take(name, Case::Snake);
         if !free {
@@ -423,7 +422,7 @@ fn kinds(
             name: name.to_owned(),
             function,
             type_name: type_names.take(name, Case::Camel).0,
-            c: c_names.take(name, Case::Kept).0,
+            c,
             count: kind.members.len(),
             ranks: sequence(&|rank| rank as u32),
             names: names::names(kind.members.len(), || {

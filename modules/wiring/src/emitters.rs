@@ -2,7 +2,7 @@
 
 use crate::codes;
 use crate::context::Model;
-use crate::family::{self, Family, Unsupported};
+use crate::family::{self, Family, Ignored, Unsupported};
 use crate::skeleton::Skeletons;
 use crate::structure::{STRUCTURES, Structure};
 use graphmap_kpn::controls;
@@ -10,7 +10,7 @@ use graphmap_kpn::declared::BundleKind;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
 use graphmap_kpn::mapping::Mapped;
-use graphmap_kpn::network::Network;
+use graphmap_kpn::network::{Network, Terms};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -40,6 +40,10 @@ impl Emitter for SkeletonEmitter {
         &self.family.about
     }
 
+    fn options(&self) -> Option<&[&str]> {
+        Some(&[SKELETONS_OPTION])
+    }
+
     fn accepts(&self, path: &Path) -> bool {
         let wanted = self.family.extension.as_deref();
         wanted.is_some_and(|wanted| path.extension().is_some_and(|e| e == wanted))
@@ -57,6 +61,7 @@ impl Emitter for SkeletonEmitter {
         };
         let network = mapped.network();
         can_express(&self.family, network)?;
+        not_heeded(&self.family, network, context.diagnostics);
         let (code, _) = render(network, &skeletons, &self.family.name, context.diagnostics)?;
         files.generated(context.path, code);
         Ok(())
@@ -137,6 +142,37 @@ pub(crate) fn can_express(family: &Family, network: &Network) -> Result<(), Diag
     }
 }
 
+/// Warns of what the graph says of channels and the wiring of a family does not heed (`G0446`), each
+/// kind once.
+pub(crate) fn not_heeded(family: &Family, network: &Network, out: &mut Diagnostics) {
+    for ignored in &family.ignores {
+        // A capacity of one is what a channel has that says none.
+        let (word, said): (_, fn(&Terms) -> bool) = match ignored {
+            Ignored::Tag => ("tag", |terms| terms.tag.is_some()),
+            Ignored::Capacity => ("capacity", |terms| terms.capacity > 1),
+        };
+        let mut channels = network.channels.values();
+        let Some(first) = channels.find(|channel| said(&network.terms[channel.terms])) else {
+            continue;
+        };
+        let others = channels.filter(|channel| said(&network.terms[channel.terms]));
+        let what = format!("`{}` does not heed `{word}=`", family.emitter);
+        let mut warning = Diagnostic::warning(codes::NOT_HEEDED, what);
+        warning = warning.at(first.span, "given here");
+        match others.count() {
+            0 => {}
+            1 => warning = warning.with_note("another channel has one, too"),
+            n => warning = warning.with_note(format!("{n} other channels have one, too")),
+        }
+        out.push(warning.help(match ignored {
+            Ignored::Tag => "leave it out; `--emit model.json` and `--emit json=PATH` have it",
+            Ignored::Capacity => {
+                "leave it out: how much a channel holds is left to what carries the messages"
+            }
+        }));
+    }
+}
+
 /// `model`: what a skeleton sees, as JSON; takes `model.json`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ModelEmitter;
@@ -148,6 +184,10 @@ impl Emitter for ModelEmitter {
 
     fn about(&self) -> &str {
         "what a skeleton sees, as JSON"
+    }
+
+    fn options(&self) -> Option<&[&str]> {
+        Some(&[])
     }
 
     fn accepts(&self, path: &Path) -> bool {

@@ -39,6 +39,8 @@ pub struct Family {
     pub extension: Option<String>,
     /// What its target cannot express.
     pub lacks: Vec<Unsupported>,
+    /// What graphs can say of channels and its wiring does not heed.
+    pub ignores: Vec<Ignored>,
     /// The rank of MPI that its first process has, where each process is an OS process, of which the ranks follow those
     /// of the network; `None` where OS processes hold many.
     pub first_rank: Option<u32>,
@@ -48,6 +50,17 @@ pub struct Family {
     pub project: Vec<ProjectFile>,
     /// Where its entry begins.
     pub span: Span,
+}
+
+/// Something that a graph says of a channel and that wiring may not heed: a warning, because the
+/// network runs all the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ignored {
+    /// MPI tags.
+    Tag,
+    /// How many tokens a channel holds.
+    Capacity,
 }
 
 /// Something that a graph can ask for and a target may not have.
@@ -124,6 +137,8 @@ struct Entry {
     extension: Option<String>,
     #[serde(default)]
     lacks: Vec<Unsupported>,
+    #[serde(default)]
+    ignores: Vec<Ignored>,
     first_rank: Option<u32>,
     program: Option<String>,
     #[serde(default)]
@@ -198,6 +213,7 @@ fn parse(text: &str) -> Result<Vec<Family>, (String, Range<usize>)> {
             about: entry.about,
             extension: entry.extension,
             lacks: entry.lacks,
+            ignores: entry.ignores,
             first_rank: entry.first_rank,
             program: entry.program,
             project: entry.project,

@@ -1,7 +1,7 @@
 //! Projects of families other than Rust: the files that `families.toml` lists.
 
 use crate::codes;
-use crate::emitters::{can_express, render};
+use crate::emitters::{can_express, not_heeded, render};
 use crate::family::{Each, Family, ProjectFile};
 use crate::skeleton::Skeletons;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
@@ -39,6 +39,7 @@ impl Family {
             ));
         }
         can_express(self, network)?;
+        not_heeded(self, network, diagnostics);
         let (wiring, model) = render(network, skeletons, &self.name, diagnostics)?;
         if self.project.iter().any(|file| file.each.is_some()) {
             crate::project::fit_files(network, &model)?;

@@ -17,7 +17,6 @@ pub mod family;
 mod foreign;
 pub mod formats;
 mod helpers;
-pub mod identifier;
 mod inert;
 mod layout;
 mod lexer;
@@ -36,3 +35,5 @@ pub mod structure;
 
 #[cfg(test)]
 mod testing;
+
+pub use graphmap_kpn::identifier;

@@ -52,11 +52,7 @@ impl Agent<'_> {
         if self.0.is_none() {
             command.args(["-o", "BatchMode=yes", "-o", "ConnectTimeout=10"]);
         }
-        command.arg(&host.login);
-        if let Some(port) = host.port {
-            command.args(["-p", &port.to_string()]);
-        }
-        command.arg(script).stdin(input);
+        command.args(host.words()).arg(script).stdin(input);
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = child.spawn()?;
         let _watched = Watched::new(child.id(), None);
@@ -80,6 +76,13 @@ impl<'a> Remote<'a> {
             login: access.map_or_else(|| name.to_owned(), |access| access.login(name)),
             port: access.and_then(|access| access.port),
         }
+    }
+
+    /// The words by which an agent is told of it.
+    fn words(&self) -> Vec<String> {
+        let port = self.port.map(|port| ["-p".to_owned(), port.to_string()]);
+        let words = port.into_iter().flatten();
+        std::iter::once(self.login.clone()).chain(words).collect()
     }
 }
 
@@ -246,6 +249,21 @@ pub(super) fn is_here(name: &str, here: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hosts_are_reached_as_the_hostfile_says() {
+        let access = graphmap_platform::Access {
+            user: Some("bob".to_owned()),
+            port: Some(2222),
+            ..graphmap_platform::Access::default()
+        };
+        let mut host = graphmap_platform::Host::new("node1", 1);
+        host.access = access;
+        let platform = Platform::new(vec![host]).unwrap();
+        let words = |name| Remote::new(name, &platform).words();
+        assert_eq!(words("node1"), ["bob@node1", "-p", "2222"]);
+        assert_eq!(words("node2"), ["node2"]);
+    }
 
     #[test]
     fn this_host_has_several_names() {

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 /// The words of a text of code that may be identifiers, in order.
-pub(crate) fn words_of(code: &str) -> impl Iterator<Item = &str> {
+pub fn words_of(code: &str) -> impl Iterator<Item = &str> {
     code.split(|c: char| !(c.is_alphanumeric() || c == '_'))
         .filter(|word| !word.is_empty())
 }
@@ -65,6 +65,19 @@ impl Identifiers {
             number += 1;
         }
     }
+}
+
+/// Names that C code of graphmap has itself.
+const RESERVED_C: &[&str] = &["main", "wire", "sequence", "i"];
+
+/// Returns a name in C for each kind, in order: the first kind that wants a name has it, a later one
+/// gets a number. All C code that graphmap writes calls kinds so.
+///
+/// The names may be those of functions of the C library. What is generated for a kind therefore has
+/// a suffix: `strlen_process`.
+pub fn kinds_in_c<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
+    let mut scope = Identifiers::new(Language::C, RESERVED_C);
+    names.map(|name| scope.take(name, Case::Kept).0).collect()
 }
 
 /// The identifier that a name becomes: valid in the language, no keyword, but not yet unique.

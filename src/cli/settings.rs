@@ -1,0 +1,97 @@
+//! Options by `--set`: names that nothing reads are reported.
+
+use super::args::GraphArgs;
+use super::exit::Exit;
+use super::session::{Outcome, Session};
+use crate::codes;
+use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_kpn::emit::Emitter;
+use graphmap_kpn::nearest::nearest;
+use graphmap_wiring::emitters::SKELETONS_OPTION;
+use std::collections::BTreeSet;
+
+/// Whether one of the names is this one, or ends with a dot and starts it.
+fn is_among(names: &[&str], name: &str) -> bool {
+    let is = |known: &&str| {
+        let begins = known.ends_with('.') && name.len() > known.len();
+        *known == name || begins && name.starts_with(known)
+    };
+    names.iter().any(is)
+}
+
+/// Refuses options that neither a pass nor an emitter reads, and warns of those that are for another
+/// emitter than the ones asked for (`G0444`). `emitters` are those asked for, if the verb has any.
+///
+/// An executable on PATH may read any option, and so may an emitter that does not say which it reads.
+pub(crate) fn check(
+    session: &mut Session<'_>,
+    graph: &GraphArgs,
+    emitters: Option<&[&dyn Emitter]>,
+) -> Outcome<()> {
+    let registry = session.registry;
+    let set: BTreeSet<&str> = graph.passes.set.iter().map(|(name, _)| &**name).collect();
+    let asked = graph.passes.pass.iter();
+    let own = |name: &String| registry.passes().find(|pass| pass.name() == name);
+    // Those of an executable: it reads what it likes.
+    let used: Option<Vec<_>> = asked.map(own).collect();
+    let (Some(used), false) = (used, set.is_empty()) else {
+        return Ok(());
+    };
+    let all = registry.passes().map(|pass| pass.options());
+    let all = all.chain(registry.emitters().map(|emitter| emitter.options()));
+    let Some(known) = all.collect::<Option<Vec<&[&str]>>>() else {
+        return Ok(());
+    };
+    let known = known.concat();
+    let weights = registry
+        .passes()
+        .filter(|pass| graph.passes.weights.is_some() && pass.name() == crate::weights::FILE);
+    let read = used.into_iter().chain(weights).map(|pass| pass.options());
+    let read = read.chain(
+        emitters
+            .unwrap_or(&[])
+            .iter()
+            .map(|emitter| emitter.options()),
+    );
+    let Some(read) = read.collect::<Option<Vec<&[&str]>>>() else {
+        return Ok(());
+    };
+    let read = read.concat();
+    let mut unknown = false;
+    for name in set {
+        if !is_among(&known, name) {
+            unknown = true;
+            let error = Diagnostic::error(
+                codes::UNKNOWN_OPTION,
+                format!("there is no option `{name}`"),
+            );
+            let names: BTreeSet<&str> = known.iter().copied().collect();
+            session.find(match nearest(name, names.iter().copied()) {
+                Some(near) => error.help(format!("did you mean `--set {near}=`?")),
+                None => {
+                    let names: Vec<&str> = names.into_iter().collect();
+                    error.help(format!("the options are {}", names.join(", ")))
+                }
+            });
+        } else if emitters.is_some() && name != SKELETONS_OPTION && !is_among(&read, name) {
+            let what = format!("the option `{name}` means nothing to what is asked for");
+            let reads = registry.emitters().filter(|emitter| {
+                emitter
+                    .options()
+                    .is_some_and(|options| is_among(options, name))
+            });
+            let reads: Vec<String> = reads
+                .map(|emitter| format!("`{}`", emitter.name()))
+                .collect();
+            let warning = Diagnostic::warning(codes::UNKNOWN_OPTION, what);
+            session.find(match reads.is_empty() {
+                true => warning.help("a pass reads it: say `--pass`, or `--weights`"),
+                false => warning.help(format!("it is for {}", reads.join(", "))),
+            });
+        }
+    }
+    match unknown {
+        true => Err(Exit::Usage),
+        false => Ok(()),
+    }
+}
