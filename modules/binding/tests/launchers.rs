@@ -8,9 +8,11 @@
 mod common;
 use common::{launch, show};
 use graphmap_binding::command::{Launcher, command};
-use graphmap_binding::{Launch, intel, openmpi, slurm};
+use graphmap_binding::{HostFacts, Launch, intel, openmpi, slurm};
 use graphmap_kpn::diagnostic::Diagnostics;
+use graphmap_kpn::hardware::Access;
 use graphmap_testing::{Need, skip};
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -58,9 +60,13 @@ impl Field {
         field.program("show", SHOW);
         fs::create_dir(field.path().join("a folder")).unwrap();
         field.program("a folder/it's", SHOW);
+        let said = field.path().join("said");
+        let said = said.display();
         let agent = format!(
             "#!/bin/sh\nwhile case \"$1\" in -*) true ;; *) false ;; esac; do shift; done\n\
-             host=$1; shift; export CMD=\"$*\"\n\
+             host=${{1#*@}}; said=$1; shift\n\
+             [ \"$1\" = -p ] && said=\"$said:$2\" && shift 2\n\
+             echo \"$said\" >>{said}; export CMD=\"$*\"\n\
              exec {unshare} sh -c \"hostname $host; exec sh -c \\\"\\$CMD\\\"\"\n"
         );
         field.program("agent", &agent);
@@ -367,6 +373,86 @@ fn open_mpi_obeys() {
             launch.os_processes.truncate(4);
             field.check_rankfile(&launch, &mpiexec, four, &options);
         }
+    }
+}
+
+/// Two hosts, one of which has a user, and maybe a port.
+fn of_users(port: Option<u16>) -> Launch {
+    let mut launch = launch(&[("h1", &[], 1), ("h2", &[], 1), ("h1", &[], 1)]);
+    launch.program = "./show".into();
+    let access = Access {
+        user: Some("bob".into()),
+        port,
+        ..Access::default()
+    };
+    let facts = HostFacts {
+        access,
+        max_slots: Some(8),
+    };
+    launch.facts.insert("h1".into(), facts);
+    launch
+}
+
+impl Field {
+    /// Holds what the agent was called with, by user, host and port, against what is expected.
+    fn check_said(&self, expected: &[&str]) {
+        let said = fs::read_to_string(self.path().join("said")).unwrap_or_default();
+        let said: BTreeSet<&str> = said.lines().collect();
+        assert_eq!(said, expected.iter().copied().collect());
+        fs::remove_file(self.path().join("said")).unwrap();
+    }
+}
+
+#[test]
+fn users_and_ports_reach_the_agent() {
+    let mpich = [
+        Some((Need::Mpich, "mpiexec.mpich".to_owned())),
+        named(Need::LaterMpich, "MPICH_MPIEXEC"),
+    ];
+    for (need, mpiexec) in mpich.into_iter().flatten() {
+        let Some(field) = Field::new(need, &mpiexec) else {
+            continue;
+        };
+        let agent = field.path().join("agent");
+        let options = by_agent(agent.to_str().unwrap());
+        field.check(&of_users(None), Launcher::Mpich, &mpiexec, &options);
+        field.check_said(&["bob@h1", "h2"]);
+    }
+    let open_mpi = [
+        Some((Need::OpenMpi, "mpiexec.openmpi".to_owned())),
+        named(Need::LaterOpenMpi, "OPENMPI_MPIEXEC"),
+    ];
+    for (need, mpiexec) in open_mpi.into_iter().flatten() {
+        let Some(field) = Field::new(need, &mpiexec) else {
+            continue;
+        };
+        let hosts = openmpi::hostfile(&of_users(Some(2222))).unwrap();
+        fs::write(field.path().join("hosts"), hosts).unwrap();
+        let mut command = Command::new(&mpiexec);
+        let agent = field.path().join("agent");
+        command.args(["--hostfile", "hosts", "-n", "3", "./show"]);
+        // One of the two is for the version.
+        command.env("OMPI_MCA_plm_rsh_agent", &agent);
+        command.env("PRTE_MCA_plm_ssh_agent", &agent);
+        let (lines, output) = field.output(&mut command);
+        assert_eq!(lines.len(), 3, "{output:?}");
+        field.check_said(&["bob@h1:2222", "h2"]);
+    }
+    if let Some((need, mpiexec)) = named(Need::IntelMpi, "INTEL_MPIEXEC")
+        && let Some(field) = Field::new(need, &mpiexec)
+    {
+        let agent = field.path().join("agent");
+        let options = by_agent(agent.to_str().unwrap());
+        field.check(&of_users(None), Launcher::Intel, &mpiexec, &options);
+        field.check_said(&["bob@h1", "h2"]);
+        let hosts = intel::machinefile(&of_users(None)).unwrap();
+        fs::write(field.path().join("machinefile"), hosts).unwrap();
+        let mut command = Command::new(&mpiexec);
+        command.args(options);
+        command.args(["-machinefile", "machinefile", "-n", "3", "./show"]);
+        let (lines, output) = field.output(&mut command);
+        assert_eq!(lines.len(), 3, "{output:?}");
+        field.check_said(&["bob@h1", "h2"]);
     }
 }
 
