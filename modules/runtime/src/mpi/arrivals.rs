@@ -1,5 +1,6 @@
 //! Messages between ranks of different schedulers: how they are sent, and what is done with what comes.
 
+use std::mem;
 use std::panic::Location;
 use std::rc::Rc;
 
@@ -13,6 +14,7 @@ use super::state::{CommunicatorState, World};
 use super::transfer::Arrival;
 use super::window::Asker;
 use crate::exec::guard;
+use crate::finally::Finally;
 
 /// A message of more bytes than this is not sent before a receive waits for it.
 const EAGER_BYTES: usize = 64 << 10;
@@ -61,7 +63,10 @@ impl World {
                 cost,
                 parcel,
             };
+            // Its bytes are code of the user: if that panics, nothing is sent.
+            let unsent = Finally(|| others.give_credit(to, cost));
             others.send(to, message);
+            mem::forget(unsent);
             return Sent::Left;
         }
         let count = parcel.count() as u64;

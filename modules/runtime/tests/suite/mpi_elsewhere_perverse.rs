@@ -289,3 +289,41 @@ fn an_operation_whose_panic_is_caught_ends_the_run() {
         }
     }
 }
+
+/// A message that cannot be encoded takes no room of those that may be sent before a receive waits for them.
+#[test]
+fn messages_that_are_not_encoded_take_no_credit() {
+    struct Large(bool);
+    impl Payload for Large {
+        fn size(&self) -> usize {
+            60_000
+        }
+
+        fn encode<'a>(&'a self, to: &mut Encoder<'a>) {
+            assert!(!self.0, "no bytes");
+            to.copy(&[0; 60_000]);
+        }
+
+        fn decode(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+            let _: [u8; 60_000] = from.take()?;
+            Ok(Large(false))
+        }
+    }
+    run_at(Where::Apart(2), 2, 1, |world| async move {
+        if world.rank() == 0 {
+            for _ in 0..100 {
+                let send = AssertUnwindSafe(|| drop(world.send(Large(true), 1, 0)));
+                assert!(catch_unwind(send).is_err());
+            }
+            let sent = world.send(Large(false), 1, 0);
+            assert!(sent.is_done(), "it waits for a receive");
+            sent.await?;
+        }
+        world.barrier().await?;
+        if world.rank() == 1 {
+            drop(world.recv::<Large>(0, 0).await?);
+        }
+        Ok(())
+    })
+    .unwrap();
+}
