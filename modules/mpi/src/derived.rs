@@ -80,10 +80,8 @@ pub fn of_fields<T>(fields: &[(usize, Field)]) -> Field {
 }
 
 fn of_blocks(blocks: Vec<(usize, usize, Field)>, size: usize) -> Field {
-    let block = |(displacement, count, of): (usize, usize, Field)| Block {
-        displacement: displacement.cast_signed(),
-        count,
-        of: of.0,
+    let block = |(displacement, count, of): (usize, usize, Field)| {
+        Block::new(displacement.cast_signed(), count, of.0)
     };
     let blocks = blocks.into_iter().map(block).collect();
     Field(Layout::blocks(blocks, Extent::Of(size)))

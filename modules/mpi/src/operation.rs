@@ -142,8 +142,16 @@ impl Elements {
         #[derive(Clone)]
         #[repr(C, align(128))]
         struct Lines([u8; 128]);
-        let lines = vec![Lines([0; 128]); room.div_ceil(size_of::<Lines>()).max(1)];
-        let [mut first, mut second] = [lines.clone(), lines];
+        let count = room.div_ceil(size_of::<Lines>()).max(1);
+        let lines = || {
+            let mut lines: Vec<Lines> = Vec::new();
+            let reserved = lines.try_reserve_exact(count);
+            reserved
+                .unwrap_or_else(|_| panic!("no memory for elements that reach over {room} bytes"));
+            lines.resize(count, Lines([0; 128]));
+            lines
+        };
+        let [mut first, mut second] = [lines(), lines()];
         let begins =
             |lines: &mut Vec<Lines>| lines.as_mut_ptr().cast::<u8>().wrapping_offset(-from);
         let (left_at, right_at) = (begins(&mut first), begins(&mut second));

@@ -109,7 +109,7 @@ pub(crate) unsafe fn packed_at(
     count: usize,
     layout: &Layout,
 ) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(layout.packed(count));
+    let mut bytes = layout.buffer(count);
     let from = from.wrapping_offset(first * layout.extent);
     // SAFETY: as the caller says.
     unsafe { layout.pack(from, count, &mut bytes) };
@@ -202,7 +202,7 @@ impl Place {
     /// The buffer has to be borrowed still.
     #[track_caller]
     pub(crate) unsafe fn packed(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.layout.packed(self.count));
+        let mut bytes = self.layout.buffer(self.count);
         // SAFETY: the elements are in the buffer.
         unsafe { self.layout.pack(self.to, self.count, &mut bytes) };
         bytes

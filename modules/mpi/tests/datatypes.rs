@@ -310,6 +310,83 @@ fn what_is_no_datatype_is_told() {
     }
 }
 
+/// The same places make the same type, however it was made.
+#[test]
+fn blocks_at_equal_distances_are_a_vector() {
+    let word = u16::equivalent_datatype;
+    let vector = UserDatatype::vector(3, 2, 4, &word());
+    let indexed = UserDatatype::indexed(&[2, 2, 2], &[0, 4, 8], &word());
+    let blocks = UserDatatype::heterogeneous_indexed_block(2, &[0, 8, 16], &word());
+    assert!(vector.as_raw() == indexed.as_raw() && vector.as_raw() == blocks.as_raw());
+    let in_a_row = UserDatatype::vector(3, 2, 2, &word());
+    assert!(in_a_row.as_raw() == UserDatatype::contiguous(6, &word()).as_raw());
+    let split = UserDatatype::indexed(&[2, 2, 2], &[0, 4, 9], &word());
+    assert!(vector.as_raw() != split.as_raw());
+}
+
+/// What each constructor makes of the largest arguments that its type allows: a type, at once and in little memory, or a
+/// panic that says that it is too large.
+#[test]
+fn the_largest_arguments_make_a_type_or_are_refused() {
+    const MOST: Count = Count::MAX;
+    const FAR: Address = Address::MAX;
+    let (byte, long) = (u8::equivalent_datatype, u64::equivalent_datatype);
+    type Make<'a> = &'a dyn Fn() -> UserDatatype;
+    let fit: [Make<'_>; 9] = [
+        &|| UserDatatype::vector(MOST, 1, 2, &long()),
+        &|| UserDatatype::vector(MOST, 1, -2, &long()),
+        &|| UserDatatype::vector(MOST, 1, Count::MIN, &byte()),
+        &|| UserDatatype::vector(MOST, MOST, 0, &byte()),
+        &|| UserDatatype::vector(MOST, MOST, MOST, &byte()),
+        &|| UserDatatype::heterogeneous_vector(MOST, 1, 1 << 31, &long()),
+        &|| UserDatatype::indexed(&[MOST, MOST], &[MOST, Count::MIN], &long()),
+        &|| UserDatatype::heterogeneous_indexed(&[1, 1], &[0, FAR - 1], &byte()),
+        &|| UserDatatype::contiguous(MOST, &UserDatatype::contiguous(0, &long())),
+    ];
+    for (number, make) in fit.into_iter().enumerate() {
+        assert!(make().as_raw() == make().as_raw(), "{number}");
+    }
+    let wrong: [Make<'_>; 10] = [
+        &|| UserDatatype::vector(MOST, MOST, MOST, &long()),
+        &|| UserDatatype::vector(MOST, MOST, 0, &long()),
+        &|| UserDatatype::vector(2, 1, MOST, &UserDatatype::vector(MOST, 1, MOST, &byte())),
+        &|| UserDatatype::heterogeneous_vector(MOST, 1, FAR, &byte()),
+        &|| UserDatatype::heterogeneous_vector(2, 1, Address::MIN, &byte()),
+        &|| UserDatatype::heterogeneous_vector(2, 2, FAR, &byte()),
+        &|| UserDatatype::heterogeneous_indexed(&[1, 1], &[FAR, -2], &byte()),
+        &|| UserDatatype::heterogeneous_indexed_block(1, &[FAR], &byte()),
+        &|| UserDatatype::structured(&[1, 1], &[FAR - 8, -9], &[long(), long()]),
+        &|| UserDatatype::indexed(&[1], &[MOST], &UserDatatype::vector(2, 1, MOST, &vast())),
+    ];
+    fn vast() -> UserDatatype {
+        UserDatatype::vector(2, 1, MOST, &u64::equivalent_datatype())
+    }
+    for (number, make) in wrong.into_iter().enumerate() {
+        let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(make));
+        let panic = panic.map(|_| ()).expect_err(&number.to_string());
+        let said = panic.downcast_ref::<String>().map(String::as_str);
+        let said = said.or(panic.downcast_ref::<&str>().copied()).unwrap_or("");
+        assert!(
+            said.contains("fit into the address space"),
+            "{number}: {said}"
+        );
+    }
+}
+
+/// An element of many bytes, all of them one byte of memory.
+#[test]
+fn a_message_that_is_larger_than_memory_is_refused() {
+    alone(|world| {
+        let row = UserDatatype::vector(Count::MAX, 1, 0, &u8::equivalent_datatype());
+        let all = UserDatatype::vector(Count::MAX, 1, 0, &row);
+        let byte = 7_u8;
+        // SAFETY: the only byte of the element is there.
+        let view = unsafe { View::with_count_and_datatype(&byte, 1, &all) };
+        assert!(panics(|| world.this_process().send(&view)));
+        assert!(panics(|| world.pack(&view)));
+    });
+}
+
 #[test]
 fn packing_from_and_to_a_position() {
     alone(|world| {

@@ -46,18 +46,46 @@ impl Basic {
     }
 }
 
-/// Elements of a type that stand at a place, in bytes from the beginning.
+/// Elements of a type at a displacement in bytes, and the same again at regular distances: a vector of any length is one
+/// block.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Block {
-    pub(crate) displacement: isize,
-    pub(crate) count: usize,
-    pub(crate) of: &'static Layout,
+    displacement: isize,
+    /// Elements one behind the other.
+    count: usize,
+    of: &'static Layout,
+    /// How often they are there.
+    times: usize,
+    /// Bytes from one time to the next; 0 if there is no next.
+    step: isize,
+}
+
+impl Block {
+    /// Elements one behind the other.
+    pub(crate) fn new(displacement: isize, count: usize, of: &'static Layout) -> Self {
+        Block::repeated((displacement, count, of), 1, 0)
+    }
+
+    /// The same elements several times, `step` bytes apart.
+    pub(crate) fn repeated(
+        (displacement, count, of): (isize, usize, &'static Layout),
+        times: usize,
+        step: isize,
+    ) -> Self {
+        Block {
+            displacement,
+            count,
+            of,
+            times,
+            step,
+        }
+    }
 }
 
 impl PartialEq for Block {
     fn eq(&self, other: &Self) -> bool {
-        let same = std::ptr::eq(self.of, other.of);
-        same && (self.displacement, self.count) == (other.displacement, other.count)
+        let numbers = |of: &Self| (of.displacement, of.count, of.times, of.step);
+        std::ptr::eq(self.of, other.of) && numbers(self) == numbers(other)
     }
 }
 
@@ -65,7 +93,8 @@ impl Eq for Block {}
 
 impl Hash for Block {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        (self.displacement, self.count, std::ptr::from_ref(self.of)).hash(state);
+        let numbers = (self.displacement, self.count, self.times, self.step);
+        (numbers, std::ptr::from_ref(self.of)).hash(state);
     }
 }
 
@@ -204,25 +233,35 @@ impl Layout {
     /// If it is too large.
     #[track_caller]
     pub(crate) fn blocks(blocks: Vec<Block>, apart: Extent) -> &'static Layout {
-        // Blocks that follow each other become one.
-        let mut joined: Vec<Block> = Vec::with_capacity(blocks.len());
-        for block in blocks.into_iter().filter(|block| block.count > 0) {
+        // Blocks that follow each other become one, and so do equal blocks at equal distances.
+        let mut joined: Vec<Block> = Vec::new();
+        for block in blocks.into_iter().filter_map(Block::simplified) {
             match joined.last_mut() {
                 Some(last) if last.is_before(&block) => last.count += block.count,
                 _ => joined.push(block),
             }
         }
+        let mut runs: Vec<Block> = Vec::new();
+        for block in joined {
+            match runs
+                .last_mut()
+                .and_then(|run| Some((run.step_to(&block)?, run)))
+            {
+                Some((step, run)) => (run.times, run.step) = (run.times + 1, step),
+                None => runs.push(block),
+            }
+        }
+        let joined = runs;
         if let ([one], Extent::Span) = (&joined[..], apart)
-            && (one.displacement, one.count) == (0, 1)
+            && (one.displacement, one.count, one.times) == (0, 1, 1)
         {
             return one.of;
         }
         let (mut size, mut lower, mut upper) = (0_usize, isize::MAX, isize::MIN);
         for block in &joined {
-            size = block
-                .count
-                .checked_mul(block.of.size)
-                .and_then(|bytes| size.checked_add(bytes))
+            let bytes = block.size().and_then(|bytes| size.checked_add(bytes));
+            size = bytes
+                .filter(|&bytes| isize::try_from(bytes).is_ok())
                 .expect(TOO_LARGE);
             let (from, to) = block.bounds().expect(TOO_LARGE);
             (lower, upper) = (lower.min(from), upper.max(to));
@@ -252,8 +291,13 @@ impl Layout {
         }
         let mut end = 0;
         let mut in_order = |block: &Block| {
-            let follows = block.of.dense && block.displacement == end;
-            end = block.displacement + (block.count * block.of.size).cast_signed();
+            let follows = block.of.dense && block.times == 1 && block.displacement == end;
+            // As many bytes as its extent, which was checked.
+            end += if follows {
+                (block.count * block.of.size).cast_signed()
+            } else {
+                0
+            };
             follows
         };
         let dense = joined.iter().all(&mut in_order) && extent == size.cast_signed();
@@ -277,7 +321,7 @@ impl Layout {
                 let mut found: Option<(Basic, usize)> = None;
                 for block in blocks {
                     let (basic, count) = block.of.uniform()?;
-                    let count = count * block.count;
+                    let count = count * block.count * block.times;
                     found = match found {
                         None => Some((basic, count)),
                         Some((before, sum)) if before == basic => Some((basic, sum + count)),
@@ -332,6 +376,21 @@ impl Layout {
         }
     }
 
+    /// Returns an empty buffer with room for packed elements.
+    ///
+    /// # Panics
+    /// If there is not as much memory.
+    #[track_caller]
+    pub(crate) fn buffer(&self, count: usize) -> Vec<u8> {
+        let (bytes, mut buffer) = (self.packed(count), Vec::new());
+        match buffer.try_reserve_exact(bytes) {
+            Ok(()) => buffer,
+            Err(_) => panic!(
+                "no memory for {count} elements of a datatype, which are {bytes} bytes when packed"
+            ),
+        }
+    }
+
     /// Packs elements behind what there is.
     ///
     /// # Safety
@@ -345,15 +404,17 @@ impl Layout {
         let Shape::Blocks(blocks) = &self.shape else {
             return;
         };
+        // Nothing, however often.
+        let count = if self.size == 0 { 0 } else { count };
         for at in 0..count {
             let base = from.wrapping_offset(at.cast_signed() * self.extent);
             for block in blocks {
-                // SAFETY: parts of an element that is readable.
-                unsafe {
-                    block
-                        .of
-                        .pack(base.wrapping_offset(block.displacement), block.count, into)
-                };
+                let mut from = base.wrapping_offset(block.displacement);
+                for _ in 0..block.times {
+                    // SAFETY: parts of an element that is readable.
+                    unsafe { block.of.pack(from, block.count, into) };
+                    from = from.wrapping_offset(block.step);
+                }
             }
         }
     }
@@ -379,15 +440,19 @@ impl Layout {
         let Shape::Blocks(blocks) = &self.shape else {
             return Some(());
         };
+        let count = if self.size == 0 { 0 } else { count };
         for at in 0..count {
             let base = to.wrapping_offset(at.cast_signed() * self.extent);
             for block in blocks {
-                if from.is_empty() {
-                    return Some(());
+                let mut to = base.wrapping_offset(block.displacement);
+                for _ in 0..block.times {
+                    if from.is_empty() {
+                        return Some(());
+                    }
+                    // SAFETY: parts of an element that is writable.
+                    unsafe { block.of.unpack(to, block.count, from) }?;
+                    to = to.wrapping_offset(block.step);
                 }
-                let to = base.wrapping_offset(block.displacement);
-                // SAFETY: parts of an element that is writable.
-                unsafe { block.of.unpack(to, block.count, from) }?;
             }
         }
         Some(())
@@ -395,11 +460,7 @@ impl Layout {
 
     /// From where to where elements reach that begin at 0, so that room can be made for them.
     pub(crate) fn reach(&'static self, count: usize) -> Option<(isize, isize)> {
-        let all = Block {
-            displacement: 0,
-            count,
-            of: self,
-        };
+        let all = Block::new(0, count, self);
         match count {
             0 => Some((0, 0)),
             _ => all.bounds(),
@@ -408,13 +469,57 @@ impl Layout {
 }
 
 impl Block {
+    /// Returns the block in its only form; none if it has no elements.
+    fn simplified(self) -> Option<Block> {
+        if self.count == 0 || self.times == 0 {
+            return None;
+        }
+        let in_a_row = self.count.checked_mul(self.times);
+        let in_a_row = in_a_row.filter(|_| self.times == 1 || self.span() == Some(self.step));
+        Some(match in_a_row {
+            Some(count) => Block::new(self.displacement, count, self.of),
+            None => self,
+        })
+    }
+
+    /// Bytes from the first of its elements to the one behind the last, of one time.
+    fn span(&self) -> Option<isize> {
+        isize::try_from(self.count)
+            .ok()?
+            .checked_mul(self.of.extent)
+    }
+
     /// Whether another follows it without a gap.
     fn is_before(&self, other: &Block) -> bool {
-        let bytes = isize::try_from(self.count)
-            .ok()
-            .and_then(|count| count.checked_mul(self.of.extent));
-        let end = bytes.and_then(|bytes| self.displacement.checked_add(bytes));
-        std::ptr::eq(self.of, other.of) && end == Some(other.displacement)
+        let end = self
+            .span()
+            .and_then(|bytes| self.displacement.checked_add(bytes));
+        let is_same = std::ptr::eq(self.of, other.of) && (self.times, other.times) == (1, 1);
+        is_same && end == Some(other.displacement)
+    }
+
+    /// Returns the step with which another block is the next time of this one.
+    fn step_to(&self, other: &Block) -> Option<isize> {
+        let is_same = std::ptr::eq(self.of, other.of) && self.count == other.count;
+        if !is_same || other.times > 1 {
+            return None;
+        }
+        let last = self.displacement.checked_add(self.last()?)?;
+        let step = other.displacement.checked_sub(last)?;
+        (self.times == 1 || step == self.step).then_some(step)
+    }
+
+    /// Bytes from the first time to the last.
+    fn last(&self) -> Option<isize> {
+        let steps = isize::try_from(self.times).ok()?.checked_sub(1)?;
+        steps.checked_mul(self.step)
+    }
+
+    /// Bytes of its elements when packed.
+    fn size(&self) -> Option<usize> {
+        self.count
+            .checked_mul(self.times)?
+            .checked_mul(self.of.size)
     }
 
     /// The first byte that it has, and the one behind the last.
@@ -424,6 +529,10 @@ impl Block {
         let (first, last) = (last.min(0), last.max(0));
         let from = self.displacement.checked_add(self.of.lower)?;
         let to = from.checked_add(self.of.extent)?.checked_add(last)?;
-        Some((from.checked_add(first)?, to))
+        // And the first and the last time.
+        let steps = self.last()?;
+        let (before, behind) = (steps.min(0), steps.max(0));
+        let from = from.checked_add(first)?.checked_add(before)?;
+        Some((from, to.checked_add(behind)?))
     }
 }

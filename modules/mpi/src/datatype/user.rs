@@ -155,6 +155,10 @@ fn count(count: Count) -> usize {
 }
 
 /// As many bytes as so many elements are apart.
+///
+/// # Panics
+/// If these do not fit into the address space.
+#[track_caller]
 fn elements(count: Count, layout: &Layout) -> isize {
     let bytes = isize::try_from(count)
         .ok()
@@ -198,13 +202,8 @@ impl UncommittedUserDatatype {
         stride: Address,
         oldtype: &D,
     ) -> Self {
-        let place = |at: usize| at.cast_signed().checked_mul(stride);
-        let block = |at: usize| Block {
-            displacement: place(at).expect("a stride that leads out of the address space"),
-            count: self::count(blocklength),
-            of: layout_of(oldtype),
-        };
-        Self::made_of((0..self::count(count)).map(block).collect())
+        let block = (0, self::count(blocklength), layout_of(oldtype));
+        Self::made_of(vec![Block::repeated(block, self::count(count), stride)])
     }
 
     /// Blocks of different lengths, at displacements in elements.
@@ -232,10 +231,8 @@ impl UncommittedUserDatatype {
             displacements.len(),
             "'blocklengths' and 'displacements' must be the same length"
         );
-        let block = |(&count, &displacement): (&Count, &Address)| Block {
-            displacement,
-            count: self::count(count),
-            of: layout_of(oldtype),
+        let block = |(&count, &displacement): (&Count, &Address)| {
+            Block::new(displacement, self::count(count), layout_of(oldtype))
         };
         Self::made_of(blocklengths.iter().zip(displacements).map(block).collect())
     }
@@ -279,10 +276,8 @@ impl UncommittedUserDatatype {
             same,
             "'displacements', 'blocklengths', and 'types' must be the same length"
         );
-        let block = |((&count, &displacement), of): ((&Count, &Address), &D)| Block {
-            displacement,
-            count: self::count(count),
-            of: layout_of(of),
+        let block = |((&count, &displacement), of): ((&Count, &Address), &D)| {
+            Block::new(displacement, self::count(count), layout_of(of))
         };
         let blocks = blocklengths.iter().zip(displacements).zip(types).map(block);
         let datatype = MPI_Datatype(Layout::blocks(blocks.collect(), Extent::Rounded));

@@ -236,16 +236,15 @@ pub trait Communicator: AsHandle {
         (rank < ranks).then_some(rank)
     }
 
-    /// How many bytes so many elements of a datatype have when packed.
+    /// Returns how many bytes `incount` elements of a datatype have when packed; -32766 (`MPI_UNDEFINED`) if a `Count` cannot say it.
     fn pack_size<Dt: Datatype>(&self, incount: Count, datatype: &Dt) -> Count
     where
         Self: Sized,
     {
-        let bytes = datatype
-            .as_raw()
-            .0
-            .packed(usize::try_from(incount).unwrap_or(0));
-        Count::try_from(bytes).unwrap_or(crate::abi::MPI_UNDEFINED)
+        let count = usize::try_from(incount).unwrap_or(0);
+        let bytes = datatype.as_raw().0.size.checked_mul(count);
+        let bytes = bytes.and_then(|bytes| Count::try_from(bytes).ok());
+        bytes.unwrap_or(crate::abi::MPI_UNDEFINED)
     }
 
     /// The elements of a buffer, packed.
