@@ -48,10 +48,9 @@ mod world;
 
 use std::process::ExitCode;
 use std::rc::Rc;
-use std::time::Duration;
 
 use graphmap_runtime::Network;
-use graphmap_runtime::between::{Job, Started};
+use graphmap_runtime::between::{Copies, Job, OverMpi, Started};
 
 use bell::Bell;
 use link::MpiLink;
@@ -70,25 +69,34 @@ fn connect(started: Started) -> Result<Rc<dyn Job>, String> {
     if world.me() == 0 {
         running::begin();
     }
-    if let Some(times) = started.times
-        && world.count() as u64 != times
-    {
-        return Err(not_one_world(&world, times, started.variable));
+    if !started.agrees(world.count() as u64) {
+        return Err(not_one_world(&world, &started.told));
     }
-    let (bell, limit, shares) = prepare(&world)?;
-    Ok(Rc::new(MpiLink::new(world, bell, limit, shares)))
+    let (bell, settings) = prepare(&world, started.settings)?;
+    let OverMpi {
+        unreachable,
+        shared_memory,
+    } = settings;
+    Ok(Rc::new(MpiLink::new(
+        world,
+        bell,
+        unreachable,
+        shared_memory,
+    )))
 }
 
 /// Longest text of what is wrong in an OS process.
-const WRONG: usize = 256;
+const WRONG: usize = 1024;
 
-/// The bell of this OS process, and what its variables say, or what is wrong in the first where something is. All OS processes call it, and
-/// hear of that: who ended alone would be waited for.
-fn prepare(world: &World) -> Result<(Bell, Option<Duration>, bool), String> {
+/// Makes the bell of this OS process, and returns it with the settings; or the error of the first OS process that has one. All OS
+/// processes call it, and hear of that: the others would wait for one that ended alone.
+fn prepare(world: &World, settings: Result<OverMpi, String>) -> Result<(Bell, OverMpi), String> {
     let bell = || Bell::new().map_err(|error| format!("no unix socket can be had: {error}"));
-    let own = unreachable::limit().and_then(|limit| Ok((bell()?, limit, same_host::wanted()?)));
+    let own = settings.and_then(|settings| Ok((bell()?, settings)));
     let wrong = own.as_ref().err().map_or("", |wrong| wrong);
-    let mut wrong = wrong.as_bytes().to_vec();
+    let mut cuts = 0..=WRONG.min(wrong.len());
+    let cut = cuts.rfind(|&at| wrong.is_char_boundary(at));
+    let mut wrong = wrong.as_bytes()[..cut.unwrap_or(0)].to_vec();
     wrong.resize(WRONG, 0);
     let told = world.gather(&wrong);
     match told.chunks_exact(WRONG).find(|wrong| wrong[0] != 0) {
@@ -100,7 +108,7 @@ fn prepare(world: &World) -> Result<(Bell, Option<Duration>, bool), String> {
 }
 
 /// The launcher and the library know nothing of each other.
-fn not_one_world(world: &World, times: u64, variable: &str) -> String {
+fn not_one_world(world: &World, told: &[(&str, Copies)]) -> String {
     let library = calls::library();
     let launcher = match library.contains("Open MPI") {
         true => "mpiexec.openmpi",
@@ -111,11 +119,18 @@ fn not_one_world(world: &World, times: u64, variable: &str) -> String {
         1 => "each is alone".to_string(),
         count => format!("there are {count}"),
     };
+    let times = |&(_, copies): &(_, Copies)| match copies {
+        Copies::All(times) | Copies::OnHost(times) => times,
+    };
+    let several: Vec<_> = told.iter().filter(|one| times(one) > 1).collect();
+    let (variable, times) = several.first().map_or(("", 0), |one| (one.0, times(one)));
+    let names: Vec<&str> = several.iter().map(|one| one.0).collect();
+    let names = names.join(" ");
     format!(
         "a launcher has started this program {times} times ({variable}={times}), and to its MPI {there}: the \
          launcher is of another MPI than the one that the program is linked to\n  \
          linked to: {library}\n  \
          start it by {launcher}, or build it for the MPI of the launcher: MPICC names its compiler, and a target folder of \
-         its own keeps both; where no launcher has started it, `unset {variable}`: one has left it behind"
+         its own keeps both; where no launcher has started it, `unset {names}`: one has left it behind"
     )
 }

@@ -1,6 +1,5 @@
 //! OS processes of the same host, which share memory: tokens between them do not go by MPI.
 
-use std::env;
 use std::os::unix::net::SocketAddr;
 use std::sync::Arc;
 
@@ -10,9 +9,6 @@ use crate::bell::Bell;
 use crate::frames::long;
 use crate::rings::Rings;
 use crate::world::World;
-
-/// Whether they do; 0: all goes by MPI.
-pub(crate) const VARIABLE: &str = "GRAPHMAP_SHARED_MEMORY";
 
 /// Frames that are taken of each at a time: who sends without end keeps nobody else waiting.
 const TAKEN: usize = 16;
@@ -24,16 +20,6 @@ pub(crate) struct SameHost {
     here: Vec<Option<usize>>,
     /// The number in the run of each on this host.
     of: Vec<usize>,
-}
-
-/// Whether OS processes of a host share memory, or why that is not said well.
-pub(crate) fn wanted() -> Result<bool, String> {
-    match env::var_os(VARIABLE) {
-        None => Ok(true),
-        Some(value) if value == "1" => Ok(true),
-        Some(value) if value == "0" => Ok(false),
-        Some(value) => Err(format!("{VARIABLE}={}: it can be 0 or 1", value.display())),
-    }
 }
 
 impl SameHost {

@@ -6,7 +6,6 @@
 //! leads to another host of the job, for how long nothing has been acknowledged. Whoever opened the connection: MPI
 //! over another network than TCP has none, and then nothing is found.
 
-use std::env;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr};
 use std::thread;
@@ -15,9 +14,8 @@ use std::time::Duration;
 use crate::finding::{Finding, Gone, Loss};
 use crate::sockets::{self, Tcp};
 
-/// How long a host may not answer, in seconds, where nothing else is said; 0: for ever.
-pub(crate) const VARIABLE: &str = "GRAPHMAP_UNREACHABLE";
-const SECONDS: u64 = 30;
+/// The variable that says how long a host may not answer, in seconds.
+const VARIABLE: &str = "GRAPHMAP_UNREACHABLE";
 
 /// So many questions in a row that nobody answers. One or two may be lost on the way; and where nobody was asked, as before the first look
 /// at a connection, or while only the other side sends over it, nothing is acknowledged for long, and all is well.
@@ -27,25 +25,6 @@ const ASKED: u32 = 3;
 const MOST: usize = 16;
 /// What an OS process tells of its host: addresses of four bytes, then zeros.
 pub(crate) const TOLD: usize = 4 * MOST;
-
-/// How long a host may not answer, or why that is not said well.
-pub(crate) fn limit() -> Result<Option<Duration>, String> {
-    let Some(text) = env::var_os(VARIABLE) else {
-        return Ok(Some(Duration::from_secs(SECONDS)));
-    };
-    let seconds = text.to_str().and_then(seconds);
-    let seconds = seconds.ok_or_else(|| {
-        format!(
-            "{VARIABLE}={text:?} is no number of seconds from 2 to 86400, or 0 to wait for ever"
-        )
-    })?;
-    Ok((seconds > 0).then(|| Duration::from_secs(seconds)))
-}
-
-fn seconds(text: &str) -> Option<u64> {
-    let seconds = text.parse().ok()?;
-    matches!(seconds, 0 | 2..=86_400).then_some(seconds)
-}
 
 /// The addresses of this host, for the others.
 pub(crate) fn told() -> Vec<u8> {
@@ -202,14 +181,5 @@ mod tests {
         let b = (IpAddr::from([10, 0, 0, 2]), "b".to_string());
         assert_eq!(others(&hosts, &told, 0), [b]);
         assert!(others(&hosts[..1], &told[..TOLD], 0).is_empty());
-    }
-
-    #[test]
-    fn seconds_are_few_enough_and_not_too_few() {
-        assert_eq!(seconds("0"), Some(0));
-        assert_eq!(seconds("2"), Some(2));
-        for bad in ["", "1", "-1", "86401", "2s", "1e9"] {
-            assert_eq!(seconds(bad), None, "{bad}");
-        }
     }
 }

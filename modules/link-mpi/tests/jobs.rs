@@ -1,5 +1,7 @@
 //! Real jobs on this host, of the MPI that the example program `cases` is linked to, started by its `mpiexec`.
 
+#[path = "../../runtime/tests/suite/common/bad_variables.rs"]
+mod bad_variables;
 mod common;
 
 use std::fs;
@@ -9,6 +11,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use bad_variables::{BAD, Bad};
 use common::{
     Mpi, assert_ends, assert_ends_alike, check, finish, is_fifth, lives, mpi, mpiexec, prepare,
     program, start, usual,
@@ -172,11 +175,6 @@ fn options_that_contradict_the_launcher_are_refused() {
             "/nowhere/at all",
             "cannot read the mapping",
         ),
-        (
-            "GRAPHMAP_UNREACHABLE",
-            "1",
-            "is no number of seconds from 2 to 86400",
-        ),
     ] {
         let (code, said) = start("stop", 2, &[(name, value)]);
         check(name, 2, &[told], code, &said);
@@ -197,6 +195,63 @@ fn options_that_contradict_the_launcher_are_refused() {
         let unset = format!("`unset {name}`");
         check("left behind", 2, &[&unset], code, &said);
     }
+}
+
+/// MPICH's launcher reads whatever is in a pipe, and passes that on: there are only whole lines in it. (Open MPI's mixes lines
+/// in any case.)
+#[test]
+fn lines_with_a_number_stay_whole() {
+    if mpi() == Mpi::Open {
+        return;
+    }
+    let count = 20_000;
+    let case = format!("lines:{count}");
+    let (code, said) = start(&case, 2, &[("GRAPHMAP_PREFIX", "1")]);
+    assert_eq!(code, 0, "{said}");
+    let mut seen = [0; 2];
+    for line in said.lines() {
+        let mut words = line.split(' ');
+        let mut word = || words.next().unwrap_or("");
+        let (who, what, number, len, text) = (word(), word(), word(), word(), word());
+        let is_whole = len.parse() == Ok(text.len().wrapping_sub(1)) && text.ends_with('.');
+        assert!(is_whole && what == "line" && word() == "", "{line}");
+        let who = ["[0]", "[1]"]
+            .iter()
+            .position(|one| *one == who)
+            .expect(line);
+        assert_eq!(number.parse(), Ok(seen[who]), "{line}");
+        seen[who] += 1;
+    }
+    assert_eq!(seen, [count; 2]);
+}
+
+/// Each variable of a run, of which most are of no use here, is checked all the same, and one OS process tells it for all.
+#[test]
+fn a_wrong_value_is_reported_once() {
+    for Bad(name, values) in BAD {
+        let value = values[0];
+        let (code, said) = start("stop", 2, &[(name, value)]);
+        check(name, 2, &[name], code, &said);
+    }
+}
+
+/// What another launcher has left behind does not stop a run whose own launcher set its variables.
+#[test]
+fn variables_of_another_launcher_are_left_behind() {
+    let stale: &[(&str, &str)] = match mpi() {
+        Mpi::Mpich => &[
+            ("OMPI_COMM_WORLD_SIZE", "3"),
+            ("OMPI_COMM_WORLD_RANK", "1"),
+            ("PMIX_RANK", "1"),
+        ],
+        Mpi::Open => &[("MV2_COMM_WORLD_SIZE", "3"), ("MV2_COMM_WORLD_RANK", "1")],
+    };
+    let (code, said) = start("stop", 2, stale);
+    check("several", 0, &["read five"], code, &said);
+    let one: Vec<_> = stale.iter().map(|&(name, _)| (name, "1")).collect();
+    let (code, said) = start("stop", 2, &one);
+    check("one", 0, &["read five"], code, &said);
+    assert_eq!(said.matches("read five").count(), 1, "{said}");
 }
 
 #[test]

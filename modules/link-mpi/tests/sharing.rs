@@ -92,7 +92,7 @@ fn what_is_wrong_is_told() {
     assert_ends("differs", 3, 1, &told);
     assert_ends("exit", 2, 7, &["something in it has called `exit`"]);
     let (code, said) = sharing("stop", 2, &[(SHARED_MEMORY, "yes")]);
-    let told = ["GRAPHMAP_SHARED_MEMORY=yes: it can be 0 or 1"];
+    let told = ["GRAPHMAP_SHARED_MEMORY=yes: expected 0 or 1"];
     check("variable", 2, &told, code, &said);
 }
 
@@ -106,7 +106,7 @@ fn a_variable_that_is_wrong_in_one_of_them_is_told() {
         command.arg(program()).arg("stop");
         command.args([":", "-n", "1", "env", second]);
         let (code, said) = finish(command.arg(program()).arg("stop").output().unwrap());
-        let told = format!("{wrong}: it can be 0 or 1");
+        let told = format!("{wrong}: expected 0 or 1");
         check("variable", 2, &[&told], code, &said);
     }
 }

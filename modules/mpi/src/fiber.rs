@@ -25,14 +25,9 @@ fn fiber(
     name: Option<&str>,
     body: impl FnOnce() -> Ended + 'static,
 ) -> Result<graphmap_stack::Fiber<Ended>, String> {
-    let asked = Options::from_env().map_err(|error| error.to_string())?;
+    let options = Options::from_env_or(SIZE).map_err(|error| error.to_string())?;
     STACKS.with(|stacks| {
-        let stacks = stacks.get_or_init(|| {
-            Stacks::new(match std::env::var_os("GRAPHMAP_STACK") {
-                Some(_) => asked,
-                None => asked.size(SIZE),
-            })
-        });
+        let stacks = stacks.get_or_init(|| Stacks::new(options));
         let fiber = match name {
             Some(name) => stacks.fiber(name, body),
             None => stacks.fiber(format_args!("rank {}", graphmap_runtime::me().rank), body),

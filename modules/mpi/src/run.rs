@@ -47,7 +47,11 @@ pub fn run_with<T: Termination + 'static>(
     ranks: usize,
     main: impl Fn() -> T + Send + Sync + 'static,
 ) -> Result<Report, RunError> {
-    graphmap_runtime::run(network(ranks, main), options)
+    let wrong = graphmap_stack::Options::from_env().err();
+    match wrong {
+        Some(error) => Err(RunError::Options(error.to_string())),
+        None => graphmap_runtime::run(network(ranks, main), options),
+    }
 }
 
 /// As [`run`], as the whole of a program's `main`: with `GRAPHMAP_LINK=shm` in as many OS processes as `GRAPHMAP_OS_PROCESSES` says, which

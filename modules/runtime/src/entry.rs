@@ -55,7 +55,8 @@ pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
     panics::tell_from_here();
     file_limit::is_an_error();
     usr1::catch();
-    let ended = begin(network).and_then(|(network, options)| {
+    let begun = Options::from_env().and_then(|options| begin(network, options));
+    let ended = begun.and_then(|(network, options)| {
         placed(&network, &options)?;
         run_as_linked(network, &options)
     });
@@ -166,8 +167,10 @@ fn launched() -> Option<Launched> {
 }
 
 /// The network, and how it is to run.
-fn begin(network: impl FnOnce() -> Network) -> Result<(Network, Options), RunError> {
-    let mut options = Options::from_env()?;
+fn begin(
+    network: impl FnOnce() -> Network,
+    mut options: Options,
+) -> Result<(Network, Options), RunError> {
     let network = catch_unwind(AssertUnwindSafe(network)).map_err(|_| {
         RunError::Wiring(vec![
             "the function that describes the network panicked".into(),
@@ -211,7 +214,11 @@ pub fn main_over(
     panics::tell_from_here();
     file_limit::is_an_error();
     usr1::catch();
-    let job = match connect(launched.started()) {
+    let options = Options::from_env();
+    let settings = options.as_ref().map(|options| options.over_mpi);
+    // A wrong option is an error of `connect`: all OS processes hear of it.
+    let settings = settings.map_err(RunError::to_string);
+    let job = match connect(launched.started(settings)) {
         Ok(job) => job,
         Err(why) => {
             // One tells it for all, which a launcher that ends all with the first to end is to leave time for. Who is still there
@@ -223,7 +230,8 @@ pub fn main_over(
         }
     };
     let (me, count) = (job.me(), job.count());
-    let ended = begin(network).and_then(|(network, options)| {
+    let begun = options.and_then(|options| begin(network, options));
+    let ended = begun.and_then(|(network, options)| {
         let options = options.started(count)?;
         begin_prefix(me, &options)?;
         placed(&network, &options)?;

@@ -6,21 +6,46 @@
 use std::ffi::OsString;
 use std::fmt;
 
-use crate::link::job::Started;
+use crate::link::job::{Copies, Started};
+use crate::over_mpi::OverMpi;
 
-/// What launchers tell each copy: how many there are, and which it is. Innermost launchers first, since
-/// one of MPI is often started by one of a cluster. `SLURM_NTASKS` is not among them: a batch script,
-/// which runs once, has it too.
-const VARIABLES: &[(&str, &[&str])] = &[
-    ("OMPI_COMM_WORLD_SIZE", &["OMPI_COMM_WORLD_RANK"]),
-    ("MV2_COMM_WORLD_SIZE", &["MV2_COMM_WORLD_RANK"]),
+/// What a launcher tells each copy.
+struct Told {
+    /// The variable with the number of copies.
+    size: &'static str,
+    /// Those with the number of this copy.
+    ranks: &'static [&'static str],
+    copies: fn(u64) -> Copies,
+}
+
+const fn told(size: &'static str, ranks: &'static [&'static str]) -> Told {
+    Told {
+        size,
+        ranks,
+        copies: Copies::All,
+    }
+}
+
+/// Variables of launchers of MPI.
+const OF_MPI: &[Told] = &[
+    told("OMPI_COMM_WORLD_SIZE", &["OMPI_COMM_WORLD_RANK"]),
+    told("MV2_COMM_WORLD_SIZE", &["MV2_COMM_WORLD_RANK"]),
     // MPICH, Intel MPI, and what else speaks PMI; the latter where it listens at a port.
-    ("PMI_SIZE", &["PMI_RANK", "PMI_ID"]),
-    ("MPI_LOCALNRANKS", &["MPI_LOCALRANKID"]),
-    ("JSM_NAMESPACE_SIZE", &["JSM_NAMESPACE_RANK"]),
-    ("FLUX_JOB_SIZE", &["FLUX_TASK_RANK"]),
+    told("PMI_SIZE", &["PMI_RANK", "PMI_ID"]),
+    Told {
+        size: "MPI_LOCALNRANKS",
+        ranks: &["MPI_LOCALRANKID"],
+        copies: Copies::OnHost,
+    },
+];
+
+/// Variables of launchers of clusters. They count only where none of MPI is set, since a launcher of MPI is often
+/// started by one of a cluster. `SLURM_NTASKS` is not among them: a batch script, which runs once, has it too.
+const OF_CLUSTERS: &[Told] = &[
+    told("JSM_NAMESPACE_SIZE", &["JSM_NAMESPACE_RANK"]),
+    told("FLUX_JOB_SIZE", &["FLUX_TASK_RANK"]),
     // Of srun, for what it starts.
-    ("SLURM_STEP_NUM_TASKS", &["SLURM_PROCID"]),
+    told("SLURM_STEP_NUM_TASKS", &["SLURM_PROCID"]),
 ];
 
 /// PMIx says which copy it is, and the number of copies only when asked.
@@ -32,8 +57,8 @@ pub(crate) struct Launched {
     /// The variable that tells.
     variable: &'static str,
     value: u64,
-    /// How many copies there are, if it is known.
-    copies: Option<u64>,
+    /// How many copies there are, by each variable that says so.
+    copies: Vec<(&'static str, Copies)>,
     /// Whether it is the one that speaks for all.
     pub(crate) speaks: bool,
     /// All variables that tell: without the first the next one would. MPICH sets `MPI_LOCALNRANKS` beside
@@ -42,44 +67,63 @@ pub(crate) struct Launched {
 }
 
 /// Whether this is one of several, by the variables of the environment.
+///
+/// One launcher of MPI may have left its variables behind for what another has started. So it is enough that one of
+/// them has started several.
 pub(crate) fn find(get: impl Fn(&str) -> Option<OsString>) -> Option<Launched> {
     let number = |name: &str| get(name)?.to_str()?.trim().parse::<u64>().ok();
-    let told = VARIABLES.iter().find_map(|(size, ranks)| {
-        let copies = number(size)?;
-        let rank = ranks.iter().find_map(|name| number(name));
-        Some((*size, copies, rank))
-    });
-    let sizes = VARIABLES.iter().map(|(size, _)| (*size, 1));
-    let telling = sizes.chain([(PMIX_RANK, 0)]);
+    let set = |all: &'static [Told]| -> Vec<(&'static Told, u64)> {
+        let set = all.iter().filter_map(|one| Some((one, number(one.size)?)));
+        set.collect()
+    };
+    let mut sizes = set(OF_MPI);
+    if sizes.is_empty() {
+        sizes = set(OF_CLUSTERS);
+        sizes.truncate(1);
+    }
+    let all = OF_MPI.iter().chain(OF_CLUSTERS);
+    let telling = all.map(|one| (one.size, 1)).chain([(PMIX_RANK, 0)]);
     let telling = telling.filter(|(name, least)| number(name).is_some_and(|n| n > *least));
     let telling = telling.map(|(name, _)| name).collect();
-    if let Some((variable, copies, rank)) = told {
-        return (copies > 1).then_some(Launched {
-            variable,
-            value: copies,
-            copies: Some(copies),
-            // One that does not know which it is cannot know that another speaks.
-            speaks: rank.is_none_or(|rank| rank == 0),
+    let copies = sizes
+        .iter()
+        .map(|(one, size)| (one.size, (one.copies)(*size)));
+    let copies = copies.collect();
+    let mut several = sizes.iter().filter(|(_, size)| *size > 1).peekable();
+    if let Some(&&(first, value)) = several.peek() {
+        // One that does not know which it is cannot know that another speaks.
+        let speaks = several.any(|(one, _)| {
+            let rank = one.ranks.iter().find_map(|name| number(name));
+            rank.is_none_or(|rank| rank == 0)
+        });
+        return Some(Launched {
+            variable: first.size,
+            value,
+            copies,
+            speaks,
             telling,
         });
+    }
+    if !sizes.is_empty() {
+        return None;
     }
     // The first cannot know that there is a second.
     let rank = number(PMIX_RANK).filter(|rank| *rank > 0)?;
     Some(Launched {
         variable: PMIX_RANK,
         value: rank,
-        copies: None,
+        copies,
         speaks: rank == 1,
         telling,
     })
 }
 
 impl Launched {
-    /// What links are told of it.
-    pub(crate) fn started(&self) -> Started {
+    /// What a link hears of the start, with its settings.
+    pub(crate) fn started(&self, settings: Result<OverMpi, String>) -> Started {
         Started {
-            times: self.copies,
-            variable: self.variable,
+            told: self.copies.clone(),
+            settings,
         }
     }
 }
@@ -89,9 +133,9 @@ impl fmt::Display for Launched {
         let Launched {
             variable, value, ..
         } = self;
-        let times = match self.copies {
-            Some(copies) => format!("{copies} times"),
-            None => "several times".to_string(),
+        let times = match self.copies.is_empty() {
+            false => format!("{value} times"),
+            true => "several times".to_string(),
         };
         let (are, it) = match self.telling.len() {
             1 => ("is", "it"),
@@ -116,12 +160,17 @@ impl fmt::Display for Launched {
 mod tests {
     use super::*;
 
+    /// How often the program was started, and whether it is the copy that speaks.
     fn found(variables: &[(&str, &str)]) -> Option<(Option<u64>, bool)> {
         let get = |name: &str| {
             let mut of_name = variables.iter().filter(|(other, _)| *other == name);
             of_name.next().map(|(_, value)| OsString::from(value))
         };
-        find(get).map(|launched| (launched.copies, launched.speaks))
+        let told = |launched: Launched| {
+            let times = (!launched.copies.is_empty()).then_some(launched.value);
+            (times, launched.speaks)
+        };
+        find(get).map(told)
     }
 
     #[test]
@@ -155,6 +204,24 @@ mod tests {
             (
                 &[("SLURM_STEP_NUM_TASKS", "2"), ("SLURM_PROCID", "0")],
                 Some((Some(2), true)),
+            ),
+            // Left behind by another launcher, of one copy and of several.
+            (
+                &[
+                    ("OMPI_COMM_WORLD_SIZE", "1"),
+                    ("PMI_SIZE", "4"),
+                    ("PMI_RANK", "0"),
+                ],
+                Some((Some(4), true)),
+            ),
+            (
+                &[
+                    ("OMPI_COMM_WORLD_SIZE", "3"),
+                    ("OMPI_COMM_WORLD_RANK", "2"),
+                    ("PMI_SIZE", "4"),
+                    ("PMI_RANK", "0"),
+                ],
+                Some((Some(3), true)),
             ),
             (&[("PMIX_RANK", "1")], Some((None, true))),
             (&[("PMIX_RANK", "2")], Some((None, false))),
@@ -227,5 +294,27 @@ mod tests {
         ] {
             assert_eq!(found(variables), None, "{variables:?}");
         }
+    }
+
+    /// A world of the size that any of the variables says is the launcher's.
+    #[test]
+    fn one_variable_that_fits_the_world_is_enough() {
+        let agrees = |variables: &[(&str, &str)], count| {
+            let get = |name: &str| {
+                let mut of_name = variables.iter().filter(|(other, _)| *other == name);
+                of_name.next().map(|(_, value)| OsString::from(value))
+            };
+            let started = find(get).unwrap().started(Ok(OverMpi::default()));
+            started.agrees(count)
+        };
+        let stale = &[("OMPI_COMM_WORLD_SIZE", "2"), ("PMI_SIZE", "4")];
+        assert!(agrees(stale, 4) && agrees(stale, 2) && !agrees(stale, 3));
+        // Each copy would be alone, and one of the launchers has started several.
+        let alone = &[("OMPI_COMM_WORLD_SIZE", "2"), ("PMI_SIZE", "1")];
+        assert!(!agrees(alone, 1));
+        // On two hosts.
+        let local = &[("MPI_LOCALNRANKS", "2")];
+        assert!(agrees(local, 4) && agrees(local, 2) && !agrees(local, 1));
+        assert!(agrees(&[("PMIX_RANK", "1")], 7));
     }
 }

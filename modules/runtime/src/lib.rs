@@ -122,6 +122,7 @@ mod options;
 mod os_signal;
 mod output_file;
 mod outputs;
+mod over_mpi;
 mod overgrown;
 mod own_stream;
 mod panics;
@@ -141,6 +142,7 @@ mod sync;
 mod trace;
 mod unnamed;
 mod usr1;
+mod variables;
 mod visible;
 
 pub use block::{Block, BlockedProcess, BlockedWait, Quiet};
@@ -184,6 +186,7 @@ pub mod between {
     pub use crate::link::between::{
         Doorbell, Header, Link, ReceivedSlices, RunState, SentValue, SliceMemory, SlicedMessage,
     };
-    pub use crate::link::job::{Job, Started};
+    pub use crate::link::job::{Copies, Job, Started};
     pub use crate::link::shm::host::{HostLanes, Invitation, Wake};
+    pub use crate::over_mpi::OverMpi;
 }

@@ -30,8 +30,10 @@ pub(crate) fn check(options: &Options) -> Result<(), RunError> {
     let mut before: Vec<(&str, &OutputFile)> = Vec::new();
     for (name, what, file) in outputs {
         let Some(file) = file else { continue };
-        file.probe()
-            .map_err(|error| RunError::cannot_write(what, file.path(), &error))?;
+        file.probe().map_err(|error| {
+            let file = file.path().display();
+            RunError::File(format!("{name}={file}: {what} cannot be written: {error}"))
+        })?;
         let same = before.iter().find(|(_, other)| file.is_same(other));
         if let Some((other, _)) = same {
             let file = file.path().display();

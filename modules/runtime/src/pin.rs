@@ -77,7 +77,8 @@ pub(crate) fn core() -> Option<u32> {
 /// Cores of OS processes as text: `0 2 4,5`.
 pub(crate) fn parse(text: &str) -> Option<Vec<Vec<u32>>> {
     let one = |word: &str| word.split(',').map(|core| core.parse().ok()).collect();
-    text.split_whitespace().map(one).collect()
+    let all: Option<Vec<Vec<u32>>> = text.split_whitespace().map(one).collect();
+    all.filter(|all| !all.is_empty())
 }
 
 /// A core for each of so many; none, if there are fewer. `siblings` tells the hardware threads that are on the same core
@@ -213,6 +214,7 @@ mod tests {
     fn those_that_are_named() {
         assert_eq!(parse("0,1 2"), Some(vec![vec![0, 1], vec![2]]));
         assert!(parse("0 x").is_none() && parse("0, 1").is_none());
+        assert!(parse(" ").is_none());
         let apart = |text| are_apart(&parse(text).unwrap());
         assert!(apart("0 1") && apart("0,1 2,3"));
         assert!(!apart("0 0") && !apart("0,1 1,2"));

@@ -8,7 +8,7 @@ use crate::options::Options;
 use crate::sequence::Sequence;
 
 /// Most schedulers of a run.
-const MOST: usize = 4096;
+pub(crate) const MOST: usize = 4096;
 
 /// A scheduler, by its number among all of the run. Those that share a thread are one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -54,6 +54,14 @@ impl Options {
     /// Where each rank lives, and on how many schedulers.
     pub(crate) fn placement(&self, processes: usize) -> Result<Placement, RunError> {
         let fail = |message: String| Err(RunError::Options(message));
+        // Before it is gone through: it may be for any number.
+        if let Some(len) = self.mapping.as_ref().map(Sequence::len)
+            && len != processes
+        {
+            return fail(format!(
+                "the mapping is for {len} processes, the network has {processes} (GRAPHMAP_MAPPING, GRAPHMAP_PLACEMENT)"
+            ));
+        }
         let highest = self
             .mapping
             .as_ref()
@@ -62,36 +70,28 @@ impl Options {
         let os_processes = self.os_processes.unwrap_or(named);
         if os_processes == 0 || os_processes > MOST {
             return fail(format!(
-                "{os_processes} OS processes: it has to be 1 to {MOST}"
+                "{os_processes} OS processes: expected 1 to {MOST} (GRAPHMAP_OS_PROCESSES, or the mapping)"
             ));
         }
         let each = self.schedulers.unwrap_or(1);
         if each == 0 || each > MOST / os_processes {
             let most = MOST / os_processes;
             return fail(format!(
-                "{each} schedulers in each OS process: it has to be 1 to {most}, where there are {os_processes}"
+                "{each} schedulers in each of {os_processes} OS processes: expected 1 to {most} (GRAPHMAP_SCHEDULERS)"
             ));
         }
-        if let Some(mapping) = &self.mapping {
-            if mapping.len() != processes {
-                let len = mapping.len();
-                return fail(format!(
-                    "the mapping is for {len} processes, the network has {processes}"
-                ));
-            }
-            if named > os_processes {
-                let highest = named - 1;
-                return fail(format!(
-                    "the mapping names OS process {highest}, but there are only 0 to {}",
-                    os_processes - 1
-                ));
-            }
+        if self.mapping.is_some() && named > os_processes {
+            let highest = named - 1;
+            return fail(format!(
+                "the mapping names OS process {highest}, but there are only 0 to {} (GRAPHMAP_OS_PROCESSES)",
+                os_processes - 1
+            ));
         }
         let schedulers = os_processes * each;
         let cores = || thread::available_parallelism().map_or(1, usize::from);
         let threads = threads(self.threads, schedulers, cores);
         if threads == 0 {
-            return fail("0 threads: there has to be one at least".into());
+            return fail("0 threads: expected at least 1 (GRAPHMAP_THREADS)".into());
         }
         let homes = match &self.mapping {
             None => Homes::Blocks,

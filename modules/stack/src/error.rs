@@ -75,7 +75,7 @@ impl std::error::Error for StackError {
     }
 }
 
-/// `GRAPHMAP_STACK` says no size of a stack.
+/// `GRAPHMAP_STACK` is not a size of a stack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptionsError(pub(crate) String);
 
@@ -83,8 +83,8 @@ impl fmt::Display for OptionsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "GRAPHMAP_STACK={:?} is no size of a stack: it takes bytes, from 16k to 1g, as in 64k",
-            self.0
+            "GRAPHMAP_STACK={}: expected a number of bytes from 16k to 1g, such as 64k",
+            self.0.escape_debug()
         )
     }
 }

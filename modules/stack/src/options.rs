@@ -61,18 +61,25 @@ impl Options {
     ///
     /// # Errors
     ///
-    /// If that is no size, or out of bounds.
+    /// If that is not a size, or out of bounds.
     pub fn from_env() -> Result<Self, OptionsError> {
-        match env::var_os("GRAPHMAP_STACK") {
-            None => Ok(Options::new()),
-            Some(text) => {
-                let text = text.to_string_lossy();
-                let size = bytes(&text).filter(|size| (Self::LEAST..=Self::MOST).contains(size));
-                match size {
-                    Some(size) => Ok(Options::new().size(size)),
-                    None => Err(OptionsError(text.into_owned())),
-                }
-            }
+        Options::from_env_or(Self::SIZE)
+    }
+
+    /// As [`from_env`](Options::from_env), with this size where `GRAPHMAP_STACK` is not set, or empty.
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn from_env_or(size: usize) -> Result<Self, OptionsError> {
+        let text = env::var_os("GRAPHMAP_STACK").filter(|text| !text.is_empty());
+        let Some(text) = text else {
+            return Ok(Options::new().size(size));
+        };
+        let asked = text.to_str().and_then(|text| bytes(text.trim()));
+        match asked.filter(|size| (Self::LEAST..=Self::MOST).contains(size)) {
+            Some(size) => Ok(Options::new().size(size)),
+            None => Err(OptionsError(text.to_string_lossy().into_owned())),
         }
     }
 
@@ -96,19 +103,22 @@ impl Default for Options {
     }
 }
 
-/// A number of bytes, as `65536`, `64k`, `64K` or `64KiB`.
+/// A number of bytes, as `65536`, `64k`, `64K` or `64KiB`, which are powers of 1024, or `64kB`, of 1000: as all sizes in
+/// variables of graphmap are written.
 fn bytes(text: &str) -> Option<usize> {
-    let text = text.trim().to_ascii_lowercase();
-    let digits = text.trim_end_matches(|c: char| !c.is_ascii_digit());
-    let shift = match text[digits.len()..].trim() {
-        "" | "b" => 0,
-        "k" | "kb" | "kib" => 10,
-        "m" | "mb" | "mib" => 20,
-        "g" | "gb" | "gib" => 30,
+    let digits = text.find(|c: char| !c.is_ascii_digit());
+    let (number, unit) = text.split_at(digits.unwrap_or(text.len()));
+    let unit = match &*unit.trim().to_ascii_lowercase() {
+        "" | "b" => 1,
+        "k" | "kib" => 1 << 10,
+        "m" | "mib" => 1 << 20,
+        "g" | "gib" => 1 << 30,
+        "kb" => 1_000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
         _ => return None,
     };
-    let number: usize = digits.parse().ok()?;
-    number.checked_mul(1 << shift)
+    number.parse::<usize>().ok()?.checked_mul(unit)
 }
 
 #[cfg(test)]
@@ -119,7 +129,8 @@ mod tests {
     fn sizes_are_read() {
         for (text, size) in [
             ("65536", 65_536),
-            (" 64k ", 65_536),
+            ("64k", 65_536),
+            ("64kB", 64_000),
             ("64 KiB", 65_536),
             ("1M", 1 << 20),
             ("1g", 1 << 30),
@@ -127,7 +138,18 @@ mod tests {
             assert_eq!(bytes(text), Some(size), "{text}");
         }
         let most = usize::MAX.to_string() + "k";
-        for text in ["", "k", "-1", "1.5m", "64 apples", "0x10", "ß", &most] {
+        for text in [
+            "",
+            "k",
+            "-1",
+            "1.5m",
+            "64 apples",
+            "0x10",
+            "ß",
+            "+1",
+            "1k k",
+            &most,
+        ] {
             assert_eq!(bytes(text), None, "{text}");
         }
     }

@@ -257,8 +257,7 @@ fn the_environment_says_how_large_stacks_are() {
                 help: have larger stacks, as with GRAPHMAP_STACK=512k;";
     assert!(said(&output).contains(told), "{}", said(&output));
     let output = run("a lot");
-    let told =
-        "GRAPHMAP_STACK=\"a lot\" is no size of a stack: it takes bytes, from 16k to 1g, as in 64k";
+    let told = "GRAPHMAP_STACK=a lot: expected a number of bytes from 16k to 1g, such as 64k";
     assert!(said(&output).contains(told), "{}", said(&output));
     assert!(!output.status.success());
 }

@@ -24,7 +24,8 @@ impl<'m> Places<'m> {
     ) -> Option<Places<'m>> {
         let is_shared = match args.link {
             Some(link) => matches!(link, Link::Shm),
-            None => set("GRAPHMAP_LINK").is_some_and(|link| link == "shm"),
+            None => set("GRAPHMAP_LINK")
+                .is_some_and(|link| link.to_str().is_some_and(|link| link.trim() == "shm")),
         };
         let places = match mapping {
             Some(mapping) => Places::Mapped(mapping),

@@ -19,6 +19,9 @@ mod copy;
 #[path = "../../src/os_signal.rs"]
 mod os_signal;
 
+#[path = "../../src/over_mpi.rs"]
+mod over_mpi;
+
 #[path = "../../src/payload/mod.rs"]
 mod payload;
 

@@ -4,16 +4,43 @@ use std::time::Duration;
 
 use super::between::{Header, Link};
 use super::shm::host::HostLanes;
+use crate::over_mpi::OverMpi;
 use crate::payload::received::ReceivedSlices;
 use crate::payload::sliced::{SentValue, SlicedMessage};
 
-/// What started this program several times, as its environment tells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What the environment says of the start of this program by a launcher.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Started {
-    /// How many times, if that is known.
-    pub times: Option<u64>,
-    /// The variable that tells.
-    pub variable: &'static str,
+    /// Variables that say how many copies there are, with what they say.
+    pub told: Vec<(&'static str, Copies)>,
+    /// The settings of the link, or why an option is wrong.
+    pub settings: Result<OverMpi, String>,
+}
+
+/// How many copies of a program a launcher says that it has started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Copies {
+    /// On all hosts.
+    All(u64),
+    /// On this host.
+    OnHost(u64),
+}
+
+impl Started {
+    /// Returns whether the environment fits a world of `count` OS processes.
+    ///
+    /// Another launcher may have left its variables behind, so one that fits is enough. A world of one OS process has to
+    /// fit all of them: otherwise each of several copies would run the whole network.
+    pub fn agrees(&self, count: u64) -> bool {
+        let fits = |&(_, copies): &(_, Copies)| match copies {
+            Copies::All(all) => all == count,
+            Copies::OnHost(here) => here <= count,
+        };
+        match count {
+            1 => self.told.iter().all(fits),
+            _ => self.told.is_empty() || self.told.iter().any(fits),
+        }
+    }
 }
 
 /// A link whose OS processes something else has started, and ends: each has one scheduler.

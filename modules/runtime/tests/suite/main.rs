@@ -55,3 +55,4 @@ mod stop;
 mod task_sets;
 mod traced;
 mod user_code;
+mod variables;

@@ -232,7 +232,7 @@ fn the_exit_codes_of_a_program() {
     );
     let (out, err) = start(&[("GRAPHMAP_OS_PROCESSES", "none")]);
     assert!(
-        out.contains(&code(rt::Exit::Usage)) && err.contains("not a number"),
+        out.contains(&code(rt::Exit::Usage)) && err.contains("expected an integer"),
         "{out}{err}"
     );
     let (out, err) = start(&[("GRAPHMAP_TEST_BLOCK", "1")]);
@@ -276,9 +276,9 @@ fn files_of_a_program() {
             ("GRAPHMAP_TRACE", &nowhere, "the trace"),
         ] {
             let said = start(&[link, &[(variable, value)]].concat());
-            let told =
-                format!("error: {nowhere}: {what} cannot be written: No such file or directory");
+            let told = format!("{nowhere}: {what} cannot be written: No such file or directory");
             assert_eq!(said.matches(&told).count(), 1, "{said}");
+            assert!(said.contains(&format!("error: {variable}=")), "{said}");
             assert!(
                 said.contains("code ExitCode(unix_exit_status(2))"),
                 "{said}"

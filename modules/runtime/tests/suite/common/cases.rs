@@ -118,6 +118,16 @@ pub fn network(name: &str, number: u64) -> Network {
             println!("read five");
             Ok(())
         }),
+        "lines" => pair(
+            move |_| async move {
+                print_lines(number);
+                Ok(())
+            },
+            move |_| async move {
+                print_lines(number);
+                Ok(())
+            },
+        ),
         "before" => waited_for::before(),
         "around" => waited_for::around(),
         "held up" => waited_for::held_up(),
@@ -228,6 +238,14 @@ pub fn network(name: &str, number: u64) -> Network {
             net
         }
         other => panic!("no case {other}"),
+    }
+}
+
+/// Prints lines of many lengths, each of which says how long it is, and ends with a point.
+fn print_lines(count: u64) {
+    for number in 0..count {
+        let len = (number * 37 % 400) as usize;
+        println!("line {number} {len} {}.", "x".repeat(len));
     }
 }
 

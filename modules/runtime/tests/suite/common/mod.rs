@@ -2,6 +2,7 @@
 #![allow(unreachable_pub)]
 
 pub mod accounted;
+pub mod bad_variables;
 pub mod cases;
 pub mod communicator_cases;
 pub mod endpoint_cases;
