@@ -16,6 +16,9 @@ use crate::sync::lock;
 
 /// A line that is longer is told in pieces: it is kept until its end has come.
 const LONGEST: usize = 64 << 20;
+/// Most bytes of a write: `PIPE_BUF` of Linux, which a pipe takes as a whole. So whoever reads the pipe, such as a
+/// launcher, never finds a part of a line in it, unless the line is longer.
+const PIECE: usize = 4096;
 /// How much is read at a time.
 const CHUNK: usize = 64 << 10;
 /// How long the lock of standard output is waited for, and, by who cannot wait for long, what is on its way.
@@ -141,6 +144,20 @@ impl Lines {
     }
 }
 
+/// The parts of a text that are written at once: whole lines, but for a line that is longer than a part may be.
+fn pieces(mut text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        if text.is_empty() {
+            return None;
+        }
+        let most = &text[..text.len().min(PIECE)];
+        let lines = most.iter().rposition(|&byte| byte == b'\n');
+        let (piece, rest) = text.split_at(lines.map_or(most.len(), |end| end + 1));
+        text = rest;
+        Some(piece)
+    })
+}
+
 /// Reads to the end, and writes lines. When nobody takes them any more it ends, and who writes next is told so.
 fn forward(
     mut from: impl Read,
@@ -176,7 +193,7 @@ mod system {
     use std::thread;
     use std::time::Duration;
 
-    use super::{PipeReader, forward};
+    use super::{PipeReader, forward, pieces};
     use crate::own_stream::{OwnStream, is_same_file};
     use crate::sync::lock;
 
@@ -327,7 +344,9 @@ mod system {
             );
             let write = move |text: &[u8]| {
                 writing.fetch_add(1, Ordering::SeqCst);
-                let written = lock(&to).write_all(text);
+                let mut to = lock(&to);
+                let written = pieces(text).try_for_each(|piece| to.write_all(piece));
+                drop(to);
                 writing.fetch_sub(1, Ordering::SeqCst);
                 written
             };
@@ -480,6 +499,28 @@ mod tests {
     fn the_last_line_gets_its_end() {
         assert_eq!(forwarded(&["a\nb"]), ["[3] a\n", "[3] b\n"]);
         assert_eq!(forwarded(&[]), [""; 0]);
+    }
+
+    #[test]
+    fn a_write_is_whole_lines_that_a_pipe_takes_at_once() {
+        let line = |len: usize| "x".repeat(len - 1) + "\n";
+        let text: String = (1..200).map(line).collect();
+        let parts: Vec<&[u8]> = pieces(text.as_bytes()).collect();
+        assert_eq!(parts.concat(), text.as_bytes());
+        assert!(parts.len() <= 1 + text.len() / (PIECE - 200));
+        for part in parts {
+            assert!(part.len() <= PIECE && part.ends_with(b"\n"));
+        }
+        // As long as a write may be, and longer.
+        let lens =
+            |text: &str| -> Vec<usize> { pieces(text.as_bytes()).map(<[u8]>::len).collect() };
+        assert_eq!(lens(&(line(PIECE) + "a\n")), [PIECE, 2]);
+        assert_eq!(lens(&(line(PIECE + 1) + "a\n")), [PIECE, 3]);
+        assert_eq!(
+            lens(&("a\n".to_owned() + &line(3 * PIECE))),
+            [2, PIECE, PIECE, PIECE]
+        );
+        assert!(lens("").is_empty());
     }
 
     #[test]
