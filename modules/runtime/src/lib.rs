@@ -133,6 +133,7 @@ mod placement;
 mod prefix;
 mod quote;
 mod relatives;
+mod room_waits;
 mod run;
 mod running;
 mod say;

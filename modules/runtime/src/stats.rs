@@ -12,6 +12,7 @@ use crate::exec::tally::Tally;
 use crate::exec::traffic::Sum;
 use crate::exec::waits::Grow;
 use crate::quote::quote;
+use crate::room_waits::{self, ADVISED, RoomWaits};
 
 /// What happened in a run that ended well.
 pub struct Report {
@@ -32,6 +33,7 @@ pub struct Report {
     /// Messages between [ranks](crate::mpi) that nobody has received.
     pub unreceived: Option<Unreceived>,
     pub(crate) profile: Option<Profile>,
+    room: Option<RoomWaits>,
 }
 
 /// What the processes of a kind did, together.
@@ -152,6 +154,7 @@ pub(crate) fn report(
             first: first?,
         })
     });
+    let room = room_waits::of(&**directory, &tallies);
     let measured = tallies.iter().any(|tally| tally.measured);
     let profiled = tallies.iter().any(|tally| tally.profiled);
     let mut kinds = Vec::new();
@@ -217,6 +220,7 @@ pub(crate) fn report(
         unreceived,
         growths,
         profile: profiled.then_some(profile),
+        room,
     }
 }
 
@@ -249,7 +253,7 @@ const RESTLESS: f64 = 2000.0;
 impl Report {
     /// What might make the next run faster, if that can be told.
     pub fn advice(&self) -> Option<String> {
-        advice(&self.schedulers, self.elapsed)
+        advice(&self.schedulers, self.room.as_ref(), self.elapsed)
     }
 
     /// The profile of the run as JSON, if it was measured, to be fed back into a mapping:
@@ -381,16 +385,28 @@ impl Report {
     }
 }
 
-fn advice(schedulers: &[SchedulerStats], elapsed: Duration) -> Option<String> {
+fn advice(
+    schedulers: &[SchedulerStats],
+    room: Option<&RoomWaits>,
+    elapsed: Duration,
+) -> Option<String> {
     let seconds = elapsed.as_secs_f64().max(0.01);
+    let rate = |count: u64| count as f64 / seconds;
     let most = schedulers.iter().map(|one| one.sleeps).max()?;
-    let rate = most as f64 / seconds;
-    (schedulers.len() > 1 && rate > RESTLESS).then(|| {
-        format!(
-            "advice: a scheduler slept {rate:.0} times a second, waiting for another: give the \
-             channels between them room (capacity=64), or run on fewer schedulers"
-        )
-    })
+    if schedulers.len() < 2 || rate(most) <= RESTLESS {
+        return None;
+    }
+    let room = match room.filter(|room| rate(room.count) > RESTLESS) {
+        Some(room) => format!(
+            "give the channels between them room (capacity={ADVISED}), first {}, or ",
+            room.most
+        ),
+        None => String::new(),
+    };
+    Some(format!(
+        "advice: a scheduler slept {:.0} times a second, waiting for another: {room}run on fewer schedulers",
+        rate(most)
+    ))
 }
 
 /// The table of `GRAPHMAP_STATS=1`.
@@ -503,11 +519,18 @@ mod tests {
                 ..SchedulerStats::default()
             };
             let all: Vec<SchedulerStats> = sleeps.iter().map(one).collect();
-            advice(&all, Duration::from_millis(milliseconds))
+            let room = RoomWaits {
+                count: sleeps.iter().sum(),
+                most: "the channel from a to b".into(),
+            };
+            advice(&all, Some(&room), Duration::from_millis(milliseconds))
         };
         let told = of(&[10, 30_000], 2000).expect("advice");
         assert!(told.contains("15000 times a second"), "{told}");
-        assert!(told.contains("capacity=64"), "{told}");
+        assert!(
+            told.contains("capacity=64), first the channel from a"),
+            "{told}"
+        );
         assert!(told.contains("fewer schedulers"), "{told}");
         assert_eq!(of(&[1000, 3900], 2000), None);
         // Nobody waits for another.
@@ -515,5 +538,26 @@ mod tests {
         // In so short a run a few sleeps say nothing.
         assert_eq!(of(&[15, 15], 1), None);
         assert_eq!(of(&[], 1), None);
+    }
+
+    #[test]
+    fn room_is_advised_only_where_writers_wait_for_it() {
+        let told = |count: Option<u64>| {
+            let one = SchedulerStats {
+                sleeps: 30_000,
+                ..SchedulerStats::default()
+            };
+            let room = count.map(|count| RoomWaits {
+                count,
+                most: String::new(),
+            });
+            advice(&[one.clone(), one], room.as_ref(), Duration::from_secs(2)).expect("advice")
+        };
+        assert!(told(Some(30_000)).contains("capacity=64"));
+        for of_lock_step in [None, Some(1000)] {
+            let told = told(of_lock_step);
+            assert!(!told.contains("capacity"), "{told}");
+            assert!(told.ends_with(": run on fewer schedulers"), "{told}");
+        }
     }
 }

@@ -8,6 +8,7 @@ pub(crate) mod calls;
 mod ceiling;
 mod closings;
 pub(crate) mod current;
+pub(crate) mod cycles;
 pub(crate) mod deferred;
 pub(crate) mod directory;
 pub(crate) mod discovery;

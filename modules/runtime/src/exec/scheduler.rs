@@ -214,6 +214,14 @@ impl Scheduler {
         &self.tally
     }
 
+    /// Counts a wait for room in a channel to another scheduler, if the run is measured.
+    pub(crate) fn count_room_wait(&self, channel: u32) {
+        let mut tally = self.tally.borrow_mut();
+        if tally.measured {
+            *tally.room_waits.entry(channel).or_default() += 1;
+        }
+    }
+
     /// A number that goes up with each call, for those who want to take turns.
     pub(crate) fn turn_of_choice(&self) -> usize {
         self.choices.replace(self.choices.get().wrapping_add(1))

@@ -31,6 +31,8 @@ pub(crate) struct Tally {
     pub(crate) switches: u64,
     pub(crate) sent: u64,
     pub(crate) sleeps: u64,
+    /// How often a process waited for room in each channel to another scheduler, by number.
+    pub(crate) room_waits: BTreeMap<u32, u64>,
     /// How many times it told what its processes wait for, and how many waits that were.
     pub(crate) told: (u64, u64),
     /// Frames that were sent over the link between OS processes, and in how many messages, where it packs them into such.
@@ -73,15 +75,20 @@ impl Tally {
             (tally.loads, tally.traffic, tally.bytes, tally.sent_by),
             (tally.switches, tally.sent, tally.sleeps, tally.told),
             (left_early, tally.core, tally.frames, tally.recorded),
-            (tally.processes, tally.unreceived, tally.ranks),
+            (
+                tally.processes,
+                tally.unreceived,
+                tally.ranks,
+                tally.room_waits,
+            ),
         ))
         .clone()
     }
 
     /// What another OS process has counted.
     pub(crate) fn from_bytes(bytes: &[u8], directory: &Arc<dyn Directory>) -> Option<Tally> {
-        let (flags, lists, numbers, rest, (processes, unreceived, ranks)) =
-            Decoder::from_slice(bytes).ok()?;
+        let (flags, lists, numbers, rest, last) = Decoder::from_slice(bytes).ok()?;
+        let (processes, unreceived, ranks, room_waits) = last;
         let (measured, profiled, kinds, classes) = flags;
         let (loads, traffic, bytes, sent_by) = lists;
         let (switches, sent, sleeps, told) = numbers;
@@ -102,6 +109,7 @@ impl Tally {
             switches,
             sent,
             sleeps,
+            room_waits,
             told,
             frames,
             processes,

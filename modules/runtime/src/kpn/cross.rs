@@ -296,6 +296,9 @@ impl<T> Cross<T> {
         context: &Context<'_>,
         side: Side,
     ) -> bool {
+        if side == Side::Write {
+            scheduler.count_room_wait(self.about().number);
+        }
         let id = scheduler.waiter(context, 0, self.owner(side));
         if id & HOOK == 0 && self.poll_for(scheduler, id, side) {
             return true;

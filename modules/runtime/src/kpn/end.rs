@@ -310,6 +310,7 @@ impl<T> End<T> {
             }
             Form::Cross(channel) => channel.wait_for_change(scheduler, context, side),
             Form::Far(output) => {
+                scheduler.count_room_wait(output.channel());
                 let id = scheduler.waiter(context, output.word(), output.owner());
                 output.wait(scheduler, ARMED | id)
             }

@@ -91,6 +91,11 @@ impl<T: 'static> FarOutput<T> {
 }
 
 impl<T> FarOutput<T> {
+    /// The number of its channel in its run.
+    pub(crate) fn channel(&self) -> u32 {
+        self.writer.number
+    }
+
     pub(crate) fn number(&self, run: u64) -> Option<u32> {
         (self.run == run).then_some(self.writer.number)
     }
