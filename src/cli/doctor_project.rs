@@ -202,6 +202,22 @@ fn as_text(looked: &[(&Package, Counts)], others: &[String], list: bool) -> Stri
                 "calls that concern the whole OS process (G0804)",
             ),
             (
+                counts.held_up,
+                "calls that hold up all ranks of a thread (G0809)",
+            ),
+            (
+                counts.locks,
+                "locks that are held while a rank waits (G0810)",
+            ),
+            (
+                counts.other_languages,
+                "places with code of another language, not looked into (G0811)",
+            ),
+            (
+                counts.generated,
+                "generated files that are not looked into (G0812)",
+            ),
+            (
                 counts.not_judged,
                 "not known to be one or the other (G0805)",
             ),

@@ -16,5 +16,13 @@ pub const NOT_JUDGED: Code = Code(805);
 pub const NO_SOURCE: Code = Code(806);
 /// Macros that may expand to something that is shared (a note).
 pub const UNSEEN_MACROS: Code = Code(807);
+/// A call that holds up all ranks of a thread.
+pub const HOLDS_THREAD: Code = Code(809);
+/// A lock that a rank holds while it waits for a message.
+pub const LOCK_ACROSS_WAIT: Code = Code(810);
+/// Code of another language, whose statics are not seen.
+pub const OTHER_LANGUAGE: Code = Code(811);
+/// Generated code that is not looked into.
+pub const GENERATED: Code = Code(812);
 /// A folder without a Cargo project whose program uses `mpi`.
 pub const NO_RANKS: Code = Code(808);

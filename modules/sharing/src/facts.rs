@@ -1,5 +1,8 @@
 //! What a source says that ranks may share, without the parser's trees: those cannot leave their thread, and are deep.
 
+use crate::holds::Waiter;
+use crate::reach::Reach;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// Bytes of a source.
@@ -14,6 +17,16 @@ pub(crate) struct Facts {
     pub(crate) modules: Vec<Module>,
     /// Calls of macros that may expand to anything.
     pub(crate) unseen: Vec<(String, At)>,
+    /// Locks that are held across waits.
+    pub(crate) held: Vec<HeldLock>,
+    /// Blocks of functions of another language, with their names.
+    pub(crate) foreign: Vec<(Vec<String>, At)>,
+    /// `include!` of a file that a build script makes.
+    pub(crate) generated: Vec<At>,
+    /// Of a build script: where it compiles code of another language, or links it.
+    pub(crate) builds: Vec<At>,
+    /// What the file mentions of types whose methods hold up a thread.
+    pub(crate) waiters: BTreeSet<Waiter>,
     /// Macros that make statics where they are called, and statics that are written in a way that is not understood.
     pub(crate) makers: Vec<(Option<String>, At)>,
 }
@@ -68,12 +81,23 @@ pub(crate) struct Definition {
     pub(crate) parts: Vec<Shape>,
 }
 
-/// A mention of a function that concerns the OS process.
+/// A mention of a function that concerns the OS process, or holds up the thread.
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) path: String,
-    pub(crate) reach: crate::reach::Reach,
+    pub(crate) reach: Reach,
     pub(crate) at: At,
+    /// It is one only if the package mentions this.
+    pub(crate) of: Option<Waiter>,
+}
+
+/// A lock that is held across a wait.
+#[derive(Debug)]
+pub(crate) struct HeldLock {
+    pub(crate) lock: At,
+    pub(crate) wait: At,
+    /// The method that waits.
+    pub(crate) method: String,
 }
 
 /// A module that others are written in.

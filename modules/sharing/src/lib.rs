@@ -8,9 +8,13 @@
 //!
 //! A [`Project`] is what Cargo tells of a folder; [`look`] goes through the files of one of its packages.
 
+mod attributes;
 pub mod codes;
 mod depth;
 mod facts;
+mod foreign;
+mod guards;
+mod holds;
 mod judge;
 mod known_macros;
 mod look;
@@ -30,6 +34,7 @@ use graphmap_kpn::input::{self, Limit};
 use graphmap_kpn::source::{Source, SourceMap, Span};
 use read::NotRead;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use tree::Tree;
@@ -47,6 +52,14 @@ pub struct Counts {
     pub made_once: usize,
     /// Mentions of functions that concern the OS process ([`codes::PROCESS_WIDE`]).
     pub process_wide: usize,
+    /// Calls that hold up all ranks of a thread ([`codes::HOLDS_THREAD`]).
+    pub held_up: usize,
+    /// Locks that are held across waits ([`codes::LOCK_ACROSS_WAIT`]).
+    pub locks: usize,
+    /// Places where code of another language is declared or built ([`codes::OTHER_LANGUAGE`]).
+    pub other_languages: usize,
+    /// Files that a build script makes, and that were not looked into ([`codes::GENERATED`]).
+    pub generated: usize,
     /// Statics of which it is not known whether they can change ([`codes::NOT_JUDGED`]).
     pub not_judged: usize,
     /// Calls of macros that were not looked into ([`codes::UNSEEN_MACROS`]).
@@ -63,6 +76,10 @@ impl Counts {
             codes::MADE_ONCE => self.made_once += 1,
             codes::PROCESS_WIDE => self.process_wide += 1,
             codes::NOT_JUDGED => self.not_judged += 1,
+            codes::HOLDS_THREAD => self.held_up += 1,
+            codes::LOCK_ACROSS_WAIT => self.locks += 1,
+            codes::OTHER_LANGUAGE => self.other_languages += 1,
+            codes::GENERATED => self.generated += 1,
             codes::NO_SOURCE => self.unread += 1,
             _ => {}
         }
@@ -108,6 +125,25 @@ pub fn look(
         }
     }
     counts.files = files.len();
+    if let Some(script) = &package.build_script {
+        counts.files += 1;
+        let name = shown(script);
+        match file(script, &name, (package.own, false), sources) {
+            Ok((facts, source)) => {
+                let first = facts.builds.first();
+                let finding = first.map(|at| tell::of_build(&package.name, span(&source, at)));
+                finding
+                    .iter()
+                    .for_each(|finding| counts.count(finding.code));
+                finding.into_iter().for_each(|finding| found.push(finding));
+            }
+            Err(wrong) => {
+                counts.count(wrong.code);
+                found.push(*wrong);
+            }
+        }
+    }
+    let waiters: BTreeSet<_> = files.iter().flat_map(|(facts, _)| &facts.waiters).collect();
     let types = judge::Types::of(files.iter().flat_map(|(facts, _)| &facts.definitions));
     let mut unseen: Vec<(&str, Span)> = Vec::new();
     for (facts, source) in &files {
@@ -118,11 +154,17 @@ pub fn look(
             .makers
             .iter()
             .map(|(name, at)| tell::of_maker(name.as_deref(), span(at)));
-        let calls = facts
-            .calls
-            .iter()
-            .map(|call| tell::of_call(call, span(&call.at)));
-        for finding in statics.chain(makers).chain(calls) {
+        let calls = facts.calls.iter();
+        let calls = calls.filter(|call| call.of.is_none_or(|of| waiters.contains(&of)));
+        let calls = calls.map(|call| tell::of_call(call, span(&call.at)));
+        let held = facts.held.iter();
+        let held = held.map(|one| tell::of_held(one, span(&one.lock), span(&one.wait)));
+        let foreign = facts.foreign.iter();
+        let foreign = foreign.map(|(names, at)| tell::of_foreign(names, span(at)));
+        let generated = facts.generated.iter();
+        let generated = generated.map(|at| tell::of_generated(span(at)));
+        let shared = statics.chain(makers).chain(calls);
+        for finding in shared.chain(held).chain(foreign).chain(generated) {
             counts.count(finding.code);
             found.push(finding);
         }

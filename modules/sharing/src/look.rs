@@ -1,10 +1,11 @@
 //! Goes through the syntax of a file for what ranks may share.
 
-use crate::facts::{Around, At, Call, Definition, Facts, Form, Module, Shape, Static};
+use crate::facts::{Around, At, Call, Definition, Facts, Form, HeldLock, Module, Shape, Static};
 use crate::names::{self, Names, Place};
-use crate::{known_macros, reach, shape};
+use crate::reach::Reach;
+use crate::{attributes, foreign, guards, holds, known_macros, reach, shape};
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
-use syn::punctuated::Punctuated;
+use std::collections::BTreeSet;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Expr, Item, Type};
@@ -25,7 +26,13 @@ pub(crate) struct Look {
     /// Types are looked at when all names are known.
     statics: Vec<(String, Form, Type, At, Place)>,
     definitions: Vec<(String, Vec<String>, Vec<Type>, Place)>,
-    mentions: Vec<(Vec<String>, At, Place)>,
+    /// Each with whether it is in a thread that is no rank's.
+    mentions: Vec<(Vec<String>, At, Place, bool)>,
+    types: Vec<(Vec<String>, Place)>,
+    /// Variables that are receivers of channels.
+    receivers: BTreeSet<String>,
+    /// Whether what is seen runs in a thread that is no rank's.
+    own_thread: bool,
     facts: Facts,
 }
 
@@ -42,6 +49,9 @@ impl Look {
             statics: Vec::new(),
             definitions: Vec::new(),
             mentions: Vec::new(),
+            types: Vec::new(),
+            receivers: BTreeSet::new(),
+            own_thread: false,
             facts: Facts::default(),
         }
     }
@@ -80,15 +90,55 @@ impl Look {
                     .collect::<Vec<Shape>>(),
             });
         self.facts.definitions = definitions.collect();
-        for (path, at, place) in &self.mentions {
-            let paths = self.names.paths(*place, path).into_iter();
-            let mut known = paths.filter_map(|path| Some((reach::of(&path)?, path)));
+        let waiters = &mut self.facts.waiters;
+        for (path, at, place, own_thread) in &self.mentions {
+            let paths = self.names.paths(*place, path);
+            paths.iter().for_each(|path| holds::mention(path, waiters));
+            if paths.iter().any(|path| foreign::is_builder(path)) {
+                self.facts.builds.push(at.clone());
+            }
+            let known = paths
+                .into_iter()
+                .filter_map(|path| Some((holds::reach_of(&path)?, path)));
+            let mut known = known.filter(|(reach, _)| !own_thread || *reach != Reach::Thread);
             if let Some((reach, path)) = known.next() {
-                let at = at.clone();
-                self.facts.calls.push(Call { path, reach, at });
+                let (at, of) = (at.clone(), None);
+                self.facts.calls.push(Call {
+                    path,
+                    reach,
+                    at,
+                    of,
+                });
             }
         }
+        for (path, place) in &self.types {
+            let paths = self.names.paths(*place, path);
+            paths.iter().for_each(|path| holds::mention(path, waiters));
+        }
         self.facts
+    }
+
+    /// A function of another language is declared: notes what is known of it. Whether that is all there is to know.
+    fn declare_foreign(&mut self, item: &syn::ForeignItemFn) -> Result<(), String> {
+        let name = item
+            .attrs
+            .iter()
+            .find_map(|one| attributes::value_of(&one.meta, "link_name"));
+        let name = name.unwrap_or_else(|| names::name(&item.sig.ident));
+        match foreign::of(&name) {
+            Some(reach) => {
+                let (at, of) = (self.place(item.sig.ident.span()), None);
+                self.facts.calls.push(Call {
+                    path: name,
+                    reach,
+                    at,
+                    of,
+                });
+                Ok(())
+            }
+            None if foreign::is_harmless(&name) => Ok(()),
+            None => Err(name),
+        }
     }
 
     fn place(&self, span: Span) -> At {
@@ -120,7 +170,7 @@ impl Look {
 
     /// Whether it is left out of what is run as ranks.
     fn leaves_out(&self, attributes: &[Attribute]) -> bool {
-        !self.tests && attributes.iter().any(is_test)
+        !self.tests && attributes.iter().any(attributes::is_test)
     }
 
     /// The tokens of a call of a macro as what they may be; whether they are any of it.
@@ -184,6 +234,7 @@ impl<'ast> Visit<'ast> for Look {
             Item::Mod(item) => &item.attrs,
             Item::Static(item) => &item.attrs,
             Item::Macro(item) => &item.attrs,
+            Item::ForeignMod(item) => &item.attrs,
             _ => &Vec::new(),
         };
         if let Item::Verbatim(tokens) = item {
@@ -194,17 +245,31 @@ impl<'ast> Visit<'ast> for Look {
         }
     }
 
+    fn visit_item_foreign_mod(&mut self, item: &'ast syn::ItemForeignMod) {
+        let abi = item.abi.name.as_ref().map(syn::LitStr::value);
+        let is_other = !abi.is_some_and(|abi| abi.starts_with("Rust") || abi.starts_with("rust"));
+        let functions = item.items.iter().filter_map(|item| match item {
+            syn::ForeignItem::Fn(function) => Some(function.clone()),
+            syn::ForeignItem::Verbatim(tokens) => syn::parse2(without_safety(tokens)).ok(),
+            _ => None,
+        });
+        let functions: Vec<syn::ForeignItemFn> = functions.filter(|_| is_other).collect();
+        let unknown = functions
+            .iter()
+            .map(|function| self.declare_foreign(function));
+        let unknown: Vec<String> = unknown.filter_map(Result::err).collect();
+        if !unknown.is_empty() {
+            let at = self.place(item.abi.extern_token.span);
+            self.facts.foreign.push((unknown, at));
+        }
+        visit::visit_item_foreign_mod(self, item);
+    }
+
     fn visit_foreign_item(&mut self, item: &'ast syn::ForeignItem) {
         let syn::ForeignItem::Verbatim(tokens) = item else {
             return visit::visit_foreign_item(self, item);
         };
-        // Whether it is safe to touch does not matter.
-        let is_safety = |token: &TokenTree| match token {
-            TokenTree::Ident(word) => word == "safe" || word == "unsafe",
-            _ => false,
-        };
-        let rest = tokens.clone().into_iter().filter(|one| !is_safety(one));
-        match syn::parse2::<syn::ForeignItemStatic>(rest.collect()) {
+        match syn::parse2::<syn::ForeignItemStatic>(without_safety(tokens)) {
             Ok(item) => self.visit_foreign_item_static(&item),
             Err(_) => self.look_at_tokens(tokens),
         }
@@ -270,8 +335,8 @@ impl<'ast> Visit<'ast> for Look {
 
     fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
         let name = names::name(&item.ident);
-        let said = item.attrs.iter().find_map(said_path);
-        let conditional = self.conditional || item.attrs.iter().any(is_condition);
+        let said = item.attrs.iter().find_map(attributes::said_path);
+        let conditional = self.conditional || item.attrs.iter().any(attributes::is_condition);
         if item.content.is_some() {
             let before = std::mem::replace(&mut self.conditional, conditional);
             self.within.push(match said {
@@ -286,7 +351,7 @@ impl<'ast> Visit<'ast> for Look {
             return;
         }
         // Under conditions it may be each of several files.
-        let under_conditions = item.attrs.iter().flat_map(conditional_paths);
+        let under_conditions = item.attrs.iter().flat_map(attributes::conditional_paths);
         let files = under_conditions.map(Some).chain([said]);
         for file in files.collect::<Vec<_>>() {
             self.facts.modules.push(Module {
@@ -302,6 +367,11 @@ impl<'ast> Visit<'ast> for Look {
 
     fn visit_block(&mut self, block: &'ast syn::Block) {
         self.names.enter(false);
+        for held in guards::held(block).into_iter().filter(|_| !self.own_thread) {
+            let (lock, wait) = (self.place(held.lock), self.place(held.wait));
+            let method = held.method;
+            self.facts.held.push(HeldLock { lock, wait, method });
+        }
         visit::visit_block(self, block);
         self.names.leave();
     }
@@ -328,9 +398,12 @@ impl<'ast> Visit<'ast> for Look {
             "lazy_static" => known_macros::lazy_statics(&call.tokens),
             _ => None,
         };
-        if name == "include"
-            && let Ok(file) = syn::parse2::<syn::LitStr>(call.tokens.clone())
-        {
+        if name == "include" {
+            let Ok(file) = syn::parse2::<syn::LitStr>(call.tokens.clone()) else {
+                let at = self.place(call.path.span());
+                self.facts.generated.push(at);
+                return;
+            };
             self.facts.modules.push(Module {
                 around: Vec::new(),
                 name,
@@ -359,63 +432,116 @@ impl<'ast> Visit<'ast> for Look {
     }
 
     fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
+        let name = call.method.to_string();
+        let at = self.place(call.method.span());
         // Whatever it is called of: nothing else is called so.
-        if let Some((path, reach)) = reach::of_method(&call.method.to_string()) {
-            let (path, at) = (path.to_owned(), self.place(call.method.span()));
-            self.facts.calls.push(Call { path, reach, at });
+        let mut known = reach::of_method(&name).map(|(path, reach)| (path, reach, None));
+        if !self.own_thread
+            && let Some((path, of)) = holds::of_method(&name, call.args.len())
+        {
+            known = Some((path, Reach::Thread, Some(of)));
         }
-        visit::visit_expr_method_call(self, call);
+        if let Some((path, reach, of)) = known {
+            let path = path.to_owned();
+            self.facts.calls.push(Call {
+                path,
+                reach,
+                at,
+                of,
+            });
+        }
+        let before = self.own_thread;
+        self.visit_expr(&call.receiver);
+        self.own_thread |= holds::is_spawn(&name);
+        call.args.iter().for_each(|one| self.visit_expr(one));
+        self.own_thread = before;
+    }
+
+    fn visit_expr_call(&mut self, call: &'ast syn::ExprCall) {
+        let before = self.own_thread;
+        self.visit_expr(&call.func);
+        if let Expr::Path(path) = &*call.func {
+            let last = path.path.segments.last();
+            self.own_thread |= last.is_some_and(|last| holds::is_spawn(&last.ident.to_string()));
+        }
+        call.args.iter().for_each(|one| self.visit_expr(one));
+        self.own_thread = before;
+    }
+
+    fn visit_local(&mut self, local: &'ast syn::Local) {
+        if let (syn::Pat::Tuple(pair), Some(init)) = (&local.pat, &local.init)
+            && let (Some(syn::Pat::Ident(receiver)), Expr::Call(call)) =
+                (pair.elems.get(1), &*init.expr)
+            && let Expr::Path(path) = &*call.func
+        {
+            let parts = path.path.segments.iter().map(|s| names::name(&s.ident));
+            let parts: Vec<String> = parts.collect();
+            let paths = self.names.paths(self.names.here(), &parts);
+            if paths.iter().any(|path| holds::is_channel(path)) {
+                self.receivers.insert(names::name(&receiver.ident));
+            }
+        }
+        visit::visit_local(self, local);
+    }
+
+    fn visit_expr_for_loop(&mut self, one: &'ast syn::ExprForLoop) {
+        let name = holds::variable_of(&one.expr);
+        if name.is_some_and(|name| self.receivers.contains(&name)) && !self.own_thread {
+            let (path, at) = ("Receiver::iter".to_owned(), self.place(one.expr.span()));
+            let (reach, of) = (Reach::Thread, Some(holds::Waiter::Receiver));
+            self.facts.calls.push(Call {
+                path,
+                reach,
+                at,
+                of,
+            });
+        }
+        visit::visit_expr_for_loop(self, one);
+    }
+
+    // What is awaited holds up nobody.
+    fn visit_expr_await(&mut self, one: &'ast syn::ExprAwait) {
+        match &*one.base {
+            Expr::MethodCall(call) => {
+                self.visit_expr(&call.receiver);
+                call.args.iter().for_each(|one| self.visit_expr(one));
+            }
+            other => self.visit_expr(other),
+        }
+    }
+
+    fn visit_type_path(&mut self, path: &'ast syn::TypePath) {
+        let parts = path.path.segments.iter().map(|s| names::name(&s.ident));
+        self.types.push((parts.collect(), self.names.here()));
+        visit::visit_type_path(self, path);
+    }
+
+    fn visit_lit_str(&mut self, text: &'ast syn::LitStr) {
+        if foreign::builds(&text.value()) {
+            let at = self.place(text.span());
+            self.facts.builds.push(at);
+        }
     }
 
     fn visit_expr_path(&mut self, path: &'ast syn::ExprPath) {
         if path.qself.is_none() {
             let parts = path.path.segments.iter().map(|s| names::name(&s.ident));
             let (at, here) = (self.place(path.span()), self.names.here());
-            self.mentions.push((parts.collect(), at, here));
+            self.mentions
+                .push((parts.collect(), at, here, self.own_thread));
         }
         visit::visit_expr_path(self, path);
     }
 }
 
-/// `#[cfg(test)]`, `#[test]`
-fn is_test(attribute: &Attribute) -> bool {
-    let of_cfg = || match &attribute.meta {
-        syn::Meta::List(list) if list.path.is_ident("cfg") => list.tokens.to_string() == "test",
+/// A declaration in an `extern` block without the words that say whether it is safe to touch, which `syn` may not know.
+fn without_safety(tokens: &TokenStream) -> TokenStream {
+    let is_safety = |token: &TokenTree| match token {
+        TokenTree::Ident(word) => word == "safe" || word == "unsafe",
         _ => false,
     };
-    attribute.path().is_ident("test") || of_cfg()
-}
-
-fn is_condition(attribute: &Attribute) -> bool {
-    attribute.path().is_ident("cfg") || attribute.path().is_ident("cfg_attr")
-}
-
-/// What `#[cfg_attr(.., path = "..")]` says.
-fn conditional_paths(attribute: &Attribute) -> Vec<String> {
-    let parse = Punctuated::<syn::Meta, syn::Token![,]>::parse_terminated;
-    let all = match attribute.path().is_ident("cfg_attr") {
-        true => attribute.parse_args_with(parse).unwrap_or_default(),
-        false => Punctuated::new(),
-    };
-    all.iter().filter_map(path_of).collect()
-}
-
-/// What `#[path = ".."]` says.
-fn said_path(attribute: &Attribute) -> Option<String> {
-    path_of(&attribute.meta)
-}
-
-fn path_of(meta: &syn::Meta) -> Option<String> {
-    match meta {
-        syn::Meta::NameValue(pair) if pair.path.is_ident("path") => match &pair.value {
-            Expr::Lit(syn::ExprLit {
-                lit: syn::Lit::Str(text),
-                ..
-            }) => Some(text.value()),
-            _ => None,
-        },
-        _ => None,
-    }
+    let rest = tokens.clone().into_iter();
+    rest.filter(|one| !is_safety(one)).collect()
 }
 
 /// The first `static` in the tokens of a macro's definition that is no lifetime.

@@ -28,6 +28,8 @@ pub struct Package {
     pub own: bool,
     /// The first file of each of its crates.
     pub roots: Vec<PathBuf>,
+    /// Its build script, if it has one.
+    pub build_script: Option<PathBuf>,
 }
 
 /// Why a project has no ranks to look at.
@@ -201,7 +203,9 @@ impl Described {
     }
 
     fn package(&self, own: bool) -> Package {
-        // What a build script does is over before there are ranks.
+        // What a build script does is over before there are ranks; what it compiles is not.
+        let is_script = |target: &&Target| target.kind.iter().any(|kind| kind == "custom-build");
+        let build_script = self.targets.iter().find(is_script);
         let is_linked = |target: &&Target| {
             let mut kinds = target.kind.iter();
             match own {
@@ -218,6 +222,7 @@ impl Described {
             version: self.version.clone(),
             own,
             roots,
+            build_script: build_script.map(|target| target.src_path.clone()),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Functions that concern the whole OS process, and so all of its ranks.
+//! Functions that concern the whole OS process, and so all of its ranks. Those of C are in `foreign.rs`.
 
 /// What of the OS process a function is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,34 +11,29 @@ pub(crate) enum Reach {
     Hook,
     Once,
     Mode,
+    /// The random numbers of C.
+    Random,
+    /// What C's library keeps between calls, or returns a pointer to.
+    Library,
+    /// The thread, as long as the call lasts.
+    Thread,
 }
 
 /// Functions by their whole path; one that ends with `::` stands for all below it.
 const FUNCTIONS: &[(&str, Reach)] = &[
     ("std::env::set_var", Reach::Environment),
     ("std::env::remove_var", Reach::Environment),
-    ("libc::setenv", Reach::Environment),
-    ("libc::unsetenv", Reach::Environment),
-    ("libc::putenv", Reach::Environment),
     ("std::env::set_current_dir", Reach::Folder),
-    ("libc::chdir", Reach::Folder),
-    ("libc::fchdir", Reach::Folder),
     ("nix::unistd::chdir", Reach::Folder),
     ("rustix::process::chdir", Reach::Folder),
     ("std::process::exit", Reach::End),
     ("std::process::abort", Reach::End),
-    ("libc::exit", Reach::End),
-    ("libc::_exit", Reach::End),
-    ("libc::abort", Reach::End),
-    ("libc::signal", Reach::Signals),
-    ("libc::sigaction", Reach::Signals),
     ("nix::sys::signal::signal", Reach::Signals),
     ("nix::sys::signal::sigaction", Reach::Signals),
     ("signal_hook::", Reach::Signals),
     ("ctrlc::", Reach::Signals),
     ("std::process::id", Reach::Identity),
     ("std::thread::current", Reach::Identity),
-    ("libc::getpid", Reach::Identity),
     ("std::panic::set_hook", Reach::Hook),
     ("std::panic::take_hook", Reach::Hook),
     ("log::set_logger", Reach::Once),
@@ -46,8 +41,6 @@ const FUNCTIONS: &[(&str, Reach)] = &[
     ("env_logger::init", Reach::Once),
     ("tracing::subscriber::set_global_default", Reach::Once),
     ("tracing_subscriber::fmt::init", Reach::Once),
-    ("libc::umask", Reach::Mode),
-    ("libc::setlocale", Reach::Mode),
 ];
 
 /// What a function is about, by its whole path.
@@ -85,6 +78,9 @@ impl Reach {
             Reach::Hook => "takes panics of all ranks of the OS process",
             Reach::Once => "can be called once in an OS process, and every rank calls it",
             Reach::Mode => "changes a setting of all ranks of the OS process",
+            Reach::Random => "draws from one sequence for all ranks of the OS process",
+            Reach::Library => "keeps its state for all ranks of the OS process",
+            Reach::Thread => "holds up all ranks of the thread",
         }
     }
 
@@ -106,6 +102,14 @@ impl Reach {
                 "do it before the ranks begin, or in one rank of them by a `std::sync::Once`"
             }
             Reach::Mode => "do it before the ranks begin, once",
+            Reach::Random => "keep a generator in each rank, seeded with its number",
+            Reach::Library => {
+                "call the variant with memory of the caller (`strtok_r`, `localtime_r`), or what Rust has for it"
+            }
+            Reach::Thread => {
+                "wait for a message instead, which lets other ranks run; what has to block belongs in a thread of \
+                 its own that sends the rank a message when it is done"
+            }
         }
     }
 }

@@ -1,8 +1,9 @@
 //! Tells what was found: what is shared, where, why, and what to do.
 
 use crate::codes;
-use crate::facts::{Call, Form, Static};
+use crate::facts::{Call, Form, HeldLock, Static};
 use crate::judge::{Types, Verdict};
+use crate::reach::Reach;
 use graphmap_kpn::diagnostic::{Code, Diagnostic};
 use graphmap_kpn::source::Span;
 
@@ -79,12 +80,57 @@ pub(crate) fn of_maker(name: Option<&str>, span: Span) -> Diagnostic {
         .help("look whether it can change where it is called")
 }
 
-/// What is told of a mention of a function that concerns the OS process.
+/// What is told of a mention of a function that concerns the OS process, or holds up the thread.
 pub(crate) fn of_call(call: &Call, span: Span) -> Diagnostic {
     let message = format!("`{}` {}", call.path, call.reach.why());
-    Diagnostic::warning(codes::PROCESS_WIDE, message)
-        .at(span, "ranks are many in one OS process")
+    let (code, because) = match call.reach {
+        Reach::Thread => (codes::HOLDS_THREAD, "ranks of a thread take turns"),
+        _ => (codes::PROCESS_WIDE, "ranks are many in one OS process"),
+    };
+    Diagnostic::warning(code, message)
+        .at(span, because)
         .help(call.reach.instead())
+}
+
+/// Reports a lock that is held across a wait.
+pub(crate) fn of_held(held: &HeldLock, lock: Span, wait: Span) -> Diagnostic {
+    let message = format!("a lock is held while the rank waits in `{}`", held.method);
+    Diagnostic::warning(codes::LOCK_ACROSS_WAIT, message)
+        .at(wait, "other ranks of the thread run meanwhile")
+        .also(lock, "locked here")
+        .with_note("another rank of the thread that wants the lock blocks the thread for ever")
+        .help("copy what is needed out of the lock, and release it before the call")
+}
+
+/// Reports a block of functions of another language.
+pub(crate) fn of_foreign(names: &[String], span: Span) -> Diagnostic {
+    let names = names.join("`, `");
+    let message = format!("code of another language is not looked into: `{names}`");
+    Diagnostic::warning(codes::OTHER_LANGUAGE, message)
+        .at(span, "declared here")
+        .help(OTHER)
+}
+
+/// Reports a build script that compiles or links code of another language.
+pub(crate) fn of_build(package: &str, span: Span) -> Diagnostic {
+    let message = format!(
+        "the build script of `{package}` compiles or links code of another language, which is not looked into"
+    );
+    Diagnostic::warning(codes::OTHER_LANGUAGE, message)
+        .at(span, "here")
+        .help(OTHER)
+}
+
+/// What to do about code of another language.
+const OTHER: &str = "look for what it keeps between calls, which ranks share: `static` and globals in C and C++, \
+                     `save`, `common` and module variables in Fortran";
+
+/// Reports an `include!` of a file that is not known.
+pub(crate) fn of_generated(span: Span) -> Diagnostic {
+    let message = "a generated file is not looked into";
+    Diagnostic::warning(codes::GENERATED, message)
+        .at(span, "its name is known when it is compiled")
+        .help("look into the file for statics, which ranks share; the build script or `OUT_DIR` has it")
 }
 
 /// What is told of the macros of a package that may expand to anything.

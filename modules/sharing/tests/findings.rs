@@ -16,11 +16,21 @@ type Finding = (String, usize, String);
 
 /// What is found in a crate that begins with a file.
 fn found(root: &Path, own: bool) -> (Counts, Vec<Diagnostic>, BTreeSet<Finding>) {
+    found_with(root, own, None)
+}
+
+/// The same with a build script.
+fn found_with(
+    root: &Path,
+    own: bool,
+    build_script: Option<PathBuf>,
+) -> (Counts, Vec<Diagnostic>, BTreeSet<Finding>) {
     let package = Package {
         name: "tested".into(),
         version: "0.1.0".into(),
         own,
         roots: vec![root.to_owned()],
+        build_script,
     };
     let mut sources = SourceMap::new();
     let mut all = Diagnostics::new();
@@ -48,7 +58,13 @@ fn said(path: &Path) -> BTreeSet<Finding> {
 
 #[test]
 fn each_line_has_the_findings_that_it_says() {
-    for name in ["statics.rs", "calls.rs", "macros.rs"] {
+    for name in [
+        "statics.rs",
+        "calls.rs",
+        "macros.rs",
+        "waits.rs",
+        "foreign.rs",
+    ] {
         let path = sources().join(name);
         let (_, all, found) = found(&path, true);
         let said = said(&path);
@@ -176,4 +192,28 @@ fn what_cannot_be_read_is_told_with_its_name() {
             told.message
         );
     }
+}
+
+#[test]
+fn a_build_script_that_compiles_another_language_is_reported_once() {
+    let folder = sources().join("scripts");
+    for (name, line) in [
+        ("compiles.rs", Some(3)),
+        ("calls.rs", Some(4)),
+        ("links.rs", Some(2)),
+        ("makes.rs", None),
+    ] {
+        let script = folder.join(name);
+        let (counts, all, found) = found_with(&folder.join("makes.rs"), true, Some(script.clone()));
+        let expected = line.map(|line| (script.display().to_string(), line, "G0811".to_owned()));
+        assert_eq!(found, expected.into_iter().collect(), "{all:?}");
+        assert_eq!(counts.files, 2);
+        assert_eq!(counts.other_languages, usize::from(line.is_some()));
+    }
+    let (counts, ..) = found_with(
+        &folder.join("makes.rs"),
+        true,
+        Some(folder.join("nowhere.rs")),
+    );
+    assert_eq!(counts.unread, 1);
 }

@@ -1,0 +1,277 @@
+//! Code of other languages: what is known of C's own functions, and how build scripts compile the rest.
+
+use crate::reach::Reach;
+
+/// Functions of C's library and of POSIX that keep something for the whole OS process, or hold up the thread.
+const FUNCTIONS: &[(Reach, &[&str])] = &[
+    (
+        Reach::Environment,
+        &["clearenv", "putenv", "setenv", "unsetenv"],
+    ),
+    (Reach::Folder, &["chdir", "chroot", "fchdir"]),
+    (
+        Reach::End,
+        &["_Exit", "_exit", "abort", "exit", "quick_exit"],
+    ),
+    (
+        Reach::Signals,
+        &[
+            "alarm",
+            "pthread_sigmask",
+            "setitimer",
+            "sigaction",
+            "signal",
+            "sigprocmask",
+        ],
+    ),
+    (Reach::Identity, &["getpid", "gettid", "pthread_self"]),
+    (Reach::Once, &["at_quick_exit", "atexit", "on_exit"]),
+    (
+        Reach::Mode,
+        &[
+            "feenableexcept",
+            "fesetround",
+            "nice",
+            "sched_setaffinity",
+            "setlocale",
+            "setpriority",
+            "setrlimit",
+            "tzset",
+            "umask",
+        ],
+    ),
+    (
+        Reach::Random,
+        &[
+            "drand48",
+            "initstate",
+            "lcong48",
+            "lrand48",
+            "mrand48",
+            "rand",
+            "random",
+            "seed48",
+            "setstate",
+            "srand",
+            "srand48",
+            "srandom",
+        ],
+    ),
+    (
+        Reach::Library,
+        &[
+            "asctime",
+            "basename",
+            "ctime",
+            "dirname",
+            "ecvt",
+            "fcvt",
+            "getgrnam",
+            "gethostbyname",
+            "getlogin",
+            "getopt",
+            "getopt_long",
+            "getpwnam",
+            "getpwuid",
+            "gmtime",
+            "hcreate",
+            "hdestroy",
+            "hsearch",
+            "lgamma",
+            "localtime",
+            "strerror",
+            "strtok",
+            "tmpnam",
+            "ttyname",
+        ],
+    ),
+    (
+        Reach::Thread,
+        &[
+            "clock_nanosleep",
+            "epoll_wait",
+            "flock",
+            "lockf",
+            "nanosleep",
+            "pause",
+            "poll",
+            "pthread_barrier_wait",
+            "pthread_cond_timedwait",
+            "pthread_cond_wait",
+            "pthread_join",
+            "select",
+            "sem_wait",
+            "sigwait",
+            "sleep",
+            "usleep",
+            "wait",
+            "waitpid",
+        ],
+    ),
+];
+
+/// Functions that keep nothing, and hold up nobody: ranks may call them as they like.
+const HARMLESS: &[&str] = &[
+    "abs",
+    "atan",
+    "atan2",
+    "atof",
+    "atoi",
+    "calloc",
+    "cbrt",
+    "ceil",
+    "clock",
+    "clock_gettime",
+    "cos",
+    "cosh",
+    "erf",
+    "exp",
+    "fabs",
+    "floor",
+    "fma",
+    "fmod",
+    "free",
+    "getenv",
+    "gettimeofday",
+    "hypot",
+    "isatty",
+    "labs",
+    "log",
+    "log10",
+    "log2",
+    "malloc",
+    "memcmp",
+    "memcpy",
+    "memmove",
+    "memset",
+    "posix_memalign",
+    "pow",
+    "printf",
+    "puts",
+    "qsort",
+    "rand_r",
+    "realloc",
+    "round",
+    "sin",
+    "sinh",
+    "snprintf",
+    "sqrt",
+    "strcmp",
+    "strcpy",
+    "strlen",
+    "strncmp",
+    "strtod",
+    "strtok_r",
+    "strtol",
+    "sysconf",
+    "tan",
+    "tanh",
+    "tgamma",
+    "time",
+    "write",
+];
+
+/// What a function of C is about, by its name.
+pub(crate) fn of(name: &str) -> Option<Reach> {
+    let found = FUNCTIONS.iter().find(|(_, names)| names.contains(&name));
+    found.map(|(reach, _)| *reach)
+}
+
+/// The same for a path that leads into the bindings of C's library.
+pub(crate) fn of_path(path: &str) -> Option<Reach> {
+    let libc = ["libc::", "nix::libc::", "rustix::libc::"];
+    libc.iter().find_map(|libc| of(path.strip_prefix(libc)?))
+}
+
+/// Whether it is known that a function of C shares nothing.
+pub(crate) fn is_harmless(name: &str) -> bool {
+    HARMLESS.contains(&name)
+}
+
+/// Packages that compile code of other languages in a build script.
+const BUILDERS: &[&str] = &[
+    "autocxx_build",
+    "autotools",
+    "cc",
+    "cmake",
+    "cuda_builder",
+    "cxx_build",
+    "gcc",
+    "meson",
+    "nvcc",
+];
+
+/// Whether a path in a build script leads into one of those packages.
+pub(crate) fn is_builder(path: &str) -> bool {
+    let first = path.split("::").next();
+    first.is_some_and(|first| path.contains("::") && BUILDERS.contains(&first))
+}
+
+/// Programs that compile such code.
+const COMPILERS: &[&str] = &[
+    "ar",
+    "c++",
+    "cc",
+    "clang",
+    "clang++",
+    "cmake",
+    "f77",
+    "f90",
+    "flang",
+    "g++",
+    "gcc",
+    "gfortran",
+    "ifort",
+    "ifx",
+    "icc",
+    "icx",
+    "make",
+    "meson",
+    "mpicc",
+    "mpicxx",
+    "mpifort",
+    "ninja",
+    "nvcc",
+    "nvfortran",
+];
+
+/// Whether a text in a build script names such a program, or asks Cargo to link a library.
+pub(crate) fn builds(text: &str) -> bool {
+    let links = ["cargo:rustc-link-lib", "cargo::rustc-link-lib"];
+    let links = links.iter().any(|line| text.starts_with(line));
+    let program = text.rsplit('/').next().unwrap_or(text);
+    links || COMPILERS.contains(&program)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_function_is_known_once() {
+        let names = FUNCTIONS.iter().flat_map(|(_, names)| *names);
+        let all: Vec<&&str> = names.chain(HARMLESS).collect();
+        assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
+    }
+
+    #[test]
+    fn build_scripts_that_compile_are_known() {
+        for yes in ["cc::Build::new", "cmake::build", "cxx_build::bridge"] {
+            assert!(is_builder(yes), "{yes}");
+        }
+        for no in ["cc", "std::cc::Build", "bindgen::Builder::default"] {
+            assert!(!is_builder(no), "{no}");
+        }
+        for yes in [
+            "gfortran",
+            "/usr/bin/cc",
+            "cargo:rustc-link-lib=static=solver",
+        ] {
+            assert!(builds(yes), "{yes}");
+        }
+        for no in ["cargo:rerun-if-changed=src/a.c", "cc -O2", "OUT_DIR", ""] {
+            assert!(!builds(no), "{no}");
+        }
+    }
+}
