@@ -10,6 +10,7 @@ use crate::write::{self, Fate};
 use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
+use graphmap_kpn::foreign;
 use graphmap_kpn::hardware::Hardware;
 use graphmap_kpn::input::{self, Limit};
 use graphmap_kpn::mapping::{Mapped, Mapping};
@@ -34,15 +35,27 @@ impl Registry {
         let path = path.as_ref();
         let name = path.display().to_string();
         let Some(front_end) = self.front_end_of(path) else {
-            let message = format!("what language is `{name}` in?");
-            let known = names(self.front_ends().map(|f| f.name()));
-            let finding = Diagnostic::error(codes::UNKNOWN_FORMAT, message);
-            let help = format!("the front ends are {known}; name one to `read_text`");
-            return Err(Error::without_text(finding.help(help)));
+            return Err(Error::without_text(self.unknown_language(path, &name)));
         };
         let bytes = input::bytes(path, Limit::NETWORK)
             .map_err(|why| Error::without_text(codes::cannot_read(&name, &why)))?;
         declared(front_end, &name, bytes)
+    }
+
+    /// That no front end reads files with such a path, with the format that the file is in if it tells.
+    fn unknown_language(&self, path: &Path, name: &str) -> Diagnostic {
+        // A file that cannot be read has no beginning that tells; its language is unknown either way.
+        let bytes = input::bytes(path, Limit::NETWORK).unwrap_or_default();
+        let beginning = &bytes[..bytes.len().min(1 << 16)];
+        if let Some(other) = foreign::recognise(&String::from_utf8_lossy(beginning)) {
+            let message = format!("`{name}` is {}", other.name);
+            return Diagnostic::error(codes::UNKNOWN_FORMAT, message).help(other.help);
+        }
+        let message = format!("what language is `{name}` in?");
+        let known = names(self.front_ends().map(|f| f.name()));
+        Diagnostic::error(codes::UNKNOWN_FORMAT, message).help(format!(
+            "the front ends are {known}; name one to `read_text`"
+        ))
     }
 
     /// Reads a text by the front end of a name; `name` is what people know the text by.

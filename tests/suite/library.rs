@@ -81,6 +81,15 @@ fn every_stage_tells_all_that_is_wrong() {
         "{error}"
     );
 
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("graph.graphml");
+    std::fs::write(&file, "<?xml version=\"1.0\"?>\n<graphml/>\n").unwrap();
+    let error = graphmap::read(&file).unwrap_err().to_string();
+    assert!(
+        error.contains("G0004") && error.contains("is GraphML"),
+        "{error}"
+    );
+
     let registry = Registry::new();
     let error = registry.read_text("dott", "a", "").unwrap_err().to_string();
     assert!(error.contains("did you mean `dot`?"), "{error}");
