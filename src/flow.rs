@@ -122,7 +122,8 @@ impl Registry {
     }
 
     /// The same by the emitter of a name, which may have options and be told what the network is to run on
-    /// ([`Platform::hardware`]).
+    /// ([`Platform::hardware`]). Only with the platform launch files say how a host is reached: users,
+    /// ports and so on are no part of a mapping.
     ///
     /// # Errors
     /// When there is no emitter of that name, and all that keeps it from its work.

@@ -264,7 +264,9 @@ fn unknown(build: &mut Build, word: Word, what: &str) {
     let error = error.at(word.span(), "");
     let other = NEAR.iter().find(|(near, _)| *near == word.text);
     let keys = SLOTS.iter().chain(MAX_SLOTS).chain(USER);
-    let near = other.map(|(_, right)| *right);
+    // MPICH's key.
+    let user = (word.text == "user").then_some("username");
+    let near = other.map(|(_, right)| *right).or(user);
     let near = near.or_else(|| nearest(word.text, keys.copied().chain([PORT])));
     build.report.push(match near {
         Some(near) if near != word.text => error.help(format!("did you mean `{near}=`?")),

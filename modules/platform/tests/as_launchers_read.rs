@@ -73,6 +73,7 @@ fn keys_are_those_of_open_mpi() {
         ("max-cpus", "max-cpu"),
         ("cpus_max", "cpu_max"),
         ("usernam", "username"),
+        ("user", "username"),
     ] {
         let text = format!("a slots=1\nb {key}=3");
         let told = [format!(

@@ -339,7 +339,8 @@ fn launch_files(
             continue;
         };
         let mut context = EmitContext::new(&path, &options, &mut found);
-        context.platform = platform;
+        // That mapping.json does not say how hosts are reached matters only to a launch from it.
+        context.platform = platform.filter(|_| name != "mapping");
         if let Err(failed) = emitter.emit(mapped, &mut context, &mut files) {
             session.find_all(found);
             session.find_all(failed);
