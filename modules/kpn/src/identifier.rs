@@ -67,7 +67,7 @@ impl Identifiers {
     }
 }
 
-/// Names that C code of graphmap has itself.
+/// Names that the C code of graphmap itself has.
 const RESERVED_C: &[&str] = &["main", "wire", "sequence", "i"];
 
 /// Returns a name in C for each kind, in order: the first kind that wants a name has it, a later one

@@ -374,8 +374,6 @@ impl Types {
 const RESERVED_FUNCTIONS: &[&str] = &["net", "network", "types", "rt", "ends", "main", "structure"];
 /// Types of the prelude that payload types may name.
 const RESERVED_TYPES: &[&str] = &["Box", "Option", "Result", "Self", "String", "Vec"];
-/// Names of the C library and of Pilot that generated C may not take, and its own.
-
 fn kinds(
     network: &Network,
     types: &Types,
