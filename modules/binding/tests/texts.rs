@@ -259,7 +259,7 @@ fn files_that_launchers_do_not_read_are_reported() {
         show(&out),
         [
             "G0441 warning the configfile has 904 words, at which mpiexec of MPICH 4.0 crashes",
-            "G0441 warning a line of the appfile has 1149 bytes, which Open MPI does not read",
+            "G0441 warning a line of the appfile has 1144 bytes, which Open MPI does not read",
         ]
     );
     // A script has no such limit but that of the system.
