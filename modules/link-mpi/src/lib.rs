@@ -50,7 +50,7 @@ use std::process::ExitCode;
 use std::rc::Rc;
 
 use graphmap_runtime::Network;
-use graphmap_runtime::between::{Copies, Job, OverMpi, Started};
+use graphmap_runtime::between::{Copies, Job, NotJoined, OverMpi, Started};
 
 use bell::Bell;
 use link::MpiLink;
@@ -64,13 +64,13 @@ pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
     code
 }
 
-fn connect(started: Started) -> Result<Rc<dyn Job>, String> {
+fn connect(started: Started) -> Result<Rc<dyn Job>, NotJoined> {
     let world = World::join()?;
     if world.me() == 0 {
         running::begin();
     }
     if !started.agrees(world.count() as u64) {
-        return Err(not_one_world(&world, &started.told));
+        return Err(not_one_world(&world, &started.told).into());
     }
     let (bell, settings) = prepare(&world, started.settings)?;
     let OverMpi {
@@ -89,8 +89,8 @@ fn connect(started: Started) -> Result<Rc<dyn Job>, String> {
 const WRONG: usize = 1024;
 
 /// Makes the bell of this OS process, and returns it with the settings; or the error of the first OS process that has one. All OS
-/// processes call it, and hear of that: the others would wait for one that ended alone.
-fn prepare(world: &World, settings: Result<OverMpi, String>) -> Result<(Bell, OverMpi), String> {
+/// processes call it, and hear of that: the others would wait for one that ended alone. OS process 0 reports it.
+fn prepare(world: &World, settings: Result<OverMpi, String>) -> Result<(Bell, OverMpi), NotJoined> {
     let bell = || Bell::new().map_err(|error| format!("no unix socket can be had: {error}"));
     let own = settings.and_then(|settings| Ok((bell()?, settings)));
     let wrong = own.as_ref().err().map_or("", |wrong| wrong);
@@ -100,10 +100,14 @@ fn prepare(world: &World, settings: Result<OverMpi, String>) -> Result<(Bell, Ov
     wrong.resize(WRONG, 0);
     let told = world.gather(&wrong);
     match told.chunks_exact(WRONG).find(|wrong| wrong[0] != 0) {
-        Some(wrong) => Err(String::from_utf8_lossy(wrong)
-            .trim_end_matches('\0')
-            .to_string()),
-        None => own,
+        Some(wrong) => Err(NotJoined {
+            why: String::from_utf8_lossy(wrong)
+                .trim_end_matches('\0')
+                .to_string(),
+            is_told: world.me() > 0,
+        }),
+        // Then there is none here either.
+        None => own.map_err(NotJoined::from),
     }
 }
 

@@ -29,7 +29,10 @@ pub(crate) fn begin() {
 
 /// Says that the program has come to its end, if it was said that it has begun.
 pub(crate) fn end() {
-    let file = SIGN.lock().unwrap_or_else(|error| error.into_inner()).take();
+    let file = SIGN
+        .lock()
+        .unwrap_or_else(|error| error.into_inner())
+        .take();
     if let Some(file) = file {
         // Without the file the launcher's code is all that there is.
         let _ = fs::remove_file(file);

@@ -214,7 +214,7 @@ fn lines_with_a_number_stay_whole() {
         let mut word = || words.next().unwrap_or("");
         let (who, what, number, len, text) = (word(), word(), word(), word(), word());
         let is_whole = len.parse() == Ok(text.len().wrapping_sub(1)) && text.ends_with('.');
-        assert!(is_whole && what == "line" && word() == "", "{line}");
+        assert!(is_whole && what == "line" && word().is_empty(), "{line}");
         let who = ["[0]", "[1]"]
             .iter()
             .position(|one| *one == who)
@@ -230,8 +230,9 @@ fn lines_with_a_number_stay_whole() {
 fn a_wrong_value_is_reported_once() {
     for Bad(name, values) in BAD {
         let value = values[0];
-        let (code, said) = start("stop", 2, &[(name, value)]);
+        let (code, said) = start("stop", 3, &[(name, value)]);
         check(name, 2, &[name], code, &said);
+        assert_eq!(said.matches("error: ").count(), 1, "{said}");
     }
 }
 

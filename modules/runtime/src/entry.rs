@@ -15,7 +15,7 @@ use crate::file_limit;
 use crate::kpn::network::Network;
 use crate::launcher::{self, Launched};
 use crate::link::between::RunState;
-use crate::link::job::{Job, Started};
+use crate::link::job::{Job, NotJoined, Started};
 use crate::link::shm::control::ControlPage;
 use crate::options::{Link, Options};
 use crate::outputs;
@@ -206,7 +206,7 @@ const GRACE: Duration = Duration::from_secs(1);
 /// processes. For crates of links.
 pub fn main_over(
     network: impl FnOnce() -> Network,
-    connect: impl FnOnce(Started) -> Result<Rc<dyn Job>, String>,
+    connect: impl FnOnce(Started) -> Result<Rc<dyn Job>, NotJoined>,
 ) -> ExitCode {
     let Some(launched) = launched() else {
         return main(network);
@@ -220,13 +220,18 @@ pub fn main_over(
     let settings = settings.map_err(RunError::to_string);
     let job = match connect(launched.started(settings)) {
         Ok(job) => job,
-        Err(why) => {
+        Err(NotJoined { why, is_told }) => {
             // One tells it for all, which a launcher that ends all with the first to end is to leave time for. Who is still there
-            // then is the only one that has failed.
-            if !launched.speaks {
+            // then is the only one that has failed, as far as it knows.
+            if is_told || !launched.speaks {
                 std::thread::sleep(GRACE);
             }
-            return failed(&RunError::Options(why)).into();
+            let error = RunError::Options(why);
+            return match is_told {
+                true => error.exit(),
+                false => failed(&error),
+            }
+            .into();
         }
     };
     let (me, count) = (job.me(), job.count());

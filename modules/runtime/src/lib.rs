@@ -187,7 +187,7 @@ pub mod between {
     pub use crate::link::between::{
         Doorbell, Header, Link, ReceivedSlices, RunState, SentValue, SliceMemory, SlicedMessage,
     };
-    pub use crate::link::job::{Copies, Job, Started};
+    pub use crate::link::job::{Copies, Job, NotJoined, Started};
     pub use crate::link::shm::host::{HostLanes, Invitation, Wake};
     pub use crate::over_mpi::OverMpi;
 }

@@ -17,6 +17,22 @@ pub struct Started {
     pub settings: Result<OverMpi, String>,
 }
 
+/// Why an OS process does not join the others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotJoined {
+    /// The reason.
+    pub why: String,
+    /// Another OS process has the same reason, and reports it.
+    pub is_told: bool,
+}
+
+impl From<String> for NotJoined {
+    fn from(why: String) -> Self {
+        let is_told = false;
+        NotJoined { why, is_told }
+    }
+}
+
 /// How many copies of a program a launcher says that it has started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Copies {
