@@ -103,7 +103,7 @@ impl rt::Ports for Clerk {
 pub fn network() -> rt::Network {
     let mut net = rt::Network::new("crew", "crew.dot");
 
-    let foreman = net.kind::<Foreman, _, _>(
+    let foreman = net.kind::<Foreman, _, _, _>(
         "foreman",
         rt::Names::Listed(&["foreman"]),
         "0",
@@ -111,7 +111,7 @@ pub fn network() -> rt::Network {
         crate::processes::foreman::foreman,
     );
     net.place(foreman, "10", "5");
-    let staff = net.kind::<Staff, _, _>(
+    let staff = net.kind::<Staff, _, _, _>(
         "staff",
         rt::Names::Listed(&["staff"]),
         "1",
@@ -119,7 +119,7 @@ pub fn network() -> rt::Network {
         crate::processes::staff::staff,
     );
     net.place(staff, "10", "16");
-    let helper = net.kind::<Helper, _, _>(
+    let helper = net.kind::<Helper, _, _, _>(
         "helper",
         rt::Names::Numbered("helper", "1+1*3"),
         "2+1*3",
@@ -127,7 +127,7 @@ pub fn network() -> rt::Network {
         crate::processes::helper::helper,
     );
     net.place(helper, "11+0*3", "16+0*3");
-    let clerk = net.kind::<Clerk, _, _>(
+    let clerk = net.kind::<Clerk, _, _, _>(
         "clerk",
         rt::Names::Listed(&["clerk"]),
         "5",

@@ -151,7 +151,7 @@ impl rt::Ports for InResult {
 pub fn network() -> rt::Network {
     let mut net = rt::Network::new("farm", "farm.dot");
 
-    let manager = net.kind::<Manager, _, _>(
+    let manager = net.kind::<Manager, _, _, _>(
         "manager",
         rt::Names::Listed(&["manager"]),
         "0",
@@ -159,7 +159,7 @@ pub fn network() -> rt::Network {
         crate::processes::manager::manager,
     );
     net.place(manager, "10", "5");
-    let in_task = net.kind::<InTask, _, _>(
+    let in_task = net.kind::<InTask, _, _, _>(
         "inTask",
         rt::Names::Numbered("inTask", "1+1*4"),
         "1+5*4",
@@ -167,7 +167,7 @@ pub fn network() -> rt::Network {
         crate::processes::in_task::in_task,
     );
     net.place(in_task, "12+0*4", "19+0*4");
-    let out_result = net.kind::<OutResult, _, _>(
+    let out_result = net.kind::<OutResult, _, _, _>(
         "outResult",
         rt::Names::Numbered("outResult", "1+1*4"),
         "2+5*4",
@@ -175,7 +175,7 @@ pub fn network() -> rt::Network {
         crate::processes::out_result::out_result,
     );
     net.place(out_result, "13+0*4", "5+0*4");
-    let do_task = net.kind::<DoTask, _, _>(
+    let do_task = net.kind::<DoTask, _, _, _>(
         "doTask",
         rt::Names::Numbered("doTask", "1+1*4"),
         "3+5*4",
@@ -183,7 +183,7 @@ pub fn network() -> rt::Network {
         crate::processes::do_task::do_task,
     );
     net.place(do_task, "20+0*4", "19+0*4");
-    let out_task = net.kind::<OutTask, _, _>(
+    let out_task = net.kind::<OutTask, _, _, _>(
         "outTask",
         rt::Names::Numbered("outTask", "1+1*4"),
         "4+5*4",
@@ -191,7 +191,7 @@ pub fn network() -> rt::Network {
         crate::processes::out_task::out_task,
     );
     net.place(out_task, "21+0*4", "19+0*4");
-    let in_result = net.kind::<InResult, _, _>(
+    let in_result = net.kind::<InResult, _, _, _>(
         "inResult",
         rt::Names::Numbered("inResult", "1+1*4"),
         "5+5*4",

@@ -87,7 +87,7 @@ impl rt::Ports for Sink {
 pub fn network() -> rt::Network {
     let mut net = rt::Network::new("fft", "fft.dot");
 
-    let source = net.kind::<Source, _, _>(
+    let source = net.kind::<Source, _, _, _>(
         "source",
         rt::Names::Listed(&["source"]),
         "0",
@@ -95,7 +95,7 @@ pub fn network() -> rt::Network {
         crate::processes::source::source,
     );
     net.place(source, "9", "5");
-    let load = net.kind::<Load, _, _>(
+    let load = net.kind::<Load, _, _, _>(
         "load",
         rt::Names::Pattern(&[
             ("load", "1+0*8+1*2"),
@@ -108,7 +108,7 @@ pub fn network() -> rt::Network {
         crate::processes::load::load,
     );
     net.place(load, "9+0*16", "15+0*16");
-    let stage = net.kind::<Stage, _, _>(
+    let stage = net.kind::<Stage, _, _, _>(
         "stage",
         rt::Names::Pattern(&[
             ("stage", "1+1*4+0*16"),
@@ -122,7 +122,7 @@ pub fn network() -> rt::Network {
         crate::processes::stage::stage,
     );
     net.place(stage, "29+1*4+0*16", "21+0*64");
-    let sink = net.kind::<Sink, _, _>(
+    let sink = net.kind::<Sink, _, _, _>(
         "sink",
         rt::Names::Listed(&["sink"]),
         "81",

@@ -67,7 +67,7 @@ impl rt::Ports for Server {
 pub fn network() -> rt::Network {
     let mut net = rt::Network::new("guess", "guess.dot");
 
-    let client = net.kind::<Client, _, _>(
+    let client = net.kind::<Client, _, _, _>(
         "client",
         rt::Names::Numbered("client", "1+1*8"),
         "0+1*8",
@@ -75,7 +75,7 @@ pub fn network() -> rt::Network {
         crate::processes::client::client,
     );
     net.place(client, "10+0*8", "5+0*8");
-    let server = net.kind::<Server, _, _>(
+    let server = net.kind::<Server, _, _, _>(
         "server",
         rt::Names::Listed(&["server"]),
         "8",

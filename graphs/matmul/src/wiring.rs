@@ -78,7 +78,7 @@ impl rt::Ports for Sink {
 pub fn network() -> rt::Network {
     let mut net = rt::Network::new("matmul", "matmul.dot");
 
-    let source = net.kind::<Source, _, _>(
+    let source = net.kind::<Source, _, _, _>(
         "source",
         rt::Names::Listed(&["source"]),
         "0",
@@ -86,7 +86,7 @@ pub fn network() -> rt::Network {
         crate::processes::source::source,
     );
     net.place(source, "6", "5");
-    let cell = net.kind::<Cell, _, _>(
+    let cell = net.kind::<Cell, _, _, _>(
         "cell",
         rt::Names::Pattern(&[("cell", "1+0*4+1*4"), ("_", "1+1*4+0*4")]),
         "1+1*16",
@@ -94,7 +94,7 @@ pub fn network() -> rt::Network {
         crate::processes::cell::cell,
     );
     net.place(cell, "6+0*16", "15+0*16");
-    let sink = net.kind::<Sink, _, _>(
+    let sink = net.kind::<Sink, _, _, _>(
         "sink",
         rt::Names::Listed(&["sink"]),
         "17",

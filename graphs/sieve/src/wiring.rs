@@ -77,7 +77,7 @@ impl rt::Ports for Collect {
 pub fn network() -> rt::Network {
     let mut net = rt::Network::new("sieve", "sieve.dot");
 
-    let generate = net.kind::<Generate, _, _>(
+    let generate = net.kind::<Generate, _, _, _>(
         "generate",
         rt::Names::Listed(&["generate"]),
         "0",
@@ -85,7 +85,7 @@ pub fn network() -> rt::Network {
         crate::processes::generate::generate,
     );
     net.place(generate, "9", "5");
-    let sieve = net.kind::<Sieve, _, _>(
+    let sieve = net.kind::<Sieve, _, _, _>(
         "sieve",
         rt::Names::Numbered("sieve", "1+1*100"),
         "1+1*100",
@@ -93,7 +93,7 @@ pub fn network() -> rt::Network {
         crate::processes::sieve::sieve,
     );
     net.place(sieve, "9+0*100", "17+0*100");
-    let collect = net.kind::<Collect, _, _>(
+    let collect = net.kind::<Collect, _, _, _>(
         "collect",
         rt::Names::Listed(&["collect"]),
         "101",

@@ -105,7 +105,7 @@ impl rt::Ports for Sort {
 pub fn network() -> rt::Network {
     let mut net = rt::Network::new("sort", "sort.dot");
 
-    let source = net.kind::<Source, _, _>(
+    let source = net.kind::<Source, _, _, _>(
         "source",
         rt::Names::Listed(&["source"]),
         "0",
@@ -113,7 +113,7 @@ pub fn network() -> rt::Network {
         crate::processes::source::source,
     );
     net.place(source, "4", "5");
-    let split = net.kind::<Split, _, _>(
+    let split = net.kind::<Split, _, _, _>(
         "split",
         rt::Names::Listed(&[
             "split0",
@@ -129,7 +129,7 @@ pub fn network() -> rt::Network {
         crate::processes::split::split,
     );
     net.place(split, "4 6 15 15 6 15 15", "15 15 19 19 15 19 19");
-    let merge = net.kind::<Merge, _, _>(
+    let merge = net.kind::<Merge, _, _, _>(
         "merge",
         rt::Names::Listed(&[
             "merge0",
@@ -145,7 +145,7 @@ pub fn network() -> rt::Network {
         crate::processes::merge::merge,
     );
     net.place(merge, "5 8 17 17 8 17 17", "5 5 9 9 5 9 9");
-    let sink = net.kind::<Sink, _, _>(
+    let sink = net.kind::<Sink, _, _, _>(
         "sink",
         rt::Names::Listed(&["sink"]),
         "3",
@@ -153,7 +153,7 @@ pub fn network() -> rt::Network {
         crate::processes::sink::sink,
     );
     net.place(sink, "5", "15");
-    let sort = net.kind::<Sort, _, _>(
+    let sort = net.kind::<Sort, _, _, _>(
         "sort",
         rt::Names::Pattern(&[
             ("sort", "1+0*4+1*2"),

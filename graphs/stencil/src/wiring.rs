@@ -122,7 +122,7 @@ impl rt::Ports for Sink {
 pub fn network() -> rt::Network {
     let mut net = rt::Network::new("stencil", "stencil.dot");
 
-    let source = net.kind::<Source, _, _>(
+    let source = net.kind::<Source, _, _, _>(
         "source",
         rt::Names::Listed(&["source"]),
         "0",
@@ -130,7 +130,7 @@ pub fn network() -> rt::Network {
         crate::processes::source::source,
     );
     net.place(source, "6", "5");
-    let block = net.kind::<Block, _, _>(
+    let block = net.kind::<Block, _, _, _>(
         "block",
         rt::Names::Pattern(&[("block", "1+0*4+1*4"), ("_", "1+1*4+0*4")]),
         "1+1*16",
@@ -149,7 +149,7 @@ pub fn network() -> rt::Network {
         crate::processes::block::block,
     );
     net.place(block, "6+0*16", "15+0*16");
-    let sink = net.kind::<Sink, _, _>(
+    let sink = net.kind::<Sink, _, _, _>(
         "sink",
         rt::Names::Listed(&["sink"]),
         "17",

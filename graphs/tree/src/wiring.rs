@@ -140,7 +140,7 @@ impl rt::Ports for InResult {
 pub fn network() -> rt::Network {
     let mut net = rt::Network::new("tree", "tree.dot");
 
-    let manager = net.kind::<Manager, _, _>(
+    let manager = net.kind::<Manager, _, _, _>(
         "manager",
         rt::Names::Listed(&["manager"]),
         "0",
@@ -148,7 +148,7 @@ pub fn network() -> rt::Network {
         crate::processes::manager::manager,
     );
     net.place(manager, "8", "5");
-    let in_task = net.kind::<InTask, _, _>(
+    let in_task = net.kind::<InTask, _, _, _>(
         "inTask",
         rt::Names::Listed(&[
             "inTask0",
@@ -164,7 +164,7 @@ pub fn network() -> rt::Network {
         crate::processes::in_task::in_task,
     );
     net.place(in_task, "10 27 38 38 27 38 38", "19 13 17 17 13 17 17");
-    let out_result = net.kind::<OutResult, _, _>(
+    let out_result = net.kind::<OutResult, _, _, _>(
         "outResult",
         rt::Names::Listed(&[
             "outResult0",
@@ -180,7 +180,7 @@ pub fn network() -> rt::Network {
         crate::processes::out_result::out_result,
     );
     net.place(out_result, "11 31 42 42 31 42 42", "5 24 28 28 24 28 28");
-    let do_task = net.kind::<DoTask, _, _>(
+    let do_task = net.kind::<DoTask, _, _, _>(
         "doTask",
         rt::Names::Listed(&[
             "doTask0",
@@ -196,7 +196,7 @@ pub fn network() -> rt::Network {
         crate::processes::do_task::do_task,
     );
     net.place(do_task, "16+11*3 38 27 38 38", "20+4*3 28 24 28 28");
-    let out_task = net.kind::<OutTask, _, _>(
+    let out_task = net.kind::<OutTask, _, _, _>(
         "outTask",
         rt::Names::Listed(&[
             "outTask0",
@@ -212,7 +212,7 @@ pub fn network() -> rt::Network {
         crate::processes::out_task::out_task,
     );
     net.place(out_task, "17+11*3 39 28 39 39", "20+4*3 28 24 28 28");
-    let in_result = net.kind::<InResult, _, _>(
+    let in_result = net.kind::<InResult, _, _, _>(
         "inResult",
         rt::Names::Listed(&[
             "inResult0",

@@ -121,10 +121,10 @@ impl Local {
     ///
     /// # Panics
     /// If there are 2^28 - 2 processes already.
-    pub fn spawn<F>(&mut self, process: F) -> usize
+    pub fn spawn<F, How>(&mut self, process: F) -> usize
     where
         F: Future + 'static,
-        F::Output: Outcome,
+        F::Output: Outcome<How>,
     {
         assert!(
             self.names.processes < MOST,
@@ -140,10 +140,10 @@ impl Local {
     ///
     /// # Panics
     /// As [`Local::spawn`].
-    pub fn spawn_named<F>(&mut self, name: &str, process: F) -> usize
+    pub fn spawn_named<F, How>(&mut self, name: &str, process: F) -> usize
     where
         F: Future + 'static,
-        F::Output: Outcome,
+        F::Output: Outcome<How>,
     {
         let rank = self.spawn(process);
         self.names.given.push((rank as u32, name.to_string()));

@@ -17,12 +17,12 @@ struct Task<F> {
 }
 
 /// Puts a future and its header into one allocation.
-pub(crate) fn allocate<F>(kind: u32, index: u32, future: F) -> NonNull<TaskHeader>
+pub(crate) fn allocate<F, How>(kind: u32, index: u32, future: F) -> NonNull<TaskHeader>
 where
     F: Future + 'static,
-    F::Output: Outcome,
+    F::Output: Outcome<How>,
 {
-    let header = TaskHeader::new(__rust_begin_short_backtrace::<F>, kind, index);
+    let header = TaskHeader::new(__rust_begin_short_backtrace::<F, How>, kind, index);
     NonNull::from(Box::leak(Box::new(Task { header, future }))).cast()
 }
 
@@ -31,13 +31,13 @@ where
 ///
 /// # Safety
 /// `header` is that of a live `Task<F>`, and nobody else uses it now.
-unsafe fn __rust_begin_short_backtrace<F>(
+unsafe fn __rust_begin_short_backtrace<F, How>(
     header: NonNull<TaskHeader>,
     context: Option<&mut Context<'_>>,
 ) -> bool
 where
     F: Future,
-    F::Output: Outcome,
+    F::Output: Outcome<How>,
 {
     let task = header.cast::<Task<F>>().as_ptr();
     // SAFETY: a place inside a live allocation.

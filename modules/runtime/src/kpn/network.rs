@@ -238,7 +238,7 @@ impl Network {
     /// [`Sequence`]; all kinds together have each rank from 0 once), the names of its ports, and
     /// the function that each member runs. The function's argument is connected to the ports by
     /// [`Ports::connect`], in the order of `ports`.
-    pub fn kind<P, F, O>(
+    pub fn kind<P, F, O, How>(
         &mut self,
         name: &str,
         names: Names<'_>,
@@ -250,7 +250,7 @@ impl Network {
         P: Ports,
         F: Fn(P) -> O + Send + Sync + 'static,
         O: Future + 'static,
-        O::Output: Outcome,
+        O::Output: Outcome<How>,
     {
         let of = || format!("kind {name}");
         let ranks = self.sequence(of, ranks);
