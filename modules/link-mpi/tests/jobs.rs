@@ -122,14 +122,15 @@ fn ranks_talk_to_each_other() {
 fn what_was_sent_is_counted() {
     let (code, said) = start("bundles", 6, &[("GRAPHMAP_STATS", "1")]);
     assert_eq!(code, 0, "{said}");
-    let numbers = |what: &str| -> Vec<u64> {
-        let line = said.lines().find_map(|line| line.strip_prefix(what));
-        let line = line.unwrap_or_else(|| panic!("no `{what}` in {said}"));
-        line.split_whitespace()
-            .map(|n| n.parse().unwrap())
-            .collect()
+    let mut rows = said.lines().skip_while(|line| !line.starts_with("scheduler"));
+    let head = rows.next().unwrap_or_else(|| panic!("no schedulers in {said}"));
+    assert!(head.contains("sleeps  link frames MPI messages"), "{said}");
+    let numbers = |row: &str| -> Vec<u64> {
+        row.split_whitespace().map_while(|n| n.parse().ok()).collect()
     };
-    let (frames, messages) = (numbers("frames over the link"), numbers("in messages"));
+    let rows: Vec<Vec<u64>> = rows.take(6).map(numbers).collect();
+    let column = |at: usize| -> Vec<u64> { rows.iter().map(|row| row[at]).collect() };
+    let (frames, messages) = (column(6), column(7));
     assert_eq!((frames.len(), messages.len()), (6, 6), "{said}");
     assert!(messages.iter().all(|&messages| messages > 0), "{said}");
     assert!(frames.iter().sum::<u64>() >= 2000, "{said}");

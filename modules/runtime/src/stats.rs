@@ -224,27 +224,20 @@ pub(crate) fn report(
     }
 }
 
-impl Report {
-    /// A line with a number of each scheduler, if any has one.
-    fn of_each(
-        &self,
-        f: &mut fmt::Formatter<'_>,
-        what: &str,
-        number: impl Fn(&SchedulerStats) -> Option<u64>,
-    ) -> fmt::Result {
-        if self.schedulers.iter().all(|one| number(one).is_none()) {
-            return Ok(());
-        }
-        f.write_str(what)?;
-        for one in &self.schedulers {
-            match number(one) {
-                Some(number) => write!(f, " {number}")?,
-                None => f.write_str(" -")?,
-            }
-        }
-        writeln!(f)
-    }
-}
+/// A column of the table of schedulers: its head, and the number of a scheduler that has one.
+type Column = (&'static str, fn(&SchedulerStats) -> Option<u64>);
+
+/// The columns of the table of schedulers. One in which no scheduler has a number is left out.
+const COLUMNS: &[Column] = &[
+    ("processes", |one| Some(one.processes as u64)),
+    ("switches", |one| Some(one.switches)),
+    ("sent", |one| Some(one.sent)),
+    ("wakes", |one| Some(one.wakes)),
+    ("sleeps", |one| Some(one.sleeps)),
+    ("link frames", |one| one.frames),
+    ("MPI messages", |one| one.messages),
+    ("core", |one| one.core.map(u64::from)),
+];
 
 /// From so many sleeps a second on, a scheduler spends more time on falling asleep and being woken
 /// (some ten microseconds each) than is worth it.
@@ -439,26 +432,24 @@ impl fmt::Display for Report {
             )?;
         }
         write!(f, "{:width$}", "scheduler")?;
-        let head = ["processes", "switches", "sent", "wakes", "sleeps"];
-        head.iter().try_for_each(|head| write!(f, " {head:>12}"))?;
-        writeln!(f)?;
-        for (n, s) in self.schedulers.iter().enumerate() {
-            let SchedulerStats {
-                processes,
-                switches,
-                sent,
-                wakes,
-                sleeps,
-                ..
-            } = s;
-            writeln!(
-                f,
-                "{n:<width$} {processes:>12} {switches:>12} {sent:>12} {wakes:>12} {sleeps:>12}"
-            )?;
+        let has_numbers = |(_, number): &&Column| {
+            self.schedulers.is_empty() || self.schedulers.iter().any(|one| number(one).is_some())
+        };
+        let columns: Vec<&Column> = COLUMNS.iter().filter(has_numbers).collect();
+        for (head, _) in &columns {
+            write!(f, " {head:>12}")?;
         }
-        self.of_each(f, "frames over the link", |one| one.frames)?;
-        self.of_each(f, "in messages", |one| one.messages)?;
-        self.of_each(f, "pinned to cores", |one| one.core.map(u64::from))?;
+        writeln!(f)?;
+        for (n, one) in self.schedulers.iter().enumerate() {
+            write!(f, "{n:<width$}")?;
+            for (_, number) in &columns {
+                match number(one) {
+                    Some(number) => write!(f, " {number:>12}")?,
+                    None => write!(f, " {:>12}", "-")?,
+                }
+            }
+            writeln!(f)?;
+        }
         for growth in &self.growths {
             writeln!(f, "grown to {}: {}", growth.capacity, growth.channel)?;
         }
@@ -510,6 +501,43 @@ impl fmt::Debug for Report {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_of_the_link_are_columns_of_the_schedulers() {
+        let mut report = Report {
+            elapsed: Duration::ZERO,
+            processes: 2,
+            kinds: Vec::new(),
+            schedulers: vec![SchedulerStats::default(); 2],
+            schedulers_asked: 2,
+            growths: Vec::new(),
+            left_early: None,
+            unreceived: None,
+            profile: None,
+        };
+        let lines = |report: &Report| -> Vec<Vec<String>> {
+            let words = |line: &str| line.split_whitespace().map(str::to_owned).collect();
+            report.to_string().lines().map(words).collect()
+        };
+        let plain = [
+            "scheduler",
+            "processes",
+            "switches",
+            "sent",
+            "wakes",
+            "sleeps",
+        ];
+        assert_eq!(lines(&report)[1], plain);
+        for (one, frames) in report.schedulers.iter_mut().zip([14_580, 755]) {
+            (one.frames, one.messages) = (Some(frames), Some(3));
+        }
+        report.schedulers[1].core = Some(7);
+        let lines = lines(&report);
+        let of_link = ["link", "frames", "MPI", "messages", "core"];
+        assert_eq!(lines[1], [&plain[..], &of_link[..]].concat());
+        assert_eq!(lines[2], ["0", "0", "0", "0", "0", "0", "14580", "3", "-"]);
+        assert_eq!(lines[3], ["1", "0", "0", "0", "0", "0", "755", "3", "7"]);
+    }
 
     #[test]
     fn who_sleeps_all_the_time_is_advised() {

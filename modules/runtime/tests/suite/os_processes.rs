@@ -498,17 +498,21 @@ fn what_was_counted_comes_together() {
         "{err}"
     );
     // Every token crosses: what is sent to the workers, and what they send on.
-    let frames = err
+    let schedulers = err
         .lines()
-        .find_map(|line| line.strip_prefix("frames over the link "));
-    let frames: Vec<u64> = frames
-        .unwrap()
-        .split(' ')
-        .map(|n| n.parse().unwrap())
+        .skip_while(|line| !line.starts_with("scheduler"));
+    let (head, rows) = {
+        let mut lines = schedulers;
+        (lines.next().unwrap(), lines)
+    };
+    assert!(head.contains("sleeps  link frames"), "{err}");
+    let frames: Vec<u64> = rows
+        .take(6)
+        .map(|row| row.split_whitespace().nth(6).unwrap().parse().unwrap())
         .collect();
     assert_eq!(frames.len(), 6, "{err}");
     assert!(frames.iter().sum::<u64>() >= 2000, "{err}");
-    assert!(!err.contains("in messages"), "{err}");
+    assert!(!err.contains("MPI messages"), "{err}");
     let profile = std::fs::read_to_string(&file).unwrap();
     let messages = profile.split("\"messages\":").skip(1);
     let messages = messages.map(|rest| rest.split(',').next().unwrap().parse::<u64>().unwrap());
