@@ -533,13 +533,16 @@ impl Joining<'_> {
                 return Some(BundleKind::Select);
             }
             if report {
-                let finding = bundle_missing(&self.full(process, name), channels.len());
+                let other_end = channels.iter().find_map(|&&e| self.extra(e)?.bundle);
+                let finding = bundle_missing(&self.full(process, name), channels.len(), other_end);
                 let (first, second) = (self.span(*channels[0]), self.span(*channels[1]));
                 self.findings.push(if first == second {
                     finding.at(first, "stands for more than one of them")
                 } else {
-                    let finding = finding.at(second, "a second channel from it");
-                    finding.also(first, "the first one")
+                    finding
+                        .at(second, "a second channel from it")
+                        .also(first, "the first one")
+                        .help("or give them ports of their own with `src=`")
                 });
             }
             return Some(BundleKind::Broadcast);

@@ -34,6 +34,7 @@ use crate::network::{Join, KindPort, Network, PortId, Terms, Verified};
 use crate::source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+mod rim;
 mod unjoined;
 
 /// Checks a network.
@@ -54,11 +55,11 @@ pub fn verify(inferred: Inferred) -> Result<(Verified, Diagnostics), Diagnostics
             ),
         );
     }
+    unjoined::ports(&network, &members, &mut diagnostics);
     let mut of_all = &members[..];
     for kind in network.kinds.values() {
         let (members, rest) = of_all.split_at(kind.ports.len());
         of_all = rest;
-        unjoined::ports(&network, kind, members, &mut diagnostics);
         for (port, member) in kind.ports.iter().zip(members) {
             if port.bundle.is_some_and(|b| !b.is_deterministic()) {
                 diagnostics.push(not_deterministic(&network, member.example, port));

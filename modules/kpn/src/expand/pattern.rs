@@ -84,18 +84,24 @@ impl Pattern {
             );
         }
         let both = !from_own.is_empty() && !to_own.is_empty();
+        let (count_from, count_to) = (product(&from_own), product(&to_own));
         let each = extra.from_at == Some(At::Each) || extra.to_at == Some(At::Each);
         if both && !said {
+            let mut error = Diagnostic::error(
+                codes::AMBIGUOUS_REPETITION,
+                format!("`{from_name}` and `{to_name}` are both repeated, each for itself: which instances does the channel join?"),
+            )
+            .at(channel.span, "stands for more than one channel");
+            if count_from == count_to {
+                error = error
+                    .help("`at=each` joins the first with the first, the second with the second");
+            }
             return Err(Box::new(
-                Diagnostic::error(
-                    codes::AMBIGUOUS_REPETITION,
-                    format!("`{from_name}` and `{to_name}` are both repeated, each for itself: which instances does the channel join?"),
-                )
-                .at(channel.span, "stands for more than one channel")
-                .help("`at=each` joins the first with the first, the second with the second; `at=all` joins every one with every other; `at=\"last,first\"` picks one of each"),
+                error
+                    .help("`at=all` with `bundle=scatter`, or with another bundle of an output, joins every one with every other")
+                    .help("or pick one of each, as `at=\"last,first\"` does, and join the others by edges of their own"),
             ));
         }
-        let (count_from, count_to) = (product(&from_own), product(&to_own));
         if both && each && count_from != count_to {
             return Err(Box::new(
                 Diagnostic::error(
@@ -103,7 +109,8 @@ impl Pattern {
                     format!("`at=each` pairs {count_from} instances of `{from_name}` with {count_to} of `{to_name}`"),
                 )
                 .at(span, "")
-                .help("give both the same `replicas=`, or use `at=all` with a `bundle=`"),
+                .help("give both the same `replicas=`")
+                .help("or use `at=all` with `bundle=scatter`, or with another bundle of an output"),
             ));
         }
         let pick = |at: Option<At>, own: &[u64], count: u64, name: &str| match at {

@@ -7,7 +7,7 @@ use crate::arena::Id;
 use crate::codes;
 use crate::declared::{BundleKind, Flow};
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::network::{ChannelId, KindPort, Network, PortId};
+use crate::network::{ChannelId, Join, KindPort, Network, PortId};
 use crate::source::Span;
 use rustc_hash::FxHashSet;
 
@@ -65,11 +65,19 @@ fn senseless(network: &Network, place: &[u32], diagnostics: &mut Diagnostics) {
             );
             let message =
                 format!("the channel from `{from}` to `{to}` cannot be flow-controlled: {what}");
-            diagnostics.push(
-                Diagnostic::error(codes::FLOW_WITHOUT_SENSE, message)
-                    .at(channel.span, "")
-                    .help(help),
-            );
+            let mut finding =
+                Diagnostic::error(codes::FLOW_WITHOUT_SENSE, message).at(channel.span, "");
+            for port in [channel.from, channel.to] {
+                let Join::Bundle(bundle) = network.ports[port].join else {
+                    continue;
+                };
+                let bundle = &network.bundles[bundle];
+                if bundle.span != channel.span {
+                    let label = format!("says `bundle={}`", bundle.kind.name());
+                    finding = finding.also(bundle.span, label);
+                }
+            }
+            diagnostics.push(finding.help(help));
         }
     }
 }
@@ -79,7 +87,7 @@ fn wrong(
     flow: Flow,
     ends: (Option<BundleKind>, Option<BundleKind>),
     initial: u32,
-) -> Option<(String, &'static str)> {
+) -> Option<(String, String)> {
     let one_to_many = matches!(ends.0, Some(BundleKind::Share));
     match ends {
         (Some(kind), _) if kind != BundleKind::Share => Some((
@@ -87,27 +95,33 @@ fn wrong(
                 "each token of a `{}` bundle has its reader, whether that is open or not",
                 kind.name()
             ),
-            "say `bundle=share`, or leave `flow=` out",
+            format!(
+                "where it says `bundle={}`, say `bundle=share`, or leave `flow=` out",
+                kind.name()
+            ),
         )),
         (_, Some(kind)) if kind != BundleKind::Select => Some((
             format!(
                 "a `{}` bundle reads a token of each writer, whether that is open or not",
                 kind.name()
             ),
-            "say `bundle=select`, or leave `flow=` out",
+            format!(
+                "where it says `bundle={}`, say `bundle=select`, or leave `flow=` out",
+                kind.name()
+            ),
         )),
         (Some(_), Some(_)) => Some((
             "it has others beside it at both its ends, and nobody who knows which of them are open"
                 .to_owned(),
-            "put a process between many writers and many readers",
+            "put a process between many writers and many readers".to_owned(),
         )),
         _ if initial > 0 => Some((
             "it is new until both its ends open it, and holds nothing before".to_owned(),
-            "leave `initial=` out, and let the writer write first",
+            "leave `initial=` out, and let the writer write first".to_owned(),
         )),
         _ if flow == Flow::RoundRobin && !one_to_many => Some((
             "it has one reader, and turns are for those of a `share` bundle".to_owned(),
-            "say `flow=credits`",
+            "say `flow=credits`".to_owned(),
         )),
         _ => None,
     }

@@ -75,13 +75,25 @@ pub(super) fn both_directions(
     .help("a port has one direction: name one of the two otherwise, with `src=` or `dst=`")
 }
 
-/// That several channels leave a port, and nothing says how they share its tokens.
-pub(super) fn bundle_missing(full: &str, count: usize) -> Diagnostic {
-    Diagnostic::error(
-        codes::BUNDLE_MISSING,
-        format!("{count} channels leave port `{full}`, and nothing says how they share its tokens"),
-    )
-    .help("`bundle=broadcast` gives each a copy, `bundle=scatter` each a part, `bundle=switch` each token to the one that the process names, `bundle=share` to whoever is ready")
-    .help("one line before the edges says it for all of a graph in DOT: `edge [bundle=broadcast];`")
-    .help("or give them ports of their own with `src=`")
+/// Reports that several channels leave a port, and nothing says how they share its tokens. `other_end` is a
+/// kind of bundle that one of the channels says, which is not for outputs.
+pub(super) fn bundle_missing(
+    full: &str,
+    count: usize,
+    other_end: Option<BundleKind>,
+) -> Diagnostic {
+    let message =
+        format!("{count} channels leave port `{full}`, and nothing says how they share its tokens");
+    let finding = Diagnostic::error(codes::BUNDLE_MISSING, message).help(
+        "`bundle=broadcast` gives each a copy, `bundle=scatter` each a part, `bundle=switch` each token to the one that the process names, `bundle=share` to whoever is ready",
+    );
+    match other_end {
+        Some(said) => finding.with_note(format!(
+            "`bundle={}` is about channels that enter one port; these leave one",
+            said.name()
+        )),
+        None => finding.help(
+            "one line before the edges says it for all of a graph in DOT: `edge [bundle=broadcast];`",
+        ),
+    }
 }

@@ -3,14 +3,17 @@
 //! One mistake in a repeated module shows a million times; a few examples and the number of the
 //! others tell more, and cost no more than linear time.
 
+use super::rim::{Lack, Rims};
+use crate::arena::Id;
 use crate::codes;
 use crate::declared::Direction;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::infer::Members;
 use crate::nearest::nearest;
-use crate::network::{Kind, KindPort, Network, PortId, ProcessId};
+use crate::network::{Network, ProcessId};
 use crate::source::Span;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// How many processes of those that lack a port are told singly.
 const EXAMPLES: usize = 3;
@@ -18,48 +21,72 @@ const EXAMPLES: usize = 3;
 /// How many ports of one kind, and how many processes without a channel, are told singly.
 const MOST: usize = 10;
 
+/// How many processes that lack a port are compared with others by name.
+const SEARCHES: usize = 100;
+
 /// How many names a misspelt one is compared with.
 const COMPARED: usize = 10_000;
 
-/// Tells which ports of a kind are not there in all its processes.
-pub(super) fn ports(
-    network: &Network,
-    kind: &Kind,
-    members: &[Members],
-    diagnostics: &mut Diagnostics,
-) {
-    let ports = &kind.ports;
-    let lacking = (0..ports.len()).filter(|&i| (members[i].count as usize) < kind.members.len());
-    let lacking: Vec<usize> = lacking.collect();
-    let told = &lacking[..MOST.min(lacking.len())];
-    for (i, &index) in told.iter().enumerate() {
-        let more = lacking.len() - told.len();
-        let note = (more > 0 && i + 1 == told.len()).then(|| {
-            let name = network.name(kind.name);
-            format!("{more} more ports of kind `{name}` are not there in all its processes")
-        });
-        port_missing(
-            network,
-            kind,
-            &ports[index],
-            members[index].example,
-            note,
-            diagnostics,
-        );
+/// Reports which ports of a kind some of its processes lack. `members` holds those of the ports of
+/// all kinds, in one row.
+pub(super) fn ports(network: &Network, members: &[Members], diagnostics: &mut Diagnostics) {
+    let mut rims = Rims::default();
+    let mut lacks: BTreeMap<usize, (Vec<Lack>, usize)> = BTreeMap::new();
+    let mut of_all = members;
+    for (id, kind) in network.kinds.iter() {
+        let (members, rest) = of_all.split_at(kind.ports.len());
+        of_all = rest;
+        let ports = kind.ports.iter().zip(members);
+        let mut lacking = ports.filter(|(_, here)| (here.count as usize) < kind.members.len());
+        let told: Vec<_> = lacking.by_ref().take(MOST).collect();
+        let more = lacking.count();
+        for (port, members) in told {
+            let lack = Lack::of(network, kind, port, members.example);
+            // So many are not the ends of a chain.
+            let lack = if more > 0 {
+                Err(lack)
+            } else {
+                rims.take(network, lack)
+            };
+            if let Err(lack) = lack {
+                lacks
+                    .entry(id.index())
+                    .or_insert((Vec::new(), more))
+                    .0
+                    .push(lack);
+            }
+        }
+    }
+    for lack in rims.report(network, diagnostics) {
+        let kind = network.processes[lack.lacking[0]].kind;
+        lacks.entry(kind.index()).or_default().0.push(lack);
+    }
+    let mut searches = SEARCHES;
+    for (of_kind, more) in lacks.into_values() {
+        for (i, lack) in of_kind.iter().enumerate() {
+            let note = (more > 0 && i + 1 == of_kind.len()).then(|| {
+                let name = network.name(lack.kind.name);
+                format!("{more} more ports of kind `{name}` are not there in all its processes")
+            });
+            port_missing(network, lack, note, &mut searches, diagnostics);
+        }
     }
 }
 
-/// Tells which members of a kind lack a port; `note` goes with the last finding.
+/// Reports which members of a kind lack a port; `note` goes with the last diagnostic.
 fn port_missing(
     network: &Network,
-    kind: &Kind,
-    port: &KindPort,
-    example: PortId,
+    lack: &Lack<'_>,
     note: Option<String>,
+    searches: &mut usize,
     diagnostics: &mut Diagnostics,
 ) {
-    let lacks = |&&p: &&ProcessId| network.port(p, port.name).is_none();
-    let lacking: Vec<ProcessId> = kind.members.iter().filter(lacks).copied().collect();
+    let Lack {
+        kind,
+        port,
+        lacking,
+        example,
+    } = lack;
     let port_name = network.name(port.name);
     let kind_name = network.name(kind.name);
     // The exception may be the process that has the port: a typing error in a port's name.
@@ -76,7 +103,7 @@ fn port_missing(
             codes::PORT_MISSING,
             format!(
                 "`{}` has a port `{port_name}`, which {} of the {} processes of kind `{kind_name}` have not",
-                network.process_name(network.ports[example].process),
+                network.process_name(network.ports[*example].process),
                 lacking.len(),
                 kind.members.len()
             ),
@@ -88,7 +115,8 @@ fn port_missing(
             others.iter().copied().filter(|&o| o != port_name),
         ) {
             Some(near) => finding.help(format!("did you mean port `{near}`?")),
-            None => finding.help(join_or_kind(port)),
+            None => misspelt(network, lack, lacking[0], searches, finding)
+                .help(join_or_kind(lack, network, lacking)),
         };
         finding.notes.extend(note);
         diagnostics.push(finding);
@@ -112,10 +140,14 @@ fn port_missing(
             port.span,
             format!(
                 "`{}` has it",
-                network.process_name(network.ports[example].process)
+                network.process_name(network.ports[*example].process)
             ),
-        )
-        .help(join_or_kind(port));
+        );
+        finding = misspelt(network, lack, process, searches, finding).help(join_or_kind(
+            lack,
+            network,
+            &[process],
+        ));
         if process == last {
             if more > 0 {
                 finding = finding.with_note(format!("{more} more processes of the kind lack it"));
@@ -126,15 +158,111 @@ fn port_missing(
     }
 }
 
-fn join_or_kind(port: &KindPort) -> &'static str {
-    match port.direction {
-        Direction::Input => {
-            "join it; `NULL -> process [dst=port]` closes it from the start; another `kind=` makes it another function"
+/// Names the process of a similar name that has the missing port, and no port that `process` has:
+/// most likely it is the same process, misspelt.
+fn misspelt(
+    network: &Network,
+    lack: &Lack<'_>,
+    process: ProcessId,
+    searches: &mut usize,
+    finding: Diagnostic,
+) -> Diagnostic {
+    if *searches == 0 {
+        return finding;
+    }
+    *searches -= 1;
+    let own = |id: ProcessId| network.port(id, lack.port.name);
+    let complements = |&(id, other): &(ProcessId, &crate::network::Process)| {
+        network.processes[process].kind != other.kind
+            && own(id).is_some_and(|port| network.ports[port].direction == lack.port.direction)
+            && network
+                .ports_of(process)
+                .all(|port| network.port(id, network.ports[port].name).is_none())
+    };
+    let others = network.processes.iter().take(COMPARED).filter(complements);
+    let others: Vec<(&str, Span)> = others
+        .map(|(_, other)| (network.name(other.name), other.span))
+        .collect();
+    let name = network.process_name(process);
+    let near = nearest(name, others.iter().map(|&(name, _)| name));
+    match others.iter().find(|(other, _)| near == Some(other)) {
+        Some((other, span)) => finding
+            .also(*span, format!("`{other}` has one"))
+            .help(format!("did you mean `{name}` where it says `{other}`?")),
+        None => finding,
+    }
+}
+
+/// The edges that close a port of some processes from the start, and the alternative where there is one.
+fn join_or_kind(lack: &Lack<'_>, network: &Network, processes: &[ProcessId]) -> String {
+    let (port, few) = (lack.port, processes.len() <= EXAMPLES);
+    let edges = processes
+        .iter()
+        .map(|&process| edge(network, lack, process));
+    let edges: Option<Vec<(String, bool)>> = edges.take(EXAMPLES).collect();
+    let kind = "; another `kind=` makes it another function";
+    match edges {
+        Some(edges) if few => {
+            let repeated = edges.iter().any(|(_, repeated)| *repeated);
+            let texts: Vec<String> = edges
+                .into_iter()
+                .map(|(edge, _)| format!("`{edge};`"))
+                .collect();
+            let closes = if texts.len() == 1 {
+                "closes it"
+            } else {
+                "close it"
+            };
+            // All instances of one node are of one kind.
+            let kind = if repeated { "" } else { kind };
+            format!("join it; {} {closes} from the start{kind}", texts.join(" "))
         }
-        Direction::Output => {
-            "join it; `process -> NULL [src=port]` closes it from the start; another `kind=` makes it another function"
+        _ => {
+            let edge = match port.direction {
+                Direction::Input => "NULL -> process [dst=port]",
+                Direction::Output => "process -> NULL [src=port]",
+            };
+            format!("join it; `{edge}` closes it from the start{kind}")
         }
     }
+}
+
+/// The edge that joins a port of a process to the environment, and whether it has to pick one of
+/// several instances. `None` where the text of the drawing does not show how the process is written.
+fn edge(network: &Network, lack: &Lack<'_>, process: ProcessId) -> Option<(String, bool)> {
+    let span = network.processes[process].span;
+    let node = network.sources.text(span);
+    let is_id = |text: &str| {
+        let mut letters = text.chars();
+        letters
+            .next()
+            .is_some_and(|c| c.is_alphabetic() || c == '_')
+            && letters.all(|c| c.is_alphanumeric() || c == '_')
+    };
+    let is_quoted = node.len() > 2 && node.starts_with('"') && node.ends_with('"');
+    let port = network.name(lack.port.name);
+    // A port of a face is named at the face.
+    if !(is_id(node) || is_quoted) || port.contains(['.', '"', '\\']) {
+        return None;
+    }
+    let port = match is_id(port) {
+        true => port.to_owned(),
+        false => format!("\"{port}\""),
+    };
+    let same = |&other: &ProcessId| network.processes[other].span == span;
+    let instances = lack.kind.members.iter().copied().filter(same);
+    let (before, after): (Vec<_>, Vec<_>) =
+        instances.partition(|other| other.index() < process.index());
+    let repeated = before.len() + after.len() > 1;
+    let at = match repeated {
+        true => format!(", at={}", before.len() + 1),
+        false => String::new(),
+    };
+    let edge = match lack.port.direction {
+        Direction::Input => format!("NULL -> {node} [dst={port}{at}]"),
+        Direction::Output => format!("{node} -> NULL [src={port}{at}]"),
+    };
+    Some((edge, repeated))
 }
 
 /// Processes without any channel; one finding for each declaration.

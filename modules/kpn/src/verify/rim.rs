@@ -1,0 +1,145 @@
+//! Ports that are missing at the rim: past the last instance, `step=` leads nowhere.
+
+use crate::codes;
+use crate::declared::{Direction, ModuleId};
+use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::network::{Join, Kind, KindPort, Network, PortId, ProcessId};
+use crate::source::Span;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// A port of a kind, and the processes of the kind that lack it.
+pub(super) struct Lack<'n> {
+    pub(super) kind: &'n Kind,
+    pub(super) port: &'n KindPort,
+    /// At least one, in the order of ranks.
+    pub(super) lacking: Vec<ProcessId>,
+    /// A port of a process that has it.
+    pub(super) example: PortId,
+}
+
+impl<'n> Lack<'n> {
+    pub(super) fn of(
+        network: &Network,
+        kind: &'n Kind,
+        port: &'n KindPort,
+        example: PortId,
+    ) -> Lack<'n> {
+        let lacks = |&&p: &&ProcessId| network.port(p, port.name).is_none();
+        let lacking = kind.members.iter().filter(lacks).copied().collect();
+        Lack {
+            kind,
+            port,
+            lacking,
+            example,
+        }
+    }
+
+    /// "`c4` has no port `out`".
+    fn said(&self, network: &Network) -> String {
+        let first = network.process_name(self.lacking[0]);
+        let port = network.name(self.port.name);
+        match self.lacking.len() - 1 {
+            0 => format!("`{first}` has no port `{port}`"),
+            more => format!("`{first}` and {more} more have no port `{port}`"),
+        }
+    }
+}
+
+/// What is missing at rims, by the place of the stepping edge: what its writers lack, and its readers.
+#[derive(Default)]
+pub(super) struct Rims<'n>(BTreeMap<Span, [Option<Lack<'n>>; 2]>);
+
+impl<'n> Rims<'n> {
+    /// Takes a port that instances of one node lack where others step to each other.
+    pub(super) fn take(&mut self, network: &Network, lack: Lack<'n>) -> Result<(), Lack<'n>> {
+        let Some(span) = stepping_edge(network, &lack) else {
+            return Err(lack);
+        };
+        let side = match lack.port.direction {
+            Direction::Output => 0,
+            Direction::Input => 1,
+        };
+        let place = &mut self.0.entry(span).or_default()[side];
+        match place {
+            // Two kinds at one end of one edge.
+            Some(_) => Err(lack),
+            None => {
+                *place = Some(lack);
+                Ok(())
+            }
+        }
+    }
+
+    /// Reports each rim once, and returns what is missing at one side of a rim only. The other side
+    /// is joined to something else then, so that what closes both does not help.
+    pub(super) fn report(self, network: &Network, diagnostics: &mut Diagnostics) -> Vec<Lack<'n>> {
+        let mut others = Vec::new();
+        for (span, sides) in self.0 {
+            match sides {
+                [Some(out), Some(input)] if out.lacking.len() == input.lacking.len() => {
+                    diagnostics.push(rim(network, span, &out, &input));
+                }
+                sides => others.extend(sides.into_iter().flatten()),
+            }
+        }
+        others
+    }
+}
+
+fn rim(network: &Network, span: Span, out: &Lack<'_>, input: &Lack<'_>) -> Diagnostic {
+    let message = format!(
+        "{} and {}: no step leads there",
+        out.said(network),
+        input.said(network)
+    );
+    let process = |lack: &Lack<'_>| lack.lacking[0];
+    let place = |lack: &Lack<'_>| network.processes[process(lack)].span;
+    let [end, start] = [out, input].map(|lack| network.process_name(process(lack)));
+    let finding = Diagnostic::error(codes::PORT_MISSING, message)
+        .at(span, "joins two instances, and none past the end");
+    let finding = match place(input) == place(out) {
+        true => {
+            let label = format!("no step leads from `{end}`, and none to `{start}`");
+            finding.also(place(out), label)
+        }
+        false => finding
+            .also(place(out), format!("no step leads from `{end}`"))
+            .also(place(input), format!("no step leads to `{start}`")),
+    };
+    finding
+        .help("`beyond=NULL` at the edge closes these ports from the start")
+        .help("or `wrap=true` there leads from the last instance to the first: a ring, which `initial=` tokens start")
+}
+
+/// The edge that joins a port, if it leads from an instance to another of the same repetition, and
+/// all that lack the port are instances of the same node.
+fn stepping_edge(network: &Network, lack: &Lack<'_>) -> Option<Span> {
+    let node = |process: ProcessId| network.processes[process].span;
+    let process = network.ports[lack.example].process;
+    let of_node = |&other: &ProcessId| node(other) == node(process);
+    if node(process).is_none() || !lack.lacking.iter().all(of_node) {
+        return None;
+    }
+    // A member of a bundle tells as much: all of the port's channels would be joined otherwise.
+    let Join::Channel(channel) = network.ports[lack.example].join else {
+        return None;
+    };
+    let [writer, reader] = [network.writer(channel), network.reader(channel)];
+    let span = |&module: &ModuleId| network.modules[module].span;
+    let steps = || {
+        let around: FxHashMap<Span, ModuleId> = modules(network, writer)
+            .map(|module| (span(&module), module))
+            .collect();
+        let mut others = modules(network, reader);
+        others.any(|other| around.get(&span(&other)).is_some_and(|&one| one != other))
+    };
+    let steps = writer != reader && (node(writer) == node(reader) || steps());
+    steps.then_some(network.channels[channel].span)
+}
+
+/// The modules that a process lies in, innermost first.
+fn modules(network: &Network, process: ProcessId) -> impl Iterator<Item = ModuleId> {
+    let innermost = network.processes[process].module;
+    std::iter::successors(innermost, |&module| network.modules[module].parent)
+}
