@@ -351,10 +351,14 @@ impl Types {
                 let message = format!("`{text}` is no payload type: {error}");
                 let column = text[..error.offset].chars().count() + 1;
                 let place = network.types.get(&symbol).copied().unwrap_or(span);
+                let help = match error.instead {
+                    Some(instead) => format!("say `type=\"{instead}\"`"),
+                    None => "name a Rust type such as `f64`, `Vec<u8>` or `crate::shapes::Edge`, or a type of the project's own, `Task`".to_owned(),
+                };
                 self.errors.push(
                     Diagnostic::error(codes::PAYLOAD_TYPE, message)
                         .at(place, format!("noticed at character {column} of the type"))
-                        .help("name a Rust type such as `f64`, `Vec<u8>` or `crate::shapes::Edge`, or a type of the project's own, `Task`"),
+                        .help(help),
                 );
                 String::new()
             }

@@ -6,6 +6,8 @@
 use crate::identifier::{Language, is_keyword};
 use std::fmt::Write;
 
+mod foreign;
+
 /// The type of tokens on channels that name none.
 pub const UNTYPED: &str = "Token";
 
@@ -36,6 +38,8 @@ pub struct PayloadError {
     pub message: String,
     /// Byte of the text where it is noticed.
     pub offset: usize,
+    /// The type that Rust can read, where it is certain what is meant.
+    pub instead: Option<String>,
 }
 
 /// Reads a payload type.
@@ -59,6 +63,29 @@ pub fn parse(text: &str) -> Result<Payload, PayloadError> {
     Ok(parser.payload)
 }
 
+/// The longest text whose type in Rust is worked out; no person writes a longer one.
+const LONGEST: usize = 200;
+
+/// The whole text with the type at `start` in Rust, and with what else is another language's in it.
+/// `None` where the type of Rust is built otherwise, or what is left is no type.
+fn instead(text: &str, start: usize, said: &str, rust: &str) -> Option<String> {
+    let after = text[start..].strip_prefix(said)?;
+    let generic = rust.strip_suffix("<..>").or(rust.strip_suffix("<.., ..>"));
+    let name = match generic {
+        Some(name) if after.trim_start().starts_with('<') => name,
+        None if !rust.contains("..") => rust,
+        _ => return None,
+    };
+    let text = format!("{}{name}{after}", &text[..start]);
+    if text.len() > LONGEST {
+        return None;
+    }
+    match parse(&text) {
+        Ok(_) => Some(text),
+        Err(error) => error.instead,
+    }
+}
+
 struct Parser<'a> {
     text: &'a str,
     at: usize,
@@ -70,6 +97,7 @@ impl<'a> Parser<'a> {
         PayloadError {
             message: message.into(),
             offset: self.at,
+            instead: None,
         }
     }
 
@@ -180,8 +208,26 @@ impl<'a> Parser<'a> {
         Ok(word)
     }
 
+    /// The error that a type is one of another language, noticed where it begins.
+    fn foreign(&mut self, start: usize, said: &str, rust: &str) -> PayloadError {
+        self.at = start;
+        let mut error = self.error(format!("`{said}` is `{rust}` in Rust"));
+        error.instead = instead(self.text, start, said, rust);
+        error
+    }
+
     fn path(&mut self, depth: usize) -> Result<(), PayloadError> {
+        self.space();
         let start = self.at;
+        let rest = &self.text[start..];
+        // Several words, which a path of Rust never is.
+        let words = foreign::SEVERAL_WORDS.iter().find(|(said, _)| {
+            let after = rest.strip_prefix(said);
+            after.is_some_and(|after| !after.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+        });
+        if let Some((said, rust)) = words {
+            return Err(self.foreign(start, said, rust));
+        }
         let first = self.word()?;
         let mut words = vec![first];
         while self.eat("::") {
@@ -202,6 +248,10 @@ impl<'a> Parser<'a> {
                  alone, `{last}`"
             );
             return Err(self.error(message));
+        }
+        if let Some(rust) = foreign::rust_name(&words) {
+            let said = words.join("::");
+            return Err(self.foreign(start, &said, rust));
         }
         let known = GENERIC.iter().find(|(name, _)| *name == first);
         if words.len() > 1 {
@@ -319,13 +369,69 @@ mod tests {
             ("Gr\u{f6}\u{df}e", 2),
             ("match", 0),
             ("Vec<", 4),
-            ("int*", 3),
+            ("u8*", 2),
+            ("int*", 0),
             ("T\u{e9}", 1),
             ("1x", 0),
+            ("int", 0),
+            ("string", 0),
+            ("float", 0),
+            ("Vec<double>", 4),
+            ("unsigned int", 0),
+            ("(u8, long long)", 5),
+            ("std::vector<int>", 0),
+            ("std::string", 0),
+            ("vector<int>", 0),
         ] {
             assert_eq!(parse(text).unwrap_err().offset, offset, "{text}");
         }
         assert!(parse(&"(".repeat(100_000)).is_err());
+    }
+
+    #[test]
+    fn types_of_other_languages_are_named_in_rust() {
+        for (said, rust) in [
+            ("int", "i32"),
+            ("string", "String"),
+            ("float", "f32"),
+            ("unsigned char", "u8"),
+            ("uint64_t", "u64"),
+            ("std::vector<int>", "Vec<..>"),
+            ("float64", "f64"),
+        ] {
+            let said_alone = said.split('<').next().unwrap();
+            let message = parse(said).unwrap_err().message;
+            assert_eq!(message, format!("`{said_alone}` is `{rust}` in Rust"));
+        }
+        for (said, instead) in [
+            ("int", Some("i32")),
+            ("Vec<double>", Some("Vec<f64>")),
+            ("std::vector<std::vector<int>>", Some("Vec<Vec<i32>>")),
+            ("(unsigned char, string)", Some("(u8, String)")),
+            (
+                "map<string, int>",
+                Some("std::collections::BTreeMap<String, i32>"),
+            ),
+            ("vector", None),
+            ("pair<int, int>", None),
+            ("int*", None),
+        ] {
+            assert_eq!(
+                parse(said).unwrap_err().instead.as_deref(),
+                instead,
+                "{said}"
+            );
+        }
+        // A module of Rust, and types of the project's own.
+        for own in [
+            "std::string::String",
+            "Float",
+            "crate::types::int",
+            "intern",
+            "longitude",
+        ] {
+            parse(own).unwrap();
+        }
     }
 
     proptest! {

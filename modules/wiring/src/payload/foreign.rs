@@ -1,0 +1,93 @@
+//! Types of other languages, and what they are in Rust. A type of the project's own begins with a
+//! capital letter by Rust's custom, so that none of these names is taken for one.
+
+/// Types of C that are named by several words; a longer one is before what it begins with.
+pub(super) const SEVERAL_WORDS: &[(&str, &str)] = &[
+    ("unsigned long long", "u64"),
+    ("unsigned long", "u64"),
+    ("unsigned short", "u16"),
+    ("unsigned char", "u8"),
+    ("unsigned int", "u32"),
+    ("signed char", "i8"),
+    ("signed int", "i32"),
+    ("long double", "f64"),
+    ("long long", "i64"),
+    ("long int", "i64"),
+    ("short int", "i16"),
+];
+
+/// Types that are named by one word: of C, C++, Go, Java and Python.
+const ONE_WORD: &[(&str, &str)] = &[
+    ("int", "i32"),
+    ("uint", "u32"),
+    ("unsigned", "u32"),
+    ("signed", "i32"),
+    ("long", "i64"),
+    ("ulong", "u64"),
+    ("short", "i16"),
+    ("ushort", "u16"),
+    ("byte", "u8"),
+    ("float", "f32"),
+    ("double", "f64"),
+    ("boolean", "bool"),
+    ("void", "()"),
+    ("string", "String"),
+    ("size_t", "usize"),
+    ("ssize_t", "isize"),
+    ("int8", "i8"),
+    ("int16", "i16"),
+    ("int32", "i32"),
+    ("int64", "i64"),
+    ("uint8", "u8"),
+    ("uint16", "u16"),
+    ("uint32", "u32"),
+    ("uint64", "u64"),
+    ("float32", "f32"),
+    ("float64", "f64"),
+    ("int8_t", "i8"),
+    ("int16_t", "i16"),
+    ("int32_t", "i32"),
+    ("int64_t", "i64"),
+    ("uint8_t", "u8"),
+    ("uint16_t", "u16"),
+    ("uint32_t", "u32"),
+    ("uint64_t", "u64"),
+    ("complex", "(f64, f64)"),
+    ("bytes", "Vec<u8>"),
+    ("vec", "Vec<..>"),
+    ("vector", "Vec<..>"),
+    ("list", "Vec<..>"),
+    ("array", "[..; N]"),
+    ("pair", "(.., ..)"),
+    ("tuple", "(.., ..)"),
+    ("optional", "Option<..>"),
+    ("unique_ptr", "Box<..>"),
+    ("dict", "std::collections::BTreeMap<.., ..>"),
+    ("map", "std::collections::BTreeMap<.., ..>"),
+    ("unordered_map", "std::collections::HashMap<.., ..>"),
+    ("set", "std::collections::BTreeSet<..>"),
+    ("unordered_set", "std::collections::HashSet<..>"),
+    ("deque", "std::collections::VecDeque<..>"),
+];
+
+/// The type of Rust that a path of another language means, `int` or `std::vector`.
+pub(super) fn rust_name(path: &[&str]) -> Option<&'static str> {
+    let ([name] | ["std", name]) = path else {
+        return None;
+    };
+    let found = ONE_WORD.iter().find(|(said, _)| said == name);
+    found.map(|(_, rust)| *rust)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn advice_is_a_type_of_rust() {
+        for (said, rust) in SEVERAL_WORDS.iter().chain(ONE_WORD) {
+            let filled = rust.replace("N", "4").replace("..", "u8");
+            assert!(crate::payload::parse(&filled).is_ok(), "{said}: {rust}");
+        }
+    }
+}
