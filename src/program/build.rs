@@ -9,7 +9,7 @@ use graphmap_kpn::network::Verified;
 use graphmap_kpn::source::SourceMap;
 use graphmap_wiring::doubts::Doubt;
 use graphmap_wiring::project::Project;
-use graphmap_wiring::rustc::{self, Explainer};
+use graphmap_wiring::rustc::{self, Explainer, Pointed};
 use std::collections::BTreeSet;
 use std::fs;
 use std::ops::Range;
@@ -80,7 +80,7 @@ impl Build<'_> {
                 if !built.warnings.is_empty() {
                     let warnings = compiler::in_files_of_user(built.warnings, root, is_users);
                     let explainer = Explainer::new(network);
-                    let explain = |warning: Diagnostic, file: &Path, pointed: &str| {
+                    let explain = |warning: Diagnostic, file: &Path, pointed: &Pointed<'_>| {
                         explainer.explain(warning, file, pointed)
                     };
                     let found = compiler::diagnose(warnings, root, sources, is_users, explain);
@@ -103,7 +103,7 @@ impl Build<'_> {
                     function_at(project, file, at)
                 });
                 let mut wrong = BTreeSet::new();
-                let explain = |diagnostic: Diagnostic, file: &Path, pointed: &str| {
+                let explain = |diagnostic: Diagnostic, file: &Path, pointed: &Pointed<'_>| {
                     let told = explainer.explain(diagnostic, file, pointed);
                     // A type that is missing says nothing of the function that names it.
                     if told.code != graphmap_wiring::codes::TYPE_MISSING {

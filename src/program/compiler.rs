@@ -4,6 +4,7 @@ use crate::codes;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::input::{self, Limit};
 use graphmap_kpn::source::{SourceMap, Span};
+use graphmap_wiring::rustc::Pointed;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -124,13 +125,13 @@ pub(crate) fn at_functions(
 
 /// Diagnostics of what the compiler found, with the texts they point into added to `sources`. What it
 /// says beside is told where it is about files that are the user's. `explain` may add to one what the graph has to do with it, by the file that it is in
-/// and what stands at its place.
+/// and its place there.
 pub(crate) fn diagnose(
     messages: Vec<CompilerMessage>,
     project: &Path,
     sources: &mut SourceMap,
     is_users: impl Fn(&Path) -> bool,
-    mut explain: impl FnMut(Diagnostic, &Path, &str) -> Diagnostic,
+    mut explain: impl FnMut(Diagnostic, &Path, &Pointed<'_>) -> Diagnostic,
 ) -> Diagnostics {
     let of_user = |span: &CompilerSpan| span.is_in(project, &is_users);
     let mut texts = BTreeMap::new();
@@ -171,7 +172,17 @@ pub(crate) fn diagnose(
         let diagnostic = match file {
             Some(file) => {
                 let place = diagnostic.primary.as_ref().map_or(Span::NONE, |l| l.span);
-                explain(diagnostic, &file, sources.text(place))
+                let pointed = match sources.range(place) {
+                    Some((source, range)) => Pointed {
+                        text: source.text(),
+                        range,
+                    },
+                    None => Pointed {
+                        text: "",
+                        range: 0..0,
+                    },
+                };
+                explain(diagnostic, &file, &pointed)
             }
             None => diagnostic,
         };

@@ -38,6 +38,12 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "it ends with nothing, or with `Result<(), E>`, whose error ends the run",
     ),
     (
+        "pub async fn worker(p: Worker) -> Result<(), u32> { drop(p); Ok(()) }",
+        "error[G0618]: the function of the kind `worker` ends with the error `u32`, which is not an `Error`",
+        "2:1",
+        "it ends with nothing, or with `Result<(), E>`, whose error ends the run",
+    ),
+    (
         "// fn worker() is not here\npub async fn worker(p: crate::wiring::Sum, _q: Worker) { drop(p); }",
         "error[G0618]: the function of the kind `worker` takes something other than its ports",
         "3:1",
@@ -175,7 +181,7 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
         assert!(first.starts_with(message), "{body}\n{said}");
         let at = format!("--> copies/src/processes/worker.rs:{place}\n");
         assert!(said.contains(&at), "{body}\n{said}");
-        assert!(said.contains("::: copies.dot:2:16"), "{body}\n{said}");
+        assert!(said.contains("::: copies.dot:"), "{body}\n{said}");
         assert!(
             said.contains(&format!("= help: {help}")) || help.is_empty(),
             "{said}"
@@ -215,6 +221,25 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
         assert!(said.contains("graphmap: 1 warning\n"), "{body}\n{said}");
     }
 
+    // Errors that need no conversion by hand.
+    for error in [
+        "std::io::Error",
+        "Box<dyn std::error::Error>",
+        "Box<dyn std::error::Error + Send + Sync>",
+        "Box<dyn std::error::Error + Send>",
+        "&'static str",
+    ] {
+        let text = WORKER.replace("graphmap_runtime::Stopped", error);
+        let text = text.replace(
+            "p.out.write(token).await?",
+            "let _ = p.out.write(token).await",
+        );
+        test = test.file("copies/src/processes/worker.rs", format!("{HEAD}{text}"));
+        test.run()
+            .status(0)
+            .stderr_is("graphmap: building copies\n");
+    }
+
     // A type that is missing, of many channels and in a function: one finding.
     let typed = GRAPH.replace("u64", "Load");
     test = test.file("copies.dot", typed).file(
@@ -235,7 +260,38 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
     test = test.file("copies/src/types.rs", load);
     test.run()
         .status(1)
-        .stderr_has("list its fields: `graphmap_runtime::payload!(Load { first, second })`");
+        .stderr_has("error[G0703]: `payload!` of `Load` does not list its field `n`\n --> copies/src/types.rs:4:1")
+        .stderr_has("list all of them: `graphmap_runtime::payload!(Load { n })`")
+        .stderr_has("graphmap: 1 error");
+    let two = load
+        .replace("n: u64,", "n: u64, m: u64,")
+        .replace("(Load)", "(Load { n })");
+    test = test.file("copies/src/types.rs", two);
+    test.run()
+        .status(1)
+        .stderr_has("error[G0703]: `payload!` of `Load` does not list its field `m`\n --> copies/src/types.rs:4:1")
+        .stderr_has("list all of them: `graphmap_runtime::payload!(Load { n, m })`")
+        .stderr_has("graphmap: 1 error");
+
+    // What an attribute makes wrong in the wiring is reported at the attribute, once.
+    let plain = "#[derive(Clone)]\npub struct Load;\ngraphmap_runtime::payload!(Load);\n";
+    test = test.file("copies/src/types.rs", plain);
+    let filled = GRAPH
+        .replace("u64, at", "Load, initial=1, at")
+        .replace("u64", "Load");
+    test = test.file("copies.dot", filled);
+    test = test.file("copies/src/processes/worker.rs", format!("{HEAD}{WORKER}"));
+    test.run()
+        .status(1)
+        .stderr_has("error[G0703]: `Load` has no `Default`, which `initial=` tokens are made with")
+        .stderr_has("--> copies.dot:3:5")
+        .stderr_has("graphmap: 1 error");
+    test = test.file("copies.dot", GRAPH.replace("u64", "\"std::vec::Vac<u8>\""));
+    test.run()
+        .status(1)
+        .stderr_has("error[G0703]: the type `std::vec::Vac<u8>` does not exist\n")
+        .stderr_has("--> copies.dot:2:29\n")
+        .stderr_has("graphmap: 1 error");
     test = test.file("copies/src/types.rs", types);
 
     // Another type, which troubles nobody: no word of it.

@@ -23,6 +23,7 @@ mod lexer;
 pub mod module_classes;
 pub mod names;
 pub mod payload;
+mod pointed;
 mod positions;
 pub mod project;
 pub mod ranks_project;
@@ -32,6 +33,7 @@ mod signature;
 pub mod skeleton;
 mod sources;
 pub mod structure;
+mod unlisted;
 
 #[cfg(test)]
 mod testing;

@@ -43,7 +43,7 @@ pub(crate) const VENDOR_STACK: &str = "vendor/graphmap-stack";
 pub(crate) const VENDOR_MPI_DERIVE: &str = "vendor/graphmap-mpi-derive";
 
 /// Where a drawing of ranks is, in a project that does not say it.
-const RANKS_DRAWN: &str = "ranks.dot";
+pub const RANKS_DRAWN: &str = "ranks.dot";
 
 /// Where a new project gets the runtime from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -264,6 +264,8 @@ pub struct Project {
     pub package: String,
     /// Whether it takes the runtime along.
     pub vendored: bool,
+    /// The folder of the runtime, where it does not.
+    pub runtime: Option<PathBuf>,
     /// Whether `mpiexec` may start it as several OS processes of one run.
     pub mpi: bool,
     /// Whether its program is one of ranks, which has no wiring.
@@ -337,6 +339,9 @@ impl Project {
             graph: root.join(graph),
             package: name.to_owned(),
             vendored: path("graphmap-runtime") == Some(VENDOR),
+            runtime: path("graphmap-runtime")
+                .filter(|path| *path != VENDOR)
+                .map(|path| root.join(path)),
             mpi: dependency("graphmap-link-mpi").is_some(),
             ranks,
             patches_mpi_sys: manifest
@@ -349,7 +354,7 @@ impl Project {
     }
 
     /// Whether graphmap writes this file of the project anew, so that the user cannot mend it: the
-    /// wiring, the list of functions, the runtime's source.
+    /// wiring, the list of functions, the runtime's source. The runtime in a folder of its own counts, too.
     pub fn is_generated(&self, file: &Path) -> bool {
         let inside =
             |folder: &str| match (self.root.join(folder).canonicalize(), file.canonicalize()) {
@@ -365,7 +370,13 @@ impl Project {
             VENDOR_MPI_DERIVE,
             VENDOR_STACK,
         ];
-        generated.iter().any(|own| same_file(own, file)) || vendored.into_iter().any(inside)
+        let runtime = || {
+            let (runtime, file) = (self.runtime.as_ref()?.canonicalize(), file.canonicalize());
+            Some(file.ok()?.starts_with(runtime.ok()?))
+        };
+        generated.iter().any(|own| same_file(own, file))
+            || vendored.into_iter().any(inside)
+            || runtime().unwrap_or(false)
     }
 
     /// Whether a file is the project's wiring.

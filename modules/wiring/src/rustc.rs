@@ -2,17 +2,22 @@
 //!
 //! A message about `src/processes/KIND.rs` or `src/wiring.rs` has to do with a kind, often with one
 //! port; where it says that a function or a type is missing, or that a function is not what its kind
-//! needs, it is told in the words of the graph, and at a place that the user can mend.
+//! needs, it is told in the words of the graph, and at a place that the user can mend. A type that the
+//! compiler refuses in generated code is reported at the `type=` that names it.
 
 use crate::codes;
 use crate::context::{Model, PortModel};
 use crate::identifier::words_of;
 use crate::structure::Structure;
+use crate::unlisted::unlisted;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Label};
+use graphmap_kpn::names::Symbol;
 use graphmap_kpn::network::{Kind, Network};
 use graphmap_kpn::source::Span;
 use std::ops::Range;
 use std::path::Path;
+
+pub use crate::pointed::Pointed;
 
 /// What the wiring calls the modules of the functions.
 const FUNCTIONS: &str = "crate::processes::";
@@ -50,6 +55,9 @@ pub fn declaration(text: &str, function: &str) -> Option<Range<usize>> {
     None
 }
 
+/// The most ports of a kind that are shown with a message.
+const MOST_PORTS: usize = 4;
+
 /// Explains the compiler's messages about the project of one network.
 pub struct Explainer<'a> {
     network: &'a Network,
@@ -66,12 +74,13 @@ impl<'a> Explainer<'a> {
     }
 
     /// Adds to a finding what the graph has to do with it. `diagnostic` has the compiler's message,
-    /// with its code at the end where it has one (`no field .. (E0609)`); `file` is where it points,
-    /// `pointed` what stands there.
-    pub fn explain(&self, diagnostic: Diagnostic, file: &Path, pointed: &str) -> Diagnostic {
+    /// with its code at the end where it has one (`no field .. (E0609)`); `file` and `at` are where it
+    /// points.
+    pub fn explain(&self, diagnostic: Diagnostic, file: &Path, at: &Pointed<'_>) -> Diagnostic {
         let Some(model) = &self.model else {
             return diagnostic;
         };
+        let pointed = at.words();
         let stem = file
             .file_stem()
             .and_then(|stem| stem.to_str())
@@ -88,22 +97,13 @@ impl<'a> Explainer<'a> {
             if let Some(misfit) = self.misfit(model, kind, &diagnostic, pointed) {
                 return misfit;
             }
-            let (span, label) = self.port_or_kind(model, kind, text);
             let diagnostic = awaited(diagnostic, pointed);
-            return diagnostic.also(span, label);
+            return self.with_ports(model, kind, diagnostic, at);
         }
-        // Fields were added, and the line that lists them was not changed.
-        if let Some(ty) = model
-            .types
-            .iter()
-            .find(|ty| quoted(text).any(|name| name == ty.name))
-            && pointed.contains("payload!")
-            && number == "E0423"
+        if pointed.contains("payload!")
+            && let Some(unlisted) = unlisted(&diagnostic, text, number, at)
         {
-            return diagnostic.help(format!(
-                "list its fields: `graphmap_runtime::payload!({} {{ first, second }})`",
-                ty.name
-            ));
+            return unlisted;
         }
         if !(file.ends_with("src/wiring.rs") || file.ends_with("src/processes/mod.rs")) {
             return diagnostic;
@@ -132,6 +132,11 @@ impl<'a> Explainer<'a> {
             let place = Some((self.kind(at).span, "a process that runs it".to_owned()));
             return retold(diagnostic, (codes::FUNCTION_MISSING, message), place, help);
         }
+        if file.ends_with("src/wiring.rs")
+            && let Some(refused) = self.refused_type(model, &diagnostic, at)
+        {
+            return refused;
+        }
         // Anything else that names a kind: a function that takes something other than its ports.
         let named = [pointed, text].into_iter().find_map(|text| {
             words_of(text).find_map(|word| {
@@ -140,12 +145,66 @@ impl<'a> Explainer<'a> {
             })
         });
         match named {
-            Some(kind) => {
-                let (span, label) = self.port_or_kind(model, kind, text);
-                diagnostic.also(span, label)
-            }
+            Some(kind) => self.with_ports(model, kind, diagnostic, at),
             None => diagnostic,
         }
+    }
+
+    /// A type that the compiler refuses in the wiring, reported where the graph names it or asks of
+    /// it what it does not have.
+    fn refused_type(
+        &self,
+        model: &Model,
+        diagnostic: &Diagnostic,
+        at: &Pointed<'_>,
+    ) -> Option<Diagnostic> {
+        let (text, number) = with_number(&diagnostic.message);
+        let types = model.kinds.iter().zip(self.network.kinds.values());
+        let types = types.flat_map(|(shown, kind)| shown.ports.iter().zip(&kind.ports));
+        let bound = quoted(text).next().and_then(|bound| bound.split_once(": "));
+        // The compiler shortens paths.
+        let is_bound = |rust: &str| bound.is_some_and(|(ty, _)| short(ty) == short(rust));
+        let types = types.map(|(shown, port)| (shown.rust_type.as_str(), port.ty));
+        let types: Vec<_> = types.filter(|(rust, _)| !rust.is_empty()).collect();
+        // A longer type holds shorter ones.
+        let pointed = types.iter().filter(|(rust, _)| at.is_in(rust));
+        let pointed = pointed.max_by_key(|(rust, _)| rust.len());
+        let (rust, ty) = *pointed.or_else(|| types.iter().find(|(rust, _)| is_bound(rust)))?;
+        let name = ty.map_or(crate::payload::UNTYPED, |ty| self.network.name(ty));
+        let (place, message, help) = match (number, bound) {
+            ("E0412" | "E0425" | "E0432" | "E0433", _) => (
+                None,
+                format!("the type `{name}` does not exist"),
+                "name a type of Rust, of a crate in Cargo.toml or of the project: `u64`, `crate::shapes::Edge`",
+            ),
+            (_, Some((_, "Default" | "std::default::Default"))) => (
+                self.filled(ty),
+                format!("`{name}` has no `Default`, which `initial=` tokens are made with"),
+                "derive or implement `Default` for it, or take `initial=` away",
+            ),
+            _ => (
+                None,
+                format!("the wiring does not compile with the type `{name}`"),
+                "change `type=`, or the definition of the type",
+            ),
+        };
+        let said = ty.and_then(|ty| self.network.types.get(&ty)).copied();
+        let place = place.or(said.map(|span| (span, "named here".to_owned())));
+        let place = place.or_else(|| self.port_of_type(model, rust.trim_start_matches("types::")));
+        Some(retold(
+            diagnostic.clone(),
+            (diagnostic.code, message),
+            Some(place?),
+            help.to_owned(),
+        ))
+    }
+
+    /// A channel of a type that has tokens at the start.
+    fn filled(&self, ty: Option<Symbol>) -> Option<(Span, String)> {
+        let mut channels = self.network.channels.values();
+        let channel = channels
+            .find(|channel| channel.ty == ty && self.network.terms[channel.terms].initial > 0)?;
+        Some((channel.span, "has `initial=` tokens".to_owned()))
     }
 
     /// A type of the project's that is not there, told with the line that is missing. Wherever it
@@ -196,7 +255,11 @@ impl<'a> Explainer<'a> {
         let bound = quoted(text).next().and_then(|bound| bound.split_once(": "));
         let (what, ends) = match bound {
             _ if text.ends_with("is not a future") => (format!("{function} is not `async`"), false),
-            Some((ty, "Outcome")) => (format!("{function} ends with `{ty}`"), true),
+            Some((ty, "Outcome" | "Outcome<_>")) => (format!("{function} ends with `{ty}`"), true),
+            Some((ty, "std::error::Error")) if implements_outcome(diagnostic) => (
+                format!("{function} ends with the error `{ty}`, which is not an `Error`"),
+                true,
+            ),
             Some((_, "Ports")) => (
                 format!("{function} takes something other than its ports"),
                 false,
@@ -232,17 +295,47 @@ impl<'a> Explainer<'a> {
         &self.network.kinds.values().as_slice()[index]
     }
 
-    /// The port that a message names, else the kind.
-    fn port_or_kind(&self, model: &Model, index: usize, message: &str) -> (Span, String) {
+    /// Adds the port that a message or its line names; all ports where it names their struct; a process
+    /// of the kind otherwise.
+    fn with_ports(
+        &self,
+        model: &Model,
+        index: usize,
+        diagnostic: Diagnostic,
+        at: &Pointed<'_>,
+    ) -> Diagnostic {
+        let message = diagnostic.message.clone();
         let (shown, kind) = (&model.kinds[index], self.kind(index));
-        let named = quoted(message).find_map(|word| {
-            let port = shown.ports.iter().position(|port| port.field == word)?;
-            let label = format!("the port `{}` of `{}`", shown.ports[port].name, shown.name);
-            Some((kind.ports[port].span, label))
+        let label = |port: usize| {
+            let port = &shown.ports[port];
+            let (name, ty) = (&port.name, &port.rust_type);
+            let carries = match ty.is_empty() {
+                true => String::new(),
+                false => format!(", which carries `{}`", ty.trim_start_matches("types::")),
+            };
+            format!("the port `{name}` of `{}`{carries}", shown.name)
+        };
+        let of_field = |word: &str| shown.ports.iter().position(|port| port.field == word);
+        let named = quoted(&message).find_map(of_field).or_else(|| {
+            let (lines, _) = at.lines();
+            let parts = lines.split('.').skip(1);
+            parts
+                .filter_map(|part| words_of(part).next())
+                .find_map(of_field)
         });
-        named.unwrap_or_else(|| {
-            let label = format!("the ports of `{}` are what is drawn here", shown.name);
-            (kind.span, label)
+        if let Some(port) = named {
+            return diagnostic.also(kind.ports[port].span, label(port));
+        }
+        let of_struct = |word: &str| word.rsplit("::").next() == Some(&*shown.type_name);
+        let all = match quoted(&message).any(of_struct) {
+            true => shown.ports.len().min(MOST_PORTS),
+            false => 0,
+        };
+        if all == 0 {
+            return diagnostic.also(kind.span, "a process that runs it");
+        }
+        (0..all).fold(diagnostic, |diagnostic, port| {
+            diagnostic.also(kind.ports[port].span, label(port))
         })
     }
 
@@ -258,6 +351,24 @@ impl<'a> Explainer<'a> {
             Some((self.kind(index).ports[port].span, label))
         })
     }
+}
+
+/// Whether a bound is needed for what a function returns.
+fn implements_outcome(diagnostic: &Diagnostic) -> bool {
+    let mut notes = diagnostic.notes.iter();
+    notes.any(|note| note.contains("to implement `Outcome"))
+}
+
+/// A type without the paths of the names in it: `Vec<types::Task>` as `Vec<Task>`.
+fn short(ty: &str) -> String {
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    let mut short = String::new();
+    for piece in ty.split("::") {
+        let kept = short.trim_end_matches(part).len();
+        short.truncate(kept);
+        short += piece;
+    }
+    short
 }
 
 /// Says what is easily forgotten where the compiler's message shows that it was.

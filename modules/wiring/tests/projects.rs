@@ -8,7 +8,7 @@ use graphmap_kpn::diagnostic::{Code, Diagnostic, Diagnostics};
 use graphmap_kpn::emit::Files;
 use graphmap_kpn::network::Verified;
 use graphmap_wiring::project::{NewProject, Project, Runtime, create};
-use graphmap_wiring::rustc::Explainer;
+use graphmap_wiring::rustc::{Explainer, Pointed};
 use graphmap_wiring::skeleton::Skeletons;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -385,7 +385,7 @@ fn a_changed_graph_changes_generated_files_only_and_tells_what_no_longer_fits() 
         findings,
         [
             "G0000 no field `log` on type `wiring::Filter` (E0609): \
-             the ports of `filter` are what is drawn here",
+             the port `in` of `filter`, which carries `u32`",
             "G0609 the function of the kind `source` is missing: a process that runs it",
             "G0610 src/types.rs does not define the type `Line`: the port `logs` of `filter`",
         ]
@@ -398,7 +398,7 @@ fn a_changed_graph_changes_generated_files_only_and_tells_what_no_longer_fits() 
     .unwrap();
     std::fs::write(&source, "pub async fn source(_: u8) {}\n").unwrap();
     let findings = build(&project, &network);
-    let wrong_ports = "the ports of `source` are what is drawn here";
+    let wrong_ports = "a process that runs it";
     assert!(
         findings
             .iter()
@@ -423,7 +423,13 @@ fn build(project: &Project, network: &Verified) -> Vec<String> {
         let text = format!("{} ({})", text.as_str().unwrap(), code.as_str().unwrap());
         let file = project.root.join(span["file_name"].as_str().unwrap());
         let finding = Diagnostic::error(Code(0), text);
-        let finding = explainer.explain(finding, &file, span["text"][0]["text"].as_str().unwrap());
+        let text = std::fs::read_to_string(&file).unwrap();
+        let byte = |name: &str| span[name].as_u64().unwrap() as usize;
+        let pointed = Pointed {
+            text: &text,
+            range: byte("byte_start")..byte("byte_end"),
+        };
+        let finding = explainer.explain(finding, &file, &pointed);
         let label = finding.primary.as_ref().or(finding.secondary.first());
         let label = label.unwrap_or_else(|| panic!("{finding:#?}"));
         assert!(network.location(label.span).is_some(), "{finding:#?}");

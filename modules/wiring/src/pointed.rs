@@ -1,0 +1,71 @@
+//! Places in the text of a file that the compiler points to.
+
+use std::ops::Range;
+
+/// Where a message of the compiler points: a place in the text of a file.
+#[derive(Clone, Debug)]
+pub struct Pointed<'t> {
+    /// The text of the whole file.
+    pub text: &'t str,
+    /// The bytes of the place.
+    pub range: Range<usize>,
+}
+
+impl<'t> Pointed<'t> {
+    /// The text at the place.
+    pub(crate) fn words(&self) -> &'t str {
+        self.text.get(self.range.clone()).unwrap_or("")
+    }
+
+    /// The lines that the place is in, and where they start.
+    pub(crate) fn lines(&self) -> (&'t str, usize) {
+        let (Some(before), Some(after)) = (
+            self.text.get(..self.range.start),
+            self.text.get(self.range.end..),
+        ) else {
+            return ("", 0);
+        };
+        let start = before.rfind('\n').map_or(0, |at| at + 1);
+        let end = after
+            .find('\n')
+            .map_or(self.text.len(), |at| self.range.end + at);
+        (&self.text[start..end], start)
+    }
+
+    /// Whether a part of the lines with this text holds or touches the place.
+    pub(crate) fn is_in(&self, part: &str) -> bool {
+        let (lines, start) = self.lines();
+        lines.match_indices(part).any(|(at, _)| {
+            let (at, end) = (start + at, start + at + part.len());
+            at < self.range.end.max(self.range.start + 1) && self.range.start < end
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pointed;
+
+    #[test]
+    fn a_place_is_in_the_part_of_its_line_that_holds_it() {
+        let text = "one\n  two::three<two>;\nfour";
+        let start = text.find("three").unwrap();
+        let at = Pointed {
+            text,
+            range: start..start + 5,
+        };
+        assert_eq!(at.words(), "three");
+        assert_eq!(at.lines(), ("  two::three<two>;", 4));
+        assert!(at.is_in("two::three<two>"));
+        assert!(!at.is_in("<two>"));
+        assert!(!at.is_in("four"));
+        let beyond = Pointed {
+            text,
+            range: 90..95,
+        };
+        assert_eq!(
+            (beyond.words(), beyond.lines(), beyond.is_in("")),
+            ("", ("", 0), false)
+        );
+    }
+}
