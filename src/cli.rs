@@ -22,6 +22,7 @@ mod load;
 mod mapping;
 mod misspelt;
 mod new;
+mod numbered;
 mod opening;
 mod output;
 mod page;

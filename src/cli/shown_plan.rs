@@ -1,6 +1,7 @@
 //! A plan for people and for programs.
 
 use super::check::plural;
+use super::numbered::numbered;
 use crate::visible;
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::network::KindId;
@@ -28,9 +29,15 @@ fn kinds(plan: &Plan) -> Vec<BTreeMap<KindId, usize>> {
 /// Width of the list of kinds; all of them are in the JSON.
 const KINDS: usize = 60;
 
-/// The kinds as a list: `manager, worker x 3`, cut where it gets too wide for a terminal.
-fn listed(plan: &Plan, kinds: &BTreeMap<KindId, usize>) -> String {
+/// The kinds as a list: `manager, worker x 3`, cut where it gets too wide for a terminal. Where all
+/// processes are of one kind, which ones they are: `main 0-7, 40-47`.
+fn listed(plan: &Plan, os_process: usize, kinds: &BTreeMap<KindId, usize>) -> String {
     let network = plan.mapped.network();
+    if network.kinds.len() == 1
+        && let Some(numbers) = numbered(plan, os_process, KINDS)
+    {
+        return numbers;
+    }
     let kinds = kinds.iter().map(|(kind, n)| {
         let name = network.name(network.kinds[*kind].name);
         match n {
@@ -127,7 +134,7 @@ fn of_os_processes(plan: &Plan) -> String {
         let mut row = vec![i.to_string(), host, number(plan.loads[i])];
         row.push(percent(plan.shares[i]));
         row.extend(plan.traffic_of[i].iter().map(|t| number(*t)));
-        row.push(listed(plan, &kinds));
+        row.push(listed(plan, i, &kinds));
         rows.rows.push(row);
     }
     let mut text = rows.text(&[1, rows.head.len() - 1]);
