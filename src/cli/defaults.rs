@@ -11,6 +11,7 @@ use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches};
 use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_wiring::family;
 use graphmap_wiring::project::Project;
 use std::error::Error;
 use std::ffi::OsString;
@@ -180,6 +181,11 @@ fn chosen(
 ) -> Outcome<Option<PathBuf>> {
     // Nothing is to be done: that is the thing to say.
     if verb == NONE && !of_verb.contains_id("emit") {
+        return Ok(None);
+    }
+    // A project of ranks has no graph, whatever drawings are here.
+    let family = || of_verb.get_one::<String>("family");
+    if verb == NEW && family().is_some_and(|family| family == family::MPI) {
         return Ok(None);
     }
     if let Some(config) = config

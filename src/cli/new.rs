@@ -2,7 +2,7 @@
 
 use super::args::{File, GraphArgs, is_standard};
 use super::exit::Exit;
-use super::run::project::link_lines;
+use super::run::project::{link_helps, link_lines};
 use super::session::{Outcome, Session};
 use super::skeletons::{self, SkeletonArgs};
 use super::{output, paths};
@@ -12,7 +12,7 @@ use graphmap_kpn::emit::Files;
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::network::Network;
 use graphmap_wiring::family::{self, Family};
-use graphmap_wiring::project::{self, NewProject, Project, Runtime};
+use graphmap_wiring::project::{self, NewProject, Project, RANKS_DRAWN, Runtime};
 use graphmap_wiring::ranks_project;
 use std::path::{Path, PathBuf};
 
@@ -36,8 +36,8 @@ pub(crate) struct NewArgs {
     /// Folder of the project; its last part is the project's name
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
-    /// Graph file. Left out: that of graphmap.toml, or the only drawing here; where there is none, a
-    /// small graph is written to begin with
+    /// Graph file [default: `file` in graphmap.toml, or the only graph file here; if there is none, a
+    /// small graph is written to begin with]. A project of ranks has none
     #[arg(long, value_name = "FILE")]
     from: Option<File>,
     /// Make a project of this family of skeletons, not in Rust; `mpi` is a program of ranks for rsmpi
@@ -45,7 +45,7 @@ pub(crate) struct NewArgs {
     family: Option<String>,
     /// Bring a project of `--family` up to date: what is generated is written anew, files that are
     /// yours stay as they are (for Rust `graphmap run` does it)
-    #[arg(long, requires = "family", help_heading = "Skeletons")]
+    #[arg(long, help_heading = "Skeletons")]
     update: bool,
     #[command(flatten)]
     skeletons: SkeletonArgs,
@@ -98,6 +98,14 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     if let Some(wrong) = project::name_too_long(name) {
         return session.fail(Exit::Usage, wrong);
     }
+    if args.update
+        && args
+            .family
+            .as_deref()
+            .is_none_or(|family| family == family::RUST)
+    {
+        return updated_by_run(args, session);
+    }
     if args
         .family
         .as_deref()
@@ -118,8 +126,15 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         return session.fail(Exit::Usage, Diagnostic::error(codes::USAGE, message));
     }
     if folder.join("Cargo.toml").exists() {
-        let help = "`graphmap run` writes what is generated anew when the graph has changed";
-        return already(session, folder, help);
+        let help = match Project::open(folder) {
+            Ok(Some(project)) if project.ranks => {
+                format!("`graphmap run {}` runs its ranks", paths::word(folder))
+            }
+            Ok(Some(project)) => run_writes_anew(&project),
+            // What is wrong with it is reported there.
+            Ok(None) | Err(_) => "it is not one of graphmap's: take another folder".to_owned(),
+        };
+        return already(session, folder, &help);
     }
     let (network, graph_path, text) = match &args.from {
         Some(file) if is_standard(file) => {
@@ -230,6 +245,37 @@ fn is_to_be_made(args: &NewArgs, session: &mut Session<'_>) -> Outcome<()> {
     session.fail(Exit::Usage, diagnostic)
 }
 
+/// Refuses `--update` of a project in Rust, and says what does it.
+fn updated_by_run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
+    let message = "`--update` is for projects of another `--family`, not for those in Rust";
+    let mut diagnostic = Diagnostic::error(codes::USAGE, message);
+    let project = Project::open(&args.folder).ok().flatten();
+    if let Some(project) = &project
+        && project.ranks
+    {
+        let folder = paths::word(&args.folder);
+        diagnostic = diagnostic.help(format!(
+            "this is a project of ranks: `graphmap new {folder} --family mpi --update`"
+        ));
+        return session.fail(Exit::Usage, diagnostic);
+    }
+    let Some(project) = project else {
+        let folder = paths::shown(&args.folder);
+        let help = format!("leave it out: there is no project in {folder} yet, which this makes");
+        return session.fail(Exit::Usage, diagnostic.help(help));
+    };
+    diagnostic = diagnostic.help(run_writes_anew(&project));
+    if !project.mpi && matches!(args.link, Some(Link::Mpi)) {
+        diagnostic = link_helps(diagnostic, &project);
+    }
+    session.fail(Exit::Usage, diagnostic)
+}
+
+fn run_writes_anew(project: &Project) -> String {
+    let graph = paths::word(&paths::plain(&project.graph));
+    format!("`graphmap run {graph}` writes what is generated anew when the graph has changed")
+}
+
 /// A project of ranks, which has no graph.
 fn ranks(name: &str, args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     let folder = &args.folder;
@@ -243,9 +289,17 @@ fn ranks(name: &str, args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit>
     ];
     if let Some((_, option, why)) = not_asked.into_iter().find(|(said, ..)| *said) {
         let message = format!("{option} is not for a project of ranks: {why}");
-        return session.fail(Exit::Usage, Diagnostic::error(codes::USAGE, message));
+        let mut diagnostic = Diagnostic::error(codes::USAGE, message);
+        if args.from.is_some() {
+            let drawing = paths::word(&folder.join(RANKS_DRAWN));
+            diagnostic = diagnostic
+                .help("leave `--from` out: the program makes its ranks itself")
+                .help(format!("a drawing of its ranks, to place them by, is `{drawing}` (`graphmap import PROFILE -o {drawing}`)"));
+        }
+        return session.fail(Exit::Usage, diagnostic);
     }
-    if folder.join("Cargo.toml").exists() && !args.update {
+    let is_there = folder.join("Cargo.toml").exists();
+    if is_there && !args.update {
         let help = "`--update` writes what is generated anew: `vendor/`";
         return already(session, folder, help);
     }
@@ -266,7 +320,11 @@ fn ranks(name: &str, args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit>
         Exit::Plugin
     })?;
     let mut files = Files::new();
-    for (path, file) in created.iter() {
+    // What the user owns was written when the project was made, and may have another name by now.
+    let wanted = created
+        .iter()
+        .filter(|(_, file)| !(is_there && file.create_once));
+    for (path, file) in wanted {
         files.put(folder.join(path), file.clone());
     }
     session.timed("write files", |s| output::write_quietly(s, &files))?;
@@ -275,6 +333,11 @@ fn ranks(name: &str, args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit>
         let link = paths::shown(&folder.join("vendor/graphmap-link-mpi"));
         let message = format!("{link} is there, and the program does not take it yet");
         session.find(link_lines(Diagnostic::warning(codes::NO_LINK, message)));
+        return Ok(Exit::Ok);
+    }
+    if is_there {
+        let vendor = paths::shown(&folder.join("vendor"));
+        session.tell(&format!("graphmap: brought {vendor} up to date\n"));
         return Ok(Exit::Ok);
     }
     let on_hosts = match link {

@@ -164,11 +164,13 @@ fn a_profile_is_drawn() {
 // "world": 6 collective calls of all its ranks together.
 // "world.dup": 2 collective calls of all its ranks together.
 digraph ranks {
-    allow="G0317";
-    "a \"x\"" [kind="a \"x\"", load="2"];
-    "b\ " [kind="b\ ", load="0.5"];
-    "a \"x\"" -> "b\ " [src=to1, dst=from0, traffic=26, label="5 messages, 26 bytes"];
-    "b\ " -> "a \"x\"" [src=to0, dst=from1, traffic=8, label="1 messages, 8 bytes"];
+    allow="G0314,G0317";
+    node [kind=rank];
+    "a \"x\"" [load="2"];
+    "b\ " [load="0.5"];
+    edge [bundle=switch];
+    "a \"x\"" -> "b\ " [traffic=26, label="5 messages, 26 bytes"];
+    "b\ " -> "a \"x\"" [traffic=8, label="1 messages, 8 bytes"];
 }
 "#;
     test()
@@ -211,6 +213,112 @@ digraph ranks {
         (test.read("p.json").as_str(), test.read("x.dot").as_str()),
         (PROFILE, "digraph {}")
     );
+}
+
+/// The profile of a program in which each rank but two sends the next but one something.
+fn profile_of(ranks: u32) -> String {
+    let processes: Vec<String> = (0..ranks)
+        .map(|rank| format!("{{\"rank\":{rank},\"name\":\"main{rank}\",\"load\":1}}"))
+        .collect();
+    let pairs: Vec<String> = (0..ranks - 2)
+        .map(|from| {
+            let to = from + 2;
+            format!("{{\"communicator\":0,\"from\":{from},\"to\":{to},\"messages\":1,\"bytes\":8}}")
+        })
+        .collect();
+    format!(
+        "{{\"processes\":[{}],\"communicators\":[{{\"name\":\"world\",\"calls\":0}}],\"pairs\":[{}]}}",
+        processes.join(","),
+        pairs.join(",")
+    )
+}
+
+#[test]
+fn ranks_of_a_profile_are_one_kind() {
+    let test = Test::new().file("p.json", profile_of(1000));
+    let test = test.args("import p.json -o ranks.dot");
+    test.run().status(0);
+    let test = test.args("check ranks.dot --deny warnings");
+    test.run()
+        .status(0)
+        .stderr_is("ranks.dot: 1000 processes of 1 kind, 998 channels\n");
+    // A picture that fits a screen.
+    let test = test.args("view ranks.dot -o ranks.svg");
+    test.run().status(0);
+    let picture = test.read("ranks.svg");
+    let (_, width) = picture.split_once(" width=\"").unwrap();
+    let width: u32 = width.split('"').next().unwrap().parse().unwrap();
+    assert!(width < 1000, "{picture}");
+    assert!(picture.contains("main ×1000"), "{picture}");
+    // A plan names ranks by their ranges.
+    let test = test.file("p.json", profile_of(16));
+    let test = test.args("import p.json -o ranks.dot");
+    test.run().status(0);
+    let test = test.args("partition ranks.dot -n 2 --strategy round-robin");
+    test.run()
+        .status(0)
+        .stdout_has("main 0, 2, 4, 6, 8, 10, 12, 14\n");
+    let test = test.args("partition ranks.dot -n 2 --strategy stack");
+    test.run()
+        .status(0)
+        .stdout_has("main 0-7\n")
+        .stdout_has("main 8-15\n");
+}
+
+#[test]
+fn a_drawing_of_ranks_beside_their_project_is_told_where_it_belongs() {
+    let test = Test::new().file("p.json", profile_of(16));
+    let test = test.args("import p.json -o ranks.dot");
+    test.run().status(0);
+    let test = test.args("run ranks.dot");
+    test.run()
+        .status(2)
+        .stderr_has("error[G0701]")
+        .stderr_has("it is a drawing of ranks")
+        .stderr_has("= help: move it to `ranks.dot` in the folder of that project")
+        .stderr_lacks("graphmap new");
+    let test = test.args("new jacobi --family mpi --quiet");
+    test.run().status(0);
+    let test = test.args("run ranks.dot");
+    test.run()
+        .status(2)
+        .stderr_has("= help: the project jacobi looks for it at jacobi/ranks.dot: move it there\n")
+        .stderr_lacks("graphmap new");
+    let drawn = test.folder().join("ranks.dot");
+    fs::rename(drawn, test.folder().join("jacobi/ranks.dot")).unwrap();
+    let test = test.args("run jacobi/ranks.dot --no-build");
+    test.run().status(0).stderr_is("");
+}
+
+#[test]
+fn a_project_of_ranks_is_brought_up_to_date_as_it_was_changed() {
+    let test = Test::new().args("new jacobi --family mpi --quiet");
+    test.run().status(0);
+    // Its program was renamed, and there is one drawing, which is of no concern.
+    let folder = test.folder().join("jacobi");
+    fs::rename(folder.join("src/ring.rs"), folder.join("src/jacobi.rs")).unwrap();
+    fs::remove_file(folder.join("README.md")).unwrap();
+    let test = test.file("jacobi/ranks.dot", "digraph { main0 -> main1 }");
+    let test = test.file("ranks.dot", "digraph { main0 -> main1 }");
+    let mut test = test;
+    for command in [
+        "new jacobi --family mpi --update",
+        "new jacobi --family mpi --link mpi --update",
+    ] {
+        test = test.args(command);
+        test.run()
+            .status(0)
+            .stderr_lacks("the only drawing here")
+            .stderr_lacks("error");
+        assert!(!folder.join("src/ring.rs").exists());
+        assert!(!folder.join("README.md").exists());
+    }
+    assert!(folder.join("vendor/graphmap-link-mpi").is_dir());
+    let test = test.args("new jacobi --from ranks.dot --link mpi --update");
+    test.run()
+        .status(2)
+        .stderr_has("error[G0011]: `--update` is for projects of another `--family`")
+        .stderr_has("`graphmap new jacobi --family mpi --update`");
 }
 
 #[test]

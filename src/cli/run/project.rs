@@ -5,6 +5,7 @@ use super::outputs;
 use crate::cli::exit::Exit;
 use crate::cli::output;
 use crate::cli::paths::{shown, word};
+use crate::cli::ranks_drawing::DRAWN_FROM_PROFILE;
 use crate::cli::session::{Outcome, Session};
 use crate::cli::skeletons;
 use crate::codes;
@@ -12,8 +13,8 @@ use crate::program::no_project as no_project_of;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::network::Verified;
 use graphmap_wiring::doubts::Doubt;
-use graphmap_wiring::project::{Project, Regenerated};
-use std::path::Path;
+use graphmap_wiring::project::{Project, RANKS_DRAWN, Regenerated};
+use std::path::{Path, PathBuf};
 
 /// The project of a graph, or of ranks that nobody has drawn, with what is generated in it as the graph is now, and what may
 /// not fit.
@@ -56,7 +57,24 @@ pub(crate) fn find_project(
 }
 
 pub(crate) fn no_project<T>(session: &mut Session<'_>, file: &Path) -> Outcome<T> {
-    let (error, other) = no_project_of(file);
+    let (mut error, other) = no_project_of(file);
+    let of_ranks = is_of_ranks(session, file);
+    if of_ranks {
+        error =
+            error.with_note("it is a drawing of ranks, which lies in the project of their program");
+        error = match projects_of_ranks(file).as_slice() {
+            [] => error.help(format!(
+                "move it to `{RANKS_DRAWN}` in the folder of that project, or name it there: `graph = \"PATH\"` in \
+                 `[package.metadata.graphmap]` of Cargo.toml"
+            )),
+            [project, ..] => error.help(format!(
+                "the project {} looks for it at {}: move it there",
+                shown(&project.root),
+                word(&project.graph)
+            )),
+        };
+        return session.fail(Exit::Usage, error);
+    }
     let help = match other {
         Some(graph) => format!(
             "`graphmap run {}` runs that one; to have a project of its own, this graph takes another name",
@@ -69,6 +87,35 @@ pub(crate) fn no_project<T>(session: &mut Session<'_>, file: &Path) -> Outcome<T
         ),
     };
     session.fail(Exit::Usage, error.help(help))
+}
+
+/// Whether a graph file was made by `graphmap import` of the profile of a program of ranks.
+fn is_of_ranks(session: &Session<'_>, file: &Path) -> bool {
+    let name = Session::display(file);
+    let mut sources = session.sources.sources();
+    let source = sources.find(|source| source.name() == name);
+    source.is_some_and(|source| source.text().starts_with(DRAWN_FROM_PROFILE))
+}
+
+/// The projects of ranks in the folder of a file and in the folders there, in the order of their names,
+/// that have no drawing yet.
+fn projects_of_ranks(file: &Path) -> Vec<Project> {
+    let folder = match file.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    // Without `./`, as one would write it.
+    let inside = entries.map(|entry| file.with_file_name(entry.file_name()));
+    let mut folders: Vec<PathBuf> = inside.collect();
+    folders.sort();
+    folders.insert(0, folder.to_owned());
+    let projects = folders
+        .iter()
+        .filter_map(|folder| Project::open(folder).ok().flatten());
+    projects
+        .filter(|project| project.ranks && !project.graph.exists())
+        .collect()
 }
 
 /// Whether mpiexec may start the program of a project several times, for one run.
