@@ -13,6 +13,7 @@ use graphmap_kpn::emit::{EmitContext, Emitter, Files};
 use graphmap_kpn::nearest::nearest;
 use graphmap_wiring::emitters::SkeletonEmitter;
 use graphmap_wiring::family::MANIFEST;
+use graphmap_wiring::project::Project;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -31,7 +32,8 @@ pub(crate) struct EmitArgs {
     /// Graph file; `-` is standard input. Left out: that of graphmap.toml, or the only drawing here
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<File>,
-    /// Write PATH; KIND is the emitter, told by the name of the file where left out
+    /// Write PATH; KIND is the emitter, inferred from the file name if omitted. A KIND of launch file
+    /// alone writes the file of its usual name
     #[arg(short, long, value_name = "[KIND=]PATH")]
     pub(crate) emit: Vec<String>,
     /// Write nothing; end with 3 if a file would change
@@ -57,13 +59,21 @@ pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     if args.emit.is_empty() {
         let shown = file.display();
         let name = paths::word(file);
-        let diagnostic =
+        let mut diagnostic =
             Diagnostic::error(codes::USAGE, format!("what is to be done with `{shown}`?"))
-                .help(format!("`graphmap check {name}` tells whether it is sound"))
-                .help(format!("`graphmap run {name}` builds it and runs it"))
-                .help(format!(
-                    "`graphmap {name} --emit PATH` writes a file from it"
-                ));
+                .help(format!("`graphmap check {name}` tells whether it is sound"));
+        if !is_standard(file) {
+            diagnostic = diagnostic.help(match Project::find(file) {
+                Ok(Some(_)) => format!("`graphmap run {name}` builds its program and runs it"),
+                _ => format!(
+                    "`graphmap new {} --from {name}` makes the project of its program",
+                    paths::word(&file.with_extension(""))
+                ),
+            });
+        }
+        let diagnostic = diagnostic.help(format!(
+            "`graphmap {name} --emit PATH` writes a file from it"
+        ));
         return session.fail(Exit::Usage, diagnostic);
     }
     if args.output_dir.as_deref().is_some_and(is_standard) {
@@ -234,6 +244,12 @@ fn find_emitter<'t>(
     }
     if let Some(emitter) = own.find(|e| e.accepts(path)) {
         return Ok((emitter, path.to_owned()));
+    }
+    let by_name = registry.emitters().find(|e| e.name() == text);
+    if let Some(emitter) = by_name
+        && let Some(file) = emitter.usual_file()
+    {
+        return Ok((Found::Internal(emitter), PathBuf::from(file)));
     }
     // Somebody who writes `--emit json` means the kind, not a file of that name.
     let named = registry.emitters().any(|e| e.name() == text)

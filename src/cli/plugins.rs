@@ -39,6 +39,10 @@ impl Emitter for Guarded {
         self.0.accepts(path)
     }
 
+    fn usual_file(&self) -> Option<&str> {
+        self.0.usual_file()
+    }
+
     fn emit(
         &self,
         mapped: &Mapped,

@@ -186,6 +186,22 @@ fn emitters_that_are_not_there() {
         .run()
         .status(2)
         .stderr_has("does not say where to write");
+    // Launch files have a usual name, in the folder of `-o` or here.
+    for (kind, file) in [
+        ("hostfile", "hostfile"),
+        ("mpiexec", "mpiexec.sh"),
+        ("fgmpi", "fgmpi.c"),
+        ("mapping", "mapping.json"),
+    ] {
+        for (option, folder) in [("", ""), (" -o run", "run/")] {
+            let test = net().file("hosts", "x:2\n");
+            let args =
+                format!("net.json -n 2 --hosts hosts --set program=./p --emit {kind}{option}");
+            let test = test.args(&args);
+            test.run().status(0);
+            assert!(!test.read(&format!("{folder}{file}")).is_empty(), "{args}");
+        }
+    }
     net()
         .args("net.json --emit json=")
         .run()

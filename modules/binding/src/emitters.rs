@@ -172,6 +172,10 @@ impl Emitter for &'static Row {
         self.files.iter().any(is)
     }
 
+    fn usual_file(&self) -> Option<&str> {
+        self.files.first().copied()
+    }
+
     fn emit(
         &self,
         mapped: &Mapped,

@@ -129,6 +129,11 @@ pub trait Emitter {
     /// Whether `--emit PATH` without a name means this emitter.
     fn accepts(&self, path: &Path) -> bool;
 
+    /// The file that `--emit NAME` without a path writes, if launchers or people expect it by one name.
+    fn usual_file(&self) -> Option<&str> {
+        None
+    }
+
     /// Fills the set of files; the main one at `context.path`.
     ///
     /// # Errors
