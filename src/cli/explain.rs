@@ -1,4 +1,4 @@
-//! `graphmap explain`: what an error means.
+//! `graphmap explain`: what an error means, and which errors have to do with some words.
 
 use super::exit::Exit;
 use super::page::{self, PAGES};
@@ -12,22 +12,22 @@ use graphmap_kpn::diagnostic::{Code, Diagnostic};
 Examples:
   graphmap explain G0305
   graphmap explain 305
+  graphmap explain deadlock   list the codes whose pages have this word; several words: all of them
   graphmap explain            list all codes")]
 pub(crate) struct ExplainArgs {
-    /// The code, as it stands in the message
-    #[arg(value_name = "CODE")]
-    code: Option<String>,
+    /// Code of the message, or words to search the pages for
+    #[arg(value_name = "CODE|WORD")]
+    words: Vec<String>,
 }
 
 pub(crate) fn run(args: &ExplainArgs, session: &mut Session<'_>) -> Outcome<Exit> {
-    let Some(wanted) = &args.code else {
-        let title = |page: &str| page.lines().next().unwrap_or("").to_owned();
-        let lines = PAGES.iter().map(|(_, page)| title(page));
-        let list: String = lines
-            .map(|l| format!("{}\n", l.trim_start_matches("# ")))
-            .collect();
-        session.show(&list)?;
-        return Ok(Exit::Ok);
+    let is_code = |word: &str| {
+        let digits = word.trim_start_matches(['G', 'g']);
+        !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
+    };
+    let wanted = match &args.words[..] {
+        [one] if is_code(one) => one,
+        words => return search(words, session),
     };
     let digits = wanted.trim_start_matches(['G', 'g']);
     let page = digits.parse::<u16>().ok().and_then(|number| {
@@ -56,6 +56,36 @@ pub(crate) fn run(args: &ExplainArgs, session: &mut Session<'_>) -> Outcome<Exit
                 format!("the codes near it are {}", of_stage.join(", "))
             });
             session.fail(Exit::Usage, diagnostic)
+        }
+    }
+}
+
+/// Lists the pages that have all the words, those with them in the title first; a single one is shown.
+fn search(words: &[String], session: &mut Session<'_>) -> Outcome<Exit> {
+    let words: Vec<String> = words.iter().map(|word| word.to_lowercase()).collect();
+    let title = |page: &'static str| page.lines().next().unwrap_or("").trim_start_matches("# ");
+    let has_all = |text: &str| {
+        let text = text.to_lowercase();
+        words.iter().all(|word| text.contains(word.as_str()))
+    };
+    let pages = PAGES.iter().map(|(_, page)| *page);
+    let mut found: Vec<&str> = pages.filter(|page| has_all(page)).collect();
+    found.sort_by_key(|page| !has_all(title(page)));
+    match found[..] {
+        [] => {
+            let message = format!("no page of an error has `{}`", words.join(" "));
+            let diagnostic = Diagnostic::error(codes::USAGE, message)
+                .help("try fewer or other words; `graphmap explain` lists all codes");
+            session.fail(Exit::Usage, diagnostic)
+        }
+        [page] => {
+            session.show(&page::as_text(page))?;
+            Ok(Exit::Ok)
+        }
+        _ => {
+            let lines = found.into_iter().map(|page| format!("{}\n", title(page)));
+            session.show(&lines.collect::<String>())?;
+            Ok(Exit::Ok)
         }
     }
 }

@@ -327,6 +327,25 @@ fn explaining() {
         .run()
         .status(2)
         .stderr_has("the codes near it are G0001");
+    // Words: the one page that has them, or the list of several, those with them in the title first.
+    net()
+        .args("explain deadlock")
+        .run()
+        .status(0)
+        .stdout_has("G0315: A channel joins a process to itself\n\nThis is a warning.");
+    let done = net().args("explain Flow CONTROL channels").run().status(0);
+    let list = done.stdout();
+    let firsts: Vec<&str> = list.lines().take(2).collect();
+    assert!(
+        firsts[0].starts_with("G0320: Flow control of channels"),
+        "{list}"
+    );
+    assert!(firsts.len() > 1 && firsts[1].starts_with("G0"), "{list}");
+    net()
+        .args("explain such gibberish")
+        .run()
+        .status(2)
+        .stderr_has("error[G0011]: no page of an error has `such gibberish`");
 }
 
 #[test]
