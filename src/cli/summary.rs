@@ -37,6 +37,9 @@ impl<'n> Summary<'n> {
             flow.0 += 1;
             flow.1 += channel.traffic;
         }
+        for (_, traffic) in flows.values_mut() {
+            *traffic = rounded(*traffic);
+        }
         let mut ports = network.kinds.values().flat_map(|kind| &kind.ports);
         let deterministic = ports.all(|port| port.is_deterministic());
         Summary {
@@ -64,11 +67,7 @@ impl<'n> Summary<'n> {
         }
         for kind in network.kinds.values() {
             let name = visible::name(network.name(kind.name));
-            let load: f64 = kind
-                .members
-                .iter()
-                .map(|&m| network.processes[m].load)
-                .sum();
+            let load = sum(kind.members.iter().map(|&m| network.processes[m].load));
             text += &format!("\nkind {name} x {}, load {load}\n", kind.members.len());
             for port in &kind.ports {
                 let verb = match port.direction {
@@ -114,7 +113,7 @@ impl<'n> Summary<'n> {
             json!({
                 "name": network.name(k.name),
                 "count": k.members.len(),
-                "load": k.members.iter().map(|&m| network.processes[m].load).sum::<f64>(),
+                "load": sum(k.members.iter().map(|&m| network.processes[m].load)),
                 "ports": ports.collect::<Vec<_>>(),
             })
         });
@@ -132,5 +131,36 @@ impl<'n> Summary<'n> {
             "flows": flows.collect::<Vec<_>>(),
         });
         visible::json(&value, true) + "\n"
+    }
+}
+
+/// The sum of numbers as one would write it down.
+fn sum(numbers: impl Iterator<Item = f64>) -> f64 {
+    rounded(numbers.sum::<f64>())
+}
+
+/// A number to twelve digits: a sum of decimals is exact up to the last of sixteen, which nobody
+/// has written.
+fn rounded(number: f64) -> f64 {
+    // A sum of nothing is -0.
+    let shown = format!("{:.11e}", number + 0.0);
+    shown.parse().unwrap_or(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sum;
+
+    #[test]
+    fn sums_have_the_digits_of_what_is_added() {
+        for (numbers, shown) in [
+            (&[][..], "0"),
+            (&[0.04; 9], "0.36"),
+            (&[0.1, 0.2], "0.3"),
+            (&[1e9, 0.5], "1000000000.5"),
+            (&[1e300; 3], &format!("{}", 3e300)),
+        ] {
+            assert_eq!(sum(numbers.iter().copied()).to_string(), *shown);
+        }
     }
 }

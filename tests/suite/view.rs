@@ -15,6 +15,18 @@ fn squares(args: &str) -> Test {
 }
 
 #[test]
+fn sums_have_the_digits_that_were_written() {
+    let graph = "digraph g { a [replicas=9, load=0.1]; b; a -> b [traffic=0.04]; }";
+    let test = Test::new().file("g.dot", graph).args("view g.dot");
+    test.run()
+        .status(0)
+        .stdout_has("kind a x 9, load 0.9\n")
+        .stdout_has("a -> b: 9 channels, traffic 0.36\n");
+    let test = test.args("view g.dot --json");
+    test.run().status(0).stdout_has("\"traffic\": 0.36");
+}
+
+#[test]
 fn a_table_and_where_each_process_leads() {
     squares("view g.dot")
         .run()
