@@ -3,6 +3,7 @@
 mod common;
 mod imports;
 
+mod advice;
 mod architecture;
 mod book;
 mod checks;

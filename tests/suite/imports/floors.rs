@@ -261,6 +261,8 @@ const WIRING: &[&str] = &[
     "skeleton",
     "changes",
     "family",
+    "pointed",
+    "unlisted",
     "rustc",
     "doubts",
     "emitters",

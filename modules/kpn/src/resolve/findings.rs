@@ -1,7 +1,7 @@
 //! What is wrong with the joining of ends, each mistake once, and not thousands of its kind.
 
 use crate::codes;
-use crate::declared::Direction;
+use crate::declared::{BundleKind, Direction};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Label};
 use crate::source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
