@@ -7,6 +7,9 @@ use crate::common::Test;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
+/// A launcher whose program comes to its end.
+const DONE: &str = "rm \"$GRAPHMAP_RUNNING\"; exit 0";
+
 /// A project with the MPI link, which is built by a `cargo` that says so, and started by this launcher.
 fn net(launcher: &str) -> Test {
     let test = Test::new()
@@ -35,9 +38,11 @@ fn net(launcher: &str) -> Test {
 /// Files of runs that go on at the same time are their own, and removed at their end.
 #[test]
 fn runs_at_the_same_time_have_files_of_their_own() {
-    let test = net("case \"$*\" in *'-n 1 '*) touch done; exit 0 ;; esac\n\
+    let test = net(
+        "case \"$*\" in *'-n 1 '*) touch done; rm \"$GRAPHMAP_RUNNING\"; exit 0 ;; esac\n\
          touch begun; while [ ! -f done ]; do sleep 0.01; done\n\
-         cat \"${GRAPHMAP_RUNNING%/*}/mpiexec.sh\" >told");
+         cat \"${GRAPHMAP_RUNNING%/*}/mpiexec.sh\" >told; rm \"$GRAPHMAP_RUNNING\"",
+    );
     let mut two = test.start();
     two.wait_for(&test.folder().join("begun"));
     let other = test.args("run net.dot --link mpi -n 1");
@@ -81,7 +86,12 @@ fn an_end_that_is_not_the_programs_is_an_error() {
         ),
         (format!("{ended}; exit 0"), 0, ""),
         (format!("{ended}; exit 255"), 255, ""),
-        ("exit 0".to_owned(), 0, ""),
+        (
+            "exit 0".to_owned(),
+            7,
+            "the launcher ended with 0 before the program began",
+        ),
+        ("exit 255".to_owned(), 255, ""),
         (format!("{began}; exit 8"), 8, ""),
     ] {
         let done = net(&launcher).run().status(code);
@@ -125,7 +135,7 @@ fn a_reader_who_leaves_is_no_error() {
 #[cfg(target_os = "linux")]
 #[test]
 fn cores_that_this_host_lacks_are_reported_before_the_build() {
-    let test = net("exit 0").args("partition net.dot -n 2 -o plan --quiet");
+    let test = net(DONE).args("partition net.dot -n 2 -o plan --quiet");
     test.run().status(0);
     let plan = test.read("plan/mapping.json");
     let plan = plan.replace("\"host\": null", "\"host\": \"localhost\"");
@@ -142,7 +152,7 @@ fn cores_that_this_host_lacks_are_reported_before_the_build() {
             "error[G0713]: OS process 0 is bound to core 998 of `localhost`, which this host does not have",
         ),
     ] {
-        let test = net("exit 0").file("mapping.json", plan.replacen("[]", cores, 1));
+        let test = net(DONE).file("mapping.json", plan.replacen("[]", cores, 1));
         let test = test.args("run net.dot --link mpi --mapping mapping.json --set agent=none");
         test.run().status(code).stderr_has(told);
         assert_eq!(test.folder().join("built").exists(), code == 0);
@@ -169,7 +179,7 @@ fn open_mpi_that_starts_nothing_for_root_is_reported_before_the_build() {
         let test = net("")
             .executable(
                 "mpiexec.here",
-                "#!/bin/sh\necho 'mpirun (Open MPI) 5.0.3'\n",
+                "#!/bin/sh\necho 'mpirun (Open MPI) 5.0.3'\nrm -f \"$GRAPHMAP_RUNNING\"\n",
             )
             .env("MPIEXEC", "mpiexec.here")
             .env(one, values[0])
@@ -199,7 +209,7 @@ fn a_copy_is_whole_and_executable_or_not_there() {
             "#!/bin/sh\nhere=$(dirname \"$0\")\nscript=$(printf '%s' \"$2\" | sed \"s|$here/net|$here/../far/net|g\")\n{limit}\nexec sh -c \"$script\"\n"
         )
     };
-    let test = net("exit 0")
+    let test = net(DONE)
         .executable("agent", &agent(":"))
         .file("far/net", "#!/bin/sh\necho net\n")
         .args("run net.dot --hosts names=far --copy --set agent=agent");

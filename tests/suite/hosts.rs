@@ -156,22 +156,20 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
             }
         };
         // Each launcher by its own code; MPICH's alone would wait for ever.
-        let place = "(line 3 of picture/target/graphmap/hosts/hostfile)";
         let at = program.display();
         match mpi {
             "mpich" => fails(
                 "hostfile",
                 255,
                 &[&format!(
-                    "error: the host `h2` {place} lacks the program {at}: `graphmap run --copy` brings it there\n"
+                    "error: the host `h2` lacks the program {at}: `graphmap run --copy` brings it there\n"
                 )],
             ),
             _ => fails("hostfile", 132, &[&format!("Executable: {at}\nNode: h")]),
         }
         fs::write(folder.join("nobody"), "h1 slots=1\nnobody slots=1\n").unwrap();
-        let unreachable = format!("error: the host `nobody` {place} cannot be reached: `");
         let told: &[&str] = match mpi {
-            "mpich" => &[&unreachable],
+            "mpich" => &["error: the host `nobody` cannot be reached: `"],
             _ => &[],
         };
         fails("nobody", 255, told);
@@ -221,7 +219,6 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
         .current_dir(folder)
         .env("MPICC", format!("mpicc.{mpi}"));
     // More than some machines have cores, without a word to the launcher.
-    command.env_remove("OMPI_MCA_rmaps_base_oversubscribe");
     command.args(["run", "picture.dot", "--dev", "--link", "mpi", "-n", "5"]);
     let named = result(
         folder,
@@ -257,7 +254,39 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
             None => Command::new(env!("CARGO_BIN_EXE_graphmap")),
         };
         let exe = program.canonicalize().unwrap();
-        ends_all(folder, command, &args, &exe, (signal, code));
+        ends_all(folder, command, &args, &exe, None, (signal, code));
+    }
+    if mpi == "mpich" {
+        let exe = program.canonicalize().unwrap();
+        // A launcher that a signal ends says that all is well.
+        for signal in ["TERM", "INT"] {
+            if let Some(hosts) = &hosts {
+                let command = hosts.on_first(env!("CARGO_BIN_EXE_graphmap"));
+                ends_all(folder, command, &args, &exe, Some("mpiexec"), (signal, 7));
+            }
+        }
+        // Its daemon of this host is killed while all compute.
+        let command = Command::new(env!("CARGO_BIN_EXE_graphmap"));
+        let local = [
+            "run",
+            "picture.dot",
+            "--dev",
+            "--link",
+            "mpi",
+            "-n",
+            "3",
+            "--set",
+            &launcher,
+        ];
+        let local = [&local[..], &["--", "6000", "4000"]].concat();
+        ends_all(
+            folder,
+            command,
+            &local,
+            &exe,
+            Some("hydra_pmi_proxy"),
+            ("KILL", 7),
+        );
     }
     if mpi == "mpich" {
         a_launcher_that_says_nothing_is_told(folder);
@@ -282,14 +311,16 @@ fn a_launcher_that_says_nothing_is_told(folder: &Path) {
     assert!(text.contains(told), "{text}");
 }
 
-/// A signal to `graphmap run`, while the network runs, leaves nothing of it, on no host.
+/// A signal to `graphmap run`, or to what is named so, while the network runs, leaves nothing of it, on no host.
 fn ends_all(
     folder: &Path,
     mut command: Command,
     args: &[&str],
     program: &Path,
+    name: Option<&str>,
     (signal, code): (&str, i32),
 ) {
+    let whom = name;
     // Whatever is started has it in its environment.
     let mark = format!("GRAPHMAP_TEST_OF={}.", folder.display());
     let (name, value) = mark.split_once('=').unwrap();
@@ -318,13 +349,33 @@ fn ends_all(
         assert_eq!(child.try_wait().unwrap(), None, "{}", told());
         thread::sleep(Duration::from_millis(10));
     }
-    let kill = Command::new("kill")
-        .args(["-s", signal, &child.id().to_string()])
-        .status();
+    let named = |name: &str| {
+        let numbers = fs::read_dir("/proc").unwrap().flatten();
+        let is_it = |path: &std::path::PathBuf| {
+            let environ = fs::read(path.join("environ")).unwrap_or_default();
+            let called = fs::read_to_string(path.join("comm")).unwrap_or_default();
+            called.starts_with(name) && environ.windows(mark.len()).any(|at| at == mark.as_bytes())
+        };
+        let found = numbers.map(|entry| entry.path()).find(is_it);
+        let found = found.unwrap_or_else(|| panic!("no {name}"));
+        found.file_name().unwrap().to_string_lossy().into_owned()
+    };
+    let id = whom.map_or_else(|| child.id().to_string(), named);
+    let kill = Command::new("kill").args(["-s", signal, &id]).status();
     assert!(kill.unwrap().success());
     let status = child.wait().unwrap();
     let ended = status.code().or(status.signal().map(|signal| -signal));
-    assert_eq!(ended, Some(code), "{signal}: {status} {}", told());
+    assert_eq!(
+        ended,
+        Some(code),
+        "{signal} to {whom:?}: {status} {}",
+        told()
+    );
+    assert!(
+        whom.is_none() || told().contains("error[G0705]: the launcher "),
+        "{}",
+        told()
+    );
     let mut left = of_job(false);
     for _ in 0..6000 {
         if left.is_empty() {

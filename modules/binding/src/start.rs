@@ -51,7 +51,8 @@ impl Way {
     };
 }
 
-/// The line.
+/// The line. OS process 0 alone has the variable `GRAPHMAP_RUNNING`, where there is one: it names a file in which the program
+/// says that it runs.
 ///
 /// # Errors
 /// `G0441` when it is too long for a variable.
@@ -77,6 +78,7 @@ pub(crate) fn line(launch: &Launch, way: Way) -> Result<String, Diagnostics> {
     let line = format!(
         "rank={}; for run in{runs}; do [ \"$rank\" -gt \"${{run%%:*}}\" ] || break; done; \
          run=${{run#*:}}; cores=${{run#*:}}; export GRAPHMAP_PROCESSES=\"${{run%%:*}}\"; unset {VARIABLE}; \
+         [ \"$rank\" = 0 ] || unset GRAPHMAP_RUNNING; \
          fail() {{ printf '%s\\n' \"error: OS process $rank on $(uname -n) $1\" >&2; {}exit 2; }}; \
          [ -z \"$cores\" ] || why=$(taskset -cp \"$cores\" $$ 2>&1) || fail \"cannot be bound to cores $cores: $why\"; \
          {is_there} || fail {}; exec {}",

@@ -54,21 +54,20 @@ use graphmap_runtime::between::{Copies, Job, NotJoined, OverMpi, Started};
 
 use bell::Bell;
 use link::MpiLink;
+use running::Running;
 use world::World;
 
 /// [`graphmap_runtime::main`], for a program that `mpiexec` may start several times: then these are the OS
 /// processes of one run.
 pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
+    let running = Running::begin();
     let code = graphmap_runtime::main_over(network, connect);
-    running::end();
+    running.end();
     code
 }
 
 fn connect(started: Started) -> Result<Rc<dyn Job>, NotJoined> {
     let world = World::join()?;
-    if world.me() == 0 {
-        running::begin();
-    }
     if !started.agrees(world.count() as u64) {
         return Err(not_one_world(&world, &started.told).into());
     }

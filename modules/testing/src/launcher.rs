@@ -5,7 +5,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Lets a launcher start more than there is room for, as whoever, over TCP. What Open MPI 4 keeps of the job has a folder of its own in
+/// Lets a launcher start programs as any user, over TCP. It is not told to start more than there is room for: plans name all slots
+/// that they need. What Open MPI 4 keeps of the job has a folder of its own in
 /// `within`: two launchers that begin at once may both be about to make the one in `/tmp`, and one of them then fails, as it is there
 /// ("File exists", in `session_dir.c`).
 ///
@@ -16,11 +17,7 @@ pub fn prepare_launcher<'a>(command: &'a mut Command, within: &Path) -> &'a mut 
     let (test, job) = (std::process::id(), JOBS.fetch_add(1, Ordering::Relaxed));
     let session = within.join(format!("sessions/{test}-{job}"));
     fs::create_dir_all(&session).expect("a folder for a job");
-    for name in [
-        "OMPI_ALLOW_RUN_AS_ROOT",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM",
-        "OMPI_MCA_rmaps_base_oversubscribe",
-    ] {
+    for name in ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] {
         command.env(name, "1");
     }
     command

@@ -196,7 +196,7 @@ pub(super) fn run(
         copy::to_hosts(session, onto, &program, agent, &mpi.launcher)?;
     }
     if !args.print && !args.no_run && !args.no_build {
-        let job = match Job::new(&folder) {
+        let job = match Job::new(&folder, is_told(&project, mapped.0)) {
             Ok(job) => job,
             Err(error) => return ended(session, &folder, Err(error)),
         };
@@ -217,6 +217,18 @@ pub(super) fn run(
         session.show(&format!("sh {}\n", word(&script)))?;
     }
     Ok(Exit::Ok)
+}
+
+/// Returns true if OS process 0 runs on this host, and the link of the project is one that [signs](Job::sign).
+fn is_told(project: &Project, mapped: &Mapped) -> bool {
+    let first = mapped.mapping().bindings.values().next();
+    let host = first.and_then(|first| first.host.as_deref());
+    let is_here = host.is_none_or(|host| copy::is_here(host, &copy::this_host()));
+    is_here
+        && project
+            .root
+            .join("vendor/graphmap-link-mpi/src/running.rs")
+            .is_file()
 }
 
 /// Runs a job to its end.

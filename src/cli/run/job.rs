@@ -25,14 +25,17 @@ const LOST: u8 = 7;
 /// also where a signal ends the run.
 pub(super) struct Job {
     folder: PathBuf,
+    is_told: bool,
     _guard: Guard,
 }
 
 /// What OS process 0 has said of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Seen {
-    /// Nothing: it has not begun, or it cannot reach the folder.
+    /// Nothing, and it may have no way to say something.
     Nothing,
+    /// Nothing, since it has not begun.
+    Missing,
     /// It has begun.
     Begun,
     /// Its program has come to its end.
@@ -40,8 +43,9 @@ enum Seen {
 }
 
 impl Job {
-    /// Makes the folder, within this one.
-    pub(super) fn new(within: &Path) -> io::Result<Job> {
+    /// Makes the folder, within this one. `is_told` says that OS process 0 runs on this host and knows of the
+    /// [sign](Job::sign): then it has not begun as long as there is none.
+    pub(super) fn new(within: &Path, is_told: bool) -> io::Result<Job> {
         let guard = Guard::new();
         fs::create_dir_all(within)?;
         let mut number = 1_u32;
@@ -51,6 +55,7 @@ impl Job {
                 Ok(()) => {
                     let job = Job {
                         folder,
+                        is_told,
                         _guard: guard,
                     };
                     fs::write(job.sign(), "")?;
@@ -74,6 +79,7 @@ impl Job {
 
     fn seen(&self) -> Seen {
         match fs::metadata(self.sign()) {
+            Ok(sign) if sign.len() == 0 && self.is_told => Seen::Missing,
             Ok(sign) if sign.len() == 0 => Seen::Nothing,
             Ok(_) => Seen::Begun,
             Err(_) => Seen::Ended,
@@ -114,8 +120,11 @@ impl Drop for Job {
 /// What a code of a launcher means that the program has not ended with: what happened, a note, and the code to end with.
 fn cause(code: i32, seen: Seen) -> Option<(String, String, u8)> {
     match (code, seen) {
-        (0, Seen::Begun) => Some((
-            "the launcher ended with 0 while the program was running".to_owned(),
+        (0, Seen::Begun | Seen::Missing) => Some((
+            match seen {
+                Seen::Begun => "the launcher ended with 0 while the program was running".to_owned(),
+                _ => "the launcher ended with 0 before the program began".to_owned(),
+            },
             "`mpiexec` of MPICH ends so when a signal ends it".to_owned(),
             LOST,
         )),
@@ -152,7 +161,7 @@ mod tests {
     fn jobs_have_folders_of_their_own_until_they_end() {
         let folder = tempfile::tempdir().unwrap();
         let within = folder.path().join("hosts");
-        let [one, two] = [(), ()].map(|()| Job::new(&within).unwrap());
+        let [one, two] = [(), ()].map(|()| Job::new(&within, false).unwrap());
         assert_ne!(one.folder(), two.folder());
         fs::write(one.folder().join("hostfile"), "h1").unwrap();
         let first = one.folder().to_owned();
@@ -165,8 +174,14 @@ mod tests {
     #[test]
     fn codes_that_are_not_the_programs_are_explained() {
         let folder = tempfile::tempdir().unwrap();
-        let job = Job::new(folder.path()).unwrap();
-        let exit = |code| cause(code, job.seen()).map(|(.., exit)| exit);
+        let mut job = Job::new(folder.path(), true).unwrap();
+        let of = |code, job: &Job| cause(code, job.seen()).map(|(.., exit)| exit);
+        assert_eq!(
+            [0, 255, 1, 7].map(|code| of(code, &job)),
+            [Some(7), None, None, None]
+        );
+        job.is_told = false;
+        let exit = |code| of(code, &job);
         // Nobody has said anything: the code is what there is.
         assert_eq!([0, 255, 1, 7].map(exit), [None; 4]);
         fs::write(job.sign(), "1").unwrap();

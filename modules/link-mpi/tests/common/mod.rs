@@ -72,6 +72,7 @@ pub(crate) fn is_fifth() -> bool {
 /// What either launcher needs to start more than there is room for, as whoever.
 pub(crate) fn prepare(command: &mut Command) -> &mut Command {
     prepare_launcher(command, Path::new(env!("CARGO_TARGET_TMPDIR")))
+        .env("OMPI_MCA_rmaps_base_oversubscribe", "1")
         .env("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe")
         .env("RUST_BACKTRACE", "0")
 }
