@@ -61,7 +61,8 @@ fn runs_at_the_same_time_have_files_of_their_own() {
 /// A launcher's 0 and 255 are no end of the program, where that says that it runs.
 #[test]
 fn an_end_that_is_not_the_programs_is_an_error() {
-    let began = "echo 1 >>\"$GRAPHMAP_RUNNING\"";
+    let began = "printf 1 >>\"$GRAPHMAP_RUNNING\"";
+    let joined = format!("{began}; {began}");
     let ended = format!("{began}; rm \"$GRAPHMAP_RUNNING\"");
     for (launcher, code, told) in [
         (
@@ -70,7 +71,7 @@ fn an_end_that_is_not_the_programs_is_an_error() {
             "the launcher ended with 0 while the program was running",
         ),
         (
-            format!("{began}; exit 255"),
+            format!("{joined}; exit 255"),
             7,
             "the launcher failed while the program was running",
         ),
@@ -92,7 +93,8 @@ fn an_end_that_is_not_the_programs_is_an_error() {
             "the launcher ended with 0 before the program began",
         ),
         ("exit 255".to_owned(), 255, ""),
-        (format!("{began}; exit 8"), 8, ""),
+        (format!("{joined}; exit 8"), 8, ""),
+        (format!("{began}; exit 255"), 255, ""),
     ] {
         let done = net(&launcher).run().status(code);
         let said = done.stderr();

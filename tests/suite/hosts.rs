@@ -321,6 +321,8 @@ fn ends_all(
     (signal, code): (&str, i32),
 ) {
     let whom = name;
+    // Of runs that were killed, whose signs are not those of this one.
+    let _ = fs::remove_dir_all(folder.join("picture/target/graphmap/hosts"));
     // Whatever is started has it in its environment.
     let mark = format!("GRAPHMAP_TEST_OF={}.", folder.display());
     let (name, value) = mark.split_once('=').unwrap();
@@ -360,6 +362,18 @@ fn ends_all(
         let found = found.unwrap_or_else(|| panic!("no {name}"));
         found.file_name().unwrap().to_string_lossy().into_owned()
     };
+    // All have begun MPI, as OS process 0 says.
+    let has_begun = || {
+        let runs = fs::read_dir(folder.join("picture/target/graphmap/hosts"))
+            .unwrap()
+            .flatten();
+        let mut signs = runs.filter_map(|run| fs::metadata(run.path().join("running")).ok());
+        signs.any(|sign| sign.len() > 1)
+    };
+    while whom == Some("hydra_pmi_proxy") && !has_begun() {
+        assert_eq!(child.try_wait().unwrap(), None, "{}", told());
+        thread::sleep(Duration::from_millis(10));
+    }
     let id = whom.map_or_else(|| child.id().to_string(), named);
     let kill = Command::new("kill").args(["-s", signal, &id]).status();
     assert!(kill.unwrap().success());

@@ -211,7 +211,7 @@ pub fn appfile(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagnos
                 .with_note(format!(
                     "Open MPI 5 reads {LINE_OF_5} bytes of a line, and 4 reads {LINE_OF_4}"
                 ))
-                .help("`--emit mpiexec=launch.sh` writes a script without such a limit"),
+                .help("`--set launcher=openmpi --emit mpiexec=launch.sh` writes a script without such a limit"),
         );
     }
     Ok(text)

@@ -61,13 +61,17 @@ use world::World;
 /// processes of one run.
 pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
     let running = Running::begin();
-    let code = graphmap_runtime::main_over(network, connect);
-    running.end();
+    let code = graphmap_runtime::main_over(network, |started| connect(started, &running));
+    // Of another end the launcher's code tells, or what is left of the sign.
+    if code == ExitCode::SUCCESS {
+        running.end();
+    }
     code
 }
 
-fn connect(started: Started) -> Result<Rc<dyn Job>, NotJoined> {
+fn connect(started: Started, running: &Running) -> Result<Rc<dyn Job>, NotJoined> {
     let world = World::join()?;
+    running.joined();
     if !started.agrees(world.count() as u64) {
         return Err(not_one_world(&world, &started.told).into());
     }

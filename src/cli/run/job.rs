@@ -8,7 +8,7 @@ use crate::cli::signals::Guard;
 use crate::cli::talk;
 use crate::codes;
 use graphmap_kpn::diagnostic::Diagnostic;
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,37 @@ const LOST: u8 = 7;
 pub(super) struct Job {
     folder: PathBuf,
     is_told: bool,
+    /// Locked as long as this lives.
+    _lock: File,
     _guard: Guard,
+}
+
+/// The file in the folder of a run that is locked as long as that goes on.
+const LOCK: &str = "lock";
+
+/// Removes the folders of runs that were killed: nothing has a lock of them.
+fn remove_left(within: &Path) {
+    for run in fs::read_dir(within).into_iter().flatten().flatten() {
+        let folder = run.path();
+        // A run that begins may not have its lock yet.
+        let lock = File::open(folder.join(LOCK));
+        if lock.is_ok_and(|lock| try_lock(&lock)) {
+            // What cannot be removed is in nobody's way: a run takes another number.
+            let _ = fs::remove_dir_all(folder);
+        }
+    }
+}
+
+/// Returns true if the file was not locked, and is now.
+#[cfg(unix)]
+fn try_lock(file: &File) -> bool {
+    use rustix::fs::{FlockOperation, flock};
+    flock(file, FlockOperation::NonBlockingLockExclusive).is_ok()
+}
+
+#[cfg(not(unix))]
+fn try_lock(_: &File) -> bool {
+    false
 }
 
 /// What OS process 0 has said of itself.
@@ -36,9 +66,11 @@ enum Seen {
     Nothing,
     /// Nothing, since it has not begun.
     Missing,
-    /// It has begun.
+    /// It has begun, and not all have begun MPI.
     Begun,
-    /// Its program has come to its end.
+    /// All have begun MPI.
+    Joined,
+    /// Its program has ended well.
     Ended,
 }
 
@@ -48,14 +80,18 @@ impl Job {
     pub(super) fn new(within: &Path, is_told: bool) -> io::Result<Job> {
         let guard = Guard::new();
         fs::create_dir_all(within)?;
+        remove_left(within);
         let mut number = 1_u32;
         loop {
             let folder = within.join(format!("run-{number}"));
             match fs::create_dir(&folder) {
                 Ok(()) => {
+                    let lock = File::create(folder.join(LOCK))?;
+                    try_lock(&lock);
                     let job = Job {
                         folder,
                         is_told,
+                        _lock: lock,
                         _guard: guard,
                     };
                     fs::write(job.sign(), "")?;
@@ -71,8 +107,8 @@ impl Job {
         &self.folder
     }
 
-    /// A file that OS process 0 writes to when it begins, and removes when its program has come to its end.
-    /// A launcher may end with 0 or 255 although the run was not over.
+    /// A file that OS process 0 writes a byte to when it begins, and another when all have begun MPI, and removes when
+    /// its program ends well. A launcher may end with 0 or 255 although the run was not over.
     pub(super) fn sign(&self) -> PathBuf {
         self.folder.join("running")
     }
@@ -81,7 +117,8 @@ impl Job {
         match fs::metadata(self.sign()) {
             Ok(sign) if sign.len() == 0 && self.is_told => Seen::Missing,
             Ok(sign) if sign.len() == 0 => Seen::Nothing,
-            Ok(_) => Seen::Begun,
+            Ok(sign) if sign.len() == 1 => Seen::Begun,
+            Ok(_) => Seen::Joined,
             Err(_) => Seen::Ended,
         }
     }
@@ -112,7 +149,6 @@ impl Job {
 
 impl Drop for Job {
     fn drop(&mut self) {
-        // What cannot be removed is in nobody's way: the next run takes another number.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
@@ -120,15 +156,16 @@ impl Drop for Job {
 /// What a code of a launcher means that the program has not ended with: what happened, a note, and the code to end with.
 fn cause(code: i32, seen: Seen) -> Option<(String, String, u8)> {
     match (code, seen) {
-        (0, Seen::Begun | Seen::Missing) => Some((
+        (0, Seen::Missing | Seen::Begun | Seen::Joined) => Some((
             match seen {
-                Seen::Begun => "the launcher ended with 0 while the program was running".to_owned(),
-                _ => "the launcher ended with 0 before the program began".to_owned(),
+                Seen::Missing => "the launcher ended with 0 before the program began".to_owned(),
+                _ => "the launcher ended with 0 while the program was running".to_owned(),
             },
             "`mpiexec` of MPICH ends so when a signal ends it".to_owned(),
             LOST,
         )),
-        (FAILED, Seen::Begun) => Some((
+        // Before that, the launcher has said why.
+        (FAILED, Seen::Joined) => Some((
             "the launcher failed while the program was running".to_owned(),
             "a daemon that it has on each host (`hydra_pmi_proxy`) was killed, or a host is gone"
                 .to_owned(),
@@ -167,6 +204,12 @@ mod tests {
         let first = one.folder().to_owned();
         drop(one);
         assert!(!first.exists() && two.folder().exists());
+        // One that was killed has left its folder.
+        let left = within.join("run-7");
+        fs::create_dir(&left).unwrap();
+        fs::write(left.join(LOCK), "").unwrap();
+        drop(Job::new(&within, false).unwrap());
+        assert!(two.folder().exists() && !left.exists());
         drop(two);
         assert_eq!(fs::read_dir(&within).unwrap().count(), 0);
     }
@@ -185,6 +228,8 @@ mod tests {
         // Nobody has said anything: the code is what there is.
         assert_eq!([0, 255, 1, 7].map(exit), [None; 4]);
         fs::write(job.sign(), "1").unwrap();
+        assert_eq!([0, 255, 1, 7].map(exit), [Some(7), None, None, None]);
+        fs::write(job.sign(), "11").unwrap();
         assert_eq!([0, 255, 1, 7].map(exit), [Some(7), Some(7), None, None]);
         fs::remove_file(job.sign()).unwrap();
         assert_eq!([0, 255, 1, 7].map(exit), [None; 4]);
