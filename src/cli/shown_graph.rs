@@ -1,7 +1,7 @@
 //! A partition of a graph without names, for people and for programs.
 
 use super::check::plural;
-use super::shown_plan::{SHOWN, Table, number, percent};
+use super::shown_plan::{SHOWN, Table, more_time, number, percent};
 use crate::visible;
 use graphmap_graphfile::{Format, GraphFile};
 use graphmap_partition::Objective;
@@ -101,9 +101,10 @@ fn bound(plan: &BarePlan, named: bool) -> String {
     match plan.proved {
         true => format!("\nbound: proved, {what}{raised}\n"),
         false => format!(
-            "\nbound: {what} than {}{raised} (gap {:.1}%)\n",
+            "\nbound: {what} than {}{raised} (gap {:.1}%{})\n",
             number(plan.lower_bound),
-            plan.gap * 100.0
+            plan.gap * 100.0,
+            more_time(plan.narrows)
         ),
     }
 }

@@ -129,7 +129,8 @@ fn of_os_processes(plan: &Plan) -> String {
         let mut host = binding.host.clone().unwrap_or_else(|| "-".to_owned());
         if !binding.cores.is_empty() {
             let cores: Vec<String> = binding.cores.iter().map(u32::to_string).collect();
-            host += &format!(":{}", cores.join(","));
+            let word = if cores.len() == 1 { "core" } else { "cores" };
+            host += &format!(" {word} {}", cores.join(","));
         }
         let mut row = vec![i.to_string(), host, number(plan.loads[i])];
         row.push(percent(plan.shares[i]));
@@ -164,7 +165,7 @@ fn oddities(plan: &Plan) -> String {
         };
         let _ = writeln!(
             text,
-            "note: {who} empty: no rule asks for a process in each, as `--hold '*=1-'` would"
+            "note: {who} empty: the mapping costs less so. `--hold '*=1-'` puts a process into each"
         );
     }
     let fullest = (0..plan.shares.len()).rev();
@@ -173,15 +174,26 @@ fn oddities(plan: &Plan) -> String {
         && plan.raised.is_none()
         && plan.shares[o] > 1.0 + MUCH
     {
-        let share = plan.loads[o] / plan.shares[o];
+        let load = plan.loads[o];
+        // As it is said, without what division adds.
+        let share = (load / plan.shares[o] * 1e9).round() / 1e9;
+        let most = number(plan.allowed[o]);
+        let why = match plan.allowed[o] {
+            allowed if load > allowed * (1.0 + 1e-9) => {
+                let strategy = &plan.mapped.mapping().strategy;
+                format!(
+                    "At most {most} is wanted, but the strategy {strategy} keeps no balance bound"
+                )
+            }
+            _ if load <= share * (1.0 + plan.imbalance) * (1.0 + 1e-9) => {
+                format!("`--imbalance` allows {most}")
+            }
+            _ => format!("Loads cannot be split, so {most} is allowed"),
+        };
+        let (load, share) = (number(load), number(share));
         let _ = writeln!(
             text,
-            "note: OS process {o} has {} of its share, {} of {}: the bound is {} here, the share\n      \
-             rounded up to whole loads, and `--imbalance` above that",
-            percent(plan.shares[o]),
-            number(plan.loads[o]),
-            number(share),
-            number(plan.allowed[o]),
+            "note: OS process {o} has load {load}; an even split is {share}. {why}."
         );
     }
     if plan.rounded.cost > 0.0 {
@@ -263,11 +275,11 @@ fn compared(plan: &Plan) -> String {
         each(&|o| o.remote_channels.to_string()),
     );
     let kept = |kept: bool| if kept { "yes" } else { "no" }.to_owned();
-    row(
-        "within all bounds",
-        kept(plan.feasible),
-        each(&|o| kept(o.feasible)),
-    );
+    let own = match plan.raised {
+        Some(_) => "raised".to_owned(),
+        None => kept(plan.feasible),
+    };
+    row("within all bounds", own, each(&|o| kept(o.feasible)));
     rows.text(&[0])
 }
 
@@ -292,10 +304,20 @@ fn bound(plan: &Plan) -> String {
     match plan.proved {
         true => format!("\nbound: proved, {what}{raised}\n"),
         false => format!(
-            "\nbound: {what} than {}{raised} (gap {:.1}%)\n",
+            "\nbound: {what} than {}{raised} (gap {:.1}%{})\n",
             number(plan.lower_bound),
-            plan.gap * 100.0
+            plan.gap * 100.0,
+            more_time(plan.narrows)
         ),
+    }
+}
+
+/// Advice on how a gap is narrowed, if more time may do that.
+pub(super) fn more_time(narrows: bool) -> &'static str {
+    if narrows {
+        "; more `--time` may narrow it"
+    } else {
+        ""
     }
 }
 

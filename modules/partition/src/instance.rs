@@ -4,7 +4,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use crate::clusters::{lifted, summed, united};
+use crate::clusters::{lifted, number, summed, united};
 use crate::constraints::Groups;
 use crate::csr::Csr;
 use crate::draft::{Clash, OUTSIDE};
@@ -226,6 +226,27 @@ impl Instance {
             shared.upper[b * d] = bound;
         }
         inst
+    }
+
+    /// The same instance where some vertices count with other loads.
+    pub(crate) fn with_loads(&self, loads: impl Iterator<Item = (u32, i64)>) -> Self {
+        let (d, mut inst) = (self.dims(), self.clone());
+        let mut loads = loads.peekable();
+        if loads.peek().is_some() {
+            let size = Arc::make_mut(&mut inst.size);
+            loads.for_each(|(v, load)| size[v as usize * d] = load);
+        }
+        inst
+    }
+
+    /// Confines a vertex to those of its blocks that are marked.
+    pub(crate) fn confine(&mut self, v: u32, to: &[bool]) {
+        let open = |(b, &to): (u32, &bool)| to && self.may_lie(v, b);
+        let open: Vec<bool> = (0..).zip(to).map(open).collect();
+        let sets = &mut Arc::make_mut(&mut self.shared).sets;
+        let set = number(sets, open) as u32;
+        self.set.resize(self.graph.len(), 0);
+        self.set[v as usize] = set;
     }
 
     /// The same where every block may hold all the load.

@@ -8,7 +8,14 @@ use crate::random::Random;
 use crate::refine::anneal::{Best, Schedule, anneal};
 use crate::refine::exchange::exchange;
 use crate::refine::state::State;
+use crate::shares::Shares;
 use crate::tuning::divisions::{CLOSE, PACE};
+
+/// A factor by which rounding does not matter.
+const EXACT: f64 = 1.0 + 1e-9;
+
+/// The largest factor that is tried.
+const FARTHEST: f64 = 1e4;
 
 /// How long to pack: steps, and until when.
 #[derive(Clone, Copy, Debug)]
@@ -138,24 +145,17 @@ pub(crate) fn pack_tightly(inst: &Instance, random: &mut Random, effort: Effort)
     }
 }
 
-/// The least load bounds, as the wanted ones times one factor from `low` on, under which a packing
-/// was found, and that packing.
-/// `None` when no factor helps: something else than load is too tight.
-pub(crate) fn least_bounds(
+/// The least factor of the bounds, from `low` on, at which a packing was found, and that packing.
+/// `None` when no factor helps: something else than load is too tight, or heavy vertices do not fit
+/// into the blocks that are for them.
+pub(crate) fn least_factor(
     inst: &Instance,
+    shares: &Shares,
     mut low: f64,
     random: &mut Random,
     effort: Effort,
-) -> Option<(Vec<i64>, Vec<u32>)> {
-    let bounds = |factor: f64| -> Vec<i64> {
-        let scaled = |b: usize| ((inst.load_bound(b).max(1)) as f64 * factor).floor() as i64;
-        (0..inst.k()).map(scaled).collect()
-    };
-    let needed = |best: &Best| -> f64 {
-        let load = inst.loads(&best.block);
-        let fill = |b: usize| load[b] as f64 / inst.load_bound(b).max(1) as f64;
-        (0..inst.k()).map(fill).fold(0.0, f64::max)
-    };
+) -> Option<(f64, Vec<u32>)> {
+    let needed = |best: &Best| shares.needed(inst, &best.block);
     let open = inst.without_load_bounds();
     // Whether there is any mapping does not depend on the time.
     let mut packed = pack_tightly(&open, random, Effort::of(effort.steps));
@@ -165,13 +165,29 @@ pub(crate) fn least_bounds(
     let mut high = needed(&packed).max(low);
     // What is over the bounds here may be within all limits but those of the load.
     if high > low * CLOSE {
-        let wanted = needed(&pack(inst, random, effort)).max(low);
+        let wanted = match shares.is_shaped() {
+            true => shares.at(inst, low * EXACT),
+            false => inst.clone(),
+        };
+        let wanted = needed(&pack(&wanted, random, effort)).max(low);
         if wanted < high {
-            let loosened = inst.with_load_bounds(&bounds(wanted * (1.0 + 1e-9) + 1e-9));
+            let loosened = shares.at(inst, wanted * EXACT + (EXACT - 1.0));
             let tried = pack(&loosened, random, effort);
             if tried.feasible() {
                 (high, packed) = (needed(&tried).max(low), tried);
             }
+        }
+    }
+    // Where a heavy vertex lay in a block that is not for it.
+    let mut factor = low;
+    while high.is_infinite() {
+        factor *= 2.0;
+        if factor > FARTHEST * low {
+            return None;
+        }
+        let tried = pack_tightly(&shares.at(inst, factor), random, effort);
+        if tried.feasible() {
+            (high, packed) = (needed(&tried).clamp(low, factor), tried);
         }
     }
     for _ in 0..10 {
@@ -180,12 +196,12 @@ pub(crate) fn least_bounds(
             break;
         }
         let middle = (low + high) / 2.0;
-        let tried = pack_tightly(&inst.with_load_bounds(&bounds(middle)), random, effort);
+        let tried = pack_tightly(&shares.at(inst, middle), random, effort);
         if tried.feasible() {
             (high, packed) = (needed(&tried).clamp(low, middle), tried);
         } else {
             low = middle;
         }
     }
-    Some((bounds(high * (1.0 + 1e-12) + 1e-12), packed.block))
+    Some((high * (1.0 + 1e-12) + 1e-12, packed.block))
 }

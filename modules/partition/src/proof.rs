@@ -14,9 +14,9 @@ use crate::tuning::small::NETWORK;
 use crate::watch::Watch;
 
 /// Whether no mapping has a smaller largest load, relative to the speeds, and the bound on the cost
-/// holds for all mappings that have the same. Not known where it takes longer than until `stop_at`, or somebody has had enough.
+/// holds for all mappings that have the same (if the instance that it is for is given). Not known where it takes longer than until `stop_at`, or somebody has had enough.
 pub(crate) fn least_load(
-    inst: &Instance,
+    (inst, bounded): (&Instance, Option<&Instance>),
     machine: &Machine,
     loads: &[u64],
     (stop_at, watch): (Option<Instant>, Option<&Watch>),
@@ -31,10 +31,9 @@ pub(crate) fn least_load(
     // Most that a block may hold to be no worse, and to be better.
     let same = |b: usize| load * speed(b) / fast;
     let less = |b: usize| (load * speed(b) + fast - 1) / fast - 1;
-    if blocks
-        .clone()
-        .any(|b| i128::from(inst.load_bound(b)) < same(b))
-    {
+    let excludes =
+        |inst: &Instance| (blocks.clone()).any(|b| i128::from(inst.load_bound(b)) < same(b));
+    if bounded.is_some_and(excludes) {
         return false;
     }
     if load == 0 {
@@ -109,8 +108,18 @@ mod tests {
             ..Problem::new(&graph, &machine)
         };
         let inst = Instance::new(&problem).unwrap().0;
-        assert!(least_load(&inst, &machine, &found, (None, None)));
+        assert!(least_load(
+            (&inst, Some(&inst)),
+            &machine,
+            &found,
+            (None, None)
+        ));
         let watch = Watch::new(std::sync::Arc::new(true.into()));
-        assert!(!least_load(&inst, &machine, &found, (None, Some(&watch))));
+        assert!(!least_load(
+            (&inst, Some(&inst)),
+            &machine,
+            &found,
+            (None, Some(&watch))
+        ));
     }
 }

@@ -5,10 +5,12 @@ use crate::evaluate::Evaluation;
 use crate::problem::Problem;
 
 mod alike;
+mod limits;
 mod options;
 mod prices;
 mod stages;
 
+pub use limits::Limits;
 pub use options::{Options, Solution};
 
 /// Finds a mapping.

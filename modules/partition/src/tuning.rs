@@ -353,6 +353,11 @@ pub(crate) mod time {
     pub(crate) const BRIEF_PACKING: f64 = 0.05;
     /// One of so many parts of a time limit is for relieving the busiest host, whatever the bound has taken.
     pub(crate) const REFINED: u32 = 32;
+    /// Work of bounds and proofs for each step of a search without a time: they take about as long as
+    /// the search.
+    pub(crate) const PROVING: u64 = 8;
+    /// One of so many parts of that is for a proof by the structure of the network.
+    pub(crate) const STRUCTURE: u64 = 4;
     /// Share of a time limit that METIS may take to be asked.
     pub(crate) const BASELINE: f64 = 0.05;
     /// Up to so many vertices and edge ends it is asked at all: beyond, it takes longer than our own search,
@@ -374,6 +379,8 @@ pub(crate) mod time {
     /// Share of a time limit that it has for it, and to find what is in conflict.
     pub(crate) const FEASIBLE: f64 = 0.05;
     pub(crate) const TOLD: f64 = 0.5;
+    /// Most times that overfull blocks are set aside, and the bounds of the others raised less.
+    pub(crate) const HELD: usize = 4;
     // solve/prices.rs
     /// Prices that are tried, as what they are multiplied with and divided by.
     pub(crate) const PRICES: [(u64, u64); 3] = [(0, 1), (1, 8), (8, 1)];

@@ -70,7 +70,8 @@ fn none_is_worse(case: &Case, steps: &[u64], seed: u64) -> Result<(), TestCaseEr
             match (before.raised, found.raised) {
                 (None, Some(factor)) => prop_assert!(false, "{steps} steps: raised by {factor}"),
                 (Some(_), None) => {}
-                (was, is) => {
+                _ => {
+                    let (was, is) = (&before.limits, &found.limits);
                     prop_assert_eq!(was, is, "{} steps: other bounds", steps);
                     let (was, is) = (before.minimised, found.minimised);
                     prop_assert!(is <= was, "{steps} steps: {is} after {was}");

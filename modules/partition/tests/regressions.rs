@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use graphmap_partition::{
-    Block, Channel, Constraint, Graph, Machine, Migration, Options, Problem, Strategy, Tree,
-    evaluate, solve,
+    Block, Channel, Constraint, Graph, Machine, Migration, Objective, Options, Problem, Strategy,
+    Tree, evaluate, solve,
 };
 
 #[test]
@@ -135,20 +135,90 @@ fn limits_of_a_kind_do_not_cost_more_than_filling_block_after_block() {
         constraints: &limits,
         ..Problem::new(&graph, &machine)
     };
-    for time in [None, Some(Duration::from_millis(200))] {
-        let with = |strategy: &str| {
+    let with = |strategy: &str| {
+        let options = Options {
+            strategy: Strategy::named(strategy).unwrap(),
+            steps: 100_000,
+            ..Options::default()
+        };
+        solve(&problem, &options).unwrap()
+    };
+    let (auto, stack) = (with("auto"), with("stack"));
+    assert!(auto.raised.is_some());
+    assert!(auto.minimised <= stack.minimised);
+}
+
+/// One process of half the load, and 36 alike: 34 of them used to lie in one block of 16.
+#[test]
+fn a_heavy_vertex_does_not_put_the_others_into_one_block() {
+    let channels: Vec<Channel> = (1..=36)
+        .flat_map(|to| {
+            let next = if to % 6 == 0 { to - 5 } else { to + 1 };
+            let below = if to > 30 { to - 30 } else { to + 6 };
+            [(to, next), (to, below), (to, 0)]
+        })
+        .map(|(from, to)| Channel {
+            from,
+            to,
+            traffic: 8,
+        })
+        .collect();
+    let mut load = vec![10; 37];
+    load[0] = 650;
+    let graph = Graph::new(load, &channels).unwrap();
+    let machine = Machine::regular(&[(16, 1)]).unwrap();
+    for objective in [Objective::Cost, Objective::LargestLoad] {
+        for time in [None, Some(Duration::from_millis(20))] {
+            let problem = Problem {
+                objective,
+                ..Problem::new(&graph, &machine)
+            };
             let options = Options {
-                strategy: Strategy::named(strategy).unwrap(),
-                steps: 100_000,
+                steps: 200_000,
                 time,
                 ..Options::default()
             };
-            solve(&problem, &options).unwrap()
-        };
-        let (auto, stack) = (with("auto"), with("stack"));
-        assert!(auto.raised.is_some());
-        assert!(auto.minimised <= stack.minimised, "{time:?}");
+            let found = solve(&problem, &options).unwrap();
+            let mut loads = found.evaluation.loads;
+            loads.sort_unstable();
+            // With a tolerance of 3% a block may lie beside it; 36 on 15 are three in some block.
+            assert!(
+                loads[14] == 30 && loads[15] <= 669,
+                "{objective:?}: {loads:?}"
+            );
+        }
     }
+}
+
+/// Rules that leave two blocks nearly empty: the others are filled to within the tolerance of what they
+/// must hold, which costs a third less than to fill them evenly.
+#[test]
+fn a_raised_bound_has_the_tolerance_on_top() {
+    let channels: Vec<Channel> = (1..81)
+        .flat_map(|w| [(0, w), (w, 81)])
+        .map(|(from, to)| Channel {
+            from,
+            to,
+            traffic: 1,
+        })
+        .collect();
+    let graph = Graph::new(vec![1; 82], &channels).unwrap();
+    let machine = Machine::regular(&[(4, 1)]).unwrap();
+    let hold = |vertices: std::ops::Range<u32>, block, least, most| Constraint::Count {
+        vertices: vertices.collect(),
+        places: vec![vec![block]],
+        least,
+        most,
+    };
+    let constraints = [hold(0..82, 1, 0, 2), hold(1..81, 2, 10, 10)];
+    let problem = Problem {
+        constraints: &constraints,
+        ..Problem::new(&graph, &machine)
+    };
+    let found = solve(&problem, &Options::default()).unwrap();
+    // 82 less the 14 that the two blocks can hold are 34 in each, and one more with the tolerance.
+    assert_eq!(found.limits.bounds.iter().max(), Some(&35));
+    assert_eq!(found.evaluation.loads.iter().max(), Some(&35));
 }
 
 /// A search at a high price of moving ends no worse than what is found at other prices.
@@ -248,7 +318,7 @@ fn what_rules_count_raises_the_bound_before_the_search() {
         let largest = *found.evaluation.loads.iter().max().unwrap() as f64;
         assert!(found.unavoidable, "{:?}", found.log);
         assert!(
-            largest < 1.03 * most && most > wanted,
+            largest <= 1.03 * most.ceil() && most > wanted,
             "{largest} of {most}"
         );
     }

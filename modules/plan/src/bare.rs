@@ -57,6 +57,8 @@ pub struct BarePlan {
     pub proved: bool,
     /// By what factor the balance bound was raised, where it had to be.
     pub raised: Option<f64>,
+    /// More time may narrow the gap.
+    pub narrows: bool,
 }
 
 /// A partition in numbers.
@@ -116,8 +118,15 @@ pub fn plan_bare(
     let solution = solve(&problem, &request.options).map_err(|e| failure(&e))?;
     if solution.raised.is_some() {
         let finding = raised(&solution, request.imbalance, ("partition", "block"));
-        let help = "vertices cannot be split: use fewer blocks, or say a larger `--imbalance`";
-        found.push(finding.help(help));
+        found.push(match solution.limits.loads.is_empty() {
+            true => finding
+                .help("vertices cannot be split: use fewer blocks, or say a larger `--imbalance`"),
+            false => finding
+                .with_note(
+                    "a vertex is heavier than a share; the other blocks share the remaining load",
+                )
+                .help("a vertex cannot be split: use fewer blocks"),
+        });
     }
     let unfinished = solution.warnings.iter();
     found.extend(unfinished.map(|r| Diagnostic::warning(codes::UNFINISHED, r.clone())));
@@ -155,6 +164,7 @@ pub fn plan_bare(
         gap: solution.gap.min(1.0),
         proved: solution.proved,
         raised: solution.raised,
+        narrows: solution.narrows,
     };
     Ok((plan, found))
 }

@@ -8,7 +8,9 @@ use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::network::ProcessId;
 use graphmap_kpn::source::Span;
-use graphmap_partition::{Conflict, Constraint, Error, Part, Solution, Strategy, strategies};
+use graphmap_partition::{
+    Conflict, Constraint, Error, Part, Problem, Solution, Strategy, strategies,
+};
 use std::collections::BTreeMap;
 
 /// How many places of a conflict are shown.
@@ -119,26 +121,6 @@ pub(crate) fn raised(
     }
 }
 
-/// What for: the heaviest process may be too heavy for every OS process.
-pub(crate) fn what_for(finding: Diagnostic, imbalance: f64, numbers: &Numbers<'_>) -> Diagnostic {
-    let processes = || numbers.network.processes.values();
-    let total: f64 = processes().map(|p| p.load).sum();
-    let speeds = numbers.machine.blocks().iter().map(|b| f64::from(b.speed));
-    let fastest = speeds.clone().fold(0.0, f64::max) / speeds.sum::<f64>();
-    let most = total * fastest * (1.0 + imbalance);
-    let heaviest = processes().max_by(|a, b| a.load.total_cmp(&b.load));
-    let Some(process) = heaviest.filter(|p| p.load > most) else {
-        return finding.help(
-            "constraints and uneven loads leave no choice: use fewer OS processes, give up a \
-             constraint, or say a larger `--imbalance`",
-        );
-    };
-    let (load, most) = (process.load, limit(most));
-    let label = format!("its load is {load}, and no OS process is to have more than {most}");
-    let help = "a process cannot be split: use fewer OS processes, or say a larger `--imbalance`";
-    finding.at(process.span, label).help(help)
-}
-
 /// Puts what the engine says into words.
 pub(crate) struct Teller<'a> {
     pub(crate) rules: &'a Rules<'a>,
@@ -146,6 +128,74 @@ pub(crate) struct Teller<'a> {
 }
 
 impl Teller<'_> {
+    /// Says why the balance bound was raised, for which OS processes, and what the others may hold.
+    pub(crate) fn why_raised(
+        &self,
+        finding: Diagnostic,
+        problem: &Problem<'_>,
+        solution: &Solution,
+    ) -> Diagnostic {
+        let processes = || self.numbers.network.processes.values();
+        let total: f64 = processes().map(|p| p.load).sum();
+        let unit = total / (problem.graph.total_load() as f64).max(1.0);
+        let (wanted, limits) = (problem.load_bounds(), &solution.limits);
+        let largest = |blocks: &[u32]| {
+            let bounds = blocks.iter().map(|&b| limits.bounds[b as usize]);
+            limit(bounds.max().unwrap_or(0) as f64 * unit)
+        };
+        let blocks = 0..wanted.len() as u32;
+        let (raised, others): (Vec<u32>, Vec<u32>) =
+            blocks.partition(|&b| limits.bounds[b as usize] > wanted[b as usize]);
+        let speeds = self.numbers.machine.blocks().iter();
+        let speeds = speeds.map(|b| f64::from(b.speed));
+        let fastest = speeds.clone().fold(0.0, f64::max) / speeds.sum::<f64>();
+        let most = total * fastest * (1.0 + problem.imbalance);
+        let heaviest = processes().max_by(|a, b| a.load.total_cmp(&b.load));
+        if let Some(process) = heaviest.filter(|p| p.load > most) {
+            let (load, most) = (process.load, limit(most));
+            let label = format!("its load is {load}, and an OS process may hold {most}");
+            let finding = finding.at(process.span, label);
+            let finding = match raised.is_empty() && !limits.loads.is_empty() {
+                true => finding.with_note(format!(
+                    "it takes up an OS process; the others share the remaining load and hold at most {} each",
+                    largest(&others)
+                )),
+                false => finding,
+            };
+            return finding.help(
+                "a process cannot be split: use fewer OS processes, or divide its work among several processes",
+            );
+        }
+        match (raised.is_empty(), others.is_empty()) {
+            (true, _) => finding
+                .with_note(format!(
+                    "processes that must stay together exceed it; other OS processes hold at most {} each",
+                    largest(&others)
+                ))
+                .help("use fewer OS processes, or give up a rule that keeps processes together"),
+            (false, true) => finding
+                .with_note(format!("an OS process may hold {} instead of {}", largest(&raised), {
+                    let bounds = wanted.iter().max().copied().unwrap_or(0);
+                    limit(bounds as f64 * unit)
+                }))
+                .help(
+                    "constraints and uneven loads leave no choice: use fewer OS processes, give up a \
+                     constraint, or say a larger `--imbalance`",
+                ),
+            (false, false) => finding
+                .with_note(format!(
+                    "only {} may hold more, up to {}; the others hold at most {} each",
+                    self.os_processes(&raised),
+                    largest(&raised),
+                    largest(&others)
+                ))
+                .help(
+                    "constraints or memory leave no choice there: use fewer OS processes, or give up a \
+                     constraint",
+                ),
+        }
+    }
+
     pub(crate) fn failure(&self, error: &Error) -> Diagnostic {
         match error {
             Error::Infeasible(conflict) => self.infeasible(conflict),

@@ -1,7 +1,7 @@
 //! From a verified network and a platform to a mapping, and all that a user wants to know of it.
 
 use crate::codes;
-use crate::failure::{Teller, count, of_mapping, raised, what_for};
+use crate::failure::{Teller, count, of_mapping, raised};
 use crate::previous::Since;
 use crate::request::{Modules, Request};
 use crate::rules::{Rules, beside};
@@ -45,9 +45,11 @@ pub struct Plan {
     pub loads: Vec<f64>,
     /// That load relative to the OS process's share, which follows from its speed.
     pub shares: Vec<f64>,
-    /// The most load that each OS process may have under the balance bound as it was asked for, which
-    /// rounds shares up to whole loads.
+    /// The most load that each OS process may have: its share rounded up to whole loads and
+    /// `imbalance`, or more where it must be.
     pub allowed: Vec<f64>,
+    /// By how much an OS process may exceed its share, as it was asked for.
+    pub imbalance: f64,
     /// Traffic by how far it goes, closest first.
     pub traffic: Vec<(Class, f64)>,
     /// The same for the channels at each OS process; what goes between two counts for both.
@@ -58,6 +60,8 @@ pub struct Plan {
     pub remote_channels: u64,
     /// What became of the previous mapping, where there is one.
     pub since: Option<Since>,
+    /// More time may narrow the gap.
+    pub narrows: bool,
     /// What is minimised.
     pub objective: Objective,
     /// By what factor the balance bound was raised, where it had to be.
@@ -215,9 +219,8 @@ pub fn plan(
     };
     let solution = solve(&problem, &request.options).map_err(|error| teller.failure(&error))?;
     if solution.raised.is_some() {
-        let bound = request.imbalance;
-        let finding = raised(&solution, bound, ("mapping", "OS process"));
-        found.push(what_for(finding, bound, &numbers));
+        let finding = raised(&solution, request.imbalance, ("mapping", "OS process"));
+        found.push(teller.why_raised(finding, &problem, &solution));
     }
     for warning in &solution.warnings {
         let mut finding = Diagnostic::warning(codes::UNFINISHED, warning.clone());
@@ -244,7 +247,8 @@ pub fn plan(
     let mapped = Mapped::new(network.clone(), mapping)
         .expect("a block for each process, an OS process for each block");
     let (traffic, traffic_of) = traffic_by_class(&mapped, &spots.slots);
-    let (shares, allowed) = shares(&loads, &problem, spots);
+    let limits = solution.limits.allowed(problem.graph, &solution.block_of);
+    let (shares, allowed) = shares(&loads, &limits, &problem, spots);
     let mut plan = Plan {
         cost: weights.cost(judged.cost),
         // Channels are counted as they are; all else is scaled.
@@ -262,6 +266,8 @@ pub fn plan(
         loads,
         shares,
         allowed,
+        imbalance: request.imbalance,
+        narrows: solution.narrows,
         objective: request.objective,
         raised: solution.raised,
         unavoidable: solution.unavoidable,
@@ -302,12 +308,18 @@ fn others(problem: &Problem<'_>, options: &Options, weights: &Weights) -> Vec<Ot
     others.collect()
 }
 
-/// Of each OS process its load relative to its share, and the most load that it may have.
-fn shares(loads: &[f64], problem: &Problem<'_>, spots: &Spots<'_>) -> (Vec<f64>, Vec<f64>) {
+/// Of each OS process its load relative to its share, and the most load that it may have, of the
+/// `limits` of blocks.
+fn shares(
+    loads: &[f64],
+    limits: &[u64],
+    problem: &Problem<'_>,
+    spots: &Spots<'_>,
+) -> (Vec<f64>, Vec<f64>) {
     let total: f64 = loads.iter().sum();
     let scaled = problem.graph.total_load();
     let mut allowed = vec![0.0; loads.len()];
-    for (bound, o) in problem.load_bounds().iter().zip(&spots.os_process_of) {
+    for (bound, o) in limits.iter().zip(&spots.os_process_of) {
         if scaled > 0 {
             allowed[o.index()] = total * *bound as f64 / scaled as f64;
         }

@@ -116,6 +116,7 @@ const PARTITION: &[&str] = &[
     "bound",
     "multilevel",
     "refine",
+    "shares",
     "pack",
     "exact",
     "proof",

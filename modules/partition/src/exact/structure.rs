@@ -11,7 +11,7 @@ use crate::bound::relaxation::Relaxation;
 use crate::bound::sweep::Sweep;
 use crate::feasibility::keeps;
 use crate::instance::Instance;
-use crate::tuning::proofs::{ENTRIES, FEWEST, NEAR, ROUNDS, STRUCTURED, WIDER, WIDTH};
+use crate::tuning::proofs::{ENTRIES, NEAR, ROUNDS, STRUCTURED, WIDER, WIDTH};
 
 /// Beginnings kept in all, 8 bytes each.
 const KEPT: usize = 12_000_000;
@@ -25,11 +25,11 @@ pub(crate) fn is_near(inst: &Instance) -> bool {
 }
 
 /// Bounds the cost, and improves on the mapping where it is not the best. `None` where the network
-/// is not of the kind.
+/// is not of the kind, or the effort does not suffice for the `fewest` rounds.
 pub(crate) fn solve(
     inst: &Instance,
     known: &[u32],
-    effort: Effort,
+    (effort, fewest): (Effort, u64),
     log: &mut Vec<String>,
 ) -> Option<Outcome> {
     if inst.len() > STRUCTURED || inst.k() < 2 {
@@ -41,7 +41,7 @@ pub(crate) fn solve(
     let layers = levels(inst).len().max(1);
     // Flows are better than prices of a few rounds. Where work and a time are limited, both count.
     let time = effort.stop_at.map(|t| t.saturating_duration_since(start));
-    let entries = time.map_or(work, |t| work.min(t.as_nanos() as u64)) / FEWEST;
+    let entries = time.map_or(work, |t| work.min(t.as_nanos() as u64)) / fewest;
     let mut relaxation = Relaxation::new(inst, sweep, (ENTRIES / layers, entries))?;
     if entries < relaxation.entries() as u64 {
         return None;
@@ -114,6 +114,7 @@ mod tests {
     use super::*;
     use crate::bound::tests::{instance, mappings};
     use crate::random::Random;
+    use crate::tuning::proofs::FEWEST;
 
     #[test]
     fn finds_and_proves_the_optimum_of_all_mappings() {
@@ -132,7 +133,7 @@ mod tests {
                 work: [100, 5_000, 1 << 20][random.below(3)],
                 stop_at: None,
             };
-            let Some(outcome) = solve(&inst, known, effort, &mut Vec::new()) else {
+            let Some(outcome) = solve(&inst, known, (effort, FEWEST), &mut Vec::new()) else {
                 continue;
             };
             tested += 1;

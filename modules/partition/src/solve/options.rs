@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::evaluate::Evaluation;
+use crate::solve::limits::Limits;
 use crate::strategy::{Launch, Strategy};
 use crate::tuning::time::STEPS;
 use crate::watch::Watch;
@@ -71,7 +72,11 @@ pub struct Solution {
     pub gap: f64,
     /// The mapping is proved to be optimal.
     pub proved: bool,
-    /// When the balance bound had to be raised: the largest load relative to the wanted bound.
+    /// More time may narrow the gap.
+    pub narrows: bool,
+    /// The load bounds that the mapping was searched under: those wanted, or as far as they were raised.
+    pub limits: Limits,
+    /// When the balance bound had to be raised: the largest factor by which a block may exceed it.
     pub raised: Option<f64>,
     /// It had to be: that nothing keeps the wanted balance bound is proved. False when nothing was
     /// found and the proof took too long, and when nothing was raised.

@@ -33,7 +33,6 @@ pub(super) fn others(
         ..*budget
     };
     let all: u128 = migration.cost.iter().map(|&c| u128::from(c)).sum();
-    let bounds: Vec<i64> = (0..inst.k()).map(|b| inst.load_bound(b)).collect();
     let share = budget.time.map(|t| t.mul_f64(SHARE));
     // Such a search takes what it takes, which for a time may be too much.
     let (begun, end) = (Instant::now(), partway(budget.stop_at(), PRICING));
@@ -60,7 +59,11 @@ pub(super) fn others(
         let Ok((other, _)) = Instance::new(&other) else {
             continue;
         };
-        let other = other.with_load_bounds(&bounds);
+        // They differ in nothing but the weights of edges.
+        let other = Instance {
+            graph: other.graph,
+            ..inst.clone()
+        };
         let search = |budget: Budget<'_>, random| {
             let mut context = Context::new(&other, budget, random, vec![old.to_vec()]);
             auto::run(&mut context).map(|found| found.block)

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::options::{Options, Solution};
-use super::{alike, prices};
+use super::{alike, limits, prices};
 use crate::bound::{Effort, lower_bound};
 use crate::budget::Budget;
 use crate::clusters::lowered;
@@ -21,10 +21,11 @@ use crate::refine::bottleneck;
 use crate::strategy::{
     Context, FAST, Found, Kind, Other, Run, SearchLimits, Strategy, auto, metis, other, strategies,
 };
+use crate::tuning::proofs::{FEW_ROUNDS as FEW, FEWEST};
 use crate::tuning::small::NETWORK;
 use crate::tuning::time::{
     AFTER, AFTER_EACH, ASKED, BASELINE, BOUNDING, BRIEFLY, LONGEST, MOST_THREADS, PACKING,
-    PATIENCE, REFINED,
+    PATIENCE, PROVING, REFINED, STRUCTURE,
 };
 
 mod balance;
@@ -46,6 +47,10 @@ pub(super) struct Stages<'a> {
     budget: Budget<'a>,
     effort: Effort,
     inst: Instance,
+    /// The same with the load bounds that were wanted, and with all loads.
+    wanted: Instance,
+    /// Whether bounds were raised only for some blocks.
+    shaped: bool,
     /// Vertex of the instance for each of the graph; empty when they are the same.
     group: Vec<u32>,
     random: Random,
@@ -92,11 +97,13 @@ impl<'a> Stages<'a> {
                 work: match time {
                     _ if !bounding => 0,
                     Some(_) => u64::MAX,
-                    None => options.steps,
+                    None => options.steps.saturating_mul(PROVING),
                 },
                 stop_at: time.map(|t| start + t),
             },
+            wanted: inst.clone(),
             inst,
+            shaped: false,
             group,
             random: Random::new(options.seed),
             raised: None,
@@ -408,7 +415,17 @@ impl<'a> Stages<'a> {
         let open = self.bounding && !found.examined && !found.bound.is_some_and(met);
         if open && keeps(inst, &found.block) {
             let known = &found.block;
-            if let Some(outcome) = structure::solve(inst, known, self.effort, &mut self.log) {
+            let effort = Effort {
+                work: self.effort.work / STRUCTURE,
+                ..self.effort
+            };
+            // Without a time a few rounds are better than none.
+            let fewest = if effort.stop_at.is_some() {
+                FEWEST
+            } else {
+                FEW
+            };
+            if let Some(outcome) = structure::solve(inst, known, (effort, fewest), &mut self.log) {
                 found.bound = Some(found.bound.unwrap_or(0).max(outcome.bound));
                 if let Some((block, _)) = outcome.better {
                     found.block = block;
@@ -452,6 +469,7 @@ impl<'a> Stages<'a> {
         }
         let (problem, inst) = (self.problem, &self.inst);
         let counted = (channels || cfg!(debug_assertions)).then(|| inst.cost(&found.block));
+        let loads = inst.loads(&found.block);
         let (block_of, evaluation) = self.judged(found.block)?;
         // The judge has counted what is minimised, but for the number of channels with all that
         // pulls at it.
@@ -470,14 +488,20 @@ impl<'a> Stages<'a> {
             Objective::Cost | Objective::RemoteChannels => true,
             Objective::LargestLoad => {
                 let until = (self.effort.stop_at, self.budget.watch);
-                proof::least_load(inst, problem.machine, &evaluation.loads, until)
+                let bounds = (!self.shaped).then_some(inst);
+                proof::least_load(
+                    (&self.wanted, bounds),
+                    problem.machine,
+                    &evaluation.loads,
+                    until,
+                )
             }
             Objective::Bottleneck => proof::least_bottleneck(inst, problem, evaluation.bottleneck),
         };
         // Bounds may have been raised in vain: for a search that then found what keeps those wanted.
         let over = !evaluation.feasible();
-        let mut loads = evaluation.loads.iter().enumerate();
-        let within = loads.all(|(b, &load)| load as i64 <= inst.load_bound(b));
+        let mut loads = loads.into_iter().enumerate();
+        let within = loads.all(|(b, load)| load <= inst.load_bound(b));
         let proved = within && cost <= bound && first();
         let bound = match problem.objective {
             Objective::LargestLoad if !proved => {
@@ -488,10 +512,12 @@ impl<'a> Stages<'a> {
         let lower_bound = bound.max(0) as u64 + self.base();
         let gap = minimised.saturating_sub(lower_bound) as f64 / minimised.max(1) as f64;
         Ok(Solution {
+            limits: limits::of(&self.inst, &self.wanted, &self.group, problem.graph),
             block_of,
             evaluation,
             lower_bound,
             minimised,
+            narrows: self.bounding && gap > 0.0,
             gap,
             proved,
             raised: self.raised.filter(|_| over),

@@ -20,6 +20,7 @@ use crate::budget::{Budget, partway};
 use crate::exact::limit::Outcome;
 use crate::exact::structure;
 use crate::random::Random;
+use crate::tuning::proofs::FEWEST;
 use crate::tuning::small::{DEFAULT, GROWTH, LAST_COMMON, PROVED, TIMED_GROWTH};
 use crate::tuning::time::STEPS;
 
@@ -62,7 +63,8 @@ pub(super) fn search<'a>(context: &mut Context<'a>) -> Found {
     for number in 0.. {
         let over = stepped(&mut search, context, end_of(number), limit);
         if over || search.is_proved() {
-            return found(search, true);
+            // A proof with more work comes after the search.
+            return found(search, false);
         }
         if number == LAST_COMMON && budget.time.is_some() {
             return timed(search, context, limit);
@@ -225,7 +227,7 @@ fn proof(
 ) -> Option<Outcome> {
     let effort = Effort { work, stop_at };
     let known = search.best.feasible().then_some(&search.best.block)?;
-    let outcome = structure::solve(context.inst, known, effort, &mut context.log)?;
+    let outcome = structure::solve(context.inst, known, (effort, FEWEST), &mut context.log)?;
     search.bound = search.bound.max(Some(outcome.bound));
     Some(outcome)
 }

@@ -61,8 +61,9 @@ pub(crate) mod proofs {
     pub(crate) const NEAR: usize = 4_000;
     /// Entries of the tables, which take about a nanosecond each in every round.
     pub(crate) const ENTRIES: usize = 9_000_000;
-    /// Rounds that there must be time for.
+    /// Rounds that there must be time for; and without a time, after the search.
     pub(crate) const FEWEST: u64 = 40;
+    pub(crate) const FEW_ROUNDS: u64 = 4;
     /// Most rounds of pricing.
     pub(crate) const ROUNDS: u64 = 2_000;
     /// Beginnings of a length kept in the first pass, and how many times as many in the next.

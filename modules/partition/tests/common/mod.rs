@@ -207,11 +207,5 @@ pub(crate) fn problem(case: &Case) -> Problem<'_> {
 
 /// Whether a mapping keeps the bounds of another, which may have been raised.
 pub(crate) fn within(case: &Case, found: &Solution, bounds_of: &Solution) -> bool {
-    let factor = bounds_of.raised.unwrap_or(1.0);
-    let bounds = problem(case).load_bounds();
-    let loads = found.evaluation.loads.iter().zip(bounds);
-    loads
-        .into_iter()
-        .all(|(&load, bound)| load as f64 <= bound.max(1) as f64 * factor * (1.0 - 1e-9))
-        || found.evaluation.feasible()
+    bounds_of.limits.keeps(&case.graph, &found.block_of) || found.evaluation.feasible()
 }

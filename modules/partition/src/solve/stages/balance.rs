@@ -3,7 +3,6 @@
 use std::time::Instant;
 
 use super::Stages;
-use crate::bound::relaxation::gcd;
 use crate::diagnose;
 use crate::draft::Draft;
 use crate::error::{Conflict, Error, Part};
@@ -15,8 +14,9 @@ use crate::instance::Instance;
 use crate::pack;
 use crate::pigeonhole;
 use crate::problem::Objective;
+use crate::shares::Shares;
 use crate::tuning::small::NETWORK;
-use crate::tuning::time::{BRIEF_PACKING, FEASIBLE, SETTLING, TOLD};
+use crate::tuning::time::{BRIEF_PACKING, FEASIBLE, HELD, SETTLING, TOLD};
 
 impl Stages<'_> {
     /// Lowers the load bounds where the largest load is to be small, and raises them where it can
@@ -25,16 +25,16 @@ impl Stages<'_> {
         let begun = Instant::now();
         let (problem, options) = (self.problem, self.options);
         let lowers = problem.objective == Objective::LargestLoad;
-        if lowers {
-            let inst = &self.inst;
-            let bounds: f64 = (0..inst.k()).map(|b| inst.load_bound(b) as f64).sum();
-            let low = problem.graph.total_load() as f64 / bounds.max(1.0);
+        let lowered = lowers.then(|| {
             let mut effort = self.packing(BRIEF_PACKING);
             effort.steps /= 4;
-            if let Some((bounds, _)) = pack::least_bounds(inst, low, &mut self.random, effort) {
-                self.inst = self.inst.with_load_bounds(&bounds);
-            }
-        }
+            let fewest = |shares: &Shares, inst: &Instance| {
+                let inst = shares.at(inst, 1.0);
+                let bounds: f64 = (0..inst.k()).map(|b| inst.load_bound(b) as f64).sum();
+                inst.total_load() as f64 / bounds.max(1.0)
+            };
+            self.fit(true, fewest, effort)
+        });
         let all: Vec<usize> = (0..problem.constraints.len()).collect();
         // Without constraints every vertex may lie anywhere.
         let confined = (!all.is_empty()).then(|| Draft::new(problem, &all));
@@ -51,7 +51,7 @@ impl Stages<'_> {
         least = match lowers {
             true => 1.0,
             false => least
-                .max(indivisible(&self.inst))
+                .max(self.indivisible())
                 .max(pigeonhole::counted(problem)),
         };
         self.unavoidable |= least > 1.0;
@@ -65,7 +65,14 @@ impl Stages<'_> {
             if settles {
                 self.settle()?;
             }
-            self.packed = Some(self.raise(least)?);
+            let lowered = lowered.flatten().filter(|_| !options.strict_balance);
+            self.packed = Some(match lowered {
+                Some((packed, excess)) => {
+                    self.raised = Some(excess);
+                    packed
+                }
+                None => self.raise(least)?,
+            });
         }
         self.bounding_took = begun.elapsed();
         Ok(())
@@ -111,8 +118,8 @@ impl Stages<'_> {
         Ok(None)
     }
 
-    /// Raises the load bounds to the least found, no less than by a factor; returns a mapping that
-    /// keeps them.
+    /// Raises the load bounds to the least found, where they are raised for all blocks by this factor
+    /// or more. Returns a mapping that keeps them.
     pub(super) fn raise(&mut self, least: f64) -> Result<Vec<u32>, Error> {
         if self.options.strict_balance {
             let heavy = too_heavy(&self.inst);
@@ -131,56 +138,69 @@ impl Stages<'_> {
             steps: (self.inst.len() as u64 * 200).clamp(4_000, 250_000),
             stop_at: self.budget.settled_by(BRIEF_PACKING),
         };
-        let found = pack::least_bounds(&self.inst, least, &mut self.random, effort);
-        let Some((bounds, packed)) = found else {
+        let low = |shares: &Shares, inst: &Instance| {
+            let whole = shares.indivisible(inst);
+            // A factor of the wanted bounds says nothing of others.
+            if shares.is_shaped() {
+                whole
+            } else {
+                whole.max(least)
+            }
+        };
+        let Some((packed, excess)) = self.fit(false, low, effort) else {
             let reason =
                 "no mapping keeps memory, slots and constraints, even without a balance bound";
             let parts = (0..self.problem.constraints.len()).map(Part::Constraint);
             return Err(Conflict::unproved(parts.collect(), reason));
         };
-        let factor = (0..self.inst.k())
-            .map(|b| bounds[b] as f64 / self.inst.load_bound(b).max(1) as f64)
-            .fold(1.0, f64::max);
         self.log.push(format!(
-            "balance bound raised by a factor of {factor:.3}: nothing fits within it"
+            "balance bound raised by a factor of {excess:.3}: nothing fits within it"
         ));
-        self.inst = self.inst.with_load_bounds(&bounds);
-        self.raised = Some(self.raised.unwrap_or(1.0) * factor);
+        self.raised = Some(self.raised.unwrap_or(1.0).max(excess));
         Ok(packed)
     }
-}
 
-/// The factor by which the bounds must be raised because all loads are multiples of some number, and
-/// blocks cannot be filled but in such steps; 1 where that is no hindrance.
-fn indivisible(inst: &Instance) -> f64 {
-    let step = (0..inst.len() as u32).fold(0, |step, v| gcd(step, inst.load(v)));
-    if step < 2 {
-        return 1.0;
-    }
-    let bounds: Vec<i64> = (0..inst.k()).map(|b| inst.load_bound(b)).collect();
-    let total = inst.total_load();
-    let fits = |factor: f64| {
-        let filled = |&bound: &i64| (bound as f64 * factor).floor() as i64 / step * step;
-        bounds.iter().map(filled).fold(0, i64::saturating_add) >= total
-    };
-    let whole = bounds.iter().map(|bound| bound / step * step);
-    if whole.fold(0, i64::saturating_add) >= total {
-        return 1.0;
-    }
-    // A factor at which a further step fits into some block.
-    let (mut low, mut high) = (1.0, 2.0);
-    while !fits(high) && high < 1e18 {
-        (low, high) = (high, high * 2.0);
-    }
-    for _ in 0..60 {
-        let middle = (low + high) / 2.0;
-        (low, high) = if fits(middle) {
-            (low, middle)
-        } else {
-            (middle, high)
+    /// Replaces the load bounds by the least found, above the wanted ones only where that must be.
+    /// Returns a mapping within them, and the largest factor by which one exceeds the wanted one.
+    fn fit(
+        &mut self,
+        lowers: bool,
+        low: impl Fn(&Shares, &Instance) -> f64,
+        effort: pack::Effort,
+    ) -> Option<(Vec<u32>, f64)> {
+        let (inst, imbalance) = (&self.wanted, self.problem.imbalance);
+        let random = &mut self.random;
+        let mut shares = Shares::new(inst, imbalance, lowers, None);
+        let mut found = pack::least_factor(inst, &shares, low(&shares, inst), random, effort);
+        if found.is_none() && shares.is_shaped() {
+            shares = Shares::even(inst, if lowers { 0.0 } else { imbalance });
+            found = pack::least_factor(inst, &shares, low(&shares, inst), random, effort);
+        }
+        let (mut factor, mut packed) = found?;
+        for _ in 0..HELD {
+            let Some(held) = shares.overfull(inst, factor, &packed) else {
+                break;
+            };
+            let other = Shares::new(inst, imbalance, lowers, Some((&held, &packed)));
+            let least = low(&other, inst);
+            let Some(found) = pack::least_factor(inst, &other, least, random, effort) else {
+                break;
+            };
+            (shares, (factor, packed)) = (other, found);
+        }
+        let bounded = match lowers || factor < 1.0 + 1e-9 {
+            true => shares.at(inst, factor),
+            false => shares.tolerant(inst, factor),
         };
+        let excess = shares.excess(inst, &bounded);
+        (self.inst, self.shaped) = (bounded, shares.is_shaped());
+        Some((packed, excess))
     }
-    high
+
+    /// The factor by which the wanted bounds must be raised because loads are multiples of a number.
+    fn indivisible(&self) -> f64 {
+        Shares::plain(&self.inst).indivisible(&self.inst)
+    }
 }
 
 /// A vertex heavier than the bound of every block.

@@ -1,0 +1,552 @@
+//! Load bounds that are raised only where they must be.
+//!
+//! The balance bound grants every block its share of the load and a tolerance. One heavy vertex or
+//! one rule may put more than that into a block. Such a block is set aside with the load that it
+//! must hold, and the other blocks share the load that remains.
+//!
+//! A heavy vertex may lie in any block that the rules allow. It counts as much as that block may
+//! hold, so that next to nothing lies beside it and the bounds of all blocks stay the same. A block
+//! that a rule overfills gets a bound of its own.
+//!
+//! If the remaining vertices do not fit within the bounds either, because loads cannot be split,
+//! the bounds are raised by one factor. It does not apply to the blocks with a bound of their own.
+
+use crate::bound::relaxation::gcd;
+use crate::instance::Instance;
+use crate::quota::NO_LIMIT;
+
+/// Up to this number of sets of blocks, each is compared with each.
+const COMPARED: usize = 200;
+
+/// Largest load of each block, as a function of one factor.
+#[derive(Clone, Debug)]
+pub(crate) struct Shares {
+    /// Bound of each block at factor 1.
+    base: Vec<i64>,
+    /// Bound of each block that a rule overfills; 0 elsewhere.
+    forced: Vec<i64>,
+    /// Heavy vertices.
+    heavy: Vec<Heavy>,
+    /// Load granted beside a heavy vertex and above a raised bound, as a part of it.
+    tolerance: f64,
+    /// Whether the bounds at factor 1 are other than those that were wanted.
+    shaped: bool,
+}
+
+/// A vertex heavier than any block may hold.
+#[derive(Clone, Debug)]
+struct Heavy {
+    vertex: u32,
+    /// The bound, at factor 1, of the block that it fills.
+    base: i64,
+    /// Blocks that are as fast as that one and not overfull, if others are.
+    open: Option<Vec<bool>>,
+}
+
+impl Shares {
+    /// Sets aside what exceeds the share of a block. `lowers`: without a tolerance, for a largest
+    /// load that is to be small. `held`: these blocks hold what lies there in a mapping.
+    pub(crate) fn new(
+        inst: &Instance,
+        imbalance: f64,
+        lowers: bool,
+        held: Option<(&[bool], &[u32])>,
+    ) -> Self {
+        let mut aside = Aside::new(inst, imbalance, held);
+        while aside.next() {}
+        if aside.bound_by_limits() {
+            while aside.next() {}
+        }
+        let (tolerance, exact) = match lowers {
+            true => (0.0, 0.0),
+            false => (imbalance, aside.imbalance),
+        };
+        let level = aside.level();
+        let speeds = || aside.speed.iter();
+        let plain = aside.total as f64 / speeds().sum::<f64>();
+        let shaped = aside.is_shaped() || !lowers && level > plain * (1.0 + 1e-9);
+        let base = |b: usize| match shaped {
+            true => bound(level * aside.speed[b], exact),
+            false => inst.load_bound(b).max(1),
+        };
+        let forced = |&load: &f64| match load > 0.0 {
+            true => bound(load, exact),
+            false => 0,
+        };
+        let heavy = |(vertex, block, own): &(u32, u32, Option<Own>)| {
+            let (speed, speeds) = (aside.speed[*block as usize], &aside.speed);
+            let inside = |b: usize| match own {
+                Some(own) => own.open[b],
+                None => aside.forced[b] == 0.0,
+            };
+            let open = (0..inst.k()).map(|b| speeds[b] >= speed && inside(b));
+            let open: Vec<bool> = open.collect();
+            let level = own.as_ref().map_or(level, |own| own.level);
+            Heavy {
+                vertex: *vertex,
+                base: bound(level * speed, exact),
+                open: open.contains(&false).then_some(open),
+            }
+        };
+        Self {
+            base: (0..inst.k()).map(base).collect(),
+            forced: aside.forced.iter().map(forced).collect(),
+            heavy: aside.heavy.iter().map(heavy).collect(),
+            tolerance,
+            shaped,
+        }
+    }
+
+    /// The wanted bounds.
+    pub(crate) fn plain(inst: &Instance) -> Self {
+        Self {
+            base: (0..inst.k()).map(|b| inst.load_bound(b).max(1)).collect(),
+            forced: vec![0; inst.k()],
+            heavy: Vec::new(),
+            tolerance: 0.0,
+            shaped: false,
+        }
+    }
+
+    /// The same with the tolerance on top of raised bounds.
+    pub(crate) fn even(inst: &Instance, tolerance: f64) -> Self {
+        Self {
+            tolerance,
+            ..Self::plain(inst)
+        }
+    }
+
+    /// The bound of a block at a factor.
+    fn bound(&self, block: usize, factor: f64) -> i64 {
+        self.forced[block].max(scaled(self.base[block], factor))
+    }
+
+    /// The instance with its bounds at a factor.
+    pub(crate) fn at(&self, inst: &Instance, factor: f64) -> Instance {
+        let bounds: Vec<i64> = (0..inst.k()).map(|b| self.bound(b, factor)).collect();
+        let loads = self.heavy.iter().map(|heavy| {
+            let (load, bound) = (inst.load(heavy.vertex), scaled(heavy.base, factor));
+            // Two of them never fit into one block.
+            let beside = ((load as f64 * self.tolerance) as i64).min((bound - 1) / 2);
+            (heavy.vertex, load.min(bound - beside))
+        });
+        let mut bounded = inst.with_load_bounds(&bounds).with_loads(loads);
+        for heavy in &self.heavy {
+            if let Some(open) = &heavy.open {
+                bounded.confine(heavy.vertex, open);
+            }
+        }
+        bounded
+    }
+
+    /// A raised factor with the tolerance on top. Bounds are rounded down to whole loads.
+    pub(crate) fn tolerant(&self, inst: &Instance, factor: f64) -> Instance {
+        let step = self.step(inst).max(1);
+        let raised = self.at(inst, factor * (1.0 + self.tolerance));
+        let whole = |b: usize| match raised.load_bound(b) {
+            bound if bound > self.forced[b] => (bound / step * step).max(self.bound(b, factor)),
+            bound => bound,
+        };
+        let bounds: Vec<i64> = (0..inst.k()).map(whole).collect();
+        raised.with_load_bounds(&bounds)
+    }
+
+    /// The greatest number that divides the loads of all vertices that are not heavy.
+    fn step(&self, inst: &Instance) -> i64 {
+        let heavy = self.marks(inst);
+        let light = (0..inst.len() as u32).filter(|&v| !heavy[v as usize]);
+        light.fold(0, |step, v| gcd(step, inst.load(v)))
+    }
+
+    fn marks(&self, inst: &Instance) -> Vec<bool> {
+        let mut heavy = vec![false; inst.len()];
+        self.heavy
+            .iter()
+            .for_each(|h| heavy[h.vertex as usize] = true);
+        heavy
+    }
+
+    /// The factor that a mapping needs; for a block with a heavy vertex not always the least. Infinite
+    /// if a heavy vertex lies where it may not.
+    pub(crate) fn needed(&self, inst: &Instance, block: &[u32]) -> f64 {
+        let astray = |heavy: &Heavy| {
+            let b = block[heavy.vertex as usize] as usize;
+            heavy.open.as_ref().is_some_and(|open| !open[b])
+        };
+        if self.heavy.iter().any(astray) {
+            return f64::INFINITY;
+        }
+        let heavy = self.marks(inst);
+        let k = inst.k();
+        let (mut load, mut heavies) = (vec![0_i64; k], vec![(0, 0_i64); k]);
+        for (v, &b) in (0..).zip(block) {
+            let there = &mut heavies[b as usize];
+            match heavy[v as usize] {
+                true => *there = (there.0 + 1, there.1 + inst.load(v)),
+                false => load[b as usize] += inst.load(v),
+            }
+        }
+        let factor = |b: usize| {
+            let (beside, (count, filled)) = (load[b], heavies[b]);
+            let room = (filled as f64 * self.tolerance) as i64;
+            let least = match count {
+                _ if beside + filled <= self.forced[b] => 0,
+                1 if beside == 0 => 0,
+                1 if beside <= room => 2 * beside + 2,
+                _ => beside + filled,
+            };
+            least as f64 / self.base[b] as f64
+        };
+        (0..k).map(factor).fold(0.0, f64::max)
+    }
+
+    /// The factor from which on a further whole load fits, if all loads are multiples of a number;
+    /// 1 if they fit as it is.
+    pub(crate) fn indivisible(&self, inst: &Instance) -> f64 {
+        let step = self.step(inst);
+        if step < 2 {
+            return 1.0;
+        }
+        let heavy: i64 = self.heavy.iter().map(|h| inst.load(h.vertex)).sum();
+        let total = inst.total_load() - heavy;
+        let whole = |bound: i64| bound / step * step;
+        let fits = |factor: f64| {
+            let all = (0..inst.k()).map(|b| whole(self.bound(b, factor)));
+            let taken = self.heavy.iter().map(|h| whole(scaled(h.base, factor)));
+            all.fold(0, i64::saturating_add) - taken.fold(0, i64::saturating_add) >= total
+        };
+        if fits(1.0) {
+            return 1.0;
+        }
+        let (mut low, mut high) = (1.0, 2.0);
+        while !fits(high) && high < 1e18 {
+            (low, high) = (high, high * 2.0);
+        }
+        for _ in 0..60 {
+            let middle = (low + high) / 2.0;
+            (low, high) = if fits(middle) {
+                (low, middle)
+            } else {
+                (middle, high)
+            };
+        }
+        high
+    }
+
+    /// Blocks that a mapping within the bounds fills by more than one vertex above their share: rules
+    /// or limits other than load leave no choice there. `None` if the factor spoils no other block.
+    pub(crate) fn overfull(
+        &self,
+        inst: &Instance,
+        factor: f64,
+        block: &[u32],
+    ) -> Option<Vec<bool>> {
+        let heavy = self.marks(inst);
+        let light = (0..inst.len() as u32).filter(|&v| !heavy[v as usize]);
+        let most = light.map(|v| inst.load(v)).max().unwrap_or(0);
+        let spoilt = |b: usize| self.bound(b, factor) > self.bound(b, 1.0) + most;
+        let load = self.at(inst, factor).loads(block);
+        let full = |b: usize| self.forced[b] > 0 || load[b] > self.base[b] + most;
+        let found: Vec<bool> = (0..inst.k()).map(full).collect();
+        let more = (0..inst.k()).any(|b| found[b] && self.forced[b] == 0);
+        ((0..inst.k()).any(spoilt) && more).then_some(found)
+    }
+
+    /// How far a block may exceed its wanted bound: heavy vertices and raised bounds.
+    pub(crate) fn excess(&self, inst: &Instance, raised: &Instance) -> f64 {
+        let wanted = |b: usize| inst.load_bound(b).max(1) as f64;
+        let blocks = (0..inst.k()).map(|b| raised.load_bound(b) as f64 / wanted(b));
+        let most = (0..inst.k()).map(wanted).fold(1.0, f64::max);
+        let heavy = self.heavy.iter().map(|h| inst.load(h.vertex) as f64 / most);
+        blocks.chain(heavy).fold(1.0, f64::max)
+    }
+
+    /// Whether the bounds at factor 1 are other than those that were wanted.
+    pub(crate) fn is_shaped(&self) -> bool {
+        self.shaped
+    }
+}
+
+/// A share rounded up to whole loads, and the tolerance.
+fn bound(share: f64, imbalance: f64) -> i64 {
+    let whole = (share * (1.0 - 1e-12)).ceil();
+    let millionths = 1_000_000 + (imbalance * 1e6).round() as i128;
+    (whole as i128 * millionths / 1_000_000).clamp(1, NO_LIMIT.into()) as i64
+}
+
+fn scaled(bound: i64, factor: f64) -> i64 {
+    ((bound as f64 * factor).floor() as i64).max(1)
+}
+
+/// Overfull blocks that a heavy vertex is confined to, and their level.
+struct Own {
+    level: f64,
+    open: Vec<bool>,
+}
+
+/// Vertices that may lie in the same blocks.
+#[derive(Default)]
+struct Confined {
+    open: Vec<bool>,
+    /// By load, the heaviest last.
+    vertices: Vec<u32>,
+    load: i64,
+    /// The sets within this one, itself included.
+    within: Vec<usize>,
+}
+
+/// Blocks and vertices while some are set aside.
+struct Aside<'a> {
+    inst: &'a Instance,
+    imbalance: f64,
+    speed: Vec<f64>,
+    free: Vec<bool>,
+    sets: Vec<Confined>,
+    /// Load that must lie in a block that a rule overfills; 0 elsewhere.
+    forced: Vec<f64>,
+    /// Load that a block can hold at most, by other limits.
+    most: Vec<f64>,
+    /// Vertex, the block set aside for it, and what else it has to itself than the rest.
+    heavy: Vec<(u32, u32, Option<Own>)>,
+    /// Load that is not set aside.
+    rest: f64,
+    total: i64,
+}
+
+impl<'a> Aside<'a> {
+    fn new(inst: &'a Instance, imbalance: f64, held: Option<(&[bool], &[u32])>) -> Self {
+        let k = inst.k();
+        let mut aside = Self {
+            inst,
+            imbalance,
+            speed: (inst.shared.machine.blocks().iter())
+                .map(|b| f64::from(b.speed))
+                .collect(),
+            free: vec![true; k],
+            sets: Vec::new(),
+            forced: vec![0.0; k],
+            most: vec![f64::INFINITY; k],
+            heavy: Vec::new(),
+            rest: 0.0,
+            total: inst.total_load(),
+        };
+        aside.rest = aside.total as f64;
+        if let Some((held, block)) = held {
+            for (b, load) in inst
+                .loads(block)
+                .into_iter()
+                .enumerate()
+                .filter(|e| held[e.0])
+            {
+                aside.free[b] = false;
+                aside.forced[b] = load as f64;
+                aside.rest -= load as f64;
+            }
+        }
+        let is_held = |v: u32| held.is_some_and(|(held, block)| held[block[v as usize] as usize]);
+        aside.sets = confined(inst, is_held);
+        aside
+    }
+
+    fn is_shaped(&self) -> bool {
+        self.free.contains(&false)
+    }
+
+    /// Load per unit of speed if the free blocks share the rest as evenly as their limits allow.
+    fn level(&self) -> f64 {
+        let mut open: Vec<usize> = (0..self.free.len()).filter(|&b| self.free[b]).collect();
+        let speed = |open: &[usize]| open.iter().map(|&b| self.speed[b]).sum::<f64>();
+        let even = self.rest.max(0.0) / speed(&open).max(1.0);
+        let (mut rest, mut level) = (self.rest.max(0.0), even);
+        loop {
+            let (above, full): (Vec<usize>, Vec<usize>) =
+                (open.iter()).partition(|&&b| self.most[b] >= level * self.speed[b]);
+            match (full.is_empty(), above.is_empty()) {
+                (true, _) => return level,
+                // Whether there is any mapping is decided elsewhere.
+                (false, true) => return even,
+                _ => {}
+            }
+            rest -= full.iter().map(|&b| self.most[b]).sum::<f64>();
+            level = rest / speed(&above);
+            open = above;
+        }
+    }
+
+    /// Sets aside what exceeds its share by the largest factor; false if nothing does.
+    fn next(&mut self) -> bool {
+        let level = self.level();
+        let room = |b: usize| bound(level * self.speed[b], self.imbalance) as f64;
+        let (mut most, mut found) = (1.0, None);
+        let mut meets = |factor: f64, what: What| {
+            if factor > most {
+                (most, found) = (factor, Some(what));
+            }
+        };
+        for (s, set) in self.sets.iter().enumerate() {
+            let open = || (0..self.free.len()).filter(|&b| set.open[b]);
+            let free = || open().filter(|&b| self.free[b]);
+            let fastest = free().max_by(|&a, &b| {
+                let speeds = self.speed[a].total_cmp(&self.speed[b]);
+                speeds.then(b.cmp(&a))
+            });
+            if let (Some(&v), Some(b)) = (set.vertices.last(), fastest)
+                && open().nth(1).is_some()
+            {
+                meets(self.inst.load(v) as f64 / room(b), What::Vertex(s, b));
+            }
+            // All that is left fits into the free blocks together, if there are any.
+            if set.open.contains(&false) || fastest.is_none() {
+                let rooms: f64 = free().map(room).sum();
+                meets(self.held(s) / rooms, What::Set(s));
+            }
+        }
+        match found {
+            None => return false,
+            Some(What::Vertex(s, b)) => {
+                let v = self.sets[s].vertices.pop().expect("it has a heaviest");
+                let load = self.inst.load(v);
+                self.sets[s].load -= load;
+                self.rest -= load as f64;
+                self.free[b] = false;
+                self.heavy.push((v, b as u32, None));
+            }
+            Some(What::Set(s)) => self.set_aside(s),
+        }
+        true
+    }
+
+    /// Load that must lie in the blocks of a set.
+    fn held(&self, s: usize) -> f64 {
+        let inside = self.sets[s].within.iter();
+        inside.map(|&s| self.sets[s].load).sum::<i64>() as f64
+    }
+
+    /// Sets aside the blocks of a set with all that must lie there.
+    fn set_aside(&mut self, s: usize) {
+        let open = self.sets[s].open.clone();
+        let held = self.held(s);
+        for inside in self.sets[s].within.clone() {
+            self.sets[inside].load = 0;
+            self.sets[inside].vertices.clear();
+        }
+        self.rest -= held;
+        let free: Vec<usize> = (0..open.len())
+            .filter(|&b| open[b] && self.free[b])
+            .collect();
+        if free.is_empty() {
+            // It comes beside what was set aside before, in any of these blocks.
+            let inst = self.inst;
+            let forced = &mut self.forced;
+            let there = |b: u32| open[b as usize];
+            for (v, b, _) in self.heavy.iter().filter(|e| there(e.1)) {
+                forced[*b as usize] = inst.load(*v) as f64;
+            }
+            self.heavy.retain(|e| !there(e.1));
+            let blocks = (0..open.len()).filter(|&b| open[b]);
+            blocks.for_each(|b| forced[b] += held);
+            return;
+        }
+        let level = held / free.iter().map(|&b| self.speed[b]).sum::<f64>();
+        for b in free {
+            self.free[b] = false;
+            self.forced[b] = level * self.speed[b];
+        }
+        let inside = |v: u32| (0..open.len()).all(|b| open[b] || !self.inst.may_lie(v, b as u32));
+        for (v, b, own) in &mut self.heavy {
+            if open[*b as usize] && own.is_none() && inside(*v) {
+                let open = open.clone();
+                *own = Some(Own { level, open });
+            }
+        }
+    }
+
+    /// Takes into account what limits other than load leave of the blocks; false if there are none.
+    fn bound_by_limits(&mut self) -> bool {
+        let (inst, d) = (self.inst, self.inst.dims());
+        let mut heavy = vec![false; inst.len()];
+        self.heavy.iter().for_each(|e| heavy[e.0 as usize] = true);
+        for i in 1..d {
+            let own = |b: usize| {
+                let shares = |other: usize| inst.shared.at(other, i) == inst.shared.at(b, i);
+                !inst.shared.has_places() || (0..inst.k()).filter(|&o| shares(o)).count() == 1
+            };
+            // The most load within a limit, vertices divided: by load per size.
+            let mut order: Vec<u32> = (0..inst.len() as u32).collect();
+            order.retain(|v| inst.load(*v) > 0 && !heavy[*v as usize]);
+            let (load, size) = (
+                |v: u32| inst.load(v) as f64,
+                |v: u32| inst.size_of(v)[i] as f64,
+            );
+            order.sort_by(|&a, &b| (load(b) * size(a)).total_cmp(&(load(a) * size(b))));
+            let mut sums = vec![(0.0, 0.0)];
+            for &v in &order {
+                let last = sums[sums.len() - 1];
+                sums.push((last.0 + size(v), last.1 + load(v)));
+            }
+            for b in (0..inst.k()).filter(|&b| own(b)) {
+                let upper = inst.shared.upper[inst.shared.at(b, i)] as f64;
+                let whole = sums.partition_point(|sum| sum.0 <= upper) - 1;
+                let (taken, mut most) = sums[whole];
+                if let Some(&v) = order.get(whole) {
+                    most += load(v) * (upper - taken) / size(v);
+                }
+                self.most[b] = self.most[b].min(most);
+            }
+        }
+        d > 1
+    }
+}
+
+/// What exceeds its share.
+enum What {
+    /// The heaviest vertex of a set; a block for it.
+    Vertex(usize, usize),
+    /// All that must lie in a set of blocks.
+    Set(usize),
+}
+
+/// The vertices by the blocks in which they may lie, by rules and by their own size.
+fn confined(inst: &Instance, is_held: impl Fn(u32) -> bool) -> Vec<Confined> {
+    let (k, d) = (inst.k(), inst.dims());
+    let upper = |b: usize, i: usize| inst.shared.upper[inst.shared.at(b, i)];
+    let narrowest = |i: usize| (0..k).map(|b| upper(b, i)).min().unwrap_or(0);
+    let narrowest: Vec<i64> = (0..d).map(narrowest).collect();
+    let mut number = std::collections::BTreeMap::new();
+    let mut sets: Vec<Confined> = Vec::new();
+    for v in (0..inst.len() as u32).filter(|&v| inst.load(v) > 0 && !is_held(v)) {
+        let size = inst.size_of(v);
+        let fits_all = (1..d).all(|i| size[i] <= narrowest[i]);
+        let own = inst.set.get(v as usize).copied().unwrap_or(0);
+        let unfit = match fits_all {
+            true => Vec::new(),
+            false => (0..k)
+                .map(|b| (1..d).any(|i| size[i] > upper(b, i)))
+                .collect(),
+        };
+        let open = |b: usize| inst.may_lie(v, b as u32) && !unfit.get(b).is_some_and(|&u| u);
+        let next = sets.len();
+        let at = *number.entry((own, unfit.clone())).or_insert(next);
+        if at == next {
+            sets.push(Confined {
+                open: (0..k).map(open).collect(),
+                ..Confined::default()
+            });
+        }
+        sets[at].vertices.push(v);
+        sets[at].load += inst.load(v);
+    }
+    for set in &mut sets {
+        set.vertices
+            .sort_by_key(|&v| (inst.load(v), std::cmp::Reverse(v)));
+    }
+    let all = sets.len() <= COMPARED;
+    for s in 0..sets.len() {
+        let inside = |&o: &usize| {
+            let mut pairs = sets[o].open.iter().zip(&sets[s].open);
+            o == s || all && pairs.all(|(&o, &s)| s || !o)
+        };
+        sets[s].within = (0..sets.len()).filter(inside).collect();
+    }
+    sets
+}

@@ -1,0 +1,83 @@
+//! Load bounds that are raised only where they must be, in vertices of the graph.
+
+use std::sync::Arc;
+
+use crate::graph::Graph;
+use crate::instance::Instance;
+
+/// Load bounds, raised only where they must be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Largest load of each block.
+    pub bounds: Vec<u64>,
+    /// Load that each vertex counts with: less than its own if that alone is more than a block may
+    /// hold. Empty if all vertices count with their own.
+    pub loads: Vec<u64>,
+    /// Heavy vertices that may lie only in some of the blocks that rules leave them, with these blocks:
+    /// the fast ones, and none that rules overfill.
+    pub confined: Vec<(u32, Vec<u32>)>,
+}
+
+impl Limits {
+    /// Load that a vertex counts with.
+    #[must_use]
+    pub fn load(&self, graph: &Graph, vertex: u32) -> u64 {
+        let own = || graph.load(vertex);
+        self.loads.get(vertex as usize).copied().unwrap_or_else(own)
+    }
+
+    /// Returns true if a mapping keeps these bounds.
+    #[must_use]
+    pub fn keeps(&self, graph: &Graph, block_of: &[u32]) -> bool {
+        let mut loads = vec![0; self.bounds.len()];
+        for (v, &b) in (0..).zip(block_of) {
+            loads[b as usize] += self.load(graph, v);
+        }
+        let open = |(v, blocks): &(u32, Vec<u32>)| blocks.contains(&block_of[*v as usize]);
+        let mut pairs = loads.iter().zip(&self.bounds);
+        pairs.all(|(load, bound)| load <= bound) && self.confined.iter().all(open)
+    }
+
+    /// Largest load of each block under a mapping that keeps these bounds, with heavy vertices in full.
+    #[must_use]
+    pub fn allowed(&self, graph: &Graph, block_of: &[u32]) -> Vec<u64> {
+        let mut allowed = self.bounds.clone();
+        for (v, &b) in (0..).zip(block_of) {
+            allowed[b as usize] += graph.load(v);
+        }
+        // A heavy group counts as a whole at its first vertex.
+        for (v, &b) in (0..).zip(block_of) {
+            allowed[b as usize] -= self.load(graph, v);
+        }
+        allowed
+    }
+}
+
+/// The limits of an instance whose bounds were raised, in vertices of the graph.
+pub(super) fn of(inst: &Instance, wanted: &Instance, group: &[u32], graph: &Graph) -> Limits {
+    let bounds = (0..inst.k()).map(|b| inst.load_bound(b).max(0) as u64);
+    let mut limits = Limits {
+        bounds: bounds.collect(),
+        loads: Vec::new(),
+        confined: Vec::new(),
+    };
+    if Arc::ptr_eq(&inst.size, &wanted.size) {
+        return limits;
+    }
+    let mut seen = vec![false; inst.len()];
+    for v in 0..graph.vertices() as u32 {
+        let at = group.get(v as usize).map_or(v, |&g| g);
+        let first = !std::mem::replace(&mut seen[at as usize], true);
+        // A heavy group counts at its first vertex.
+        limits.loads.push(match inst.load(at) == wanted.load(at) {
+            true => graph.load(v),
+            false if first => inst.load(at) as u64,
+            false => 0,
+        });
+        if first && inst.set.get(at as usize) != wanted.set.get(at as usize) {
+            let open = (0..inst.k() as u32).filter(|&b| inst.may_lie(at, b));
+            limits.confined.push((v, open.collect()));
+        }
+    }
+    limits
+}

@@ -1,0 +1,209 @@
+//! What raises the bound of one block leaves the others in balance: small instances against all mappings.
+
+use graphmap_partition::{
+    Block, Channel, Constraint, Error, Graph, Machine, Options, Problem, Solution, Tree, evaluate,
+    solve,
+};
+use proptest::prelude::*;
+
+/// A problem in owned parts.
+#[derive(Clone, Debug)]
+struct Case {
+    load: Vec<u64>,
+    memory: Vec<u64>,
+    channels: Vec<(u32, u32, u64)>,
+    tree: Tree,
+    constraints: Vec<Constraint>,
+    imbalance: f64,
+}
+
+/// Equal blocks on hosts of different sizes.
+fn machine() -> impl Strategy<Value = Tree> {
+    let block = (prop::option::of(6_u64..14), prop::option::of(2_u32..6));
+    (prop::collection::vec(1_usize..3, 1..3), block).prop_map(|(hosts, (memory, slots))| {
+        let block = Tree::Block(Block {
+            memory,
+            slots,
+            ..Block::default()
+        });
+        let host = |cores| Tree::Group {
+            distance: 2,
+            members: vec![block.clone(); cores],
+        };
+        Tree::Group {
+            distance: 9,
+            members: hosts.into_iter().map(host).collect(),
+        }
+    })
+}
+
+fn rule(n: u32, k: u32) -> impl Strategy<Value = Constraint> {
+    let blocks = prop::collection::vec(0..k, 1..3);
+    prop_oneof![
+        (0..n, blocks).prop_map(|(vertex, blocks)| Constraint::Pin {
+            vertex,
+            blocks: blocks.into(),
+        }),
+        prop::collection::vec(0..n, 2..4).prop_map(|vertices| Constraint::Together { vertices }),
+        // `hold * = least-most @ block`, of all or of the first half.
+        (0..k, 0_u32..3, 0_u32..3, any::<bool>()).prop_map(move |(block, least, more, all)| {
+            Constraint::Count {
+                vertices: (0..if all { n } else { n.div_ceil(2) }).collect(),
+                places: vec![vec![block]],
+                least,
+                most: least + more,
+            }
+        }),
+    ]
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    (machine(), 2_usize..8).prop_flat_map(|(tree, n)| {
+        let k = Machine::new(&tree, 0).expect("sound").len() as u32;
+        let channel = (0..n as u32, 0..n as u32, 0_u64..9);
+        (
+            prop::collection::vec(0_u64..6, n),
+            prop::collection::vec((0..n, 10_u64..70), 0..3),
+            prop::collection::vec(0_u64..5, n),
+            prop::collection::vec(channel, 0..14),
+            prop::collection::vec(rule(n as u32, k), 0..3),
+            prop::sample::select(vec![0.0, 0.03, 0.2]),
+            Just(tree),
+        )
+            .prop_map(
+                |(mut load, heavy, memory, channels, constraints, imbalance, tree)| {
+                    heavy.into_iter().for_each(|(v, more)| load[v] = more);
+                    Case {
+                        load,
+                        memory,
+                        channels,
+                        tree,
+                        constraints,
+                        imbalance,
+                    }
+                },
+            )
+    })
+}
+
+/// All mappings of n vertices onto k blocks.
+fn mappings(n: usize, k: usize) -> impl Iterator<Item = Vec<u32>> {
+    (0..k.pow(n as u32)).map(move |mut code| {
+        let digit = |_| {
+            let block = code % k;
+            code /= k;
+            block as u32
+        };
+        (0..n).map(digit).collect()
+    })
+}
+
+/// The loads of what must lie together.
+fn groups(case: &Case) -> Vec<u64> {
+    let mut group: Vec<usize> = (0..case.load.len()).collect();
+    for constraint in &case.constraints {
+        if let Constraint::Together { vertices } = constraint {
+            for pair in vertices.windows(2) {
+                let (a, b) = (group[pair[0] as usize], group[pair[1] as usize]);
+                group
+                    .iter_mut()
+                    .for_each(|g| *g = if *g == a { b } else { *g });
+            }
+        }
+    }
+    let mut load = vec![0; group.len()];
+    group
+        .iter()
+        .zip(&case.load)
+        .for_each(|(&g, l)| load[g] += l);
+    load
+}
+
+/// A share rounded up, and the tolerance.
+fn bound(case: &Case, share: u64) -> u64 {
+    share + (share as f64 * case.imbalance + 1e-9) as u64
+}
+
+fn descending(loads: &[u64]) -> Vec<u64> {
+    let mut loads = loads.to_vec();
+    loads.sort_unstable_by(|a, b| b.cmp(a));
+    loads
+}
+
+/// Whether the loads are within the tolerance of the most even ones: the fullest block, and each block
+/// after those that even these fill by more than a vertex above the share of what remains.
+fn is_even(case: &Case, best: &[u64], found: &[u64]) -> Result<(), TestCaseError> {
+    let groups = groups(case);
+    let k = best.len();
+    let mut rest: u64 = best.iter().sum();
+    for i in 0..k {
+        let share = rest.div_ceil((k - i) as u64);
+        let most = bound(case, share);
+        let light = groups.iter().filter(|&&load| load <= most);
+        let vertex = light.max().copied().unwrap_or(0);
+        let forced = best[i] > most + vertex;
+        let slack = if i == 0 { 0 } else { vertex };
+        let most = bound(case, best[i].max(share)) + slack;
+        prop_assert!(
+            found[i] <= most,
+            "{found:?} where {best:?} is possible: block {i} has more than {most}"
+        );
+        if !forced {
+            break;
+        }
+        rest -= best[i];
+    }
+    Ok(())
+}
+
+fn solved(problem: &Problem<'_>) -> Result<Solution, Error> {
+    let options = Options {
+        steps: 20_000,
+        ..Options::default()
+    };
+    solve(problem, &options)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        ..ProptestConfig::with_cases(
+            std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(60)
+        )
+    })]
+
+    #[test]
+    fn one_heavy_vertex_or_rule_leaves_the_other_blocks_in_balance(case in cases()) {
+        let channels: Vec<Channel> = case
+            .channels
+            .iter()
+            .map(|&(from, to, traffic)| Channel { from, to, traffic })
+            .collect();
+        let graph = Graph::new(case.load.clone(), &channels).expect("sound");
+        let graph = graph.with_memory(case.memory.clone()).expect("sound");
+        let machine = Machine::new(&case.tree, 0).unwrap();
+        let problem = Problem {
+            constraints: &case.constraints,
+            imbalance: case.imbalance,
+            ..Problem::new(&graph, &machine)
+        };
+        let Ok(found) = solved(&problem) else {
+            return Ok(());
+        };
+        let all: Vec<_> = mappings(case.load.len(), machine.len())
+            .map(|mapping| (evaluate(&problem, &mapping).unwrap(), mapping))
+            .filter(|(judged, _)| judged.allowed())
+            .collect();
+        let best = all.iter().map(|(judged, _)| descending(&judged.loads)).min().unwrap();
+        let loads = descending(&found.evaluation.loads);
+        prop_assert_eq!(found.raised.is_some(), !all.iter().any(|(judged, _)| judged.feasible()));
+        if found.raised.is_some() {
+            is_even(&case, &best, &loads)?;
+        }
+        prop_assert!(found.limits.keeps(&graph, &found.block_of));
+        let kept = all.iter().filter(|(_, mapping)| found.limits.keeps(&graph, mapping));
+        let least = kept.map(|(judged, _)| judged.cost).min();
+        prop_assert_eq!(least, Some(found.minimised), "{:?}", &found.limits);
+        prop_assert!(found.proved && found.lower_bound == found.minimised);
+    }
+}
