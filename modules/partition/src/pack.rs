@@ -157,8 +157,9 @@ pub(crate) fn least_factor(
 ) -> Option<(f64, Vec<u32>)> {
     let needed = |best: &Best| shares.needed(inst, &best.block);
     let open = inst.without_load_bounds();
-    // Whether there is any mapping does not depend on the time.
-    let mut packed = pack_tightly(&open, random, Effort::of(effort.steps));
+    // Whether there is any mapping, and whether the least bounds do, does not depend on the time.
+    let timeless = Effort::of(effort.steps);
+    let mut packed = pack_tightly(&open, random, timeless);
     if !packed.feasible() {
         return None;
     }
@@ -169,10 +170,10 @@ pub(crate) fn least_factor(
             true => shares.at(inst, low * EXACT),
             false => inst.clone(),
         };
-        let wanted = needed(&pack(&wanted, random, effort)).max(low);
+        let wanted = needed(&pack(&wanted, random, timeless)).max(low);
         if wanted < high {
             let loosened = shares.at(inst, wanted * EXACT + (EXACT - 1.0));
-            let tried = pack(&loosened, random, effort);
+            let tried = pack(&loosened, random, timeless);
             if tried.feasible() {
                 (high, packed) = (needed(&tried).max(low), tried);
             }

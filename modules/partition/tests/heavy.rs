@@ -187,13 +187,18 @@ proptest! {
             imbalance: case.imbalance,
             ..Problem::new(&graph, &machine)
         };
-        let Ok(found) = solved(&problem) else {
-            return Ok(());
-        };
         let all: Vec<_> = mappings(case.load.len(), machine.len())
             .map(|mapping| (evaluate(&problem, &mapping).unwrap(), mapping))
             .filter(|(judged, _)| judged.allowed())
             .collect();
+        let found = match solved(&problem) {
+            Ok(found) => found,
+            Err(Error::Infeasible(conflict)) => {
+                prop_assert!(all.is_empty(), "{conflict:?}");
+                return Ok(());
+            }
+            Err(other) => return Err(TestCaseError::fail(other.to_string())),
+        };
         let best = all.iter().map(|(judged, _)| descending(&judged.loads)).min().unwrap();
         let loads = descending(&found.evaluation.loads);
         prop_assert_eq!(found.raised.is_some(), !all.iter().any(|(judged, _)| judged.feasible()));
