@@ -265,28 +265,6 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
                 ends_all(folder, command, &args, &exe, Some("mpiexec"), (signal, 7));
             }
         }
-        // Its daemon of this host is killed while all compute.
-        let command = Command::new(env!("CARGO_BIN_EXE_graphmap"));
-        let local = [
-            "run",
-            "picture.dot",
-            "--dev",
-            "--link",
-            "mpi",
-            "-n",
-            "3",
-            "--set",
-            &launcher,
-        ];
-        let local = [&local[..], &["--", "6000", "4000"]].concat();
-        ends_all(
-            folder,
-            command,
-            &local,
-            &exe,
-            Some("hydra_pmi_proxy"),
-            ("KILL", 7),
-        );
     }
     if mpi == "mpich" {
         a_launcher_that_says_nothing_is_told(folder);
@@ -362,18 +340,6 @@ fn ends_all(
         let found = found.unwrap_or_else(|| panic!("no {name}"));
         found.file_name().unwrap().to_string_lossy().into_owned()
     };
-    // All have begun MPI, as OS process 0 says.
-    let has_begun = || {
-        let runs = fs::read_dir(folder.join("picture/target/graphmap/hosts"))
-            .unwrap()
-            .flatten();
-        let mut signs = runs.filter_map(|run| fs::metadata(run.path().join("running")).ok());
-        signs.any(|sign| sign.len() > 1)
-    };
-    while whom == Some("hydra_pmi_proxy") && !has_begun() {
-        assert_eq!(child.try_wait().unwrap(), None, "{}", told());
-        thread::sleep(Duration::from_millis(10));
-    }
     let id = whom.map_or_else(|| child.id().to_string(), named);
     let kill = Command::new("kill").args(["-s", signal, &id]).status();
     assert!(kill.unwrap().success());
