@@ -337,3 +337,42 @@ fn what_is_heavier_than_its_share_is_packed_onto_more_blocks_than_there_is_a_tab
     assert!(found.unavoidable, "{:?}", found.log);
     assert_eq!(found.evaluation.loads.iter().max(), Some(&5));
 }
+
+/// Packing for the least bounds was cut off by the clock: a search with a time had looser ones.
+#[test]
+fn a_time_does_not_change_the_bounds_that_are_raised() {
+    let n = 2000;
+    let channels: Vec<Channel> = (1..n)
+        .map(|to| Channel {
+            from: to - 1,
+            to,
+            traffic: 1,
+        })
+        .collect();
+    let graph = Graph::new(vec![1; n as usize], &channels).unwrap();
+    let machine = Machine::regular(&[(8, 1)]).unwrap();
+    let hold = |vertices, block, least, most| Constraint::Count {
+        vertices,
+        places: vec![vec![block]],
+        least,
+        most,
+    };
+    let constraints = [
+        hold(vec![0], 0, 1, 1),
+        hold(vec![n - 1], 7, 1, 1),
+        hold((0..n).collect(), 0, 0, 10),
+    ];
+    let problem = Problem {
+        constraints: &constraints,
+        ..Problem::new(&graph, &machine)
+    };
+    let limits = |time| {
+        let options = Options {
+            steps: 1,
+            time,
+            ..Options::default()
+        };
+        solve(&problem, &options).unwrap().limits
+    };
+    assert_eq!(limits(None), limits(Some(Duration::from_millis(1))));
+}
