@@ -514,6 +514,7 @@ mod tests {
             left_early: None,
             unreceived: None,
             profile: None,
+            room: None,
         };
         let lines = |report: &Report| -> Vec<Vec<String>> {
             let words = |line: &str| line.split_whitespace().map(str::to_owned).collect();
