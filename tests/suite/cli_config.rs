@@ -427,7 +427,7 @@ fn one_that_is_no_file() {
 #[test]
 fn one_that_somebody_else_made() {
     for (content, said) in [
-        (b"\xff\xfe".to_vec(), "it is not text in UTF-8: byte 0"),
+        (b"\xff\xfe".to_vec(), "it is UTF-16; save it as UTF-8"),
         (b"file = \"\0\"".to_vec(), "byte 8 is zero"),
         (vec![b'#'; (4 << 20) + 1], "it is larger than 4 MiB"),
         (

@@ -305,7 +305,9 @@ fn a_wrong_element_is_told_at_its_place() {
   |                     ^
 ",
         )
-        .stderr_has("error[G0007]: a constraint says exactly one thing\n  = help")
+        .stderr_has(
+            "error[G0007]: a constraint says exactly one thing\n  = note: in `constraints[1]`",
+        )
         .stderr_has(" --> net.dot:1:22\n")
         .stderr_has("unknown field `lode`")
         .stderr_has("= note: unknown field `proceses`")
