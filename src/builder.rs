@@ -404,7 +404,7 @@ mod tests {
             .step(1);
         let text = check(graph.clone()).unwrap_err().to_string();
         assert!(
-            text.contains("ring (built in memory):2:5")
+            text.contains("ring (built in memory):3:5")
                 && text.contains(r#"[src="next", dst="previous", type="u64", step="1"];"#),
             "{text}"
         );

@@ -133,7 +133,7 @@ fn a_network_from_its_graph_to_its_result() {
             .stderr_has("warning[G0706]: unused")
             .stderr_has("(unused_must_use)\n")
             .stderr_has("--> squares/src/processes/worker.rs:4:9")
-            .stderr_has("::: squares.dot:3:5")
+            .stderr_has("::: squares.dot:6:5")
             .stderr_has("graphmap: 1 warning\n");
     }
     // Whoever wants it to be an error has no run, whoever knows has no word.
@@ -471,7 +471,7 @@ fn plans() {
         .args("partition g.dot --hosts hosts=2:cores=2 --time 20ms -o out")
         .run()
         .status(0)
-        .stdout_has("host1:0")
+        .stdout_has("host1 core 0")
         .stderr_has("wrote out/mpiexec.sh")
         .stderr_has("wrote out/mapped.svg");
     test()
