@@ -124,9 +124,12 @@ pub(crate) fn flush_around(scheduler: &Scheduler) -> bool {
     all
 }
 
-/// Looks after the runs around that of a scheduler of this thread that keep values until those have been sent or read: they may have
-/// ends of channels that somebody waits for here. Whether there are any. One that is in the middle of that, as where a value runs a
-/// network when it is dropped, goes on when that is over.
+/// Exchanges with other OS processes for the runs around that of a scheduler of this thread, if such a run has frames that are not
+/// sent yet, because a ring is full, or keeps values until they have been sent or read. The other OS process may be waiting for room
+/// in its ring in the same way, so this also receives. The values may have ends of channels that a process of this scheduler waits for.
+///
+/// Returns true if such a run exists. A run that is in the middle of an exchange does not count: it receives nothing before the
+/// code of the user that it has called returns.
 pub(super) fn exchange_around(scheduler: &Scheduler) -> bool {
     let mut any = false;
     let mut around = scheduler.outer.get();
@@ -134,7 +137,7 @@ pub(super) fn exchange_around(scheduler: &Scheduler) -> bool {
     while let Some(this) = unsafe { around.as_ref() } {
         if let Some(outside) = this.outside()
             && !outside.is_exchanging.get()
-            && outside.keeps_values()
+            && (outside.keeps_values() || !outside.flush())
         {
             this.exchange_with(outside);
             any = true;

@@ -100,8 +100,8 @@ impl Scheduler {
         flushed
     }
 
-    /// Before this one sleeps: waits a little if runs around it have something to send for which there is no room, or values to drop
-    /// when that is done. Whether it did.
+    /// Called before this scheduler sleeps: exchanges with other OS processes for the runs around it that have frames for which there
+    /// is no room, or values to drop when they have been sent, and waits a little. Returns true if it did.
     pub(super) fn waits_for_room_around(&self) -> bool {
         !self.outer.get().is_null() && self.waits_around()
     }
@@ -109,12 +109,14 @@ impl Scheduler {
     #[cold]
     fn waits_around(&self) -> bool {
         let flushed = self.flush_around();
-        let kept = current::exchange_around(self);
-        if kept {
+        let exchanges = current::exchange_around(self);
+        if exchanges {
             // Values that were dropped may have had ends of channels.
             self.flush_deferred();
         }
-        let waits = !flushed || kept;
+        // A decoder may have started this run. Then nothing is received before the run ends, so this scheduler must not wait for room:
+        // the other OS process may be waiting in the same way. Only code outside of the run can depend on the frames.
+        let waits = exchanges || !flushed && self.core.shared.has_foreign_wakers();
         if waits && self.queue.is_empty() {
             thread::sleep(ROOM);
         }

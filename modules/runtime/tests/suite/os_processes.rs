@@ -112,6 +112,21 @@ fn what_a_nested_run_writes_to_the_outside_is_sent() {
     assert!(out.contains(&code(Exit::Ok)), "{out}{err}");
 }
 
+/// A nested run exchanges for the run around it while a ring is full. If it only waited, both OS processes would wait for ever.
+#[test]
+fn nested_runs_receive_while_rings_are_full() {
+    let (out, err) = ITSELF.start("full rings", 2, &[]);
+    assert!(out.contains(&code(Exit::Ok)), "{out}{err}");
+    assert_eq!(out.matches("end 200").count(), 2, "{out}{err}");
+}
+
+/// A run that a decoder starts ends although a ring is full, because nothing is received before the decoder returns.
+#[test]
+fn nested_runs_of_decoders_end_while_rings_are_full() {
+    let (out, err) = ITSELF.start("runs in decoders", 2, &[]);
+    assert!(out.contains(&code(Exit::Ok)), "{out}{err}");
+}
+
 #[test]
 fn bundles_across() {
     assert_ends("bundles", 6, Exit::Ok, &["sum 1001000"]);

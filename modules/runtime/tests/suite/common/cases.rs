@@ -130,6 +130,8 @@ pub fn network(name: &str, number: u64) -> Network {
         ),
         "before" => waited_for::before(),
         "around" => waited_for::around(),
+        "full rings" => waited_for::full_rings(),
+        "runs in decoders" => ranks::network(6, rank_cases::runs_in_decoders),
         "held up" => waited_for::held_up(),
         "large" => pair(large, |mut p| async move {
             let mut bytes = 0;

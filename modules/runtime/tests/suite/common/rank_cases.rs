@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use graphmap_runtime::mpi::{self, ANY_SOURCE, ANY_TAG, Communicator, Error, Request};
-use graphmap_runtime::yield_now;
+use graphmap_runtime::{DecodeError, Decoder, Encoder, Local, Options, Payload, yield_now};
 
 use super::Random;
 
@@ -260,4 +260,43 @@ pub async fn persistent(world: Communicator, rounds: u64) -> Result<(), Error> {
 
 fn world_recv(tag: i32, from: usize) -> mpi::Receiving<Vec<u64>> {
     mpi::world().unwrap().recv(from, tag)
+}
+
+/// A value that is as large as a message may be that is sent before a receive waits for it. Its decoder runs a network.
+struct Running;
+
+impl Payload for Running {
+    fn size(&self) -> usize {
+        60_000
+    }
+
+    fn encode<'a>(&'a self, to: &mut Encoder<'a>) {
+        to.copy(&[0; 60_000]);
+    }
+
+    fn decode(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        let [..] = from.take::<60_000>()?;
+        let mut inner = Local::new();
+        inner.spawn(yield_now());
+        let ran = inner.run(&Options::new());
+        ran.map(|_| Running).map_err(|_| from.error("a run"))
+    }
+}
+
+/// Sends values to all others, and receives theirs.
+pub async fn runs_in_decoders(world: Communicator) -> Result<(), Error> {
+    let others: Vec<usize> = (0..world.size()).filter(|&it| it != world.rank()).collect();
+    for _ in 0..20 {
+        let sends: Vec<_> = others
+            .iter()
+            .map(|&to| world.send(Running, to, 0))
+            .collect();
+        for &from in &others {
+            world.recv::<Running>(from, 0).await?;
+        }
+        for send in sends {
+            send.await?;
+        }
+    }
+    Ok(())
 }

@@ -100,3 +100,33 @@ pub fn around() -> Network {
         Ok(())
     })
 }
+
+/// Two processes that each write more to the other than a ring has room for, and then start a run of their own before they read.
+pub fn full_rings() -> Network {
+    const TOKENS: u32 = 200;
+    let process = |mut p: Ports| async move {
+        for _ in 0..TOKENS {
+            assert!(p.outs[0].try_write(vec![1; 60_000]).is_ok());
+        }
+        let mut inner = rt::Local::new();
+        inner.spawn(rt::yield_now());
+        inner.run(&rt::Options::new())?;
+        p.outs.clear();
+        let mut read = 0;
+        while p.ins[0].read().await.is_some() {
+            read += 1;
+        }
+        println!("end {read}");
+        Outcome::Ok(())
+    };
+    let mut net = Network::new("net", "net.dot");
+    let both = net.kind("p", Names::Listed(&["alice", "bob"]), "0 1", BOTH, process);
+    for (from, to) in [("0", "1"), ("1", "0")] {
+        net.channels::<Vec<u8>>(Channels {
+            capacity: TOKENS,
+            ..Channels::new((both, 1), (both, 0), from, to)
+        });
+    }
+    net.payload(rt::format_of!(Vec<u8>));
+    net
+}
