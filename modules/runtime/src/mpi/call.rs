@@ -107,8 +107,8 @@ pub(super) enum Needs {
 pub(super) enum CallOutcome<R> {
     /// There is none yet, or it has been taken.
     None,
-    /// One for all, and for how many here yet.
-    Shared(R, u32),
+    /// One for all.
+    Shared(R),
     /// One for each.
     Each(Vec<Option<R>>),
     /// One for the root.
@@ -118,15 +118,16 @@ pub(super) enum CallOutcome<R> {
 impl<R> CallOutcome<R> {
     /// One for all.
     pub(super) fn all(value: R) -> Self {
-        CallOutcome::Shared(value, 0)
+        CallOutcome::Shared(value)
     }
+}
 
-    /// Says for how many here one for all is.
-    pub(super) fn share(&mut self, here: u32) {
-        if let CallOutcome::Shared(_, left) = self {
-            *left = here;
-        }
-    }
+/// The rank that takes its share of an outcome.
+#[derive(Clone, Copy)]
+pub(super) struct Taker {
+    pub(super) rank: u32,
+    /// Whether all other ranks here have left the round.
+    pub(super) is_last: bool,
 }
 
 /// What a rank brings.
@@ -157,24 +158,22 @@ impl<T, R> Data<T, R> {
         }
     }
 
-    /// The share of one of all who get the same.
-    pub(super) fn shared(&mut self) -> Option<R>
+    /// Returns the value that all ranks get: a clone of it, or the value itself for the last rank.
+    pub(super) fn shared(&mut self, taker: Taker) -> Option<R>
     where
         R: Clone,
     {
-        if let CallOutcome::Shared(value, left) = &mut self.outcome
-            && *left > 1
-        {
-            *left -= 1;
-            return Some(value.clone());
+        match &self.outcome {
+            // Code of the user. If it panics, the rank may ask again.
+            CallOutcome::Shared(value) if !taker.is_last => Some(value.clone()),
+            _ => self.root(),
         }
-        self.root()
     }
 
     /// All of it.
     pub(super) fn root(&mut self) -> Option<R> {
         match std::mem::replace(&mut self.outcome, CallOutcome::None) {
-            CallOutcome::Shared(value, _) | CallOutcome::Root(value) => Some(value),
+            CallOutcome::Shared(value) | CallOutcome::Root(value) => Some(value),
             CallOutcome::None | CallOutcome::Each(_) => None,
         }
     }

@@ -4,30 +4,33 @@ use std::any::Any;
 use std::panic::Location;
 use std::rc::Rc;
 
-use super::call::{Brought, Call, CallOutcome, Data, Needs, Reduction};
+use super::call::{Brought, Call, CallOutcome, Data, Needs, Reduction, Taker};
 use super::communicator::Communicator;
 use super::error::Error;
 use super::round::{Calling, Collective, begin};
 use super::value::Value;
 
-fn nothing<R>(_: &mut dyn Any, _: u32) -> Option<Option<R>> {
+fn nothing<R>(_: &mut dyn Any, _: Taker) -> Option<Option<R>> {
     Some(None)
 }
 
-pub(super) fn shared<T: 'static, R: Clone + 'static>(data: &mut dyn Any, _: u32) -> Option<R> {
-    data.downcast_mut::<Data<T, R>>()?.shared()
+pub(super) fn shared<T: 'static, R: Clone + 'static>(
+    data: &mut dyn Any,
+    taker: Taker,
+) -> Option<R> {
+    data.downcast_mut::<Data<T, R>>()?.shared(taker)
 }
 
-pub(super) fn part<T: 'static, R: 'static>(data: &mut dyn Any, rank: u32) -> Option<R> {
-    data.downcast_mut::<Data<T, R>>()?.part(rank)
+pub(super) fn part<T: 'static, R: 'static>(data: &mut dyn Any, taker: Taker) -> Option<R> {
+    data.downcast_mut::<Data<T, R>>()?.part(taker.rank)
 }
 
-fn at_root<T: 'static, R: 'static>(data: &mut dyn Any, _: u32) -> Option<Option<R>> {
+fn at_root<T: 'static, R: 'static>(data: &mut dyn Any, _: Taker) -> Option<Option<R>> {
     Some(Some(data.downcast_mut::<Data<T, R>>()?.root()?))
 }
 
 /// Of calls with a root: what this rank needs, and how it takes it.
-type Rooted<R> = (Needs, fn(&mut dyn Any, u32) -> Option<Option<R>>);
+type Rooted<R> = (Needs, fn(&mut dyn Any, Taker) -> Option<Option<R>>);
 
 /// # Collective calls
 ///

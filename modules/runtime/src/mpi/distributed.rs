@@ -50,7 +50,7 @@ fn accept<T: Payload + 'static, R: Payload + 'static>(
         return Ok(());
     };
     match *kind {
-        SHARED => data.outcome = CallOutcome::Shared(Decoder::from_slice(bytes)?, shared.here()),
+        SHARED => data.outcome = CallOutcome::Shared(Decoder::from_slice(bytes)?),
         ROOT => data.outcome = CallOutcome::Root(Decoder::from_slice(bytes)?),
         EACH => {
             let parts: Vec<(u32, R)> = Decoder::from_slice(bytes)?;
@@ -104,7 +104,6 @@ impl CommunicatorState {
         outcome: &mut CallOutcome<R>,
         root: Option<usize>,
     ) -> Shares {
-        outcome.share(self.here());
         let Some((distribution, others)) = whereabouts(self) else {
             return Vec::new();
         };
@@ -112,7 +111,7 @@ impl CommunicatorState {
         let home = |rank: u32| Some(others.home_of(process(rank)?));
         match outcome {
             CallOutcome::None => self.to_all(&[NOTHING]),
-            CallOutcome::Shared(value, _) => self.to_all(&Encoder::behind(vec![SHARED], value)),
+            CallOutcome::Shared(value) => self.to_all(&Encoder::behind(vec![SHARED], value)),
             CallOutcome::Root(_) => {
                 let root = root.and_then(|root| home(root as u32));
                 let mut shares = self.to_all(&[NOTHING]);

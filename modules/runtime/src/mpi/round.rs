@@ -12,7 +12,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use super::call::{Brought, Call, CallOutcome, Combine, Data, Needs, place};
+use super::call::{Brought, Call, CallOutcome, Combine, Data, Needs, Taker, place};
 use super::entry::{EntryState, NONE};
 use super::error::Error;
 use super::request::Request;
@@ -119,7 +119,7 @@ pub struct Collective<R> {
     entry: u32,
     /// Where that is among those who wait.
     place: usize,
-    take: fn(&mut dyn Any, u32) -> Option<R>,
+    take: fn(&mut dyn Any, Taker) -> Option<R>,
     at: &'static Location<'static>,
 }
 
@@ -138,7 +138,7 @@ pub(super) fn begin<T: Payload + 'static, R: Payload + 'static, Out>(
     brought: Result<Brought<T, R>, Error>,
     needs: Needs,
     make: impl Combine<T, R>,
-    take: fn(&mut dyn Any, u32) -> Option<Out>,
+    take: fn(&mut dyn Any, Taker) -> Option<Out>,
 ) -> Collective<Out> {
     let Calling {
         shared,
@@ -246,7 +246,6 @@ pub(super) fn begin<T: Payload + 'static, R: Payload + 'static, Out>(
             if matches!(data.outcome, CallOutcome::None) {
                 data.outcome =
                     shared.make_for_all(&call, || make.make(parts.into_iter().flatten().collect()));
-                data.outcome.share(here);
             }
         }
         shared.complete(turn, data);
@@ -387,7 +386,9 @@ impl<R> Future for Collective<R> {
                 return Poll::Ready(Err(Error::Over));
             }
             let mut rounds = this.shared.rounds.borrow_mut();
-            if is_ready(&mut rounds, turn, this.needs) {
+            // If code of the user works on the result and polls this meanwhile, this waits until the result is back.
+            let is_lent = |round: &mut Round| round.data.is_none() && round.error.is_none();
+            if is_ready(&mut rounds, turn, this.needs) && !rounds.get(turn).is_some_and(is_lent) {
                 break;
             }
             let Some(round) = rounds.get(turn) else { break };
@@ -413,21 +414,25 @@ impl<R> Future for Collective<R> {
         }
         let mut rounds = this.shared.rounds.borrow_mut();
         let found = rounds.get(turn);
-        let found = found.map(|round| (round.error.clone(), round.data.take()));
+        let here = this.shared.here();
+        let found = found.map(|round| {
+            (
+                round.error.clone(),
+                round.data.take(),
+                round.left + 1 == here,
+            )
+        });
         drop(rounds);
-        if let Some((None, None)) = &found {
-            // This is called by code of the user that works on it: it is back when that has returned.
-            context.waker().wake_by_ref();
-            return Poll::Pending;
-        }
-        let (error, data) = found.unwrap_or_default();
+        let (error, data, is_last) = found.unwrap_or_default();
+        let rank = this.rank;
+        let taker = Taker { rank, is_last };
         let shared = &this.shared;
         let mut lent = Lent { shared, turn, data };
         // Code of the user, with nothing borrowed.
         let taken = match (error, &mut lent.data) {
             (Some(error), _) => Err(error),
             (None, Some(data)) => {
-                let taken = uninterrupted(|| (this.take)(&mut **data, this.rank));
+                let taken = uninterrupted(|| (this.take)(&mut **data, taker));
                 taken.ok_or(Error::Inactive)
             }
             (None, None) => Err(Error::Inactive),
@@ -447,8 +452,13 @@ struct Lent<'a> {
 
 impl Drop for Lent<'_> {
     fn drop(&mut self) {
-        if let Some(round) = self.shared.rounds.borrow_mut().get(self.turn) {
-            round.data = self.data.take();
+        let mut rounds = self.shared.rounds.borrow_mut();
+        let Some(round) = rounds.get(self.turn) else {
+            return;
+        };
+        round.data = self.data.take();
+        if !round.waiting.is_empty() {
+            wake_all(self.shared, rounds);
         }
     }
 }

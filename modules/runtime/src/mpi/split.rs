@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::panic::Location;
 use std::rc::Rc;
 
-use super::call::{Brought, Call, CallOutcome, Data, Needs};
+use super::call::{Brought, Call, CallOutcome, Data, Needs, Taker};
 use super::communicator::Communicator;
 use super::error::Error;
 use super::group::Group;
@@ -16,9 +16,9 @@ use super::state::CommunicatorState;
 /// What came of the call, and the rank that asks.
 pub(super) type Made = (Rc<Recipes>, u32);
 
-pub(super) fn made<T: 'static>(data: &mut dyn Any, rank: u32) -> Option<Made> {
-    let recipes = data.downcast_mut::<Data<T, Rc<Recipes>>>()?.shared()?;
-    Some((recipes, rank))
+pub(super) fn made<T: 'static>(data: &mut dyn Any, taker: Taker) -> Option<Made> {
+    let recipes = data.downcast_mut::<Data<T, Rc<Recipes>>>()?.shared(taker)?;
+    Some((recipes, taker.rank))
 }
 
 /// What a rank makes of what it is told.

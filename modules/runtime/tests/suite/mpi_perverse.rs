@@ -3,13 +3,16 @@
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
 use graphmap_runtime::mpi::{self, Communicator, Error};
-use graphmap_runtime::{Local, Options, RunError, yield_now};
+use graphmap_runtime::{
+    DecodeError, Decoder, Encoder, Local, Options, Payload, RunError, yield_now,
+};
 
 /// What a rank does with the world.
 type Rank = Box<dyn FnOnce(Communicator) -> Pin<Box<dyn Future<Output = ()>>>>;
@@ -361,4 +364,90 @@ impl Drop for Counted {
             }
         });
     }
+}
+
+thread_local! {
+    /// What the next clone of a value does.
+    static ON_CLONE: Cell<Option<Box<dyn FnOnce()>>> = const { Cell::new(None) };
+}
+
+/// A value that does something when it is cloned.
+struct Cloned;
+
+impl Clone for Cloned {
+    fn clone(&self) -> Self {
+        if let Some(act) = ON_CLONE.take() {
+            act();
+        }
+        Cloned
+    }
+}
+
+impl Payload for Cloned {
+    fn size(&self) -> usize {
+        0
+    }
+
+    fn encode<'a>(&'a self, _to: &mut Encoder<'a>) {}
+
+    fn decode(_from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        Ok(Cloned)
+    }
+}
+
+/// A rank whose clone panics has not had its value. It may ask again, and no other rank loses its own.
+#[test]
+fn a_clone_that_panics_takes_no_value_from_others() {
+    let had = Rc::new(Cell::new(0));
+    let of_ranks = Rc::clone(&had);
+    let one = move || {
+        let had = Rc::clone(&of_ranks);
+        rank!(|world| {
+            if world.rank() == 0 {
+                ON_CLONE.set(Some(Box::new(|| panic!("a clone"))));
+            }
+            let mut value = pin!(world.bcast((world.rank() == 0).then_some(Cloned), 0));
+            let polled = poll_fn(|context| {
+                let mut poll = || catch_unwind(AssertUnwindSafe(|| value.as_mut().poll(context)));
+                poll().or_else(|_| poll()).unwrap()
+            });
+            polled.await.unwrap();
+            had.set(had.get() + 1);
+        })
+    };
+    ranks(vec![one(), one(), one()]);
+    assert_eq!(had.get(), 3);
+}
+
+/// A clone runs a network that waits for the same collective call. The value is not there before the clone returns, so that run blocks.
+#[test]
+fn a_clone_that_waits_for_its_own_call_is_blocked() {
+    let outcome = Rc::new(RefCell::new(None));
+    let seen = Rc::clone(&outcome);
+    ranks(vec![
+        rank!(|world| {
+            world.bcast(Some(Cloned), 0).await.unwrap();
+            yield_now().await;
+        }),
+        rank!(|world| {
+            let value = world.bcast::<Cloned>(None, 0);
+            yield_now().await;
+            yield_now().await;
+            value.await.unwrap();
+        }),
+        rank!(|world| {
+            let value = world.bcast::<Cloned>(None, 0);
+            ON_CLONE.set(Some(Box::new(move || {
+                let mut inner = Local::new();
+                inner.spawn(async move { drop(value.await) });
+                seen.replace(Some(inner.run(&Options::new()).map(drop)));
+            })));
+            yield_now().await;
+        }),
+    ]);
+    let outcome = outcome.take();
+    assert!(
+        matches!(outcome, Some(Err(RunError::Blocked(_)))),
+        "{outcome:?}"
+    );
 }
