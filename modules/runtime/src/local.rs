@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::error::RunError;
 use crate::exec::directory::{ChannelInfo, ClassInfo, Directory, EndOf, ModuleInfo, ProcessInfo};
 use crate::exec::future;
+use crate::exec::guard;
 use crate::exec::outcome::Outcome;
 use crate::exec::registry::Registry;
 use crate::exec::scheduler::MOST;
@@ -177,13 +178,17 @@ impl Drop for Local {
             if let Err(payload) = catch_unwind(discard) {
                 // Its destructor panicked: the second call frees the memory. The others are dropped all the same.
                 discard();
-                panicked = panicked.or(Some(payload));
+                match &panicked {
+                    None => panicked = Some(payload),
+                    // Dropping the payload is code of the user and may panic.
+                    Some(_) => guard::discard(payload),
+                }
             }
         }
-        if let Some(payload) = panicked
-            && !std::thread::panicking()
-        {
-            resume_unwind(payload);
+        match panicked {
+            Some(payload) if !std::thread::panicking() => resume_unwind(payload),
+            Some(payload) => guard::discard(payload),
+            None => {}
         }
     }
 }

@@ -29,7 +29,7 @@ pub(crate) fn quietly(f: impl FnOnce()) {
 }
 
 /// Drops the payload of a panic.
-fn discard(payload: Box<dyn Any + Send>) {
+pub(crate) fn discard(payload: Box<dyn Any + Send>) {
     if let Err(worse) = catch_unwind(AssertUnwindSafe(|| uninterrupted(|| drop(payload)))) {
         // Whoever panics when dropped is not dropped a second time.
         mem::forget(worse);

@@ -468,3 +468,24 @@ fn processes_that_are_not_run_go_though_one_panics() {
     assert_eq!(drops.unwrap_err().downcast_ref(), Some(&"a process"));
     assert_eq!(dropped.get(), 4);
 }
+
+/// The payloads of all panics but the first are dropped in the middle of that, and may panic themselves.
+#[test]
+fn processes_that_are_not_run_go_though_payloads_panic() {
+    struct Held(Rc<Cell<u32>>);
+    impl Drop for Held {
+        fn drop(&mut self) {
+            self.0.set(self.0.get() + 1);
+            std::panic::panic_any(Bomb);
+        }
+    }
+    let dropped = Rc::new(Cell::new(0));
+    let mut net = Local::new();
+    for _ in 0..4 {
+        let held = Held(Rc::clone(&dropped));
+        net.spawn(async move { drop(held) });
+    }
+    let drops = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(net)));
+    std::mem::forget(drops.unwrap_err());
+    assert_eq!(dropped.get(), 4);
+}
