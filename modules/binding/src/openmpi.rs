@@ -131,7 +131,8 @@ pub(crate) fn sections(launch: &Launch, words: &str) -> Result<String, Diagnosti
 /// cores in its own way, socket by socket, so that it is right there only where Linux counts so too.
 ///
 /// Where the mapping binds an OS process to no core, the cores of its host are taken in turn, and a
-/// warning (`G0431`) in `out` says so.
+/// warning (`G0431`) in `out` says so. Several OS processes on one core are a warning (`G0440`), because
+/// Open MPI 5 refuses them unless told otherwise.
 ///
 /// # Errors
 /// `G0430` when hosts are missing.
@@ -139,6 +140,9 @@ pub fn rankfile(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagno
     let hosts = launch.needed_hosts("a rankfile")?;
     let mut next: FxHashMap<&str, u32> = FxHashMap::default();
     let mut assumed = 0;
+    // The rank that has a core of a host, and the first two ranks that share one.
+    let mut taken: FxHashMap<(&str, u32), usize> = FxHashMap::default();
+    let mut shared: Option<(usize, usize, u32, &str)> = None;
     let mut text = format!("# {}\n", launch.title());
     for (rank, (host, p)) in hosts.into_iter().zip(&launch.os_processes).enumerate() {
         let next = next.entry(host).or_insert(0);
@@ -150,7 +154,21 @@ pub fn rankfile(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagno
             false => ranges(&p.cores),
         };
         *next += 1;
+        for core in &p.cores {
+            let before = *taken.entry((host, *core)).or_insert(rank);
+            if before != rank {
+                shared = shared.or(Some((before, rank, *core, host)));
+            }
+        }
         writeln!(text, "rank {rank}={host} slot={cores}").expect("a String takes all");
+    }
+    if let Some((one, other, core, host)) = shared {
+        let what = format!("OS processes {one} and {other} are bound to core {core} of `{host}`");
+        out.push(
+            Diagnostic::warning(codes::BEYOND_SLOTS, what)
+                .with_note("Open MPI 5 refuses a rankfile with several ranks on a core")
+                .help("give its `mpiexec` the option `--bind-to core:overload-allowed`"),
+        );
     }
     if assumed > 0 {
         let what = format!("{assumed} OS processes are bound to no core, and a rankfile binds all");

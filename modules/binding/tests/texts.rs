@@ -174,6 +174,23 @@ fn open_mpi_hands_on_what_is_set_but_its_own_parameters() {
 }
 
 #[test]
+fn a_rankfile_with_several_ranks_on_a_core_is_a_warning() {
+    let (zero, both): (&[u32], &[u32]) = (&[0], &[0, 1]);
+    let launch = launch(&[
+        ("a", zero, 1),
+        ("b", zero, 1),
+        ("a", both, 1),
+        ("a", both, 1),
+    ]);
+    let mut out = Diagnostics::new();
+    openmpi::rankfile(&launch, &mut out).unwrap();
+    assert_eq!(
+        show(&out),
+        ["G0440 warning OS processes 0 and 2 are bound to core 0 of `a`"]
+    );
+}
+
+#[test]
 fn the_command() {
     let script = |launch: &Launch, launcher| {
         let mut out = Diagnostics::new();
