@@ -34,18 +34,20 @@ fn written_beside_wiring_for_pilot_they_count_its_main() {
     let ranks = lines(&test, "rankfile");
     assert_eq!(ranks.lines().count(), 5, "{ranks}");
     assert!(ranks.contains("rank 4=h2 slot="), "{ranks}");
+    let apps = lines(&test, "appfile");
+    let placed = apps
+        .strip_prefix("-np 1 -host h1:3 -x GRAPHMAP_PROCESSES=0 -x GRAPHMAP_PLACED=")
+        .and_then(|rest| rest.split(' ').next())
+        .unwrap_or_else(|| panic!("{apps}"));
+    let set = format!("-env GRAPHMAP_PLACED {placed} ./net\n");
     assert_eq!(
         lines(&test, "configfile"),
-        "-n 1 -env GRAPHMAP_PROCESSES 0 ./net\n-n 4 -env GRAPHMAP_PROCESSES 1 ./net\n"
+        format!("-n 1 -env GRAPHMAP_PROCESSES 0 {set}-n 4 -env GRAPHMAP_PROCESSES 1 {set}")
     );
-    let apps = lines(&test, "appfile");
-    assert!(
-        apps.starts_with("-np 1 -host h1:3 -x GRAPHMAP_PROCESSES=0 -x GRAPHMAP_PLACED="),
-        "{apps}"
-    );
+    let set = format!("GRAPHMAP_PLACED={placed} ./net\n");
     assert_eq!(
         lines(&test, "programs"),
-        "0 env GRAPHMAP_PROCESSES=0 ./net\n1-4 env GRAPHMAP_PROCESSES=1 ./net\n"
+        format!("0 env GRAPHMAP_PROCESSES=0 {set}1-4 env GRAPHMAP_PROCESSES=1 {set}")
     );
     // The mapping is what it is.
     let test = net().args(&format!(

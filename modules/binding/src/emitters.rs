@@ -87,7 +87,7 @@ const ALL: &[Row] = &[
         about: "Intel MPI configfile: sections with their hosts and cores",
         files: &["intel-configfile"],
         says: Some(intel::SAYS),
-        write: Write::Launch(|launch, _| intel::configfile(launch)),
+        write: Write::Launch(intel::configfile),
     },
     Row {
         name: "multi-prog",
@@ -96,7 +96,7 @@ const ALL: &[Row] = &[
         says: None,
         write: Write::Launch(|launch, out| {
             command::cores_lost_by_slurm(launch, out);
-            slurm::multi_prog(launch)
+            slurm::multi_prog(launch, out)
         }),
     },
     Row {

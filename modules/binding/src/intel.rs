@@ -7,6 +7,7 @@
 //! stand in; so its binding is turned off (`I_MPI_PIN`) where sections bind by `taskset`.
 
 use crate::launch::{Launch, on_cores};
+use crate::mpich::configfile_variables;
 use graphmap_kpn::diagnostic::Diagnostics;
 use std::fmt::Write;
 
@@ -46,11 +47,14 @@ pub(crate) fn sections(launch: &Launch, words: &str) -> String {
 /// The configfile: a section for each run of OS processes of one host with the same cores and equally
 /// many processes, a number they find in the variable `GRAPHMAP_PROCESSES`.
 ///
+/// A variable whose value it cannot say is a warning (`G0433`) in `out`.
+///
 /// # Errors
 /// `G0430` when some hosts are missing, `G0433` when the program or an argument cannot be written.
-pub fn configfile(launch: &Launch) -> Result<String, Diagnostics> {
+pub fn configfile(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagnostics> {
     launch.hosts()?;
     let words = launch.plain_words("a configfile")?;
+    let set = configfile_variables(launch, out);
     let off = match launch.unbound() {
         true => "",
         false => " -env I_MPI_PIN off",
@@ -62,7 +66,7 @@ pub fn configfile(launch: &Launch) -> Result<String, Diagnostics> {
         let words = on_cores(cores, &words);
         writeln!(
             text,
-            "-n {n}{host} -env GRAPHMAP_PROCESSES {processes}{off} {words}"
+            "-n {n}{host} -env GRAPHMAP_PROCESSES {processes}{off}{set} {words}"
         )
         .expect("a String takes all");
     }

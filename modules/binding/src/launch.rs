@@ -278,6 +278,40 @@ impl Launch {
     }
 }
 
+/// Longest value of a variable that a configfile or a program file sets.
+pub(crate) const LONGEST_VALUE: usize = 1000;
+
+/// Returns variables as a file without quotes sets them, each as `write` writes its name and its value;
+/// the value is `None` if the file cannot say it. A warning (`G0433`) in `out` names each of those.
+pub(crate) fn plain_variables<'a>(
+    variables: impl IntoIterator<Item = &'a (String, String)>,
+    file: &str,
+    longest: usize,
+    write: impl Fn(&str, Option<&str>) -> String,
+    out: &mut Diagnostics,
+) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+:,@".contains(c);
+    let mut text = String::new();
+    for (name, value) in variables {
+        if !value.is_empty() && value.len() <= longest && value.chars().all(is_plain) {
+            text += &write(name, Some(value));
+            continue;
+        }
+        text += &write(name, None);
+        let takes =
+            format!("it takes 1 to {longest} letters, digits and characters of `-_./=+:,@`");
+        out.push(not_set(name, file).with_note(takes));
+    }
+    text
+}
+
+/// Warns that `file` does not set a variable (`G0433`).
+pub(crate) fn not_set(name: &str, file: &str) -> Diagnostic {
+    let what = format!("the value of the variable `{name}` is not in {file}");
+    let help = format!("export `{name}` where you start the launcher, which hands it on");
+    Diagnostic::warning(codes::NOT_PLAIN, what).help(help)
+}
+
 /// One finding as all findings.
 pub(crate) fn alone(diagnostic: Diagnostic) -> Diagnostics {
     let mut all = Diagnostics::new();

@@ -8,7 +8,7 @@
 //! rank ([`crate::start`]).
 
 use crate::codes;
-use crate::launch::{Launch, on_cores, shell_quoted};
+use crate::launch::{LONGEST_VALUE, Launch, on_cores, plain_variables, shell_quoted};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use std::fmt::Write;
 
@@ -129,21 +129,34 @@ pub fn hostfile(launch: &Launch) -> Result<String, Diagnostics> {
     Ok(text)
 }
 
+/// Returns the variables as a section of a configfile sets them.
+pub(crate) fn configfile_variables(launch: &Launch, out: &mut Diagnostics) -> String {
+    let set = |name: &str, value: Option<&str>| {
+        value.map_or(String::new(), |value| format!(" -env {name} {value}"))
+    };
+    plain_variables(&launch.environment, "a configfile", LONGEST_VALUE, set, out)
+}
+
 /// The configfile: a section for each run of OS processes that have the same cores and hold equally
 /// many processes, a number they find in the variable `GRAPHMAP_PROCESSES`.
 ///
-/// More words than `mpiexec` 4.0.2 reads are a warning (`G0441`) in `out`.
+/// More words than `mpiexec` 4.0.2 reads are a warning (`G0441`) in `out`, and so is a variable whose
+/// value it cannot say (`G0433`).
 ///
 /// # Errors
 /// `G0433` when the program or an argument cannot be written.
 pub fn configfile(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagnostics> {
     let words = launch.plain_words("a configfile")?;
+    let set = configfile_variables(launch, out);
     let mut text = format!("# {}\n", launch.title());
     for run in launch.runs(|p| (p.processes, p.cores.as_slice())) {
         let (n, (processes, cores)) = (run.members.len(), run.value);
         let words = on_cores(cores, &words);
-        writeln!(text, "-n {n} -env GRAPHMAP_PROCESSES {processes} {words}")
-            .expect("a String takes all");
+        writeln!(
+            text,
+            "-n {n} -env GRAPHMAP_PROCESSES {processes}{set} {words}"
+        )
+        .expect("a String takes all");
     }
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let count = lines.map(|line| line.split(' ').count()).sum::<usize>();

@@ -8,7 +8,7 @@
 //! for all of them, and refuses the next section of the host as there is no slot left.
 
 use crate::codes;
-use crate::launch::{Launch, alone, on_cores, ranges};
+use crate::launch::{Launch, alone, not_set, on_cores, plain_variables, ranges};
 use crate::start;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use rustc_hash::FxHashMap;
@@ -187,7 +187,8 @@ pub fn rankfile(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagno
 ///
 /// No comment says what it is: Open MPI 5.0.11 ends without a word at a line that starts none.
 ///
-/// A line that is longer than Open MPI reads is a warning (`G0441`) in `out`.
+/// A line that is longer than Open MPI reads is a warning (`G0441`) in `out`, and so is a variable whose
+/// value it cannot say (`G0433`).
 ///
 /// # Errors
 /// `G0430` when some hosts are missing, `G0433` when the program or an argument cannot be written.
@@ -195,19 +196,20 @@ pub fn appfile(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagnos
     launch.hosts()?;
     let words = launch.plain_words("an appfile")?;
     // Its OS processes have the variables that are named, and no others of the launcher but its own parameters.
-    let is_plain = |value: &str| {
-        value.len() <= LONGEST_VALUE && value.chars().all(|c| c.is_ascii_alphanumeric())
-    };
-    let names = launch
+    let (parameters, others): (Vec<_>, Vec<_>) = launch
         .environment
         .iter()
-        .filter(|(name, _)| !is_parameter(name))
-        .map(|(name, value)| match is_plain(value) {
-            // So that the file says all by itself.
-            true => format!(" -x {name}={value}"),
-            false => format!(" -x {name}"),
-        });
-    let handed: String = names.collect();
+        .partition(|(name, _)| is_parameter(name));
+    for (name, _) in parameters {
+        let note = "the launcher reads its parameters from its own environment";
+        out.push(not_set(name, "an appfile").with_note(note));
+    }
+    let hand = |name: &str, value: Option<&str>| match value {
+        // So that the file says all by itself.
+        Some(value) => format!(" -x {name}={value}"),
+        None => format!(" -x {name}"),
+    };
+    let handed = plain_variables(others, "an appfile", LONGEST_VALUE, hand, out);
     let slots = slots(launch);
     let mut text = String::new();
     for run in launch.runs(|p| (p.host.as_deref(), p.processes, p.cores.as_slice())) {

@@ -7,22 +7,29 @@
 //! not part of the script but left to who knows that whole hosts are allocated.
 
 use crate::codes;
-use crate::launch::{Launch, alone};
+use crate::launch::{LONGEST_VALUE, Launch, alone, plain_variables};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use std::fmt::Write;
 
 /// The program file: a line for each run of ranks with equally many processes. The program finds
 /// that number in the variable `GRAPHMAP_PROCESSES`, set by `env`.
 ///
+/// A variable whose value it cannot say is a warning (`G0433`) in `out`.
+///
 /// # Errors
 /// `G0433` when the program or an argument cannot be written.
-pub fn multi_prog(launch: &Launch) -> Result<String, Diagnostics> {
+pub fn multi_prog(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagnostics> {
     let words = launch.plain_words("a --multi-prog file")?;
     if words.contains('%') {
         let what = "a `%` cannot be written into a --multi-prog file: srun takes it for its own";
         let help = "start a script that has the argument in it, as `program`";
         return Err(alone(Diagnostic::error(codes::NOT_PLAIN, what).help(help)));
     }
+    let set = |name: &str, value: Option<&str>| {
+        value.map_or(String::new(), |value| format!(" {name}={value}"))
+    };
+    let file = "a --multi-prog file";
+    let variables = plain_variables(&launch.environment, file, LONGEST_VALUE, set, out);
     let mut text = format!("# {}\n", launch.title());
     for run in launch.runs(|p| p.processes) {
         let last = run.first + run.members.len() - 1;
@@ -30,7 +37,7 @@ pub fn multi_prog(launch: &Launch) -> Result<String, Diagnostics> {
             true => last.to_string(),
             false => format!("{}-{last}", run.first),
         };
-        let set = format!("env GRAPHMAP_PROCESSES={}", run.value);
+        let set = format!("env GRAPHMAP_PROCESSES={}{variables}", run.value);
         writeln!(text, "{ranks} {set} {words}").expect("a String takes all");
     }
     Ok(text)

@@ -473,7 +473,7 @@ fn intel_mpi(field: &Field, mpiexec: &str) {
     // The configfile alone.
     for mut launch in with_sections() {
         (launch.program, launch.args) = ("./show".into(), vec!["-v".into()]);
-        let text = intel::configfile(&launch).unwrap();
+        let text = intel::configfile(&launch, &mut Diagnostics::new()).unwrap();
         fs::write(field.path().join("sections"), text).unwrap();
         let mut command = Command::new(mpiexec);
         command.args(options).args(["-configfile", "./sections"]);
@@ -541,7 +541,7 @@ fn slurm_obeys() {
     launch.args = vec!["-v".into()];
     fs::write(
         field.path().join("programs"),
-        slurm::multi_prog(&launch).unwrap(),
+        slurm::multi_prog(&launch, &mut Diagnostics::new()).unwrap(),
     )
     .unwrap();
     fs::write(

@@ -149,7 +149,7 @@ proptest! {
         let platform = hosts(Dialect::Intel, &intel::machinefile(&launch).unwrap());
         prop_assert_eq!(ranks(&platform), wanted(&launch));
         prop_assert!(says(&platform, &launch, false));
-        let text = intel::configfile(&launch).unwrap().replace("-host bob@", "-host ");
+        let text = intel::configfile(&launch, &mut Diagnostics::new()).unwrap().replace("-host bob@", "-host ");
         prop_assert_eq!(sections(&text, "-n", "-host", "-env", &launch), launch.os_processes);
     }
 
@@ -185,7 +185,7 @@ proptest! {
         let text = slurm::hostfile(&launch).unwrap();
         prop_assert_eq!(text.lines().collect::<Vec<_>>(), wanted(&launch));
         let mut processes = Vec::new();
-        for line in slurm::multi_prog(&launch).unwrap().lines().filter(|l| !l.starts_with('#')) {
+        for line in slurm::multi_prog(&launch, &mut Diagnostics::new()).unwrap().lines().filter(|l| !l.starts_with('#')) {
             let mut words = line.split(' ');
             let ranks = numbers(words.next().unwrap());
             prop_assert_eq!(ranks[0] as usize, processes.len(), "{}", line);

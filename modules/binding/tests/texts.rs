@@ -86,7 +86,7 @@ fn intel() {
         mpich::hostfile(&launch).unwrap()
     );
     assert_eq!(
-        intel::configfile(&launch).unwrap(),
+        intel::configfile(&launch, &mut Diagnostics::new()).unwrap(),
         format!(
             "{TITLE}-n 1 -host h3 -env GRAPHMAP_PROCESSES 4 -env I_MPI_PIN off taskset -c 0 ./farm -v\n\
              -n 1 -host h3 -env GRAPHMAP_PROCESSES 4 -env I_MPI_PIN off taskset -c 1 ./farm -v\n\
@@ -97,7 +97,7 @@ fn intel() {
     // What is not bound is left to the launcher.
     let unbound = common::launch(&[("a", &[], 1), ("a", &[], 1)]);
     assert!(
-        intel::configfile(&unbound)
+        intel::configfile(&unbound, &mut Diagnostics::new())
             .unwrap()
             .ends_with("\n-n 2 -host a -env GRAPHMAP_PROCESSES 1 ./farm -v\n")
     );
@@ -107,7 +107,7 @@ fn intel() {
 fn slurm() {
     let mut launch = three_hosts();
     assert_eq!(
-        slurm::multi_prog(&launch).unwrap(),
+        slurm::multi_prog(&launch, &mut Diagnostics::new()).unwrap(),
         format!(
             "{TITLE}0-1 env GRAPHMAP_PROCESSES=4 ./farm -v\n\
              2-3 env GRAPHMAP_PROCESSES=3 ./farm -v\n"
@@ -116,7 +116,7 @@ fn slurm() {
     assert_eq!(slurm::hostfile(&launch).unwrap(), "h3\nh3\nh1\nh3\n");
     assert_eq!(slurm::cpu_bind(&launch), None);
     launch.args.push("50%".into());
-    let refused = slurm::multi_prog(&launch).unwrap_err();
+    let refused = slurm::multi_prog(&launch, &mut Diagnostics::new()).unwrap_err();
     assert!(show(&refused)[0].starts_with("G0433 error a `%` cannot be written"));
     let alike = common::launch(&[("a", &[0], 1), ("b", &[0], 1), ("a", &[1], 1)]);
     assert_eq!(
@@ -171,6 +171,33 @@ fn open_mpi_hands_on_what_is_set_but_its_own_parameters() {
     launch.environment = vec![("NAME".to_owned(), "a b".to_owned())];
     let appfile = openmpi::appfile(&launch, &mut Diagnostics::new()).unwrap();
     assert!(appfile.contains(" -x NAME ./"), "{appfile}");
+}
+
+#[test]
+fn each_file_that_starts_programs_sets_variables_or_warns() {
+    let mut launch = launch(&[("h", &[], 1)]);
+    let set = [("DATA", "/data/x-1.5"), ("WORDS", "a b"), ("PERCENT", "%t")];
+    launch.environment = set.map(|(n, v)| (n.to_owned(), v.to_owned())).to_vec();
+    type File = fn(&Launch, &mut Diagnostics) -> Result<String, Diagnostics>;
+    let files: [(&str, &str, File); 4] = [
+        ("a configfile", " -env DATA /data/x-1.5 ", mpich::configfile),
+        ("a configfile", " -env DATA /data/x-1.5 ", intel::configfile),
+        (
+            "a --multi-prog file",
+            " DATA=/data/x-1.5 ",
+            slurm::multi_prog,
+        ),
+        ("an appfile", " -x DATA=/data/x-1.5 ", openmpi::appfile),
+    ];
+    for (file, data, write) in files {
+        let mut out = Diagnostics::new();
+        let text = write(&launch, &mut out).unwrap();
+        assert!(text.contains(data), "{text}");
+        let lost = ["WORDS", "PERCENT"].map(|name| {
+            format!("G0433 warning the value of the variable `{name}` is not in {file}")
+        });
+        assert_eq!(show(&out), lost, "{text}");
+    }
 }
 
 #[test]
@@ -341,7 +368,7 @@ fn what_cannot_be_said_is_refused() {
         refused(mpich::configfile(&odd, &mut Diagnostics::new())),
         message
     );
-    assert!(refused(slurm::multi_prog(&odd)).starts_with("G0433"));
+    assert!(refused(slurm::multi_prog(&odd, &mut Diagnostics::new())).starts_with("G0433"));
     odd.args = vec![":".into()];
     assert!(refused(openmpi::appfile(&odd, &mut Diagnostics::new())).starts_with("G0433"));
 }
