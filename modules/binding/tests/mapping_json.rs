@@ -221,13 +221,18 @@ fn fits(schema: &serde_json::Value, value: &serde_json::Value, path: &str) {
     if let Some(only) = schema.get("const") {
         assert_eq!(only, value, "{path}");
     }
-    if let Some(pattern) = schema.get("pattern") {
-        assert_eq!(pattern, "^[0-9a-f]{16}$");
-        let text = value.as_str().unwrap();
-        assert!(
-            text.len() == 16 && text.bytes().all(|b| b"0123456789abcdef".contains(&b)),
-            "{path}: {text}"
-        );
+    if let (Some(pattern), Some(text)) = (schema.get("pattern"), value.as_str()) {
+        let is_match = match pattern.as_str() {
+            Some("^[0-9a-f]{16}$") => {
+                text.len() == 16 && text.bytes().all(|b| b"0123456789abcdef".contains(&b))
+            }
+            Some("^[A-Za-z0-9_][-A-Za-z0-9_.]*$") => {
+                let is_in = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
+                !text.is_empty() && !text.starts_with(['-', '.']) && text.bytes().all(is_in)
+            }
+            _ => panic!("{path}: match {pattern} here"),
+        };
+        assert!(is_match, "{path}: {text}");
     }
     let of = match value {
         serde_json::Value::Null => "null",
