@@ -65,6 +65,7 @@ pub(crate) fn read_colon(
             continue;
         }
         let mut said = Vec::new();
+        let mut bare = false;
         for (at, word) in words.enumerate() {
             match word.cut('=') {
                 Some((key, value)) if keys.contains(&key.text) => {
@@ -77,6 +78,7 @@ pub(crate) fn read_colon(
                 }
                 _ if at == 0 && word.text.bytes().all(|b| b.is_ascii_digit()) => {
                     bare_number(&mut build, first, word);
+                    bare = true;
                     // What follows belongs to the form that has a number here (PE_HOSTFILE of SGE).
                     break;
                 }
@@ -95,6 +97,8 @@ pub(crate) fn read_colon(
                 named.host_name(&mut build.report);
                 continue;
             }
+            // Reported at the number that stands after it.
+            Some(word) if word.text.is_empty() && bare => None,
             Some(word) => word.count("slots", &mut build.report),
             None => Some(1),
         };
@@ -134,14 +138,18 @@ pub(crate) fn read_colon(
 
 fn bare_number(build: &mut Build, first: Word, number: Word) {
     let what = format!("`{}` means nothing after a host", number.shown());
-    let (name, n) = (first.shown(), number.shown());
-    build.report.push(
-        Diagnostic::error(codes::UNKNOWN_WORD, what)
-            .at(number.span(), "")
-            .help(format!(
-                "for {n} slots write `{name}:{n}`, or `{name} slots={n}`, on each line"
-            )),
-    );
+    let error = Diagnostic::error(codes::UNKNOWN_WORD, what).at(number.span(), "");
+    let (name, before) = first.cut(':').map_or((first, ""), |(n, c)| (n, c.text));
+    let (name, n) = (name.shown(), number.shown());
+    build.report.push(match before {
+        "" => error.help(format!(
+            "for {n} slots write `{name}:{n}`, or `{name} slots={n}`, on each line"
+        )),
+        _ => error.help(format!(
+            "take it out: `{}` already has a number of slots",
+            first.shown()
+        )),
+    });
 }
 
 fn unexpected(build: &mut Build, first: Word, word: Word, keys: &[&str]) {

@@ -27,9 +27,10 @@ pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
         });
         match telling {
             Some((word, telling)) => build.foreign(word, &telling, None),
-            None => line
-                .words()
-                .for_each(|word| expand_word(word, &mut names, &mut build.report)),
+            None => line.words().for_each(|word| {
+                number_as_host(word, &mut build.report);
+                expand_word(word, &mut names, &mut build.report);
+            }),
         }
     }
     unique(&names, &mut build.report);
@@ -39,6 +40,23 @@ pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
         }
     }
     build.finish(source, out)
+}
+
+/// Warns of `node1,4`, which some schedulers write for four slots of a host: here it is two hosts.
+fn number_as_host(word: Word, report: &mut Report) {
+    let digits = |w: Word| !w.text.is_empty() && w.text.bytes().all(|b| b.is_ascii_digit());
+    let Some((host, number)) = word.cut(',').filter(|(h, n)| !digits(*h) && digits(*n)) else {
+        return;
+    };
+    let (host, n) = (host.shown(), number.shown());
+    report.push(
+        Diagnostic::warning(
+            codes::BAD_NAME,
+            format!("`{n}` is read as the name of a host"),
+        )
+        .at(number.span(), "")
+        .help(format!("for {n} slots write `{host}:{n}`")),
+    );
 }
 
 /// The hosts a node list names, in order, each with its place.

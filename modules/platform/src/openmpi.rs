@@ -115,6 +115,14 @@ fn read_line<'a>(line: Word<'a>, build: &mut Build<'a>, named: &mut Named<'a>) {
     let Some((&first, mut rest)) = parts.split_first() else {
         return;
     };
+    let key = first.cut('=').map_or("", |(key, _)| key.text);
+    if SLOTS.contains(&key) || MAX_SLOTS.contains(&key) || USER.contains(&key) || key == PORT {
+        let what = format!("`{key}=` has no host before it");
+        let error = Diagnostic::error(codes::UNKNOWN_WORD, what).at(first.span(), "");
+        let help = "name the host first, on the same line: a comment `/* */` ends a line";
+        build.report.push(error.help(help));
+        return;
+    }
     let telling = foreign(first, true).filter(|f| f.dialect != Dialect::OpenMpi);
     if let Some(telling) = telling {
         let mpich = telling.dialect == Dialect::Mpich;

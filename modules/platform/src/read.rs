@@ -9,7 +9,11 @@ use graphmap_kpn::source::Source;
 
 /// One error for a file of another purpose, where each of its lines would give several.
 fn misplaced(source: &Source) -> Option<Diagnostic> {
-    let text = source.text().trim_start();
+    let mut text = source.text().trim_start();
+    // Launch files begin with a comment that says what they are.
+    while let Some((_, after)) = text.split_once('\n').filter(|_| text.starts_with('#')) {
+        text = after.trim_start();
+    }
     let first = text.lines().next().unwrap_or("");
     let word = first.split_whitespace().next().unwrap_or("");
     let (is, help) = if text.starts_with('{') && text.contains("\"graphmap-mapping\"") {
@@ -21,6 +25,12 @@ fn misplaced(source: &Source) -> Option<Diagnostic> {
     } else if ["strict", "graph", "digraph"].contains(&word) && first.contains('{') {
         let help = "the hosts are in a file of their own, or in words: `hosts=4:cores=8`";
         ("a graph, no description of hosts", help)
+    } else if ["-n", "-np", "-host"].contains(&word) {
+        let help = "`--hosts` takes a hostfile, with one host a line";
+        (
+            "a list of options for `mpiexec`, no description of hosts",
+            help,
+        )
     } else if let Some(rest) = text.strip_prefix("rank ")
         && rest.trim_start().split_once('=').is_some_and(|(rank, _)| {
             let rank = rank.trim();

@@ -228,6 +228,28 @@ fn what_looks_like_slots_is_told_how_to_say_them() {
         told.starts_with("an MPICH hostfile writes it `node1:8`;"),
         "{told}"
     );
+    let told = help(None, "node1:2 4\n");
+    assert_eq!(told, "take it out: `node1:2` already has a number of slots");
+    let told = help(None, "node1: 4\n");
+    assert!(told.contains("`node1:4`"), "{told}");
+    let told = help(None, "node1,2\nnode2\n");
+    assert_eq!(told, "for 2 slots write `node1:2`");
+    for text in [
+        "-n 2 -host a ./b : -n 1 -host c ./d\n",
+        "# ring\n\n# two\n-np 2 ./b\n",
+        "# ring\nrank 0=a slot=0\n",
+    ] {
+        let told = help(None, text);
+        assert!(told.starts_with("`--hosts` takes "), "{told}");
+    }
+    // A comment of this form ends the line for Open MPI as well.
+    for text in [
+        "a slots=2 /* two */ max_slots=4\n",
+        "a slots=2\nslots=4 b\n",
+    ] {
+        let told = help(None, text);
+        assert!(told.starts_with("name the host first"), "{told}");
+    }
     let told = help(None, "hosts=4:slots=2");
     assert!(told.contains("options stand after white space"), "{told}");
     assert_eq!(
