@@ -169,7 +169,7 @@ fn a_network_from_its_graph_to_its_result() {
         .stderr_has("warning[G0607]: the function `worker` no longer fits its kind")
         .stderr_has("error[G0703]")
         .stderr_has("--> squares/src/processes/worker.rs:4:")
-        .stderr_has("::: squares.dot:3:5");
+        .stderr_has("::: squares.dot:6:5");
     assert_eq!(test.read("squares/src/processes/worker.rs"), WORKER);
 
     // A function that is missing: told where its kind is drawn and where it is called.

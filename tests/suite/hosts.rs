@@ -155,7 +155,7 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
                 assert!(text.contains(told), "no `{told}` in {text}");
             }
         };
-        // Each launcher by its own code; MPICH's alone would wait for ever.
+        // The agent reports it for MPICH, and the start of the OS process for others.
         let at = program.display();
         match mpi {
             "mpich" => fails(
@@ -165,7 +165,11 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
                     "error: the host `h2` lacks the program {at}: `graphmap run --copy` brings it there\n"
                 )],
             ),
-            _ => fails("hostfile", 132, &[&format!("Executable: {at}\nNode: h")]),
+            _ => fails(
+                "hostfile",
+                2,
+                &["error: OS process ", &format!(" has no executable {at}")],
+            ),
         }
         fs::write(folder.join("nobody"), "h1 slots=1\nnobody slots=1\n").unwrap();
         let told: &[&str] = match mpi {
