@@ -12,7 +12,7 @@ pub const STEP_WITHOUT_SCOPE: Code = Code(252);
 pub const AT_OUT_OF_RANGE: Code = Code(253);
 /// `at=each` for ends that are repeated differently often.
 pub const EACH_COUNTS_DIFFER: Code = Code(254);
-/// `at=` where neither end is repeated without the other.
+/// `at=` where neither end is repeated without the other, or `step=` past the end from everywhere.
 pub const AT_WITHOUT_EFFECT: Code = Code(255);
 /// Two processes or modules have one name after expansion.
 pub const NAME_COLLISION: Code = Code(256);

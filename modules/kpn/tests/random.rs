@@ -317,6 +317,13 @@ fn naive_channel(
         Some(At::Index(i)) => all[i as usize - 1] == digits,
     };
     let steps = [vec![0; depth - extra.step.len()], extra.step.clone()].concat();
+    let leads_nowhere = |i: usize| {
+        let n = from[i].1 as i64;
+        n > 1 && (0..n).all(|digit| !(0..n).contains(&(digit + i64::from(steps[i]))))
+    };
+    if !extra.wrap && !extra.beyond && (0..depth).any(leads_nowhere) {
+        warnings.push(codes::AT_WITHOUT_EFFECT);
+    }
     // Where the reader is in the shared scopes (way 1) or the writer (way -1).
     let shifted = |digits: &[u64], way: i64| -> Option<Vec<u64>> {
         let moved = (0..depth).map(|i| {

@@ -27,6 +27,13 @@ fn product(replicas: &[u64]) -> u64 {
     replicas.iter().fold(1, |n, &r| n.saturating_mul(r))
 }
 
+/// Returns a repetition and a step that leads past its end from every instance. A single instance
+/// is not reported, because no step fits it and the graph is drawn for other numbers as well.
+fn too_wide(shared: &[u64], step: &[i64]) -> Option<(u64, i64)> {
+    let mut levels = shared.iter().copied().zip(step.iter().copied());
+    levels.find(|&(n, step)| n >= 2 && step.unsigned_abs() >= n)
+}
+
 /// Which instances of the scopes of one end alone, as flat numbers.
 pub(super) type Picked = std::ops::Range<u64>;
 
@@ -143,8 +150,23 @@ impl Pattern {
         }
         let mut step: Vec<i64> = vec![0; depth - extra.step.len()];
         step.extend(extra.step.iter().map(|&s| i64::from(s)));
+        let shared = scopes.replicas(&from[..depth]);
+        if !extra.wrap
+            && !extra.beyond
+            && let Some((n, step)) = too_wide(&shared, &step)
+        {
+            let message = format!(
+                "`step={step}` has no effect: there are {n} instances, and none is {} further",
+                step.unsigned_abs()
+            );
+            diagnostics.push(
+                Diagnostic::warning(codes::AT_WITHOUT_EFFECT, message)
+                    .at(span, "")
+                    .help("correct `step=` or `replicas=`; `beyond=NULL` keeps the ports and closes them"),
+            );
+        }
         Ok(Pattern {
-            shared: scopes.replicas(&from[..depth]),
+            shared,
             step,
             wrap: extra.wrap,
             beyond: extra.beyond,
