@@ -109,12 +109,18 @@ fn form(args: &ViewArgs, session: &mut Session<'_>) -> Outcome<Form> {
                     args.output.display()
                 );
                 let (path, file) = (paths::word(&args.output), paths::word(&args.file));
-                let diagnostic = Diagnostic::error(codes::USAGE, message)
-                    .help("it writes pictures (`.svg`), JSON (`.json`, without `--detail`) and text (`.txt`)")
-                    .help(format!(
+                let other = match ending.as_deref() {
+                    Some("dot" | "gv") => {
+                        format!("a graph is written by `graphmap expand {file} > {path}`")
+                    }
+                    _ => format!(
                         "Graphviz draws the rest: `graphmap expand {file} | dot -T{} -o {path}`",
                         drawn_as(&args.output)
-                    ));
+                    ),
+                };
+                let diagnostic = Diagnostic::error(codes::USAGE, message)
+                    .help("it writes pictures (`.svg`), JSON (`.json`, without `--detail`) and text (`.txt`)")
+                    .help(other);
                 return session.fail(Exit::Usage, diagnostic);
             }
         },

@@ -105,6 +105,11 @@ fn what_cannot_be_shown() {
         .status(2)
         .stderr_has("`view` does not write files like `g.png`")
         .stderr_has("graphmap expand g.dot | dot -Tpng -o g.png");
+    squares("view g.dot -o drawn.dot")
+        .run()
+        .status(2)
+        .stderr_has("a graph is written by `graphmap expand g.dot > drawn.dot`")
+        .stderr_lacks("dot -Tpng");
     squares("view g.dot --svg --json").run().status(2);
     squares("view g.dot --detail procesess")
         .run()
