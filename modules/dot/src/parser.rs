@@ -337,7 +337,7 @@ impl<'a, 'b, E: Events> Parser<'a, 'b, E> {
                     _ => Some(self.id("the name of the subgraph or `{`")?),
                 };
                 if !self.at(TokenKind::OpenBrace) {
-                    return Err(self.unexpected("`{`, the body of the subgraph,"));
+                    return Err(self.unexpected("the `{` of the subgraph's body"));
                 }
                 Ok(self.enter(name, start))
             }

@@ -125,6 +125,8 @@ pub fn recognise_json(names: &[&str]) -> Option<Foreign> {
         )
     } else if has("nodes") && (has("links") || has("edges")) {
         ("node-link JSON, as NetworkX writes it", NETWORKX)
+    } else if has("nodes") && has("adjacency") {
+        ("adjacency JSON, as NetworkX writes it", NETWORKX)
     } else if has("elements") {
         ("JSON of Cytoscape", NETWORKX)
     } else if has("graph") || has("graphs") {
@@ -199,6 +201,10 @@ mod tests {
                     "edges",
                 ],
                 "Graphviz's",
+            ),
+            (
+                &["directed", "multigraph", "graph", "nodes", "adjacency"],
+                "adjacency JSON",
             ),
             (&["elements", "data"], "JSON of Cytoscape"),
             (&["graph"], "a JSON Graph"),
