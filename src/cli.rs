@@ -51,7 +51,7 @@ mod view;
 
 use crate::{Registry, codes, visible};
 use args::{Common, MessageFormat};
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches};
 use exit::Exit;
 use graphmap_kpn::diagnostic::Diagnostic;
@@ -71,7 +71,7 @@ pub(crate) fn main(registry: &Registry, args: Vec<OsString>) -> u8 {
     let parsed = parsed.and_then(|m| Common::from_arg_matches(&m).map(|common| (m, common)));
     let (matches, common) = match parsed {
         Ok(parsed) => parsed,
-        Err(error) => return usage(registry, &args, &error),
+        Err(error) => return usage(registry, &args, &pointing_at_emit(error)),
     };
     let mut session = Session::new(registry, common);
     let outcome = match misspelt(&args) {
@@ -121,6 +121,25 @@ fn dispatch(cli: &Cli, session: &mut Session<'_>) -> Outcome<Exit> {
         Some(Verb::Completions(args)) => shell::completions(args, Cli::command(), session),
         Some(Verb::Man(args)) => shell::man(args, Cli::command(), unknown_verb, session),
     }
+}
+
+/// Says which verb writes files, where another verb is given `--emit`. The option that looks most like
+/// it does something else.
+fn pointing_at_emit(mut error: clap::Error) -> clap::Error {
+    let is_emit = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(arg)) => matches!(arg.split('=').next(), Some("--emit" | "-e")),
+        _ => false,
+    };
+    if !is_emit || error.kind() != ErrorKind::UnknownArgument {
+        return error;
+    }
+    error.remove(ContextKind::SuggestedArg);
+    let tip = "say `graphmap emit FILE --emit KIND=PATH`: this verb writes no such files";
+    error.insert(
+        ContextKind::Suggested,
+        ContextValue::StyledStrs(vec![tip.into()]),
+    );
+    error
 }
 
 /// What clap has to say: help, the version, or what is wrong with the command line.

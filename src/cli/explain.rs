@@ -21,14 +21,34 @@ pub(crate) struct ExplainArgs {
 }
 
 pub(crate) fn run(args: &ExplainArgs, session: &mut Session<'_>) -> Outcome<Exit> {
-    let is_code = |word: &str| {
-        let digits = word.trim_start_matches(['G', 'g']);
-        !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
-    };
-    let wanted = match &args.words[..] {
-        [one] if is_code(one) => one,
-        words => return search(words, session),
-    };
+    let codes: Option<Vec<&str>> = args.words.iter().map(|word| code(word)).collect();
+    match codes {
+        Some(codes) if !codes.is_empty() => {
+            for (position, code) in codes.into_iter().enumerate() {
+                if position > 0 {
+                    session.show("\n")?;
+                }
+                explain(code, session)?;
+            }
+            Ok(Exit::Ok)
+        }
+        _ => search(&args.words, session),
+    }
+}
+
+/// Returns the code that a word is, also as a message has it: `error[G0305]:`.
+fn code(word: &str) -> Option<&str> {
+    let inside = word
+        .split_once('[')
+        .and_then(|(_, rest)| rest.split_once(']'));
+    let code = inside.map_or(word, |(code, _)| code);
+    let code = code.trim_end_matches([',', ':']);
+    let digits = code.trim_start_matches(['G', 'g']);
+    (!digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())).then_some(code)
+}
+
+/// Shows the page of a code.
+fn explain(wanted: &str, session: &mut Session<'_>) -> Outcome<Exit> {
     let digits = wanted.trim_start_matches(['G', 'g']);
     let page = digits.parse::<u16>().ok().and_then(|number| {
         let at = PAGES.binary_search_by_key(&number, |(n, _)| *n).ok()?;

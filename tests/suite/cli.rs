@@ -298,6 +298,22 @@ fn a_link_that_every_project_has_is_not_made() {
 }
 
 #[test]
+fn emitting_with_another_verb_is_pointed_at_emit() {
+    for args in [
+        "partition net.dot --emit hostfile=-",
+        "check net.dot -e hostfile=-",
+        "view net.dot --emit=hostfile=-",
+    ] {
+        net()
+            .args(args)
+            .run()
+            .status(2)
+            .stderr_has("tip: say `graphmap emit FILE --emit KIND=PATH`")
+            .stderr_lacks("--weights'");
+    }
+}
+
+#[test]
 fn explaining() {
     net()
         .args("explain G0009")
@@ -327,6 +343,15 @@ fn explaining() {
         .run()
         .status(2)
         .stderr_has("the codes near it are G0001");
+    // As messages have it, and several.
+    for args in ["explain error[G0009]:", "explain G0009: g8", "explain 9, 8"] {
+        net().args(args).run().status(0).stdout_has("G0009: ");
+    }
+    net()
+        .args("explain G0009 error[G0008]")
+        .run()
+        .status(0)
+        .stdout_has("\nG0008: ");
     // Words: the one page that has them, or the list of several, those with them in the title first.
     net()
         .args("explain deadlock")
