@@ -37,8 +37,8 @@ pub(crate) struct Shares {
 #[derive(Clone, Debug)]
 struct Heavy {
     vertex: u32,
-    /// The bound, at factor 1, of the block that it fills.
-    base: i64,
+    /// A block set aside for it, whose bound it fills wherever it lies.
+    block: u32,
     /// Blocks that are as fast as that one and not overfull, if others are.
     open: Option<Vec<bool>>,
 }
@@ -73,18 +73,17 @@ impl Shares {
             true => bound(load, exact),
             false => 0,
         };
-        let heavy = |(vertex, block, own): &(u32, u32, Option<Own>)| {
+        let heavy = |(vertex, block, own): &(u32, u32, Option<Vec<bool>>)| {
             let (speed, speeds) = (aside.speed[*block as usize], &aside.speed);
             let inside = |b: usize| match own {
-                Some(own) => own.open[b],
+                Some(own) => own[b],
                 None => aside.forced[b] == 0.0,
             };
             let open = (0..inst.k()).map(|b| speeds[b] >= speed && inside(b));
             let open: Vec<bool> = open.collect();
-            let level = own.as_ref().map_or(level, |own| own.level);
             Heavy {
                 vertex: *vertex,
-                base: bound(level * speed, exact),
+                block: *block,
                 open: open.contains(&false).then_some(open),
             }
         };
@@ -124,13 +123,18 @@ impl Shares {
     /// The instance with its bounds at a factor.
     pub(crate) fn at(&self, inst: &Instance, factor: f64) -> Instance {
         let bounds: Vec<i64> = (0..inst.k()).map(|b| self.bound(b, factor)).collect();
+        self.within(inst, &bounds)
+    }
+
+    /// The instance with these bounds, and heavy vertices that fill them.
+    fn within(&self, inst: &Instance, bounds: &[i64]) -> Instance {
         let loads = self.heavy.iter().map(|heavy| {
-            let (load, bound) = (inst.load(heavy.vertex), scaled(heavy.base, factor));
+            let (load, bound) = (inst.load(heavy.vertex), bounds[heavy.block as usize]);
             // Two of them never fit into one block.
             let beside = ((load as f64 * self.tolerance) as i64).min((bound - 1) / 2);
             (heavy.vertex, load.min(bound - beside))
         });
-        let mut bounded = inst.with_load_bounds(&bounds).with_loads(loads);
+        let mut bounded = inst.with_load_bounds(bounds).with_loads(loads);
         for heavy in &self.heavy {
             if let Some(open) = &heavy.open {
                 bounded.confine(heavy.vertex, open);
@@ -142,13 +146,12 @@ impl Shares {
     /// A raised factor with the tolerance on top. Bounds are rounded down to whole loads.
     pub(crate) fn tolerant(&self, inst: &Instance, factor: f64) -> Instance {
         let step = self.step(inst).max(1);
-        let raised = self.at(inst, factor * (1.0 + self.tolerance));
-        let whole = |b: usize| match raised.load_bound(b) {
+        let whole = |b: usize| match self.bound(b, factor * (1.0 + self.tolerance)) {
             bound if bound > self.forced[b] => (bound / step * step).max(self.bound(b, factor)),
             bound => bound,
         };
         let bounds: Vec<i64> = (0..inst.k()).map(whole).collect();
-        raised.with_load_bounds(&bounds)
+        self.within(inst, &bounds)
     }
 
     /// The greatest number that divides the loads of all vertices that are not heavy.
@@ -212,7 +215,7 @@ impl Shares {
         let whole = |bound: i64| bound / step * step;
         let fits = |factor: f64| {
             let all = (0..inst.k()).map(|b| whole(self.bound(b, factor)));
-            let taken = self.heavy.iter().map(|h| whole(scaled(h.base, factor)));
+            let taken = (self.heavy.iter()).map(|h| whole(self.bound(h.block as usize, factor)));
             all.fold(0, i64::saturating_add) - taken.fold(0, i64::saturating_add) >= total
         };
         if fits(1.0) {
@@ -278,12 +281,6 @@ fn scaled(bound: i64, factor: f64) -> i64 {
     ((bound as f64 * factor).floor() as i64).max(1)
 }
 
-/// Overfull blocks that a heavy vertex is confined to, and their level.
-struct Own {
-    level: f64,
-    open: Vec<bool>,
-}
-
 /// Vertices that may lie in the same blocks.
 #[derive(Default)]
 struct Confined {
@@ -306,8 +303,8 @@ struct Aside<'a> {
     forced: Vec<f64>,
     /// Load that a block can hold at most, by other limits.
     most: Vec<f64>,
-    /// Vertex, the block set aside for it, and what else it has to itself than the rest.
-    heavy: Vec<(u32, u32, Option<Own>)>,
+    /// Vertex, the block set aside for it, and the overfull blocks that it is confined to, if any.
+    heavy: Vec<(u32, u32, Option<Vec<bool>>)>,
     /// Load that is not set aside.
     rest: f64,
     total: i64,
@@ -455,8 +452,9 @@ impl<'a> Aside<'a> {
         let inside = |v: u32| (0..open.len()).all(|b| open[b] || !self.inst.may_lie(v, b as u32));
         for (v, b, own) in &mut self.heavy {
             if open[*b as usize] && own.is_none() && inside(*v) {
-                let open = open.clone();
-                *own = Some(Own { level, open });
+                // All blocks of the set have one level, whichever of them it lies in.
+                self.forced[*b as usize] = level * self.speed[*b as usize];
+                *own = Some(open.clone());
             }
         }
     }

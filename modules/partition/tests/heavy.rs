@@ -212,3 +212,63 @@ proptest! {
         prop_assert!(found.proved && found.lower_bound == found.minimised);
     }
 }
+
+/// A chain of vertices, and the limits and loads that come of it.
+fn chain(load: &[u64], blocks: usize, constraints: &[Constraint]) -> Solution {
+    let ends = (1..load.len() as u32).zip(0..);
+    let channels: Vec<Channel> = ends
+        .map(|(to, from)| Channel {
+            from,
+            to,
+            traffic: 1,
+        })
+        .collect();
+    let graph = Graph::new(load.to_vec(), &channels).expect("sound");
+    let tree = Tree::Group {
+        distance: 2,
+        members: vec![Tree::Block(Block::default()); blocks],
+    };
+    let machine = Machine::new(&tree, 0).unwrap();
+    let problem = Problem {
+        constraints,
+        imbalance: 0.03,
+        ..Problem::new(&graph, &machine)
+    };
+    let found = solved(&problem).unwrap();
+    let limits = &found.limits;
+    assert!(limits.keeps(&graph, &found.block_of), "{limits:?}");
+    assert!(found.proved, "{limits:?}");
+    found
+}
+
+/// The bound of the block set aside for the heavy vertex used to be that of all others, so that the
+/// mapping found broke its own bounds.
+#[test]
+fn a_heavy_vertex_confined_to_overfull_blocks_has_their_bound() {
+    let pins = [0, 1, 2].map(|vertex| Constraint::Pin {
+        vertex,
+        blocks: vec![0, 1].into(),
+    });
+    let found = chain(&[100, 20, 20, 6, 6, 7], 4, &pins);
+    assert_eq!(descending(&found.evaluation.loads), [100, 40, 12, 7]);
+    let found = chain(&[100, 20, 20, 6, 6, 7], 5, &pins);
+    assert_eq!(descending(&found.evaluation.loads), [100, 40, 7, 6, 6]);
+}
+
+/// The bound used to be rounded to whole loads after the heavy vertex had been made to fill it.
+#[test]
+fn a_heavy_vertex_leaves_room_for_its_tolerance_below_rounded_bounds() {
+    let load = [69, 2, 4, 3, 45, 24].map(|load| load * 1_000_000);
+    let two = Constraint::Count {
+        vertices: (0..6).collect(),
+        places: (0..3).map(|b| vec![b]).collect(),
+        least: 0,
+        most: 2,
+    };
+    let found = chain(&load, 3, &[two]);
+    let loads = descending(&found.evaluation.loads);
+    assert!(
+        loads[0] <= 71_070_000 && loads[1] <= 49_000_000,
+        "{loads:?}"
+    );
+}
