@@ -559,6 +559,23 @@ graphmap: 1 warning
         .stderr_has("give up a constraint");
 }
 
+/// The note used to say that no OS process but one may hold more than 3.
+#[test]
+fn several_heavy_processes_are_named() {
+    let chain = "digraph { a -> b -> c -> d -> e -> f -> h; b [load=100]; e [load=90]; }";
+    let heavy = farm().file("farm.dot", chain);
+    partition(heavy, "-n 4").status(0).stderr_has(
+        "= note: `b` and `e` take up an OS process each; the others share the remaining load and hold at most 3.00 each",
+    );
+    let chain = "digraph { h -> x -> y -> p -> q -> r; h [load=100]; x [load=20]; y [load=20]; \
+                 p [load=6]; q [load=6]; r [load=7]; }";
+    let heavy = farm().file("farm.dot", chain);
+    let args = "-n 5 --pin h=0,1 --pin x=0,1 --pin y=0,1";
+    partition(heavy, args).status(0).stderr_has(
+        "= note: it takes up an OS process; OS process 0 may hold up to 41.00, and the others at most 7.00 each",
+    );
+}
+
 /// All 36 blocks used to lie in one OS process beside the heavy one, and 14 were empty.
 #[test]
 fn one_heavy_process_leaves_the_others_in_balance() {

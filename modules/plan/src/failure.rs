@@ -155,13 +155,8 @@ impl Teller<'_> {
             let (load, most) = (process.load, limit(most));
             let label = format!("its load is {load}, and an OS process may hold {most}");
             let finding = finding.at(process.span, label);
-            let finding = match raised.is_empty() && !limits.loads.is_empty() {
-                true => finding.with_note(format!(
-                    "it takes up an OS process; the others share the remaining load and hold at most {} each",
-                    largest(&others)
-                )),
-                false => finding,
-            };
+            let note = self.beside_heavy(problem, solution, (&raised, &others), &largest);
+            let finding = note.into_iter().fold(finding, Diagnostic::with_note);
             return finding.help(
                 "a process cannot be split: use fewer OS processes, or divide its work among several processes",
             );
@@ -194,6 +189,58 @@ impl Teller<'_> {
                      constraint",
                 ),
         }
+    }
+
+    /// Says which OS processes heavy processes take up, and what the other OS processes may hold.
+    fn beside_heavy(
+        &self,
+        problem: &Problem<'_>,
+        solution: &Solution,
+        (raised, others): (&[u32], &[u32]),
+        largest: &dyn Fn(&[u32]) -> String,
+    ) -> Option<String> {
+        let (graph, limits) = (problem.graph, &solution.limits);
+        // The heaviest process of each OS process that holds more than counts.
+        let mut heavy = BTreeMap::new();
+        for (v, &b) in (0..).zip(&solution.block_of) {
+            let (count, heaviest) = heavy.entry(b).or_insert((0, v));
+            *count += i128::from(graph.load(v)) - i128::from(limits.load(graph, v));
+            if graph.load(v) > graph.load(*heaviest) {
+                *heaviest = v;
+            }
+        }
+        heavy.retain(|_, (more, _)| *more > 0);
+        let free = |blocks: &[u32]| -> Vec<u32> {
+            let blocks = blocks.iter().filter(|b| !heavy.contains_key(b));
+            blocks.copied().collect()
+        };
+        let names: Vec<u32> = heavy.values().map(|&(_, v)| v).collect();
+        let takes = match names.len() {
+            0 if raised.is_empty() || others.is_empty() => return None,
+            0 => {
+                return Some(format!(
+                    "only {} may hold more, up to {}; the others hold at most {} each",
+                    self.os_processes(raised),
+                    largest(raised),
+                    largest(others)
+                ));
+            }
+            1 => "it takes up an OS process".to_owned(),
+            _ => format!("{} take up an OS process each", self.names(&names)),
+        };
+        Some(match (free(raised), free(others)) {
+            (raised, others) if raised.is_empty() && others.is_empty() => takes,
+            (raised, others) if raised.is_empty() || others.is_empty() => format!(
+                "{takes}; the others share the remaining load and hold at most {} each",
+                largest(&[raised, others].concat())
+            ),
+            (raised, others) => format!(
+                "{takes}; {} may hold up to {}, and the others at most {} each",
+                self.os_processes(&raised),
+                largest(&raised),
+                largest(&others)
+            ),
+        })
     }
 
     pub(crate) fn failure(&self, error: &Error) -> Diagnostic {
