@@ -122,6 +122,19 @@ fn flow_control_survives_the_way_through_a_plug_in() {
 }
 
 #[test]
+fn a_byte_order_mark_is_passed_over() {
+    let marked = network(&format!("\u{feff}{ALL}")).unwrap();
+    assert_eq!(
+        marked.processes.len(),
+        network(ALL).unwrap().processes.len()
+    );
+    let broken = network("\u{feff}{\"graphmap\": 1, \"x\": 2}").unwrap_err();
+    let place = broken.iter().next().unwrap().primary.as_ref().unwrap().span;
+    let before = "\u{feff}{\"graphmap\": 1, \"x".len();
+    assert!(place.start as usize >= before, "{place:?}");
+}
+
+#[test]
 fn spans_point_into_the_text_itself() {
     let first = network(ALL).unwrap();
     let channel = first.channels.values().nth(2).unwrap();

@@ -59,7 +59,8 @@ pub fn read(
         by_name: FxHashMap::default(),
         diagnostics: Diagnostics::new(),
     };
-    reader.top(json);
+    // Editors of Windows write a byte order mark, which is not JSON.
+    reader.top(json.strip_prefix('\u{feff}').unwrap_or(json));
     if reader.diagnostics.has_errors() {
         return Err(reader.diagnostics);
     }
