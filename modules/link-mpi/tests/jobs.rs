@@ -122,11 +122,17 @@ fn ranks_talk_to_each_other() {
 fn what_was_sent_is_counted() {
     let (code, said) = start("bundles", 6, &[("GRAPHMAP_STATS", "1")]);
     assert_eq!(code, 0, "{said}");
-    let mut rows = said.lines().skip_while(|line| !line.starts_with("scheduler"));
-    let head = rows.next().unwrap_or_else(|| panic!("no schedulers in {said}"));
+    let mut rows = said
+        .lines()
+        .skip_while(|line| !line.starts_with("scheduler"));
+    let head = rows
+        .next()
+        .unwrap_or_else(|| panic!("no schedulers in {said}"));
     assert!(head.contains("sleeps  link frames MPI messages"), "{said}");
     let numbers = |row: &str| -> Vec<u64> {
-        row.split_whitespace().map_while(|n| n.parse().ok()).collect()
+        row.split_whitespace()
+            .map_while(|n| n.parse().ok())
+            .collect()
     };
     let rows: Vec<Vec<u64>> = rows.take(6).map(numbers).collect();
     let column = |at: usize| -> Vec<u64> { rows.iter().map(|row| row[at]).collect() };

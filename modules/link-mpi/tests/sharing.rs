@@ -116,8 +116,14 @@ fn a_variable_that_is_wrong_in_one_of_them_is_told() {
 fn nothing_goes_by_mpi() {
     let (code, said) = sharing("bundles", 6, &[("GRAPHMAP_STATS", "1")]);
     assert_eq!(code, 0, "{said}");
-    let mut rows = said.lines().skip_while(|line| !line.starts_with("scheduler"));
-    assert!(rows.next().is_some_and(|head| head.contains("MPI messages")), "{said}");
+    let mut rows = said
+        .lines()
+        .skip_while(|line| !line.starts_with("scheduler"));
+    assert!(
+        rows.next()
+            .is_some_and(|head| head.contains("MPI messages")),
+        "{said}"
+    );
     let messages = rows.take(6).map(|row| row.split_whitespace().nth(7));
     assert!(messages.eq([Some("0"); 6]), "{said}");
 }
