@@ -5,7 +5,7 @@
 //! section is **not** obeyed (the host of the first section takes all), so placement is the hostfile's
 //! alone. A configfile knows no quotes. `-bind-to user:` has one list of cores for all lines of the
 //! hostfile, so the sections bind by `taskset`. A script has one section, whose OS processes choose by
-//! rank ([`crate::start`]).
+//! rank (`start.rs`).
 
 use crate::codes;
 use crate::launch::{LONGEST_VALUE, Launch, on_cores, plain_variables, shell_quoted};
