@@ -144,6 +144,12 @@ impl<'a> Explainer<'a> {
                 kinds.position(|kind| kind.type_name == word || kind.function == word)
             })
         });
+        // The compiler may point at the parenthesis before the function that does not fit.
+        let named = named.or_else(|| {
+            let handed = handed_function(at.text, at.range.start)?;
+            let mut kinds = model.kinds.iter();
+            kinds.position(|kind| kind.function == handed)
+        });
         match named {
             Some(kind) => self.with_ports(model, kind, diagnostic, at),
             None => diagnostic,
