@@ -29,13 +29,14 @@ pub(crate) struct Way {
 }
 
 impl Way {
-    /// MPICH and what is made of it. Its `mpiexec` waits for ever for an OS process that ends before
-    /// `MPI_Init`, so that one asks for an end of the job, in the words of PMI 1. Not each `sh` can write to a
-    /// descriptor above 9. Without PMI's socket the daemon that has started it is killed.
+    /// MPICH and its relatives. `mpiexec` waits for ever for an OS process that ends before `MPI_Init`, so
+    /// that process asks PMI 1 to abort the job. Not each `sh` can write to a descriptor above 9. Without a
+    /// PMI socket it kills the daemon that started it. A daemon that aborts does not read what its processes
+    /// wrote to stderr before: hence the second of sleep.
     pub(crate) const HYDRA: Way = Way {
         rank: "${PMI_RANK:-$PMI_ID}",
         binds: true,
-        ends: r#"for sh in sh bash; do $sh -c "printf 'cmd=abort exitcode=2\n' >&$PMI_FD" 2>/dev/null && exit 2; done; [ -z "$rank" ] || kill -KILL $PPID; "#,
+        ends: r#"sleep 1; for sh in sh bash; do $sh -c "printf 'cmd=abort exitcode=2\n' >&$PMI_FD" 2>/dev/null && exit 2; done; [ -z "$rank" ] || kill -KILL $PPID; "#,
     };
     /// Open MPI.
     pub(crate) const OPEN_MPI: Way = Way {
