@@ -19,12 +19,14 @@ use std::path::Path;
 use std::process::{Command, Output};
 use tempfile::TempDir;
 
-/// Prints rank, host, the number of processes told, cores allowed, arguments.
+/// Prints rank, host, the number of processes told, cores allowed, arguments. It stays a moment: MPICH's
+/// `mpiexec` tells rank 0 the end of stdin, and dies of SIGPIPE where all ranks have ended by then.
 const SHOW: &str = "#!/bin/sh\n\
     rank=${OMPI_COMM_WORLD_RANK:-${SLURM_PROCID:-$PMI_RANK}}\n\
     cores=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)\n\
     args=; for arg; do args=\"$args<$arg>\"; done\n\
-    echo \"$rank ${SLURMD_NODENAME:-$(hostname)} ${GRAPHMAP_PROCESSES:-?} $cores $args ${GRAPHMAP_START-}\"\n";
+    echo \"$rank ${SLURMD_NODENAME:-$(hostname)} ${GRAPHMAP_PROCESSES:-?} $cores $args ${GRAPHMAP_START-}\"\n\
+    sleep 0.3\n";
 
 /// A folder with the programs of a test.
 struct Field {
