@@ -51,6 +51,10 @@ pub const NO_RANKS_SAID: Code = Code(712);
 pub const CORES_MISSING: Code = Code(713);
 /// A launcher that refuses to start anything for root.
 pub const REFUSES_ROOT: Code = Code(714);
+/// A folder without a Cargo project whose program uses `mpi`.
+pub const NO_RANKS: Code = Code(808);
+/// The tool that checks programs of ranks is missing or cannot be used.
+pub const NO_DOCTOR: Code = Code(813);
 /// Cargo cannot be run.
 pub const NO_CARGO: Code = Code(702);
 /// The code of a project does not compile: most often a function that does not fit its kind.

@@ -16,7 +16,8 @@ With PROJECT, a folder with a Cargo.toml (or that file) of a program that uses `
 ranks share the statics of their OS process, the thread-locals of their thread, and what concerns the
 whole OS process, and a rank that blocks keeps its thread from others. All of it is reported with its
 place, as warnings (G0801 to G0805, G0809 to G0812), in the project and in its dependencies that use
-`mpi`. Ends with 0 when all was looked into, whatever was
+`mpi`. It needs the tool `graphmap-doctor` on PATH (`cargo install --path modules/sharing` in
+graphmap's sources). Ends with 0 when all was looked into, whatever was
 found; with 1 when a source could not be read, or where `--deny` makes errors of warnings; with 2 when
 there is no such project.
 

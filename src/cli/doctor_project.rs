@@ -1,78 +1,206 @@
 //! `graphmap doctor PROJECT`: what the ranks of a program that uses `mpi` would share as coroutines.
+//!
+//! The tool `graphmap-doctor` reads the sources, because parsing Rust takes long to compile and few
+//! need it. It gets what `cargo metadata` prints, and replies with one JSON object.
 
-use super::check::plural;
 use super::exit::Exit;
+use super::paths;
 use super::session::{Outcome, Session};
 use super::supervised::Supervised;
 use crate::program::{Supervise, cargo_not_there};
 use crate::{codes, visible};
-use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::diagnostic::{Code, Diagnostic};
 use graphmap_kpn::input::{self, Limit};
-use graphmap_sharing::codes::NO_RANKS;
-use graphmap_sharing::{Counts, NoRanks, Package, Project, look};
+use graphmap_kpn::source::{SourceMap, Span};
+use serde::Deserialize;
 use serde_json::json;
-use std::ffi::OsString;
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
 /// What is in the folder of every project of Cargo's.
 const MANIFEST: &str = "Cargo.toml";
 
-/// What is told of the ranks of a project.
+/// The version of the format in which the tool replies.
+const PROTOCOL: u32 = 1;
+
+const INSTALL: &str = "`cargo install --path modules/sharing` in graphmap's sources installs it";
+
+/// Options of `doctor PROJECT`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct ProjectArgs {
-    /// List the dependencies that do not use `mpi`: into these nothing looks
+    /// List the dependencies that do not use `mpi`, which are not checked
     #[arg(long, requires = "project")]
     dependencies: bool,
-    /// Print what was looked into, in numbers, as JSON
+    /// Print the counts as JSON
     #[arg(long, requires = "project")]
     json: bool,
 }
 
+/// The reply of the tool.
+#[derive(Deserialize)]
+struct Reply {
+    protocol: u32,
+    no_ranks: Option<String>,
+    #[serde(default)]
+    without_mpi: bool,
+    #[serde(default)]
+    text: String,
+    #[serde(default)]
+    packages: serde_json::Value,
+    #[serde(default)]
+    others: serde_json::Value,
+    #[serde(default)]
+    diagnostics: Vec<Reported>,
+}
+
+/// A diagnostic of the tool.
+#[derive(Deserialize)]
+struct Reported {
+    code: u16,
+    severity: String,
+    message: String,
+    labels: Vec<ReportedLabel>,
+    help: Vec<String>,
+    notes: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct ReportedLabel {
+    file: String,
+    start: usize,
+    end: usize,
+    text: String,
+}
+
 pub(crate) fn run(named: &Path, args: &ProjectArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     let manifest = manifest(named, session)?;
-    let told_by_cargo = |features: &[&str], session: &mut Session<'_>| {
-        session.timed("cargo metadata", |s| metadata(&manifest, features, s))
+    let Some(tool) = graphmap_plugin::find("graphmap-", "doctor") else {
+        let message =
+            "`graphmap doctor PROJECT` needs the tool `graphmap-doctor`, which is not on PATH";
+        let missing = Diagnostic::error(codes::NO_DOCTOR, message).help(INSTALL);
+        return session.fail(Exit::Usage, missing);
     };
-    let mut project = Project::from_metadata(&told_by_cargo(&[], session)?);
-    if matches!(project, Err(NoRanks::WithoutMpi(_))) {
-        // It may be there with a feature that is off.
-        let metadata = told_by_cargo(&["--all-features"], session)?;
-        project = Project::from_metadata(&metadata);
+    let mut reply = ask(&tool, &manifest, &[], args, session)?;
+    if reply.without_mpi {
+        // It may use `mpi` with a feature that is off.
+        reply = ask(&tool, &manifest, &["--all-features"], args, session)?;
     }
-    let project = project.or_else(|why| {
+    if let Some(why) = reply.no_ranks {
         let message = format!("`{}` has no ranks: {why}", named.display());
-        let told = Diagnostic::error(NO_RANKS, message);
-        let told = match why {
-            NoRanks::WithoutMpi(_) => told.help(
+        let mut diagnostic = Diagnostic::error(codes::NO_RANKS, message);
+        if reply.without_mpi {
+            diagnostic = diagnostic.help(
                 "name the project of a program that uses rsmpi (`mpi = \"0.8\"`); `graphmap new NAME --family mpi` makes one",
-            ),
-            NoRanks::Unreadable(_) => told,
-        };
-        session.fail(Exit::Usage, told)
-    })?;
-    // What is not looked into is worth knowing here.
-    session.show_notes = true;
-    let shown = shown(&manifest);
-    let mut looked = Vec::new();
-    for package in &project.packages {
-        let mut found = Diagnostics::new();
-        let counts = session.timed(&package.name, |s| {
-            look(package, &shown, &mut s.sources, &mut found)
-        });
-        session.find_all(found);
-        looked.push((package, counts));
+            );
+        }
+        return session.fail(Exit::Usage, diagnostic);
     }
-    let others = &*project.others;
+    // What is not checked is worth knowing here.
+    session.show_notes = true;
+    let mut spans = Spans::default();
+    for reported in reply.diagnostics {
+        let diagnostic = spans.placed(reported, &mut session.sources);
+        session.find(diagnostic);
+    }
     match args.json {
         true => {
-            let value = as_json(&looked, others);
+            let value = json!({ "packages": reply.packages, "others": reply.others });
             session.put((visible::json(&value, true) + "\n").as_bytes())?;
         }
-        false => session.show(&as_text(&looked, others, args.dependencies))?,
+        false => session.show(&reply.text)?,
     }
     session.unless_denied()?;
     Ok(Exit::Ok)
+}
+
+/// Asks the tool about the project, with these features of it.
+fn ask(
+    tool: &Path,
+    manifest: &Path,
+    features: &[&str],
+    args: &ProjectArgs,
+    session: &mut Session<'_>,
+) -> Outcome<Reply> {
+    let metadata = session.timed("cargo metadata", |s| metadata(manifest, features, s))?;
+    let mut asked: Vec<OsString> = Vec::new();
+    asked.extend(args.dependencies.then(|| "--dependencies".into()));
+    // A name that begins with `-` would be an option.
+    asked.push(Path::new(".").join(paths::plain(manifest)).into());
+    let cannot_run = |error: &io::Error| {
+        let message = format!("`{}` cannot be run: {error}", tool.display());
+        Diagnostic::error(codes::NO_DOCTOR, message).help(INSTALL)
+    };
+    let output = session.timed("graphmap-doctor", |s| {
+        output(tool.as_os_str(), &asked, &metadata, &cannot_run, s)
+    })?;
+    let reply = serde_json::from_slice::<Reply>(&output.stdout);
+    match (output.status.success(), reply) {
+        (true, Ok(reply)) if reply.protocol == PROTOCOL => Ok(reply),
+        (success, reply) => {
+            let why = match (success, reply) {
+                (false, _) => format!("it failed ({})", output.status),
+                (_, Ok(reply)) => format!(
+                    "it speaks version {} of the protocol, and this is version {PROTOCOL}",
+                    reply.protocol
+                ),
+                (_, Err(why)) => format!("its reply cannot be read: {why}"),
+            };
+            let message = format!("`{}` cannot be used: {why}", tool.display());
+            let mut diagnostic = Diagnostic::error(codes::NO_DOCTOR, message).help(INSTALL);
+            let said = String::from_utf8_lossy(&output.stderr);
+            if !said.trim().is_empty() {
+                diagnostic = diagnostic.with_note(format!("it said:\n{}", said.trim_end()));
+            }
+            session.fail(Exit::Usage, diagnostic)
+        }
+    }
+}
+
+/// Places in files that the tool has read.
+#[derive(Default)]
+struct Spans {
+    /// Where the text of each file begins, and its length; `None` for a file that cannot be read.
+    files: HashMap<String, Option<(u32, usize)>>,
+}
+
+impl Spans {
+    /// Returns the diagnostic, with labels for the places that still exist.
+    fn placed(&mut self, reported: Reported, sources: &mut SourceMap) -> Diagnostic {
+        let code = Code(reported.code);
+        let mut diagnostic = match &*reported.severity {
+            "error" => Diagnostic::error(code, reported.message),
+            "warning" => Diagnostic::warning(code, reported.message),
+            _ => Diagnostic::note(code, reported.message),
+        };
+        diagnostic.help = reported.help;
+        diagnostic.notes = reported.notes;
+        for (at, label) in reported.labels.into_iter().enumerate() {
+            let Some(span) = self.span(&label, sources) else {
+                continue;
+            };
+            diagnostic = match at {
+                0 => diagnostic.at(span, label.text),
+                _ => diagnostic.also(span, label.text),
+            };
+        }
+        diagnostic
+    }
+
+    fn span(&mut self, label: &ReportedLabel, sources: &mut SourceMap) -> Option<Span> {
+        let read = || {
+            let text = input::text(Path::new(&label.file), Limit::SOURCE).ok()?;
+            let source = sources.add(&label.file, text).ok()?;
+            Some((source.base(), source.text().len()))
+        };
+        let file = self.files.entry(label.file.clone()).or_insert_with(read);
+        let (base, length) = (*file)?;
+        // The file may have changed. A source is shorter than 4 GiB.
+        let ordered = label.start <= label.end && label.end <= length;
+        ordered.then(|| Span::new(base + label.start as u32, base + label.end as u32))
+    }
 }
 
 /// The manifest of the project that is named, by itself or by its folder.
@@ -86,7 +214,7 @@ fn manifest(named: &Path, session: &mut Session<'_>) -> Outcome<PathBuf> {
         Ok(_) => Ok(manifest),
         Err(why) if why.is_missing() => {
             let message = format!("there is no {MANIFEST} in `{}`", named.display());
-            let told = Diagnostic::error(NO_RANKS, message)
+            let told = Diagnostic::error(codes::NO_RANKS, message)
                 .help("name the folder of a Cargo project, or its Cargo.toml");
             session.fail(Exit::Usage, told)
         }
@@ -103,6 +231,10 @@ fn metadata(manifest: &Path, features: &[&str], session: &mut Session<'_>) -> Ou
         .map(OsString::from)
         .into();
     // What other platforms need may not have been fetched.
+    let cargo = |asked: &[OsString], session: &mut Session<'_>| {
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        output(&cargo, asked, &[], &cargo_not_there, session)
+    };
     let version = cargo(&["-vV".into()], session)?;
     let version = String::from_utf8_lossy(&version.stdout);
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
@@ -122,151 +254,38 @@ fn metadata(manifest: &Path, features: &[&str], session: &mut Session<'_>) -> Ou
     }
 }
 
-/// Runs Cargo, and takes what it says.
-fn cargo(arguments: &[OsString], session: &mut Session<'_>) -> Outcome<Output> {
+/// Runs a program with `input` on its stdin, and returns its output. `cannot_run` is the diagnostic
+/// if it does not start.
+fn output(
+    program: &OsStr,
+    arguments: &[OsString],
+    input: &[u8],
+    cannot_run: &dyn Fn(&io::Error) -> Diagnostic,
+    session: &mut Session<'_>,
+) -> Outcome<Output> {
     let supervise = &Supervised;
     let _attention = supervise.attend();
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let started = supervise.tree(&cargo).and_then(|mut command| {
-        let command = command.args(arguments).stdin(Stdio::null());
+    let started = supervise.tree(program).and_then(|mut command| {
+        let command = command.args(arguments).stdin(Stdio::piped());
         command
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
     });
-    let output = started.and_then(|child| {
+    let output = started.and_then(|mut child| {
         let _watched = supervise.watch(child.id());
-        child.wait_with_output()
+        let stdin = child.stdin.take();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                // A program that does not read all of it reports that by its status.
+                let _ = stdin.map(|mut stdin| stdin.write_all(input));
+            });
+            child.wait_with_output()
+        })
     });
     match (supervise.interrupted(), output) {
         (Some(signal), _) => Err(Exit::signal(signal)),
         (None, Ok(output)) => Ok(output),
-        (None, Err(error)) => session.fail(Exit::Usage, cargo_not_there(&error)),
+        (None, Err(error)) => session.fail(Exit::Usage, cannot_run(&error)),
     }
-}
-
-/// How files are called: those of the project as it is named, others from the current folder where they are in it.
-fn shown(manifest: &Path) -> impl Fn(&Path) -> String + use<> {
-    let folder = manifest.parent().map(Path::to_owned).unwrap_or_default();
-    let root = std::path::absolute(match folder.as_os_str().is_empty() {
-        true => Path::new("."),
-        false => &folder,
-    });
-    let here = std::env::current_dir();
-    move |path: &Path| {
-        let own = root
-            .as_ref()
-            .ok()
-            .and_then(|root| path.strip_prefix(root).ok());
-        let own = own.map(|rest| super::paths::plain(&folder.join(rest)));
-        // `./src/main.rs` of the project `.`
-        let own = own.map(|path| path.strip_prefix(".").map_or(path.clone(), Path::to_owned));
-        let near = || {
-            here.as_ref()
-                .ok()
-                .and_then(|here| path.strip_prefix(here).ok())
-        };
-        let told = own.or_else(|| near().map(Path::to_owned));
-        told.as_deref().unwrap_or(path).display().to_string()
-    }
-}
-
-fn as_text(looked: &[(&Package, Counts)], others: &[String], list: bool) -> String {
-    let mut text = String::new();
-    for (package, counts) in looked {
-        let whose = match package.own {
-            true => "",
-            false => " (a dependency)",
-        };
-        text += &format!(
-            "{} {}{whose}: {} looked into\n",
-            package.name,
-            package.version,
-            plural(counts.files, "file")
-        );
-        for (count, what) in [
-            (
-                counts.statics,
-                "shared by the ranks of an OS process: statics that can change (G0801)",
-            ),
-            (
-                counts.thread_locals,
-                "shared by the ranks of a thread: thread-locals (G0802)",
-            ),
-            (
-                counts.made_once,
-                "made by one rank for all: statics (G0803)",
-            ),
-            (
-                counts.process_wide,
-                "calls that concern the whole OS process (G0804)",
-            ),
-            (
-                counts.held_up,
-                "calls that hold up all ranks of a thread (G0809)",
-            ),
-            (
-                counts.locks,
-                "locks that are held while a rank waits (G0810)",
-            ),
-            (
-                counts.other_languages,
-                "places with code of another language, not looked into (G0811)",
-            ),
-            (
-                counts.generated,
-                "generated files that are not looked into (G0812)",
-            ),
-            (
-                counts.not_judged,
-                "not known to be one or the other (G0805)",
-            ),
-            (
-                counts.macros,
-                "calls of macros that are not looked into (G0807)",
-            ),
-            (counts.unread, "files that could not be read (G0806)"),
-        ] {
-            if count > 0 {
-                text += &format!("  {count:>4}  {what}\n");
-            }
-        }
-        let nothing = Counts {
-            files: counts.files,
-            ..Counts::default()
-        };
-        if *counts == nothing {
-            text += "        nothing is shared\n";
-        }
-    }
-    match (others.len(), list) {
-        (0, _) => {}
-        (_, true) => {
-            text += "not looked into, as they do not use `mpi`:\n";
-            others
-                .iter()
-                .for_each(|other| text += &format!("  {other}\n"));
-        }
-        (count, false) => {
-            let count = match count {
-                1 => "1 dependency".to_owned(),
-                n => format!("{n} dependencies"),
-            };
-            text +=
-                &format!("{count} without `mpi` not looked into (`--dependencies` lists them)\n");
-        }
-    }
-    text
-}
-
-fn as_json(looked: &[(&Package, Counts)], others: &[String]) -> serde_json::Value {
-    let packages = looked.iter().map(|(package, counts)| {
-        json!({
-            "name": package.name,
-            "version": package.version,
-            "own": package.own,
-            "counts": counts,
-        })
-    });
-    json!({ "packages": packages.collect::<Vec<_>>(), "others": others })
 }

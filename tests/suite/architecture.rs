@@ -85,7 +85,6 @@ const COMMAND: &[&str] = &[
     "plan",
     "platform",
     "plugin",
-    "sharing",
     "view",
     "wiring",
 ];

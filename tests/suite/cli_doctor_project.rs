@@ -2,6 +2,9 @@
 
 use crate::common::Test;
 use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
 
 /// In the place of rsmpi: nothing of it is looked into.
 const MPI: &str = "[package]\nname = \"mpi\"\nversion = \"0.8.2\"\n";
@@ -17,6 +20,35 @@ fn manifest(name: &str, dependencies: &[&str]) -> String {
 }
 
 /// A program of ranks that stands on a library of ranks, and on one without.
+/// The folder of the tool `graphmap-doctor`. `cargo test --workspace` builds it beside the command;
+/// for `cargo test -p graphmap` this builds it.
+pub(crate) fn tool() -> &'static Path {
+    static TOOL: OnceLock<PathBuf> = OnceLock::new();
+    TOOL.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_BIN_EXE_graphmap")).parent().unwrap();
+        if !folder.join("graphmap-doctor").exists() {
+            let mut cargo = Command::new(env!("CARGO"));
+            cargo
+                .args([
+                    "build",
+                    "--offline",
+                    "--quiet",
+                    "--package=graphmap-sharing",
+                ])
+                .arg("--target-dir")
+                .arg(folder.parent().unwrap())
+                .current_dir(env!("CARGO_MANIFEST_DIR"));
+            assert!(cargo.status().unwrap().success());
+        }
+        folder.to_owned()
+    })
+}
+
+/// The value of PATH with that folder.
+pub(crate) fn path_with_tool() -> String {
+    format!("{}:{}", tool().display(), std::env::var("PATH").unwrap())
+}
+
 fn halo() -> Test {
     let main = "\
 mod tiles;
@@ -61,6 +93,7 @@ static TESTED: std::sync::Mutex<u8> = std::sync::Mutex::new(0);
         .file("halo/src/main.rs", main)
         .file("halo/src/tiles.rs", tiles)
         .env("CARGO_NET_OFFLINE", "true")
+        .env("PATH", &path_with_tool())
 }
 
 const NUMBERS: &str = "\
@@ -239,7 +272,7 @@ fn what_is_no_project_of_ranks_is_told() {
         .stderr_has("Too many levels of symbolic links");
     let done = none()
         .env("CARGO", "")
-        .env("PATH", "")
+        .env("PATH", &tool().display().to_string())
         .args("doctor halo")
         .run();
     done.status(2)
@@ -264,4 +297,47 @@ fn what_cannot_be_read_keeps_nothing_else_from_being_told() {
             "error[G0806]: `halo/src/tiles.rs` cannot be looked into: No such file or directory",
         )
         .stderr_has(" --> halo/src/main.rs:1:5\n");
+}
+
+#[test]
+fn a_tool_that_cannot_be_used_is_reported() {
+    let done = halo()
+        .env("PATH", "/usr/bin:/bin")
+        .args("doctor halo")
+        .run();
+    done.status(2)
+        .stdout_is("")
+        .stderr_has("error[G0813]: `graphmap doctor PROJECT` needs the tool `graphmap-doctor`")
+        .stderr_has("= help: `cargo install --path modules/sharing`");
+    for (script, why) in [
+        ("exit 3", "cannot be used: it failed (exit status: 3)\n"),
+        (
+            "echo no words >&2; exit 2",
+            "= note: it said:\n          no words\n",
+        ),
+        (
+            "echo '{}'",
+            "its reply cannot be read: missing field `protocol`",
+        ),
+        (
+            "echo '{\"protocol\": 2}'",
+            "it speaks version 2 of the protocol, and this is version 1\n",
+        ),
+    ] {
+        let script = format!("#!/bin/sh\n{script}\n");
+        let done = halo().executable("graphmap-doctor", &script);
+        let done = done.args("doctor halo").run();
+        done.status(2).stderr_has("error[G0813]").stderr_has(why);
+    }
+    // Places that no longer exist lose their lines, not what is said about them.
+    let reply = r#"{"protocol": 1, "text": "one\n", "diagnostics": [{"code": 801,
+        "severity": "warning", "message": "shared", "help": [], "notes": [], "labels": [
+            {"file": "halo/gone.rs", "start": 0, "end": 1, "text": ""},
+            {"file": "halo/src/tiles.rs", "start": 0, "end": 1000000, "text": ""}]}]}"#;
+    let test = halo().file("reply", reply);
+    let test = test.executable("graphmap-doctor", "#!/bin/sh\ncat reply\n");
+    let done = test.args("doctor halo").run();
+    done.status(0)
+        .stdout_is("one\n")
+        .stderr_is("warning[G0801]: shared\n\ngraphmap: 1 warning\n");
 }

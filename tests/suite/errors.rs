@@ -187,9 +187,8 @@ fn console(code: &str, text: &str, shown: &mut bool) -> Vec<String> {
             wanted.last_mut().unwrap().0 = end.trim().parse().unwrap();
         }
     }
-    let binary = Path::new(env!("CARGO_BIN_EXE_graphmap"));
-    let path = std::env::var("PATH").unwrap();
-    let path = format!("{}:{path}", binary.parent().unwrap().display());
+    // The command is in the same folder.
+    let path = crate::cli_doctor_project::path_with_tool();
     let output = Command::new("sh")
         .args(["-c", &script])
         .env_remove("CARGO")

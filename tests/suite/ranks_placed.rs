@@ -49,6 +49,7 @@ fn a_run_is_placed_by_what_ranks_have_sent_each_other() {
 
     // Nothing of it is shared, and there is nothing to be run yet.
     let test = test.args("doctor net");
+    let test = test.env("PATH", &crate::cli_doctor_project::path_with_tool());
     test.run()
         .status(0)
         .stderr_is("")

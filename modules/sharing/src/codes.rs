@@ -24,5 +24,3 @@ pub const LOCK_ACROSS_WAIT: Code = Code(810);
 pub const OTHER_LANGUAGE: Code = Code(811);
 /// Generated code that is not looked into.
 pub const GENERATED: Code = Code(812);
-/// A folder without a Cargo project whose program uses `mpi`.
-pub const NO_RANKS: Code = Code(808);

@@ -22,11 +22,13 @@ mod names;
 mod packages;
 mod reach;
 mod read;
+mod report;
 mod shape;
 mod tell;
 mod tree;
 
 pub use packages::{NoRanks, Package, Project};
+pub use report::{PROTOCOL, report};
 
 use facts::{At, Facts};
 use graphmap_kpn::diagnostic::{Code, Diagnostic, Diagnostics};

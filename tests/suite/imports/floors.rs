@@ -382,7 +382,9 @@ const SHARING: &[&str] = &[
     "tree",
     "tell",
     "packages",
+    "report",
     "lib",
+    "main",
 ];
 
 pub(crate) const FLOORS: &[(&str, &[&str])] = &[

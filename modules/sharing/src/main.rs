@@ -1,0 +1,40 @@
+//! The tool that `graphmap doctor PROJECT` finds on PATH: `graphmap-doctor [--dependencies] MANIFEST`.
+//!
+//! Reads from stdin what `cargo metadata` printed about the project, and prints a
+//! [report](graphmap_sharing::report()) as JSON. Ends with 2 if it is started in another way.
+
+use std::io::{Read, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            let _ = writeln!(std::io::stderr(), "graphmap-doctor: {why}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run() -> std::io::Result<()> {
+    let mut list = false;
+    let mut manifest = None;
+    for argument in std::env::args_os().skip(1) {
+        match argument.to_str() {
+            Some("--dependencies") => list = true,
+            Some(option) if option.starts_with('-') => manifest = None,
+            _ => manifest = Some(PathBuf::from(argument)),
+        }
+    }
+    let manifest = manifest.ok_or_else(|| {
+        let usage = "this is a part of graphmap: use `graphmap doctor PROJECT`";
+        std::io::Error::new(std::io::ErrorKind::InvalidInput, usage)
+    })?;
+    let mut metadata = Vec::new();
+    std::io::stdin().read_to_end(&mut metadata)?;
+    let report = graphmap_sharing::report(&metadata, &manifest, list);
+    let mut out = std::io::stdout();
+    out.write_all(report.to_string().as_bytes())?;
+    out.write_all(b"\n")
+}
