@@ -61,11 +61,31 @@ use std::ffi::OsString;
 use std::io::Write;
 use verbs::{Cli, Verb};
 
+/// What the command prints without arguments.
+const BRIEF: &str = "\
+Checks, maps, wires and runs parallel programs drawn as graphs of processes and channels
+
+  graphmap new hello                           make a project with a small graph
+  graphmap run graphs/farm.dot                 build the program of a graph and run it
+  graphmap check graphs/farm.dot               report all that is wrong with a graph
+  graphmap view farm.dot -o farm.svg           draw it
+  graphmap partition farm.dot -n 4             map its processes onto OS processes
+  graphmap farm.dot --emit wiring.rs           write files: wiring code, hostfiles, pictures
+  graphmap explain G0305                       explain an error
+  graphmap doctor                              check which tools are installed
+
+`graphmap --help` lists all verbs and options, `graphmap help VERB` those of one verb.
+";
+
 /// Does what the command line says; the result is the exit code.
 pub(crate) fn main(registry: &Registry, args: Vec<OsString>) -> u8 {
     if let Some(ended) = supervisor::main(&args) {
         talk::say(&ended.said);
         return ended.code;
+    }
+    if args.len() < 2 {
+        talk::say(BRIEF);
+        return Exit::Usage.code();
     }
     let parsed = defaults::command().try_get_matches_from(&args);
     let parsed = parsed.and_then(|m| Common::from_arg_matches(&m).map(|common| (m, common)));

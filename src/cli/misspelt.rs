@@ -10,10 +10,9 @@ use std::path::Path;
 
 fn verbs() -> Vec<String> {
     let command = Cli::command();
-    command
-        .get_subcommands()
-        .map(|c| c.get_name().to_owned())
-        .collect()
+    let verbs = command.get_subcommands().map(|c| c.get_name().to_owned());
+    // Clap adds this one when it parses.
+    verbs.chain(["help".to_owned()]).collect()
 }
 
 pub(crate) fn unknown_verb(word: &str) -> Diagnostic {

@@ -14,6 +14,7 @@ use graphmap_kpn::network::Network;
 use graphmap_wiring::family::{self, Family};
 use graphmap_wiring::project::{self, NewProject, Project, RANKS_DRAWN, Runtime};
 use graphmap_wiring::ranks_project;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// Make a project for a graph: generated wiring, and a file for the function of each kind
@@ -136,6 +137,13 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         };
         return already(session, folder, &help);
     }
+    let is_rust = matches!(args.family.as_deref(), None | Some(family::RUST));
+    if is_rust && let Some(found) = unexpected(folder, args.from.as_deref()) {
+        let message = format!("`{}` is not empty: it has `{found}`", folder.display());
+        let diagnostic = Diagnostic::error(codes::USAGE, message)
+            .help("name a folder that does not exist or is empty");
+        return session.fail(Exit::Usage, diagnostic);
+    }
     let (network, graph_path, text) = match &args.from {
         Some(file) if is_standard(file) => {
             let diagnostic =
@@ -228,6 +236,19 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         paths::word(Path::new(&graph)),
     ));
     Ok(Exit::Ok)
+}
+
+/// Returns a file of the folder that is not the project's graph and not git's.
+fn unexpected(folder: &Path, graph: Option<&Path>) -> Option<String> {
+    let names = std::fs::read_dir(folder).ok()?.flatten();
+    let mut names = names.map(|entry| entry.file_name());
+    let is_graph = |name: &OsStr| {
+        graph.is_some_and(|graph| {
+            graph.file_name() == Some(name) && seen_from(folder, graph).is_some()
+        })
+    };
+    let found = names.find(|name| name != ".git" && !is_graph(name))?;
+    Some(found.to_string_lossy().into_owned())
 }
 
 /// Refuses the links that every project has.

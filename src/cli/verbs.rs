@@ -11,7 +11,6 @@ use clap::{Parser, Subcommand};
     about = "Checks, maps, wires and runs parallel programs drawn as graphs of processes and channels",
     subcommand_negates_reqs = true,
     arg_required_else_help = true,
-    disable_help_subcommand = true,
     after_help = "\
 Examples:
   graphmap check graphs/farm.dot                 is the graph sound?

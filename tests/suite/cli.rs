@@ -396,7 +396,19 @@ fn every_verb_has_help_with_an_example() {
         .status(0)
         .stdout_has("Examples:")
         .stdout_has("Exit codes:");
-    net().args("").run().status(2).stderr_has("Examples:");
+    let brief = net().args("").run().status(2);
+    brief.stdout_is("").stderr_has("graphmap help VERB");
+    net()
+        .args("help check")
+        .run()
+        .status(0)
+        .stdout_has("Usage: graphmap check [OPTIONS] [FILE]...")
+        .stderr_is("");
+    net()
+        .args("help nope")
+        .run()
+        .status(2)
+        .stderr_has("unrecognized subcommand 'nope'");
     net()
         .args("--version")
         .run()
