@@ -77,7 +77,7 @@ enum Link {
 
 /// The graph of a project that is made from none.
 const FIRST_GRAPH: &str = "\
-// A first network: numbers are made, squared by four workers, and added up.
+// Numbers are made, squared by four workers, and added up.
 digraph NAME {
     numbers;
     worker [replicas=4];
@@ -86,6 +86,13 @@ digraph NAME {
     worker -> sum [type=u64 bundle=select capacity=16];
 }
 ";
+
+/// The functions of its kinds.
+const FIRST_FUNCTIONS: [(&str, &str); 3] = [
+    ("src/processes/numbers.rs", include_str!("first/numbers.rs")),
+    ("src/processes/worker.rs", include_str!("first/worker.rs")),
+    ("src/processes/sum.rs", include_str!("first/sum.rs")),
+];
 
 pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     let folder = &args.folder;
@@ -202,6 +209,11 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         session.find_all(failed);
         Exit::Plugin
     })?;
+    if family.is_none() && args.from.is_none() {
+        for (path, function) in FIRST_FUNCTIONS {
+            created.once(path, function);
+        }
+    }
     if family.is_some()
         && let Some(text) = &text
     {

@@ -342,16 +342,31 @@ fn a_project_of_its_own_graph() {
     test.run()
         .status(2)
         .stderr_has("there is a project in `hello` already");
+    let test = test.args("run hello/hello.dot --dev --quiet");
+    test.run()
+        .status(0)
+        .stdout_is("the sum of the squares from 1 to 1000 is 333833500\n")
+        .stderr_is("");
+    let test = test.file("used/notes.txt", "").args("new used");
+    test.run()
+        .status(2)
+        .stderr_has("error[G0011]: `used` is not empty: it has `notes.txt`\n")
+        .stderr_has("name a folder that does not exist or is empty");
     // Nobody has written the functions, which is told in each run until somebody has.
-    let test = test.args("run hello/hello.dot --no-build");
+    let graph = test.read("hello/hello.dot");
+    let test = Test::new()
+        .file("hello.dot", graph)
+        .args("new hello --from hello.dot");
+    test.run().status(0);
+    let test = test.args("run hello.dot --no-build");
     for _ in 0..2 {
         test.run()
             .status(0)
             .stderr_has("warning[G0614]: the functions of the kinds `numbers`, `worker` and `sum` are stubs")
-            .stderr_has(" --> hello/hello.dot:3:5")
+            .stderr_has(" --> hello.dot:3:5")
             .stderr_has("graphmap: 1 warning\n");
     }
-    let test = test.args("run hello/hello.dot --deny warnings");
+    let test = test.args("run hello.dot --deny warnings");
     test.run()
         .status(1)
         .stdout_is("")
@@ -362,7 +377,7 @@ fn a_project_of_its_own_graph() {
         .file("hello/src/processes/sum.rs", own)
         .file("hello/src/processes/summ.rs", own)
         .file("hello/src/processes/old.rs", own)
-        .args("run hello/hello.dot --no-build");
+        .args("run hello.dot --no-build");
     for _ in 0..2 {
         test.run()
             .status(0)
@@ -385,12 +400,9 @@ fn a_project_of_its_own_graph() {
         "if it is `worker` now: move it to hello/src/processes/worker.rs, in place of the stub, and write `Worker`",
     );
     // A copy of a graph that lies elsewhere.
-    let test = test.args("new deep/copy --from hello/hello.dot");
+    let test = test.args("new deep/copy --from hello.dot");
     test.run().status(0);
-    assert_eq!(
-        test.read("deep/copy/hello.dot"),
-        test.read("hello/hello.dot")
-    );
+    assert_eq!(test.read("deep/copy/hello.dot"), test.read("hello.dot"));
     assert!(
         test.read("deep/copy/Cargo.toml")
             .contains("graph = \"hello.dot\"")
@@ -412,7 +424,7 @@ fn a_project_of_its_own_graph() {
         .stderr_has("error[G0701]")
         .stderr_has("graphmap new good --from good.dot");
     // The folder beside it is that of another graph, which was copied there.
-    let test = test.args("new good --from hello/hello.dot --quiet");
+    let test = test.args("new good --from hello.dot --quiet");
     test.run().status(0);
     test.args("run good.dot")
         .run()

@@ -1,0 +1,10 @@
+use crate::wiring::Numbers;
+use graphmap_runtime::Stopped;
+
+/// Sends the numbers from 1 to 1000, each to the worker that has room for it first.
+pub async fn numbers(mut ports: Numbers) -> Result<(), Stopped> {
+    for number in 1..=1000 {
+        ports.out.write(number).await?;
+    }
+    Ok(())
+}
