@@ -121,6 +121,8 @@ pub fn command(
             if placed {
                 let hosts = add("openmpi-hostfile", openmpi::hostfile(launch)?);
                 line += &format!(" --hostfile {hosts}");
+            } else {
+                set += OVERSUBSCRIBE;
             }
             let sections = openmpi::sections(launch, words)?;
             (OPEN_MPI, format!("{line} --bind-to none {sections}"))
@@ -186,6 +188,14 @@ fn calls(launch: &Launch, launcher: Launcher, out: &mut Diagnostics) -> String {
 // Where both MPIs are installed `mpiexec` is either: Debian's own names say which.
 const MPICH: &str = "\"${MPIEXEC:-$(command -v mpiexec.mpich || echo mpiexec)}\"";
 const OPEN_MPI: &str = "\"${MPIEXEC:-$(command -v mpiexec.openmpi || echo mpiexec)}\"";
+// Without hosts the user has chosen how many OS processes this host gets. Open MPI would refuse more
+// of them than there are cores; MPICH does not. A value that is set already is kept. The first is for
+// version 4, the second for version 5.
+const OVERSUBSCRIBE: &str = "\
+OMPI_MCA_rmaps_base_oversubscribe=${OMPI_MCA_rmaps_base_oversubscribe-1}
+PRTE_MCA_rmaps_default_mapping_policy=${PRTE_MCA_rmaps_default_mapping_policy-:oversubscribe}
+export OMPI_MCA_rmaps_base_oversubscribe PRTE_MCA_rmaps_default_mapping_policy
+";
 const MPIEXEC: &str = "\"${MPIEXEC:-mpiexec}\"";
 const SRUN: &str = "\"${SRUN:-srun}\"";
 

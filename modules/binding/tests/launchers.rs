@@ -366,6 +366,11 @@ fn open_mpi_obeys() {
         };
         field.check_all(Launcher::OpenMpi, &mpiexec, &options);
         field.check_failure(Launcher::OpenMpi, &mpiexec);
+        // Without hosts, more OS processes than this host has cores.
+        let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+        let mut here = launch(&vec![("", &[][..], 1); cores + 1]);
+        here.program = "./show".into();
+        field.check(&here, Launcher::OpenMpi, &mpiexec, &[]);
         // Standing alone, the appfile has all slots of a host in each section, too.
         for mut launch in with_sections() {
             (launch.program, launch.args) = ("./show".into(), vec!["-v".into()]);

@@ -42,5 +42,7 @@ pub const ASSUMED_SLOTS: Code = Code(427);
 pub const BAD_ACCESS: Code = Code(428);
 /// Cores of several kinds whose speeds are not known (a warning).
 pub const CORE_KINDS: Code = Code(429);
+/// A topology without the name of its host (a warning).
+pub const NO_HOST_NAME: Code = Code(448);
 /// A heterogeneous job of Slurm, of which `srun` starts on one component only (a warning).
 pub const HET_JOB: Code = Code(447);

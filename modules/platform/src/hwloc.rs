@@ -199,9 +199,15 @@ impl<'a, 'r> Reader<'a, 'r> {
             |n: &Node| n.tag_name().name() == "info" && n.attribute("name") == Some("HostName");
         // Version 3 tells it of the topology, version 2 of the machine.
         let name = machine.children().chain(root.children()).find(info);
-        let name = name
-            .and_then(|n| n.attribute("value"))
-            .unwrap_or("localhost");
+        let name = name.and_then(|n| n.attribute("value"));
+        let name = name.unwrap_or_else(|| {
+            let message = "the topology has no `HostName`, so its host is taken to be `localhost`";
+            let warning = Diagnostic::warning(codes::NO_HOST_NAME, message)
+                .at(self.span(machine), "")
+                .help("if it is another host, write it by `lstopo host.xml` there");
+            self.report.push(warning);
+            "localhost"
+        });
         let mut host = Host::new(name, 1);
         host.span = self.span(machine);
         host.memory = Some(self.memory).filter(|m| *m > 0);

@@ -323,7 +323,7 @@ fn heterogeneous_jobs_of_slurm_are_read_whole() {
 
 #[test]
 fn memory_of_a_gpu_is_not_memory_of_the_host() {
-    let text = r#"<topology version="2.0"><object type="Machine">
+    let text = r#"<topology version="2.0"><object type="Machine"><info name="HostName" value="node1"/>
         <object type="NUMANode" os_index="0" local_memory="8589934592"/>
         <object type="NUMANode" os_index="1" subtype="GPUMemory" local_memory="103079215104"/>
         <object type="PU" os_index="0"/></object></topology>"#;
@@ -334,7 +334,7 @@ fn memory_of_a_gpu_is_not_memory_of_the_host() {
 fn kinds_of_cores_have_speeds_or_a_warning() {
     let text = |first: &str, second: &str| {
         format!(
-            "<topology version=\"2.0\"><object type=\"Machine\">
+            "<topology version=\"2.0\"><object type=\"Machine\"><info name=\"HostName\" value=\"node1\"/>
             <object type=\"Core\"><object type=\"PU\" os_index=\"0\"/></object>
             <object type=\"Core\"><object type=\"PU\" os_index=\"1\"/></object></object>
             <cpukind cpuset=\"0x1\">{first}</cpukind><cpukind cpuset=\"0x2\">{second}</cpukind>

@@ -280,7 +280,7 @@ fn xml_that_is_none_or_no_topology() {
     );
     let machine = |inside: &str| {
         one(&format!(
-            "<topology version=\"2.0\">\n<object type=\"Machine\">{inside}</object></topology>"
+            "<topology version=\"2.0\">\n<object type=\"Machine\">{inside}<info name=\"HostName\" value=\"node1\"/></object></topology>"
         ))
     };
     assert_eq!(
@@ -312,7 +312,7 @@ fn deeply_nested_xml_overflows_no_stack() {
     let open = "<object type=\"Group\">".repeat(deep);
     let close = "</object>".repeat(deep);
     let text = format!(
-        "<topology version=\"2.0\"><object type=\"Machine\">{open}<object type=\"PU\" os_index=\"0\"/>{close}</object></topology>"
+        "<topology version=\"2.0\"><object type=\"Machine\"><info name=\"HostName\" value=\"node1\"/>{open}<object type=\"PU\" os_index=\"0\"/>{close}</object></topology>"
     );
     let (platform, found) = common::try_read(None, &text);
     assert_eq!(platform.map(|p| p.slot_count()), Some(1), "{found:?}");

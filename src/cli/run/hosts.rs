@@ -52,7 +52,7 @@ pub(crate) fn describe(
         let program = std::path::absolute(&program).unwrap_or(program);
         let program = program.display().to_string();
         options.entry("program".to_owned()).or_insert(program);
-        tell_launcher(options, mapped);
+        tell_launcher(options);
     }
     let count = mapped.network().processes.len();
     let placed = match project {
@@ -84,44 +84,21 @@ pub(crate) fn describe(
     files.generated(file, placement);
 }
 
-/// What a launcher has to be told of a job of ours, in variables that are its own.
-fn tell_launcher(options: &mut BTreeMap<String, String>, mapped: &Mapped) {
-    if options
-        .get("launcher")
-        .is_none_or(|launcher| launcher != "openmpi")
-    {
+/// Adds variables for the launcher, unless the environment has one of them. One name is for Open MPI
+/// 4, the other for 5. When one OS process is gone the others have nothing to end in order, but Open
+/// MPI gives them a second, and the job lives on for three or four.
+fn tell_launcher(options: &mut BTreeMap<String, String>) {
+    const TIMEOUTS: [&str; 2] = [
+        "OMPI_MCA_odls_base_sigkill_timeout",
+        "PRTE_MCA_odls_base_sigkill_timeout",
+    ];
+    let is_set = |name: &&str| std::env::var_os(name).is_some();
+    if options.get("launcher").is_none_or(|name| name != "openmpi") || TIMEOUTS.iter().any(is_set) {
         return;
     }
-    // What the environment says of version 4 or 5 holds.
-    let mut tell = |names: [&str; 2], values: [&str; 2]| {
-        if names.iter().any(|name| std::env::var_os(name).is_some()) {
-            return;
-        }
-        for (name, value) in names.into_iter().zip(values) {
-            let value = || value.to_owned();
-            options.entry(format!("env.{name}")).or_insert_with(value);
-        }
-    };
-    // When one OS process is gone the others have nothing to end in order, but Open MPI gives them a second, and the job lives
-    // on for three or four.
-    tell(
-        [
-            "OMPI_MCA_odls_base_sigkill_timeout",
-            "PRTE_MCA_odls_base_sigkill_timeout",
-        ],
-        ["0", "0"],
-    );
-    // Where no hosts are named, somebody has said how many OS processes there are to be on this one. Open MPI would refuse
-    // more of them than there are cores; MPICH does not.
-    let bindings = &mapped.mapping().bindings;
-    if bindings.values().all(|binding| binding.host.is_none()) {
-        tell(
-            [
-                "OMPI_MCA_rmaps_base_oversubscribe",
-                "PRTE_MCA_rmaps_default_mapping_policy",
-            ],
-            ["1", ":oversubscribe"],
-        );
+    for name in TIMEOUTS {
+        let option = options.entry(format!("env.{name}"));
+        option.or_insert_with(|| "0".to_owned());
     }
 }
 
