@@ -1,7 +1,7 @@
 //! A partition of a graph without names, for people and for programs.
 
 use super::check::plural;
-use super::shown_plan::{SHOWN, Table, more_time, number, percent};
+use super::shown_plan::{SHOWN, Table, more_time, number, percent, within};
 use crate::visible;
 use graphmap_graphfile::{Format, GraphFile};
 use graphmap_partition::Objective;
@@ -72,9 +72,8 @@ fn compared(plan: &BarePlan, named: bool) -> String {
     }
     row("edges between blocks", &|j| j.edges_cut.to_string());
     row("largest load of its share", &|j| percent(j.balance));
-    let kept = |j: &Judged| j.feasible && (plan.raised.is_none() || j != &plan.own);
     row("within the balance bound", &|j| {
-        if kept(j) { "yes" } else { "no" }.to_owned()
+        within(j.feasible, plan.raised).to_owned()
     });
     rows.text(&[0])
 }

@@ -274,13 +274,19 @@ fn compared(plan: &Plan) -> String {
         plan.remote_channels.to_string(),
         each(&|o| o.remote_channels.to_string()),
     );
-    let kept = |kept: bool| if kept { "yes" } else { "no" }.to_owned();
-    let own = match plan.raised {
-        Some(_) => "raised".to_owned(),
-        None => kept(plan.feasible),
-    };
+    let kept = |feasible| within(feasible, plan.raised).to_owned();
+    let own = kept(plan.feasible);
     row("within all bounds", own, each(&|o| kept(o.feasible)));
     rows.text(&[0])
+}
+
+/// Says whether a mapping keeps the bounds, which may have been raised.
+pub(super) fn within(feasible: bool, raised: Option<f64>) -> &'static str {
+    match (feasible, raised) {
+        (false, _) => "no",
+        (true, None) => "yes",
+        (true, Some(_)) => "raised",
+    }
 }
 
 fn bound(plan: &Plan) -> String {

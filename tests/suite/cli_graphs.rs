@@ -256,7 +256,7 @@ fn more_blocks_than_vertices_and_a_balance_that_nothing_keeps() {
         .args("partition g.graph -n 2")
         .run()
         .status(0)
-        .stdout_has("within the balance bound                  no")
+        .stdout_has("within the balance bound              raised")
         .stderr_has("warning[G0457]: no partition keeps the balance bound of 3%");
     uneven()
         .args("partition g.graph -n 2 --strict-balance")

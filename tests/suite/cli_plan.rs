@@ -58,7 +58,42 @@ fn what_weights_are_off_by_is_told() {
     assert_eq!(told["proved"], true);
 }
 
-/// Where the largest load is to be small no bound of it is raised, whatever a plain strategy makes of it.
+/// The table used to say "no" for the plan, and nothing said that its bound had been raised.
+#[test]
+fn all_strategies_are_judged_by_the_raised_bound() {
+    let heavy = "digraph { a -> b -> c -> d -> e -> f -> h; b [load=100] }";
+    let pinned = "digraph { s -> w [bundle=share]; w [replicas=6]; w -> t [bundle=select] }";
+    let cost = "-n 3";
+    let load = "-n 3 --objective largest-load";
+    let pins = "-n 3 --objective largest-load --pin w*=0";
+    for (graph, options, raised, others) in [
+        (heavy, cost, 100.0 / 37.0, true),
+        (heavy, load, 100.0 / 37.0, false),
+        (pinned, pins, 2.0, false),
+    ] {
+        let told = plan(graph, options);
+        let off = told["raised"].as_f64().unwrap() - raised;
+        assert!(off.abs() < 1e-9, "{told}");
+        assert_eq!(told["unavoidable"], true, "{told}");
+        assert_eq!(told["proved"], true, "{told}");
+        for other in told["others"].as_array().unwrap() {
+            assert_eq!(other["feasible"], others, "{other}");
+        }
+        let test = Test::new().file("g.dot", graph);
+        let done = test.args(&format!("partition g.dot {options}")).run();
+        done.status(0)
+            .stdout_has(match others {
+                true => "\n  within all bounds              raised  raised       raised\n",
+                false => "\n  within all bounds              raised      no           no\n",
+            })
+            .stderr_has("warning[G0457]");
+    }
+    let strict = Test::new().file("g.dot", heavy);
+    let strict = strict.args(&format!("partition g.dot {load} --strict-balance"));
+    strict.run().status(4).stderr_has("error[G0456]");
+}
+
+/// Only a heavy process and rules raise a bound where the largest load is minimized.
 #[test]
 fn a_plan_that_exceeds_the_bound_is_not_said_to_keep_it() {
     let chain = "digraph { a -> b -> c [type=u64]; a [load=4]; b [load=5]; c [load=5]; }";

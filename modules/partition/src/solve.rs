@@ -27,14 +27,17 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
     stages.conclude(found)
 }
 
-/// Evaluates the mapping of a strategy, without a bound and a proof.
+/// Returns the mapping of a strategy and its evaluation, without a bound and a proof.
 ///
 /// # Errors
 ///
 /// As [`solve`].
-pub fn evaluate_strategy(problem: &Problem<'_>, options: &Options) -> Result<Evaluation, Error> {
+pub fn evaluate_strategy(
+    problem: &Problem<'_>,
+    options: &Options,
+) -> Result<(Vec<u32>, Evaluation), Error> {
     let mut stages = stages::Stages::new(problem, options)?;
     stages.bound_loads()?;
     let found = stages.search()?;
-    Ok(stages.judged(found.block)?.1)
+    stages.judged(found.block)
 }

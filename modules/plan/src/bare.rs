@@ -8,7 +8,7 @@ use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::mapping::{Binding, OsProcessId};
 use graphmap_partition::{
-    Error, Evaluation, Graph, Kind, Machine, Objective, Options, Problem, Strategy,
+    Error, Evaluation, Graph, Kind, Machine, Objective, Options, Problem, Solution, Strategy,
     evaluate_strategy, metis_takes, solve, strategies,
 };
 use graphmap_platform::Platform;
@@ -74,7 +74,7 @@ pub struct Judged {
     pub balance: f64,
     /// Largest weight of edges that leave one host.
     pub bottleneck: u64,
-    /// Whether it keeps the balance bound.
+    /// Whether it keeps the balance bound, as far as that was raised.
     pub feasible: bool,
 }
 
@@ -152,9 +152,10 @@ pub fn plan_bare(
         own: judged(
             &request.options.strategy.name,
             &solution.evaluation,
+            solution.admits(graph, &solution.block_of, &solution.evaluation),
             onto.distance,
         ),
-        others: others(&problem, request, onto.distance),
+        others: others(&problem, request, &solution, onto.distance),
         bindings: onto.bindings,
         block_of,
         loads,
@@ -200,18 +201,23 @@ impl Onto {
     }
 }
 
-fn judged(strategy: &str, found: &Evaluation, distance: f64) -> Judged {
+fn judged(strategy: &str, found: &Evaluation, feasible: bool, distance: f64) -> Judged {
     Judged {
         strategy: strategy.to_owned(),
         cost: found.cost as f64 / distance,
         edges_cut: found.remote_channels,
         balance: found.balance,
         bottleneck: found.bottleneck,
-        feasible: found.feasible(),
+        feasible,
     }
 }
 
-fn others(problem: &Problem<'_>, request: &BareRequest<'_>, distance: f64) -> Vec<Judged> {
+fn others(
+    problem: &Problem<'_>,
+    request: &BareRequest<'_>,
+    solution: &Solution,
+    distance: f64,
+) -> Vec<Judged> {
     let (vertices, ends) = (problem.graph.vertices(), 2 * problem.graph.edges());
     let size = vertices + ends;
     let metis = metis_takes(vertices, ends, problem.machine.blocks().len());
@@ -228,8 +234,9 @@ fn others(problem: &Problem<'_>, request: &BareRequest<'_>, distance: f64) -> Ve
             time: request.options.time.map(|t| t / PART),
             ..request.options.clone()
         };
-        let found = evaluate_strategy(problem, &options).ok()?;
-        Some(judged(&strategy.name, &found, distance))
+        let (block_of, found) = evaluate_strategy(problem, &options).ok()?;
+        let feasible = solution.admits(problem.graph, &block_of, &found);
+        Some(judged(&strategy.name, &found, feasible, distance))
     });
     others.collect()
 }

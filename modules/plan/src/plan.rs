@@ -13,7 +13,8 @@ use graphmap_kpn::mapping::{Mapped, Mapping, OsProcessId};
 use graphmap_kpn::network::Verified;
 use graphmap_kpn::source::Span;
 use graphmap_partition::{
-    Constraint, Kind, Migration, Objective, Options, Problem, evaluate_strategy, solve, strategies,
+    Constraint, Kind, Migration, Objective, Options, Problem, Solution, evaluate_strategy, solve,
+    strategies,
 };
 use graphmap_platform::{Class, Platform, Slot};
 
@@ -37,7 +38,7 @@ pub struct Plan {
     pub gap: f64,
     /// Proved to be the best.
     pub proved: bool,
-    /// Whether it keeps all constraints and the balance bound as it was asked for.
+    /// Whether it keeps all constraints and the balance bound, as far as that was raised.
     pub feasible: bool,
     /// Largest load of an OS process relative to its share.
     pub balance: f64,
@@ -86,7 +87,8 @@ pub struct Other {
     pub strategy: &'static str,
     /// Traffic times distance.
     pub cost: f64,
-    /// Whether it keeps all constraints and the balance bound.
+    /// Whether it keeps all constraints and the balance bound, as far as that was raised for the
+    /// plan.
     pub feasible: bool,
     /// Largest load of an OS process relative to its share.
     pub balance: f64,
@@ -258,7 +260,7 @@ pub fn plan(
         },
         gap: solution.gap.min(1.0),
         proved: solution.proved,
-        feasible: judged.feasible(),
+        feasible: solution.admits(problem.graph, &solution.block_of, judged),
         rounded: weights.rounded,
         balance: judged.balance,
         traffic,
@@ -274,7 +276,7 @@ pub fn plan(
         bottleneck: judged.bottleneck as f64 / weights.traffic.factor,
         remote_channels: judged.remote_channels,
         since,
-        others: others(&problem, &request.options, weights),
+        others: others(&problem, &request.options, weights, &solution),
         hosts: spots.hosts(),
         log: solution.log,
         mapped,
@@ -286,7 +288,12 @@ pub fn plan(
 }
 
 /// What plain rules give for the same problem.
-fn others(problem: &Problem<'_>, options: &Options, weights: &Weights) -> Vec<Other> {
+fn others(
+    problem: &Problem<'_>,
+    options: &Options,
+    weights: &Weights,
+    solution: &Solution,
+) -> Vec<Other> {
     let rules = strategies().filter(|s| s.kind == Kind::Rule);
     let others = rules.filter_map(|rule| {
         let options = Options {
@@ -295,11 +302,11 @@ fn others(problem: &Problem<'_>, options: &Options, weights: &Weights) -> Vec<Ot
             time: options.time.map(|t| t / BESIDE),
             ..options.clone()
         };
-        let judged = evaluate_strategy(problem, &options).ok()?;
+        let (block_of, judged) = evaluate_strategy(problem, &options).ok()?;
         Some(Other {
             strategy: &rule.name,
             cost: weights.cost(judged.cost),
-            feasible: judged.feasible(),
+            feasible: solution.admits(problem.graph, &block_of, &judged),
             balance: judged.balance,
             bottleneck: judged.bottleneck as f64 / weights.traffic.factor,
             remote_channels: judged.remote_channels,

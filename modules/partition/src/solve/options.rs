@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::evaluate::Evaluation;
+use crate::graph::Graph;
 use crate::solve::limits::Limits;
 use crate::strategy::{Launch, Strategy};
 use crate::tuning::time::STEPS;
@@ -85,4 +86,14 @@ pub struct Solution {
     pub warnings: Vec<String>,
     /// What was done, for the curious.
     pub log: Vec<String>,
+}
+
+impl Solution {
+    /// Returns true if a mapping keeps all rules and the balance bound, as far as that was raised
+    /// for this solution. `evaluation` must be that of the mapping.
+    #[must_use]
+    pub fn admits(&self, graph: &Graph, block_of: &[u32], evaluation: &Evaluation) -> bool {
+        let raised = || self.raised.is_some() && self.limits.keeps(graph, block_of);
+        evaluation.feasible() || evaluation.allowed() && raised()
+    }
 }

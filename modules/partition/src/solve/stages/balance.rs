@@ -39,8 +39,9 @@ impl Stages<'_> {
         // Without constraints every vertex may lie anywhere.
         let confined = (!all.is_empty()).then(|| Draft::new(problem, &all));
         let overload = confined.and_then(|draft| pigeonhole::overload(&draft, problem));
-        let heavy = too_heavy(&self.inst).is_some();
-        self.unavoidable = heavy && overload.is_none();
+        // Lowered bounds come with lowered loads of the heavy vertices.
+        let heavy = too_heavy(&self.wanted).is_some();
+        self.unavoidable = heavy || overload.is_some();
         let mut least = 1.0_f64;
         if let Some((clash, factor)) = overload {
             if options.strict_balance {
@@ -62,16 +63,18 @@ impl Stages<'_> {
                 true => !heavy,
                 false => !plain,
             };
-            if settles {
-                self.settle()?;
-            }
             let lowered = lowered.flatten().filter(|_| !options.strict_balance);
             self.packed = Some(match lowered {
                 Some((packed, excess)) => {
                     self.raised = Some(excess);
                     packed
                 }
-                None => self.raise(least)?,
+                None => {
+                    if settles {
+                        self.settle()?;
+                    }
+                    self.raise(least)?
+                }
             });
         }
         self.bounding_took = begun.elapsed();
@@ -122,7 +125,7 @@ impl Stages<'_> {
     /// or more. Returns a mapping that keeps them.
     pub(super) fn raise(&mut self, least: f64) -> Result<Vec<u32>, Error> {
         if self.options.strict_balance {
-            let heavy = too_heavy(&self.inst);
+            let heavy = too_heavy(&self.wanted);
             return Err(Error::Infeasible(Conflict {
                 parts: heavy.map(Part::Vertex).into_iter().collect(),
                 proved: heavy.is_some(),
