@@ -163,10 +163,11 @@ fn oddities(plan: &Plan) -> String {
             1 => format!("OS process {last} is"),
             _ => format!("OS processes {}{more} are", named.join(", ")),
         };
-        let _ = writeln!(
-            text,
-            "note: {who} empty: the mapping costs less so. `--hold '*=1-'` puts a process into each"
-        );
+        let why = match plan.fillable {
+            true => "the mapping costs less so. `--hold '*=1-'` puts a process into each",
+            false => "no mapping was found that keeps the rules and puts a process into each",
+        };
+        let _ = writeln!(text, "note: {who} empty: {why}");
     }
     let fullest = (0..plan.shares.len()).rev();
     let fullest = fullest.max_by(|&a, &b| plan.shares[a].total_cmp(&plan.shares[b]));

@@ -673,6 +673,33 @@ fn a_plan_says_what_is_empty_and_why_more_than_its_share_is_allowed() {
     assert_eq!(plan["os_processes"][0]["allowed"], 6.0);
 }
 
+/// `--hold '*=1-'` used to be advised where pins or groups leave too few processes for it.
+#[test]
+fn filling_empty_os_processes_is_advised_only_where_a_mapping_does_that() {
+    let advice = "`--hold '*=1-'` puts a process into each";
+    let none = "empty: no mapping was found that keeps the rules and puts a process into each\n";
+    for (rules, advised) in [
+        ("--imbalance 200", true),
+        ("--imbalance 200 --pin w1=0", true),
+        ("--pin w*=0", false),
+        ("--pin *=1-2", false),
+        ("--imbalance 200 --together w* --together a,b", false),
+        ("--imbalance 200 --hold w*=0@0-1 --pin a=0", true),
+        ("--hold w*=0@0-1 --pin a=0 --pin b=0", false),
+    ] {
+        let farm = "digraph { a -> w [bundle=share]; w [replicas=4]; w -> b [bundle=select]; }";
+        let test = Test::new().file("farm.dot", farm);
+        let partition = format!("partition farm.dot -n 4 {rules}");
+        let done = test.args(&partition).run().status(0);
+        let said = done.stdout();
+        assert_eq!(said.contains(advice), advised, "{rules}: {said}");
+        assert_eq!(said.contains(none), !advised, "{rules}: {said}");
+        let test = Test::new().file("farm.dot", farm);
+        let held = test.args(&format!("{partition} --hold *=1-")).run();
+        held.status(if advised { 0 } else { 4 });
+    }
+}
+
 #[test]
 fn a_plan_of_one_os_process_says_so_where_none_was_asked_for() {
     let test = Test::new().file("g.dot", "digraph g { a -> b }");

@@ -64,7 +64,7 @@ pub use graph::{Channel, Graph, LARGEST_TOTAL};
 pub use machine::{Block, Machine, Tree};
 pub use problem::{Constraint, Migration, Objective, Problem};
 pub use scale::{Scale, decimals_of, scale};
-pub use solve::{Limits, Options, Solution, evaluate_strategy, solve};
+pub use solve::{Limits, Options, Solution, evaluate_strategy, is_packable, solve};
 pub use strategy::metis::metis_takes;
 pub use strategy::{Kind, Launch, SearchLimits, Strategy, strategies};
 pub use watch::Watch;

@@ -2,7 +2,10 @@
 
 use crate::error::Error;
 use crate::evaluate::Evaluation;
+use crate::instance::Instance;
+use crate::pack::{Effort, pack};
 use crate::problem::Problem;
+use crate::random::Random;
 
 mod alike;
 mod limits;
@@ -40,4 +43,19 @@ pub fn evaluate_strategy(
     stages.bound_loads()?;
     let found = stages.search()?;
     stages.judged(found.block)
+}
+
+/// Returns true if packing by size finds a mapping that keeps all constraints, memory and slots. The
+/// balance bound does not count. False does not prove that no mapping exists.
+#[must_use]
+pub fn is_packable(problem: &Problem<'_>) -> bool {
+    if problem.check().is_err() {
+        return false;
+    }
+    let Ok((inst, _)) = Instance::new(problem) else {
+        return false;
+    };
+    let steps = (inst.len() as u64 * 50).clamp(10_000, 200_000);
+    let open = inst.without_load_bounds();
+    pack(&open, &mut Random::new(0), Effort::of(steps)).feasible()
 }

@@ -13,8 +13,8 @@ use graphmap_kpn::mapping::{Mapped, Mapping, OsProcessId};
 use graphmap_kpn::network::Verified;
 use graphmap_kpn::source::Span;
 use graphmap_partition::{
-    Constraint, Kind, Migration, Objective, Options, Problem, Solution, evaluate_strategy, solve,
-    strategies,
+    Constraint, Kind, Migration, Objective, Options, Problem, Solution, evaluate_strategy,
+    is_packable, solve, strategies,
 };
 use graphmap_platform::{Class, Platform, Slot};
 
@@ -40,6 +40,9 @@ pub struct Plan {
     pub proved: bool,
     /// Whether it keeps all constraints and the balance bound, as far as that was raised.
     pub feasible: bool,
+    /// Whether no OS process is empty, or a mapping was found that keeps all constraints and leaves
+    /// none empty; the balance bound does not count for that one.
+    pub fillable: bool,
     /// Largest load of an OS process relative to its share.
     pub balance: f64,
     /// Load of each OS process.
@@ -261,6 +264,7 @@ pub fn plan(
         gap: solution.gap.min(1.0),
         proved: solution.proved,
         feasible: solution.admits(problem.graph, &solution.block_of, judged),
+        fillable: is_fillable(&problem, &solution.block_of),
         rounded: weights.rounded,
         balance: judged.balance,
         traffic,
@@ -285,6 +289,28 @@ pub fn plan(
         plan.correct(&platform.distances().as_array());
     }
     Ok((plan, found))
+}
+
+/// Returns true if a mapping leaves no block empty, or if one was found that does not and that keeps
+/// all constraints.
+fn is_fillable(problem: &Problem<'_>, block_of: &[u32]) -> bool {
+    let blocks = 0..problem.machine.len() as u32;
+    let mut empty = vec![true; blocks.len()];
+    block_of.iter().for_each(|&b| empty[b as usize] = false);
+    if !empty.contains(&true) {
+        return true;
+    }
+    let mut constraints = problem.constraints.to_vec();
+    constraints.push(Constraint::Count {
+        vertices: (0..block_of.len() as u32).collect(),
+        places: blocks.map(|b| vec![b]).collect(),
+        least: 1,
+        most: u32::MAX,
+    });
+    is_packable(&Problem {
+        constraints: &constraints,
+        ..*problem
+    })
 }
 
 /// What plain rules give for the same problem.
