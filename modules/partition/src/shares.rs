@@ -492,7 +492,35 @@ impl<'a> Aside<'a> {
                 self.most[b] = self.most[b].min(most);
             }
         }
+        self.trade();
         d > 1
+    }
+
+    /// Sets aside for each heavy vertex the block of the same speed that limits other than load
+    /// leave the least room, because the vertex then wastes least of the load that blocks can hold.
+    fn trade(&mut self) {
+        let (inst, d) = (self.inst, self.inst.dims());
+        for i in 0..self.heavy.len() {
+            let (v, own, ref confined) = self.heavy[i];
+            let own = own as usize;
+            if confined.is_some() || self.forced[own] > 0.0 {
+                continue;
+            }
+            let fits = |b: usize| {
+                let upper = |i: usize| inst.shared.upper[inst.shared.at(b, i)];
+                inst.may_lie(v, b as u32) && (1..d).all(|i| inst.size_of(v)[i] <= upper(i))
+            };
+            let others = (0..self.free.len()).filter(|&b| {
+                self.free[b] && self.speed[b] == self.speed[own] && self.most[b] < self.most[own]
+            });
+            let least = others
+                .filter(|&b| fits(b))
+                .min_by(|&a, &b| self.most[a].total_cmp(&self.most[b]));
+            if let Some(b) = least {
+                (self.free[own], self.free[b]) = (true, false);
+                self.heavy[i].1 = b as u32;
+            }
+        }
     }
 }
 

@@ -272,3 +272,23 @@ fn a_heavy_vertex_leaves_room_for_its_tolerance_below_rounded_bounds() {
         "{loads:?}"
     );
 }
+
+/// A block that may hold one vertex used to be left to a light one, which filled another block by
+/// 10 where 7 suffices.
+#[test]
+fn a_heavy_vertex_takes_the_block_that_limits_leave_least_room() {
+    for unit in [1, 1_000_000_000_000] {
+        let load = [3, 2, 1, 3, 61, 3, 1].map(|load| load * unit);
+        for (block, least) in [(1, 1), (2, 0)] {
+            let one = Constraint::Count {
+                vertices: (0..7).collect(),
+                places: vec![vec![block]],
+                least,
+                most: 1,
+            };
+            let found = chain(&load, 3, &[one]);
+            let loads = descending(&found.evaluation.loads);
+            assert_eq!(loads, [61, 7, 6].map(|load| load * unit));
+        }
+    }
+}
