@@ -1,21 +1,13 @@
 //! Small instances against all their mappings: bound <= optimum <= found, and feasibility.
 
 use graphmap_partition::{
-    Block, Channel, Constraint, Error, Graph, Machine, Objective, Options, Problem, Tree, evaluate,
-    solve, strategies,
+    Block, Constraint, Error, Machine, Objective, Options, Problem, Tree, evaluate, solve,
+    strategies,
 };
+use oracle::{Case, mappings};
 use proptest::prelude::*;
 
-/// A problem in owned parts.
-#[derive(Clone, Debug)]
-struct Case {
-    load: Vec<u64>,
-    memory: Vec<u64>,
-    channels: Vec<(u32, u32, u64)>,
-    tree: Tree,
-    constraints: Vec<Constraint>,
-    imbalance: f64,
-}
+mod oracle;
 
 fn machines() -> impl Strategy<Value = Tree> {
     let block = |(speed, memory, slots)| {
@@ -119,18 +111,6 @@ fn cases() -> impl Strategy<Value = Case> {
     })
 }
 
-/// All mappings of n vertices onto k blocks.
-fn mappings(n: usize, k: usize) -> impl Iterator<Item = Vec<u32>> {
-    (0..k.pow(n as u32)).map(move |mut code| {
-        let digit = |_| {
-            let block = code % k;
-            code /= k;
-            block as u32
-        };
-        (0..n).map(digit).collect()
-    })
-}
-
 /// Least cost plus preference over feasible mappings, and whether any keeps the hard rules.
 fn optimum(problem: &Problem<'_>) -> (Option<u64>, bool) {
     let mut best: Option<u64> = None;
@@ -160,16 +140,6 @@ fn without_limits(tree: &Tree) -> Tree {
     }
 }
 
-fn graph(case: &Case) -> Graph {
-    let list: Vec<Channel> = case
-        .channels
-        .iter()
-        .map(|&(from, to, traffic)| Channel { from, to, traffic })
-        .collect();
-    let graph = Graph::new(case.load.clone(), &list).expect("sound");
-    graph.with_memory(case.memory.clone()).expect("sound")
-}
-
 fn quick(strategy: &str) -> Options {
     Options {
         strategy: graphmap_partition::Strategy::named(strategy).unwrap(),
@@ -185,7 +155,7 @@ proptest! {
 
     #[test]
     fn auto_finds_the_optimum_of_tiny_problems_or_proves_there_is_none(case in cases()) {
-        let graph = graph(&case);
+        let graph = case.graph();
         let machine = Machine::new(&case.tree, 0).unwrap();
         let problem = Problem {
             constraints: &case.constraints,
@@ -219,7 +189,7 @@ proptest! {
 
     #[test]
     fn the_constraints_in_a_conflict_are_in_conflict_alone(case in cases()) {
-        let graph = graph(&case);
+        let graph = case.graph();
         let machine = Machine::new(&case.tree, 0).unwrap();
         let problem = Problem { constraints: &case.constraints, ..Problem::new(&graph, &machine) };
         if let Err(Error::Infeasible(conflict)) = solve(&problem, &quick("auto")) {
@@ -250,7 +220,7 @@ proptest! {
 
     #[test]
     fn every_strategy_keeps_the_hard_rules(case in cases()) {
-        let graph = graph(&case);
+        let graph = case.graph();
         let machine = Machine::new(&case.tree, 0).unwrap();
         let problem = Problem { constraints: &case.constraints, ..Problem::new(&graph, &machine) };
         let allowed = optimum(&problem).1;
@@ -265,7 +235,7 @@ proptest! {
 
     #[test]
     fn remote_channels_are_counted_and_minimised(case in cases()) {
-        let graph = graph(&case);
+        let graph = case.graph();
         let machine = Machine::new(&case.tree, 0).unwrap();
         let problem = Problem {
             objective: Objective::RemoteChannels,

@@ -4,18 +4,10 @@ use graphmap_partition::{
     Block, Channel, Constraint, Error, Graph, Machine, Options, Problem, Solution, Tree, evaluate,
     solve,
 };
+use oracle::{Case, mappings};
 use proptest::prelude::*;
 
-/// A problem in owned parts.
-#[derive(Clone, Debug)]
-struct Case {
-    load: Vec<u64>,
-    memory: Vec<u64>,
-    channels: Vec<(u32, u32, u64)>,
-    tree: Tree,
-    constraints: Vec<Constraint>,
-    imbalance: f64,
-}
+mod oracle;
 
 /// Equal blocks on hosts of different sizes.
 fn machine() -> impl Strategy<Value = Tree> {
@@ -83,18 +75,6 @@ fn cases() -> impl Strategy<Value = Case> {
                     }
                 },
             )
-    })
-}
-
-/// All mappings of n vertices onto k blocks.
-fn mappings(n: usize, k: usize) -> impl Iterator<Item = Vec<u32>> {
-    (0..k.pow(n as u32)).map(move |mut code| {
-        let digit = |_| {
-            let block = code % k;
-            code /= k;
-            block as u32
-        };
-        (0..n).map(digit).collect()
     })
 }
 
@@ -174,13 +154,7 @@ proptest! {
 
     #[test]
     fn one_heavy_vertex_or_rule_leaves_the_other_blocks_in_balance(case in cases()) {
-        let channels: Vec<Channel> = case
-            .channels
-            .iter()
-            .map(|&(from, to, traffic)| Channel { from, to, traffic })
-            .collect();
-        let graph = Graph::new(case.load.clone(), &channels).expect("sound");
-        let graph = graph.with_memory(case.memory.clone()).expect("sound");
+        let graph = case.graph();
         let machine = Machine::new(&case.tree, 0).unwrap();
         let problem = Problem {
             constraints: &case.constraints,
