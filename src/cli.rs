@@ -61,7 +61,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use verbs::{Cli, Verb};
 
-/// What the command prints without arguments.
+/// Usage that the command prints without arguments.
 const BRIEF: &str = "\
 Checks, maps, wires and runs parallel programs drawn as graphs of processes and channels
 

@@ -1,7 +1,7 @@
 //! `graphmap doctor PROJECT`: what the ranks of a program that uses `mpi` would share as coroutines.
 //!
 //! The tool `graphmap-doctor` reads the sources, because parsing Rust takes long to compile and few
-//! need it. It gets what `cargo metadata` prints, and replies with one JSON object.
+//! need it. It gets the output of `cargo metadata`, and replies with one JSON object.
 
 use super::exit::Exit;
 use super::paths;
@@ -98,7 +98,7 @@ pub(crate) fn run(named: &Path, args: &ProjectArgs, session: &mut Session<'_>) -
         }
         return session.fail(Exit::Usage, diagnostic);
     }
-    // What is not checked is worth knowing here.
+    // Notes name files and macros that are not checked.
     session.show_notes = true;
     let mut spans = Spans::default();
     for reported in reply.diagnostics {

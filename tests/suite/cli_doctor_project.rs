@@ -301,10 +301,7 @@ fn what_cannot_be_read_keeps_nothing_else_from_being_told() {
 
 #[test]
 fn a_tool_that_cannot_be_used_is_reported() {
-    let done = halo()
-        .env("PATH", "/usr/bin:/bin")
-        .args("doctor halo")
-        .run();
+    let done = halo().env("PATH", "/nowhere").args("doctor halo").run();
     done.status(2)
         .stdout_is("")
         .stderr_has("error[G0813]: `graphmap doctor PROJECT` needs the tool `graphmap-doctor`")
@@ -329,7 +326,16 @@ fn a_tool_that_cannot_be_used_is_reported() {
         let done = done.args("doctor halo").run();
         done.status(2).stderr_has("error[G0813]").stderr_has(why);
     }
-    // Places that no longer exist lose their lines, not what is said about them.
+    for arguments in [&[][..], &["--bogus", "halo/Cargo.toml"]] {
+        let output = Command::new(tool().join("graphmap-doctor"))
+            .args(arguments)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("use `graphmap doctor PROJECT`"), "{said}");
+    }
+    // A diagnostic whose place no longer exists is shown without its lines.
     let reply = r#"{"protocol": 1, "text": "one\n", "diagnostics": [{"code": 801,
         "severity": "warning", "message": "shared", "help": [], "notes": [], "labels": [
             {"file": "halo/gone.rs", "start": 0, "end": 1, "text": ""},

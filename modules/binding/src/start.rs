@@ -29,10 +29,10 @@ pub(crate) struct Way {
 }
 
 impl Way {
-    /// MPICH and its relatives. `mpiexec` waits for ever for an OS process that ends before `MPI_Init`, so
-    /// that process asks PMI 1 to abort the job. Not each `sh` can write to a descriptor above 9. Without a
-    /// PMI socket it kills the daemon that started it. A daemon that aborts does not read what its processes
-    /// wrote to stderr before: hence the second of sleep.
+    /// MPICH and launchers derived from it. `mpiexec` waits for ever for an OS process that ends
+    /// before `MPI_Init`, so that process asks PMI 1 to abort the job. Not each `sh` can write to a
+    /// descriptor above 9. Without a PMI socket it kills the daemon that started it. It sleeps first,
+    /// because a daemon that aborts no longer forwards the stderr of its processes.
     pub(crate) const HYDRA: Way = Way {
         rank: "${PMI_RANK:-$PMI_ID}",
         binds: true,

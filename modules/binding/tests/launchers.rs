@@ -19,8 +19,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 use tempfile::TempDir;
 
-/// Prints rank, host, the number of processes told, cores allowed, arguments. It stays a moment: MPICH's
-/// `mpiexec` tells rank 0 the end of stdin, and dies of SIGPIPE where all ranks have ended by then.
+/// Prints the rank, the host, `GRAPHMAP_PROCESSES`, the allowed cores and the arguments. It sleeps
+/// because MPICH's `mpiexec` forwards the end of stdin, and dies of SIGPIPE if all ranks have ended.
 const SHOW: &str = "#!/bin/sh\n\
     rank=${OMPI_COMM_WORLD_RANK:-${SLURM_PROCID:-$PMI_RANK}}\n\
     cores=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)\n\

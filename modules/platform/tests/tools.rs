@@ -107,7 +107,7 @@ fn lstopo_is_understood_and_understands() {
             return;
         };
         assert!(accepted, "lstopo refuses {description}");
-        // What is made up has no name.
+        // A synthetic topology has no host name.
         let text = std::fs::read_to_string(&file).unwrap();
         let (platform, found) = try_read(None, &text);
         let nameless = matches!(&*found, [one] if one.starts_with("G0448 warning"));

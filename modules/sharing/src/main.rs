@@ -1,4 +1,4 @@
-//! The tool that `graphmap doctor PROJECT` finds on PATH: `graphmap-doctor [--dependencies] MANIFEST`.
+//! `graphmap-doctor [--dependencies] MANIFEST`: the tool that `graphmap doctor PROJECT` starts.
 //!
 //! Reads from stdin what `cargo metadata` printed about the project, and prints a
 //! [report](graphmap_sharing::report()) as JSON. Ends with 2 if it is started in another way.
@@ -20,17 +20,18 @@ fn main() -> ExitCode {
 fn run() -> std::io::Result<()> {
     let mut list = false;
     let mut manifest = None;
+    let usage = || {
+        let usage = "this is a part of graphmap: use `graphmap doctor PROJECT`";
+        std::io::Error::new(std::io::ErrorKind::InvalidInput, usage)
+    };
     for argument in std::env::args_os().skip(1) {
         match argument.to_str() {
             Some("--dependencies") => list = true,
-            Some(option) if option.starts_with('-') => manifest = None,
+            Some(option) if option.starts_with('-') => return Err(usage()),
             _ => manifest = Some(PathBuf::from(argument)),
         }
     }
-    let manifest = manifest.ok_or_else(|| {
-        let usage = "this is a part of graphmap: use `graphmap doctor PROJECT`";
-        std::io::Error::new(std::io::ErrorKind::InvalidInput, usage)
-    })?;
+    let manifest = manifest.ok_or_else(usage)?;
     let mut metadata = Vec::new();
     std::io::stdin().read_to_end(&mut metadata)?;
     let report = graphmap_sharing::report(&metadata, &manifest, list);

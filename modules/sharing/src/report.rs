@@ -1,4 +1,4 @@
-//! What `graphmap-doctor` prints for `graphmap doctor`: one JSON object.
+//! The reply of `graphmap-doctor` to `graphmap doctor`: one JSON object.
 
 use crate::{Counts, NoRanks, Package, Project, look};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Label};
@@ -101,7 +101,7 @@ fn shown(manifest: &Path) -> impl Fn(&Path) -> String + use<> {
     }
 }
 
-/// Returns the table of the counts, and what was not checked.
+/// Returns the table of the counts, and the packages that were not checked.
 fn as_text(looked: &[(&Package, Counts)], others: &[String], list: bool) -> String {
     let mut text = String::new();
     for (package, counts) in looked {
