@@ -380,12 +380,21 @@ impl<'a> Aside<'a> {
                 (most, found) = (factor, Some(what));
             }
         };
+        // Load that can lie in this block alone.
+        let mut pinned = vec![0; self.free.len()];
+        for set in &self.sets {
+            let mut open = (0..self.free.len()).filter(|&b| set.open[b]);
+            if let (Some(b), None) = (open.next(), open.next()) {
+                pinned[b] += set.load;
+            }
+        }
         for (s, set) in self.sets.iter().enumerate() {
             let open = || (0..self.free.len()).filter(|&b| set.open[b]);
             let free = || open().filter(|&b| self.free[b]);
+            // Of equally fast blocks the one that the fewest others need.
             let fastest = free().max_by(|&a, &b| {
                 let speeds = self.speed[a].total_cmp(&self.speed[b]);
-                speeds.then(b.cmp(&a))
+                speeds.then(pinned[b].cmp(&pinned[a])).then(b.cmp(&a))
             });
             if let (Some(&v), Some(b)) = (set.vertices.last(), fastest)
                 && open().nth(1).is_some()
