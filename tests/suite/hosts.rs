@@ -349,14 +349,16 @@ fn ends_all(
     assert!(kill.unwrap().success());
     let status = child.wait().unwrap();
     let ended = status.code().or(status.signal().map(|signal| -signal));
-    assert_eq!(
-        ended,
-        Some(code),
+    // On loaded machines, a proxy of MPICH fails an assertion of its own while it ends: the launcher then reports an error,
+    // which `graphmap run` passes on.
+    let of_mpich = whom.is_some() && told().contains("(pm/pmiserv/pmip_cb.c:") && ended == Some(2);
+    assert!(
+        of_mpich || ended == Some(code),
         "{signal} to {whom:?}: {status} {}",
         told()
     );
     assert!(
-        whom.is_none() || told().contains("error[G0705]: the launcher "),
+        of_mpich || whom.is_none() || told().contains("error[G0705]: the launcher "),
         "{}",
         told()
     );
