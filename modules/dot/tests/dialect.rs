@@ -342,6 +342,28 @@ fn findings_are_few_whatever_the_file() {
 }
 
 #[test]
+fn an_empty_value_of_an_edge_takes_back_the_default() {
+    let edge = |defaults: &str, own: &str| {
+        let text = format!("digraph {{ edge [{defaults}]; a -> b [src=x, dst=y, {own}] }}");
+        // What is unusual of a channel has a place, though all of it is unset again.
+        shown(&text).replace(" [None None None None None [] false]", "")
+    };
+    let unset = edge("", "");
+    for (name, value) in [
+        ("traffic", "7"),
+        ("tag", "5"),
+        ("capacity", "4"),
+        ("initial", "2"),
+        ("flow", "credits"),
+        ("bundle", "select"),
+    ] {
+        let emptied = edge(&format!("{name}={value}"), &format!("{name}=\"\""));
+        assert_eq!(emptied, unset, "{name}");
+        assert_ne!(edge(&format!("{name}={value}"), ""), unset, "{name}");
+    }
+}
+
+#[test]
 fn bytes_that_are_no_text_are_refused_and_latin1_is_read() {
     let mut sources = SourceMap::new();
     let mut findings = Diagnostics::new();

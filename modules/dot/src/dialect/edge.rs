@@ -47,11 +47,11 @@ impl EdgeDraft {
         match key {
             Key::Src => self.src = named(reading.symbol(attribute)).or(self.src),
             Key::Dst => self.dst = named(reading.symbol(attribute)).or(self.dst),
-            Key::Bundle => unusual.bundle = reading.read(attribute, value::bundle),
-            Key::At => unusual.at = reading.read(attribute, value::at),
-            Key::Step => unusual.step = reading.read(attribute, value::step),
-            Key::Wrap => unusual.wrap = reading.read(attribute, value::truth),
-            Key::Beyond => unusual.beyond = reading.read(attribute, value::beyond),
+            Key::Bundle => unusual.bundle = reading.read_if_set(attribute, value::bundle),
+            Key::At => unusual.at = reading.read_if_set(attribute, value::at),
+            Key::Step => unusual.step = reading.read_if_set(attribute, value::step),
+            Key::Wrap => unusual.wrap = reading.read_if_set(attribute, value::truth),
+            Key::Beyond => unusual.beyond = reading.read_if_set(attribute, value::beyond),
             _ => self.channel_key(reading, key, attribute),
         }
         match key {
@@ -86,11 +86,11 @@ impl EdgeDraft {
                 }
                 self.ty = ty.or(self.ty);
             }
-            Key::Capacity => self.capacity = reading.read(attribute, value::capacity),
-            Key::Initial => self.initial = reading.read(attribute, value::count),
-            Key::Traffic => self.traffic = reading.read(attribute, value::bytes),
-            Key::Tag => self.tag = reading.read(attribute, value::tag),
-            Key::Flow => self.flow = reading.read(attribute, value::flow),
+            Key::Capacity => self.capacity = reading.read_if_set(attribute, value::capacity),
+            Key::Initial => self.initial = reading.read_if_set(attribute, value::count),
+            Key::Traffic => self.traffic = reading.read_if_set(attribute, value::bytes),
+            Key::Tag => self.tag = reading.read_if_set(attribute, value::tag),
+            Key::Flow => self.flow = reading.read_if_set(attribute, value::flow),
             _ => {}
         }
     }

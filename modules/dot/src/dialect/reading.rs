@@ -109,6 +109,19 @@ impl<'a> Reading<'a> {
         }
     }
 
+    /// As [`read`](Self::read), of an attribute that may be unset: an empty value, as in Graphviz,
+    /// where it takes back a default.
+    pub(super) fn read_if_set<T>(
+        &mut self,
+        attribute: &Attribute,
+        read: impl FnOnce(&str) -> Result<T, Misfit>,
+    ) -> Option<T> {
+        match self.text.value(attribute.value).is_empty() {
+            true => None,
+            false => self.read(attribute, read),
+        }
+    }
+
     /// The symbol of an attribute's value, which must not be empty.
     pub(super) fn symbol(&mut self, attribute: &Attribute) -> Option<Symbol> {
         let place = attribute.value.span;
