@@ -173,7 +173,7 @@ impl Scheduler {
     }
 
     /// Calls code of the user between turns. A panic is the failure of that process.
-    fn in_the_name_of(&self, process: Option<(u32, u32)>, f: impl FnOnce()) {
+    pub(crate) fn in_the_name_of(&self, process: Option<(u32, u32)>, f: impl FnOnce()) {
         let around = self.closings.of.replace(process);
         let called = guard::caught(f);
         self.closings.of.set(around);

@@ -251,7 +251,14 @@ pub(crate) fn build(
             member: index,
             mistakes: &mut mistakes,
         };
-        let process = (table.spawn)(&mut ends, kind, index);
+        let mut process = None;
+        // `connect` and the function are the user's.
+        scheduler.in_the_name_of(Some((kind, index)), || {
+            process = Some((table.spawn)(&mut ends, kind, index));
+        });
+        let Some(process) = process else {
+            return Ok(()); // it panicked, which ends the run
+        };
         let next = ends.next;
         scheduler.put(id, process);
         if next != table.ports.len() {

@@ -170,3 +170,57 @@ fn tokens_at_the_start_that_panic() {
         assert_eq!(alive.load(Ordering::SeqCst), 0, "{schedulers} schedulers");
     }
 }
+
+/// A process that panics while it is connected, or before its future exists, is named, and the tokens in its channels are dropped.
+#[test]
+fn processes_that_panic_before_their_first_turn() {
+    struct Fragile(#[expect(dead_code, reason = "held")] Both<Arc<()>>);
+    impl rt::Ports for Fragile {
+        fn connect(ends: &mut rt::Ends<'_>) -> Self {
+            let ports = Both::connect(ends);
+            assert!(!CONNECTING_PANICS.load(Ordering::SeqCst), "no ports");
+            Fragile(ports)
+        }
+    }
+    static CONNECTING_PANICS: AtomicBool = AtomicBool::new(false);
+    for schedulers in [1, 2] {
+        for (connecting, message) in [(true, "no ports"), (false, "no future")] {
+            CONNECTING_PANICS.store(connecting, Ordering::SeqCst);
+            let token = Arc::new(());
+            let of_net = Arc::clone(&token);
+            let mut net = Network::new("net", "net.dot");
+            let well = net.kind(
+                "well",
+                Names::Listed(&["a"]),
+                "0",
+                BOTH,
+                |ports: Both<Arc<()>>| async {
+                    drop(ports);
+                },
+            );
+            let fragile = net.kind(
+                "fragile",
+                Names::Listed(&["b"]),
+                "1",
+                BOTH,
+                move |ports: Fragile| {
+                    assert!(connecting, "no future");
+                    async { drop(ports) }
+                },
+            );
+            let channels = Channels {
+                capacity: 4,
+                ..Channels::new((well, 1), (fragile, 0), "0", "0")
+            };
+            net.channels_filled::<Arc<()>>(channels, 4, move |_, _| Arc::clone(&of_net));
+            let options = Options::new().schedulers(schedulers).threads(schedulers);
+            let error = run(net, &options).unwrap_err();
+            let RunError::Failed(failure) = &error else {
+                panic!("{error}");
+            };
+            assert_eq!((&*failure.process, failure.rank), ("b", 1));
+            assert_eq!(failure.message, format!("panicked: {message}"));
+            assert_eq!(Arc::strong_count(&token), 1, "{schedulers} schedulers");
+        }
+    }
+}
