@@ -364,6 +364,32 @@ fn an_empty_value_of_an_edge_takes_back_the_default() {
 }
 
 #[test]
+fn graphviz_names_ports_in_attributes_too() {
+    let channel = |edge: &str| {
+        let (declared, findings, _) = read(&format!("digraph {{ {edge} }}"));
+        assert!(findings.is_empty(), "{edge}: {findings:#?}");
+        let declared = declared.expect("no findings");
+        let channel = &declared.channels[0];
+        let name = |symbol| declared.name(symbol).to_owned();
+        (name(channel.from.port), name(channel.to.port))
+    };
+    let named = |from: &str, to: &str| (from.to_owned(), to.to_owned());
+    for (edge, ports) in [
+        ("a -> b [tailport=x, headport=y]", named("x", "y")),
+        ("a -> b [tailport=\"x:ne\", headport=n]", named("x", "in")),
+        ("edge [tailport=s, headport=y]; a -> b", named("out", "y")),
+        // For layout alone, as a field of a record.
+        (
+            "a -> b [src=x, tailport=f1, headport=f2, dst=y]",
+            named("x", "y"),
+        ),
+        ("a:x -> b:y [tailport=x, headport=w]", named("x", "y")),
+    ] {
+        assert_eq!(channel(edge), ports, "{edge}");
+    }
+}
+
+#[test]
 fn bytes_that_are_no_text_are_refused_and_latin1_is_read() {
     let mut sources = SourceMap::new();
     let mut findings = Diagnostics::new();

@@ -47,6 +47,8 @@ impl EdgeDraft {
         match key {
             Key::Src => self.src = named(reading.symbol(attribute)).or(self.src),
             Key::Dst => self.dst = named(reading.symbol(attribute)).or(self.dst),
+            Key::TailPort => self.src = self.src.or_else(|| graphviz_port(reading, attribute)),
+            Key::HeadPort => self.dst = self.dst.or_else(|| graphviz_port(reading, attribute)),
             Key::Bundle => unusual.bundle = reading.read_if_set(attribute, value::bundle),
             Key::At => unusual.at = reading.read_if_set(attribute, value::at),
             Key::Step => unusual.step = reading.read_if_set(attribute, value::step),
@@ -329,6 +331,14 @@ impl Reading<'_> {
                 .help("name the port once; `node:port` may stay if it is the same name"),
         );
     }
+}
+
+/// The port that Graphviz's `tailport=` or `headport=` names, without the compass point that may follow it.
+fn graphviz_port(reading: &mut Reading<'_>, attribute: &Attribute) -> Option<(Symbol, Span)> {
+    let value = reading.text.value(attribute.value);
+    let port = value.split_once(':').map_or(&*value, |(port, _)| port);
+    let is_name = !port.is_empty() && !is_compass(port);
+    is_name.then(|| (reading.out.names.intern(port), attribute.span()))
 }
 
 /// Whether a port only says where the line ends in the drawing.

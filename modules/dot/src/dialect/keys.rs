@@ -24,6 +24,10 @@ pub(crate) enum Key {
     Prefer,
     Src,
     Dst,
+    /// `tailport=`: Graphviz's other spelling of the port in `node:port -> ...`.
+    TailPort,
+    /// `headport=`: the same of the edge's head.
+    HeadPort,
     Bundle,
     Type,
     Capacity,
@@ -118,6 +122,8 @@ const TABLE: &[(&str, &str, Key, &[Element])] = &[
     ("prefer", "", Key::Prefer, &[Element::Cluster]),
     ("src", "PIout", Key::Src, &[Element::Edge]),
     ("dst", "PIin", Key::Dst, &[Element::Edge]),
+    ("tailport", "", Key::TailPort, &[Element::Edge]),
+    ("headport", "", Key::HeadPort, &[Element::Edge]),
     ("bundle", "", Key::Bundle, &[Element::Edge, Element::Node]),
     ("type", "", Key::Type, &[Element::Edge, Element::Node]),
     (
@@ -205,6 +211,8 @@ impl Key {
             Key::Wrap => 25,
             Key::Beyond => 26,
             Key::Flow => 27,
+            Key::TailPort => 28,
+            Key::HeadPort => 29,
             Key::Level(_)
             | Key::Writer(_)
             | Key::WriterPort(_)
@@ -310,7 +318,9 @@ mod tests {
     fn no_name_is_graphvizs_own() {
         use Element::{Cluster, Edge, Graph, Node, Subgraph};
         for element in [Graph, Cluster, Subgraph, Node, Edge] {
-            for name in names(element).filter(|n| *n != "cluster") {
+            // These mean the same in both.
+            let shared = ["cluster", "tailport", "headport"];
+            for name in names(element).filter(|n| !shared.contains(n)) {
                 assert!(
                     !super::super::attributes::is_graphviz(element, name),
                     "{name}"
