@@ -141,6 +141,9 @@ fn more_pins_than_slots() {
 fn weights_that_are_no_weights() {
     for weight in ["-1", "NaN", "inf", "1e400", "1,5", "0x10", ""] {
         for (attribute, column) in [("load", 27), ("traffic", 27), ("mem", 26)] {
+            if (attribute, weight) == ("traffic", "") {
+                continue; // takes back a default
+            }
             let of = match attribute {
                 "traffic" => format!("a -> b [{attribute}=\"{weight}\"]"),
                 _ => format!("a -> b; a [{attribute}=\"{weight}\"]"),

@@ -378,6 +378,14 @@ fn graphviz_names_ports_in_attributes_too() {
         ("a -> b [tailport=x, headport=y]", named("x", "y")),
         ("a -> b [tailport=\"x:ne\", headport=n]", named("x", "in")),
         ("edge [tailport=s, headport=y]; a -> b", named("out", "y")),
+        (
+            "edge [tailport=o, headport=i]; a -> b [tailport=x, headport=y]",
+            named("x", "y"),
+        ),
+        (
+            "edge [tailport=o, headport=i]; a -> b [tailport=\"\", headport=n]",
+            named("out", "in"),
+        ),
         // For layout alone, as a field of a record.
         (
             "a -> b [src=x, tailport=f1, headport=f2, dst=y]",

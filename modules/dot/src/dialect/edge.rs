@@ -47,8 +47,8 @@ impl EdgeDraft {
         match key {
             Key::Src => self.src = named(reading.symbol(attribute)).or(self.src),
             Key::Dst => self.dst = named(reading.symbol(attribute)).or(self.dst),
-            Key::TailPort => self.src = self.src.or_else(|| graphviz_port(reading, attribute)),
-            Key::HeadPort => self.dst = self.dst.or_else(|| graphviz_port(reading, attribute)),
+            Key::TailPort => unusual.tail = graphviz_port(reading, attribute),
+            Key::HeadPort => unusual.head = graphviz_port(reading, attribute),
             Key::Bundle => unusual.bundle = reading.read_if_set(attribute, value::bundle),
             Key::At => unusual.at = reading.read_if_set(attribute, value::at),
             Key::Step => unusual.step = reading.read_if_set(attribute, value::step),
@@ -100,6 +100,9 @@ impl EdgeDraft {
 
 /// What only few channels say.
 struct Unusual {
+    /// The ports of `tailport=` and `headport=`.
+    tail: Option<(Symbol, Span)>,
+    head: Option<(Symbol, Span)>,
     bundle: Option<BundleKind>,
     at: Option<(At, At)>,
     step: Option<Vec<i32>>,
@@ -208,6 +211,8 @@ impl Edges {
     ) -> EdgeDraft {
         let mut draft = EdgeDraft::default();
         let mut unusual = Unusual {
+            tail: None,
+            head: None,
             bundle: None,
             at: None,
             step: None,
@@ -226,6 +231,8 @@ impl Edges {
                 draft.key(reading, &mut unusual, key, attribute);
             }
         }
+        draft.src = draft.src.or(unusual.tail);
+        draft.dst = draft.dst.or(unusual.head);
         let bits = |keys: &mut dyn Iterator<Item = Key>| {
             keys.filter_map(Key::bit).fold(0, |all, bit| all | bit)
         };
