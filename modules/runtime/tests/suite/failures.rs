@@ -517,7 +517,8 @@ fn who_fails_before_its_first_turn_is_told() {
         },
         |outcome| {
             let error = outcome.unwrap_err().to_string();
-            assert_eq!(error, "the run failed: panicked: it is broken");
+            let expected = "process reader (rank 0) failed: panicked: it is broken";
+            assert_eq!(error, expected);
         },
     );
 }
