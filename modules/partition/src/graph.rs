@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::bound::relaxation::gcd;
 use crate::csr::Csr;
+
 use crate::error::Error;
 
 /// One channel of the network. Direction does not matter to a mapping: both ways of a pair are
@@ -209,6 +211,18 @@ impl Graph {
     #[must_use]
     pub fn total_load(&self) -> u64 {
         self.total_load
+    }
+
+    /// The greatest number that divides the loads of all vertices; 0 if there is no load.
+    pub(crate) fn common_load(&self) -> u64 {
+        let mut common = 0;
+        for &load in self.load.iter() {
+            common = gcd(load, common);
+            if common == 1 {
+                break;
+            }
+        }
+        common.unsigned_abs()
     }
 
     /// Sum of the traffic of all edges, each counted once.

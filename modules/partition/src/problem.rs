@@ -116,15 +116,18 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// Largest load each block may hold under the balance bound.
+    /// Largest load each block may hold under the balance bound: its share of the load, rounded up to
+    /// a multiple of the greatest number that divides all loads, and the tolerance. The bounds do not
+    /// depend on the unit in which loads are counted.
     #[must_use]
     pub fn load_bounds(&self) -> Vec<u64> {
         let total = u128::from(self.graph.total_load());
+        let step = u128::from(self.graph.common_load()).max(1);
         let speed = u128::from(self.machine.total_speed());
         // In millionths, so that 3% of 100 is 3 and not the nearest binary fraction below.
         let millionths = 1_000_000 + (self.imbalance * 1e6).round() as u128;
         let bound = |block: &Block| {
-            let share = (total * u128::from(block.speed)).div_ceil(speed);
+            let share = (total * u128::from(block.speed)).div_ceil(speed * step) * step;
             (share * millionths / 1_000_000).min(u128::from(u64::MAX >> 2)) as u64
         };
         self.machine.blocks().iter().map(bound).collect()

@@ -23,14 +23,44 @@ const COMPARED: usize = 200;
 pub(crate) struct Shares {
     /// Bound of each block at factor 1.
     base: Vec<i64>,
-    /// Bound of each block that a rule overfills; 0 elsewhere.
-    forced: Vec<i64>,
+    /// What each block holds that a rule overfills.
+    forced: Vec<Forced>,
     /// Heavy vertices.
     heavy: Vec<Heavy>,
     /// Load granted beside a heavy vertex and above a raised bound, as a part of it.
     tolerance: f64,
     /// Whether the bounds at factor 1 are other than those that were wanted.
     shaped: bool,
+}
+
+/// What a block holds that a rule overfills.
+#[derive(Clone, Copy, Debug, Default)]
+struct Forced {
+    /// The least load of the block; 0 if no rule overfills it.
+    load: i64,
+    /// The tolerance on top of it.
+    room: i64,
+    /// Whether the load can lie in this block alone. What other blocks may hold then limits the
+    /// room, as it does beside a heavy vertex.
+    alone: bool,
+}
+
+impl Forced {
+    /// The bound of the block, if a block with nothing forced may hold this.
+    fn bound(self, other: i64) -> i64 {
+        self.load
+            + if self.alone {
+                self.room.min(beside(other))
+            } else {
+                self.room
+            }
+    }
+}
+
+/// Load that may lie beside a heavy vertex, where a block without one may hold `bound`: two heavy
+/// vertices never fit into one block.
+fn beside(bound: i64) -> i64 {
+    (bound - 1) / 2
 }
 
 /// A vertex heavier than any block may hold.
@@ -69,9 +99,13 @@ impl Shares {
             true => bound(level * aside.speed[b], exact),
             false => inst.load_bound(b).max(1),
         };
-        let forced = |&load: &f64| match load > 0.0 {
-            true => bound(load, exact),
-            false => 0,
+        let forced = |b: usize| match aside.forced[b] {
+            load if load > 0.0 => Forced {
+                load: bound(load, 0.0),
+                room: bound(load, exact) - bound(load, 0.0),
+                alone: aside.alone[b],
+            },
+            _ => Forced::default(),
         };
         let heavy = |(vertex, block, own): &(u32, u32, Option<Vec<bool>>)| {
             let (speed, speeds) = (aside.speed[*block as usize], &aside.speed);
@@ -89,7 +123,7 @@ impl Shares {
         };
         Self {
             base: (0..inst.k()).map(base).collect(),
-            forced: aside.forced.iter().map(forced).collect(),
+            forced: (0..inst.k()).map(forced).collect(),
             heavy: aside.heavy.iter().map(heavy).collect(),
             tolerance,
             shaped,
@@ -100,7 +134,7 @@ impl Shares {
     pub(crate) fn plain(inst: &Instance) -> Self {
         Self {
             base: (0..inst.k()).map(|b| inst.load_bound(b).max(1)).collect(),
-            forced: vec![0; inst.k()],
+            forced: vec![Forced::default(); inst.k()],
             heavy: Vec::new(),
             tolerance: 0.0,
             shaped: false,
@@ -117,7 +151,8 @@ impl Shares {
 
     /// The bound of a block at a factor.
     fn bound(&self, block: usize, factor: f64) -> i64 {
-        self.forced[block].max(scaled(self.base[block], factor))
+        let base = scaled(self.base[block], factor);
+        self.forced[block].bound(base).max(base)
     }
 
     /// The instance with its bounds at a factor.
@@ -130,9 +165,8 @@ impl Shares {
     fn within(&self, inst: &Instance, bounds: &[i64]) -> Instance {
         let loads = self.heavy.iter().map(|heavy| {
             let (load, bound) = (inst.load(heavy.vertex), bounds[heavy.block as usize]);
-            // Two of them never fit into one block.
-            let beside = ((load as f64 * self.tolerance) as i64).min((bound - 1) / 2);
-            (heavy.vertex, load.min(bound - beside))
+            let room = ((load as f64 * self.tolerance) as i64).min(beside(bound));
+            (heavy.vertex, load.min(bound - room))
         });
         let mut bounded = inst.with_load_bounds(bounds).with_loads(loads);
         for heavy in &self.heavy {
@@ -146,8 +180,11 @@ impl Shares {
     /// A raised factor with the tolerance on top. Bounds are rounded down to whole loads.
     pub(crate) fn tolerant(&self, inst: &Instance, factor: f64) -> Instance {
         let step = self.step(inst).max(1);
-        let whole = |b: usize| match self.bound(b, factor * (1.0 + self.tolerance)) {
-            bound if bound > self.forced[b] => (bound / step * step).max(self.bound(b, factor)),
+        let tolerant = factor * (1.0 + self.tolerance);
+        let whole = |b: usize| match self.bound(b, tolerant) {
+            bound if bound == scaled(self.base[b], tolerant) => {
+                (bound / step * step).max(self.bound(b, factor))
+            }
             bound => bound,
         };
         let bounds: Vec<i64> = (0..inst.k()).map(whole).collect();
@@ -192,8 +229,11 @@ impl Shares {
         let factor = |b: usize| {
             let (beside, (count, filled)) = (load[b], heavies[b]);
             let room = (filled as f64 * self.tolerance) as i64;
+            let forced = self.forced[b];
+            let above = beside + filled - forced.load;
             let least = match count {
-                _ if beside + filled <= self.forced[b] => 0,
+                _ if above <= 0 || !forced.alone && above <= forced.room => 0,
+                _ if above <= forced.room => 2 * above + 2,
                 1 if beside == 0 => 0,
                 1 if beside <= room => 2 * beside + 2,
                 _ => beside + filled,
@@ -249,9 +289,9 @@ impl Shares {
         let most = light.map(|v| inst.load(v)).max().unwrap_or(0);
         let spoilt = |b: usize| self.bound(b, factor) > self.bound(b, 1.0) + most;
         let load = self.at(inst, factor).loads(block);
-        let full = |b: usize| self.forced[b] > 0 || load[b] > self.base[b] + most;
+        let full = |b: usize| self.forced[b].load > 0 || load[b] > self.base[b] + most;
         let found: Vec<bool> = (0..inst.k()).map(full).collect();
-        let more = (0..inst.k()).any(|b| found[b] && self.forced[b] == 0);
+        let more = (0..inst.k()).any(|b| found[b] && self.forced[b].load == 0);
         ((0..inst.k()).any(spoilt) && more).then_some(found)
     }
 
@@ -301,6 +341,8 @@ struct Aside<'a> {
     sets: Vec<Confined>,
     /// Load that must lie in a block that a rule overfills; 0 elsewhere.
     forced: Vec<f64>,
+    /// Whether that load can lie in no other block.
+    alone: Vec<bool>,
     /// Load that a block can hold at most, by other limits.
     most: Vec<f64>,
     /// Vertex, the block set aside for it, and the overfull blocks that it is confined to, if any.
@@ -322,6 +364,7 @@ impl<'a> Aside<'a> {
             free: vec![true; k],
             sets: Vec::new(),
             forced: vec![0.0; k],
+            alone: vec![false; k],
             most: vec![f64::INFINITY; k],
             heavy: Vec::new(),
             rest: 0.0,
@@ -337,6 +380,7 @@ impl<'a> Aside<'a> {
             {
                 aside.free[b] = false;
                 aside.forced[b] = load as f64;
+                aside.alone[b] = true;
                 aside.rest -= load as f64;
             }
         }
@@ -437,9 +481,11 @@ impl<'a> Aside<'a> {
             self.sets[inside].vertices.clear();
         }
         self.rest -= held;
-        let free: Vec<usize> = (0..open.len())
-            .filter(|&b| open[b] && self.free[b])
-            .collect();
+        let blocks: Vec<usize> = (0..open.len()).filter(|&b| open[b]).collect();
+        if let [b] = blocks[..] {
+            self.alone[b] = true;
+        }
+        let free: Vec<usize> = blocks.iter().copied().filter(|&b| self.free[b]).collect();
         if free.is_empty() {
             // It comes beside what was set aside before, in any of these blocks.
             let inst = self.inst;
@@ -449,8 +495,7 @@ impl<'a> Aside<'a> {
                 forced[*b as usize] = inst.load(*v) as f64;
             }
             self.heavy.retain(|e| !there(e.1));
-            let blocks = (0..open.len()).filter(|&b| open[b]);
-            blocks.for_each(|b| forced[b] += held);
+            blocks.into_iter().for_each(|b| forced[b] += held);
             return;
         }
         let level = held / free.iter().map(|&b| self.speed[b]).sum::<f64>();

@@ -139,8 +139,8 @@ proptest! {
 
 #[test]
 fn counts_of_equal_sizes_are_settled_without_trying_them_one_by_one() {
-    // 2,700 in all, 135 for each of 20 blocks: but sixes and tens make even sums.
-    let load: Vec<u64> = (0..350).map(|v| if v < 200 { 6 } else { 10 }).collect();
+    // 6,700 in all, 335 for each of 20 blocks: no sum of the two sizes. 336 and 334 are sums.
+    let load: Vec<u64> = (0..350).map(|v| if v < 200 { 17 } else { 22 }).collect();
     let graph = Graph::new(load, &[]).unwrap();
     let machine = machine(&[None; 20], &[None; 20]);
     let problem = Problem {
@@ -161,5 +161,5 @@ fn counts_of_equal_sizes_are_settled_without_trying_them_one_by_one() {
     );
     let raised = solve(&problem, &Options::default()).unwrap();
     assert!(raised.unavoidable);
-    assert_eq!(raised.evaluation.loads.iter().max(), Some(&136));
+    assert_eq!(raised.evaluation.loads.iter().max(), Some(&336));
 }

@@ -266,3 +266,20 @@ fn a_heavy_vertex_takes_the_block_that_limits_leave_least_room() {
         }
     }
 }
+
+/// A block that one pinned vertex overfills used to be given the whole tolerance as room, and took all
+/// other vertices.
+#[test]
+fn little_lies_beside_a_heavy_vertex_that_is_pinned() {
+    let pins = [Constraint::Pin {
+        vertex: 0,
+        blocks: vec![0].into(),
+    }];
+    let found = chain(&[100, 1, 1, 1], 4, &pins);
+    assert_eq!(found.evaluation.loads, [100, 1, 1, 1]);
+    // At most half of what the others may hold.
+    let found = chain(&[1000, 4, 4, 4, 4, 4, 4], 4, &pins);
+    assert_eq!(descending(&found.evaluation.loads), [1000, 8, 8, 8]);
+    let found = chain(&[1000, 10, 10, 10, 4], 4, &pins);
+    assert!(found.evaluation.loads[0] <= 1004);
+}

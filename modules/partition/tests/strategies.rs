@@ -260,15 +260,28 @@ fn a_raise_that_could_not_be_helped_is_told_from_one_that_was_not_ruled_out() {
     let graph = Graph::new(vec![9, 9, 1], &[]).unwrap();
     let found = run(&Problem::new(&graph, &machine), "auto");
     assert!(found.raised.is_none() && !found.unavoidable);
-    let graph = Graph::new(vec![9, 9, 9], &[]).unwrap();
+    let graph = Graph::new(vec![9, 9, 8], &[]).unwrap();
     let found = run(&Problem::new(&graph, &machine), "auto");
     assert!(found.raised.is_some() && found.unavoidable);
-    // Without a vertex heavier than the bound: three of 6 do not fit into two blocks of 9.
+    // Without a vertex heavier than the bound: 6, 6 and 5 do not fit into two blocks of 9.
     let found = run(
-        &Problem::new(&Graph::new(vec![6; 3], &[]).unwrap(), &machine),
+        &Problem::new(&Graph::new(vec![6, 6, 5], &[]).unwrap(), &machine),
         "auto",
     );
     assert!(found.raised.is_some() && found.unavoidable && found.proved);
+}
+
+#[test]
+fn bounds_do_not_depend_on_the_unit_of_the_loads() {
+    let machine = Machine::regular(&[(2, 1)]).unwrap();
+    for unit in [1, 6, 1000] {
+        let graph = Graph::new(vec![unit; 5], &[]).unwrap();
+        let problem = Problem::new(&graph, &machine);
+        assert_eq!(problem.load_bounds(), [3 * unit * 103 / 100; 2]);
+        assert!(run(&problem, "auto").raised.is_none());
+    }
+    let graph = Graph::new(vec![0; 5], &[]).unwrap();
+    assert_eq!(Problem::new(&graph, &machine).load_bounds(), [0; 2]);
 }
 
 #[test]

@@ -141,7 +141,13 @@ impl Teller<'_> {
         let (wanted, limits) = (problem.load_bounds(), &solution.limits);
         let largest = |blocks: &[u32]| {
             let bounds = blocks.iter().map(|&b| limits.bounds[b as usize]);
-            limit(bounds.max().unwrap_or(0) as f64 * unit)
+            let of = |bound: Option<u64>| limit(bound.unwrap_or(0) as f64 * unit);
+            let (least, most) = (of(bounds.clone().min()), of(bounds.max()));
+            match (blocks.len(), least == most) {
+                (..2, _) => format!("at most {most}"),
+                (_, true) => format!("at most {most} each"),
+                (_, false) => format!("at most {least} to {most} each, by their speed"),
+            }
         };
         let blocks = 0..wanted.len() as u32;
         let (raised, others): (Vec<u32>, Vec<u32>) =
@@ -161,15 +167,32 @@ impl Teller<'_> {
                 "a process cannot be split: use fewer OS processes, or divide its work among several processes",
             );
         }
+        if let Some((span, vertices)) = self.heaviest_group(problem) {
+            let load: f64 = vertices
+                .iter()
+                .map(|&v| self.numbers.network.processes[process(v)].load)
+                .sum();
+            if load > most {
+                let (load, most) = (limit(load), limit(most));
+                let whom = self.names(&vertices);
+                let said = format!(
+                    "{whom} must lie together: their load is {load}, and an OS process may hold {most}"
+                );
+                let finding = match span {
+                    Span::NONE => finding.with_note(said),
+                    span => finding.at(span, said),
+                };
+                return finding
+                    .with_note(format!("the other OS processes hold {}", largest(&others)))
+                    .help("use fewer OS processes, or give up the rule that keeps these together");
+            }
+        }
         match (raised.is_empty(), others.is_empty()) {
             (true, _) => finding
-                .with_note(format!(
-                    "processes that must stay together exceed it; other OS processes hold at most {} each",
-                    largest(&others)
-                ))
+                .with_note(format!("OS processes hold {}", largest(&others)))
                 .help("use fewer OS processes, or give up a rule that keeps processes together"),
             (false, true) => finding
-                .with_note(format!("an OS process may hold {} instead of {}", largest(&raised), {
+                .with_note(format!("OS processes may hold {} instead of {}", largest(&raised), {
                     let bounds = wanted.iter().max().copied().unwrap_or(0);
                     limit(bounds as f64 * unit)
                 }))
@@ -179,7 +202,7 @@ impl Teller<'_> {
                 ),
             (false, false) => finding
                 .with_note(format!(
-                    "only {} may hold more, up to {}; the others hold at most {} each",
+                    "only {} may hold more, {}; the others hold {}",
                     self.os_processes(&raised),
                     largest(&raised),
                     largest(&others)
@@ -189,6 +212,53 @@ impl Teller<'_> {
                      constraint",
                 ),
         }
+    }
+
+    /// The processes with the largest load among those that must lie together, and where that is said.
+    fn heaviest_group(&self, problem: &Problem<'_>) -> Option<(Span, Vec<u32>)> {
+        let mut group: Vec<u32> = (0..problem.graph.vertices() as u32).collect();
+        let said = |c: &Constraint| match c {
+            Constraint::Together { vertices } => Some(vertices.clone()),
+            _ => None,
+        };
+        let together = problem.constraints.iter().zip(&self.rules.spans);
+        let together: Vec<(Vec<u32>, Span)> = together
+            .filter_map(|(c, span)| Some((said(c)?, *span)))
+            .collect();
+        let root = |group: &[u32], mut v: u32| {
+            while group[v as usize] != v {
+                v = group[v as usize];
+            }
+            v
+        };
+        for (vertices, _) in &together {
+            for pair in vertices.windows(2) {
+                let (a, b) = (root(&group, pair[0]), root(&group, pair[1]));
+                group[a.max(b) as usize] = a.min(b);
+            }
+        }
+        let mut loads: BTreeMap<u32, u64> = BTreeMap::new();
+        for (vertices, _) in &together {
+            vertices.iter().for_each(|&v| {
+                loads.insert(root(&group, v), 0);
+            });
+        }
+        for v in 0..group.len() as u32 {
+            if let Some(load) = loads.get_mut(&root(&group, v)) {
+                *load += problem.graph.load(v);
+            }
+        }
+        let (&heaviest, _) = loads
+            .iter()
+            .max_by_key(|&(v, load)| (load, std::cmp::Reverse(v)))?;
+        let of_it = |v: u32| root(&group, v) == heaviest;
+        let (_, span) = together
+            .iter()
+            .find(|(vertices, _)| vertices.iter().any(|&v| of_it(v)))?;
+        Some((
+            *span,
+            (0..group.len() as u32).filter(|&v| of_it(v)).collect(),
+        ))
     }
 
     /// Says which OS processes heavy processes take up, and what the other OS processes may hold.
@@ -219,7 +289,7 @@ impl Teller<'_> {
             0 if raised.is_empty() || others.is_empty() => return None,
             0 => {
                 return Some(format!(
-                    "only {} may hold more, up to {}; the others hold at most {} each",
+                    "only {} may hold more, {}; the others hold {}",
                     self.os_processes(raised),
                     largest(raised),
                     largest(others)
@@ -231,11 +301,11 @@ impl Teller<'_> {
         Some(match (free(raised), free(others)) {
             (raised, others) if raised.is_empty() && others.is_empty() => takes,
             (raised, others) if raised.is_empty() || others.is_empty() => format!(
-                "{takes}; the others share the remaining load and hold at most {} each",
+                "{takes}; the others share the remaining load and hold {}",
                 largest(&[raised, others].concat())
             ),
             (raised, others) => format!(
-                "{takes}; {} may hold up to {}, and the others at most {} each",
+                "{takes}; {} may hold {}, and the others {}",
                 self.os_processes(&raised),
                 largest(&raised),
                 largest(&others)
@@ -304,10 +374,17 @@ impl Teller<'_> {
             finding =
                 finding.with_note("that none exists is not proved: more `--time` may find one");
         }
-        finding.help(match (even, all.is_empty()) {
+        let constrained = conflict
+            .parts
+            .iter()
+            .any(|p| matches!(p, Part::Constraint(_)));
+        finding.help(match (even, constrained) {
             (false, _) => "give up one of these, or use more or larger hosts",
-            (true, false) => "give up one of these, or say a larger `--imbalance`",
             (true, true) => {
+                "give up one of these, say a larger `--imbalance`, or use fewer OS processes; without \
+                 `--strict-balance` the most even mapping is taken"
+            }
+            (true, false) => {
                 "say a larger `--imbalance`, or use fewer OS processes; without `--strict-balance` \
                  the most even mapping is taken"
             }

@@ -299,8 +299,8 @@ mod tests {
 
     #[test]
     fn many_of_few_sizes_are_counted() {
-        // 2,700 in all, 135 for each block: but what lies in one is even.
-        let load: Vec<u64> = (0..350).map(|i| if i < 200 { 6 } else { 10 }).collect();
+        // 6,700 in all, 335 for each block: no sum of the two sizes.
+        let load: Vec<u64> = (0..350).map(|i| if i < 200 { 17 } else { 22 }).collect();
         let blocks = [Block::default(); 20];
         let inst = instance(&load, &vec![0; 350], &blocks, 0.0);
         assert_eq!(fill(&inst, LIMIT), Fit::Never);

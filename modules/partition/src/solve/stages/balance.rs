@@ -13,7 +13,7 @@ use crate::explain::explain;
 use crate::instance::Instance;
 use crate::pack;
 use crate::pigeonhole;
-use crate::problem::Objective;
+use crate::problem::{Constraint, Objective};
 use crate::shares::Shares;
 use crate::tuning::small::NETWORK;
 use crate::tuning::time::{BRIEF_PACKING, FEASIBLE, HELD, SETTLING, TOLD};
@@ -125,17 +125,7 @@ impl Stages<'_> {
     /// or more. Returns a mapping that keeps them.
     pub(super) fn raise(&mut self, least: f64) -> Result<Vec<u32>, Error> {
         if self.options.strict_balance {
-            let heavy = too_heavy(&self.wanted);
-            return Err(Error::Infeasible(Conflict {
-                parts: heavy.map(Part::Vertex).into_iter().collect(),
-                proved: heavy.is_some(),
-                minimal: heavy.is_some(),
-                reason: match heavy {
-                    Some(_) => "a vertex alone is heavier than the balance bound of every block",
-                    None => "no mapping within the balance bound was found",
-                }
-                .to_owned(),
-            }));
+            return Err(Error::Infeasible(self.unbalanced()));
         }
         let effort = pack::Effort {
             steps: (self.inst.len() as u64 * 200).clamp(4_000, 250_000),
@@ -161,6 +151,49 @@ impl Stages<'_> {
         ));
         self.raised = Some(self.raised.unwrap_or(1.0).max(excess));
         Ok(packed)
+    }
+
+    /// Why no mapping keeps the wanted bounds, as far as one heavy vertex or group tells.
+    fn unbalanced(&self) -> Conflict {
+        let Some(heavy) = too_heavy(&self.wanted) else {
+            return Conflict {
+                parts: Vec::new(),
+                proved: false,
+                minimal: false,
+                reason: "no mapping within the balance bound was found".to_owned(),
+            };
+        };
+        let inside = |v: &u32| self.group.get(*v as usize).map_or(*v, |&g| g) == heavy;
+        let members: Vec<u32> = (0..self.problem.graph.vertices() as u32)
+            .filter(inside)
+            .collect();
+        let (mut parts, reason): (Vec<Part>, _) = match members[..] {
+            [v] => (
+                vec![Part::Vertex(v)],
+                "a vertex alone is heavier than the balance bound of every block",
+            ),
+            _ => {
+                let joins = |c: &Constraint| match c {
+                    Constraint::Together { vertices } => vertices.iter().any(inside),
+                    _ => false,
+                };
+                let all = self.problem.constraints.iter().enumerate();
+                (
+                    all.filter(|(_, c)| joins(c))
+                        .map(|(c, _)| Part::Constraint(c))
+                        .collect(),
+                    "vertices that must lie together are heavier than the balance bound of every block",
+                )
+            }
+        };
+        let minimal = parts.len() == 1;
+        parts.extend((0..self.wanted.k() as u32).map(Part::Balance));
+        Conflict {
+            parts,
+            proved: true,
+            minimal,
+            reason: reason.to_owned(),
+        }
     }
 
     /// Replaces the load bounds by the least found, above the wanted ones only where that must be.
