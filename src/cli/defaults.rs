@@ -209,18 +209,24 @@ fn chosen(
     {
         return Ok(Some(of_ranks(session, &project)));
     }
-    let mut drawings = drawings(session);
-    if let (Some(only), true) = (drawings.pop(), drawings.is_empty()) {
+    let all = drawings(session);
+    if let [only] = &all[..] {
         session.tell(&format!(
             "graphmap: taking {}, the only drawing here\n",
-            paths::shown(&only)
+            paths::shown(only)
         ));
-        return Ok(Some(only));
+        return Ok(Some(only.clone()));
     }
     if verb == NEW {
+        let folder = of_verb.get_one::<PathBuf>("folder");
+        let name = folder.and_then(|folder| folder.file_name());
+        if let Some(same) = all.iter().find(|drawing| drawing.file_stem() == name) {
+            session.tell(&format!("graphmap: taking {}\n", paths::shown(same)));
+            return Ok(Some(same.clone()));
+        }
+        // A small graph is written to begin with.
         return Ok(None);
     }
-    let all = self::drawings(session);
     let names = all.iter().map(|path| format!("`{}`", path.display()));
     let names: Vec<String> = names.take(MOST_NAMED).collect();
     let more = match all.len().saturating_sub(names.len()) {

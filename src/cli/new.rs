@@ -37,8 +37,8 @@ pub(crate) struct NewArgs {
     /// Folder of the project; its last part is the project's name
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
-    /// Graph file [default: `file` in graphmap.toml, or the only graph file here; if there is none, a
-    /// small graph is written to begin with]. A project of ranks has none
+    /// Graph file [default: `file` in graphmap.toml, the only graph file here, or the one named like
+    /// the folder; otherwise a small graph is written to begin with]. A project of ranks has none
     #[arg(long, value_name = "FILE")]
     from: Option<File>,
     /// Make a project of this family of skeletons, not in Rust; `mpi` is a program of ranks for rsmpi
@@ -332,6 +332,18 @@ fn ranks(name: &str, args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit>
         return session.fail(Exit::Usage, diagnostic);
     }
     let is_there = folder.join("Cargo.toml").exists();
+    let before = Project::open(folder).ok().flatten();
+    if args.update && !before.as_ref().is_some_and(|project| project.ranks) {
+        let message = format!("`{}` is no project of ranks", folder.display());
+        let help = match &before {
+            Some(project) => run_writes_anew(project),
+            None => "leave `--update` out to make one in a folder that is empty".to_owned(),
+        };
+        return session.fail(
+            Exit::Usage,
+            Diagnostic::error(codes::USAGE, message).help(help),
+        );
+    }
     if is_there && !args.update {
         let help = "`--update` writes what is generated anew: `vendor/`";
         return already(session, folder, help);
@@ -345,7 +357,6 @@ fn ranks(name: &str, args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit>
         None => Runtime::Vendored,
     };
     // What is brought up to date has the link that it has.
-    let before = Project::open(folder).ok().flatten();
     let has_link = before.as_ref().is_some_and(|project| project.vendored_link);
     let link = matches!(args.link, Some(Link::Mpi)) || has_link;
     let created = ranks_project::create(name, &runtime, link, &skeletons).map_err(|failed| {
@@ -423,7 +434,9 @@ fn family(session: &mut Session<'_>, users: Option<&Path>, name: &str) -> Outcom
             .into_iter()
             .map(|e| e.family),
     );
-    let names: Vec<String> = families.iter().map(|f| f.name.clone()).collect();
+    let mut names: Vec<String> = families.iter().map(|f| f.name.clone()).collect();
+    names.push(family::MPI.to_owned());
+    names.sort();
     if let Some(family) = families.into_iter().find(|family| family.name == name) {
         return Ok(Some(family));
     }

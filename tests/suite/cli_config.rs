@@ -507,3 +507,31 @@ fn a_seed_that_is_none() {
             .stderr_has(" --> graphmap.toml:1:8\n");
     }
 }
+
+/// Two drawings were passed over in silence, and the project was made from the sample.
+#[test]
+fn a_new_project_takes_the_drawing_of_its_name() {
+    let graph = "digraph { a -> b [type=u8] }";
+    let test = Test::new().file("f.dot", graph).file("g.dot", graph);
+    let test = test.args("new f");
+    test.run().status(0).stderr_has("graphmap: taking f.dot\n");
+    assert_eq!(test.read("f.dot"), graph);
+}
+
+#[test]
+fn ranks_are_brought_up_to_date_where_there_are_ranks() {
+    let test = Test::new().file("f.dot", "digraph { a -> b [type=u8] }");
+    let test = test.args("new f");
+    test.run().status(0);
+    let test = test.args("new f --family mpi --update");
+    test.run()
+        .status(2)
+        .stderr_has("error[G0011]: `f` is no project of ranks")
+        .stderr_has("`graphmap run f.dot` writes what is generated anew");
+    let test = test.args("new none --family mpi --update");
+    test.run()
+        .status(2)
+        .stderr_has("error[G0011]: `none` is no project of ranks")
+        .stderr_has("leave `--update` out");
+    assert!(!test.files().iter().any(|file| file.starts_with("none")));
+}

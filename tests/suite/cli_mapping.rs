@@ -721,3 +721,32 @@ fn no_traffic_is_not_less_than_none() {
     let done = test.run().status(0);
     assert!(!done.stdout().contains("-0"), "{}", done.stdout());
 }
+
+/// A heavy process behind a group was named as another one, and of a heavy group one process.
+#[test]
+fn what_is_too_heavy_is_named_with_its_rule() {
+    let group = "subgraph cluster_m { graph [colocate=true]; a; b; c }";
+    let drawing = format!("digraph {{ {group} a -> b -> c -> z; z [load=100]; z -> y }}");
+    let test = Test::new().file("z.dot", drawing);
+    let test = test.args("partition z.dot -n 3 --strict-balance");
+    test.run()
+        .status(4)
+        .stdout_is("")
+        .stderr_has("a process alone is heavier than the balance bound of every OS process")
+        .stderr_has("^ `z`\n")
+        .stderr_has("say a larger `--imbalance`, or use fewer OS processes");
+    let group = group.replace("a; b; c", "node [load=10]; a; b; c");
+    let drawing = format!("digraph {{ x; {group} a -> b -> c -> z; z -> x }}");
+    let test = test.file("z.dot", drawing);
+    let test = test.args("partition z.dot -n 3 --strict-balance");
+    test.run()
+        .status(4)
+        .stdout_is("")
+        .stderr_has("processes that must lie together are heavier")
+        .stderr_has("^ `a`, `b` and `c` together\n");
+    let test = test.args("partition z.dot -n 3");
+    test.run()
+        .status(0)
+        .stderr_has("`a`, `b` and `c` must lie together: their load is 30.00")
+        .stderr_has("the other OS processes hold at most 1.00 each");
+}

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::bound::relaxation::gcd;
 use crate::csr::Csr;
 
 use crate::error::Error;
+use crate::scale::gcd;
 
 /// One channel of the network. Direction does not matter to a mapping: both ways of a pair are
 /// summed into one edge.

@@ -25,6 +25,7 @@
 #[cfg(test)]
 extern crate self as graphmap_partition;
 
+mod aside;
 mod bound;
 mod budget;
 mod clusters;

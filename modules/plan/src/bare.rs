@@ -1,7 +1,8 @@
 //! A plan for a graph that has no names: vertices and edges with weights, as partitioners read them.
 
 use crate::codes;
-use crate::failure::{count, of_engine, raised};
+use crate::failure::{count, of_engine};
+use crate::raised::raised;
 use crate::spots::Spots;
 use crate::translate::{distance_factor, machine, shares};
 use graphmap_kpn::arena::Id;

@@ -8,9 +8,7 @@ use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::network::ProcessId;
 use graphmap_kpn::source::Span;
-use graphmap_partition::{
-    Conflict, Constraint, Error, Part, Problem, Solution, Strategy, strategies,
-};
+use graphmap_partition::{Conflict, Constraint, Error, Part, Strategy, strategies};
 use std::collections::BTreeMap;
 
 /// How many places of a conflict are shown.
@@ -101,26 +99,6 @@ pub(crate) fn count(
     (n, found)
 }
 
-/// That the balance bound was raised, and what came of it; `what` is asked for, onto `block`s.
-pub(crate) fn raised(
-    solution: &Solution,
-    imbalance: f64,
-    (what, block): (&str, &str),
-) -> Diagnostic {
-    let percent = (imbalance * 1e6).round() / 1e4;
-    let how = match solution.unavoidable {
-        true => format!("no {what} keeps the balance bound of {percent}%"),
-        false => format!("no {what} within the balance bound of {percent}% was found"),
-    };
-    let over = (solution.evaluation.balance * 1000.0 - 1000.0).round() / 10.0;
-    let message = format!("{how}: the fullest {block} is {over}% above its share");
-    let finding = Diagnostic::warning(codes::IMBALANCE, message);
-    match solution.unavoidable {
-        true => finding,
-        false => finding.with_note("that none keeps it is not proved: more `--time` may find one"),
-    }
-}
-
 /// Puts what the engine says into words.
 pub(crate) struct Teller<'a> {
     pub(crate) rules: &'a Rules<'a>,
@@ -128,191 +106,6 @@ pub(crate) struct Teller<'a> {
 }
 
 impl Teller<'_> {
-    /// Says why the balance bound was raised, for which OS processes, and what the others may hold.
-    pub(crate) fn why_raised(
-        &self,
-        finding: Diagnostic,
-        problem: &Problem<'_>,
-        solution: &Solution,
-    ) -> Diagnostic {
-        let processes = || self.numbers.network.processes.values();
-        let total: f64 = processes().map(|p| p.load).sum();
-        let unit = total / (problem.graph.total_load() as f64).max(1.0);
-        let (wanted, limits) = (problem.load_bounds(), &solution.limits);
-        let largest = |blocks: &[u32]| {
-            let bounds = blocks.iter().map(|&b| limits.bounds[b as usize]);
-            let of = |bound: Option<u64>| limit(bound.unwrap_or(0) as f64 * unit);
-            let (least, most) = (of(bounds.clone().min()), of(bounds.max()));
-            match (blocks.len(), least == most) {
-                (..2, _) => format!("at most {most}"),
-                (_, true) => format!("at most {most} each"),
-                (_, false) => format!("at most {least} to {most} each, by their speed"),
-            }
-        };
-        let blocks = 0..wanted.len() as u32;
-        let (raised, others): (Vec<u32>, Vec<u32>) =
-            blocks.partition(|&b| limits.bounds[b as usize] > wanted[b as usize]);
-        let speeds = self.numbers.machine.blocks().iter();
-        let speeds = speeds.map(|b| f64::from(b.speed));
-        let fastest = speeds.clone().fold(0.0, f64::max) / speeds.sum::<f64>();
-        let most = total * fastest * (1.0 + problem.imbalance);
-        let heaviest = processes().max_by(|a, b| a.load.total_cmp(&b.load));
-        if let Some(process) = heaviest.filter(|p| p.load > most) {
-            let (load, most) = (process.load, limit(most));
-            let label = format!("its load is {load}, and an OS process may hold {most}");
-            let finding = finding.at(process.span, label);
-            let note = self.beside_heavy(problem, solution, (&raised, &others), &largest);
-            let finding = note.into_iter().fold(finding, Diagnostic::with_note);
-            return finding.help(
-                "a process cannot be split: use fewer OS processes, or divide its work among several processes",
-            );
-        }
-        if let Some((span, vertices)) = self.heaviest_group(problem) {
-            let load: f64 = vertices
-                .iter()
-                .map(|&v| self.numbers.network.processes[process(v)].load)
-                .sum();
-            if load > most {
-                let (load, most) = (limit(load), limit(most));
-                let whom = self.names(&vertices);
-                let said = format!(
-                    "{whom} must lie together: their load is {load}, and an OS process may hold {most}"
-                );
-                let finding = match span {
-                    Span::NONE => finding.with_note(said),
-                    span => finding.at(span, said),
-                };
-                return finding
-                    .with_note(format!("the other OS processes hold {}", largest(&others)))
-                    .help("use fewer OS processes, or give up the rule that keeps these together");
-            }
-        }
-        match (raised.is_empty(), others.is_empty()) {
-            (true, _) => finding
-                .with_note(format!("OS processes hold {}", largest(&others)))
-                .help("use fewer OS processes, or give up a rule that keeps processes together"),
-            (false, true) => finding
-                .with_note(format!("OS processes may hold {} instead of {}", largest(&raised), {
-                    let bounds = wanted.iter().max().copied().unwrap_or(0);
-                    limit(bounds as f64 * unit)
-                }))
-                .help(
-                    "constraints and uneven loads leave no choice: use fewer OS processes, give up a \
-                     constraint, or say a larger `--imbalance`",
-                ),
-            (false, false) => finding
-                .with_note(format!(
-                    "only {} may hold more, {}; the others hold {}",
-                    self.os_processes(&raised),
-                    largest(&raised),
-                    largest(&others)
-                ))
-                .help(
-                    "constraints or memory leave no choice there: use fewer OS processes, or give up a \
-                     constraint",
-                ),
-        }
-    }
-
-    /// The processes with the largest load among those that must lie together, and where that is said.
-    fn heaviest_group(&self, problem: &Problem<'_>) -> Option<(Span, Vec<u32>)> {
-        let mut group: Vec<u32> = (0..problem.graph.vertices() as u32).collect();
-        let said = |c: &Constraint| match c {
-            Constraint::Together { vertices } => Some(vertices.clone()),
-            _ => None,
-        };
-        let together = problem.constraints.iter().zip(&self.rules.spans);
-        let together: Vec<(Vec<u32>, Span)> = together
-            .filter_map(|(c, span)| Some((said(c)?, *span)))
-            .collect();
-        let root = |group: &[u32], mut v: u32| {
-            while group[v as usize] != v {
-                v = group[v as usize];
-            }
-            v
-        };
-        for (vertices, _) in &together {
-            for pair in vertices.windows(2) {
-                let (a, b) = (root(&group, pair[0]), root(&group, pair[1]));
-                group[a.max(b) as usize] = a.min(b);
-            }
-        }
-        let mut loads: BTreeMap<u32, u64> = BTreeMap::new();
-        for (vertices, _) in &together {
-            vertices.iter().for_each(|&v| {
-                loads.insert(root(&group, v), 0);
-            });
-        }
-        for v in 0..group.len() as u32 {
-            if let Some(load) = loads.get_mut(&root(&group, v)) {
-                *load += problem.graph.load(v);
-            }
-        }
-        let (&heaviest, _) = loads
-            .iter()
-            .max_by_key(|&(v, load)| (load, std::cmp::Reverse(v)))?;
-        let of_it = |v: u32| root(&group, v) == heaviest;
-        let (_, span) = together
-            .iter()
-            .find(|(vertices, _)| vertices.iter().any(|&v| of_it(v)))?;
-        Some((
-            *span,
-            (0..group.len() as u32).filter(|&v| of_it(v)).collect(),
-        ))
-    }
-
-    /// Says which OS processes heavy processes take up, and what the other OS processes may hold.
-    fn beside_heavy(
-        &self,
-        problem: &Problem<'_>,
-        solution: &Solution,
-        (raised, others): (&[u32], &[u32]),
-        largest: &dyn Fn(&[u32]) -> String,
-    ) -> Option<String> {
-        let (graph, limits) = (problem.graph, &solution.limits);
-        // The heaviest process of each OS process that holds more than counts.
-        let mut heavy = BTreeMap::new();
-        for (v, &b) in (0..).zip(&solution.block_of) {
-            let (count, heaviest) = heavy.entry(b).or_insert((0, v));
-            *count += i128::from(graph.load(v)) - i128::from(limits.load(graph, v));
-            if graph.load(v) > graph.load(*heaviest) {
-                *heaviest = v;
-            }
-        }
-        heavy.retain(|_, (more, _)| *more > 0);
-        let free = |blocks: &[u32]| -> Vec<u32> {
-            let blocks = blocks.iter().filter(|b| !heavy.contains_key(b));
-            blocks.copied().collect()
-        };
-        let names: Vec<u32> = heavy.values().map(|&(_, v)| v).collect();
-        let takes = match names.len() {
-            0 if raised.is_empty() || others.is_empty() => return None,
-            0 => {
-                return Some(format!(
-                    "only {} may hold more, {}; the others hold {}",
-                    self.os_processes(raised),
-                    largest(raised),
-                    largest(others)
-                ));
-            }
-            1 => "it takes up an OS process".to_owned(),
-            _ => format!("{} take up an OS process each", self.names(&names)),
-        };
-        Some(match (free(raised), free(others)) {
-            (raised, others) if raised.is_empty() && others.is_empty() => takes,
-            (raised, others) if raised.is_empty() || others.is_empty() => format!(
-                "{takes}; the others share the remaining load and hold {}",
-                largest(&[raised, others].concat())
-            ),
-            (raised, others) => format!(
-                "{takes}; {} may hold {}, and the others {}",
-                self.os_processes(&raised),
-                largest(&raised),
-                largest(&others)
-            ),
-        })
-    }
-
     pub(crate) fn failure(&self, error: &Error) -> Diagnostic {
         match error {
             Error::Infeasible(conflict) => self.infeasible(conflict),
@@ -422,7 +215,7 @@ impl Teller<'_> {
     }
 
     /// "`a`, `b` and 3 more".
-    fn names(&self, vertices: &[u32]) -> String {
+    pub(crate) fn names(&self, vertices: &[u32]) -> String {
         let shown = if vertices.len() > 4 {
             3
         } else {
@@ -438,7 +231,7 @@ impl Teller<'_> {
     }
 
     /// "OS processes 0, 2-4 and 7".
-    fn os_processes(&self, blocks: &[u32]) -> String {
+    pub(crate) fn os_processes(&self, blocks: &[u32]) -> String {
         let os_process_of = &self.numbers.spots.os_process_of;
         let numbers = blocks.iter().map(|&b| os_process_of[b as usize].index());
         let mut numbers: Vec<usize> = numbers.collect();
@@ -552,7 +345,7 @@ impl Teller<'_> {
     }
 }
 
-fn process(vertex: u32) -> ProcessId {
+pub(crate) fn process(vertex: u32) -> ProcessId {
     ProcessId::from_index(vertex as usize)
 }
 
@@ -562,16 +355,6 @@ fn listed(all: &[String]) -> String {
         [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
         _ => all.concat(),
     }
-}
-
-/// A bound on loads, as exactly as it takes to tell it from 0.
-fn limit(most: f64) -> String {
-    let places = if most < 0.1 {
-        2.0 - most.log10().floor()
-    } else {
-        2.0
-    };
-    format!("{most:.*}", places.clamp(2.0, 12.0) as usize)
 }
 
 /// "64G" as the rule says it, where that is exact.

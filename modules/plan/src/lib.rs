@@ -16,6 +16,7 @@ mod names;
 mod pattern;
 mod plan;
 mod previous;
+mod raised;
 mod request;
 mod rules;
 mod spots;

@@ -1,8 +1,9 @@
 //! From a verified network and a platform to a mapping, and all that a user wants to know of it.
 
 use crate::codes;
-use crate::failure::{Teller, count, of_mapping, raised};
+use crate::failure::{Teller, count, of_mapping};
 use crate::previous::Since;
+use crate::raised::raised;
 use crate::request::{Modules, Request};
 use crate::rules::{Rules, beside};
 use crate::spots::Spots;

@@ -47,8 +47,10 @@ use crate::visible::visible;
 /// ```
 pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
     if let Some(launched) = launched() {
-        if launched.speaks {
-            say(&format!("error: {}", visible(&launched.to_string())));
+        match launched.speaks {
+            true => say(&format!("error: {}", visible(&launched.to_string()))),
+            // A launcher may end all as soon as one ends.
+            false => std::thread::sleep(GRACE),
         }
         return Exit::Usage.into();
     }

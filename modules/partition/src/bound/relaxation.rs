@@ -17,6 +17,7 @@ use super::sweep::Sweep;
 use super::table::{LARGEST, NEVER, Table, Terms};
 use crate::clusters::number;
 use crate::instance::Instance;
+use crate::scale::gcd;
 use crate::tuning::bounds::MET;
 
 /// Weights are scaled so that they sum to about this.
@@ -195,11 +196,6 @@ fn shifted(number: i128, power: i32) -> i128 {
     } else {
         number >> -power
     }
-}
-
-/// The greatest common divisor.
-pub(crate) fn gcd(a: i64, b: i64) -> i64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 #[cfg(test)]
