@@ -547,7 +547,7 @@ fn a_balance_bound_that_cannot_be_kept_is_raised() {
  --> farm.dot:1:11
   |
 1 | digraph { a -> b; a [load=9] }
-  |           ^ its load is 9, and an OS process may hold 5.15
+  |           ^ its load is 9, and an OS process may hold 5.00
   |
   = note: it takes up an OS process; the others share the remaining load and hold at most 1.00 each
   = help: a process cannot be split: use fewer OS processes, or divide its work among several processes
@@ -592,7 +592,7 @@ fn one_heavy_process_leaves_the_others_in_balance() {
     loads.sort_by(f64::total_cmp);
     assert_eq!(loads[14], 30.0, "{loads:?}");
     assert!(loads[15] <= 669.5, "{loads:?}");
-    done.stderr_has("its load is 650, and an OS process may hold 65.02")
+    done.stderr_has("its load is 650, and an OS process may hold 72.00")
         .stderr_has("hold at most 30.00 each");
 }
 

@@ -52,10 +52,7 @@ impl Teller<'_> {
         let blocks = 0..wanted.len() as u32;
         let (raised, others): (Vec<u32>, Vec<u32>) =
             blocks.partition(|&b| limits.bounds[b as usize] > wanted[b as usize]);
-        let speeds = self.numbers.machine.blocks().iter();
-        let speeds = speeds.map(|b| f64::from(b.speed));
-        let fastest = speeds.clone().fold(0.0, f64::max) / speeds.sum::<f64>();
-        let most = total * fastest * (1.0 + problem.imbalance);
+        let most = wanted.iter().max().copied().unwrap_or(0) as f64 * unit;
         let heaviest = processes().max_by(|a, b| a.load.total_cmp(&b.load));
         if let Some(process) = heaviest.filter(|p| p.load > most) {
             let (load, most) = (process.load, limit(most));
@@ -95,10 +92,11 @@ impl Teller<'_> {
                 .with_note(format!("OS processes hold at most {} each", largest(&others)))
                 .help("use fewer OS processes, or give up a rule that keeps processes together"),
             (false, true) => finding
-                .with_note(format!("an OS process may hold {} instead of {}", largest(&raised), {
-                    let bounds = wanted.iter().max().copied().unwrap_or(0);
-                    limit(bounds as f64 * unit)
-                }))
+                .with_note(format!(
+                    "an OS process may hold {} instead of {}",
+                    largest(&raised),
+                    limit(most)
+                ))
                 .help(
                     "constraints and uneven loads leave no choice: use fewer OS processes, give up a \
                      constraint, or say a larger `--imbalance`",
