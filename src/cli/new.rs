@@ -38,7 +38,7 @@ pub(crate) struct NewArgs {
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
     /// Graph file [default: `file` in graphmap.toml, the only graph file here, or the one named like
-    /// the folder; otherwise a small graph is written to begin with]. A project of ranks has none
+    /// the folder; otherwise a small sample]. A project of ranks has none
     #[arg(long, value_name = "FILE")]
     from: Option<File>,
     /// Make a project of this family of skeletons, not in Rust; `mpi` is a program of ranks for rsmpi
@@ -334,7 +334,7 @@ fn ranks(name: &str, args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit>
     let is_there = folder.join("Cargo.toml").exists();
     let before = Project::open(folder).ok().flatten();
     if args.update && !before.as_ref().is_some_and(|project| project.ranks) {
-        let message = format!("`{}` is no project of ranks", folder.display());
+        let message = format!("`{}` is not a project of ranks", folder.display());
         let help = match &before {
             Some(project) => run_writes_anew(project),
             None => "leave `--update` out to make one in a folder that is empty".to_owned(),

@@ -508,7 +508,7 @@ fn a_seed_that_is_none() {
     }
 }
 
-/// Two drawings were passed over in silence, and the project was made from the sample.
+/// With several drawings, `new` used to ignore all of them and write the sample.
 #[test]
 fn a_new_project_takes_the_drawing_of_its_name() {
     let graph = "digraph { a -> b [type=u8] }";
@@ -526,12 +526,12 @@ fn ranks_are_brought_up_to_date_where_there_are_ranks() {
     let test = test.args("new f --family mpi --update");
     test.run()
         .status(2)
-        .stderr_has("error[G0011]: `f` is no project of ranks")
+        .stderr_has("error[G0011]: `f` is not a project of ranks")
         .stderr_has("`graphmap run f.dot` writes what is generated anew");
     let test = test.args("new none --family mpi --update");
     test.run()
         .status(2)
-        .stderr_has("error[G0011]: `none` is no project of ranks")
+        .stderr_has("error[G0011]: `none` is not a project of ranks")
         .stderr_has("leave `--update` out");
     assert!(!test.files().iter().any(|file| file.starts_with("none")));
 }

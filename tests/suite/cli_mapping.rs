@@ -749,4 +749,12 @@ fn what_is_too_heavy_is_named_with_its_rule() {
         .status(0)
         .stderr_has("`a`, `b` and `c` must lie together: their load is 30.00")
         .stderr_has("the other OS processes hold at most 1.00 each");
+    // The group is named even if one of its processes is too heavy alone.
+    let group = "subgraph cluster_m { graph [colocate=true]; a [load=10]; c; e; d [load=4] }";
+    let drawing = format!("digraph {{ {group} f; g; h; a -> c -> e -> d -> f -> g -> h }}");
+    let test = test.file("z.dot", drawing);
+    let test = test.args("partition z.dot -n 3");
+    test.run()
+        .status(0)
+        .stderr_has("`a`, `c`, `e` and `d` must lie together: their load is 16.00");
 }

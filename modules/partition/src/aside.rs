@@ -1,13 +1,13 @@
-//! Blocks and heavy vertices that exceed their share of the load: they are set aside with the load that
-//! they must hold, and the other blocks share the load that remains.
+//! Sets aside heavy vertices and blocks that must hold more than their share of the load. The other
+//! blocks share the remaining load.
 
 use crate::instance::Instance;
 use crate::quota::NO_LIMIT;
 
-/// Up to this number of sets of blocks, each is compared with each.
+/// Most sets of blocks that are compared pairwise.
 const COMPARED: usize = 200;
 
-/// A share rounded up to whole loads, and the tolerance.
+/// Returns a share, rounded up to an integer, plus the tolerance.
 pub(crate) fn bound(share: f64, imbalance: f64) -> i64 {
     let whole = (share * (1.0 - 1e-12)).ceil();
     let millionths = 1_000_000 + (imbalance * 1e6).round() as i128;
@@ -32,15 +32,15 @@ pub(crate) struct Aside<'a> {
     pub(crate) speed: Vec<f64>,
     free: Vec<bool>,
     sets: Vec<Confined>,
-    /// Load that must lie in a block that a rule overfills; 0 elsewhere.
+    /// Load that rules force into a block beyond its share; 0 for other blocks.
     pub(crate) forced: Vec<f64>,
-    /// Whether that load can lie in no other block.
+    /// True if that load cannot lie in another block.
     pub(crate) alone: Vec<bool>,
     /// Load that a block can hold at most, by other limits.
     most: Vec<f64>,
     /// Vertex, the block set aside for it, and the overfull blocks that it is confined to, if any.
     pub(crate) heavy: Vec<(u32, u32, Option<Vec<bool>>)>,
-    /// Load that is not set aside.
+    /// Load that remains for the free blocks.
     rest: f64,
     pub(crate) total: i64,
 }
@@ -107,7 +107,8 @@ impl<'a> Aside<'a> {
         }
     }
 
-    /// Sets aside what exceeds its share by the largest factor; false if nothing does.
+    /// Sets aside the vertex or set that exceeds its share by the largest factor. Returns false if
+    /// none does.
     pub(crate) fn next(&mut self) -> bool {
         let level = self.level();
         let room = |b: usize| bound(level * self.speed[b], self.imbalance) as f64;
@@ -165,7 +166,7 @@ impl<'a> Aside<'a> {
         inside.map(|&s| self.sets[s].load).sum::<i64>() as f64
     }
 
-    /// Sets aside the blocks of a set with all that must lie there.
+    /// Sets aside the blocks of a set together with the load confined to them.
     fn set_aside(&mut self, s: usize) {
         let open = self.sets[s].open.clone();
         let held = self.held(s);
@@ -180,7 +181,7 @@ impl<'a> Aside<'a> {
         }
         let free: Vec<usize> = blocks.iter().copied().filter(|&b| self.free[b]).collect();
         if free.is_empty() {
-            // It comes beside what was set aside before, in any of these blocks.
+            // All blocks of the set are set aside already: the load is added to each of them.
             let inst = self.inst;
             let forced = &mut self.forced;
             let there = |b: u32| open[b as usize];
@@ -206,7 +207,7 @@ impl<'a> Aside<'a> {
         }
     }
 
-    /// Takes into account what limits other than load leave of the blocks; false if there are none.
+    /// Applies limits other than load, such as memory. Returns false if there are none.
     pub(crate) fn bound_by_limits(&mut self) -> bool {
         let (inst, d) = (self.inst, self.inst.dims());
         let mut heavy = vec![false; inst.len()];
@@ -271,11 +272,11 @@ impl<'a> Aside<'a> {
     }
 }
 
-/// What exceeds its share.
+/// A vertex or set of blocks that exceeds its share.
 enum What {
     /// The heaviest vertex of a set; a block for it.
     Vertex(usize, usize),
-    /// All that must lie in a set of blocks.
+    /// All load confined to a set of blocks.
     Set(usize),
 }
 

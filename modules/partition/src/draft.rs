@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use crate::clusters::{distinct, lowered};
 use crate::problem::{Constraint, Problem};
 use crate::quota::Of;
-use crate::union::{find, join};
 
 /// No place for those who keep apart.
 pub(crate) const OUTSIDE: u32 = u32::MAX;
@@ -42,17 +41,7 @@ pub(crate) struct Draft {
 impl Draft {
     pub(crate) fn new(problem: &Problem<'_>, active: &[usize]) -> Self {
         let (n, k) = (problem.graph.vertices(), problem.machine.len());
-        let mut root: Vec<u32> = (0..n as u32).collect();
-        for &index in active {
-            if let Constraint::Together { vertices } = &problem.constraints[index] {
-                for pair in vertices.windows(2) {
-                    join(&mut root, pair[0], pair[1]);
-                }
-            }
-        }
-        for v in 0..n as u32 {
-            root[v as usize] = find(&mut root, v);
-        }
+        let root = problem.groups_by(active.iter().map(|&index| &problem.constraints[index]));
         let mut sets = Sets::new(k);
         let mut set = vec![0; n];
         // One rule says the same of many vertices in a row.

@@ -213,7 +213,7 @@ impl Graph {
         self.total_load
     }
 
-    /// The greatest number that divides the loads of all vertices; 0 if there is no load.
+    /// Returns the greatest common divisor of all loads; 0 if all are 0.
     pub(crate) fn common_load(&self) -> u64 {
         let mut common = 0;
         for &load in self.load.iter() {

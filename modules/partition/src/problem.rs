@@ -6,6 +6,7 @@ use crate::clusters::distinct;
 use crate::error::Error;
 use crate::graph::Graph;
 use crate::machine::{Block, Machine};
+use crate::union::{find, join};
 
 /// What a mapping must (or, for [`Constraint::Prefer`], should) do. Constraints are named by their
 /// index in the list, so that the caller can point at where each was written.
@@ -116,9 +117,9 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// Largest load each block may hold under the balance bound: its share of the load, rounded up to
-    /// a multiple of the greatest number that divides all loads, and the tolerance. The bounds do not
-    /// depend on the unit in which loads are counted.
+    /// Returns the largest load each block may hold under the balance bound: its share, rounded up to
+    /// a multiple of the greatest common divisor of all loads, plus the tolerance. So the bounds do
+    /// not depend on the unit of the loads.
     #[must_use]
     pub fn load_bounds(&self) -> Vec<u64> {
         let total = u128::from(self.graph.total_load());
@@ -131,6 +132,29 @@ impl<'a> Problem<'a> {
             (share * millionths / 1_000_000).min(u128::from(u64::MAX >> 2)) as u64
         };
         self.machine.blocks().iter().map(bound).collect()
+    }
+
+    /// Returns the group of each vertex: the smallest of the vertices that it must share a block with.
+    #[must_use]
+    pub fn groups(&self) -> Vec<u32> {
+        self.groups_by(self.constraints.iter())
+    }
+
+    /// Returns the groups if only these constraints hold.
+    pub(crate) fn groups_by<'c>(&self, active: impl Iterator<Item = &'c Constraint>) -> Vec<u32> {
+        let n = self.graph.vertices() as u32;
+        let mut root: Vec<u32> = (0..n).collect();
+        for constraint in active {
+            if let Constraint::Together { vertices } = constraint {
+                for pair in vertices.windows(2) {
+                    join(&mut root, pair[0], pair[1]);
+                }
+            }
+        }
+        for v in 0..n {
+            root[v as usize] = find(&mut root, v);
+        }
+        root
     }
 
     /// Checks what types cannot: indices, sizes, overflow.

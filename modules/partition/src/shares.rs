@@ -20,7 +20,7 @@ use crate::scale::gcd;
 pub(crate) struct Shares {
     /// Bound of each block at factor 1.
     base: Vec<i64>,
-    /// What each block holds that a rule overfills.
+    /// Load that rules force into each block.
     forced: Vec<Forced>,
     /// Heavy vertices.
     heavy: Vec<Heavy>,
@@ -30,20 +30,20 @@ pub(crate) struct Shares {
     shaped: bool,
 }
 
-/// What a block holds that a rule overfills.
+/// Load that rules force into a block beyond its share.
 #[derive(Clone, Copy, Debug, Default)]
 struct Forced {
-    /// The least load of the block; 0 if no rule overfills it.
+    /// Least load of the block. 0 if no rule forces more than its share into it.
     load: i64,
-    /// The tolerance on top of it.
+    /// Tolerance on top of that load.
     room: i64,
-    /// Whether the load can lie in this block alone. What other blocks may hold then limits the
-    /// room, as it does beside a heavy vertex.
+    /// True if the load cannot lie in another block. The bound of other blocks then limits the room,
+    /// as it does beside a heavy vertex.
     alone: bool,
 }
 
 impl Forced {
-    /// The bound of the block, if a block with nothing forced may hold this.
+    /// Returns the bound of the block, if the bound of a block without forced load is `other`.
     fn bound(self, other: i64) -> i64 {
         self.load
             + if self.alone {
@@ -54,8 +54,8 @@ impl Forced {
     }
 }
 
-/// Load that may lie beside a heavy vertex, where a block without one may hold `bound`: two heavy
-/// vertices never fit into one block.
+/// Returns the most load beside a heavy vertex, if `bound` is the bound of a block without one. It is
+/// less than half of it, because two heavy vertices must not fit into one block.
 fn beside(bound: i64) -> i64 {
     (bound - 1) / 2
 }

@@ -267,8 +267,8 @@ fn a_heavy_vertex_takes_the_block_that_limits_leave_least_room() {
     }
 }
 
-/// A block that one pinned vertex overfills used to be given the whole tolerance as room, and took all
-/// other vertices.
+/// The block of a pinned heavy vertex used to have the whole tolerance as room, so that all other
+/// vertices went there.
 #[test]
 fn little_lies_beside_a_heavy_vertex_that_is_pinned() {
     let pins = [Constraint::Pin {

@@ -1,4 +1,4 @@
-//! Why the balance bound was raised, in the words of the graph.
+//! The warning that the balance bound was raised, with its reason in terms of the graph.
 
 use crate::codes;
 use crate::failure::{Teller, process};
@@ -7,7 +7,8 @@ use graphmap_kpn::source::Span;
 use graphmap_partition::{Constraint, Problem, Solution};
 use std::collections::BTreeMap;
 
-/// That the balance bound was raised, and what came of it; `what` is asked for, onto `block`s.
+/// Returns the warning that the balance bound was raised. `what` names the result (a mapping), and
+/// `block` its parts (an OS process).
 pub(crate) fn raised(
     solution: &Solution,
     imbalance: f64,
@@ -28,7 +29,8 @@ pub(crate) fn raised(
 }
 
 impl Teller<'_> {
-    /// Says why the balance bound was raised, for which OS processes, and what the others may hold.
+    /// Adds the reason to the warning: the heavy process, group or rule, the OS processes whose bound
+    /// was raised, and the bound of the others.
     pub(crate) fn why_raised(
         &self,
         finding: Diagnostic,
@@ -45,7 +47,7 @@ impl Teller<'_> {
             let (least, most) = (of(bounds.clone().min()), of(bounds.max()));
             match least == most {
                 true => most,
-                // By their speed.
+                // Bounds differ with the speed of the OS processes.
                 false => format!("{least} to {most}"),
             }
         };
@@ -54,22 +56,13 @@ impl Teller<'_> {
             blocks.partition(|&b| limits.bounds[b as usize] > wanted[b as usize]);
         let most = wanted.iter().max().copied().unwrap_or(0) as f64 * unit;
         let heaviest = processes().max_by(|a, b| a.load.total_cmp(&b.load));
-        if let Some(process) = heaviest.filter(|p| p.load > most) {
-            let (load, most) = (process.load, limit(most));
-            let label = format!("its load is {load}, and an OS process may hold {most}");
-            let finding = finding.at(process.span, label);
-            let note = self.beside_heavy(problem, solution, (&raised, &others), &largest);
-            let finding = note.into_iter().fold(finding, Diagnostic::with_note);
-            return finding.help(
-                "a process cannot be split: use fewer OS processes, or divide its work among several processes",
-            );
-        }
         if let Some((span, vertices)) = self.heaviest_group(problem) {
             let load: f64 = vertices
                 .iter()
                 .map(|&v| self.numbers.network.processes[process(v)].load)
                 .sum();
-            if load > most {
+            // A group of one heavy process and light ones is too heavy as a group.
+            if load > most && heaviest.is_some_and(|p| load > p.load) {
                 let (load, most) = (limit(load), limit(most));
                 let whom = self.names(&vertices);
                 let said = format!(
@@ -79,13 +72,27 @@ impl Teller<'_> {
                     Span::NONE => finding.with_note(said),
                     span => finding.at(span, said),
                 };
+                let note = format!(
+                    "the other OS processes hold at most {} each",
+                    largest(&others)
+                );
+                let finding = match others.is_empty() {
+                    true => finding,
+                    false => finding.with_note(note),
+                };
                 return finding
-                    .with_note(format!(
-                        "the other OS processes hold at most {} each",
-                        largest(&others)
-                    ))
                     .help("use fewer OS processes, or give up the rule that keeps these together");
             }
+        }
+        if let Some(process) = heaviest.filter(|p| p.load > most) {
+            let (load, most) = (process.load, limit(most));
+            let label = format!("its load is {load}, and an OS process may hold {most}");
+            let finding = finding.at(process.span, label);
+            let note = self.beside_heavy(problem, solution, (&raised, &others), &largest);
+            let finding = note.into_iter().fold(finding, Diagnostic::with_note);
+            return finding.help(
+                "a process cannot be split: use fewer OS processes, or divide its work among several processes",
+            );
         }
         match (raised.is_empty(), others.is_empty()) {
             (true, _) => finding
@@ -115,54 +122,25 @@ impl Teller<'_> {
         }
     }
 
-    /// The processes with the largest load among those that must lie together, and where that is said.
+    /// Returns the group of processes with the largest load that rules keep together, and the place
+    /// of the first such rule.
     fn heaviest_group(&self, problem: &Problem<'_>) -> Option<(Span, Vec<u32>)> {
-        let mut group: Vec<u32> = (0..problem.graph.vertices() as u32).collect();
-        let said = |c: &Constraint| match c {
-            Constraint::Together { vertices } => Some(vertices.clone()),
+        let group = problem.groups();
+        let mut loads = vec![0; group.len()];
+        for (v, &g) in (0..).zip(&group) {
+            loads[g as usize] += problem.graph.load(v);
+        }
+        let rules = problem.constraints.iter().zip(&self.rules.spans).rev();
+        let joined = rules.filter_map(|(constraint, &span)| match constraint {
+            Constraint::Together { vertices } => Some((span, group[*vertices.first()? as usize])),
             _ => None,
-        };
-        let together = problem.constraints.iter().zip(&self.rules.spans);
-        let together: Vec<(Vec<u32>, Span)> = together
-            .filter_map(|(c, span)| Some((said(c)?, *span)))
-            .collect();
-        let root = |group: &[u32], mut v: u32| {
-            while group[v as usize] != v {
-                v = group[v as usize];
-            }
-            v
-        };
-        for (vertices, _) in &together {
-            for pair in vertices.windows(2) {
-                let (a, b) = (root(&group, pair[0]), root(&group, pair[1]));
-                group[a.max(b) as usize] = a.min(b);
-            }
-        }
-        let mut loads: BTreeMap<u32, u64> = BTreeMap::new();
-        for (vertices, _) in &together {
-            vertices.iter().for_each(|&v| {
-                loads.insert(root(&group, v), 0);
-            });
-        }
-        for v in 0..group.len() as u32 {
-            if let Some(load) = loads.get_mut(&root(&group, v)) {
-                *load += problem.graph.load(v);
-            }
-        }
-        let (&heaviest, _) = loads
-            .iter()
-            .max_by_key(|&(v, load)| (load, std::cmp::Reverse(v)))?;
-        let of_it = |v: u32| root(&group, v) == heaviest;
-        let (_, span) = together
-            .iter()
-            .find(|(vertices, _)| vertices.iter().any(|&v| of_it(v)))?;
-        Some((
-            *span,
-            (0..group.len() as u32).filter(|&v| of_it(v)).collect(),
-        ))
+        });
+        let (span, heaviest) = joined.max_by_key(|&(_, g)| loads[g as usize])?;
+        let members = (0..).zip(&group).filter(|&(_, &g)| g == heaviest);
+        Some((span, members.map(|(v, _)| v).collect()))
     }
 
-    /// Says which OS processes heavy processes take up, and what the other OS processes may hold.
+    /// Returns a note on the OS processes that heavy processes occupy and on the bounds of the others.
     fn beside_heavy(
         &self,
         problem: &Problem<'_>,

@@ -49,7 +49,7 @@ pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
     if let Some(launched) = launched() {
         match launched.speaks {
             true => say(&format!("error: {}", visible(&launched.to_string()))),
-            // A launcher may end all as soon as one ends.
+            // Some launchers kill all copies when the first one exits.
             false => std::thread::sleep(GRACE),
         }
         return Exit::Usage.into();
