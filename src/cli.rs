@@ -1,6 +1,7 @@
 //! The command line: one file for each verb.
 
 mod args;
+mod cargo;
 mod check;
 mod child;
 mod config;
@@ -37,6 +38,7 @@ mod rules;
 mod run;
 mod session;
 mod settings;
+mod setup;
 mod shell;
 mod shown_graph;
 mod shown_plan;
@@ -46,6 +48,8 @@ mod summary;
 mod supervised;
 mod supervisor;
 mod talk;
+mod update;
+mod vendor;
 mod verbs;
 mod view;
 
@@ -131,6 +135,7 @@ fn dispatch(cli: &Cli, session: &mut Session<'_>) -> Outcome<Exit> {
         Some(Verb::Fmt(args)) => fmt::run(args, session),
         Some(Verb::Emit(args)) => emit::run(args, session),
         Some(Verb::New(args)) => new::run(args, session),
+        Some(Verb::Setup(args)) => setup::run(args, session),
         Some(Verb::Partition(args)) => partition::run(args, session),
         Some(Verb::Run(args)) => run::run(args, session),
         Some(Verb::View(args)) => view::run(args, session),

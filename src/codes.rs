@@ -51,6 +51,10 @@ pub const NO_RANKS_SAID: Code = Code(712);
 pub const CORES_MISSING: Code = Code(713);
 /// A launcher that refuses to start anything for root.
 pub const REFUSES_ROOT: Code = Code(714);
+/// The sources of the runtime cannot be unpacked, or a project cannot be linked to them.
+pub const NO_SOURCES: Code = Code(715);
+/// A project needs another version of the runtime, or has a copy of an older one.
+pub const OTHER_RUNTIME: Code = Code(716);
 /// A folder without a Cargo project whose program uses `mpi`.
 pub const NO_RANKS: Code = Code(808);
 /// The tool that checks programs of ranks is missing or cannot be used.

@@ -5,6 +5,7 @@ mod cargo;
 mod compiler;
 mod handed;
 mod run;
+mod sources;
 mod supervise;
 
 #[cfg(feature = "cli")]
@@ -16,5 +17,7 @@ pub(crate) use handed::Handed;
 #[cfg(feature = "cli")]
 pub(crate) use run::no_project;
 pub use run::{Run, run};
+#[cfg(feature = "cli")]
+pub(crate) use sources::{Linked, link, make_link, unpacked};
 #[cfg(feature = "cli")]
 pub(crate) use supervise::Supervise;

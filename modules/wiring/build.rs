@@ -1,80 +1,69 @@
-//! Embeds what travels inside the binary: the built-in skeletons, and the source of the runtime that
-//! a new project takes along.
+//! Embeds the built-in skeletons and the sources that projects depend on: the runtime, the crates beside it, and the
+//! link over MPI.
 //!
-//! `copied/` has links to the crates that are copied. `cargo package` puts what they lead to into the package, so there
-//! is one source, and the package has all that it needs.
+//! `copied/` has links to those crates. `cargo package` puts the files that they lead to into the package, so each
+//! source exists once and the package is complete.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// Name of a package, and of its files in `copied/`: `NAME-src` is the folder of its source, `NAME.toml` its manifest.
+const CRATES: [(&str, &str); 6] = [
+    ("graphmap-link-mpi", "link-mpi"),
+    ("graphmap-mpi-derive", "mpi-derive"),
+    ("graphmap-rankmap", "rankmap"),
+    ("graphmap-runtime", "runtime"),
+    ("graphmap-stack", "stack"),
+    ("mpi", "mpi"),
+];
+
 fn main() {
     let here = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo"));
-
-    let mut skeletons = Vec::new();
-    files(&here.join("skeletons"), "", &mut skeletons);
+    let skeletons = files(&here.join("skeletons"), "");
     let skeletons = skeletons.iter().filter_map(|(name, path)| {
         let name = name.strip_suffix(".hbs")?;
-        Some((name, read(path)))
+        Some((name.to_owned(), read(path)))
     });
-    embed("BUILT_IN", "skeletons.rs", skeletons);
+    let mut table = String::new();
+    embed(&mut table, "BUILT_IN", skeletons);
+    write_out("skeletons.rs", &table);
 
-    let copied = here.join("copied");
-    let rankmap = copied.join("rankmap");
-    embed_crate("VENDORED_RANKMAP", "vendored_rankmap.rs", &rankmap, alone);
-    embed_crate("VENDORED", "vendored.rs", &copied.join("runtime"), manifest);
-    embed_crate(
-        "VENDORED_LINK",
-        "vendored_link.rs",
-        &copied.join("link-mpi"),
-        link_manifest,
-    );
-    embed_crate(
-        "VENDORED_STACK",
-        "vendored_stack.rs",
-        &copied.join("stack"),
-        stack_manifest,
-    );
-    embed_crate(
-        "VENDORED_MPI_DERIVE",
-        "vendored_mpi_derive.rs",
-        &copied.join("mpi-derive"),
-        says_all,
-    );
-    embed_crate(
-        "VENDORED_MPI",
-        "vendored_mpi.rs",
-        &copied.join("mpi"),
-        mpi_manifest,
-    );
-}
-
-/// Writes a table of the files of a crate: its source is the folder `NAME-src`, its manifest `NAME.toml`.
-fn embed_crate(table: &str, file: &str, name: &Path, manifest: fn(toml::Table) -> toml::Table) {
-    let with = |ending: &str| {
-        let mut path = name.as_os_str().to_owned();
-        path.push(ending);
-        PathBuf::from(path)
-    };
     let mut sources = Vec::new();
-    files(&with("-src"), "src/", &mut sources);
-    let sources = sources
-        .iter()
-        .map(|(name, path)| (name.as_str(), read(path)));
-    let path = with(".toml");
-    let whole = read(&path).parse();
-    let whole = whole.unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-    let text = format!("{KEPT}{}", manifest(needed(whole)));
-    embed(table, file, sources.chain([("Cargo.toml", text)]));
+    for (package, name) in CRATES {
+        let copied = here.join("copied");
+        for (path, file) in files(&copied.join(format!("{name}-src")), "src/") {
+            sources.push((format!("{package}/{path}"), read(&file)));
+        }
+        let manifest = read(&copied.join(format!("{name}.toml")));
+        sources.push((
+            format!("{package}/Cargo.toml"),
+            own_manifest(name, &manifest),
+        ));
+    }
+    let hash = content_hash(&sources);
+    for (path, text) in &mut sources {
+        if path.ends_with("/Cargo.toml") {
+            *text = with_hash(text, &hash);
+        }
+    }
+    let mut table = format!(
+        "/// Hash of the names and contents of all of them.\npub const HASH: &str = {hash:?};\n"
+    );
+    embed(&mut table, "SOURCES", sources.into_iter());
+    write_out("sources.rs", &table);
 }
 
-/// Writes a table of names and texts.
-fn embed<'a>(table: &str, file: &str, entries: impl Iterator<Item = (&'a str, String)>) {
-    let mut text = format!("static {table}: &[(&str, &str)] = &[\n");
+/// Appends a table of names and texts.
+fn embed(out: &mut String, table: &str, entries: impl Iterator<Item = (String, String)>) {
+    writeln!(out, "static {table}: &[(&str, &str)] = &[").expect("a string");
     for (name, content) in entries {
-        writeln!(text, "    ({name:?}, {content:?}),").expect("a string");
+        writeln!(out, "    ({name:?}, {content:?}),").expect("a string");
     }
-    text.push_str("];\n");
+    out.push_str("];\n");
+}
+
+fn write_out(file: &str, text: &str) {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("set by cargo"));
     fs::write(out.join(file), text).expect("OUT_DIR can be written");
 }
@@ -84,28 +73,31 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
 }
 
-/// All files below a folder, by their path within it, sorted.
-fn files(folder: &Path, prefix: &str, found: &mut Vec<(String, PathBuf)>) {
+/// All files below a folder, by their path within it with `prefix` before it, sorted.
+fn files(folder: &Path, prefix: &str) -> Vec<(String, PathBuf)> {
     println!("cargo::rerun-if-changed={}", folder.display());
     let entries = fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
+    let mut found = Vec::new();
     for path in paths {
         let name = path.file_name().expect("an entry has a name");
-        let name = format!("{prefix}{}", name.to_str().expect("our names are plain"));
+        let name = format!("{prefix}{}", name.to_str().expect("our names are ASCII"));
         if path.is_dir() {
-            files(&path, &format!("{name}/"), found);
+            found.extend(files(&path, &format!("{name}/")));
         } else {
             found.push((name, path));
         }
     }
+    found
 }
 
-const KEPT: &str = "# Comes with graphmap, which keeps it up to date: do not edit.\n\n";
+const MARK: &str = "# Written by graphmap: do not edit.\n\n";
 
-/// What a project needs of a manifest: not what only tests, lints and registries do. A copy is not published.
-fn needed(whole: toml::Table) -> toml::Table {
-    let kept = [
+/// The manifest of a crate as projects need it: without what concerns tests, lints and registries, and with our other
+/// crates as path dependencies beside it.
+fn own_manifest(name: &str, whole: &str) -> String {
+    const KEPT: [&str; 7] = [
         "authors",
         "description",
         "edition",
@@ -114,87 +106,88 @@ fn needed(whole: toml::Table) -> toml::Table {
         "rust-version",
         "version",
     ];
-    let mut manifest = toml::Table::new();
-    for (section, content) in whole {
-        let content = match (section.as_str(), content) {
-            ("package", toml::Value::Table(mut package)) => {
-                package.retain(|key, _| kept.contains(&key));
-                package.insert("publish".into(), false.into());
-                package.into()
+    let mut text = MARK.to_owned();
+    let mut section = "";
+    for line in whole.lines() {
+        if line.starts_with('[') {
+            section = line;
+            if matches!(
+                section,
+                "[package]" | "[features]" | "[dependencies]" | "[lib]"
+            ) {
+                text += line;
+                text += "\n";
             }
-            ("features" | "dependencies" | "lib", content) => content,
-            _ => continue,
+            if section == "[package]" {
+                text += "publish = false\n";
+            }
+            continue;
+        }
+        let key = line.split(" = ").next().unwrap_or_default();
+        let kept = match section {
+            "[package]" => KEPT.contains(&key),
+            "[features]" | "[dependencies]" | "[lib]" => !line.starts_with('#'),
+            _ => false,
         };
-        manifest.insert(section, content);
+        if !kept {
+            continue;
+        }
+        let mut line = line.to_owned();
+        if let Some((own, rest)) = line.split_once(" = { path = \"../") {
+            assert!(own.starts_with("graphmap-"), "{name}: {line}");
+            let (_, rest) = rest.split_once('"').expect("a closing quote");
+            let rest = rest.strip_prefix(", version = \"0.1.0\"").unwrap_or(rest);
+            line = format!("{own} = {{ path = \"../{own}\"{rest}");
+        }
+        // The only dependency of rank maps is optional and not needed in projects, which then build offline.
+        if name == "rankmap" {
+            line = line.replace("[\"dep:roaring\"]", "[]");
+            if line.starts_with("roaring = {") {
+                continue;
+            }
+        }
+        text += &line;
+        text += "\n";
     }
-    manifest
-}
-
-/// The manifest of the link over MPI, with the runtime beside it.
-fn link_manifest(mut manifest: toml::Table) -> toml::Table {
-    stand_beside(&mut manifest, "graphmap-runtime");
-    manifest
-}
-
-/// The manifest of the stacks, with the runtime beside it.
-fn stack_manifest(mut manifest: toml::Table) -> toml::Table {
-    stand_beside(&mut manifest, "graphmap-runtime");
-    says_all(manifest)
-}
-
-/// The manifest of rsmpi's API, with what it stands on beside it.
-fn mpi_manifest(mut manifest: toml::Table) -> toml::Table {
-    for crate_beside in ["graphmap-mpi-derive", "graphmap-runtime", "graphmap-stack"] {
-        stand_beside(&mut manifest, crate_beside);
+    assert!(!text.contains("workspace"), "{name}: its manifest inherits");
+    if matches!(name, "runtime" | "rankmap") {
+        let outside = text
+            .lines()
+            .any(|line| line.contains(" = { version") || line.contains("dep:r"));
+        assert!(!outside, "{name}: it has a dependency that is not ours");
     }
-    says_all(manifest)
+    text
 }
 
-/// The runtime's manifest, with the rank maps beside it, and nothing that a project could not find.
-fn manifest(mut manifest: toml::Table) -> toml::Table {
-    stand_beside(&mut manifest, "graphmap-rankmap");
-    let dependencies = manifest.get("dependencies").and_then(|d| d.as_table());
-    assert!(
-        dependencies.is_some_and(|d| d.len() == 1),
-        "the runtime has other dependencies than rank maps"
-    );
-    says_all(manifest)
+/// Adds the hash to the version. Cargo then tells units of different sources apart where projects share a build folder.
+fn with_hash(manifest: &str, hash: &str) -> String {
+    let mut done = false;
+    let mut text = String::new();
+    for line in manifest.lines() {
+        match line
+            .strip_prefix("version = \"")
+            .and_then(|rest| rest.strip_suffix('"'))
+        {
+            Some(version) if !done => {
+                writeln!(text, "version = \"{version}+{hash}\"").expect("a string");
+                done = true;
+            }
+            _ => text += &format!("{line}\n"),
+        }
+    }
+    assert!(done, "a manifest without version");
+    text
 }
 
-/// The manifest of a crate that stands on no other: those that it may stand on are left out, with the features that want them, which
-/// its source still names.
-fn alone(mut manifest: toml::Table) -> toml::Table {
-    manifest.remove("dependencies");
-    let features = manifest.remove("features");
-    let features = features.iter().flat_map(|f| f.as_table()).flatten();
-    let named: Vec<String> = features.map(|(name, _)| format!("{name:?}")).collect();
-    let cfg = format!("cfg(feature, values({}))", named.join(", "));
-    let lint = toml::Table::from_iter([
-        ("level".into(), "warn".into()),
-        ("check-cfg".into(), vec![cfg].into()),
-    ]);
-    let lints = toml::Table::from_iter([("unexpected_cfgs".into(), lint.into())]);
-    let lints = toml::Table::from_iter([("rust".into(), lints.into())]);
-    manifest.insert("lints".into(), lints.into());
-    says_all(manifest)
-}
-
-fn says_all(manifest: toml::Table) -> toml::Table {
-    assert!(
-        !manifest.to_string().contains("workspace"),
-        "a manifest that is copied inherits"
-    );
-    manifest
-}
-
-/// In a project, a crate lies beside the one that it stands on.
-fn stand_beside(manifest: &mut toml::Table, on: &str) {
-    let dependencies = manifest
-        .get_mut("dependencies")
-        .and_then(|d| d.as_table_mut());
-    let dependency = dependencies.and_then(|d| d.get_mut(on)?.as_table_mut());
-    let dependency = dependency.unwrap_or_else(|| panic!("it stands on {on}"));
-    // Whether it is optional stays.
-    dependency.remove("version");
-    dependency.insert("path".into(), format!("../{on}").into());
+/// FNV-1a (Fowler, Noll, Vo), 64 bits. It names a folder; contents are compared byte by byte.
+fn content_hash(sources: &[(String, String)]) -> String {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for (path, text) in sources {
+        for part in [path, text] {
+            for byte in part.bytes().chain([0xff]) {
+                hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+            }
+        }
+    }
+    format!("{hash:016x}")
 }

@@ -3,11 +3,10 @@
 //! The tool `graphmap-doctor` reads the sources, because parsing Rust takes long to compile and few
 //! need it. It gets the output of `cargo metadata`, and replies with one JSON object.
 
+use super::cargo::{metadata, output};
 use super::exit::Exit;
 use super::paths;
 use super::session::{Outcome, Session};
-use super::supervised::Supervised;
-use crate::program::{Supervise, cargo_not_there};
 use crate::{codes, visible};
 use graphmap_kpn::diagnostic::{Code, Diagnostic};
 use graphmap_kpn::input::{self, Limit};
@@ -15,10 +14,9 @@ use graphmap_kpn::source::{SourceMap, Span};
 use serde::Deserialize;
 use serde_json::json;
 use std::collections::HashMap;
-use std::ffi::{OsStr, OsString};
-use std::io::{self, Write};
+use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Output, Stdio};
 
 /// What is in the folder of every project of Cargo's.
 const MANIFEST: &str = "Cargo.toml";
@@ -222,70 +220,5 @@ fn manifest(named: &Path, session: &mut Session<'_>) -> Outcome<PathBuf> {
             let told = codes::cannot_read(&manifest.display().to_string(), &why);
             session.fail(Exit::Usage, told)
         }
-    }
-}
-
-/// What Cargo tells of a project: its packages, their files, and on what they depend on this machine.
-fn metadata(manifest: &Path, features: &[&str], session: &mut Session<'_>) -> Outcome<Vec<u8>> {
-    let mut asked: Vec<OsString> = ["metadata", "--format-version=1", "--color=never"]
-        .map(OsString::from)
-        .into();
-    // What other platforms need may not have been fetched.
-    let cargo = |asked: &[OsString], session: &mut Session<'_>| {
-        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-        output(&cargo, asked, &[], &cargo_not_there, session)
-    };
-    let version = cargo(&["-vV".into()], session)?;
-    let version = String::from_utf8_lossy(&version.stdout);
-    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
-    asked.extend(host.map(|host| format!("--filter-platform={host}").into()));
-    asked.extend(features.iter().map(OsString::from));
-    asked.extend(["--manifest-path".into(), manifest.into()]);
-    let output = cargo(&asked, session)?;
-    match output.status.success() {
-        true => Ok(output.stdout),
-        false => {
-            let message = format!("cargo cannot tell of `{}`", manifest.display());
-            let said = String::from_utf8_lossy(&output.stderr);
-            let told = Diagnostic::error(codes::BUILD, message);
-            let told = told.with_note(format!("it said:\n{}", said.trim_end()));
-            session.fail(Exit::Usage, told)
-        }
-    }
-}
-
-/// Runs a program with `input` on its stdin, and returns its output. `cannot_run` is the diagnostic
-/// if it does not start.
-fn output(
-    program: &OsStr,
-    arguments: &[OsString],
-    input: &[u8],
-    cannot_run: &dyn Fn(&io::Error) -> Diagnostic,
-    session: &mut Session<'_>,
-) -> Outcome<Output> {
-    let supervise = &Supervised;
-    let _attention = supervise.attend();
-    let started = supervise.tree(program).and_then(|mut command| {
-        let command = command.args(arguments).stdin(Stdio::piped());
-        command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-    });
-    let output = started.and_then(|mut child| {
-        let _watched = supervise.watch(child.id());
-        let stdin = child.stdin.take();
-        std::thread::scope(|scope| {
-            scope.spawn(move || {
-                // A program that does not read all of it reports that by its status.
-                let _ = stdin.map(|mut stdin| stdin.write_all(input));
-            });
-            child.wait_with_output()
-        })
-    });
-    match (supervise.interrupted(), output) {
-        (Some(signal), _) => Err(Exit::signal(signal)),
-        (None, Ok(output)) => Ok(output),
-        (None, Err(error)) => session.fail(Exit::Usage, cannot_run(&error)),
     }
 }

@@ -2,15 +2,16 @@
 
 use super::args::{File, GraphArgs, is_standard};
 use super::exit::Exit;
-use super::run::project::{link_helps, link_lines};
 use super::session::{Outcome, Session};
 use super::skeletons::{self, SkeletonArgs};
-use super::{output, paths};
-use crate::codes;
+use super::{output, paths, update, vendor};
+use crate::{codes, program};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::Files;
+use graphmap_kpn::input::{self, Limit};
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::network::Network;
+use graphmap_wiring::bundled;
 use graphmap_wiring::family::{self, Family};
 use graphmap_wiring::project::{self, NewProject, Project, RANKS_DRAWN, Runtime};
 use graphmap_wiring::ranks_project;
@@ -30,34 +31,41 @@ Examples:
                                                coroutines, or OS processes of MPI's
   graphmap new farm --from farm.dot --skeletons mine --family go
                                                in another language, by skeletons of your own
+  graphmap new farm --update --link mpi        add the MPI link to the project farm
 
-The project builds with cargo alone. Files of functions are yours: they are written once. `graphmap
-run` writes what is generated anew when the graph has changed.")]
+Files of functions are yours: they are written once. `graphmap run` updates generated files when the graph has
+changed. The project has a link, `.graphmap`, to the sources of the runtime, which are kept once for all projects
+in $GRAPHMAP_DATA [default: ~/.local/share/graphmap]; in a fresh clone of the project, `graphmap setup` or
+`graphmap run` makes it.")]
 pub(crate) struct NewArgs {
     /// Folder of the project; its last part is the project's name
     #[arg(value_name = "FOLDER")]
-    folder: PathBuf,
+    pub(super) folder: PathBuf,
     /// Graph file [default: `file` in graphmap.toml, the only graph file here, or the one named like
     /// the folder; otherwise a small sample]. A project of ranks has none
     #[arg(long, value_name = "FILE")]
-    from: Option<File>,
+    pub(super) from: Option<File>,
     /// Make a project of this family of skeletons, not in Rust; `mpi` is a program of ranks for rsmpi
     #[arg(long, value_name = "NAME", help_heading = "Skeletons")]
     family: Option<String>,
-    /// Bring a project of `--family` up to date: what is generated is written anew, files that are
-    /// yours stay as they are (for Rust `graphmap run` does it)
-    #[arg(long, help_heading = "Skeletons")]
-    update: bool,
+    /// Update the project in this folder: its dependencies on the runtime, and what `--link` and `--vendor` add; of
+    /// another `--family`, its generated files. Other files stay as they are
+    #[arg(long)]
+    pub(super) update: bool,
     #[command(flatten)]
     skeletons: SkeletonArgs,
-    /// Use the runtime from this folder, as seen from the project's, instead of a copy of it
+    /// Copy the sources of the runtime and of its dependencies for Linux into the project, which then builds without
+    /// graphmap and without network
+    #[arg(long, conflicts_with_all = ["runtime", "member"])]
+    pub(super) vendor: bool,
+    /// Use the runtime in this folder, relative to the project
     #[arg(long, value_name = "PATH")]
     runtime: Option<String>,
     /// Have `mpiexec` start it as several OS processes, on one host or many: needs an MPI to build with
     /// (`mpicc`), and libclang
     #[arg(long, value_name = "LINK")]
-    link: Option<Link>,
-    /// Make it a member of the workspace that it lies in, not one of its own
+    pub(super) link: Option<Link>,
+    /// Make it a member of the workspace that its folder is in, instead of a workspace of its own
     #[arg(long)]
     member: bool,
     #[command(flatten)]
@@ -66,7 +74,7 @@ pub(crate) struct NewArgs {
 
 /// What a project can have to join its OS processes, besides what all have.
 #[derive(clap::ValueEnum, Clone, Copy, Debug)]
-enum Link {
+pub(super) enum Link {
     Mpi,
     // What all have.
     #[value(hide = true)]
@@ -106,20 +114,15 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     if let Some(wrong) = project::name_too_long(name) {
         return session.fail(Exit::Usage, wrong);
     }
-    if args.update
-        && args
-            .family
-            .as_deref()
-            .is_none_or(|family| family == family::RUST)
-    {
-        return updated_by_run(args, session);
-    }
     if args
         .family
         .as_deref()
         .is_none_or(|family| [family::MPI, family::RUST].contains(&family))
     {
         is_to_be_made(args, session)?;
+        if args.update {
+            return update::run(args, session);
+        }
     }
     if args.family.as_deref() == Some(family::MPI) {
         return ranks(name, args, session);
@@ -128,9 +131,9 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         .family
         .as_ref()
         .is_some_and(|family| family != family::RUST)
-        && (args.runtime.is_some() || args.member || args.link.is_some())
+        && (args.runtime.is_some() || args.member || args.link.is_some() || args.vendor)
     {
-        let message = "`--runtime`, `--link` and `--member` are for projects in Rust";
+        let message = "`--runtime`, `--link`, `--member` and `--vendor` are for projects in Rust";
         return session.fail(Exit::Usage, Diagnostic::error(codes::USAGE, message));
     }
     if folder.join("Cargo.toml").exists() {
@@ -191,10 +194,7 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         name,
         graph_path: &graph_path,
         graph_text: text.as_deref(),
-        runtime: match &args.runtime {
-            Some(path) => Runtime::Path(path.clone()),
-            None => Runtime::Vendored,
-        },
+        runtime: runtime(args),
         mpi: matches!(args.link, Some(Link::Mpi)),
         skeletons: users.as_deref(),
         alone: !args.member,
@@ -236,7 +236,7 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         output::write(session, &files)?;
         return Ok(Exit::Ok);
     }
-    session.timed("write files", |s| output::write_quietly(s, &files))?;
+    write(args, session, &files, &new.runtime, new.mpi)?;
     let functions = folder.join("src/processes");
     let tokens = tokens(&network);
     session.tell(&format!(
@@ -248,6 +248,62 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         paths::word(Path::new(&graph)),
     ));
     Ok(Exit::Ok)
+}
+
+/// Where the new project gets the runtime from.
+fn runtime(args: &NewArgs) -> Runtime {
+    if let Some(path) = &args.runtime {
+        return Runtime::Path(path.clone());
+    }
+    if args.vendor {
+        return Runtime::Copied;
+    }
+    // All members of a workspace must have the same runtime, so the link is beside the manifest of the workspace.
+    let workspace = args.member.then(|| workspace_above(&args.folder)).flatten();
+    let folder = workspace.map_or_else(PathBuf::new, |there| paths::way(&args.folder, &there));
+    Runtime::Linked(folder.join(bundled::FOLDER).display().to_string())
+}
+
+/// Returns the nearest folder above another that has the manifest of a workspace.
+fn workspace_above(folder: &Path) -> Option<PathBuf> {
+    let absolute = std::path::absolute(folder).ok()?;
+    let is_workspace = |folder: &&Path| {
+        let manifest = input::text(&folder.join("Cargo.toml"), Limit::SOURCE);
+        let manifest = manifest
+            .ok()
+            .and_then(|text| text.parse::<toml::Table>().ok());
+        manifest.is_some_and(|manifest| manifest.contains_key("workspace"))
+    };
+    let found = absolute.ancestors().skip(1).find(is_workspace)?;
+    Some(found.to_owned())
+}
+
+/// Writes the files of a new project, and makes its link to the sources of the runtime. Only some need packages of a
+/// registry.
+fn write(
+    args: &NewArgs,
+    session: &mut Session<'_>,
+    files: &Files,
+    runtime: &Runtime,
+    needs_registry: bool,
+) -> Outcome<()> {
+    let unpacked = match runtime {
+        Runtime::Linked(_) => match program::unpacked() {
+            Ok(unpacked) => Some(unpacked),
+            Err(wrong) => return session.fail(Exit::Usage, wrong),
+        },
+        Runtime::Copied | Runtime::Path(_) => None,
+    };
+    session.timed("write files", |s| output::write_quietly(s, files))?;
+    if let (Some(target), Runtime::Linked(link)) = (unpacked, runtime)
+        && let Err(wrong) = program::make_link(&args.folder.join(link), &target)
+    {
+        return session.fail(Exit::Usage, wrong);
+    }
+    if *runtime == Runtime::Copied && needs_registry {
+        vendor::dependencies(session, &args.folder)?;
+    }
+    Ok(())
 }
 
 /// Returns a file of the folder that is not the project's graph and not git's.
@@ -275,32 +331,6 @@ fn is_to_be_made(args: &NewArgs, session: &mut Session<'_>) -> Outcome<()> {
         "leave `--link` out here; `graphmap run FILE -n 4 --link {link}` runs any project over it"
     );
     let diagnostic = Diagnostic::error(codes::USAGE, message).help(help);
-    session.fail(Exit::Usage, diagnostic)
-}
-
-/// Refuses `--update` of a project in Rust, and says what does it.
-fn updated_by_run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
-    let message = "`--update` is for projects of another `--family`, not for those in Rust";
-    let mut diagnostic = Diagnostic::error(codes::USAGE, message);
-    let project = Project::open(&args.folder).ok().flatten();
-    if let Some(project) = &project
-        && project.ranks
-    {
-        let folder = paths::word(&args.folder);
-        diagnostic = diagnostic.help(format!(
-            "this is a project of ranks: `graphmap new {folder} --family mpi --update`"
-        ));
-        return session.fail(Exit::Usage, diagnostic);
-    }
-    let Some(project) = project else {
-        let folder = paths::shown(&args.folder);
-        let help = format!("leave it out: there is no project in {folder} yet, which this makes");
-        return session.fail(Exit::Usage, diagnostic.help(help));
-    };
-    diagnostic = diagnostic.help(run_writes_anew(&project));
-    if !project.mpi && matches!(args.link, Some(Link::Mpi)) {
-        diagnostic = link_helps(diagnostic, &project);
-    }
     session.fail(Exit::Usage, diagnostic)
 }
 
@@ -332,58 +362,26 @@ fn ranks(name: &str, args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit>
         return session.fail(Exit::Usage, diagnostic);
     }
     let is_there = folder.join("Cargo.toml").exists();
-    let before = Project::open(folder).ok().flatten();
-    if args.update && !before.as_ref().is_some_and(|project| project.ranks) {
-        let message = format!("`{}` is not a project of ranks", folder.display());
-        let help = match &before {
-            Some(project) => run_writes_anew(project),
-            None => "leave `--update` out to make one in a folder that is empty".to_owned(),
-        };
-        return session.fail(
-            Exit::Usage,
-            Diagnostic::error(codes::USAGE, message).help(help),
-        );
-    }
-    if is_there && !args.update {
-        let help = "`--update` writes what is generated anew: `vendor/`";
+    if is_there {
+        let help =
+            "`--update` updates its dependencies on the runtime, and adds what `--link` says";
         return already(session, folder, help);
     }
     let mut options = Session::options(&args.graph);
     args.skeletons.add_to(&mut options);
     let users = skeletons::folder(&options);
     let skeletons = skeletons::read(session, users)?;
-    let runtime = match &args.runtime {
-        Some(path) => Runtime::Path(path.clone()),
-        None => Runtime::Vendored,
-    };
-    // What is brought up to date has the link that it has.
-    let has_link = before.as_ref().is_some_and(|project| project.vendored_link);
-    let link = matches!(args.link, Some(Link::Mpi)) || has_link;
+    let runtime = runtime(args);
+    let link = matches!(args.link, Some(Link::Mpi));
     let created = ranks_project::create(name, &runtime, link, &skeletons).map_err(|failed| {
         session.find_all(failed);
         Exit::Plugin
     })?;
     let mut files = Files::new();
-    // What the user owns was written when the project was made, and may have another name by now.
-    let wanted = created
-        .iter()
-        .filter(|(_, file)| !(is_there && file.create_once));
-    for (path, file) in wanted {
+    for (path, file) in created.iter() {
         files.put(folder.join(path), file.clone());
     }
-    session.timed("write files", |s| output::write_quietly(s, &files))?;
-    if before.is_some_and(|before| link && !before.mpi) {
-        // Its manifest and its `main` are somebody's.
-        let link = paths::shown(&folder.join("vendor/graphmap-link-mpi"));
-        let message = format!("{link} is there, and the program does not take it yet");
-        session.find(link_lines(Diagnostic::warning(codes::NO_LINK, message)));
-        return Ok(Exit::Ok);
-    }
-    if is_there {
-        let vendor = paths::shown(&folder.join("vendor"));
-        session.tell(&format!("graphmap: brought {vendor} up to date\n"));
-        return Ok(Exit::Ok);
-    }
+    write(args, session, &files, &runtime, true)?;
     let on_hosts = match link {
         true => format!(
             "  on hosts       graphmap run {} --hosts hostfile -- 1000\n",

@@ -5,7 +5,6 @@ use super::session::Session;
 use super::talk;
 use crate::cli::signals;
 use graphmap_partition::Watch;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -45,20 +44,17 @@ impl Progress {
             if wait.recv_timeout(LONG) != Err(RecvTimeoutError::Timeout) {
                 return;
             }
-            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-            if let Ok(style) = ProgressStyle::with_template("{spinner} {msg} ({elapsed})") {
-                bar.set_style(style);
-            }
-            let message = || {
+            let start = Instant::now();
+            loop {
                 let left = end.map(|end| end.saturating_duration_since(Instant::now()));
-                said(what, watch.as_ref().and_then(|w| w.best()), left)
-            };
-            bar.set_message(message());
-            bar.enable_steady_tick(Duration::from_millis(100));
-            while wait.recv_timeout(LONG) == Err(RecvTimeoutError::Timeout) {
-                bar.set_message(message());
+                let said = said(what, watch.as_ref().and_then(|w| w.best()), left);
+                let seconds = (LONG + start.elapsed()).as_secs();
+                talk::say_over(&format!("{said} ({seconds}s)"));
+                if wait.recv_timeout(LONG) != Err(RecvTimeoutError::Timeout) {
+                    break;
+                }
             }
-            bar.finish_and_clear();
+            talk::say_over("");
         });
         Progress {
             thread: Some((done, thread)),

@@ -16,6 +16,11 @@ pub(crate) fn say_coloured(text: &str) {
     let _ = io::stderr().write_all(coloured(text).as_bytes());
 }
 
+/// Replaces the last line on standard error, which must be a terminal.
+pub(crate) fn say_over(line: &str) {
+    let _ = io::stderr().write_all(format!("\r\x1b[K{}", visible::text(line)).as_bytes());
+}
+
 /// Whether standard error is a terminal.
 pub(crate) fn on_terminal() -> bool {
     io::stderr().is_terminal()

@@ -45,6 +45,7 @@ pub(crate) enum Verb {
     Fmt(super::fmt::FmtArgs),
     Emit(super::emit::EmitArgs),
     New(super::new::NewArgs),
+    Setup(super::setup::SetupArgs),
     Partition(super::partition::args::PartitionArgs),
     Run(super::run::args::RunArgs),
     View(super::view::ViewArgs),
@@ -71,6 +72,7 @@ impl Verb {
             | Verb::Passes(_)
             | Verb::Explain(_)
             | Verb::Import(_)
+            | Verb::Setup(_)
             | Verb::Doctor(_)
             | Verb::Completions(_)
             | Verb::Man(_) => None,

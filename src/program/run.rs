@@ -2,6 +2,7 @@
 
 use super::build::Build;
 use super::handed::Handed;
+use super::sources;
 use super::supervise::Unsupervised;
 use crate::codes;
 use crate::report::{Diagnosed, Error, Report};
@@ -59,6 +60,7 @@ pub fn run(
     let project = Project::find(drawing)
         .map_err(fail)?
         .ok_or_else(|| fail(no_project(drawing).0.into()))?;
+    sources::link(&project).map_err(|wrong| fail(wrong.into()))?;
     let skeletons = match &project.skeletons {
         Some(folder) => Skeletons::with_folder(folder).map_err(fail)?,
         None => Skeletons::built_in(),

@@ -6,6 +6,7 @@
 //! one of ranks, which has no wiring, by [`ranks_project`].
 
 mod budget;
+pub mod bundled;
 mod changes;
 mod classes;
 pub mod codes;

@@ -2,15 +2,15 @@
 //!
 //! | file | whose |
 //! |---|---|
-//! | `Cargo.toml`, `src/main.rs`, `src/types.rs`, `.gitignore` | the user's, written once |
+//! | `Cargo.toml`, `README.md`, `src/main.rs`, `src/types.rs`, `.gitignore` | the user's, written once |
 //! | `src/processes/KIND.rs` | the user's, written once for each kind |
-//! | `src/wiring.rs`, `src/processes/mod.rs` | generated, written anew when the graph changes |
-//! | `vendor/graphmap-runtime/`, `vendor/graphmap-rankmap/` | generated: the source of the runtime, which comes from the binary |
-//! | `vendor/graphmap-link-mpi/` | the same of the link over MPI, where the project asks for it |
+//! | `src/wiring.rs`, `src/processes/mod.rs` | generated, written again when the graph changes |
+//! | `.graphmap` | the [sources](bundled) of the runtime: a link to a folder that projects share, or a copy |
 //!
 //! A project knows its graph by `[package.metadata.graphmap] graph = "..."` in its `Cargo.toml`, and
 //! by `skeletons = "..."` there the user's folder of skeletons, where its wiring is made with one.
 
+use crate::bundled;
 use crate::codes;
 use crate::context::Model;
 use crate::doubts::{self, Doubt};
@@ -27,20 +27,8 @@ use graphmap_kpn::network::Network;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-include!(concat!(env!("OUT_DIR"), "/vendored.rs"));
-include!(concat!(env!("OUT_DIR"), "/vendored_rankmap.rs"));
-include!(concat!(env!("OUT_DIR"), "/vendored_link.rs"));
-
-/// The runtime's folder in a project that takes it along.
-const VENDOR: &str = "vendor/graphmap-runtime";
-/// That of the rank maps, on which the runtime stands.
-const VENDOR_RANKMAP: &str = "vendor/graphmap-rankmap";
-/// That of the link over MPI.
-pub(crate) const VENDOR_LINK: &str = "vendor/graphmap-link-mpi";
-/// What takes the place of rsmpi in a project of ranks, and what that stands on.
-pub(crate) const VENDOR_MPI: &str = "vendor/mpi";
-pub(crate) const VENDOR_STACK: &str = "vendor/graphmap-stack";
-pub(crate) const VENDOR_MPI_DERIVE: &str = "vendor/graphmap-mpi-derive";
+/// The folder that had a copy of the sources in projects of graphmap before they were linked.
+const OLD_FOLDER: &str = "vendor/";
 
 /// Where a drawing of ranks is, in a project that does not say it.
 pub const RANKS_DRAWN: &str = "ranks.dot";
@@ -48,10 +36,35 @@ pub const RANKS_DRAWN: &str = "ranks.dot";
 /// Where a new project gets the runtime from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Runtime {
-    /// Its source is copied into the project, which then builds anywhere.
-    Vendored,
-    /// From this folder, as seen from the project's.
+    /// From a link to its sources at this path, relative to the project: `.graphmap`, or in the folder of a workspace.
+    Linked(String),
+    /// From a copy of its sources in the project.
+    Copied,
+    /// From this folder, relative to the project.
     Path(String),
+}
+
+impl Runtime {
+    /// Returns the path of a package of ours, relative to the project.
+    pub(crate) fn package(&self, name: &str) -> String {
+        match self {
+            Runtime::Linked(folder) => format!("{folder}/{name}"),
+            Runtime::Copied => format!("{}/{name}", bundled::FOLDER),
+            // The others are beside the runtime, as in graphmap's own repository.
+            Runtime::Path(path) if name == bundled::RUNTIME => path.clone(),
+            Runtime::Path(path) => {
+                format!(
+                    "{path}/../{}",
+                    name.strip_prefix("graphmap-").unwrap_or(name)
+                )
+            }
+        }
+    }
+
+    /// Returns the version that a dependency on a package of ours states, if it states one.
+    pub(crate) fn requirement(&self) -> Option<&'static str> {
+        (!matches!(self, Runtime::Path(_))).then_some(bundled::REQUIREMENT)
+    }
 }
 
 /// What a new project is to be like.
@@ -86,22 +99,17 @@ pub fn create(
     let mut files = Files::new();
     let no_root = (Path::new(""), Path::new(TYPES));
     let model = generate(network, skeletons, no_root, &mut files, diagnostics)?;
-    let (runtime_path, link_path) = match &new.runtime {
-        Runtime::Vendored => {
-            vendor_runtime(Path::new(""), &mut files);
-            if new.mpi {
-                vendor_link(Path::new(""), &mut files);
-            }
-            (VENDOR.to_owned(), VENDOR_LINK.to_owned())
-        }
-        // The link is beside the runtime.
-        Runtime::Path(path) => (path.clone(), format!("{path}/../link-mpi")),
-    };
+    if new.runtime == Runtime::Copied {
+        copy_sources(Path::new(""), false, new.mpi, &mut files);
+    }
+    let link_path = new.runtime.package(bundled::LINK);
     let data = json!({
         "model": model,
         "package": package_name(new.name),
         "graph_path": new.graph_path,
-        "runtime_path": runtime_path,
+        "runtime_path": new.runtime.package(bundled::RUNTIME),
+        "requirement": new.runtime.requirement(),
+        "linked": matches!(new.runtime, Runtime::Linked(_)),
         "link_path": new.mpi.then_some(link_path),
         "main": if new.mpi { "graphmap_link_mpi" } else { "graphmap_runtime" },
         "alone": new.alone,
@@ -109,6 +117,7 @@ pub fn create(
     });
     for (path, skeleton) in [
         ("Cargo.toml", "project/cargo"),
+        ("README.md", "project/readme"),
         ("src/main.rs", "project/main"),
         (".gitignore", "project/gitignore"),
     ] {
@@ -195,20 +204,19 @@ pub(crate) fn fit_files(network: &Network, model: &Model) -> Result<(), Diagnost
     }
 }
 
-/// The runtime, and what it stands on.
-pub(crate) fn vendor_runtime(root: &Path, files: &mut Files) {
-    vendor(root, VENDOR, VENDORED, files);
-    vendor(root, VENDOR_RANKMAP, VENDORED_RANKMAP, files);
-}
-
-/// The link over MPI.
-pub(crate) fn vendor_link(root: &Path, files: &mut Files) {
-    vendor(root, VENDOR_LINK, VENDORED_LINK, files);
-}
-
-pub(crate) fn vendor(root: &Path, folder: &str, sources: &[(&str, &str)], files: &mut Files) {
-    for (path, text) in sources {
-        files.generated(root.join(folder).join(path), *text);
+/// Copies the sources that a project needs: the runtime, for a project of `ranks` the API of rsmpi, and the `link`
+/// over MPI.
+pub(crate) fn copy_sources(root: &Path, ranks: bool, link: bool, files: &mut Files) {
+    for (path, text) in bundled::files() {
+        let needed = match path.split('/').next() {
+            Some(bundled::RUNTIME | bundled::RANKMAP) => true,
+            Some(bundled::MPI | bundled::MPI_DERIVE | bundled::STACK) => ranks,
+            Some(bundled::LINK) => link,
+            _ => false,
+        };
+        if needed {
+            files.generated(root.join(bundled::FOLDER).join(path), text);
+        }
     }
 }
 
@@ -262,9 +270,15 @@ pub struct Project {
     pub graph: PathBuf,
     /// Name of its package, and of the program that Cargo builds.
     pub package: String,
-    /// Whether it takes the runtime along.
-    pub vendored: bool,
-    /// The folder of the runtime, where it does not.
+    /// Where its sources of the runtime are, in a folder [`bundled::FOLDER`].
+    pub sources: Option<PathBuf>,
+    /// Whether it has a copy of the sources there.
+    pub copied: bool,
+    /// Whether it has a copy of the sources in `vendor/`, where graphmap no longer maintains it.
+    pub outdated: bool,
+    /// The version of the runtime that it requires.
+    pub requirement: Option<String>,
+    /// The folder of the runtime, if that is another one.
     pub runtime: Option<PathBuf>,
     /// Whether `mpiexec` may start it as several OS processes of one run.
     pub mpi: bool,
@@ -272,8 +286,6 @@ pub struct Project {
     pub ranks: bool,
     /// Whether something else stands in the place of `mpi-sys`, by which the link over MPI calls MPI.
     pub patches_mpi_sys: bool,
-    /// Whether it takes the link over MPI along.
-    pub vendored_link: bool,
     /// The user's folder of skeletons that its wiring is made with.
     pub skeletons: Option<PathBuf>,
 }
@@ -334,49 +346,47 @@ impl Project {
         };
         let dependency = |name: &str| manifest.get("dependencies").and_then(|d| d.get(name));
         let path = |name: &str| dependency(name).and_then(|d| d.get("path")?.as_str());
+        let patch = |name: &str| manifest.get("patch")?.get("crates-io")?.get(name);
+        // A project of ranks has the runtime below its `mpi`.
+        let patched = || patch(bundled::MPI).and_then(|mpi| mpi.get("path")?.as_str());
+        let main = path(bundled::RUNTIME).or_else(patched);
+        let sources = main.and_then(linked_at).map(|folder| root.join(folder));
+        let requirement = dependency(bundled::RUNTIME).and_then(|d| d.get("version")?.as_str());
         Ok(Some(Project {
             root: root.to_owned(),
             graph: root.join(graph),
             package: name.to_owned(),
-            vendored: path("graphmap-runtime") == Some(VENDOR),
-            runtime: path("graphmap-runtime")
-                .filter(|path| *path != VENDOR)
+            copied: sources.as_deref().is_some_and(is_copy),
+            sources,
+            outdated: main.is_some_and(|path| path.starts_with(OLD_FOLDER)),
+            requirement: requirement.map(str::to_owned),
+            runtime: path(bundled::RUNTIME)
+                .filter(|path| linked_at(path).is_none() && !path.starts_with(OLD_FOLDER))
                 .map(|path| root.join(path)),
             mpi: dependency("graphmap-link-mpi").is_some(),
             ranks,
-            patches_mpi_sys: manifest
-                .get("patch")
-                .and_then(|patch| patch.get("crates-io")?.get("mpi-sys"))
-                .is_some(),
-            vendored_link: path("graphmap-link-mpi") == Some(VENDOR_LINK),
+            patches_mpi_sys: patch("mpi-sys").is_some(),
             skeletons: skeletons.map(|folder| root.join(folder)),
         }))
     }
 
-    /// Whether graphmap writes this file of the project anew, so that the user cannot mend it: the
-    /// wiring, the list of functions, the runtime's source. The runtime in a folder of its own counts, too.
+    /// Whether graphmap maintains this file, so that the user should not change it: the wiring, the list of functions,
+    /// and the source of the runtime, wherever that is.
     pub fn is_generated(&self, file: &Path) -> bool {
-        let inside =
-            |folder: &str| match (self.root.join(folder).canonicalize(), file.canonicalize()) {
-                (Ok(folder), Ok(file)) => file.starts_with(folder),
-                _ => false,
-            };
-        let generated = [WIRING, FUNCTIONS].map(|name| self.root.join(name));
-        let vendored = [
-            VENDOR,
-            VENDOR_RANKMAP,
-            VENDOR_LINK,
-            VENDOR_MPI,
-            VENDOR_MPI_DERIVE,
-            VENDOR_STACK,
-        ];
-        let runtime = || {
-            let (runtime, file) = (self.runtime.as_ref()?.canonicalize(), file.canonicalize());
-            Some(file.ok()?.starts_with(runtime.ok()?))
+        let inside = |folder: &PathBuf| match (folder.canonicalize(), file.canonicalize()) {
+            (Ok(folder), Ok(file)) => file.starts_with(folder),
+            _ => false,
         };
+        let generated = [WIRING, FUNCTIONS].map(|name| self.root.join(name));
         generated.iter().any(|own| same_file(own, file))
-            || vendored.into_iter().any(inside)
-            || runtime().unwrap_or(false)
+            || self.sources.iter().chain(&self.runtime).any(inside)
+    }
+
+    /// Returns the sources that a project with a copy of them contains.
+    pub fn sources_to_copy(&self) -> Files {
+        let mut files = Files::new();
+        copy_sources(&self.root, self.ranks, self.mpi, &mut files);
+        files
     }
 
     /// Whether a file is the project's wiring.
@@ -402,6 +412,9 @@ impl Project {
         diagnostics: &mut Diagnostics,
     ) -> Result<Regenerated, Diagnostics> {
         let mut files = Files::new();
+        if self.copied {
+            files.append(self.sources_to_copy());
+        }
         if self.ranks {
             let doubts = Vec::new();
             return Ok(Regenerated { files, doubts });
@@ -409,12 +422,6 @@ impl Project {
         let types = types_file(&self.root);
         let places = (&*self.root, &*types);
         let model = generate(network, skeletons, places, &mut files, diagnostics)?;
-        if self.vendored {
-            vendor_runtime(&self.root, &mut files);
-        }
-        if self.vendored_link {
-            vendor_link(&self.root, &mut files);
-        }
         let wiring = input::text(&self.root.join(WIRING), Limit::NETWORK).unwrap_or_default();
         let fitting = input::text(&self.fitting(), Limit::NETWORK).ok();
         let before = signature::read(fitting.as_deref().unwrap_or(&wiring));
@@ -432,6 +439,17 @@ impl Project {
     pub fn fitting(&self) -> PathBuf {
         self.root.join(FITTING)
     }
+}
+
+/// Returns the part of a path that leads to the folder of our sources, if it leads into one.
+fn linked_at(path: &str) -> Option<&str> {
+    let (folder, _) = path.rsplit_once('/')?;
+    (Path::new(folder).file_name()? == bundled::FOLDER).then_some(folder)
+}
+
+/// Whether the folder of the sources is a folder, not a link to one.
+fn is_copy(sources: &Path) -> bool {
+    sources.symlink_metadata().is_ok_and(|found| found.is_dir())
 }
 
 fn same_file(a: &Path, b: &Path) -> bool {

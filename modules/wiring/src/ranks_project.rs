@@ -3,13 +3,10 @@
 //! | file | whose |
 //! |---|---|
 //! | `Cargo.toml`, `src/main.rs`, `src/ring.rs`, `README.md`, `.gitignore` | the user's, written once |
-//! | `vendor/mpi/` and what it stands on | generated: the source of `modules/mpi`, which takes the place of rsmpi |
-//! | `vendor/graphmap-link-mpi/` | the same of the link over MPI, where the project asks for it |
+//! | `.graphmap` | the [sources](bundled) of `modules/mpi`, which takes the place of rsmpi: a link or a copy |
 
-use crate::project::{
-    self, VENDOR_LINK, VENDOR_MPI, VENDOR_MPI_DERIVE, VENDOR_STACK, package_name, vendor,
-    vendor_link, vendor_runtime,
-};
+use crate::bundled;
+use crate::project::{Runtime, copy_sources, package_name};
 use crate::skeleton::Skeletons;
 use graphmap_kpn::declared::{Declared, NodeDecl};
 use graphmap_kpn::diagnostic::Diagnostics;
@@ -20,41 +17,27 @@ use graphmap_kpn::source::Span;
 use serde_json::json;
 use std::path::Path;
 
-include!(concat!(env!("OUT_DIR"), "/vendored_stack.rs"));
-include!(concat!(env!("OUT_DIR"), "/vendored_mpi_derive.rs"));
-include!(concat!(env!("OUT_DIR"), "/vendored_mpi.rs"));
-
-/// All files of a new project of this name, by their path in its folder; its `mpi` is a copy, or, as its `runtime`, in a folder seen from
-/// the project's. With the link over MPI, `mpiexec` may start it as several OS processes of one run.
+/// All files of a new project of this name, by their path in its folder; its `mpi` comes from where the `runtime` comes
+/// from. With the link over MPI, `mpiexec` may start it as several OS processes of one run.
 ///
 /// # Errors
 /// A skeleton of the user's that fails.
 pub fn create(
     name: &str,
-    runtime: &project::Runtime,
+    runtime: &Runtime,
     link: bool,
     skeletons: &Skeletons,
 ) -> Result<Files, Diagnostics> {
     let mut files = Files::new();
-    let (mpi_path, link_path) = match runtime {
-        project::Runtime::Vendored => {
-            let root = Path::new("");
-            vendor_runtime(root, &mut files);
-            vendor(root, VENDOR_STACK, VENDORED_STACK, &mut files);
-            vendor(root, VENDOR_MPI_DERIVE, VENDORED_MPI_DERIVE, &mut files);
-            vendor(root, VENDOR_MPI, VENDORED_MPI, &mut files);
-            if link {
-                vendor_link(root, &mut files);
-            }
-            (VENDOR_MPI.to_owned(), VENDOR_LINK.to_owned())
-        }
-        // Both are beside the runtime.
-        project::Runtime::Path(path) => (format!("{path}/../mpi"), format!("{path}/../link-mpi")),
-    };
+    if *runtime == Runtime::Copied {
+        copy_sources(Path::new(""), true, link, &mut files);
+    }
     let data = json!({
         "package": package_name(name),
-        "mpi_path": mpi_path,
-        "link_path": link.then_some(link_path),
+        "mpi_path": runtime.package(bundled::MPI),
+        "link_path": link.then(|| runtime.package(bundled::LINK)),
+        "requirement": runtime.requirement(),
+        "linked": matches!(runtime, Runtime::Linked(_)),
     });
     for (path, skeleton) in [
         ("Cargo.toml", "ranks/cargo"),

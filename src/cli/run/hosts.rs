@@ -201,11 +201,7 @@ fn is_told(project: &Project, mapped: &Mapped) -> bool {
     let first = mapped.mapping().bindings.values().next();
     let host = first.and_then(|first| first.host.as_deref());
     let is_here = host.is_none_or(|host| copy::is_here(host, &copy::this_host()));
-    is_here
-        && project
-            .root
-            .join("vendor/graphmap-link-mpi/src/running.rs")
-            .is_file()
+    is_here && project.sources.is_some()
 }
 
 /// Runs a job to its end.

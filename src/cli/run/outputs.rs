@@ -142,7 +142,7 @@ const ABOVE: [&str; 6] = [
     "rust-toolchain",
 ];
 /// Folders of a project in which a source may include whatever is there.
-const FOLDERS: [&str; 3] = [".cargo", "vendor", "src"];
+const FOLDERS: [&str; 3] = [".cargo", ".graphmap", "src"];
 
 /// Whether Cargo or the compiler reads a file of this name, wherever in a project it is.
 fn is_read_by_name(name: &OsStr) -> bool {

@@ -9,7 +9,7 @@ use crate::cli::ranks_drawing::DRAWN_FROM_PROFILE;
 use crate::cli::session::{Outcome, Session};
 use crate::cli::skeletons;
 use crate::codes;
-use crate::program::no_project as no_project_of;
+use crate::program::{self, Linked, no_project as no_project_of};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::network::Verified;
 use graphmap_wiring::doubts::Doubt;
@@ -38,6 +38,7 @@ pub(crate) fn find_project(
     let folder = skeletons::folder(&options).or(project.skeletons.as_deref());
     let skeletons = skeletons::read(session, folder)?;
     outputs::check_in(args, session, &project)?;
+    link(session, &project)?;
     let mut found = Diagnostics::new();
     let regenerated = session.timed("wiring", |_| {
         project.regenerate(network, &skeletons, &mut found)
@@ -54,6 +55,16 @@ pub(crate) fn find_project(
         }
     }
     Ok((project, doubts))
+}
+
+/// Makes the link of a project to the sources of the runtime.
+pub(crate) fn link(session: &mut Session<'_>, project: &Project) -> Outcome<()> {
+    match program::link(project) {
+        Ok(Linked::Made(link)) => session.tell(&format!("graphmap: linked {}\n", shown(&link))),
+        Ok(Linked::Unchanged) => {}
+        Err(wrong) => return session.fail(Exit::Usage, wrong),
+    }
+    Ok(())
 }
 
 pub(crate) fn no_project<T>(session: &mut Session<'_>, file: &Path) -> Outcome<T> {
@@ -136,36 +147,25 @@ pub(crate) fn has_link(session: &mut Session<'_>, project: &Project) -> Outcome<
     Ok(())
 }
 
-/// What a program of ranks has to say to take the link that is there.
-pub(crate) fn link_lines(diagnostic: Diagnostic) -> Diagnostic {
-    diagnostic
-        .help(
-            "add `graphmap-link-mpi = { path = \"vendor/graphmap-link-mpi\" }` to the dependencies in Cargo.toml",
-        )
-        .help(
-            "and call `graphmap_link_mpi::main(|| mpi::network(ranks, rank))` in src/main.rs instead of `mpi::main(ranks, rank)`",
-        )
-}
-
-/// How a project gets an MPI link.
+/// Adds to a diagnostic how a project gets an MPI link.
 pub(crate) fn link_helps(diagnostic: Diagnostic, project: &Project) -> Diagnostic {
-    if project.ranks {
-        let folder = match project.root.file_name() {
-            Some(_) => word(&project.root),
-            None => ".".to_owned(),
-        };
-        let source = format!(
-            "`graphmap new {folder} --family mpi --link mpi --update` brings the source of the link"
-        );
-        return link_lines(diagnostic.help(source));
-    }
+    let folder = match project.root.file_name() {
+        Some(_) => word(&project.root),
+        None => ".".to_owned(),
+    };
+    let (old, new) = match project.ranks {
+        true => (
+            "mpi::main(ranks, rank)",
+            "graphmap_link_mpi::main(|| mpi::network(ranks, rank))",
+        ),
+        false => ("graphmap_runtime::main", "graphmap_link_mpi::main"),
+    };
     diagnostic
-        .help("`graphmap new FOLDER --from FILE --link mpi` makes a project that has it")
-        .help(
-            "or copy its vendor/graphmap-link-mpi, add `graphmap-link-mpi = { path = \
-             \"vendor/graphmap-link-mpi\" }` to the dependencies in Cargo.toml, and call \
-             `graphmap_link_mpi::main` in src/main.rs instead of `graphmap_runtime::main`",
-        )
+        .help(format!("`graphmap new {folder} --update --link mpi` adds it"))
+        .help(format!(
+            "or add `graphmap-link-mpi = {{ path = \".graphmap/graphmap-link-mpi\" }}` to the dependencies in Cargo.toml, \
+             and call `{new}` in src/main.rs instead of `{old}`"
+        ))
 }
 
 /// What may not fit, where the compiler is not asked.

@@ -6,13 +6,12 @@
 //! the levels that separate two blocks, so this is the cost exactly, with few variables. The
 //! mapping found by a short search is the start, and the answer when the solver runs out of time.
 
-use std::rc::Rc;
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use good_lp::solvers::WithTimeLimit;
 #[cfg(feature = "highs")]
 use good_lp::solvers::highs::highs as linked;
-use good_lp::solvers::lp_solvers::LpSolver;
 #[cfg(not(feature = "highs"))]
 use good_lp::solvers::microlp::microlp as linked;
 use good_lp::{
@@ -20,6 +19,7 @@ use good_lp::{
     WithInitialSolution, WithMipGap, variable,
 };
 
+use super::lp_format;
 use super::outside::Outside;
 use super::{Context, Found, auto};
 use crate::bound::levels::levels;
@@ -55,7 +55,7 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
         .stop_at()
         .map_or(DEFAULT, |end| end.saturating_duration_since(Instant::now()));
     let solved = match outside {
-        Some(outside) => program.outside(outside, left),
+        Some(outside) => program.outside(&outside, left),
         None => program.inside(inst, &start, left),
     };
     let known = inst.cost(&start);
@@ -230,14 +230,16 @@ impl Program {
         }
     }
 
-    fn outside(self, mut solver: Outside, left: Duration) -> Solved {
-        solver.time = left;
-        let late = Rc::clone(&solver.late);
-        let model = self.variables.minimise(self.objective);
-        match model.using(LpSolver(solver)).with_all(self.rules).solve() {
-            Ok(solution) => Self::answer(&self.lies, self.k, &solution, !late.get()),
-            Err(_) if late.get() => Ok(None),
-            Err(error) => Err(error),
-        }
+    fn outside(self, solver: &Outside, left: Duration) -> Solved {
+        let names = lp_format::names(&self.variables);
+        let text = lp_format::write(&self.variables, &names, &self.objective, &self.rules);
+        let Some(found) = solver.solve(&text, left)? else {
+            return Ok(None);
+        };
+        let value = |(variable, name): (&Variable, &String)| {
+            (*variable, found.values.get(name).copied().unwrap_or(0.0))
+        };
+        let values: HashMap<Variable, f64> = names.iter().map(value).collect();
+        Self::answer(&self.lies, self.k, &values, found.complete)
     }
 }

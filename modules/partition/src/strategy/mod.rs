@@ -16,6 +16,7 @@ pub(crate) mod auto;
 mod context;
 mod ilp;
 mod inside;
+mod lp_format;
 pub(crate) mod metis;
 mod operators;
 pub(crate) mod other;

@@ -4,19 +4,15 @@
 //! hang, die or answer nonsense: it is stopped when its time is over, and nothing that it writes is
 //! believed before it has been read and checked.
 
-use std::cell::Cell;
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use good_lp::solvers::lp_solvers::{Solution, SolverTrait, Status};
-use lp_solvers::lp_format::{AsVariable, LpProblem};
+use good_lp::ResolutionError;
 
 /// How much longer than it was told to take a solver may take: to write its answer.
 const GRACE: Duration = Duration::from_millis(500);
@@ -24,9 +20,6 @@ const GRACE: Duration = Duration::from_millis(500);
 /// How long it may take to end when it is told to. Who sees to it that nothing outlives a solver has ended all of it in
 /// milliseconds, on a machine that does much else in a second; killed before, it would leave the rest.
 const PATIENCE: Duration = Duration::from_secs(3);
-
-/// Lines of an LP file are kept shorter than this: solvers have buffers of a fixed size for them.
-const LINE: usize = 200;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manner {
@@ -44,10 +37,22 @@ pub(super) struct Outside {
     path: PathBuf,
     launch: Launch,
     manner: Manner,
-    /// For its work.
-    pub(super) time: Duration,
-    /// It was stopped, or stopped itself, because its time was over. good_lp hands on no status.
-    pub(super) late: Rc<Cell<bool>>,
+}
+
+/// The result that a solver reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
+    Optimal,
+    Infeasible,
+    Unbounded,
+    TimeLimit,
+}
+
+/// The values of a solution by variable name; variables without an entry are 0.
+pub(super) struct Solution {
+    pub(super) values: HashMap<String, f64>,
+    /// Whether the solver claims that no solution is better; false if it ran out of time.
+    pub(super) complete: bool,
 }
 
 impl Outside {
@@ -68,8 +73,6 @@ impl Outside {
             path: path.to_owned(),
             launch: launch.unwrap_or(plain),
             manner,
-            time: Duration::ZERO,
-            late: Rc::default(),
         };
         // It is not started: whatever it started would be there, too.
         solver.command().map(|_| solver)
@@ -84,15 +87,35 @@ impl Outside {
     }
 }
 
-impl SolverTrait for Outside {
-    fn run<'a, P: LpProblem<'a>>(&self, problem: &'a P) -> Result<Solution, String> {
+impl Outside {
+    /// Solves a program in LP format within `time`. `None` if the time was over before a solution was found.
+    ///
+    /// # Errors
+    /// Returns `Infeasible` and `Unbounded` if the solver says so, and `Str` if it fails or its answer cannot be read.
+    pub(super) fn solve(
+        &self,
+        program: &str,
+        time: Duration,
+    ) -> Result<Option<Solution>, ResolutionError> {
+        let answer = self.answer(program, time).map_err(ResolutionError::Str)?;
+        match answer {
+            None => Ok(None),
+            Some((Status::Infeasible, _)) => Err(ResolutionError::Infeasible),
+            Some((Status::Unbounded, _)) => Err(ResolutionError::Unbounded),
+            Some((status, values)) => Ok(Some(Solution {
+                values,
+                complete: status == Status::Optimal,
+            })),
+        }
+    }
+
+    fn answer(&self, program: &str, time: Duration) -> Result<Option<Answer>, String> {
         let files = Files::new();
         let broken = |e: io::Error| format!("no file for the solver could be written: {e}");
-        let text = short_lines(&problem.display_lp().to_string());
-        fs::write(&files.program, text).map_err(broken)?;
+        fs::write(&files.program, program).map_err(broken)?;
         let said = File::create(&files.said).map_err(broken)?;
         let mut command = self.command()?;
-        let seconds = self.time.as_secs_f64();
+        let seconds = time.as_secs_f64();
         match self.manner {
             Manner::Cbc => command
                 .arg(&files.program)
@@ -109,9 +132,8 @@ impl SolverTrait for Outside {
             .stdout(said);
         let mut child = command.spawn().map_err(|e| self.cannot_start(&e))?;
         let name = self.path.display();
-        let Some(status) = wait(&mut child, self.time + GRACE) else {
-            self.late.set(true);
-            return Err(format!("`{name}` was stopped when its time was over"));
+        let Some(status) = wait(&mut child, time + GRACE) else {
+            return Ok(None);
         };
         if !status.success() {
             return Err(format!(
@@ -126,13 +148,8 @@ impl SolverTrait for Outside {
             Manner::Cbc => cbc(&answer),
             Manner::Glpsol => glpsol(&answer),
         };
-        let (status, mut values) =
-            read.ok_or_else(|| format!("the answer of `{name}` makes no sense"))?;
-        self.late.set(status == Status::TimeLimit);
-        for variable in problem.variables() {
-            values.entry(variable.name().to_owned()).or_insert(0.0);
-        }
-        Ok(Solution::new(status, values))
+        let answer = read.ok_or_else(|| format!("the answer of `{name}` makes no sense"))?;
+        Ok(Some(answer))
     }
 }
 
@@ -217,26 +234,7 @@ impl Drop for Files {
     }
 }
 
-/// Breaks long lines before signs, where an LP file may go on in the next one.
-fn short_lines(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + text.len() / 50);
-    for line in text.lines() {
-        let mut column = 0;
-        for word in line.split(' ') {
-            let sign = word.starts_with(['+', '-']);
-            if sign && column > LINE {
-                out.push_str("\n ");
-                column = 1;
-            }
-            let _ = write!(out, "{word} ");
-            column += word.len() + 1;
-        }
-        out.push('\n');
-    }
-    out
-}
-
-type Answer = (Status, HashMap<String, f32>);
+type Answer = (Status, HashMap<String, f64>);
 
 /// `Optimal - objective value 12`, then lines `[**] number name value cost`.
 fn cbc(text: &str) -> Option<Answer> {
@@ -269,11 +267,11 @@ fn glpsol(text: &str) -> Option<Answer> {
 }
 
 /// Of lines `[mark] number name value ...` the values by name.
-fn values<'a>(lines: impl Iterator<Item = &'a str>, mark: &str) -> Option<HashMap<String, f32>> {
+fn values<'a>(lines: impl Iterator<Item = &'a str>, mark: &str) -> Option<HashMap<String, f64>> {
     let value = |line: &str| {
         let mut words = line.split_whitespace().filter(|w| *w != mark).skip(1);
         let (name, value) = (words.next()?, words.next()?);
-        let value: f32 = value.parse().ok()?;
+        let value: f64 = value.parse().ok()?;
         value.is_finite().then(|| (name.to_owned(), value))
     };
     lines.map(value).collect()
@@ -301,19 +299,6 @@ mod tests {
             (status, values.len(), values["v"]),
             (Status::Optimal, 2, 1.0)
         );
-    }
-
-    #[test]
-    fn lines_are_broken_before_signs_only() {
-        let long = format!("obj: {}\nEnd", "+1 v -2 w ".repeat(100));
-        let short = short_lines(&long);
-        assert!(short.lines().all(|l| l.len() < LINE + 50));
-        let words = |text: &str| {
-            text.split_whitespace()
-                .map(str::to_owned)
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(words(&long), words(&short));
     }
 
     proptest! {

@@ -1,0 +1,86 @@
+//! The sources that projects depend on: the runtime, the crates beside it, and the link over MPI. The binary contains
+//! them.
+//!
+//! In a project they are in the folder [`FOLDER`], one folder for each package. Their versions have the hash of all
+//! contents as build metadata (`0.1.0+HASH`), so Cargo never takes what was compiled from other sources of the same
+//! version for up to date.
+
+include!(concat!(env!("OUT_DIR"), "/sources.rs"));
+
+/// The folder of the sources in a project: a link to one that all projects share, or a copy.
+pub const FOLDER: &str = ".graphmap";
+/// The version of the runtime that projects require.
+pub const REQUIREMENT: &str = "0.1";
+
+/// The names of all packages.
+pub const PACKAGES: [&str; 6] = [LINK, MPI_DERIVE, RANKMAP, RUNTIME, STACK, MPI];
+
+/// The runtime. It depends on the rank maps.
+pub(crate) const RUNTIME: &str = "graphmap-runtime";
+pub(crate) const RANKMAP: &str = "graphmap-rankmap";
+/// The link over MPI.
+pub const LINK: &str = "graphmap-link-mpi";
+/// The package that takes the place of rsmpi, and those that it depends on.
+pub const MPI: &str = "mpi";
+pub(crate) const STACK: &str = "graphmap-stack";
+pub(crate) const MPI_DERIVE: &str = "graphmap-mpi-derive";
+
+/// Returns each file by its path, which begins with the name of its package, and its content.
+pub fn files() -> impl Iterator<Item = (&'static str, &'static str)> {
+    SOURCES.iter().copied()
+}
+
+/// Whether the runtime satisfies the requirement that a project states, by Cargo's rule for caret requirements.
+/// Requirements of another form are left to Cargo.
+pub fn satisfies(requirement: &str) -> bool {
+    let numbers =
+        |text: &str| -> Option<Vec<u64>> { text.split('.').map(|n| n.parse().ok()).collect() };
+    let required = numbers(requirement.trim().trim_start_matches('^'));
+    let (Some(required), Some(ours)) = (required, numbers(env!("CARGO_PKG_VERSION"))) else {
+        return true;
+    };
+    // All up to the first number that is not 0 must be equal.
+    let fixed = required.iter().position(|&n| n != 0);
+    let fixed = fixed.map_or(required.len(), |first| first + 1);
+    ours.iter().zip(&required).take(fixed).all(|(a, b)| a == b) && ours >= required
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requirements_are_those_of_cargo() {
+        // This crate has the version of the runtime.
+        for met in [REQUIREMENT, "0.1.0", "^0.1", "0", "*", ">=0.1, <0.3"] {
+            assert!(satisfies(met), "{met}");
+        }
+        for unmet in ["0.2", "1", "0.1.9", "^0.0", "0.0.1"] {
+            assert!(!satisfies(unmet), "{unmet}");
+        }
+    }
+
+    #[test]
+    fn manifests_depend_only_on_crates_beside_them() {
+        let manifests = files().filter(|(path, _)| path.ends_with("/Cargo.toml"));
+        let mut count = 0;
+        for (path, text) in manifests {
+            count += 1;
+            let manifest: toml::Table = text.parse().unwrap();
+            let package = &manifest["package"];
+            let (name, version) = (package["name"].as_str(), package["version"].as_str());
+            assert_eq!(path.split('/').next(), name);
+            assert!(version.unwrap().ends_with(&format!("+{HASH}")), "{path}");
+            let dependencies = manifest.get("dependencies").and_then(|d| d.as_table());
+            for (name, dependency) in dependencies.into_iter().flatten() {
+                match dependency.get("path") {
+                    Some(path) => assert_eq!(path.as_str(), Some(&*format!("../{name}"))),
+                    None => {
+                        assert!(![RUNTIME, RANKMAP].contains(&package["name"].as_str().unwrap()))
+                    }
+                }
+            }
+        }
+        assert_eq!(count, PACKAGES.len());
+    }
+}

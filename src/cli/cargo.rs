@@ -1,0 +1,84 @@
+//! What Cargo says of a project.
+
+use super::exit::Exit;
+use super::session::{Outcome, Session};
+use super::supervised::Supervised;
+use crate::codes;
+use crate::program::{Supervise, cargo_not_there};
+use graphmap_kpn::diagnostic::Diagnostic;
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::{Output, Stdio};
+
+/// Returns the output of `cargo metadata`: the packages of a project, their files, and their dependencies on this
+/// machine.
+pub(super) fn metadata(
+    manifest: &Path,
+    features: &[&str],
+    session: &mut Session<'_>,
+) -> Outcome<Vec<u8>> {
+    let mut asked: Vec<OsString> = ["metadata", "--format-version=1", "--color=never"]
+        .map(OsString::from)
+        .into();
+    // What other platforms need may not have been fetched.
+    let version = run(&["-vV".into()], session)?;
+    let version = String::from_utf8_lossy(&version.stdout);
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    asked.extend(host.map(|host| format!("--filter-platform={host}").into()));
+    asked.extend(features.iter().map(OsString::from));
+    asked.extend(["--manifest-path".into(), manifest.into()]);
+    let output = run(&asked, session)?;
+    match output.status.success() {
+        true => Ok(output.stdout),
+        false => {
+            let message = format!("cargo cannot tell of `{}`", manifest.display());
+            let said = String::from_utf8_lossy(&output.stderr);
+            let told = Diagnostic::error(codes::BUILD, message);
+            let told = told.with_note(format!("it said:\n{}", said.trim_end()));
+            session.fail(Exit::Usage, told)
+        }
+    }
+}
+
+/// Runs Cargo, and returns its output.
+pub(super) fn run(arguments: &[OsString], session: &mut Session<'_>) -> Outcome<Output> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    output(&cargo, arguments, &[], &cargo_not_there, session)
+}
+
+/// Runs a program with `input` on its stdin, and returns its output. `cannot_run` is the diagnostic
+/// if it does not start.
+pub(super) fn output(
+    program: &OsStr,
+    arguments: &[OsString],
+    input: &[u8],
+    cannot_run: &dyn Fn(&io::Error) -> Diagnostic,
+    session: &mut Session<'_>,
+) -> Outcome<Output> {
+    let supervise = &Supervised;
+    let _attention = supervise.attend();
+    let started = supervise.tree(program).and_then(|mut command| {
+        let command = command.args(arguments).stdin(Stdio::piped());
+        command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+    });
+    let output = started.and_then(|mut child| {
+        let _watched = supervise.watch(child.id());
+        let stdin = child.stdin.take();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                // A program that does not read all of it reports that by its status.
+                let _ = stdin.map(|mut stdin| stdin.write_all(input));
+            });
+            child.wait_with_output()
+        })
+    });
+    match (supervise.interrupted(), output) {
+        (Some(signal), _) => Err(Exit::signal(signal)),
+        (None, Ok(output)) => Ok(output),
+        (None, Err(error)) => session.fail(Exit::Usage, cannot_run(&error)),
+    }
+}

@@ -1,0 +1,125 @@
+//! `graphmap new --vendor`: the packages of a registry that the sources of the runtime need, in the project.
+//!
+//! `cargo vendor` copies them for all platforms. Packages that Linux does not need are replaced by empty ones of the same
+//! name and version, because Cargo looks each up that is in `Cargo.lock`.
+
+use super::cargo;
+use super::exit::Exit;
+use super::session::{Outcome, Session};
+use crate::codes;
+use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_wiring::bundled;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+/// The folder of the packages, below that of our sources.
+const REGISTRY: &str = "registry";
+
+#[derive(Deserialize)]
+struct Metadata {
+    packages: Vec<Package>,
+    resolve: Resolve,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    id: String,
+    name: String,
+    version: String,
+}
+
+#[derive(Deserialize)]
+struct Resolve {
+    nodes: Vec<Node>,
+}
+
+#[derive(Deserialize)]
+struct Node {
+    id: String,
+}
+
+/// Copies the packages that a project of copied sources needs from the registry into it, and tells Cargo so. The project
+/// then builds without network.
+pub(super) fn dependencies(session: &mut Session<'_>, project: &Path) -> Outcome<()> {
+    let folder = project.join(bundled::FOLDER).join(REGISTRY);
+    let manifest = project.join("Cargo.toml");
+    let metadata = cargo::metadata(&manifest, &["--all-features"], session)?;
+    let wrong = |why: String| {
+        let message = format!(
+            "the packages of `{}` cannot be copied: {why}",
+            project.display()
+        );
+        Diagnostic::error(codes::NO_SOURCES, message)
+    };
+    let metadata: Metadata = match serde_json::from_slice(&metadata) {
+        Ok(metadata) => metadata,
+        Err(error) => return session.fail(Exit::Usage, wrong(error.to_string())),
+    };
+    let used: HashSet<&str> = metadata
+        .resolve
+        .nodes
+        .iter()
+        .map(|node| &*node.id)
+        .collect();
+    let needed: HashSet<String> = (metadata.packages.iter())
+        .filter(|package| used.contains(&*package.id))
+        .map(|package| format!("{}-{}", package.name, package.version))
+        .collect();
+    let arguments = ["vendor", "--quiet", "--versioned-dirs", "--manifest-path"];
+    let mut arguments = arguments.map(std::ffi::OsString::from).to_vec();
+    arguments.extend([manifest.into(), folder.clone().into()]);
+    let output = cargo::run(&arguments, session)?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let error = wrong("`cargo vendor` failed".to_owned());
+        let error = error.with_note(format!("it said:\n{}", said.trim_end()));
+        return session.fail(Exit::Usage, error);
+    }
+    if let Err(error) = leave_out(&folder, &needed).and_then(|()| tell_cargo(project)) {
+        return session.fail(Exit::Usage, wrong(error.to_string()));
+    }
+    Ok(())
+}
+
+/// Empties all packages in a folder that are not needed.
+fn leave_out(folder: &Path, needed: &HashSet<String>) -> io::Result<()> {
+    const CHECKSUMS: &str = ".cargo-checksum.json";
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if needed.contains(&*entry.file_name().to_string_lossy()) {
+            continue;
+        }
+        let package = entry.path();
+        let checksums: Value = serde_json::from_slice(&fs::read(package.join(CHECKSUMS))?)?;
+        for inside in fs::read_dir(&package)? {
+            let inside = inside?;
+            match inside.file_type()?.is_dir() {
+                true => fs::remove_dir_all(inside.path())?,
+                false if inside.file_name() == "Cargo.toml" => {}
+                false => fs::remove_file(inside.path())?,
+            }
+        }
+        fs::create_dir(package.join("src"))?;
+        fs::write(package.join("src/lib.rs"), "")?;
+        let checksums = json!({ "files": {}, "package": checksums["package"] });
+        fs::write(package.join(CHECKSUMS), checksums.to_string())?;
+    }
+    Ok(())
+}
+
+/// Has Cargo take all packages of crates.io from the folder.
+fn tell_cargo(project: &Path) -> io::Result<()> {
+    let folder = project.join(".cargo");
+    fs::create_dir_all(&folder)?;
+    let text = format!(
+        "# All packages come from this folder. To add others, remove this file, or use `cargo vendor`.\n\
+         [source.crates-io]\nreplace-with = \"vendored\"\n\n\
+         [source.vendored]\ndirectory = \"{}/{REGISTRY}\"\n",
+        bundled::FOLDER
+    );
+    fs::write(folder.join("config.toml"), text)
+}

@@ -1,0 +1,249 @@
+//! The sources of the runtime on this machine, and the link to them in a project.
+//!
+//! They are unpacked once into the data folder, in a folder that is named by the hash of their contents: first under a
+//! temporary name, which is then renamed, so that concurrent commands see all files or none. Before each use the
+//! contents are compared with those in the binary.
+
+use crate::codes;
+use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_wiring::bundled;
+use graphmap_wiring::project::Project;
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The variable that names the data folder.
+const VARIABLE: &str = "GRAPHMAP_DATA";
+
+/// Returns the data folder: `$GRAPHMAP_DATA`, otherwise `graphmap` in `$XDG_DATA_HOME` or in `.local/share` of the home
+/// folder.
+///
+/// # Errors
+/// Returns an error if none of these is known.
+pub(crate) fn data_folder() -> Result<PathBuf, Diagnostic> {
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    if let Some(folder) = variable(VARIABLE) {
+        let absolute = std::path::absolute(PathBuf::from(&folder));
+        return absolute.map_err(|error| cannot_write(Path::new(&folder), &error));
+    }
+    let xdg = variable("XDG_DATA_HOME").map(PathBuf::from);
+    // The specification has relative paths ignored.
+    let xdg = xdg.filter(|folder| folder.is_absolute());
+    let home = std::env::home_dir().filter(|home| home.is_absolute());
+    let shared = xdg.or_else(|| Some(home?.join(".local/share")));
+    shared.map(|folder| folder.join("graphmap")).ok_or_else(|| {
+        let message =
+            "there is no folder for the sources of the runtime: the home folder is not known";
+        let error = Diagnostic::error(codes::NO_SOURCES, message);
+        error.help(format!("set {VARIABLE} to a folder")).help(COPY)
+    })
+}
+
+const COPY: &str = "`graphmap new --vendor` makes a project that contains the sources";
+
+fn cannot_write(folder: &Path, error: &io::Error) -> Diagnostic {
+    let folder = folder.display();
+    let message = format!("the sources of the runtime cannot be written to `{folder}`: {error}");
+    Diagnostic::error(codes::NO_SOURCES, message)
+        .help(format!(
+            "set {VARIABLE} to a folder where there is room, and that you may write to"
+        ))
+        .help(COPY)
+}
+
+/// Returns the folder with the sources that this binary contains. Unpacks them if they are not there yet, or not as they
+/// should be: then the folder is kept under another name.
+///
+/// # Errors
+/// Returns an error if they cannot be written.
+pub(crate) fn unpacked() -> Result<PathBuf, Diagnostic> {
+    let parent = data_folder()?.join("runtime");
+    let folder = parent.join(bundled::HASH);
+    if is_complete(&folder) {
+        return Ok(folder);
+    }
+    let wrong = |error: io::Error| cannot_write(&parent, &error);
+    let temporary = Temporary::new(&parent);
+    unpack(&temporary.0).map_err(wrong)?;
+    loop {
+        let Err(error) = fs::rename(&temporary.0, &folder) else {
+            return Ok(folder);
+        };
+        // Another command may have unpacked them by now.
+        if is_complete(&folder) {
+            return Ok(folder);
+        }
+        if folder.symlink_metadata().is_err() {
+            return Err(wrong(error));
+        }
+        let aside = Temporary::new(&parent).0.with_extension("changed");
+        match fs::rename(&folder, aside) {
+            // Another command may have renamed it.
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(wrong(error)),
+            _ => {}
+        }
+    }
+}
+
+/// Whether a folder has these files with these contents, and no others.
+fn is_complete(folder: &Path) -> bool {
+    let same = |(path, text): (&str, &str)| {
+        fs::read(folder.join(path)).is_ok_and(|found| found == text.as_bytes())
+    };
+    bundled::files().all(same) && count_files(folder).is_ok_and(|n| n == bundled::files().count())
+}
+
+fn count_files(folder: &Path) -> io::Result<usize> {
+    let mut count = 0;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        count += match entry.file_type()?.is_dir() {
+            true => count_files(&entry.path())?,
+            false => 1,
+        };
+    }
+    Ok(count)
+}
+
+/// A folder that is deleted when this is dropped, if it is still there.
+struct Temporary(PathBuf);
+
+impl Temporary {
+    /// Names a folder that does not exist, because the name has the number of this OS process.
+    fn new(parent: &Path) -> Temporary {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("{}.{}-{number}", bundled::HASH, std::process::id());
+        Temporary(parent.join(name))
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if self.0.exists() {
+            // It is ours alone, and not of use to anybody. What cannot be deleted is left.
+            let _ = make_writable(&self.0).and_then(|()| fs::remove_dir_all(&self.0));
+        }
+    }
+}
+
+fn make_writable(folder: &Path) -> io::Result<()> {
+    fs::set_permissions(folder, Permissions::from_mode(0o755))?;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            make_writable(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes all files below a folder, which must not exist, and makes all of it read-only.
+fn unpack(folder: &Path) -> io::Result<()> {
+    // A command of the same number may have been killed here.
+    if folder.exists() {
+        make_writable(folder)?;
+        fs::remove_dir_all(folder)?;
+    }
+    for (path, text) in bundled::files() {
+        let path = folder.join(path);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::write(&path, text)?;
+        fs::set_permissions(&path, Permissions::from_mode(0o444))?;
+    }
+    make_read_only(folder)
+}
+
+fn make_read_only(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            make_read_only(&entry.path())?;
+        }
+    }
+    fs::set_permissions(folder, Permissions::from_mode(0o555))
+}
+
+/// What became of the link of a project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Linked {
+    /// It was made, or leads to another folder than before.
+    Made(PathBuf),
+    /// Nothing had to be changed.
+    Unchanged,
+}
+
+/// Makes the link of a project to the sources of the runtime, if it is to have one.
+///
+/// # Errors
+/// Returns an error if the project requires another version of the runtime, or if the sources or the link cannot be
+/// written.
+pub(crate) fn link(project: &Project) -> Result<Linked, Diagnostic> {
+    fits(project)?;
+    match &project.sources {
+        Some(link) if !project.copied => make_link(link, &unpacked()?),
+        _ => Ok(Linked::Unchanged),
+    }
+}
+
+/// Checks that the runtime of this binary is the one that a project needs.
+fn fits(project: &Project) -> Result<(), Diagnostic> {
+    let update = match project.root.file_name() {
+        Some(_) => format!(
+            "`graphmap new {} --update` changes that",
+            project.root.display()
+        ),
+        None => "`graphmap new . --update` changes that".to_owned(),
+    };
+    let root = project.root.display();
+    if project.outdated {
+        let message = format!("the project `{root}` has a copy of an older runtime, in `vendor/`");
+        return Err(Diagnostic::error(codes::OTHER_RUNTIME, message).help(update));
+    }
+    match &project.requirement {
+        Some(required) if project.sources.is_some() && !bundled::satisfies(required) => {
+            let message = format!(
+                "the project `{root}` requires version {required} of the runtime, and this is {}",
+                env!("CARGO_PKG_VERSION")
+            );
+            Err(Diagnostic::error(codes::OTHER_RUNTIME, message).help(update))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Makes a link, in the place of another link if there is one.
+pub(crate) fn make_link(link: &Path, target: &Path) -> Result<Linked, Diagnostic> {
+    if fs::read_link(link).is_ok_and(|there| there == target) {
+        return Ok(Linked::Unchanged);
+    }
+    let wrong = |error: io::Error| {
+        let message = format!("the link `{}` cannot be made: {error}", link.display());
+        Diagnostic::error(codes::NO_SOURCES, message)
+            .help(
+                "it leads to the sources of the runtime, without which the project cannot be built",
+            )
+            .help(COPY)
+    };
+    if let Ok(there) = link.symlink_metadata()
+        && !there.is_symlink()
+    {
+        let message = format!(
+            "`{}` is a file, not a link that graphmap made",
+            link.display()
+        );
+        let error = Diagnostic::error(codes::NO_SOURCES, message);
+        return Err(error.help("move it away"));
+    }
+    let temporary = link.with_extension(format!("{}", std::process::id()));
+    symlink(target, &temporary).map_err(wrong)?;
+    fs::rename(&temporary, link).map_err(|error| {
+        let _ = fs::remove_file(&temporary);
+        wrong(error)
+    })?;
+    Ok(Linked::Made(link.to_owned()))
+}
