@@ -14,6 +14,7 @@ mod places;
 mod program;
 pub(crate) mod project;
 mod ranks;
+mod shared_build;
 
 use super::exit::Exit;
 use super::mapping::MappingArgs;

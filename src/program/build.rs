@@ -23,6 +23,8 @@ pub(crate) struct Build<'a> {
     pub(crate) release: bool,
     /// For an MPI: its compiler, and a folder of its own for what is built.
     pub(crate) mpi: Option<(&'a str, &'a Path)>,
+    /// The folder for intermediate files [default: the target folder].
+    pub(crate) build_folder: Option<&'a Path>,
     /// Whether cargo may say on standard error what it does.
     pub(crate) talk: bool,
     /// Where it may not, what is done with what is to be told of a build that takes a while.
@@ -60,6 +62,7 @@ impl Build<'_> {
             name: &project.package,
             release: self.release,
             mpi: self.mpi,
+            build_folder: self.build_folder,
             talk: self.talk,
             tells: self.tells,
             building: self.building,

@@ -22,6 +22,8 @@ pub(crate) struct CargoBuild<'a> {
     pub(crate) release: bool,
     /// For an MPI: its compiler, and a folder of its own for what is built.
     pub(crate) mpi: Option<(&'a str, &'a Path)>,
+    /// The folder for intermediate files [default: the target folder].
+    pub(crate) build_folder: Option<&'a Path>,
     /// Whether cargo may say on standard error what it does.
     pub(crate) talk: bool,
     /// Where it may not, what is done with what is to be told of a build that takes a while.
@@ -140,6 +142,9 @@ pub(crate) fn build(build: &CargoBuild<'_>) -> Result<Built, Failed> {
             .env("MPICC", compiler)
             .arg("--target-dir")
             .arg(folder);
+    }
+    if let Some(folder) = build.build_folder {
+        command.env("CARGO_BUILD_BUILD_DIR", folder);
     }
     let mut child = command.spawn().map_err(cannot_run)?;
     // Read beside the messages: neither pipe may fill up while the other is read.

@@ -75,6 +75,7 @@ pub fn run(
         project: &project,
         release: how.release,
         mpi: None,
+        build_folder: None,
         talk: false,
         tells: |_| (),
         building: "",

@@ -1,6 +1,7 @@
 //! Builds the program of a project, under a mapping if there is one, and tells how it ended.
 
 use super::args::RunArgs;
+use super::shared_build;
 use crate::cli::check::plural;
 use crate::cli::child::End;
 use crate::cli::exit::Exit;
@@ -31,10 +32,16 @@ pub(crate) fn build(
     mpi: Option<(&str, &Path)>,
 ) -> Outcome<PathBuf> {
     let root = &*project.root;
+    // What is built for an MPI has a folder of its own, because Cargo does not see that the MPI is another.
+    let shared = match mpi {
+        Some(_) => None,
+        None => shared_build::claim(session, project, args.optimised()),
+    };
     let build = Build {
         project,
         release: args.optimised(),
         mpi,
+        build_folder: shared.as_ref().map(|shared| &*shared.folder),
         talk: session.may_talk(),
         tells: match session.may_tell() {
             true => |text| talk::say(&format!("graphmap: {text}\n")),
