@@ -47,7 +47,7 @@ pub(crate) struct NewArgs {
     pub(super) from: Option<File>,
     /// Make a project of this family of skeletons, not in Rust; `mpi` is a program of ranks for rsmpi
     #[arg(long, value_name = "NAME", help_heading = "Skeletons")]
-    family: Option<String>,
+    pub(super) family: Option<String>,
     /// Update the project in this folder: its dependencies on the runtime, and what `--link` and `--vendor` add; of
     /// another `--family`, its generated files. Other files stay as they are
     #[arg(long)]

@@ -13,6 +13,7 @@ use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::emit::Files;
 use graphmap_kpn::input::{self, Limit};
 use graphmap_wiring::bundled::{self, FOLDER, PACKAGES, REQUIREMENT};
+use graphmap_wiring::family;
 use graphmap_wiring::project::Project;
 use std::path::Path;
 
@@ -33,6 +34,9 @@ pub(super) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
             return Err(Exit::Usage);
         }
     };
+    if let Some(wrong) = mismatch(args, &project) {
+        return session.fail(Exit::Usage, wrong);
+    }
     let manifest = folder.join("Cargo.toml");
     let before = read(session, &manifest)?;
     let mut edit = Edit::new(&before);
@@ -82,6 +86,21 @@ pub(super) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     }
     left_over(folder, session);
     Ok(Exit::Ok)
+}
+
+/// What the command line says that is not so of the project.
+fn mismatch(args: &NewArgs, project: &Project) -> Option<Diagnostic> {
+    let folder = args.folder.display();
+    let message = match &args.family {
+        Some(family) if (family == family::MPI) != project.ranks => {
+            format!("`{folder}` is not a project of the family `{family}`")
+        }
+        _ if args.from.is_some() => format!("the project `{folder}` is there, and has its graph"),
+        _ => return None,
+    };
+    let error = Diagnostic::error(codes::USAGE, message);
+    let command = format!("graphmap new {} --update", paths::word(&args.folder));
+    Some(error.help(format!("`{command}` updates it")))
 }
 
 fn read(session: &mut Session<'_>, path: &Path) -> Outcome<String> {

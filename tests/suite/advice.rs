@@ -295,13 +295,18 @@ const COMMANDS: &[(&[&str], &str, &str, usize)] = &[
     (
         &["new net --from net.dot"],
         "",
-        "new net --from net.dot --link mpi --update",
+        "new net --family mpi --update",
         1,
     ),
     (&["new net --from net.dot"], "", "run net", 1),
     (&["new net --from net.dot"], "", "run net/Cargo.toml", 1),
     (&["new ranks --family mpi"], "", "new ranks", 1),
-    (&["new ranks --family mpi"], "", "new ranks --update", 1),
+    (
+        &["new ranks --family mpi"],
+        "",
+        "new ranks --family rust --update",
+        1,
+    ),
     (
         &["new ranks --family mpi"],
         "",

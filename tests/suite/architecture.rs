@@ -192,7 +192,7 @@ fn the_picture_of_the_crates_is_what_cargo_says() {
     assert_eq!(read(&drawing), wanted, "{how}");
     let picture = root().join("docs/src/crates.svg");
     let fresh = Path::new(env!("CARGO_TARGET_TMPDIR")).join("crates.svg");
-    let status = Command::new(env!("CARGO_BIN_EXE_graphmap"))
+    let status = crate::common::graphmap()
         .args(["view", "--quiet", "-o"])
         .args([&fresh, &drawing])
         .status()

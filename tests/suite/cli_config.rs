@@ -526,12 +526,12 @@ fn ranks_are_brought_up_to_date_where_there_are_ranks() {
     let test = test.args("new f --family mpi --update");
     test.run()
         .status(2)
-        .stderr_has("error[G0011]: `f` is not a project of ranks")
-        .stderr_has("`graphmap run f.dot` writes what is generated anew");
+        .stderr_has("error[G0011]: `f` is not a project of the family `mpi`")
+        .stderr_has("`graphmap new f --update` updates it");
     let test = test.args("new none --family mpi --update");
     test.run()
         .status(2)
-        .stderr_has("error[G0011]: `none` is not a project of ranks")
-        .stderr_has("leave `--update` out");
+        .stderr_has("error[G0011]: there is no project in `none` to update")
+        .stderr_has("leave `--update` out to make one");
     assert!(!test.files().iter().any(|file| file.starts_with("none")));
 }

@@ -331,7 +331,7 @@ fn a_name_of_bytes_is_kept() {
     ] {
         let [graph, written] = [graph, written].map(std::ffi::OsStr::from_bytes);
         std::fs::write(test.folder().join(graph), text).unwrap();
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_graphmap"));
+        let mut command = crate::common::graphmap();
         command.args("partition -n 2 --quiet -o .".split(' '));
         let done = command.arg(graph).current_dir(test.folder()).output();
         assert!(done.unwrap().status.success());

@@ -131,7 +131,6 @@ fn no_source_of_a_project_is_written_over() {
         "pair/.cargo/config.toml",
         "pair/build.rs",
         "pair/tests/one.rs",
-        "pair/vendor/graphmap-runtime/src/lib.rs",
         "Cargo.toml",
         "elsewhere.rs",
         "in/types.rs",
@@ -151,7 +150,7 @@ fn no_source_of_a_project_is_written_over() {
         ("GRAPHMAP_TRACE", "in/main.rs"),
         ("GRAPHMAP_STATS", "json:in/main.rs"),
     ] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_graphmap"));
+        let mut command = crate::common::graphmap();
         let command = command.args(["run", "pair.dot"]).current_dir(&folder);
         let done = command.env(name, value).output().unwrap();
         let said = String::from_utf8_lossy(&done.stderr).into_owned();
@@ -196,7 +195,7 @@ fn what_a_run_has_written_may_be_written_again() {
     fs::write(&log, "what came before\n").unwrap();
     let said = || fs::OpenOptions::new().append(true).open(&log).unwrap();
     for path in ["/dev/stdout", "/dev/stderr", "log"] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_graphmap"));
+        let mut command = crate::common::graphmap();
         command.args(["run", "pair.dot", "--no-build", "--profile", path]);
         let command = command.current_dir(test.folder()).stdout(said());
         let done = command.stderr(said()).status().unwrap();
@@ -304,7 +303,7 @@ fn standard_input_and_output_may_be_files() {
     let test = inputs();
     let path = test.folder().join("pair.dot");
     let run = |args: &[&str], out: Stdio| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_graphmap"));
+        let mut command = crate::common::graphmap();
         let command = command.args(args).current_dir(test.folder());
         let input = fs::File::open(&path).unwrap();
         command.stdin(input).stdout(out).output().unwrap()
@@ -414,7 +413,7 @@ fn what_has_no_end_is_refused() {
 
 #[test]
 fn standard_input_without_end_is_refused() {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_graphmap"))
+    let mut child = crate::common::graphmap()
         .args(["check", "-"])
         .stdin(Stdio::piped())
         .stderr(Stdio::piped())

@@ -238,7 +238,7 @@ fn some_processes_are_dearer_to_move_than_others() {
 #[cfg(target_os = "linux")]
 fn searching(test: &Test, args: &str, others: usize) -> std::process::Child {
     use std::time::{Duration, Instant};
-    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_graphmap"));
+    let mut command = crate::common::graphmap();
     command
         .current_dir(test.folder())
         .args(args.split(' '))

@@ -296,7 +296,7 @@ pub async fn a(mut ports: A) {
     test.run().status(6);
 
     // Told to end, it ends its program, too.
-    let mut child = Command::new(env!("CARGO_BIN_EXE_graphmap"))
+    let mut child = crate::common::graphmap()
         .args(["run", "ring.dot", "--dev", "--", "sleep"])
         .current_dir(test.folder())
         .stdout(Stdio::piped())

@@ -83,43 +83,27 @@ fn launch_files_say_how_many_ranks_there_are() {
 
 #[test]
 fn a_project_without_the_link_is_told_what_to_add() {
-    let lines = [
-        "add `graphmap-link-mpi = { path = \"vendor/graphmap-link-mpi\" }` to the dependencies in Cargo.toml",
-        "and call `graphmap_link_mpi::main(|| mpi::network(ranks, rank))` in src/main.rs instead of `mpi::main(ranks, rank)`",
-    ];
     let test = ring("").args("run ring --hosts names=h1,h2 -- 8");
-    let done = test.run();
-    let done = done
+    test.run()
         .status(2)
         .stdout_is("")
         .stderr_has("error[G0708]: the project ring has no MPI link")
-        .stderr_has(
-            "`graphmap new ring --family mpi --link mpi --update` brings the source of the link",
-        );
-    let _ = done.stderr_has(lines[0]).stderr_has(lines[1]);
-    // What it says is what there is to do.
-    let test = test.args("new ring --family mpi --link mpi --update");
+        .stderr_has("`graphmap new ring --update --link mpi` adds it")
+        .stderr_has("add `graphmap-link-mpi = { path = \".graphmap/graphmap-link-mpi\" }` to the dependencies");
+    // The help is followed.
+    let test = test.args("new ring --update --link mpi");
     test.run()
         .status(0)
-        .stderr_has("warning[G0708]: ring/vendor/graphmap-link-mpi is there, and the program does not take it yet")
-        .stderr_has(lines[0])
-        .stderr_has(lines[1]);
-    let added = "[dependencies]\ngraphmap-link-mpi = { path = \"vendor/graphmap-link-mpi\" }";
+        .stdout_is("")
+        .stderr_is("graphmap: updated ring/Cargo.toml\ngraphmap: updated ring/src/main.rs\n");
     let manifest = test.read("ring/Cargo.toml");
-    let manifest = manifest.replace("[dependencies]", added);
-    let test = test.file("ring/Cargo.toml", &manifest);
     let test = test.args("run ring --hosts names=h1,h2 --no-build -- 8");
     test.run().status(0).stderr_is("");
-    // The link is kept, and kept up to date, from now on.
-    let test = test.file("ring/vendor/graphmap-link-mpi/src/lib.rs", "");
-    let test = test.args("new ring --family mpi --update");
-    test.run().status(0);
-    assert!(
-        test.read("ring/vendor/graphmap-link-mpi/src/lib.rs")
-            .contains("pub fn main")
-    );
+    let test = test.args("new ring --update --link mpi");
+    test.run().status(0).stderr_is("");
+    assert_eq!(test.read("ring/Cargo.toml"), manifest);
     // It calls MPI by what this takes the place of.
-    let patched = format!("{manifest}\n[patch.crates-io.mpi-sys]\npath = \"vendor/mpi-sys\"\n");
+    let patched = format!("{manifest}\n[patch.crates-io.mpi-sys]\npath = \"mpi-sys\"\n");
     let test = test.file("ring/Cargo.toml", patched);
     let test = test.args("run ring --hosts names=h1,h2 -- 8");
     test.run()

@@ -35,6 +35,7 @@ fn graphmap(test: &Test, args: &str) -> Command {
     // Who runs the tests may have signals ignored, which then stay so.
     let mut command = Command::new("env");
     command.args(["--default-signal", env!("CARGO_BIN_EXE_graphmap")]);
+    command.env("GRAPHMAP_DATA", crate::common::data());
     let path = std::env::var("PATH").unwrap();
     command
         .args(args.split_whitespace())
@@ -442,6 +443,7 @@ fn a_signal_that_is_ignored_at_entry_stays_so() {
     );
     let start = || {
         Command::new("sh")
+            .env("GRAPHMAP_DATA", crate::common::data())
             .args(["-c", &script])
             .current_dir(test.folder())
             .env("CARGO", test.folder().join("bin/cargo"))

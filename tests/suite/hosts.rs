@@ -5,7 +5,7 @@
 
 #![cfg(target_os = "linux")]
 
-use crate::common::hosts::{built_for, is_there, prepare, said};
+use crate::common::hosts::{built_for, is_there, on_first, prepare, said};
 use graphmap_testing::{Hosts, Need};
 use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -60,7 +60,7 @@ fn farm(folder: &Path) {
 }
 
 fn graphmap(folder: &Path, args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_graphmap"));
+    let mut command = crate::common::graphmap();
     command.current_dir(folder).args(args).output().unwrap()
 }
 
@@ -145,7 +145,7 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
     if let Some(hosts) = &hosts {
         let agent = format!("agent={}", hosts.agent().display());
         let fails = |hostfile: &str, code: i32, told: &[&str]| {
-            let mut command = hosts.on_first(env!("CARGO_BIN_EXE_graphmap"));
+            let mut command = on_first(hosts);
             prepare(&mut command).current_dir(folder).args(&run[..3]);
             command.args(["--set", &launcher, "--set", &agent, "--hosts", hostfile]);
             let output = command.args(more).output().unwrap();
@@ -178,7 +178,7 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
         };
         fails("nobody", 255, told);
         let copies = |to: Option<&str>| {
-            let mut command = hosts.on_first(env!("CARGO_BIN_EXE_graphmap"));
+            let mut command = on_first(hosts);
             prepare(&mut command).current_dir(folder).args(run);
             command.args(["--copy", "--set", &agent]).args(where_to);
             let output = command.args(more).output().unwrap();
@@ -206,7 +206,7 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
         fails("hostfile", 1, &told);
         copies(Some("h3"));
         // Hosts that nobody can reach are told, all of them.
-        let mut command = hosts.on_first(env!("CARGO_BIN_EXE_graphmap"));
+        let mut command = on_first(hosts);
         prepare(&mut command).current_dir(folder).args(run);
         command.args(["--copy", "--set", "agent=false"]);
         let output = command.args(where_to).output().unwrap();
@@ -218,7 +218,7 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
         }
     }
     // The compiler that the environment names says for which MPI, and what is built for that is taken.
-    let mut command = Command::new(env!("CARGO_BIN_EXE_graphmap"));
+    let mut command = crate::common::graphmap();
     prepare(&mut command)
         .current_dir(folder)
         .env("MPICC", format!("mpicc.{mpi}"));
@@ -254,8 +254,8 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
     let args = [&args[..], where_to, &["--", "6000", "4000"]].concat();
     for (signal, code) in [("INT", 130), ("TERM", 143), ("HUP", 129), ("KILL", -9)] {
         let command = match &hosts {
-            Some(hosts) => hosts.on_first(env!("CARGO_BIN_EXE_graphmap")),
-            None => Command::new(env!("CARGO_BIN_EXE_graphmap")),
+            Some(hosts) => on_first(hosts),
+            None => crate::common::graphmap(),
         };
         let exe = program.canonicalize().unwrap();
         ends_all(folder, command, &args, &exe, None, (signal, code));
@@ -265,7 +265,7 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
         // A launcher that a signal ends says that all is well.
         for signal in ["TERM", "INT"] {
             if let Some(hosts) = &hosts {
-                let command = hosts.on_first(env!("CARGO_BIN_EXE_graphmap"));
+                let command = on_first(hosts);
                 ends_all(folder, command, &args, &exe, Some("mpiexec"), (signal, 7));
             }
         }
@@ -280,7 +280,7 @@ fn a_launcher_that_says_nothing_is_told(folder: &Path) {
     let script = folder.join("launcher");
     fs::write(&script, "#!/bin/sh\nkill -s PIPE $$\n").unwrap();
     fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_graphmap"));
+    let mut command = crate::common::graphmap();
     command.args(["run", "picture.dot", "--dev", "--set", "launcher=mpich"]);
     command.args(["--link", "mpi", "-n", "2"]);
     let command = prepare(&mut command)

@@ -162,6 +162,7 @@ impl Lone {
             .current_dir(self.folder())
             .env_remove("CARGO_TARGET_DIR")
             .env("CARGO_NET_OFFLINE", "true")
+            .env("GRAPHMAP_DATA", self.folder().join("data"))
             .env("TMPDIR", self.folder().join("tmp"))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

@@ -324,7 +324,7 @@ fn a_program_is_built_and_run_under_a_mapping() {
     );
 
     let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("modules/runtime");
-    let made = Command::new(env!("CARGO_BIN_EXE_graphmap"))
+    let made = crate::common::graphmap()
         .args(["new", "pair", "--from", "pair.dot", "--runtime"])
         .arg(runtime)
         .current_dir(&folder)

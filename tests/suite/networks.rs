@@ -309,7 +309,7 @@ fn every_drawing_has_a_program_and_its_wiring_is_current() {
     );
     for name in names {
         let wiring = format!("wiring=graphs/{name}/src/wiring.rs");
-        let output = Command::new(env!("CARGO_BIN_EXE_graphmap"))
+        let output = crate::common::graphmap()
             .args([&format!("graphs/{name}.dot"), "--emit", &wiring, "--check"])
             .current_dir(root())
             .output()

@@ -201,7 +201,7 @@ fn partition(programs: &Programs, case: &Case, mpi: &str, strategy: &str) -> Out
         format!("program={}", program.display()),
         format!("args={}", case.args.join(" ")),
     ];
-    let mut graphmap = Command::new(env!("CARGO_BIN_EXE_graphmap"));
+    let mut graphmap = crate::common::graphmap();
     graphmap.current_dir(&programs.folder).arg("partition");
     graphmap.arg(format!("{}.dot", case.name));
     graphmap.args(["--hosts", "hostfile", "--strategy", strategy]);

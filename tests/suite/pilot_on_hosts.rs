@@ -59,7 +59,7 @@ const RESULT: &str = "the sum is 63, the packers are 2 4 6";
 const COUNT: usize = 7;
 
 fn graphmap(folder: &Path, args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_graphmap"));
+    let mut command = crate::common::graphmap();
     command.current_dir(folder).args(args).output().unwrap()
 }
 

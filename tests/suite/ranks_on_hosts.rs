@@ -3,7 +3,7 @@
 
 #![cfg(target_os = "linux")]
 
-use crate::common::hosts::{built_for, is_there, prepare, said};
+use crate::common::hosts::{built_for, is_there, on_first, prepare, said};
 use graphmap_testing::{Hosts, Need};
 use std::collections::BTreeMap;
 use std::fs;
@@ -79,7 +79,7 @@ impl Ring {
             "mpi",
             "--runtime",
         ];
-        let mut made = Command::new(env!("CARGO_BIN_EXE_graphmap"));
+        let mut made = crate::common::graphmap();
         made.current_dir(&ring.folder).args(new).arg(runtime);
         let made = made.output().unwrap();
         assert!(made.status.success(), "{}", said(&made));
@@ -94,14 +94,14 @@ impl Ring {
     }
 
     fn graphmap(&self, args: &str) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_graphmap"));
+        let mut command = crate::common::graphmap();
         let command = command.current_dir(&self.folder);
         command.args(args.split(' ')).output().unwrap()
     }
 
     /// `graphmap run` on the first host.
     fn run(&self, args: &str, more: &[&str]) -> Output {
-        let mut command = self.hosts.on_first(env!("CARGO_BIN_EXE_graphmap"));
+        let mut command = on_first(&self.hosts);
         prepare(&mut command).current_dir(&self.folder);
         let agent = format!("agent={}", self.hosts.agent().display());
         let launcher = format!("launcher={}", self.mpi);
@@ -205,7 +205,7 @@ fn run_everywhere(mpi: &'static str, need: Need) {
         format!("program={}", program.display()),
         format!("launcher={mpi}"),
     ];
-    let mut again = Command::new(env!("CARGO_BIN_EXE_graphmap"));
+    let mut again = crate::common::graphmap();
     again
         .current_dir(&ring.folder)
         .args(["partition", "ring/ranks.dot", "--hosts", "hostfile"]);

@@ -118,15 +118,9 @@ fn a_run_is_placed_by_what_ranks_have_sent_each_other() {
     test.run()
         .status(2)
         .stderr_has("there is a project in `net` already");
-    fs::write(net.join("vendor/mpi/src/lib.rs"), "").unwrap();
-    let test = test.args("new net --family mpi --update");
-    test.run().status(0).stdout_is("");
+    let test = test.args("new net --update");
+    test.run().status(0).stdout_is("").stderr_is("");
     assert_eq!(fs::read_to_string(net.join("src/ring.rs")).unwrap(), PAIRS);
-    assert!(
-        fs::read_to_string(net.join("vendor/mpi/src/lib.rs"))
-            .unwrap()
-            .contains("pub mod topology")
-    );
 }
 
 #[test]
@@ -303,7 +297,7 @@ fn a_project_of_ranks_is_brought_up_to_date_as_it_was_changed() {
     let test = test.file("ranks.dot", "digraph { main0 -> main1 }");
     let mut test = test;
     for command in [
-        "new jacobi --family mpi --update",
+        "new jacobi --update",
         "new jacobi --family mpi --link mpi --update",
     ] {
         test = test.args(command);
@@ -314,12 +308,15 @@ fn a_project_of_ranks_is_brought_up_to_date_as_it_was_changed() {
         assert!(!folder.join("src/ring.rs").exists());
         assert!(!folder.join("README.md").exists());
     }
-    assert!(folder.join("vendor/graphmap-link-mpi").is_dir());
-    let test = test.args("new jacobi --from ranks.dot --link mpi --update");
+    assert!(
+        test.read("jacobi/Cargo.toml")
+            .contains("\ngraphmap-link-mpi = ")
+    );
+    let test = test.args("new jacobi --from ranks.dot --update");
     test.run()
         .status(2)
-        .stderr_has("error[G0011]: `--update` is for projects of another `--family`")
-        .stderr_has("`graphmap new jacobi --family mpi --update`");
+        .stderr_has("error[G0011]: the project `jacobi` is there, and has its graph")
+        .stderr_has("`graphmap new jacobi --update` updates it");
 }
 
 #[test]

@@ -13,7 +13,7 @@ fn wiring_of_the_examples_is_up_to_date() {
         if graph.extension().is_none_or(|e| e != "dot") || !wiring.exists() {
             continue;
         }
-        let output = Command::new(env!("CARGO_BIN_EXE_graphmap"))
+        let output = crate::common::graphmap()
             .arg(&graph)
             .arg("--emit")
             .arg(format!("wiring={}", wiring.display()))

@@ -94,9 +94,9 @@ fn new_projects_build_without_a_warning_and_run() {
     ];
     for (name, graph) in graphs {
         let text = graph.text();
-        let vendored = name == "farm";
-        let runtime = match vendored {
-            true => Runtime::Vendored,
+        let copied = name == "farm";
+        let runtime = match copied {
+            true => Runtime::Copied,
             false => in_place(),
         };
         new_project(&root.join(name), name, &graph.network(), &text, runtime);
@@ -104,7 +104,7 @@ fn new_projects_build_without_a_warning_and_run() {
         let found = Project::find(&root.join(format!("{name}.dot")))
             .unwrap()
             .unwrap();
-        assert_eq!((found.package.as_str(), found.vendored), (name, vendored));
+        assert_eq!((found.package.as_str(), found.copied), (name, copied));
         let sources = [root.join("src/main.rs"), root.join("src/wiring.rs")];
         let output = Command::new("rustfmt")
             .args(["--edition", "2024", "--check"])
@@ -459,7 +459,7 @@ fn a_project_is_found_from_its_graph() {
     assert_eq!(find().unwrap(), None);
     std::fs::write(&manifest, metadata("../farm.dot")).unwrap();
     let project = find().unwrap().unwrap();
-    assert_eq!((project.package.as_str(), project.vendored), ("f", false));
+    assert_eq!((project.package.as_str(), project.copied), ("f", false));
     std::fs::write(&manifest, "[package\n").unwrap();
     let findings = find().unwrap_err();
     assert_eq!(findings.iter().next().unwrap().code.0, 613);

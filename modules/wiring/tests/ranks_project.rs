@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 fn project(folder: &str, link: bool) -> PathBuf {
     let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
     let _ = std::fs::remove_dir_all(&root);
-    let files = create("my ring", &Runtime::Vendored, link, &Skeletons::built_in()).unwrap();
+    let files = create("my ring", &Runtime::Copied, link, &Skeletons::built_in()).unwrap();
     for (path, file) in files.iter() {
         let path = root.join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -92,7 +92,7 @@ fn a_project_of_ranks_builds_without_a_warning_and_runs_anywhere() {
 fn a_project_of_ranks_may_have_the_link() {
     let root = project("ranks-with-link", true);
     let found = Project::open(&root).unwrap().unwrap();
-    assert!(found.mpi && found.vendored_link && found.ranks && !found.patches_mpi_sys);
+    assert!(found.mpi && found.copied && found.ranks && !found.patches_mpi_sys);
     let read = |file: &str| std::fs::read_to_string(root.join(file)).unwrap();
     let main = read("src/main.rs");
     assert!(main.contains("graphmap_link_mpi::main(|| mpi::network(ranks, rank))"));
@@ -106,9 +106,14 @@ fn a_project_of_ranks_may_have_the_link() {
         ("graphmap-link-mpi", "graphmap-runtime"),
         ("graphmap-stack", "graphmap-runtime"),
     ] {
-        let manifest = read(&format!("vendor/{name}/Cargo.toml"));
+        let manifest = read(&format!(".graphmap/{name}/Cargo.toml"));
         assert!(manifest.contains(&format!("\"../{beside}\"")), "{manifest}");
-        assert!(root.join("vendor").join(beside).join("src/lib.rs").exists());
+        assert!(
+            root.join(".graphmap")
+                .join(beside)
+                .join("src/lib.rs")
+                .exists()
+        );
     }
     let formatted = Command::new("rustfmt")
         .args(["--edition", "2024", "--check"])
@@ -117,5 +122,5 @@ fn a_project_of_ranks_may_have_the_link() {
     assert!(formatted.unwrap().success());
     let without = project("ranks-without-link", false);
     assert!(!Project::open(&without).unwrap().unwrap().mpi);
-    assert!(!without.join("vendor/graphmap-link-mpi").exists());
+    assert!(!without.join(".graphmap/graphmap-link-mpi").exists());
 }

@@ -1,6 +1,6 @@
 //! Jobs of an MPI on hosts that a test makes itself (`graphmap_testing::Hosts`).
 
-use graphmap_testing::{Need, prepare_launcher, skip};
+use graphmap_testing::{Hosts, Need, prepare_launcher, skip};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -31,4 +31,11 @@ pub(crate) fn built_for(mpi: &str) -> PathBuf {
 /// What launchers need to start more than there is room for, as whoever, over TCP.
 pub(crate) fn prepare(command: &mut Command) -> &mut Command {
     prepare_launcher(command, Path::new(env!("CARGO_TARGET_TMPDIR"))).env("UCX_TLS", "tcp")
+}
+
+/// Returns the command on the first host.
+pub(crate) fn on_first(hosts: &Hosts) -> Command {
+    let mut command = hosts.on_first(env!("CARGO_BIN_EXE_graphmap"));
+    command.env("GRAPHMAP_DATA", super::data());
+    command
 }

@@ -4,7 +4,7 @@ pub(crate) mod hosts;
 pub(crate) mod networks;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
@@ -17,6 +17,18 @@ pub(crate) const NET: &str = r#"{
   "channels": [{"from": "a", "to": "b", "type": "u64"}]
 }
 "#;
+
+/// Returns the data folder of all tests, so that the runtime is compiled once.
+pub(crate) fn data() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("data")
+}
+
+/// Returns the command.
+pub(crate) fn graphmap() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_graphmap"));
+    command.env("GRAPHMAP_DATA", data());
+    command
+}
 
 /// One run of the command in a folder of its own, which goes when the test is done.
 pub(crate) struct Test {
@@ -97,7 +109,7 @@ impl Test {
 
     /// The command, to be started in another way.
     pub(crate) fn command(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_graphmap"));
+        let mut command = graphmap();
         command
             .args(&self.args)
             .current_dir(self.folder.path().join(&self.within))
@@ -176,7 +188,8 @@ impl Test {
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
-                if path.is_dir() {
+                // What a link leads to is not in the folder.
+                if path.is_dir() && !path.is_symlink() {
                     folders.push(path);
                 } else {
                     let name = path.strip_prefix(self.folder.path()).unwrap();
