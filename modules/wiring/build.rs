@@ -27,7 +27,7 @@ fn main() {
     });
     let mut table = String::new();
     embed(&mut table, "BUILT_IN", skeletons);
-    write_out("skeletons.rs", &table);
+    write_out("skeletons.rs", table);
 
     let mut sources = Vec::new();
     for (package, name) in CRATES {
@@ -47,11 +47,25 @@ fn main() {
             *text = with_hash(text, &hash);
         }
     }
-    let mut table = format!(
-        "/// Hash of the names and contents of all of them.\npub const HASH: &str = {hash:?};\n"
+    // Compressed, because they are a sixth of the command otherwise.
+    let all: String = sources.iter().map(|(_, text)| &**text).collect();
+    let compressed = yazi::compress(
+        all.as_bytes(),
+        yazi::Format::Raw,
+        yazi::CompressionLevel::BestSize,
     );
-    embed(&mut table, "SOURCES", sources.into_iter());
-    write_out("sources.rs", &table);
+    write_out("sources.deflate", compressed.expect("memory to compress"));
+    let mut table = format!(
+        "/// The hash of all names and contents.\npub const HASH: &str = {hash:?};\n\
+         const LENGTH: usize = {};\n\
+         static SOURCES: &[(&str, usize)] = &[\n",
+        all.len()
+    );
+    for (path, text) in &sources {
+        writeln!(table, "    ({path:?}, {}),", text.len()).expect("a string");
+    }
+    table += "];\n";
+    write_out("sources.rs", table);
 }
 
 /// Appends a table of names and texts.
@@ -63,9 +77,9 @@ fn embed(out: &mut String, table: &str, entries: impl Iterator<Item = (String, S
     out.push_str("];\n");
 }
 
-fn write_out(file: &str, text: &str) {
+fn write_out(file: &str, content: impl AsRef<[u8]>) {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("set by cargo"));
-    fs::write(out.join(file), text).expect("OUT_DIR can be written");
+    fs::write(out.join(file), content).expect("OUT_DIR can be written");
 }
 
 fn read(path: &Path) -> String {

@@ -5,6 +5,8 @@
 //! contents as build metadata (`0.1.0+HASH`), so Cargo never takes what was compiled from other sources of the same
 //! version for up to date.
 
+use std::sync::LazyLock;
+
 include!(concat!(env!("OUT_DIR"), "/sources.rs"));
 
 /// The folder of the sources in a project: a link to one that all projects share, or a copy.
@@ -27,7 +29,22 @@ pub(crate) const MPI_DERIVE: &str = "graphmap-mpi-derive";
 
 /// Returns each file by its path, which begins with the name of its package, and its content.
 pub fn files() -> impl Iterator<Item = (&'static str, &'static str)> {
-    SOURCES.iter().copied()
+    static COMPRESSED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sources.deflate"));
+    static CONTENTS: LazyLock<String> = LazyLock::new(|| {
+        let mut contents = Vec::with_capacity(LENGTH);
+        let mut decoder = yazi::Decoder::new();
+        let mut stream = decoder.stream_into_vec(&mut contents);
+        // The build script has compressed UTF-8.
+        stream.write(COMPRESSED).expect("DEFLATE");
+        stream.finish().expect("DEFLATE");
+        String::from_utf8(contents).expect("UTF-8")
+    });
+    let mut start = 0;
+    SOURCES.iter().map(move |(path, length)| {
+        let place = start..start + length;
+        start = place.end;
+        (*path, &CONTENTS[place])
+    })
 }
 
 /// Whether the runtime satisfies the requirement that a project states, by Cargo's rule for caret requirements.
