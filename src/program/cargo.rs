@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{ChildStderr, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How a project is built.
 pub(crate) struct CargoBuild<'a> {
@@ -77,8 +77,11 @@ const BLOCKING: &str = "Blocking waiting for";
 /// A wait shorter than this is not worth a word.
 const SHORT: Duration = Duration::from_secs(3);
 
-/// Collects what Cargo says on standard error. Tells once that it is `building`, if it is, and what it waits for
-/// if that takes a while.
+/// How often a build that takes long is reported.
+const OFTEN: Duration = Duration::from_secs(30);
+
+/// Collects what Cargo says on standard error. Reports once that it is `building`, then regularly what it compiles, and
+/// what it waits for if that takes a while.
 fn listen(stderr: ChildStderr, building: String, tells: fn(&str)) -> JoinHandle<Vec<u8>> {
     let (send, lines) = channel();
     std::thread::spawn(move || {
@@ -91,28 +94,41 @@ fn listen(stderr: ChildStderr, building: String, tells: fn(&str)) -> JoinHandle<
         }
     });
     std::thread::spawn(move || {
+        let start = Instant::now();
         let mut said = Vec::new();
-        let mut compiles = false;
-        let mut next = lines.recv().ok();
-        while let Some(line) = next {
-            said.extend_from_slice(&line);
-            let line = String::from_utf8_lossy(&line);
-            if !compiles && line.trim_start().starts_with(COMPILING) {
-                compiles = true;
-                tells(&building);
-            }
-            next = match line.trim_start().starts_with(BLOCKING) {
-                true => match lines.recv_timeout(SHORT) {
-                    Err(RecvTimeoutError::Timeout) => {
-                        tells(&format!("cargo: {}", line.trim()));
-                        lines.recv().ok()
-                    }
-                    next => next.ok(),
-                },
-                false => lines.recv().ok(),
+        let (mut compiles, mut waits) = (None, None);
+        let mut next_report = OFTEN;
+        loop {
+            let wait = match &waits {
+                Some(_) => SHORT,
+                None => next_report.saturating_sub(start.elapsed()),
             };
+            match lines.recv_timeout(wait) {
+                Ok(line) => {
+                    said.extend_from_slice(&line);
+                    let line = String::from_utf8_lossy(&line).trim().to_owned();
+                    waits = line.starts_with(BLOCKING).then(|| line.clone());
+                    if let Some(package) = line.strip_prefix(COMPILING) {
+                        let name = package.split_whitespace().next().unwrap_or_default();
+                        if compiles.replace(name.to_owned()).is_none() {
+                            tells(&building);
+                        }
+                    }
+                }
+                Err(RecvTimeoutError::Disconnected) => return said,
+                Err(RecvTimeoutError::Timeout) => {
+                    if let Some(line) = waits.take() {
+                        tells(&format!("cargo: {line}"));
+                        continue;
+                    }
+                    let seconds = next_report.as_secs();
+                    next_report += OFTEN;
+                    if let Some(name) = &compiles {
+                        tells(&format!("{building}: compiling {name} ({seconds} s)"));
+                    }
+                }
+            }
         }
-        said
     })
 }
 

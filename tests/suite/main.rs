@@ -43,6 +43,7 @@ mod pilot_on_hosts;
 mod platforms;
 mod ranks_on_hosts;
 mod ranks_placed;
+mod runtime_sources;
 mod tutorial;
 mod view;
 mod wiring;

@@ -252,7 +252,7 @@ fn compile(name: &str, text: &str) -> Result<Template, String> {
     })
 }
 
-/// The line where blocks, or parentheses within a tag, nest too deep.
+/// Returns the line where blocks, or parentheses, brackets and braces within a tag, nest too deep.
 fn too_deep(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let (mut line, mut blocks, mut parentheses, mut inside) = (1, 0usize, 0usize, false);
@@ -272,8 +272,8 @@ fn too_deep(text: &str) -> Option<usize> {
                 }
             }
             b'}' => (inside, parentheses) = (false, 0),
-            b'(' if inside => parentheses += 1,
-            b')' if inside => parentheses = parentheses.saturating_sub(1),
+            b'(' | b'[' | b'{' if inside => parentheses += 1,
+            b')' | b']' if inside => parentheses = parentheses.saturating_sub(1),
             _ => {}
         }
         if blocks > NESTING || parentheses > NESTING {

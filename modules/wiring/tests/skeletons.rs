@@ -161,6 +161,13 @@ fn a_template_that_fails_is_told_with_line_and_column() {
         format!("{{{{a {}}}}}", "(".repeat(5000)).as_bytes(),
     );
     assert!(brackets.contains("nested more than"), "{brackets}");
+    for open in ["[", "{\"a\":"] {
+        let literal = failing(
+            "literal",
+            format!("{{{{eq {}}}}}", open.repeat(5000)).as_bytes(),
+        );
+        assert!(literal.contains("nested more than"), "{literal}");
+    }
     let bytes = failing("bytes", b"\xff\xfe");
     assert!(bytes.starts_with("G0604"), "{bytes}");
     let partial = failing("partial", b"{{> rust/nothing}}");

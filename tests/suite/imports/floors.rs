@@ -243,6 +243,7 @@ const PLATFORM: &[&str] = &[
 
 /// Those of wiring.
 const WIRING: &[&str] = &[
+    "bundled",
     "codes",
     "layout",
     "lexer",

@@ -1,0 +1,385 @@
+//! The sources of the runtime in the data folder, and how projects come by them.
+
+use crate::common::{Test, data, graphmap};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const GRAPH: &str = "digraph net { a -> b [type=u64]; }\n";
+
+fn test() -> Test {
+    Test::new().file("net.dot", GRAPH)
+}
+
+/// The only entry of a folder.
+fn only(folder: &Path) -> PathBuf {
+    let mut entries = fs::read_dir(folder).unwrap();
+    let first = entries.next().expect("an entry").unwrap().path();
+    assert!(entries.next().is_none(), "{folder:?} has two entries");
+    first
+}
+
+fn new(test: &Test, folder: &Path) -> Command {
+    let mut command = graphmap();
+    command
+        .args(["new", "net", "--from", "net.dot", "--quiet"])
+        .current_dir(test.folder())
+        .env("GRAPHMAP_DATA", folder);
+    command
+}
+
+/// Runs cargo in a folder, without network and with the target folder that these tests share.
+fn cargo(folder: &Path, args: &[&str]) -> Output {
+    Command::new(env!("CARGO"))
+        .args(args)
+        .current_dir(folder)
+        .env("CARGO_NET_OFFLINE", "true")
+        .env("CARGO_TARGET_DIR", data().join("target"))
+        .output()
+        .unwrap()
+}
+
+#[track_caller]
+fn stdout(output: &Output) -> String {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn the_data_folder_is_in_the_home_folder_by_default() {
+    for (variable, expected) in [
+        ("HOME", "there/.local/share/graphmap/runtime"),
+        ("XDG_DATA_HOME", "there/graphmap/runtime"),
+    ] {
+        let test = test();
+        let there = test.folder().join("there");
+        let mut command = new(&test, &there);
+        command.env_remove("GRAPHMAP_DATA").env_remove("HOME");
+        command.env_remove("XDG_DATA_HOME").env(variable, &there);
+        // Cargo is not started, so it needs no home.
+        stdout(&command.output().unwrap());
+        let sources = only(&test.folder().join(expected));
+        assert_eq!(
+            fs::read_link(test.folder().join("net/.graphmap")).unwrap(),
+            sources
+        );
+        assert!(sources.join("graphmap-runtime/src/lib.rs").is_file());
+        assert!(fs::metadata(sources).unwrap().permissions().readonly());
+    }
+}
+
+#[test]
+fn no_project_is_made_if_the_sources_cannot_be_unpacked() {
+    let test = test().file("file", "");
+    let mut full = Command::new("bash");
+    // A limit on the size of files stands for a full disk.
+    full.args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$@\"", "bash"])
+        .arg(env!("CARGO_BIN_EXE_graphmap"))
+        .args(["new", "net", "--from", "net.dot"])
+        .current_dir(test.folder())
+        .env("GRAPHMAP_DATA", test.folder().join("full"));
+    for mut command in [new(&test, &test.folder().join("file/data")), full] {
+        let done = command.output().unwrap();
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(2), "{said}");
+        assert!(
+            said.contains("error[G0715]: the sources of the runtime cannot be written to"),
+            "{said}"
+        );
+        assert!(said.contains("set GRAPHMAP_DATA to a folder"), "{said}");
+        assert!(!test.folder().join("net").exists());
+    }
+    let left = fs::read_dir(test.folder().join("full/runtime")).unwrap();
+    assert_eq!(left.count(), 0);
+}
+
+#[test]
+fn concurrent_commands_unpack_the_sources_once() {
+    let tests: Vec<Test> = (0..8).map(|_| test()).collect();
+    let folder = tests[0].folder().join("data");
+    let children: Vec<_> = tests
+        .iter()
+        .map(|test| new(test, &folder).spawn().unwrap())
+        .collect();
+    for (mut child, test) in children.into_iter().zip(&tests) {
+        assert!(child.wait().unwrap().success());
+        assert!(test.folder().join("net/.graphmap/mpi/Cargo.toml").is_file());
+    }
+    only(&folder.join("runtime"));
+}
+
+#[test]
+fn changed_or_deleted_sources_are_unpacked_again() {
+    let test = test();
+    let folder = test.folder().join("data");
+    stdout(&new(&test, &folder).output().unwrap());
+    let sources = only(&folder.join("runtime"));
+    let file = sources.join("graphmap-runtime/src/lib.rs");
+    let contents = fs::read(&file).unwrap();
+    let test = test
+        .env("GRAPHMAP_DATA", folder.to_str().unwrap())
+        .args("setup net");
+    let said = "graphmap: net is linked to the sources of the runtime\n";
+    fs::remove_file(&file).unwrap();
+    fs::write(&file, "// Mine.\n").unwrap();
+    test.run().status(0).stdout_is("").stderr_is(said);
+    assert_eq!(fs::read(&file).unwrap(), contents);
+    // The changed file is not lost.
+    let entries = fs::read_dir(folder.join("runtime")).unwrap();
+    let aside = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .find(|path| *path != sources)
+        .unwrap();
+    assert!(aside.extension().unwrap() == "changed");
+    assert_eq!(
+        fs::read(aside.join("graphmap-runtime/src/lib.rs")).unwrap(),
+        b"// Mine.\n"
+    );
+    // A file that is added is a change, too: Cargo would take it for a build script.
+    fs::write(sources.join("graphmap-runtime/build.rs"), "").unwrap();
+    test.run().status(0).stderr_is(said);
+    assert!(!sources.join("graphmap-runtime/build.rs").exists());
+    fs::rename(&folder, test.folder().join("gone")).unwrap();
+    test.run().status(0).stderr_is(said);
+    assert_eq!(fs::read(&file).unwrap(), contents);
+}
+
+/// A fresh clone has no link: cargo names what is missing, and `setup` makes it.
+#[test]
+fn a_clone_is_built_by_cargo_once_it_is_set_up() {
+    let test = test().args("new net --from net.dot --quiet");
+    test.run().status(0);
+    let net = test.folder().join("net");
+    assert_eq!(test.read("net/.gitignore"), "/target\n/.graphmap\n");
+    for file in test.files() {
+        let text = test.read(&file);
+        assert!(
+            !text.contains(test.folder().to_str().unwrap())
+                && !text.contains(data().to_str().unwrap()),
+            "{file}"
+        );
+    }
+    fs::remove_file(net.join(".graphmap")).unwrap();
+    let failed = cargo(&net, &["check", "--quiet"]);
+    assert!(!failed.status.success());
+    assert!(String::from_utf8_lossy(&failed.stderr).contains(".graphmap/graphmap-runtime"));
+    let test = test.args("setup net");
+    test.run().status(0).stderr_is(
+        "graphmap: linked net/.graphmap\ngraphmap: net is linked to the sources of the runtime\n",
+    );
+    // In another folder, and in the project's.
+    let manifest = net.join("Cargo.toml");
+    stdout(&cargo(
+        test.folder(),
+        &[
+            "check",
+            "--quiet",
+            "--manifest-path",
+            manifest.to_str().unwrap(),
+        ],
+    ));
+    stdout(&cargo(&net, &["check", "--quiet"]));
+    let listed = stdout(&cargo(&net, &["package", "--list", "--allow-dirty"]));
+    assert!(
+        listed.contains("src/wiring.rs") && !listed.contains("graphmap-runtime"),
+        "{listed}"
+    );
+    let test = test.within("net").args("setup");
+    test.run()
+        .status(0)
+        .stderr_is("graphmap: . is linked to the sources of the runtime\n");
+    let test = test.within("").args("setup .");
+    test.run()
+        .status(2)
+        .stderr_has("error[G0011]: `.` is not the folder of a project");
+}
+
+#[test]
+fn members_of_a_workspace_have_one_link() {
+    let manifest =
+        "[workspace]\nresolver = \"3\"\nmembers = [\"a\", \"b/c\"]\nexclude = [\".graphmap\"]\n";
+    let test = Test::new()
+        .file("Cargo.toml", manifest)
+        .file("g.dot", GRAPH);
+    let test = test.args("new a --from g.dot --member --quiet");
+    test.run().status(0);
+    let test = test.args("new b/c --from g.dot --member --quiet");
+    test.run().status(0);
+    assert!(test.folder().join(".graphmap").is_symlink());
+    assert!(
+        test.read("b/c/Cargo.toml")
+            .contains("path = \"../../.graphmap/graphmap-runtime\"")
+    );
+    let metadata = stdout(&cargo(test.folder(), &["metadata", "--format-version=1"]));
+    assert_eq!(
+        metadata
+            .matches("\"name\":\"graphmap-runtime\",\"version\"")
+            .count(),
+        1
+    );
+    fs::remove_file(test.folder().join(".graphmap")).unwrap();
+    let test = test.args("setup b/c");
+    test.run().status(0);
+    stdout(&cargo(test.folder(), &["check", "--quiet", "--workspace"]));
+}
+
+/// Two projects of one name are built in one folder, and each runs its own program.
+#[test]
+fn projects_of_one_name_are_not_confused() {
+    let sum = |test: &Test, value: &str| {
+        let file = test.folder().join("net/src/processes/a.rs");
+        let body =
+            format!("pub async fn a(_: crate::wiring::A) {{\n    println!(\"{value}\");\n}}\n");
+        fs::write(file, body).unwrap();
+    };
+    let (one, other) = (
+        test().args("new net --from net.dot --quiet"),
+        test().args("new net --from net.dot --quiet"),
+    );
+    one.run().status(0);
+    other.run().status(0);
+    sum(&one, "one");
+    sum(&other, "other");
+    let (one, other) = (
+        one.args("run net.dot --dev --quiet"),
+        other.args("run net.dot --dev --quiet"),
+    );
+    for _ in 0..2 {
+        one.run().status(0).stdout_is("one\n");
+        other.run().status(0).stdout_is("other\n");
+    }
+    // What was compiled is in the data folder, and the program in the project's.
+    assert!(!one.folder().join("net/target/debug/deps").exists());
+    assert!(one.folder().join("net/target/debug/net").exists());
+}
+
+#[test]
+fn a_project_with_the_sources_builds_without_anything_else() {
+    let test = test().args("new net --from net.dot --vendor --quiet");
+    test.run().status(0).stderr_is("");
+    let net = test.folder().join("net");
+    assert!(net.join(".graphmap/graphmap-runtime/src/lib.rs").is_file());
+    assert!(!net.join(".graphmap").is_symlink() && !net.join(".graphmap/mpi").exists());
+    assert_eq!(test.read("net/.gitignore"), "/target\n");
+    let mut build = Command::new(env!("CARGO"));
+    build
+        .args(["check", "--quiet", "--offline"])
+        .current_dir(&net);
+    build.env("CARGO_HOME", test.folder().join("home"));
+    stdout(
+        &build
+            .env("CARGO_TARGET_DIR", data().join("target"))
+            .output()
+            .unwrap(),
+    );
+    // `run` keeps the copy up to date.
+    fs::write(net.join(".graphmap/graphmap-runtime/src/lib.rs"), "").unwrap();
+    let test = test.args("run net.dot --no-build");
+    let _ = test.run();
+    assert!(
+        !test
+            .read("net/.graphmap/graphmap-runtime/src/lib.rs")
+            .is_empty()
+    );
+    // A link can be replaced by a copy.
+    let other = self::test().args("new net --from net.dot --quiet");
+    other.run().status(0);
+    let other = other.args("new net --update --vendor");
+    other.run().status(0).stderr_is(
+        "graphmap: updated net/.gitignore\ngraphmap: copied the sources of the runtime to net/.graphmap\n",
+    );
+    assert!(!other.folder().join("net/.graphmap").is_symlink());
+}
+
+#[test]
+fn a_project_of_another_version_is_refused_and_updated() {
+    let test = test().args("new net --from net.dot --quiet");
+    test.run().status(0);
+    let manifest = test.read("net/Cargo.toml");
+    let other = manifest.replace("version = \"0.1\",", "version = \"0.0.9\",");
+    let test = test.file("net/Cargo.toml", &other).args("run net.dot");
+    test.run()
+        .status(2)
+        .stderr_has("error[G0716]: the project `net` requires version 0.0.9 of the runtime, and this is 0.1.0")
+        .stderr_has("`graphmap new net --update` changes that");
+    let test = test.args("new net --update");
+    test.run()
+        .status(0)
+        .stderr_is("graphmap: updated net/Cargo.toml\n");
+    assert_eq!(test.read("net/Cargo.toml"), manifest);
+}
+
+/// Projects used to contain the sources, in `vendor/`.
+#[test]
+fn a_project_of_an_earlier_version_is_converted() {
+    let test = test().args("new net --from net.dot --quiet");
+    test.run().status(0);
+    let manifest = test.read("net/Cargo.toml");
+    let old = manifest
+        .replace(
+            "\".graphmap/graphmap-runtime\", version = \"0.1\"",
+            "\"vendor/graphmap-runtime\"",
+        )
+        .replace("exclude = [\".graphmap\"]", "exclude = [\"vendor\"]");
+    let mine = "// Mine.\n";
+    let test = test
+        .file("net/Cargo.toml", &old)
+        .file("net/.gitignore", "/target")
+        .file("net/vendor/graphmap-runtime/Cargo.toml", "")
+        .file("net/vendor/own/src/lib.rs", mine)
+        .args("run net.dot");
+    // The program has another name.
+    let (main, renamed) = ("net/src/main.rs", "net/src/bin/other.rs");
+    fs::create_dir(test.folder().join("net/src/bin")).unwrap();
+    fs::rename(test.folder().join(main), test.folder().join(renamed)).unwrap();
+    fs::remove_file(test.folder().join("net/.graphmap")).unwrap();
+    test.run()
+        .status(2)
+        .stderr_has("error[G0716]: the project `net` has a copy of an older runtime, in `vendor/`")
+        .stderr_has("`graphmap new net --update` changes that");
+    let test = test.args("new net --update");
+    test.run().status(0).stderr_is(
+        "graphmap: updated net/.gitignore\n\
+         graphmap: updated net/Cargo.toml\n\
+         graphmap: linked net/.graphmap\n\
+         graphmap: no longer used: rm -r net/vendor/graphmap-runtime\n",
+    );
+    let expected = manifest.replace("[\".graphmap\"]", "[\".graphmap\", \"vendor\"]");
+    assert_eq!(test.read("net/Cargo.toml"), expected);
+    assert_eq!(test.read("net/.gitignore"), "/target\n/.graphmap\n");
+    assert_eq!(test.read("net/vendor/own/src/lib.rs"), mine);
+    assert!(!test.folder().join(main).exists());
+    test.run()
+        .status(0)
+        .stderr_is("graphmap: no longer used: rm -r net/vendor/graphmap-runtime\n");
+}
+
+#[test]
+fn the_link_over_mpi_is_added_to_a_project() {
+    let test = test().args("new net --from net.dot --quiet");
+    test.run().status(0);
+    let test = test.args("new net --update --link mpi");
+    test.run()
+        .status(0)
+        .stderr_is("graphmap: updated net/Cargo.toml\ngraphmap: updated net/src/main.rs\n");
+    let made = self::test().args("new net --from net.dot --link mpi --quiet");
+    made.run().status(0);
+    for file in ["net/Cargo.toml", "net/src/main.rs"] {
+        assert_eq!(test.read(file), made.read(file), "{file}");
+    }
+    // What the user has changed is left, and what is to be done is said.
+    let other = self::test().args("new net --from net.dot --quiet");
+    other.run().status(0);
+    let other = other
+        .file("net/src/main.rs", "fn main() {}\n")
+        .args("new net --update --link mpi");
+    other
+        .run()
+        .status(2)
+        .stderr_has("error[G0708]: the MPI link cannot be added to `net`: its files are not as graphmap wrote them")
+        .stderr_has("call `graphmap_link_mpi::main` in src/main.rs instead of `graphmap_runtime::main`");
+    assert_eq!(other.read("net/src/main.rs"), "fn main() {}\n");
+    assert!(!other.read("net/Cargo.toml").contains("link-mpi"));
+}
