@@ -1,14 +1,15 @@
-//! Embeds the built-in skeletons and the sources that projects depend on: the runtime, the crates beside it, and the
-//! link over MPI.
+//! Embeds the built-in skeletons and the sources that projects depend on: the runtime, the crates
+//! beside it, and the link over MPI.
 //!
-//! `copied/` has links to those crates. `cargo package` puts the files that they lead to into the package, so each
-//! source exists once and the package is complete.
+//! `copied/` has links to those crates. `cargo package` puts the files that they lead to into the
+//! package, so each source exists once and the package is complete.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Name of a package, and of its files in `copied/`: `NAME-src` is the folder of its source, `NAME.toml` its manifest.
+/// Name of a package, and of its files in `copied/`: `NAME-src` is the folder of its source,
+/// `NAME.toml` its manifest.
 const CRATES: [(&str, &str); 6] = [
     ("graphmap-link-mpi", "link-mpi"),
     ("graphmap-mpi-derive", "mpi-derive"),
@@ -108,8 +109,8 @@ fn files(folder: &Path, prefix: &str) -> Vec<(String, PathBuf)> {
 
 const MARK: &str = "# Written by graphmap: do not edit.\n\n";
 
-/// The manifest of a crate as projects need it: without what concerns tests, lints and registries, and with our other
-/// crates as path dependencies beside it.
+/// The manifest of a crate as projects need it: without what concerns tests, lints and registries,
+/// and with our other crates as path dependencies beside it.
 fn own_manifest(name: &str, whole: &str) -> String {
     const KEPT: [&str; 7] = [
         "authors",
@@ -153,7 +154,8 @@ fn own_manifest(name: &str, whole: &str) -> String {
             let rest = rest.strip_prefix(", version = \"0.1.0\"").unwrap_or(rest);
             line = format!("{own} = {{ path = \"../{own}\"{rest}");
         }
-        // The only dependency of rank maps is optional and not needed in projects, which then build offline.
+        // The only dependency of rank maps is optional and not needed in projects, which then build
+        // offline.
         if name == "rankmap" {
             line = line.replace("[\"dep:roaring\"]", "[]");
             if line.starts_with("roaring = {") {
@@ -173,7 +175,8 @@ fn own_manifest(name: &str, whole: &str) -> String {
     text
 }
 
-/// Adds the hash to the version. Cargo then tells units of different sources apart where projects share a build folder.
+/// Adds the hash to the version. Cargo then tells units of different sources apart where projects
+/// share a build folder.
 fn with_hash(manifest: &str, hash: &str) -> String {
     let mut done = false;
     let mut text = String::new();

@@ -11,8 +11,8 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::{Output, Stdio};
 
-/// Returns the output of `cargo metadata`: the packages of a project, their files, and their dependencies on this
-/// machine.
+/// Returns the output of `cargo metadata`: the packages of a project, their files, and their
+/// dependencies on this machine.
 pub(super) fn metadata(
     manifest: &Path,
     features: &[&str],

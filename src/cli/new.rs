@@ -1,11 +1,14 @@
 //! `graphmap new`: a project with the code of a graph.
 
-use super::args::{File, GraphArgs, is_standard};
+pub(crate) mod args;
+
+use super::args::is_standard;
 use super::exit::Exit;
 use super::session::{Outcome, Session};
-use super::skeletons::{self, SkeletonArgs};
+use super::skeletons;
 use super::{output, paths, update, vendor};
 use crate::{codes, program};
+use args::{Link, NewArgs};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::Files;
 use graphmap_kpn::input::{self, Limit};
@@ -17,71 +20,6 @@ use graphmap_wiring::project::{self, NewProject, Project, RANKS_DRAWN, Runtime};
 use graphmap_wiring::ranks_project;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-
-/// Make a project for a graph: generated wiring, and a file for the function of each kind
-#[derive(clap::Args, Debug)]
-#[command(after_help = "\
-Examples:
-  graphmap new farm --from graphs/farm.dot     the project farm, with a copy of the graph
-  graphmap new graphs/farm --from graphs/farm.dot
-                                               beside the graph, which stays where it is
-  graphmap new hello                           with a small graph to begin with
-  graphmap new farm --from farm.dot --link mpi to run on several hosts, under mpiexec
-  graphmap new ring --family mpi               a program of ranks for rsmpi, which has no graph: they are
-                                               coroutines, or OS processes of MPI's
-  graphmap new farm --from farm.dot --skeletons mine --family go
-                                               in another language, by skeletons of your own
-  graphmap new farm --update --link mpi        add the MPI link to the project farm
-
-Files of functions are yours: they are written once. `graphmap run` updates generated files when the graph has
-changed. The project has a link, `.graphmap`, to the sources of the runtime, which are kept once for all projects
-in $GRAPHMAP_DATA [default: ~/.local/share/graphmap]; in a fresh clone of the project, `graphmap setup` or
-`graphmap run` makes it.")]
-pub(crate) struct NewArgs {
-    /// Folder of the project; its last part is the project's name
-    #[arg(value_name = "FOLDER")]
-    pub(super) folder: PathBuf,
-    /// Graph file [default: `file` in graphmap.toml, the only graph file here, or the one named like
-    /// the folder; otherwise a small sample]. A project of ranks has none
-    #[arg(long, value_name = "FILE")]
-    pub(super) from: Option<File>,
-    /// Make a project of this family of skeletons, not in Rust; `mpi` is a program of ranks for rsmpi
-    #[arg(long, value_name = "NAME", help_heading = "Skeletons")]
-    pub(super) family: Option<String>,
-    /// Update the project in this folder: its dependencies on the runtime, and what `--link` and `--vendor` add; of
-    /// another `--family`, its generated files. Other files stay as they are
-    #[arg(long)]
-    pub(super) update: bool,
-    #[command(flatten)]
-    skeletons: SkeletonArgs,
-    /// Copy the sources of the runtime and of its dependencies for Linux into the project, which then builds without
-    /// graphmap and without network
-    #[arg(long, conflicts_with_all = ["runtime", "member"])]
-    pub(super) vendor: bool,
-    /// Use the runtime in this folder, relative to the project
-    #[arg(long, value_name = "PATH")]
-    runtime: Option<String>,
-    /// Have `mpiexec` start it as several OS processes, on one host or many: needs an MPI to build with
-    /// (`mpicc`), and libclang
-    #[arg(long, value_name = "LINK")]
-    pub(super) link: Option<Link>,
-    /// Make it a member of the workspace that its folder is in, instead of a workspace of its own
-    #[arg(long)]
-    member: bool,
-    #[command(flatten)]
-    pub(crate) graph: GraphArgs,
-}
-
-/// What a project can have to join its OS processes, besides what all have.
-#[derive(clap::ValueEnum, Clone, Copy, Debug)]
-pub(super) enum Link {
-    Mpi,
-    // What all have.
-    #[value(hide = true)]
-    Threads,
-    #[value(hide = true)]
-    Shm,
-}
 
 /// The graph of a project that is made from none.
 const FIRST_GRAPH: &str = "\
@@ -258,7 +196,8 @@ fn runtime(args: &NewArgs) -> Runtime {
     if args.vendor {
         return Runtime::Copied;
     }
-    // All members of a workspace must have the same runtime, so the link is beside the manifest of the workspace.
+    // All members of a workspace must have the same runtime, so the link is beside the manifest of
+    // the workspace.
     let workspace = args.member.then(|| workspace_above(&args.folder)).flatten();
     let folder = workspace.map_or_else(PathBuf::new, |there| paths::way(&args.folder, &there));
     Runtime::Linked(folder.join(bundled::FOLDER).display().to_string())
@@ -278,8 +217,8 @@ fn workspace_above(folder: &Path) -> Option<PathBuf> {
     Some(found.to_owned())
 }
 
-/// Writes the files of a new project, and makes its link to the sources of the runtime. Only some need packages of a
-/// registry.
+/// Writes the files of a new project, and makes its link to the sources of the runtime. Only some
+/// need packages of a registry.
 fn write(
     args: &NewArgs,
     session: &mut Session<'_>,

@@ -1,10 +1,10 @@
 //! `graphmap new --update`: what a project says of the runtime, as this version of graphmap has it.
 //!
-//! Only text that graphmap wrote is changed: paths and versions of its own packages, `exclude`, `.gitignore`. What is not
-//! found as it was written is left, and reported.
+//! Only text that graphmap wrote is changed: paths and versions of its own packages, `exclude`,
+//! `.gitignore`. What is not found as it was written is left, and reported.
 
 use super::exit::Exit;
-use super::new::{Link, NewArgs};
+use super::new::args::{Link, NewArgs};
 use super::run::project::{link, link_helps};
 use super::session::{Outcome, Session};
 use super::{output, paths, vendor};
@@ -135,7 +135,8 @@ fn copied(session: &mut Session<'_>, mut project: Project) -> Outcome<()> {
     Ok(())
 }
 
-/// Reports folders of older copies, which may have files of the user's and are therefore not deleted.
+/// Reports folders of older copies, which may have files of the user's and are therefore not
+/// deleted.
 fn left_over(folder: &Path, session: &mut Session<'_>) {
     let folders = PACKAGES
         .iter()
@@ -162,7 +163,8 @@ impl Edit {
         }
     }
 
-    /// Has dependencies on our packages lead to the folder of their sources, and require the version of them.
+    /// Has dependencies on our packages lead to the folder of their sources, and require the
+    /// version of them.
     fn dependencies(&mut self) {
         for name in PACKAGES {
             let old = format!("\"{OLD_FOLDER}/{name}\"");

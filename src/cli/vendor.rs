@@ -1,7 +1,8 @@
-//! `graphmap new --vendor`: the packages of a registry that the sources of the runtime need, in the project.
+//! `graphmap new --vendor`: the packages of a registry that the sources of the runtime need, in the
+//! project.
 //!
-//! `cargo vendor` copies them for all platforms. Packages that Linux does not need are replaced by empty ones of the same
-//! name and version, because Cargo looks each up that is in `Cargo.lock`.
+//! `cargo vendor` copies them for all platforms. Packages that Linux does not need are replaced by
+//! empty ones of the same name and version, because Cargo looks each up that is in `Cargo.lock`.
 
 use super::cargo;
 use super::exit::Exit;
@@ -42,8 +43,8 @@ struct Node {
     id: String,
 }
 
-/// Copies the packages that a project of copied sources needs from the registry into it, and tells Cargo so. The project
-/// then builds without network.
+/// Copies the packages that a project of copied sources needs from the registry into it, and tells
+/// Cargo so. The project then builds without network.
 pub(super) fn dependencies(session: &mut Session<'_>, project: &Path) -> Outcome<()> {
     let folder = project.join(bundled::FOLDER).join(REGISTRY);
     let manifest = project.join("Cargo.toml");

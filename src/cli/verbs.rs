@@ -44,7 +44,7 @@ pub(crate) enum Verb {
     Expand(super::expand::ExpandArgs),
     Fmt(super::fmt::FmtArgs),
     Emit(super::emit::EmitArgs),
-    New(super::new::NewArgs),
+    New(super::new::args::NewArgs),
     Setup(super::setup::SetupArgs),
     Partition(super::partition::args::PartitionArgs),
     Run(super::run::args::RunArgs),

@@ -80,8 +80,8 @@ const SHORT: Duration = Duration::from_secs(3);
 /// How often a build that takes long is reported.
 const OFTEN: Duration = Duration::from_secs(30);
 
-/// Collects what Cargo says on standard error. Reports once that it is `building`, then regularly what it compiles, and
-/// what it waits for if that takes a while.
+/// Collects what Cargo says on standard error. Reports once that it is `building`, then regularly
+/// what it compiles, and what it waits for if that takes a while.
 fn listen(stderr: ChildStderr, building: String, tells: fn(&str)) -> JoinHandle<Vec<u8>> {
     let (send, lines) = channel();
     std::thread::spawn(move || {

@@ -1,8 +1,8 @@
 //! The sources of the runtime on this machine, and the link to them in a project.
 //!
-//! They are unpacked once into the data folder, in a folder that is named by the hash of their contents: first under a
-//! temporary name, which is then renamed, so that concurrent commands see all files or none. Before each use the
-//! contents are compared with those in the binary.
+//! They are unpacked once into the data folder, in a folder that is named by the hash of their
+//! contents: first under a temporary name, which is then renamed, so that concurrent commands see
+//! all files or none. Before each use the contents are compared with those in the binary.
 
 use crate::codes;
 use graphmap_kpn::diagnostic::Diagnostic;
@@ -17,8 +17,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// The variable that names the data folder.
 const VARIABLE: &str = "GRAPHMAP_DATA";
 
-/// Returns the data folder: `$GRAPHMAP_DATA`, otherwise `graphmap` in `$XDG_DATA_HOME` or in `.local/share` of the home
-/// folder.
+/// Returns the data folder: `$GRAPHMAP_DATA`, otherwise `graphmap` in `$XDG_DATA_HOME` or in
+/// `.local/share` of the home folder.
 ///
 /// # Errors
 /// Returns an error if none of these is known.
@@ -53,8 +53,8 @@ fn cannot_write(folder: &Path, error: &io::Error) -> Diagnostic {
         .help(COPY)
 }
 
-/// Returns the folder with the sources that this binary contains. Unpacks them if they are not there yet, or not as they
-/// should be: then the folder is kept under another name.
+/// Returns the folder with the sources that this binary contains. Unpacks them if they are not
+/// there yet, or not as they should be: then the folder is kept under another name.
 ///
 /// # Errors
 /// Returns an error if they cannot be written.
@@ -179,9 +179,8 @@ pub(crate) enum Linked {
 
 /// Makes the link of a project to the sources of the runtime, if it is to have one.
 ///
-/// # Errors
-/// Returns an error if the project requires another version of the runtime, or if the sources or the link cannot be
-/// written.
+/// # Errors Returns an error if the project requires another version of the runtime, or if the
+/// sources or the link cannot be written.
 pub(crate) fn link(project: &Project) -> Result<Linked, Diagnostic> {
     fits(project)?;
     match &project.sources {

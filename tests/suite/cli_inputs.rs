@@ -5,7 +5,7 @@
 use crate::common::Test;
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 const DRAWING: &str = "digraph pair { a -> b [type=u64]; }\n";
 

@@ -284,7 +284,7 @@ fn a_solver_that_dies_or_writes_nonsense() {
         ),
         // All in the first OS process: out of balance.
         (
-            "ANSWER\nprintf 'Optimal - 1\\n 0 v 1 0\\n 1 v3 1 0\\n 2 v5 1 0\\n 3 v7 1 0\\n 4 v9 1 0\\n 5 v11 1 0\\n' > \"$answer\"\n",
+            "ANSWER\nprintf 'Optimal - 1\\n 0 v0 1 0\\n 1 v2 1 0\\n 2 v4 1 0\\n 3 v6 1 0\\n 4 v8 1 0\\n 5 v10 1 0\\n' > \"$answer\"\n",
             "its answer does not keep the rules",
         ),
     ] {

@@ -8,7 +8,6 @@ use graphmap::{
     Pass, PassContext, Registry, Request, Run,
 };
 use std::path::Path;
-use std::process::Command;
 
 fn farm(workers: u32) -> Builder {
     let mut graph = Builder::new("farm");

@@ -8,7 +8,7 @@ use graphmap_testing::{Hosts, Need};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 /// Each rank says where it is, and talks to the one that is half of all further on.
 const PAIRS: &str = "\

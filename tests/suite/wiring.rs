@@ -1,7 +1,6 @@
 //! The committed wiring of the example networks is what their graphs say now.
 
 use std::path::Path;
-use std::process::Command;
 
 #[test]
 fn wiring_of_the_examples_is_up_to_date() {

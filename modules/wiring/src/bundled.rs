@@ -1,9 +1,9 @@
-//! The sources that projects depend on: the runtime, the crates beside it, and the link over MPI. The binary contains
-//! them.
+//! The sources that projects depend on: the runtime, the crates beside it, and the link over MPI.
+//! The binary contains them.
 //!
-//! In a project they are in the folder [`FOLDER`], one folder for each package. Their versions have the hash of all
-//! contents as build metadata (`0.1.0+HASH`), so Cargo never takes what was compiled from other sources of the same
-//! version for up to date.
+//! In a project they are in the folder [`FOLDER`], one folder for each package. Their versions have
+//! the hash of all contents as build metadata (`0.1.0+HASH`), so Cargo never takes what was
+//! compiled from other sources of the same version for up to date.
 
 use std::sync::LazyLock;
 
@@ -47,8 +47,8 @@ pub fn files() -> impl Iterator<Item = (&'static str, &'static str)> {
     })
 }
 
-/// Whether the runtime satisfies the requirement that a project states, by Cargo's rule for caret requirements.
-/// Requirements of another form are left to Cargo.
+/// Whether the runtime satisfies the requirement that a project states, by Cargo's rule for caret
+/// requirements. Requirements of another form are left to Cargo.
 pub fn satisfies(requirement: &str) -> bool {
     let numbers =
         |text: &str| -> Option<Vec<u64>> { text.split('.').map(|n| n.parse().ok()).collect() };

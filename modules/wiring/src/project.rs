@@ -36,7 +36,8 @@ pub const RANKS_DRAWN: &str = "ranks.dot";
 /// Where a new project gets the runtime from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Runtime {
-    /// From a link to its sources at this path, relative to the project: `.graphmap`, or in the folder of a workspace.
+    /// From a link to its sources at this path, relative to the project: `.graphmap`, or in the
+    /// folder of a workspace.
     Linked(String),
     /// From a copy of its sources in the project.
     Copied,
@@ -204,8 +205,8 @@ pub(crate) fn fit_files(network: &Network, model: &Model) -> Result<(), Diagnost
     }
 }
 
-/// Copies the sources that a project needs: the runtime, for a project of `ranks` the API of rsmpi, and the `link`
-/// over MPI.
+/// Copies the sources that a project needs: the runtime, for a project of `ranks` the API of rsmpi,
+/// and the `link` over MPI.
 pub(crate) fn copy_sources(root: &Path, ranks: bool, link: bool, files: &mut Files) {
     for (path, text) in bundled::files() {
         let needed = match path.split('/').next() {
@@ -370,8 +371,8 @@ impl Project {
         }))
     }
 
-    /// Whether graphmap maintains this file, so that the user should not change it: the wiring, the list of functions,
-    /// and the source of the runtime, wherever that is.
+    /// Whether graphmap maintains this file, so that the user should not change it: the wiring, the
+    /// list of functions, and the source of the runtime, wherever that is.
     pub fn is_generated(&self, file: &Path) -> bool {
         let inside = |folder: &PathBuf| match (folder.canonicalize(), file.canonicalize()) {
             (Ok(folder), Ok(file)) => file.starts_with(folder),

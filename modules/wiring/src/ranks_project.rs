@@ -17,8 +17,9 @@ use graphmap_kpn::source::Span;
 use serde_json::json;
 use std::path::Path;
 
-/// All files of a new project of this name, by their path in its folder; its `mpi` comes from where the `runtime` comes
-/// from. With the link over MPI, `mpiexec` may start it as several OS processes of one run.
+/// All files of a new project of this name, by their path in its folder; its `mpi` comes from where
+/// the `runtime` comes from. With the link over MPI, `mpiexec` may start it as several OS processes
+/// of one run.
 ///
 /// # Errors
 /// A skeleton of the user's that fails.

@@ -1,9 +1,11 @@
-//! The folder for what Cargo compiles that projects share, so that the runtime is compiled once for all of them.
+//! The folder for what Cargo compiles that projects share, so that the runtime is compiled once for
+//! all of them.
 //!
-//! Cargo names what it compiles of a path dependency by its name, version and path relative to the workspace: those of
-//! the runtime are equal in all projects, and its version has a hash of its contents. A project's own package is named
-//! in the same way, though, and two projects may have the same name. So the folder has a file for each name with the
-//! project that was built last, and what was compiled of another project of that name is removed first.
+//! Cargo names what it compiles of a path dependency by its name, version and path relative to the
+//! workspace: those of the runtime are equal in all projects, and its version has a hash of its
+//! contents. A project's own package is named in the same way, though, and two projects may have
+//! the same name. So the folder has a file for each name with the project that was built last, and
+//! what was compiled of another project of that name is removed first.
 
 use crate::cli::cargo;
 use crate::cli::session::Session;
@@ -30,8 +32,9 @@ pub(crate) struct SharedBuild {
     _locked: File,
 }
 
-/// Returns the shared folder for a project. `None` if the project is not built there: because the user has said where
-/// to build, because it has other local packages, or because another command is building a project of its name.
+/// Returns the shared folder for a project. `None` if the project is not built there: because the
+/// user has said where to build, because it has other local packages, or because another command is
+/// building a project of its name.
 pub(crate) fn claim(
     session: &mut Session<'_>,
     project: &Project,

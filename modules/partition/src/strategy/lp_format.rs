@@ -18,7 +18,8 @@ pub(super) fn names(variables: &ProblemVariables) -> HashMap<Variable, String> {
         .collect()
 }
 
-/// Returns the program that minimizes `objective` under `rules`. There must be at least one variable.
+/// Returns the program that minimizes `objective` under `rules`. There must be at least one
+/// variable.
 pub(super) fn write(
     variables: &ProblemVariables,
     names: &HashMap<Variable, String>,

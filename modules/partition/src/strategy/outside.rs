@@ -88,10 +88,11 @@ impl Outside {
 }
 
 impl Outside {
-    /// Solves a program in LP format within `time`. `None` if the time was over before a solution was found.
+    /// Solves a program in LP format within `time`. `None` if the time was over before a solution
+    /// was found.
     ///
-    /// # Errors
-    /// Returns `Infeasible` and `Unbounded` if the solver says so, and `Str` if it fails or its answer cannot be read.
+    /// # Errors Returns `Infeasible` and `Unbounded` if the solver says so, and `Str` if it fails
+    /// or its answer cannot be read.
     pub(super) fn solve(
         &self,
         program: &str,
