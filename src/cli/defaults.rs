@@ -183,10 +183,13 @@ fn chosen(
     if verb == NONE && !of_verb.contains_id("emit") {
         return Ok(None);
     }
-    // A project of ranks has no graph, whatever drawings are here.
-    let family = || of_verb.get_one::<String>("family");
-    if verb == NEW && family().is_some_and(|family| family == family::MPI) {
-        return Ok(None);
+    if verb == NEW {
+        let family = of_verb.get_one::<String>("family").map(String::as_str);
+        // A project of ranks has no graph, and one that is updated has its own.
+        let updates = of_verb.get_flag("update") && matches!(family, None | Some(family::RUST));
+        if updates || family == Some(family::MPI) {
+            return Ok(None);
+        }
     }
     if let Some(config) = config
         && let Some(file) = &config.file

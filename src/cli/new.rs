@@ -42,16 +42,6 @@ const FIRST_FUNCTIONS: [(&str, &str); 3] = [
 
 pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     let folder = &args.folder;
-    let Some(name) = folder.file_name().and_then(|n| n.to_str()) else {
-        let message = format!(
-            "`{}` does not end in a name for a project",
-            folder.display()
-        );
-        return session.fail(Exit::Usage, Diagnostic::error(codes::USAGE, message));
-    };
-    if let Some(wrong) = project::name_too_long(name) {
-        return session.fail(Exit::Usage, wrong);
-    }
     if args
         .family
         .as_deref()
@@ -61,6 +51,16 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         if args.update {
             return update::run(args, session);
         }
+    }
+    let Some(name) = folder.file_name().and_then(|n| n.to_str()) else {
+        let message = format!(
+            "`{}` does not end in a name for a project",
+            folder.display()
+        );
+        return session.fail(Exit::Usage, Diagnostic::error(codes::USAGE, message));
+    };
+    if let Some(wrong) = project::name_too_long(name) {
+        return session.fail(Exit::Usage, wrong);
     }
     if args.family.as_deref() == Some(family::MPI) {
         return ranks(name, args, session);
@@ -90,6 +90,15 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         let message = format!("`{}` is not empty: it has `{found}`", folder.display());
         let diagnostic = Diagnostic::error(codes::USAGE, message)
             .help("name a folder that does not exist or is empty");
+        return session.fail(Exit::Usage, diagnostic);
+    }
+    if args.member && workspace_above(folder).is_none() {
+        let message = format!(
+            "no folder above `{}` is that of a workspace",
+            folder.display()
+        );
+        let diagnostic = Diagnostic::error(codes::USAGE, message)
+            .help("leave `--member` out: the project is a workspace of its own then");
         return session.fail(Exit::Usage, diagnostic);
     }
     let (network, graph_path, text) = match &args.from {
@@ -175,6 +184,17 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         return Ok(Exit::Ok);
     }
     write(args, session, &files, &new.runtime, new.mpi)?;
+    if let Runtime::Linked(link) = &new.runtime
+        && args.member
+    {
+        let link = paths::plain(&folder.join(link));
+        let workspace = paths::shown(link.parent().unwrap_or(&link));
+        session.tell(&format!(
+            "graphmap: the link {} is for all members of the workspace {workspace}: its Cargo.toml should have\n  \
+             exclude = [\".graphmap\"] in [workspace], and its .gitignore /.graphmap\n",
+            paths::shown(&link)
+        ));
+    }
     let functions = folder.join("src/processes");
     let tokens = tokens(&network);
     session.tell(&format!(
@@ -229,7 +249,7 @@ fn write(
     let unpacked = match runtime {
         Runtime::Linked(_) => match program::unpacked() {
             Ok(unpacked) => Some(unpacked),
-            Err(wrong) => return session.fail(Exit::Usage, wrong),
+            Err(wrong) => return session.fail(Exit::Usage, *wrong),
         },
         Runtime::Copied | Runtime::Path(_) => None,
     };
@@ -237,7 +257,7 @@ fn write(
     if let (Some(target), Runtime::Linked(link)) = (unpacked, runtime)
         && let Err(wrong) = program::make_link(&args.folder.join(link), &target)
     {
-        return session.fail(Exit::Usage, wrong);
+        return session.fail(Exit::Usage, *wrong);
     }
     if *runtime == Runtime::Copied && needs_registry {
         vendor::dependencies(session, &args.folder)?;

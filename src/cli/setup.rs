@@ -32,7 +32,7 @@ pub(crate) fn run(args: &SetupArgs, session: &mut Session<'_>) -> Outcome<Exit> 
             let state = match (&project.sources, project.copied) {
                 (Some(_), false) => "is linked to the sources of the runtime",
                 (Some(_), true) => "contains the sources of the runtime",
-                (None, _) => "does not use the sources of the runtime that graphmap keeps",
+                (None, _) => "has no dependency on the runtime that leads to `.graphmap`",
             };
             session.tell(&format!("graphmap: {folder} {state}\n"));
             Ok(Exit::Ok)

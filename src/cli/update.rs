@@ -1,11 +1,11 @@
 //! `graphmap new --update`: what a project says of the runtime, as this version of graphmap has it.
 //!
-//! Only text that graphmap wrote is changed: paths and versions of its own packages, `exclude`,
-//! `.gitignore`. What is not found as it was written is left, and reported.
+//! Of `Cargo.toml` only paths and versions of graphmap's own packages and the list `exclude` are
+//! changed, at their places in the text, so that all other text stays as the user wrote it.
 
 use super::exit::Exit;
 use super::new::args::{Link, NewArgs};
-use super::run::project::{link, link_helps};
+use super::run::project::{link, link_lines};
 use super::session::{Outcome, Session};
 use super::{output, paths, vendor};
 use crate::codes;
@@ -15,9 +15,11 @@ use graphmap_kpn::input::{self, Limit};
 use graphmap_wiring::bundled::{self, FOLDER, PACKAGES, REQUIREMENT};
 use graphmap_wiring::family;
 use graphmap_wiring::project::Project;
+use std::ops::Range;
 use std::path::Path;
+use toml::de::{DeTable, DeValue};
 
-/// The folder of the sources in projects of older versions, which contained them.
+/// The folder of the sources in projects of earlier versions, which contained them.
 const OLD_FOLDER: &str = "vendor";
 
 pub(super) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
@@ -39,32 +41,38 @@ pub(super) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     }
     let manifest = folder.join("Cargo.toml");
     let before = read(session, &manifest)?;
-    let mut edit = Edit::new(&before);
-    edit.dependencies();
+    // It could be read above.
+    let (mut text, old) = converted(&before).unwrap_or((before, Vec::new()));
     let copy = project.copied || args.vendor;
-    let adds_link = matches!(args.link, Some(Link::Mpi)) && !project.mpi;
-    let main = folder.join("src/main.rs");
     let mut files = Files::new();
-    if adds_link {
-        let text = read(session, &main)?;
-        match edit
-            .add_link(&project)
-            .and_then(|()| with_link(&text, project.ranks))
-        {
-            Some(text) => files.generated(&main, text),
-            None => {
+    if matches!(args.link, Some(Link::Mpi)) && !project.mpi {
+        let main = folder.join("src/main.rs");
+        let program = read(session, &main)?;
+        match (
+            with_dependency(&text, &project),
+            with_link(&program, project.ranks),
+        ) {
+            (Some(manifest), Some(program)) => {
+                text = manifest;
+                files.generated(&main, program);
+            }
+            _ => {
                 let message = format!(
                     "the MPI link cannot be added to `{}`: its files are not as graphmap wrote them",
                     folder.display()
                 );
                 let error = Diagnostic::error(codes::NO_LINK, message);
-                return session.fail(Exit::Usage, link_helps(error, &project));
+                return session.fail(Exit::Usage, link_lines(error, &project));
             }
         }
     }
-    files.generated(&manifest, edit.text);
-    let ignored = folder.join(".gitignore");
-    if project.sources.is_some() || project.outdated {
+    if copy && (project.ranks || project.mpi || args.link.is_some()) {
+        vendor::is_possible(session, folder)?;
+    }
+    files.generated(&manifest, text);
+    let is_own = |sources: &Path| sources == project.root.join(FOLDER);
+    if project.outdated || project.sources.as_deref().is_some_and(is_own) {
+        let ignored = folder.join(".gitignore");
         let lines = input::text(&ignored, Limit::SOURCE).unwrap_or_default();
         files.generated(&ignored, ignoring(&lines, !copy));
     }
@@ -73,18 +81,31 @@ pub(super) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
             session.tell(&format!("graphmap: {word} {}\n", paths::shown(&path)));
         }
     }
-    let Ok(Some(updated)) = Project::open(folder) else {
-        let message = format!("`{}` is not a project any more", folder.display());
-        return session.fail(
-            Exit::Usage,
-            Diagnostic::error(codes::OTHER_RUNTIME, message),
-        );
+    let updated = match Project::open(folder) {
+        Ok(Some(updated)) if !updated.outdated => updated,
+        _ => {
+            let message = format!(
+                "the dependencies of `{}` cannot be changed",
+                folder.display()
+            );
+            let error = Diagnostic::error(codes::OTHER_RUNTIME, message).help(format!(
+                "have `graphmap-runtime` in Cargo.toml lead to `{FOLDER}/graphmap-runtime`"
+            ));
+            return session.fail(Exit::Usage, error);
+        }
     };
     match copy {
         true => copied(session, updated)?,
         false => link(session, &updated)?,
     }
-    left_over(folder, session);
+    if !old.is_empty() {
+        let old: Vec<String> = old
+            .iter()
+            .map(|old| paths::word(&folder.join(old)))
+            .collect();
+        let old = old.join(" ");
+        session.tell(&format!("graphmap: no longer used: rm -r {old}\n"));
+    }
     Ok(Exit::Ok)
 }
 
@@ -95,12 +116,33 @@ fn mismatch(args: &NewArgs, project: &Project) -> Option<Diagnostic> {
         Some(family) if (family == family::MPI) != project.ranks => {
             format!("`{folder}` is not a project of the family `{family}`")
         }
-        _ if args.from.is_some() => format!("the project `{folder}` is there, and has its graph"),
+        _ if args.from.is_some() => {
+            format!("the project `{folder}` exists, so `--from` has no use")
+        }
+        _ if args.member => format!("the project `{folder}` exists, so `--member` has no use"),
+        _ if args.runtime.is_some() => {
+            format!("the project `{folder}` exists, so `--runtime` has no use")
+        }
+        _ if args.vendor && !is_in(project) => {
+            let message = "the sources are in the folder of a workspace, whose members share them";
+            let error = Diagnostic::error(codes::USAGE, message);
+            return Some(error.help("leave `--vendor` out"));
+        }
         _ => return None,
     };
     let error = Diagnostic::error(codes::USAGE, message);
     let command = format!("graphmap new {} --update", paths::word(&args.folder));
     Some(error.help(format!("`{command}` updates it")))
+}
+
+/// Whether the sources of a project are, or will be, in its folder.
+fn is_in(project: &Project) -> bool {
+    let own = project.root.join(FOLDER);
+    project.outdated
+        || project
+            .sources
+            .as_ref()
+            .is_some_and(|sources| *sources == own)
 }
 
 fn read(session: &mut Session<'_>, path: &Path) -> Outcome<String> {
@@ -135,93 +177,143 @@ fn copied(session: &mut Session<'_>, mut project: Project) -> Outcome<()> {
     Ok(())
 }
 
-/// Reports folders of older copies, which may have files of the user's and are therefore not
-/// deleted.
-fn left_over(folder: &Path, session: &mut Session<'_>) {
-    let folders = PACKAGES
-        .iter()
-        .map(|name| folder.join(OLD_FOLDER).join(name));
-    let folders: Vec<String> = folders
-        .filter(|folder| folder.is_dir())
-        .map(|folder| paths::word(&folder))
-        .collect();
-    if !folders.is_empty() {
-        let folders = folders.join(" ");
-        session.tell(&format!("graphmap: no longer used: rm -r {folders}\n"));
+/// Replaces parts of a text, which must not overlap.
+fn replaced(text: &str, mut edits: Vec<(Range<usize>, String)>) -> String {
+    edits.sort_by_key(|(place, _)| place.start);
+    let mut text = text.to_owned();
+    for (place, new) in edits.into_iter().rev() {
+        text.replace_range(place, &new);
+    }
+    text
+}
+
+/// Returns a manifest whose dependencies on our packages lead to the folder of their sources and
+/// are met by their version, and the old paths. `None` if it is not TOML.
+fn converted(text: &str) -> Option<(String, Vec<String>)> {
+    let parsed = DeTable::parse(text).ok()?;
+    let mut found = Found {
+        text,
+        edits: Vec::new(),
+        old: Vec::new(),
+    };
+    found.dependencies(parsed.get_ref());
+    let excluded = parsed.get_ref().get("workspace");
+    let excluded = excluded.and_then(|workspace| workspace.get_ref().get("exclude"));
+    if let Some(list) = excluded
+        && let DeValue::Array(items) = list.get_ref()
+        && !items
+            .iter()
+            .any(|item| item.get_ref().as_str() == Some(FOLDER))
+    {
+        let start = list.span().start + 1;
+        let comma = if items.is_empty() { "" } else { ", " };
+        found
+            .edits
+            .push((start..start, format!("\"{FOLDER}\"{comma}")));
+    }
+    Some((replaced(text, found.edits), found.old))
+}
+
+/// The places of a manifest that are to be changed.
+struct Found<'a> {
+    text: &'a str,
+    edits: Vec<(Range<usize>, String)>,
+    /// Paths that have led to copies of our packages.
+    old: Vec<String>,
+}
+
+impl Found<'_> {
+    /// Looks through all tables of dependencies, however deep.
+    fn dependencies(&mut self, table: &DeTable<'_>) {
+        for (key, value) in table {
+            let DeValue::Table(inner) = value.get_ref() else {
+                continue;
+            };
+            let key: &str = key.get_ref();
+            let package = inner
+                .get("package")
+                .and_then(|name| name.get_ref().as_str());
+            let package = PACKAGES
+                .iter()
+                .find(|name| **name == package.unwrap_or(key));
+            match package {
+                Some(package) if inner.contains_key("path") => self.dependency(inner, package),
+                _ => self.dependencies(inner),
+            }
+        }
+    }
+
+    fn dependency(&mut self, dependency: &DeTable<'_>, package: &str) {
+        let Some(path) = dependency.get("path") else {
+            return;
+        };
+        let said = path.get_ref().as_str().unwrap_or_default();
+        let plain = said.trim_start_matches("./").trim_end_matches('/');
+        let is_old = plain == format!("{OLD_FOLDER}/{package}");
+        let ours = format!("{FOLDER}/{package}");
+        if is_old {
+            self.old.push(plain.to_owned());
+            let mut new = format!("\"{ours}\"");
+            // In a table of several lines a version would need a line of its own: Cargo needs none.
+            let after = self.text[path.span().end..].trim_start_matches([' ', '\t']);
+            let is_inline = after.starts_with([',', '}']);
+            if is_inline && package != bundled::MPI && !dependency.contains_key("version") {
+                new += &format!(", version = \"{REQUIREMENT}\"");
+            }
+            self.edits.push((path.span(), new));
+        }
+        // The version of `mpi` is that of rsmpi, whose place it takes.
+        if let Some(version) = dependency.get("version")
+            && (is_old || said.ends_with(&ours))
+            && package != bundled::MPI
+            && !version.get_ref().as_str().is_none_or(bundled::satisfies)
+        {
+            self.edits
+                .push((version.span(), format!("\"{REQUIREMENT}\"")));
+        }
     }
 }
 
-/// The text of a manifest that is being changed.
-struct Edit {
-    text: String,
-}
-
-impl Edit {
-    fn new(text: &str) -> Edit {
-        Edit {
-            text: text.to_owned(),
-        }
+/// Adds the MPI link to a manifest. `None` if the manifest is not as graphmap writes it.
+fn with_dependency(text: &str, project: &Project) -> Option<String> {
+    const DEPENDENCIES: &str = "\n[dependencies]\n";
+    let name = bundled::LINK;
+    let parsed = DeTable::parse(text).ok()?;
+    let runtime = match project.ranks {
+        true => parsed
+            .get_ref()
+            .get("patch")?
+            .get_ref()
+            .get("crates-io")?
+            .get_ref()
+            .get("mpi")?,
+        false => parsed
+            .get_ref()
+            .get("dependencies")?
+            .get_ref()
+            .get("graphmap-runtime")?,
+    };
+    let path = runtime.get_ref().get("path")?.get_ref().as_str()?;
+    // Beside the others, which may be in the folder of a workspace.
+    let (folder, _) = path.rsplit_once('/')?;
+    folder.ends_with(FOLDER).then_some(())?;
+    let at = only(text, DEPENDENCIES)? + DEPENDENCIES.len();
+    let optional = if project.ranks {
+        ", optional = true"
+    } else {
+        ""
+    };
+    let line = format!(
+        "{name} = {{ path = \"{folder}/{name}\", version = \"{REQUIREMENT}\"{optional} }}\n"
+    );
+    let mut edits = vec![(at..at, line)];
+    if project.ranks {
+        let features = parsed.get_ref().get("features")?.get_ref();
+        let feature = features.get("coroutines")?;
+        matches!(feature.get_ref(), DeValue::Array(list) if list.is_empty()).then_some(())?;
+        edits.push((feature.span(), format!("[\"dep:{name}\"]")));
     }
-
-    /// Has dependencies on our packages lead to the folder of their sources, and require the
-    /// version of them.
-    fn dependencies(&mut self) {
-        for name in PACKAGES {
-            let old = format!("\"{OLD_FOLDER}/{name}\"");
-            self.text = self.text.replace(&old, &format!("\"{FOLDER}/{name}\""));
-        }
-        let lines = self.text.split_inclusive('\n').map(|line| {
-            let ours = PACKAGES.iter().find(|name| {
-                let is_package = line.trim_start().starts_with(&format!("{name} = {{"));
-                is_package && line.contains(&format!("{FOLDER}/{name}\""))
-            });
-            match ours {
-                // It takes the place of rsmpi: the dependency says of which version.
-                None | Some(&bundled::MPI) => line.to_owned(),
-                Some(name) => requiring(line, name),
-            }
-        });
-        let text: String = lines.collect();
-        self.text = excluding(&text);
-    }
-
-    /// Adds the MPI link. `None` if the manifest is not as graphmap writes it.
-    fn add_link(&mut self, project: &Project) -> Option<()> {
-        let name = bundled::LINK;
-        let path = match &project.runtime {
-            Some(_) => return None,
-            None => format!("{FOLDER}/{name}"),
-        };
-        let before = match project.ranks {
-            true => "\nmpi = { version",
-            false => "\ngraphmap-runtime = { path = \"",
-        };
-        let at = only(&self.text, before)? + 1;
-        // As the runtime, it may be in the folder of a workspace.
-        let up = match project.ranks {
-            true => "",
-            false => {
-                let value = &self.text[at + before.len() - 1..];
-                value.split_once(FOLDER)?.0
-            }
-        };
-        let optional = if project.ranks {
-            ", optional = true"
-        } else {
-            ""
-        };
-        let line = format!(
-            "{name} = {{ path = \"{up}{path}\", version = \"{REQUIREMENT}\"{optional} }}\n"
-        );
-        self.text.insert_str(at, &line);
-        if project.ranks {
-            const FEATURE: &str = "\ncoroutines = []\n";
-            let at = only(&self.text, FEATURE)?;
-            let with = format!("\ncoroutines = [\"dep:{name}\"]\n");
-            self.text.replace_range(at..at + FEATURE.len(), &with);
-        }
-        Some(())
-    }
+    Some(replaced(text, edits))
 }
 
 /// The place of a text that occurs once.
@@ -229,39 +321,6 @@ fn only(text: &str, part: &str) -> Option<usize> {
     let mut places = text.match_indices(part);
     let (at, _) = places.next()?;
     places.next().is_none().then_some(at)
-}
-
-/// A line of a dependency with the version that it requires.
-fn requiring(line: &str, name: &str) -> String {
-    const VERSION: &str = ", version = \"";
-    if let Some(at) = line.find(VERSION) {
-        let value = at + VERSION.len();
-        let length = line[value..].find('"').unwrap_or(0);
-        if bundled::satisfies(&line[value..value + length]) {
-            return line.to_owned();
-        }
-        return format!("{}{REQUIREMENT}{}", &line[..value], &line[value + length..]);
-    }
-    let path = format!("{FOLDER}/{name}\"");
-    line.replacen(&path, &format!("{path}, version = \"{REQUIREMENT}\""), 1)
-}
-
-/// A manifest whose workspace has the folder of our sources as no member.
-fn excluding(text: &str) -> String {
-    const EXCLUDE: &str = "\nexclude = [";
-    let quoted = format!("\"{FOLDER}\"");
-    match only(text, EXCLUDE) {
-        Some(at) if !text.contains(&quoted) => {
-            let (before, after) = text.split_at(at + EXCLUDE.len());
-            let comma = if after.trim_start().starts_with(']') {
-                ""
-            } else {
-                ", "
-            };
-            format!("{before}{quoted}{comma}{after}")
-        }
-        _ => text.to_owned(),
-    }
 }
 
 /// The program with the MPI link. `None` if it is not as graphmap wrote it.
@@ -296,30 +355,53 @@ mod tests {
     use super::*;
 
     fn edited(text: &str) -> String {
-        let mut edit = Edit::new(text);
-        edit.dependencies();
-        edit.text
+        converted(text).unwrap().0
     }
 
     #[test]
-    fn old_paths_lead_to_the_link_and_other_lines_stay() {
-        let before = "[dependencies]\n# A comment.\n\
-            graphmap-runtime = { path = \"vendor/graphmap-runtime\", default-features = false }\n\
-            other = { path = \"vendor/other\" }\n\n[workspace]\nexclude = [\"vendor\"]\n";
-        let after = "[dependencies]\n# A comment.\n\
-            graphmap-runtime = { path = \".graphmap/graphmap-runtime\", version = \"0.1\", default-features = false }\n\
-            other = { path = \"vendor/other\" }\n\n[workspace]\nexclude = [\".graphmap\", \"vendor\"]\n";
-        assert_eq!(edited(before), after);
-        assert_eq!(edited(after), after);
+    fn old_paths_lead_to_the_sources_and_other_text_stays() {
+        for (before, after) in [
+            (
+                "graphmap-runtime = { path = \"vendor/graphmap-runtime\", default-features = false }",
+                "graphmap-runtime = { path = \".graphmap/graphmap-runtime\", version = \"0.1\", default-features = false }",
+            ),
+            (
+                "rt = {package=\"graphmap-runtime\", path='./vendor/graphmap-runtime'} # mine",
+                "rt = {package=\"graphmap-runtime\", path=\".graphmap/graphmap-runtime\", version = \"0.1\"} # mine",
+            ),
+            (
+                "graphmap-runtime.path = 'vendor/graphmap-runtime'",
+                "graphmap-runtime.path = \".graphmap/graphmap-runtime\"",
+            ),
+            (
+                "other = { path = \"vendor/other\" } # graphmap-runtime = { path = \"vendor/graphmap-runtime\" }",
+                "",
+            ),
+            ("mpi = { path = \"mine/vendor/mpi\" }", ""),
+        ] {
+            for head in [
+                "[dependencies]\n",
+                "[target.'cfg(unix)'.dependencies]\r\n",
+                "[workspace]\nexclude = [\".graphmap\"]\n[workspace.dependencies]\n",
+            ] {
+                let expected = if after.is_empty() { before } else { after };
+                let (before, expected) =
+                    (format!("{head}{before}\n"), format!("{head}{expected}\n"));
+                assert_eq!(edited(&before), expected);
+                assert_eq!(edited(&expected), expected);
+            }
+        }
         let patch = "[patch.crates-io]\nmpi = { path = \"vendor/mpi\" }\n";
-        assert_eq!(edited(patch), patch.replace("vendor", ".graphmap"));
+        assert_eq!(edited(patch), patch.replace("vendor", FOLDER));
+        let text = "[workspace]\nexclude = [ # These.\n  \"vendor\"]\n";
+        assert_eq!(edited(text), text.replace("[ #", "[\".graphmap\",  #"));
     }
 
     #[test]
     fn only_a_requirement_that_is_not_met_is_replaced() {
         let line = |version| {
             format!(
-                "graphmap-runtime = {{ path = \".graphmap/graphmap-runtime\", version = \"{version}\" }}\n"
+                "[dependencies]\ngraphmap-runtime = {{ path = \".graphmap/graphmap-runtime\", version = \"{version}\" }}\n"
             )
         };
         assert_eq!(edited(&line("0.0.3")), line(REQUIREMENT));

@@ -6,6 +6,7 @@
 
 use super::cargo;
 use super::exit::Exit;
+use super::paths;
 use super::session::{Outcome, Session};
 use crate::codes;
 use graphmap_kpn::diagnostic::Diagnostic;
@@ -19,6 +20,8 @@ use std::path::Path;
 
 /// The folder of the packages, below that of our sources.
 const REGISTRY: &str = "registry";
+/// The settings of Cargo in a project.
+const SETTINGS: &str = ".cargo/config.toml";
 
 #[derive(Deserialize)]
 struct Metadata {
@@ -54,7 +57,9 @@ pub(super) fn dependencies(session: &mut Session<'_>, project: &Path) -> Outcome
             "the packages of `{}` cannot be copied: {why}",
             project.display()
         );
+        let again = format!("graphmap new {} --update --vendor", paths::word(project));
         Diagnostic::error(codes::NO_SOURCES, message)
+            .help(format!("the project is made: `{again}` copies them"))
     };
     let metadata: Metadata = match serde_json::from_slice(&metadata) {
         Ok(metadata) => metadata,
@@ -83,7 +88,31 @@ pub(super) fn dependencies(session: &mut Session<'_>, project: &Path) -> Outcome
     if let Err(error) = leave_out(&folder, &needed).and_then(|()| tell_cargo(project)) {
         return session.fail(Exit::Usage, wrong(error.to_string()));
     }
+    let settings = paths::shown(&project.join(SETTINGS));
+    session.tell(&format!("graphmap: wrote {settings}\n"));
     Ok(())
+}
+
+/// Checks that the settings of Cargo in a project can be written, because they are not the user's.
+pub(super) fn is_possible(session: &mut Session<'_>, project: &Path) -> Outcome<()> {
+    let settings = project.join(SETTINGS);
+    match fs::read_to_string(&settings) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Ok(text) if text == settings_text() => return Ok(()),
+        _ => {}
+    }
+    let message = format!(
+        "`{}` is there, and would be written over",
+        settings.display()
+    );
+    let text = settings_text();
+    let error = Diagnostic::error(codes::USAGE, message)
+        .with_note(format!(
+            "with `--vendor` it has this text:\n{}",
+            text.trim_end()
+        ))
+        .help("move it away, and add what you need to the new one");
+    session.fail(Exit::Usage, error)
 }
 
 /// Empties all packages in a folder that are not needed.
@@ -114,13 +143,18 @@ fn leave_out(folder: &Path, needed: &HashSet<String>) -> io::Result<()> {
 
 /// Has Cargo take all packages of crates.io from the folder.
 fn tell_cargo(project: &Path) -> io::Result<()> {
-    let folder = project.join(".cargo");
-    fs::create_dir_all(&folder)?;
-    let text = format!(
+    let settings = project.join(SETTINGS);
+    if let Some(folder) = settings.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::write(settings, settings_text())
+}
+
+fn settings_text() -> String {
+    format!(
         "# All packages come from this folder. To add others, remove this file, or use `cargo vendor`.\n\
          [source.crates-io]\nreplace-with = \"vendored\"\n\n\
          [source.vendored]\ndirectory = \"{}/{REGISTRY}\"\n",
         bundled::FOLDER
-    );
-    fs::write(folder.join("config.toml"), text)
+    )
 }

@@ -60,7 +60,7 @@ pub fn run(
     let project = Project::find(drawing)
         .map_err(fail)?
         .ok_or_else(|| fail(no_project(drawing).0.into()))?;
-    sources::link(&project).map_err(|wrong| fail(wrong.into()))?;
+    sources::link(&project).map_err(|wrong| fail((*wrong).into()))?;
     let skeletons = match &project.skeletons {
         Some(folder) => Skeletons::with_folder(folder).map_err(fail)?,
         None => Skeletons::built_in(),

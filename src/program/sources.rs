@@ -14,6 +14,9 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+/// The folder of all sources in the data folder.
+const FOLDER: &str = "runtime";
+
 /// The variable that names the data folder.
 const VARIABLE: &str = "GRAPHMAP_DATA";
 
@@ -22,7 +25,7 @@ const VARIABLE: &str = "GRAPHMAP_DATA";
 ///
 /// # Errors
 /// Returns an error if none of these is known.
-pub(crate) fn data_folder() -> Result<PathBuf, Diagnostic> {
+pub(crate) fn data_folder() -> Result<PathBuf, Box<Diagnostic>> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
     if let Some(folder) = variable(VARIABLE) {
         let absolute = std::path::absolute(PathBuf::from(&folder));
@@ -37,20 +40,20 @@ pub(crate) fn data_folder() -> Result<PathBuf, Diagnostic> {
         let message =
             "there is no folder for the sources of the runtime: the home folder is not known";
         let error = Diagnostic::error(codes::NO_SOURCES, message);
-        error.help(format!("set {VARIABLE} to a folder")).help(COPY)
+        let error = error.help(format!("set {VARIABLE} to a folder"));
+        Box::new(error.help(COPY))
     })
 }
 
 const COPY: &str = "`graphmap new --vendor` makes a project that contains the sources";
 
-fn cannot_write(folder: &Path, error: &io::Error) -> Diagnostic {
+fn cannot_write(folder: &Path, error: &io::Error) -> Box<Diagnostic> {
     let folder = folder.display();
     let message = format!("the sources of the runtime cannot be written to `{folder}`: {error}");
-    Diagnostic::error(codes::NO_SOURCES, message)
-        .help(format!(
-            "set {VARIABLE} to a folder where there is room, and that you may write to"
-        ))
-        .help(COPY)
+    let error = Diagnostic::error(codes::NO_SOURCES, message).help(format!(
+        "set {VARIABLE} to a folder where there is room, and that you may write to"
+    ));
+    Box::new(error.help(COPY))
 }
 
 /// Returns the folder with the sources that this binary contains. Unpacks them if they are not
@@ -58,8 +61,8 @@ fn cannot_write(folder: &Path, error: &io::Error) -> Diagnostic {
 ///
 /// # Errors
 /// Returns an error if they cannot be written.
-pub(crate) fn unpacked() -> Result<PathBuf, Diagnostic> {
-    let parent = data_folder()?.join("runtime");
+pub(crate) fn unpacked() -> Result<PathBuf, Box<Diagnostic>> {
+    let parent = data_folder()?.join(FOLDER);
     let folder = parent.join(bundled::HASH);
     if is_complete(&folder) {
         return Ok(folder);
@@ -78,13 +81,19 @@ pub(crate) fn unpacked() -> Result<PathBuf, Diagnostic> {
         if folder.symlink_metadata().is_err() {
             return Err(wrong(error));
         }
-        let aside = Temporary::new(&parent).0.with_extension("changed");
-        match fs::rename(&folder, aside) {
+        match fs::rename(&folder, unused(&parent)) {
             // Another command may have renamed it.
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(wrong(error)),
             _ => {}
         }
     }
+}
+
+/// Returns a name for a folder of sources that were changed.
+fn unused(parent: &Path) -> PathBuf {
+    let names = (1..).map(|number| parent.join(format!("{}.changed-{number}", bundled::HASH)));
+    let mut unused = names.filter(|path| path.symlink_metadata().is_err());
+    unused.next().expect("there are more names than files")
 }
 
 /// Whether a folder has these files with these contents, and no others.
@@ -181,7 +190,7 @@ pub(crate) enum Linked {
 ///
 /// # Errors Returns an error if the project requires another version of the runtime, or if the
 /// sources or the link cannot be written.
-pub(crate) fn link(project: &Project) -> Result<Linked, Diagnostic> {
+pub(crate) fn link(project: &Project) -> Result<Linked, Box<Diagnostic>> {
     fits(project)?;
     match &project.sources {
         Some(link) if !project.copied => make_link(link, &unpacked()?),
@@ -190,7 +199,7 @@ pub(crate) fn link(project: &Project) -> Result<Linked, Diagnostic> {
 }
 
 /// Checks that the runtime of this binary is the one that a project needs.
-fn fits(project: &Project) -> Result<(), Diagnostic> {
+fn fits(project: &Project) -> Result<(), Box<Diagnostic>> {
     let update = match project.root.file_name() {
         Some(_) => format!(
             "`graphmap new {} --update` changes that",
@@ -201,7 +210,9 @@ fn fits(project: &Project) -> Result<(), Diagnostic> {
     let root = project.root.display();
     if project.outdated {
         let message = format!("the project `{root}` has a copy of an older runtime, in `vendor/`");
-        return Err(Diagnostic::error(codes::OTHER_RUNTIME, message).help(update));
+        return Err(Box::new(
+            Diagnostic::error(codes::OTHER_RUNTIME, message).help(update),
+        ));
     }
     match &project.requirement {
         Some(required) if project.sources.is_some() && !bundled::satisfies(required) => {
@@ -209,34 +220,41 @@ fn fits(project: &Project) -> Result<(), Diagnostic> {
                 "the project `{root}` requires version {required} of the runtime, and this is {}",
                 env!("CARGO_PKG_VERSION")
             );
-            Err(Diagnostic::error(codes::OTHER_RUNTIME, message).help(update))
+            let error = Diagnostic::error(codes::OTHER_RUNTIME, message);
+            Err(Box::new(error.help(update)))
         }
         _ => Ok(()),
     }
 }
 
+/// Whether a path is one of a folder of sources, on this machine or another: `runtime/HASH`. The
+/// user may have made a link to another folder.
+fn is_made(target: &Path) -> bool {
+    let name = |path: Option<&Path>| Some(path?.file_name()?.to_str()?.to_owned());
+    let hash = name(Some(target)).unwrap_or_default();
+    let is_hash = hash.len() == bundled::HASH.len() && hash.chars().all(|c| c.is_ascii_hexdigit());
+    is_hash && name(target.parent()).is_some_and(|parent| parent == FOLDER)
+}
+
 /// Makes a link, in the place of another link if there is one.
-pub(crate) fn make_link(link: &Path, target: &Path) -> Result<Linked, Diagnostic> {
-    if fs::read_link(link).is_ok_and(|there| there == target) {
-        return Ok(Linked::Unchanged);
+pub(crate) fn make_link(link: &Path, target: &Path) -> Result<Linked, Box<Diagnostic>> {
+    match fs::read_link(link) {
+        Ok(there) if there == target || !is_made(&there) => return Ok(Linked::Unchanged),
+        _ => {}
     }
     let wrong = |error: io::Error| {
         let message = format!("the link `{}` cannot be made: {error}", link.display());
-        Diagnostic::error(codes::NO_SOURCES, message)
-            .help(
-                "it leads to the sources of the runtime, without which the project cannot be built",
-            )
-            .help(COPY)
+        let error = Diagnostic::error(codes::NO_SOURCES, message).help(
+            "it leads to the sources of the runtime, without which the project cannot be built",
+        );
+        Box::new(error.help(COPY))
     };
     if let Ok(there) = link.symlink_metadata()
         && !there.is_symlink()
     {
-        let message = format!(
-            "`{}` is a file, not a link that graphmap made",
-            link.display()
-        );
+        let message = format!("`{}` is not a link that graphmap made", link.display());
         let error = Diagnostic::error(codes::NO_SOURCES, message);
-        return Err(error.help("move it away"));
+        return Err(Box::new(error.help("move it away")));
     }
     let temporary = link.with_extension(format!("{}", std::process::id()));
     symlink(target, &temporary).map_err(wrong)?;

@@ -193,6 +193,7 @@ fn console(code: &str, text: &str, shown: &mut bool) -> Vec<String> {
         .args(["-c", &script])
         .env_remove("CARGO")
         .current_dir(test.folder())
+        .env("GRAPHMAP_DATA", crate::common::data())
         .env("PATH", path)
         .output()
         .unwrap();

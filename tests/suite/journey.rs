@@ -179,7 +179,7 @@ impl Lone {
     fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let names = self.test.files().into_iter().map(PathBuf::from);
         let seen = names.filter(|name| !name.starts_with("squares/target"));
-        let seen = seen.filter(|name| !name.starts_with("bin"));
+        let seen = seen.filter(|name| !name.starts_with("bin") && !name.starts_with("data"));
         seen.map(|name| {
             let content = fs::read(self.folder().join(&name)).unwrap();
             (name, content)

@@ -315,7 +315,7 @@ fn a_project_of_ranks_is_brought_up_to_date_as_it_was_changed() {
     let test = test.args("new jacobi --from ranks.dot --update");
     test.run()
         .status(2)
-        .stderr_has("error[G0011]: the project `jacobi` is there, and has its graph")
+        .stderr_has("error[G0011]: the project `jacobi` exists, so `--from` has no use")
         .stderr_has("`graphmap new jacobi --update` updates it");
 }
 

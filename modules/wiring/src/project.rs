@@ -346,23 +346,24 @@ impl Project {
             return Ok(None);
         };
         let dependency = |name: &str| manifest.get("dependencies").and_then(|d| d.get(name));
-        let path = |name: &str| dependency(name).and_then(|d| d.get("path")?.as_str());
         let patch = |name: &str| manifest.get("patch")?.get("crates-io")?.get(name);
         // A project of ranks has the runtime below its `mpi`.
         let patched = || patch(bundled::MPI).and_then(|mpi| mpi.get("path")?.as_str());
-        let main = path(bundled::RUNTIME).or_else(patched);
+        let runtime = runtime_dependency(&manifest);
+        let path = runtime.and_then(|runtime| runtime.get("path")?.as_str());
+        let main = path.or_else(patched);
         let sources = main.and_then(linked_at).map(|folder| root.join(folder));
-        let requirement = dependency(bundled::RUNTIME).and_then(|d| d.get("version")?.as_str());
+        let requirement = runtime.and_then(|runtime| runtime.get("version")?.as_str());
         Ok(Some(Project {
             root: root.to_owned(),
             graph: root.join(graph),
             package: name.to_owned(),
             copied: sources.as_deref().is_some_and(is_copy),
             sources,
-            outdated: main.is_some_and(|path| path.starts_with(OLD_FOLDER)),
+            outdated: main.is_some_and(is_old),
             requirement: requirement.map(str::to_owned),
-            runtime: path(bundled::RUNTIME)
-                .filter(|path| linked_at(path).is_none() && !path.starts_with(OLD_FOLDER))
+            runtime: path
+                .filter(|path| linked_at(path).is_none() && !is_old(path))
                 .map(|path| root.join(path)),
             mpi: dependency("graphmap-link-mpi").is_some(),
             ranks,
@@ -442,15 +443,32 @@ impl Project {
     }
 }
 
+/// Returns the dependency on the runtime, wherever it is in a manifest and whatever it is called.
+fn runtime_dependency(table: &toml::Table) -> Option<&toml::Table> {
+    table.iter().find_map(|(key, value)| {
+        let value = value.as_table()?;
+        let package = value.get("package").and_then(|name| name.as_str());
+        match package.unwrap_or(key) == bundled::RUNTIME && value.contains_key("path") {
+            true => Some(value),
+            false => runtime_dependency(value),
+        }
+    })
+}
+
+fn is_old(path: &str) -> bool {
+    path.trim_start_matches("./").starts_with(OLD_FOLDER)
+}
+
 /// Returns the part of a path that leads to the folder of our sources, if it leads into one.
 fn linked_at(path: &str) -> Option<&str> {
     let (folder, _) = path.rsplit_once('/')?;
     (Path::new(folder).file_name()? == bundled::FOLDER).then_some(folder)
 }
 
-/// Whether the folder of the sources is a folder, not a link to one.
+/// Whether the folder of the sources is a copy of them, not a link to one.
 fn is_copy(sources: &Path) -> bool {
-    sources.symlink_metadata().is_ok_and(|found| found.is_dir())
+    let is_folder = sources.symlink_metadata().is_ok_and(|found| found.is_dir());
+    is_folder && sources.join(bundled::RUNTIME).join("Cargo.toml").is_file()
 }
 
 fn same_file(a: &Path, b: &Path) -> bool {

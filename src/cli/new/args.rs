@@ -27,28 +27,29 @@ pub(crate) struct NewArgs {
     /// Folder of the project; its last part is the project's name
     #[arg(value_name = "FOLDER")]
     pub(crate) folder: PathBuf,
-    /// Graph file [default: `file` in graphmap.toml, the only graph file here, or the one named like
-    /// the folder; otherwise a small sample]. A project of ranks has none
+    /// Graph file [default: `file` in graphmap.toml, the only graph file here, or the one named
+    /// like the folder; otherwise a small sample]. A project of ranks has none
     #[arg(long, value_name = "FILE")]
     pub(crate) from: Option<File>,
-    /// Make a project of this family of skeletons, not in Rust; `mpi` is a program of ranks for rsmpi
+    /// Make a project of this family of skeletons, not in Rust; `mpi` is a program of ranks for
+    /// rsmpi
     #[arg(long, value_name = "NAME", help_heading = "Skeletons")]
     pub(crate) family: Option<String>,
-    /// Update the project in this folder: its dependencies on the runtime, and what `--link` and `--vendor` add; of
-    /// another `--family`, its generated files. Other files stay as they are
+    /// Update the project in this folder: its dependencies on the runtime, and what `--link` and
+    /// `--vendor` add; of another `--family`, its generated files. Other files stay as they are
     #[arg(long)]
     pub(crate) update: bool,
     #[command(flatten)]
     pub(crate) skeletons: SkeletonArgs,
-    /// Copy the sources of the runtime and of its dependencies for Linux into the project, which then builds without
-    /// graphmap and without network
+    /// Copy the sources of the runtime and of its dependencies for Linux into the project, which
+    /// then builds without graphmap and without network
     #[arg(long, conflicts_with_all = ["runtime", "member"])]
     pub(crate) vendor: bool,
     /// Use the runtime in this folder, relative to the project
     #[arg(long, value_name = "PATH")]
     pub(crate) runtime: Option<String>,
-    /// Have `mpiexec` start it as several OS processes, on one host or many: needs an MPI to build with
-    /// (`mpicc`), and libclang
+    /// Have `mpiexec` start it as several OS processes, on one host or many: needs an MPI to build
+    /// with (`mpicc`), and libclang
     #[arg(long, value_name = "LINK")]
     pub(crate) link: Option<Link>,
     /// Make it a member of the workspace that its folder is in, instead of a workspace of its own

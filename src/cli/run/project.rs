@@ -62,7 +62,7 @@ pub(crate) fn link(session: &mut Session<'_>, project: &Project) -> Outcome<()> 
     match program::link(project) {
         Ok(Linked::Made(link)) => session.tell(&format!("graphmap: linked {}\n", shown(&link))),
         Ok(Linked::Unchanged) => {}
-        Err(wrong) => return session.fail(Exit::Usage, wrong),
+        Err(wrong) => return session.fail(Exit::Usage, *wrong),
     }
     Ok(())
 }
@@ -153,6 +153,12 @@ pub(crate) fn link_helps(diagnostic: Diagnostic, project: &Project) -> Diagnosti
         Some(_) => word(&project.root),
         None => ".".to_owned(),
     };
+    let update = format!("`graphmap new {folder} --update --link mpi` adds it");
+    link_lines(diagnostic.help(update), project)
+}
+
+/// Adds to a diagnostic what to change by hand for an MPI link.
+pub(crate) fn link_lines(diagnostic: Diagnostic, project: &Project) -> Diagnostic {
     let (old, new) = match project.ranks {
         true => (
             "mpi::main(ranks, rank)",
@@ -160,9 +166,7 @@ pub(crate) fn link_helps(diagnostic: Diagnostic, project: &Project) -> Diagnosti
         ),
         false => ("graphmap_runtime::main", "graphmap_link_mpi::main"),
     };
-    diagnostic
-        .help(format!("`graphmap new {folder} --update --link mpi` adds it"))
-        .help(format!(
+    diagnostic.help(format!(
             "or add `graphmap-link-mpi = {{ path = \".graphmap/graphmap-link-mpi\" }}` to the dependencies in Cargo.toml, \
              and call `{new}` in src/main.rs instead of `{old}`"
         ))

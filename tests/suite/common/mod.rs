@@ -188,9 +188,11 @@ impl Test {
         while let Some(folder) = folders.pop() {
             for entry in fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
-                // What a link leads to is not in the folder.
-                if path.is_dir() && !path.is_symlink() {
-                    folders.push(path);
+                if path.is_dir() {
+                    // What a link leads to is not in the folder.
+                    if !path.is_symlink() {
+                        folders.push(path);
+                    }
                 } else {
                     let name = path.strip_prefix(self.folder.path()).unwrap();
                     found.push(name.display().to_string());
