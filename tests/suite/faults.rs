@@ -3,7 +3,7 @@
 
 #![cfg(target_os = "linux")]
 
-use crate::common::{NET, Test};
+use crate::common::{NET, Test, UNSHARED};
 use graphmap_testing::{Need, skip};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -36,6 +36,9 @@ fn graphmap(test: &Test, args: &str) -> Command {
     let mut command = Command::new("env");
     command.args(["--default-signal", env!("CARGO_BIN_EXE_graphmap")]);
     command.env("GRAPHMAP_DATA", crate::common::data());
+    if test.folder().join("bin/cargo").exists() {
+        command.env(UNSHARED.0, UNSHARED.1);
+    }
     let path = std::env::var("PATH").unwrap();
     command
         .args(args.split_whitespace())
@@ -444,6 +447,7 @@ fn a_signal_that_is_ignored_at_entry_stays_so() {
     let start = || {
         Command::new("sh")
             .env("GRAPHMAP_DATA", crate::common::data())
+            .env(UNSHARED.0, UNSHARED.1)
             .args(["-c", &script])
             .current_dir(test.folder())
             .env("CARGO", test.folder().join("bin/cargo"))

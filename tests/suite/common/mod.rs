@@ -23,6 +23,9 @@ pub(crate) fn data() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("data")
 }
 
+/// A variable with which a project is not built in the folder that projects share.
+pub(crate) const UNSHARED: (&str, &str) = ("CARGO_BUILD_BUILD_DIR", "target");
+
 /// Returns the command.
 pub(crate) fn graphmap() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_graphmap"));
@@ -75,6 +78,10 @@ impl Test {
         let bin = self.folder.path().join("bin");
         self = self.file(&format!("bin/{name}"), content);
         fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+        if name == "cargo" {
+            // It is started to build, and for nothing else.
+            self = self.env(UNSHARED.0, UNSHARED.1);
+        }
         let path = std::env::var("PATH").unwrap();
         self.env("PATH", &format!("{}:{path}", bin.display()))
     }
