@@ -93,7 +93,7 @@ fn emit(work: &Path, name: &'static str, graph: Graph) -> Row {
         name,
         graph_path: "graph.dot",
         graph_text: None,
-        runtime: Runtime::Vendored,
+        runtime: Runtime::Copied,
         mpi: false,
         skeletons: None,
         alone: true,
