@@ -109,7 +109,7 @@ fn files(folder: &Path, prefix: &str) -> Vec<(String, PathBuf)> {
 
 const MARK: &str = "# Written by graphmap: do not edit.\n\n";
 
-/// The manifest of a crate as projects need it: without what concerns tests, lints and registries,
+/// The manifest of a crate as projects need it: without the parts for tests, lints and registries,
 /// and with our other crates as path dependencies beside it.
 fn own_manifest(name: &str, whole: &str) -> String {
     const KEPT: [&str; 7] = [
@@ -175,7 +175,7 @@ fn own_manifest(name: &str, whole: &str) -> String {
     text
 }
 
-/// Adds the hash to the version. Cargo then tells units of different sources apart where projects
+/// Adds the hash to the version. Cargo then distinguishes units of different sources if projects
 /// share a build folder.
 fn with_hash(manifest: &str, hash: &str) -> String {
     let mut done = false;

@@ -1,4 +1,4 @@
-//! What Cargo says of a project.
+//! Runs Cargo for its output, such as the metadata of a project.
 
 use super::exit::Exit;
 use super::session::{Outcome, Session};
@@ -21,7 +21,7 @@ pub(super) fn metadata(
     let mut asked: Vec<OsString> = ["metadata", "--format-version=1", "--color=never"]
         .map(OsString::from)
         .into();
-    // What other platforms need may not have been fetched.
+    // Packages of other platforms may not have been fetched.
     let version = run(&["-vV".into()], session)?;
     let version = String::from_utf8_lossy(&version.stdout);
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));

@@ -1,4 +1,4 @@
-//! `graphmap new --update`: what a project says of the runtime, as this version of graphmap has it.
+//! `graphmap new --update`: brings the dependencies of a project on the runtime up to date.
 //!
 //! Of `Cargo.toml` only paths and versions of graphmap's own packages and the list `exclude` are
 //! changed, at their places in the text, so that all other text stays as the user wrote it.
@@ -109,7 +109,7 @@ pub(super) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     Ok(Exit::Ok)
 }
 
-/// What the command line says that is not so of the project.
+/// Returns an error if the options do not fit the project.
 fn mismatch(args: &NewArgs, project: &Project) -> Option<Diagnostic> {
     let folder = args.folder.display();
     let message = match &args.family {

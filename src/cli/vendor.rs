@@ -46,8 +46,8 @@ struct Node {
     id: String,
 }
 
-/// Copies the packages that a project of copied sources needs from the registry into it, and tells
-/// Cargo so. The project then builds without network.
+/// Copies packages of the registry into a project that has a copy of the sources, and changes the
+/// settings of Cargo there. The project then builds without network.
 pub(super) fn dependencies(session: &mut Session<'_>, project: &Path) -> Outcome<()> {
     let folder = project.join(bundled::FOLDER).join(REGISTRY);
     let manifest = project.join("Cargo.toml");

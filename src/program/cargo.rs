@@ -81,7 +81,7 @@ const SHORT: Duration = Duration::from_secs(3);
 const OFTEN: Duration = Duration::from_secs(30);
 
 /// Collects what Cargo says on standard error. Reports once that it is `building`, then regularly
-/// what it compiles, and what it waits for if that takes a while.
+/// the package that is compiled, and long waits for another Cargo.
 fn listen(stderr: ChildStderr, building: String, tells: fn(&str)) -> JoinHandle<Vec<u8>> {
     let (send, lines) = channel();
     std::thread::spawn(move || {

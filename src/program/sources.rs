@@ -132,7 +132,7 @@ impl Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if self.0.exists() {
-            // It is ours alone, and not of use to anybody. What cannot be deleted is left.
+            // No other command uses it. A folder that cannot be deleted is left.
             let _ = make_writable(&self.0).and_then(|()| fs::remove_dir_all(&self.0));
         }
     }
@@ -177,7 +177,7 @@ fn make_read_only(folder: &Path) -> io::Result<()> {
     fs::set_permissions(folder, Permissions::from_mode(0o555))
 }
 
-/// What became of the link of a project.
+/// The result of linking a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Linked {
     /// It was made, or leads to another folder than before.

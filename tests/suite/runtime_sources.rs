@@ -146,7 +146,7 @@ fn changed_or_deleted_sources_are_unpacked_again() {
     assert_eq!(fs::read(&file).unwrap(), contents);
 }
 
-/// A fresh clone has no link: cargo names what is missing, and `setup` makes it.
+/// A fresh clone has no link: cargo names the missing folder, and `setup` makes the link.
 #[test]
 fn a_clone_is_built_by_cargo_once_it_is_set_up() {
     let test = test().args("new net --from net.dot --quiet");
@@ -196,7 +196,7 @@ fn a_clone_is_built_by_cargo_once_it_is_set_up() {
         .stderr_has("error[G0011]: `.` is not the folder of a project");
 }
 
-/// What the user put there is neither taken for the sources nor lost.
+/// Folders and links of the user are neither taken for the sources nor lost.
 #[test]
 fn folders_and_links_of_the_user_stay() {
     let test = test().args("new net --from net.dot --quiet");
@@ -287,7 +287,7 @@ fn projects_of_one_name_are_not_confused() {
         one.run().status(0).stdout_is("one\n");
         other.run().status(0).stdout_is("other\n");
     }
-    // What was compiled is in the data folder, and the program in the project's.
+    // Compiled units are in the data folder, and the program in the project's.
     assert!(!one.folder().join("net/target/debug/deps").exists());
     assert!(one.folder().join("net/target/debug/net").exists());
 }
@@ -404,7 +404,7 @@ fn the_link_over_mpi_is_added_to_a_project() {
     for file in ["net/Cargo.toml", "net/src/main.rs"] {
         assert_eq!(test.read(file), made.read(file), "{file}");
     }
-    // What the user has changed is left, and what is to be done is said.
+    // Text that the user has changed is left, and the change by hand is printed.
     let other = self::test().args("new net --from net.dot --quiet");
     other.run().status(0);
     let other = other

@@ -117,9 +117,9 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// Returns the largest load each block may hold under the balance bound: its share, rounded up to
-    /// a multiple of the greatest common divisor of all loads, plus the tolerance. So the bounds do
-    /// not depend on the unit of the loads.
+    /// Returns the largest load each block may hold under the balance bound: its share, rounded up
+    /// to a multiple of the greatest common divisor of all loads, plus the tolerance. So the bounds
+    /// do not depend on the unit of the loads.
     #[must_use]
     pub fn load_bounds(&self) -> Vec<u64> {
         let total = u128::from(self.graph.total_load());
@@ -134,7 +134,8 @@ impl<'a> Problem<'a> {
         self.machine.blocks().iter().map(bound).collect()
     }
 
-    /// Returns the group of each vertex: the smallest of the vertices that it must share a block with.
+    /// Returns the group of each vertex: the smallest of the vertices that it must share a block
+    /// with.
     #[must_use]
     pub fn groups(&self) -> Vec<u32> {
         self.groups_by(self.constraints.iter())

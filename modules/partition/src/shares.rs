@@ -37,8 +37,8 @@ struct Forced {
     load: i64,
     /// Tolerance on top of that load.
     room: i64,
-    /// True if the load cannot lie in another block. The bound of other blocks then limits the room,
-    /// as it does beside a heavy vertex.
+    /// True if the load cannot lie in another block. The bound of other blocks then limits the
+    /// room, as it does beside a heavy vertex.
     alone: bool,
 }
 
@@ -54,8 +54,8 @@ impl Forced {
     }
 }
 
-/// Returns the most load beside a heavy vertex, if `bound` is the bound of a block without one. It is
-/// less than half of it, because two heavy vertices must not fit into one block.
+/// Returns the most load beside a heavy vertex, if `bound` is the bound of a block without one. It
+/// is less than half of it, because two heavy vertices must not fit into one block.
 fn beside(bound: i64) -> i64 {
     (bound - 1) / 2
 }

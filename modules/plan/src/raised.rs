@@ -29,8 +29,8 @@ pub(crate) fn raised(
 }
 
 impl Teller<'_> {
-    /// Adds the reason to the warning: the heavy process, group or rule, the OS processes whose bound
-    /// was raised, and the bound of the others.
+    /// Adds the reason to the warning: the heavy process, group or rule, the OS processes whose
+    /// bound was raised, and the bound of the others.
     pub(crate) fn why_raised(
         &self,
         finding: Diagnostic,
@@ -140,7 +140,8 @@ impl Teller<'_> {
         Some((span, members.map(|(v, _)| v).collect()))
     }
 
-    /// Returns a note on the OS processes that heavy processes occupy and on the bounds of the others.
+    /// Returns a note on the OS processes that heavy processes occupy and on the bounds of the
+    /// others.
     fn beside_heavy(
         &self,
         problem: &Problem<'_>,
@@ -193,7 +194,7 @@ impl Teller<'_> {
     }
 }
 
-/// A bound on loads, as exactly as it takes to tell it from 0.
+/// A bound on loads, with enough digits to distinguish it from 0.
 fn limit(most: f64) -> String {
     let places = if most < 0.1 {
         2.0 - most.log10().floor()

@@ -2,8 +2,8 @@
 //! The binary contains them.
 //!
 //! In a project they are in the folder [`FOLDER`], one folder for each package. Their versions have
-//! the hash of all contents as build metadata (`0.1.0+HASH`), so Cargo never takes what was
-//! compiled from other sources of the same version for up to date.
+//! the hash of all contents as build metadata (`0.1.0+HASH`), so Cargo never takes units
+//! of other sources of the same version for up to date.
 
 use std::sync::LazyLock;
 

@@ -2,10 +2,11 @@
 //!
 //! | file | whose |
 //! |---|---|
-//! | `Cargo.toml`, `README.md`, `src/main.rs`, `src/types.rs`, `.gitignore` | the user's, written once |
+//! | `Cargo.toml`, `README.md`, `.gitignore` | the user's, written once |
+//! | `src/main.rs`, `src/types.rs` | the user's, written once |
 //! | `src/processes/KIND.rs` | the user's, written once for each kind |
 //! | `src/wiring.rs`, `src/processes/mod.rs` | generated, written again when the graph changes |
-//! | `.graphmap` | the [sources](bundled) of the runtime: a link to a folder that projects share, or a copy |
+//! | `.graphmap` | the [sources](bundled) of the runtime: a link or a copy |
 //!
 //! A project knows its graph by `[package.metadata.graphmap] graph = "..."` in its `Cargo.toml`, and
 //! by `skeletons = "..."` there the user's folder of skeletons, where its wiring is made with one.

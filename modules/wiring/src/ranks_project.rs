@@ -3,7 +3,7 @@
 //! | file | whose |
 //! |---|---|
 //! | `Cargo.toml`, `src/main.rs`, `src/ring.rs`, `README.md`, `.gitignore` | the user's, written once |
-//! | `.graphmap` | the [sources](bundled) of `modules/mpi`, which takes the place of rsmpi: a link or a copy |
+//! | `.graphmap` | the [sources](bundled) of `modules/mpi`: a link or a copy |
 
 use crate::bundled;
 use crate::project::{Runtime, copy_sources, package_name};

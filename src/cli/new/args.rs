@@ -59,11 +59,11 @@ pub(crate) struct NewArgs {
     pub(crate) graph: GraphArgs,
 }
 
-/// What a project can have to join its OS processes, besides what all have.
+/// The transports between OS processes that a project can have.
 #[derive(clap::ValueEnum, Clone, Copy, Debug)]
 pub(crate) enum Link {
     Mpi,
-    // What all have.
+    // Every project has these two.
     #[value(hide = true)]
     Threads,
     #[value(hide = true)]

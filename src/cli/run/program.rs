@@ -32,7 +32,7 @@ pub(crate) fn build(
     mpi: Option<(&str, &Path)>,
 ) -> Outcome<PathBuf> {
     let root = &*project.root;
-    // What is built for an MPI has a folder of its own, because Cargo does not see that the MPI is
+    // A build for an MPI has a folder of its own, because Cargo does not see that the MPI is
     // another.
     let shared = match mpi {
         Some(_) => None,

@@ -157,7 +157,7 @@ pub(crate) fn link_helps(diagnostic: Diagnostic, project: &Project) -> Diagnosti
     link_lines(diagnostic.help(update), project)
 }
 
-/// Adds to a diagnostic what to change by hand for an MPI link.
+/// Adds to a diagnostic the changes by hand that an MPI link needs.
 pub(crate) fn link_lines(diagnostic: Diagnostic, project: &Project) -> Diagnostic {
     let (old, new) = match project.ranks {
         true => (

@@ -1,11 +1,10 @@
-//! The folder for what Cargo compiles that projects share, so that the runtime is compiled once for
-//! all of them.
+//! The build folder that projects share, so that the runtime is compiled once for all of them.
 //!
-//! Cargo names what it compiles of a path dependency by its name, version and path relative to the
-//! workspace: those of the runtime are equal in all projects, and its version has a hash of its
-//! contents. A project's own package is named in the same way, though, and two projects may have
-//! the same name. So the folder has a file for each name with the project that was built last, and
-//! what was compiled of another project of that name is removed first.
+//! Cargo identifies a path dependency by its name, version and path relative to the workspace.
+//! These are equal for the runtime in all projects, and its version has a hash of its contents.
+//! A project's own package is identified in the same way, and two projects may have the same name.
+//! Therefore the folder has a file for each name with the project that was built last. The compiled
+//! units of another project of that name are removed first.
 
 use crate::cli::cargo;
 use crate::cli::session::Session;
@@ -20,7 +19,7 @@ use std::io::{Read, Seek, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-/// The variable that tells Cargo the folder. Cargo before 1.91 does not know it.
+/// The variable that names the folder for Cargo. Cargo before 1.91 does not know it.
 pub(crate) const VARIABLE: &str = "CARGO_BUILD_BUILD_DIR";
 
 /// Variables by which the user says where to build.
@@ -74,7 +73,7 @@ pub(crate) fn claim(
     })
 }
 
-/// Removes what was compiled of the package of this name.
+/// Removes the compiled units of the package of this name.
 fn clean(
     session: &mut Session<'_>,
     manifest: &Path,

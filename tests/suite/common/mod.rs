@@ -196,7 +196,7 @@ impl Test {
             for entry in fs::read_dir(folder).unwrap() {
                 let path = entry.unwrap().path();
                 if path.is_dir() {
-                    // What a link leads to is not in the folder.
+                    // The target of a link is not in the folder.
                     if !path.is_symlink() {
                         folders.push(path);
                     }

@@ -153,8 +153,8 @@ impl Stages<'_> {
         Ok(packed)
     }
 
-    /// Returns the reason why no mapping is within the wanted bounds: a vertex or group that alone is
-    /// too heavy, if there is one.
+    /// Returns the reason why no mapping is within the wanted bounds: a vertex or group that alone
+    /// is too heavy, if there is one.
     fn unbalanced(&self) -> Conflict {
         let Some(heavy) = too_heavy(&self.wanted) else {
             return Conflict {
