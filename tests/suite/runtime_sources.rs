@@ -262,34 +262,35 @@ fn members_of_a_workspace_have_one_link() {
     lone.run().status(2).stderr_has("is that of a workspace");
 }
 
-/// Two projects of one name are built in one folder, and each runs its own program.
+/// Two projects of one name are built in one folder, and each runs its own program. No other test
+/// has a project of this name: a folder that another command builds in is not shared.
 #[test]
 fn projects_of_one_name_are_not_confused() {
     let sum = |test: &Test, value: &str| {
-        let file = test.folder().join("net/src/processes/a.rs");
+        let file = test.folder().join("twin/src/processes/a.rs");
         let body =
             format!("pub async fn a(_: crate::wiring::A) {{\n    println!(\"{value}\");\n}}\n");
         fs::write(file, body).unwrap();
     };
     let (one, other) = (
-        test().args("new net --from net.dot --quiet"),
-        test().args("new net --from net.dot --quiet"),
+        test().args("new twin --from net.dot --quiet"),
+        test().args("new twin --from net.dot --quiet"),
     );
     one.run().status(0);
     other.run().status(0);
     sum(&one, "one");
     sum(&other, "other");
     let (one, other) = (
-        one.args("run net.dot --dev --quiet"),
-        other.args("run net.dot --dev --quiet"),
+        one.args("run twin/net.dot --dev --quiet"),
+        other.args("run twin/net.dot --dev --quiet"),
     );
     for _ in 0..2 {
         one.run().status(0).stdout_is("one\n");
         other.run().status(0).stdout_is("other\n");
     }
     // Compiled units are in the data folder, and the program in the project's.
-    assert!(!one.folder().join("net/target/debug/deps").exists());
-    assert!(one.folder().join("net/target/debug/net").exists());
+    assert!(!one.folder().join("twin/target/debug/deps").exists());
+    assert!(one.folder().join("twin/target/debug/twin").exists());
 }
 
 #[test]
