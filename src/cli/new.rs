@@ -11,7 +11,6 @@ use crate::{codes, program};
 use args::{Link, NewArgs};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::Files;
-use graphmap_kpn::input::{self, Limit};
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::network::Network;
 use graphmap_wiring::bundled;
@@ -92,7 +91,7 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
             .help("name a folder that does not exist or is empty");
         return session.fail(Exit::Usage, diagnostic);
     }
-    if args.member && workspace_above(folder).is_none() {
+    if args.member && project::workspace_above(folder).is_none() {
         let message = format!(
             "no folder above `{}` is that of a workspace",
             folder.display()
@@ -218,23 +217,12 @@ fn runtime(args: &NewArgs) -> Runtime {
     }
     // All members of a workspace must have the same runtime, so the link is beside the manifest of
     // the workspace.
-    let workspace = args.member.then(|| workspace_above(&args.folder)).flatten();
-    let folder = workspace.map_or_else(PathBuf::new, |there| paths::way(&args.folder, &there));
-    Runtime::Linked(folder.join(bundled::FOLDER).display().to_string())
-}
-
-/// Returns the nearest folder above another that has the manifest of a workspace.
-fn workspace_above(folder: &Path) -> Option<PathBuf> {
-    let absolute = std::path::absolute(folder).ok()?;
-    let is_workspace = |folder: &&Path| {
-        let manifest = input::text(&folder.join("Cargo.toml"), Limit::SOURCE);
-        let manifest = manifest
-            .ok()
-            .and_then(|text| text.parse::<toml::Table>().ok());
-        manifest.is_some_and(|manifest| manifest.contains_key("workspace"))
+    let workspace = args.member.then(|| project::workspace_above(&args.folder));
+    let folder = match workspace.flatten() {
+        Some((there, _)) => paths::way(&args.folder, &there),
+        None => PathBuf::new(),
     };
-    let found = absolute.ancestors().skip(1).find(is_workspace)?;
-    Some(found.to_owned())
+    Runtime::Linked(folder.join(bundled::FOLDER).display().to_string())
 }
 
 /// Writes the files of a new project, and makes its link to the sources of the runtime. Only some

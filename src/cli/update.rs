@@ -338,13 +338,19 @@ fn with_link(main: &str, ranks: bool) -> Option<String> {
 /// The lines of `.gitignore`, with or without the link to the sources.
 fn ignoring(lines: &str, ignored: bool) -> String {
     let line = format!("/{FOLDER}");
-    let has = lines.lines().any(|there| there.trim() == line);
+    // A pattern that ends in `/` is for folders: it hides a copy but not the link.
+    let hides_link = |there: &str| [FOLDER, &line].contains(&there.trim());
+    let hides_copy = |there: &str| hides_link(there.trim().trim_end_matches('/'));
+    let has = match ignored {
+        true => lines.lines().any(hides_link),
+        false => lines.lines().any(hides_copy),
+    };
     match (ignored, has) {
         (true, false) if lines.is_empty() || lines.ends_with('\n') => format!("{lines}{line}\n"),
         (true, false) => format!("{lines}\n{line}\n"),
         (false, true) => lines
             .split_inclusive('\n')
-            .filter(|there| there.trim() != line)
+            .filter(|there| !hides_copy(there))
             .collect(),
         _ => lines.to_owned(),
     }
@@ -416,9 +422,11 @@ mod tests {
             ignoring("/target\n/.graphmap\n", true),
             "/target\n/.graphmap\n"
         );
-        assert_eq!(
-            ignoring("/target\n/.graphmap\n*.o\n", false),
-            "/target\n*.o\n"
-        );
+        assert_eq!(ignoring(".graphmap\n", true), ".graphmap\n");
+        assert_eq!(ignoring(".graphmap/\n", true), ".graphmap/\n/.graphmap\n");
+        for line in [".graphmap", "/.graphmap", ".graphmap/", "/.graphmap/"] {
+            let lines = format!("/target\n{line}\n*.o\n");
+            assert_eq!(ignoring(&lines, false), "/target\n*.o\n", "{line}");
+        }
     }
 }

@@ -5,6 +5,7 @@
 //! all files or none. Before each use the contents are compared with those in the binary.
 
 use crate::codes;
+use graphmap_binding::shell_quoted;
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_wiring::bundled;
 use graphmap_wiring::project::Project;
@@ -188,7 +189,8 @@ pub(crate) enum Linked {
 
 /// Makes the link of a project to the sources of the runtime, if it is to have one.
 ///
-/// # Errors Returns an error if the project requires another version of the runtime, or if the
+/// # Errors
+/// Returns an error if the project requires another version of the runtime, or if the
 /// sources or the link cannot be written.
 pub(crate) fn link(project: &Project) -> Result<Linked, Box<Diagnostic>> {
     fits(project)?;
@@ -203,7 +205,7 @@ fn fits(project: &Project) -> Result<(), Box<Diagnostic>> {
     let update = match project.root.file_name() {
         Some(_) => format!(
             "`graphmap new {} --update` changes that",
-            project.root.display()
+            shell_quoted(&project.root.display().to_string())
         ),
         None => "`graphmap new . --update` changes that".to_owned(),
     };

@@ -255,6 +255,25 @@ fn members_of_a_workspace_have_one_link() {
     let test = test.args("setup b/c");
     test.run().status(0);
     stdout(&cargo(test.folder(), &["check", "--quiet", "--workspace"]));
+    // The dependency may be that of the workspace.
+    let member = test.read("a/Cargo.toml");
+    let line = member
+        .lines()
+        .find(|line| line.starts_with("graphmap-runtime ="));
+    let line = line.unwrap();
+    let inherited = member.replace(line, "graphmap-runtime.workspace = true");
+    fs::write(test.folder().join("a/Cargo.toml"), inherited).unwrap();
+    let line = line.replace("../", "");
+    let manifest = format!("{manifest}[workspace.dependencies]\n{line}\n");
+    fs::write(test.folder().join("Cargo.toml"), manifest).unwrap();
+    fs::remove_file(test.folder().join(".graphmap")).unwrap();
+    let test = test.args("setup a");
+    test.run().status(0);
+    assert!(test.folder().join(".graphmap").is_symlink());
+    stdout(&cargo(
+        test.folder(),
+        &["check", "--quiet", "--offline", "--workspace"],
+    ));
     // A copy would be of use to one of them only.
     let test = test.args("new a --update --vendor");
     test.run().status(2).stderr_has("leave `--vendor` out");

@@ -350,10 +350,17 @@ impl Project {
         let patch = |name: &str| manifest.get("patch")?.get("crates-io")?.get(name);
         // A project of ranks has the runtime below its `mpi`.
         let patched = || patch(bundled::MPI).and_then(|mpi| mpi.get("path")?.as_str());
-        let runtime = runtime_dependency(&manifest);
+        let inherited = inherited_dependencies(root, &manifest);
+        // Paths are relative to the manifest that has them.
+        let (runtime, base) = match (runtime_dependency(&manifest), &inherited) {
+            (None, Some((folder, dependencies))) => {
+                (runtime_dependency(dependencies), folder.as_path())
+            }
+            (runtime, _) => (runtime, root),
+        };
         let path = runtime.and_then(|runtime| runtime.get("path")?.as_str());
         let main = path.or_else(patched);
-        let sources = main.and_then(linked_at).map(|folder| root.join(folder));
+        let sources = main.and_then(linked_at).map(|folder| base.join(folder));
         let requirement = runtime.and_then(|runtime| runtime.get("version")?.as_str());
         Ok(Some(Project {
             root: root.to_owned(),
@@ -365,7 +372,7 @@ impl Project {
             requirement: requirement.map(str::to_owned),
             runtime: path
                 .filter(|path| linked_at(path).is_none() && !is_old(path))
-                .map(|path| root.join(path)),
+                .map(|path| base.join(path)),
             mpi: dependency("graphmap-link-mpi").is_some(),
             ranks,
             patches_mpi_sys: patch("mpi-sys").is_some(),
@@ -454,6 +461,33 @@ fn runtime_dependency(table: &toml::Table) -> Option<&toml::Table> {
             false => runtime_dependency(value),
         }
     })
+}
+
+/// Returns the dependencies that a workspace above a project has its members inherit, and the folder
+/// of the workspace. `None` if the project is a workspace of its own, or in none.
+fn inherited_dependencies(root: &Path, manifest: &toml::Table) -> Option<(PathBuf, toml::Table)> {
+    if manifest.contains_key("workspace") {
+        return None;
+    }
+    let (folder, workspace) = workspace_above(root)?;
+    let dependencies = workspace
+        .get("workspace")?
+        .get("dependencies")?
+        .as_table()?;
+    Some((folder, dependencies.clone()))
+}
+
+/// Returns the nearest folder above another that has the manifest of a workspace, and the manifest.
+/// The folder is an absolute path.
+pub fn workspace_above(folder: &Path) -> Option<(PathBuf, toml::Table)> {
+    let absolute = std::path::absolute(folder).ok()?;
+    let workspace = |folder: &Path| {
+        let text = input::text(&folder.join("Cargo.toml"), Limit::SOURCE).ok()?;
+        let manifest: toml::Table = text.parse().ok()?;
+        manifest.contains_key("workspace").then_some(manifest)
+    };
+    let mut above = absolute.ancestors().skip(1);
+    above.find_map(|folder| Some((folder.to_owned(), workspace(folder)?)))
 }
 
 fn is_old(path: &str) -> bool {
