@@ -60,7 +60,6 @@ mod builder;
 #[cfg(feature = "cli")]
 mod cli;
 pub mod codes;
-mod dot;
 mod emitters;
 mod flow;
 mod front_end;
@@ -78,9 +77,9 @@ mod weights;
 mod write;
 
 pub use builder::{Builder, ChannelBuilder, End, Module, Node};
-pub use dot::to_dot;
 pub use flow::{Options, check, collocate, emit, map, platform, read, read_platform, rules, write};
 pub use front_end::FrontEnd;
+pub use graphmap_dot::write::to_dot;
 pub use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 pub use graphmap_kpn::emit::{EmitContext, Emitter, Files};
 pub use graphmap_kpn::mapping::{Mapped, Mapping};

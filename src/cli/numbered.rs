@@ -1,18 +1,12 @@
 //! Processes of one kind by their numbers, in a line.
 
-use graphmap_kpn::arena::Id;
-use graphmap_plan::Plan;
+use graphmap_kpn::network::{Network, ProcessId};
 
-/// The processes of an OS process as their kind and their numbers, `main 0-7, 40-47`, cut at a width.
-/// `None` where it has none, or one whose name is not its kind and a number.
-pub(super) fn numbered(plan: &Plan, os_process: usize, width: usize) -> Option<String> {
-    let (network, mapping) = (plan.mapped.network(), plan.mapped.mapping());
-    let here = network.processes.ids();
-    let mut here = here
-        .filter(|&id| mapping.of(id).index() == os_process)
-        .peekable();
-    let kind = network.kind_name(*here.peek()?);
-    let numbers = here.map(|id| {
+/// Processes as their kind and their numbers, `main 0-7, 40-47`, cut at a width. `None` if there are
+/// none, or one whose name is not its kind and a number.
+pub(super) fn numbered(network: &Network, processes: &[ProcessId], width: usize) -> Option<String> {
+    let kind = network.kind_name(*processes.first()?);
+    let numbers = processes.iter().map(|&id| {
         let number = network.process_name(id).strip_prefix(kind)?;
         // `main07` would be told as `main7`.
         let number: u64 = number

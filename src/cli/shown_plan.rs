@@ -4,7 +4,7 @@ use super::check::plural;
 use super::numbered::numbered;
 use crate::visible;
 use graphmap_kpn::arena::Id;
-use graphmap_kpn::network::KindId;
+use graphmap_kpn::network::{KindId, ProcessId};
 use graphmap_partition::Objective;
 use graphmap_plan::{Plan, Since};
 use serde_json::{Value, json};
@@ -29,12 +29,24 @@ fn kinds(plan: &Plan) -> Vec<BTreeMap<KindId, usize>> {
 /// Width of the list of kinds; all of them are in the JSON.
 const KINDS: usize = 60;
 
+/// Returns the processes of the OS processes that are shown.
+fn members(plan: &Plan) -> Vec<Vec<ProcessId>> {
+    let mapping = plan.mapped.mapping();
+    let mut members = vec![Vec::new(); mapping.bindings.len().min(SHOWN)];
+    for id in plan.mapped.network().processes.ids() {
+        if let Some(members) = members.get_mut(mapping.of(id).index()) {
+            members.push(id);
+        }
+    }
+    members
+}
+
 /// The kinds as a list: `manager, worker x 3`, cut where it gets too wide for a terminal. Where all
 /// processes are of one kind, which ones they are: `main 0-7, 40-47`.
-fn listed(plan: &Plan, os_process: usize, kinds: &BTreeMap<KindId, usize>) -> String {
+fn listed(plan: &Plan, members: &[ProcessId], kinds: &BTreeMap<KindId, usize>) -> String {
     let network = plan.mapped.network();
     if network.kinds.len() == 1
-        && let Some(numbers) = numbered(plan, os_process, KINDS)
+        && let Some(numbers) = numbered(network, members, KINDS)
     {
         return numbers;
     }
@@ -124,8 +136,9 @@ fn of_os_processes(plan: &Plan) -> String {
         rows.head.push(class.about().to_owned());
     }
     rows.head.push("kinds".to_owned());
-    let bound = mapping.bindings.values().zip(kinds(plan));
-    for (i, (binding, kinds)) in bound.enumerate().take(SHOWN) {
+    let members = members(plan);
+    let bound = mapping.bindings.values().zip(kinds(plan)).zip(&members);
+    for (i, ((binding, kinds), members)) in bound.enumerate() {
         let mut host = binding.host.clone().unwrap_or_else(|| "-".to_owned());
         if !binding.cores.is_empty() {
             let cores: Vec<String> = binding.cores.iter().map(u32::to_string).collect();
@@ -135,7 +148,7 @@ fn of_os_processes(plan: &Plan) -> String {
         let mut row = vec![i.to_string(), host, number(plan.loads[i])];
         row.push(percent(plan.shares[i]));
         row.extend(plan.traffic_of[i].iter().map(|t| number(*t)));
-        row.push(listed(plan, i, &kinds));
+        row.push(listed(plan, members, &kinds));
         rows.rows.push(row);
     }
     let mut text = rows.text(&[1, rows.head.len() - 1]);

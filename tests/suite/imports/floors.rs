@@ -195,7 +195,6 @@ const FACE: &[&str] = &[
     "levels",
     "identity",
     "write",
-    "dot",
     "emitters",
     "weights",
     "front_end",
@@ -212,7 +211,7 @@ const FACE: &[&str] = &[
 /// Those of the reader of DOT.
 const DOT: &[&str] = &[
     "codes", "decode", "token", "lexer", "compose", "events", "recent", "graph", "mistakes",
-    "scan", "parser", "dialect", "fmt", "lib",
+    "scan", "parser", "dialect", "fmt", "write", "lib",
 ];
 
 /// Those of the readers of hostfiles.

@@ -20,7 +20,7 @@ use std::fmt::Write;
 ///
 /// It has none for a name that ends with a backslash, or has one before a quote or a zero byte in it, nor for a port, a
 /// kind or a type whose name is empty. Names of modules get the `cluster` before them that Graphviz wants. This is what
-/// `graphmap expand` writes; [`emit`](crate::emit) of a path that ends in `.json` writes every name.
+/// `graphmap expand` writes; `graphmap --emit` to a path that ends in `.json` writes every name.
 #[must_use]
 pub fn to_dot(network: &Verified) -> String {
     let mut printer = Printer::new(network);
