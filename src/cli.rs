@@ -13,6 +13,7 @@ mod exit;
 mod expand;
 mod explain;
 mod fmt;
+mod gitignore;
 mod graph_file;
 mod graph_format;
 mod identity;

@@ -18,6 +18,6 @@ pub(crate) use handed::Handed;
 pub(crate) use run::no_project;
 pub use run::{Run, run};
 #[cfg(feature = "cli")]
-pub(crate) use sources::{Linked, data_folder, link, make_link, unpacked};
+pub(crate) use sources::{data_folder, link, make_link, unpacked};
 #[cfg(feature = "cli")]
 pub(crate) use supervise::Supervise;

@@ -4,13 +4,15 @@ pub(crate) mod args;
 
 use super::args::is_standard;
 use super::exit::Exit;
+use super::run::project::say_changed;
 use super::session::{Outcome, Session};
 use super::skeletons;
-use super::{output, paths, update, vendor};
+use super::{gitignore, output, paths, update, vendor};
 use crate::{codes, program};
 use args::{Link, NewArgs};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::Files;
+use graphmap_kpn::input::{self, Limit};
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::network::Network;
 use graphmap_wiring::bundled;
@@ -50,6 +52,11 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         if args.update {
             return update::run(args, session);
         }
+    }
+    if folder.symlink_metadata().is_ok() && !folder.is_dir() {
+        let message = format!("`{}` is not a folder", folder.display());
+        let error = Diagnostic::error(codes::USAGE, message);
+        return session.fail(Exit::Usage, error.help("name one that does not exist"));
     }
     let Some(name) = folder.file_name().and_then(|n| n.to_str()) else {
         let message = format!(
@@ -93,7 +100,7 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     }
     if args.member && project::workspace_above(folder).is_none() {
         let message = format!(
-            "no folder above `{}` is that of a workspace",
+            "no folder above `{}` has a Cargo.toml with a section [workspace] that can be read",
             folder.display()
         );
         let diagnostic = Diagnostic::error(codes::USAGE, message)
@@ -187,12 +194,18 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         && args.member
     {
         let link = paths::plain(&folder.join(link));
-        let workspace = paths::shown(link.parent().unwrap_or(&link));
         session.tell(&format!(
-            "graphmap: the link {} is for all members of the workspace {workspace}: its Cargo.toml should have\n  \
-             exclude = [\".graphmap\"] in [workspace], and its .gitignore /.graphmap\n",
+            "graphmap: the link {} is for all members of the workspace\n",
             paths::shown(&link)
         ));
+        let workspace = link.parent().unwrap_or(Path::new(""));
+        for lacking in lacking_in_workspace(folder) {
+            let file = paths::shown(&workspace.join(lacking.file));
+            session.tell(&format!(
+                "  {file} should have {} in {}\n",
+                lacking.text, lacking.place
+            ));
+        }
     }
     let functions = folder.join("src/processes");
     let tokens = tokens(&network);
@@ -225,6 +238,65 @@ fn runtime(args: &NewArgs) -> Runtime {
     Runtime::Linked(folder.join(bundled::FOLDER).display().to_string())
 }
 
+/// What a workspace needs for a new member.
+struct Lacking {
+    file: &'static str,
+    text: String,
+    place: &'static str,
+}
+
+/// Returns what the workspace above a new member should have and does not.
+fn lacking_in_workspace(member: &Path) -> Vec<Lacking> {
+    let Some((folder, manifest)) = project::workspace_above(member) else {
+        return Vec::new();
+    };
+    let list = |name| -> Vec<&str> {
+        let list = manifest
+            .get("workspace")
+            .and_then(|workspace| workspace.get(name)?.as_array());
+        list.map_or_else(Vec::new, |list| {
+            list.iter().filter_map(|v| v.as_str()).collect()
+        })
+    };
+    let path = paths::way(&folder, member).display().to_string();
+    let is_named = |pattern: &&str| {
+        let pattern = pattern.trim_start_matches("./").trim_end_matches('/');
+        match pattern.find(['*', '?', '[']) {
+            // Cargo expands it.
+            Some(end) => path.starts_with(&pattern[..end]),
+            None => path == pattern,
+        }
+    };
+    let mut lacking = Vec::new();
+    let manifest = "Cargo.toml";
+    if !list("members").iter().any(is_named) {
+        let text = format!("{path:?}");
+        lacking.push(Lacking {
+            file: manifest,
+            text,
+            place: "`members` of [workspace]",
+        });
+    }
+    if !list("exclude").contains(&bundled::FOLDER) {
+        let text = format!("{:?}", bundled::FOLDER);
+        lacking.push(Lacking {
+            file: manifest,
+            text,
+            place: "`exclude` of [workspace]",
+        });
+    }
+    let ignored = input::text(&folder.join(".gitignore"), Limit::SOURCE).unwrap_or_default();
+    if !gitignore::hides_link(&ignored) {
+        let text = format!("/{}", bundled::FOLDER);
+        lacking.push(Lacking {
+            file: ".gitignore",
+            text,
+            place: "a line",
+        });
+    }
+    lacking
+}
+
 /// Writes the files of a new project, and makes its link to the sources of the runtime. Only some
 /// need packages of a registry.
 fn write(
@@ -242,10 +314,11 @@ fn write(
         Runtime::Copied | Runtime::Path(_) => None,
     };
     session.timed("write files", |s| output::write_quietly(s, files))?;
-    if let (Some(target), Runtime::Linked(link)) = (unpacked, runtime)
-        && let Err(wrong) = program::make_link(&args.folder.join(link), &target)
-    {
-        return session.fail(Exit::Usage, *wrong);
+    if let (Some(unpacked), Runtime::Linked(link)) = (unpacked, runtime) {
+        say_changed(session, unpacked.changed.as_deref());
+        if let Err(wrong) = program::make_link(&args.folder.join(link), &unpacked.folder) {
+            return session.fail(Exit::Usage, *wrong);
+        }
     }
     if *runtime == Runtime::Copied && needs_registry {
         vendor::dependencies(session, &args.folder)?;

@@ -30,6 +30,16 @@ pub(crate) fn write(session: &mut Session<'_>, files: &Files) -> Outcome<()> {
     Ok(())
 }
 
+/// Writes a set of files, and prints the name of each that was changed.
+pub(crate) fn write_changes(session: &mut Session<'_>, files: &Files) -> Outcome<()> {
+    for (word, path) in write_quietly(session, files)? {
+        if word != "unchanged" {
+            session.tell(&format!("graphmap: {word} {}\n", shown(&path)));
+        }
+    }
+    Ok(())
+}
+
 /// Writes a set of files, and gives what became of each: `wrote`, `updated` or `unchanged`.
 pub(crate) fn write_quietly(
     session: &mut Session<'_>,

@@ -1,9 +1,9 @@
 //! `graphmap setup`: the link of a project to the sources of the runtime.
 
 use super::exit::Exit;
-use super::paths;
 use super::run::project::link;
 use super::session::{Outcome, Session};
+use super::{paths, vendor};
 use crate::codes;
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_wiring::project::Project;
@@ -29,6 +29,9 @@ pub(crate) fn run(args: &SetupArgs, session: &mut Session<'_>) -> Outcome<Exit> 
     match Project::open(&args.folder) {
         Ok(Some(project)) => {
             link(session, &project)?;
+            if project.copied {
+                vendor::sources(session, &project)?;
+            }
             let state = match (&project.sources, project.copied) {
                 (Some(_), false) => "is linked to the sources of the runtime",
                 (Some(_), true) => "contains the sources of the runtime",
@@ -39,8 +42,8 @@ pub(crate) fn run(args: &SetupArgs, session: &mut Session<'_>) -> Outcome<Exit> 
         }
         Ok(None) => {
             let message = format!("`{folder}` is not the folder of a project that graphmap made");
-            let error =
-                Diagnostic::error(codes::USAGE, message).help("`graphmap new` makes a project");
+            let error = Diagnostic::error(codes::USAGE, message)
+                .help("name the folder with its Cargo.toml");
             session.fail(Exit::Usage, error)
         }
         Err(failed) => {

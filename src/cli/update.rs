@@ -7,7 +7,7 @@ use super::exit::Exit;
 use super::new::args::{Link, NewArgs};
 use super::run::project::{link, link_lines};
 use super::session::{Outcome, Session};
-use super::{output, paths, vendor};
+use super::{gitignore, output, paths, vendor};
 use crate::codes;
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::emit::Files;
@@ -15,6 +15,7 @@ use graphmap_kpn::input::{self, Limit};
 use graphmap_wiring::bundled::{self, FOLDER, PACKAGES, REQUIREMENT};
 use graphmap_wiring::family;
 use graphmap_wiring::project::Project;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
 use toml::de::{DeTable, DeValue};
@@ -70,17 +71,10 @@ pub(super) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         vendor::is_possible(session, folder)?;
     }
     files.generated(&manifest, text);
-    let is_own = |sources: &Path| sources == project.root.join(FOLDER);
-    if project.outdated || project.sources.as_deref().is_some_and(is_own) {
-        let ignored = folder.join(".gitignore");
-        let lines = input::text(&ignored, Limit::SOURCE).unwrap_or_default();
-        files.generated(&ignored, ignoring(&lines, !copy));
+    if is_in(&project) && !copy {
+        gitignore::put(folder, true, &mut files);
     }
-    for (word, path) in output::write_quietly(session, &files)? {
-        if word != "unchanged" {
-            session.tell(&format!("graphmap: {word} {}\n", paths::shown(&path)));
-        }
-    }
+    output::write_changes(session, &files)?;
     let updated = match Project::open(folder) {
         Ok(Some(updated)) if !updated.outdated => updated,
         _ => {
@@ -89,7 +83,8 @@ pub(super) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
                 folder.display()
             );
             let error = Diagnostic::error(codes::OTHER_RUNTIME, message).help(format!(
-                "have `graphmap-runtime` in Cargo.toml lead to `{FOLDER}/graphmap-runtime`"
+                "have `graphmap-runtime` in `{}` lead to `{FOLDER}/graphmap-runtime`",
+                project.manifest.display()
             ));
             return session.fail(Exit::Usage, error);
         }
@@ -98,11 +93,18 @@ pub(super) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         true => copied(session, updated)?,
         false => link(session, &updated)?,
     }
+    if !copy && vendor::has_settings(folder) {
+        session.tell(&format!(
+            "graphmap: {} is for a copy of the sources: delete it\n",
+            paths::shown(&folder.join(vendor::SETTINGS))
+        ));
+    }
     if !old.is_empty() {
-        let old: Vec<String> = old
+        let old: BTreeSet<String> = old
             .iter()
             .map(|old| paths::word(&folder.join(old)))
             .collect();
+        let old: Vec<String> = old.into_iter().collect();
         let old = old.join(" ");
         session.tell(&format!("graphmap: no longer used: rm -r {old}\n"));
     }
@@ -122,6 +124,9 @@ fn mismatch(args: &NewArgs, project: &Project) -> Option<Diagnostic> {
         _ if args.member => format!("the project `{folder}` exists, so `--member` has no use"),
         _ if args.runtime.is_some() => {
             format!("the project `{folder}` exists, so `--runtime` has no use")
+        }
+        _ if args.vendor && project.sources.is_none() && !project.outdated => {
+            format!("the project `{folder}` has the runtime in another folder")
         }
         _ if args.vendor && !is_in(project) => {
             let message = "the sources are in the folder of a workspace, whose members share them";
@@ -164,17 +169,14 @@ fn copied(session: &mut Session<'_>, mut project: Project) -> Outcome<()> {
         return session.fail(Exit::Usage, Diagnostic::error(codes::CANNOT_WRITE, message));
     }
     project.copied = true;
-    let written = output::write_quietly(session, &project.sources_to_copy())?;
-    if written.iter().any(|(word, _)| *word != "unchanged") {
-        let folder = paths::shown(&project.root.join(FOLDER));
-        session.tell(&format!(
-            "graphmap: copied the sources of the runtime to {folder}\n"
-        ));
-    }
+    vendor::sources(session, &project)?;
     if project.ranks || project.mpi {
         vendor::dependencies(session, &project.root)?;
     }
-    Ok(())
+    // Last: until then a copy may be incomplete.
+    let mut files = Files::new();
+    gitignore::put(&project.root, false, &mut files);
+    output::write_changes(session, &files)
 }
 
 /// Replaces parts of a text, which must not overlap.
@@ -335,27 +337,6 @@ fn with_link(main: &str, ranks: bool) -> Option<String> {
     only(main, old).map(|_| main.replace(old, new))
 }
 
-/// The lines of `.gitignore`, with or without the link to the sources.
-fn ignoring(lines: &str, ignored: bool) -> String {
-    let line = format!("/{FOLDER}");
-    // A pattern that ends in `/` is for folders: it hides a copy but not the link.
-    let hides_link = |there: &str| [FOLDER, &line].contains(&there.trim());
-    let hides_copy = |there: &str| hides_link(there.trim().trim_end_matches('/'));
-    let has = match ignored {
-        true => lines.lines().any(hides_link),
-        false => lines.lines().any(hides_copy),
-    };
-    match (ignored, has) {
-        (true, false) if lines.is_empty() || lines.ends_with('\n') => format!("{lines}{line}\n"),
-        (true, false) => format!("{lines}\n{line}\n"),
-        (false, true) => lines
-            .split_inclusive('\n')
-            .filter(|there| !hides_copy(there))
-            .collect(),
-        _ => lines.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -412,21 +393,5 @@ mod tests {
         };
         assert_eq!(edited(&line("0.0.3")), line(REQUIREMENT));
         assert_eq!(edited(&line("0.1.0")), line("0.1.0"));
-    }
-
-    #[test]
-    fn the_link_is_ignored_once() {
-        assert_eq!(ignoring("", true), "/.graphmap\n");
-        assert_eq!(ignoring("/target", true), "/target\n/.graphmap\n");
-        assert_eq!(
-            ignoring("/target\n/.graphmap\n", true),
-            "/target\n/.graphmap\n"
-        );
-        assert_eq!(ignoring(".graphmap\n", true), ".graphmap\n");
-        assert_eq!(ignoring(".graphmap/\n", true), ".graphmap/\n/.graphmap\n");
-        for line in [".graphmap", "/.graphmap", ".graphmap/", "/.graphmap/"] {
-            let lines = format!("/target\n{line}\n*.o\n");
-            assert_eq!(ignoring(&lines, false), "/target\n*.o\n", "{line}");
-        }
     }
 }

@@ -1,16 +1,17 @@
-//! `graphmap new --vendor`: the packages of a registry that the sources of the runtime need, in the
-//! project.
+//! `graphmap new --vendor`: the sources of the runtime, and the packages of a registry that they
+//! need, in the project.
 //!
 //! `cargo vendor` copies them for all platforms. Packages that Linux does not need are replaced by
 //! empty ones of the same name and version, because Cargo looks each up that is in `Cargo.lock`.
 
 use super::cargo;
 use super::exit::Exit;
-use super::paths;
 use super::session::{Outcome, Session};
+use super::{output, paths};
 use crate::codes;
 use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_wiring::bundled;
+use graphmap_wiring::project::Project;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -21,7 +22,7 @@ use std::path::Path;
 /// The folder of the packages, below that of our sources.
 const REGISTRY: &str = "registry";
 /// The settings of Cargo in a project.
-const SETTINGS: &str = ".cargo/config.toml";
+pub(super) const SETTINGS: &str = ".cargo/config.toml";
 
 #[derive(Deserialize)]
 struct Metadata {
@@ -44,6 +45,18 @@ struct Resolve {
 #[derive(Deserialize)]
 struct Node {
     id: String,
+}
+
+/// Copies our sources into a project that has a copy of them, as far as they are not there.
+pub(super) fn sources(session: &mut Session<'_>, project: &Project) -> Outcome<()> {
+    let written = output::write_quietly(session, &project.sources_to_copy())?;
+    if written.iter().any(|(word, _)| *word != "unchanged") {
+        let folder = paths::shown(&project.root.join(bundled::FOLDER));
+        session.tell(&format!(
+            "graphmap: copied the sources of the runtime to {folder}\n"
+        ));
+    }
+    Ok(())
 }
 
 /// Copies packages of the registry into a project that has a copy of the sources, and changes the
@@ -91,6 +104,11 @@ pub(super) fn dependencies(session: &mut Session<'_>, project: &Path) -> Outcome
     let settings = paths::shown(&project.join(SETTINGS));
     session.tell(&format!("graphmap: wrote {settings}\n"));
     Ok(())
+}
+
+/// Whether a project has the settings that `--vendor` writes.
+pub(super) fn has_settings(project: &Path) -> bool {
+    fs::read_to_string(project.join(SETTINGS)).is_ok_and(|text| text == settings_text())
 }
 
 /// Checks that the settings of Cargo in a project can be written, because they are not the user's.

@@ -57,35 +57,46 @@ fn cannot_write(folder: &Path, error: &io::Error) -> Box<Diagnostic> {
     Box::new(error.help(COPY))
 }
 
+/// The folder with the sources that this binary contains.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unpacked {
+    pub(crate) folder: PathBuf,
+    /// The folder that was there before, under its new name, if its contents were different.
+    pub(crate) changed: Option<PathBuf>,
+}
+
 /// Returns the folder with the sources that this binary contains. Unpacks them if they are not
 /// there yet, or not as they should be: then the folder is kept under another name.
 ///
 /// # Errors
 /// Returns an error if they cannot be written.
-pub(crate) fn unpacked() -> Result<PathBuf, Box<Diagnostic>> {
+pub(crate) fn unpacked() -> Result<Unpacked, Box<Diagnostic>> {
     let parent = data_folder()?.join(FOLDER);
     let folder = parent.join(bundled::HASH);
+    let mut changed = None;
     if is_complete(&folder) {
-        return Ok(folder);
+        return Ok(Unpacked { folder, changed });
     }
     let wrong = |error: io::Error| cannot_write(&parent, &error);
     let temporary = Temporary::new(&parent);
     unpack(&temporary.0).map_err(wrong)?;
     loop {
         let Err(error) = fs::rename(&temporary.0, &folder) else {
-            return Ok(folder);
+            return Ok(Unpacked { folder, changed });
         };
         // Another command may have unpacked them by now.
         if is_complete(&folder) {
-            return Ok(folder);
+            return Ok(Unpacked { folder, changed });
         }
         if folder.symlink_metadata().is_err() {
             return Err(wrong(error));
         }
-        match fs::rename(&folder, unused(&parent)) {
+        let new_name = unused(&parent);
+        match fs::rename(&folder, &new_name) {
+            Ok(()) => changed = Some(new_name),
             // Another command may have renamed it.
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(wrong(error)),
-            _ => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(wrong(error)),
         }
     }
 }
@@ -100,7 +111,10 @@ fn unused(parent: &Path) -> PathBuf {
 /// Whether a folder has these files with these contents, and no others.
 fn is_complete(folder: &Path) -> bool {
     let same = |(path, text): (&str, &str)| {
-        fs::read(folder.join(path)).is_ok_and(|found| found == text.as_bytes())
+        let path = folder.join(path);
+        // Reading from a named pipe would wait for a writer.
+        let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
+        is_file && fs::read(path).is_ok_and(|found| found == text.as_bytes())
     };
     bundled::files().all(same) && count_files(folder).is_ok_and(|n| n == bundled::files().count())
 }
@@ -179,12 +193,12 @@ fn make_read_only(folder: &Path) -> io::Result<()> {
 }
 
 /// The result of linking a project.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Linked {
-    /// It was made, or leads to another folder than before.
-    Made(PathBuf),
-    /// Nothing had to be changed.
-    Unchanged,
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Linked {
+    /// The link, if it was made or leads to another folder than before.
+    pub(crate) made: Option<PathBuf>,
+    /// Sources that were changed, under their new name.
+    pub(crate) changed: Option<PathBuf>,
 }
 
 /// Makes the link of a project to the sources of the runtime, if it is to have one.
@@ -195,8 +209,12 @@ pub(crate) enum Linked {
 pub(crate) fn link(project: &Project) -> Result<Linked, Box<Diagnostic>> {
     fits(project)?;
     match &project.sources {
-        Some(link) if !project.copied => make_link(link, &unpacked()?),
-        _ => Ok(Linked::Unchanged),
+        Some(link) if !project.copied => {
+            let Unpacked { folder, changed } = unpacked()?;
+            let made = make_link(link, &folder)?;
+            Ok(Linked { made, changed })
+        }
+        _ => Ok(Linked::default()),
     }
 }
 
@@ -208,6 +226,16 @@ fn fits(project: &Project) -> Result<(), Box<Diagnostic>> {
             shell_quoted(&project.root.display().to_string())
         ),
         None => "`graphmap new . --update` changes that".to_owned(),
+    };
+    let update = match is_inherited(project) {
+        false => update,
+        true => format!(
+            "in `{}`, which it inherits that from, have `graphmap-runtime` lead to \
+             `{}/graphmap-runtime` with version \"{}\"",
+            project.manifest.display(),
+            bundled::FOLDER,
+            bundled::REQUIREMENT
+        ),
     };
     let root = project.root.display();
     if project.outdated {
@@ -229,6 +257,11 @@ fn fits(project: &Project) -> Result<(), Box<Diagnostic>> {
     }
 }
 
+/// Whether a project has its dependency on the runtime from a workspace above it.
+fn is_inherited(project: &Project) -> bool {
+    project.manifest != project.root.join("Cargo.toml")
+}
+
 /// Whether a path is one of a folder of sources, on this machine or another: `runtime/HASH`. The
 /// user may have made a link to another folder.
 fn is_made(target: &Path) -> bool {
@@ -238,10 +271,31 @@ fn is_made(target: &Path) -> bool {
     is_hash && name(target.parent()).is_some_and(|parent| parent == FOLDER)
 }
 
-/// Makes a link, in the place of another link if there is one.
-pub(crate) fn make_link(link: &Path, target: &Path) -> Result<Linked, Box<Diagnostic>> {
+/// Makes a link, in the place of another link that graphmap made if there is one. Returns it if
+/// something was changed.
+///
+/// # Errors
+/// Returns an error if the link cannot be made, or if something is there that does not lead to
+/// sources of the runtime.
+pub(crate) fn make_link(link: &Path, target: &Path) -> Result<Option<PathBuf>, Box<Diagnostic>> {
     match fs::read_link(link) {
-        Ok(there) if there == target || !is_made(&there) => return Ok(Linked::Unchanged),
+        Ok(there) if there == target => return Ok(None),
+        Ok(there) if !is_made(&there) => {
+            let runtime = link.join(bundled::RUNTIME).join("Cargo.toml");
+            if runtime.is_file() {
+                return Ok(None);
+            }
+            let message = format!(
+                "the link `{}` does not lead to sources of the runtime: there is no `{}`",
+                link.display(),
+                runtime.display()
+            );
+            let error = Diagnostic::error(codes::NO_SOURCES, message)
+                .with_note(format!("it leads to `{}`", there.display()));
+            return Err(Box::new(error.help(
+                "delete it: the same command makes one that leads there then",
+            )));
+        }
         _ => {}
     }
     let wrong = |error: io::Error| {
@@ -264,5 +318,5 @@ pub(crate) fn make_link(link: &Path, target: &Path) -> Result<Linked, Box<Diagno
         let _ = fs::remove_file(&temporary);
         wrong(error)
     })?;
-    Ok(Linked::Made(link.to_owned()))
+    Ok(Some(link.to_owned()))
 }

@@ -123,7 +123,14 @@ fn changed_or_deleted_sources_are_unpacked_again() {
     let said = "graphmap: net is linked to the sources of the runtime\n";
     fs::remove_file(&file).unwrap();
     fs::write(&file, "// Mine.\n").unwrap();
-    test.run().status(0).stdout_is("").stderr_is(said);
+    let changed = format!("{}.changed-", sources.display());
+    let again = |number| {
+        format!(
+            "graphmap: the sources of the runtime had been changed, and are unpacked again; the \
+             changed ones are in {changed}{number}\n{said}"
+        )
+    };
+    test.run().status(0).stdout_is("").stderr_is(&again(1));
     assert_eq!(fs::read(&file).unwrap(), contents);
     // The changed file is not lost.
     let entries = fs::read_dir(folder.join("runtime")).unwrap();
@@ -139,7 +146,7 @@ fn changed_or_deleted_sources_are_unpacked_again() {
     assert!(aside.to_str().unwrap().ends_with(".changed-1"));
     // A file that is added is a change, too: Cargo would take it for a build script.
     fs::write(sources.join("graphmap-runtime/build.rs"), "").unwrap();
-    test.run().status(0).stderr_is(said);
+    test.run().status(0).stderr_is(&again(2));
     assert!(!sources.join("graphmap-runtime/build.rs").exists());
     fs::rename(&folder, test.folder().join("gone")).unwrap();
     test.run().status(0).stderr_is(said);
@@ -209,8 +216,57 @@ fn folders_and_links_of_the_user_stay() {
         .stderr_has("error[G0715]: `net/.graphmap` is not a link that graphmap made");
     fs::rename(&link, test.folder().join("mine")).unwrap();
     std::os::unix::fs::symlink("../mine", &link).unwrap();
+    test.run().status(2).stderr_has(
+        "error[G0715]: the link `net/.graphmap` does not lead to sources of the runtime",
+    );
+    let test = test.file("mine/graphmap-runtime/Cargo.toml", "");
     test.run().status(0);
     assert_eq!(fs::read_link(&link).unwrap(), Path::new("../mine"));
+}
+
+/// A project that had a copy gets a link that git ignores, with each command that makes one.
+#[test]
+fn git_ignores_a_link_that_takes_the_place_of_a_copy() {
+    let test = test().args("new net --from net.dot --vendor --quiet");
+    test.run().status(0);
+    fs::remove_file(
+        test.folder()
+            .join("net/.graphmap/graphmap-runtime/src/lib.rs"),
+    )
+    .unwrap();
+    let test = test.args("setup net");
+    test.run().status(0).stderr_is(
+        "graphmap: copied the sources of the runtime to net/.graphmap\n\
+         graphmap: net contains the sources of the runtime\n",
+    );
+    assert_eq!(test.read("net/.gitignore"), "/target\n");
+    fs::remove_dir_all(test.folder().join("net/.graphmap")).unwrap();
+    test.run().status(0).stderr_is(
+        "graphmap: linked net/.graphmap\n\
+         graphmap: updated net/.gitignore\n\
+         graphmap: net is linked to the sources of the runtime\n",
+    );
+    assert_eq!(test.read("net/.gitignore"), "/target\n/.graphmap\n");
+}
+
+#[test]
+fn settings_that_a_workspace_lacks_for_a_member_are_reported() {
+    let test = test().file("w/Cargo.toml", "[workspace]\nmembers = [\"a*\"]\n");
+    let test = test.args("new w/x --member");
+    test.run().status(0).stderr_has(
+        "graphmap: the link w/.graphmap is for all members of the workspace\n  \
+         w/Cargo.toml should have \"x\" in `members` of [workspace]\n  \
+         w/Cargo.toml should have \".graphmap\" in `exclude` of [workspace]\n  \
+         w/.gitignore should have /.graphmap in a line\n",
+    );
+    let manifest = "[workspace]\nmembers = [\"a*\"]\nexclude = [\".graphmap\"]\n";
+    let test = test
+        .file("w/Cargo.toml", manifest)
+        .file("w/.gitignore", "/.graphmap")
+        .args("new w/ab --member");
+    test.run().status(0).stderr_has(
+        "graphmap: the link w/.graphmap is for all members of the workspace\ngraphmap: made",
+    );
 }
 
 #[test]
@@ -278,7 +334,9 @@ fn members_of_a_workspace_have_one_link() {
     let test = test.args("new a --update --vendor");
     test.run().status(2).stderr_has("leave `--vendor` out");
     let lone = self::test().args("new net --from net.dot --member");
-    lone.run().status(2).stderr_has("is that of a workspace");
+    lone.run()
+        .status(2)
+        .stderr_has("has a Cargo.toml with a section [workspace]");
 }
 
 /// Two projects of one name are built in one folder, and each runs its own program. No other test
@@ -307,6 +365,14 @@ fn projects_of_one_name_are_not_confused() {
         one.run().status(0).stdout_is("one\n");
         other.run().status(0).stdout_is("other\n");
     }
+    // Another project in the same place, whose files are older than what was compiled.
+    let twins = [&one, &other].map(|test| test.folder().join("twin"));
+    let third = one.folder().join("third");
+    fs::rename(&twins[0], &third).unwrap();
+    fs::rename(&twins[1], &twins[0]).unwrap();
+    fs::rename(&third, &twins[1]).unwrap();
+    one.run().status(0).stdout_is("other\n");
+    other.run().status(0).stdout_is("one\n");
     // Compiled units are in the data folder, and the program in the project's.
     assert!(!one.folder().join("twin/target/debug/deps").exists());
     assert!(one.folder().join("twin/target/debug/twin").exists());
@@ -345,7 +411,7 @@ fn a_project_with_the_sources_builds_without_anything_else() {
     other.run().status(0);
     let other = other.args("new net --update --vendor");
     other.run().status(0).stderr_is(
-        "graphmap: updated net/.gitignore\ngraphmap: copied the sources of the runtime to net/.graphmap\n",
+        "graphmap: copied the sources of the runtime to net/.graphmap\ngraphmap: updated net/.gitignore\n",
     );
     assert!(!other.folder().join("net/.graphmap").is_symlink());
 }

@@ -18,7 +18,7 @@ pub const REQUIREMENT: &str = "0.1";
 pub const PACKAGES: [&str; 6] = [LINK, MPI_DERIVE, RANKMAP, RUNTIME, STACK, MPI];
 
 /// The runtime. It depends on the rank maps.
-pub(crate) const RUNTIME: &str = "graphmap-runtime";
+pub const RUNTIME: &str = "graphmap-runtime";
 pub(crate) const RANKMAP: &str = "graphmap-rankmap";
 /// The link over MPI.
 pub const LINK: &str = "graphmap-link-mpi";

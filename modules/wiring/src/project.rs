@@ -272,6 +272,8 @@ pub struct Project {
     pub graph: PathBuf,
     /// Name of its package, and of the program that Cargo builds.
     pub package: String,
+    /// The manifest with its dependency on the runtime: its own, or that of a workspace above it.
+    pub manifest: PathBuf,
     /// Where its sources of the runtime are, in a folder [`bundled::FOLDER`].
     pub sources: Option<PathBuf>,
     /// Whether it has a copy of the sources there.
@@ -364,6 +366,7 @@ impl Project {
         let requirement = runtime.and_then(|runtime| runtime.get("version")?.as_str());
         Ok(Some(Project {
             root: root.to_owned(),
+            manifest: base.join("Cargo.toml"),
             graph: root.join(graph),
             package: name.to_owned(),
             copied: sources.as_deref().is_some_and(is_copy),

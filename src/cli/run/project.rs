@@ -3,14 +3,15 @@
 use super::args::RunArgs;
 use super::outputs;
 use crate::cli::exit::Exit;
-use crate::cli::output;
 use crate::cli::paths::{shown, word};
 use crate::cli::ranks_drawing::DRAWN_FROM_PROFILE;
 use crate::cli::session::{Outcome, Session};
 use crate::cli::skeletons;
+use crate::cli::{gitignore, output};
 use crate::codes;
-use crate::program::{self, Linked, no_project as no_project_of};
+use crate::program::{self, no_project as no_project_of};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
+use graphmap_kpn::emit::Files;
 use graphmap_kpn::network::Verified;
 use graphmap_wiring::doubts::Doubt;
 use graphmap_wiring::project::{Project, RANKS_DRAWN, Regenerated};
@@ -57,14 +58,34 @@ pub(crate) fn find_project(
     Ok((project, doubts))
 }
 
-/// Makes the link of a project to the sources of the runtime.
+/// Makes the link of a project to the sources of the runtime, and has git ignore it.
 pub(crate) fn link(session: &mut Session<'_>, project: &Project) -> Outcome<()> {
-    match program::link(project) {
-        Ok(Linked::Made(link)) => session.tell(&format!("graphmap: linked {}\n", shown(&link))),
-        Ok(Linked::Unchanged) => {}
+    let linked = match program::link(project) {
+        Ok(linked) => linked,
         Err(wrong) => return session.fail(Exit::Usage, *wrong),
+    };
+    say_changed(session, linked.changed.as_deref());
+    let Some(link) = linked.made else {
+        return Ok(());
+    };
+    session.tell(&format!("graphmap: linked {}\n", shown(&link)));
+    if link.parent() != Some(&*project.root) {
+        return Ok(());
     }
-    Ok(())
+    let mut files = Files::new();
+    gitignore::put(&project.root, true, &mut files);
+    output::write_changes(session, &files)
+}
+
+/// Reports sources of the runtime that had been changed.
+pub(crate) fn say_changed(session: &mut Session<'_>, changed: Option<&Path>) {
+    if let Some(changed) = changed {
+        session.tell(&format!(
+            "graphmap: the sources of the runtime had been changed, and are unpacked again; \
+             the changed ones are in {}\n",
+            shown(changed)
+        ));
+    }
 }
 
 pub(crate) fn no_project<T>(session: &mut Session<'_>, file: &Path) -> Outcome<T> {
@@ -167,7 +188,7 @@ pub(crate) fn link_lines(diagnostic: Diagnostic, project: &Project) -> Diagnosti
         false => ("graphmap_runtime::main", "graphmap_link_mpi::main"),
     };
     diagnostic.help(format!(
-            "or add `graphmap-link-mpi = {{ path = \".graphmap/graphmap-link-mpi\" }}` to the dependencies in Cargo.toml, \
+            "add `graphmap-link-mpi = {{ path = \".graphmap/graphmap-link-mpi\" }}` to the dependencies in Cargo.toml, \
              and call `{new}` in src/main.rs instead of `{old}`"
         ))
 }

@@ -17,7 +17,9 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{Read, Seek, Write};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
 /// The variable that names the folder for Cargo. Cargo before 1.91 does not know it.
 pub(crate) const VARIABLE: &str = "CARGO_BUILD_BUILD_DIR";
@@ -32,8 +34,8 @@ pub(crate) struct SharedBuild {
 }
 
 /// Returns the shared folder for a project. `None` if the project is not built there: because the
-/// user has said where to build, because it has other local packages, or because another command is
-/// building a project of its name.
+/// user has said where to build, because it has other local packages, because another command is building a
+/// project of its name, or because the file system does not record when folders are made.
 pub(crate) fn claim(
     session: &mut Session<'_>,
     project: &Project,
@@ -55,22 +57,32 @@ pub(crate) fn claim(
     options.read(true).write(true).create(true).truncate(false);
     let mut owner = options.open(owners.join(&project.package)).ok()?;
     flock(&owner, FlockOperation::NonBlockingLockExclusive).ok()?;
-    let root = project.root.canonicalize().ok()?;
-    let root = root.as_os_str().as_bytes();
+    let identity = identity(&project.root)?;
     let mut last = Vec::new();
     owner.read_to_end(&mut last).ok()?;
-    if last != root {
+    if last != identity {
         if !last.is_empty() && !clean(session, &manifest, &folder, project, release) {
             return None;
         }
         owner.set_len(0).ok()?;
         owner.rewind().ok()?;
-        owner.write_all(root).ok()?;
+        owner.write_all(&identity).ok()?;
     }
     Some(SharedBuild {
         folder,
         _locked: owner,
     })
+}
+
+/// The path of a folder, and the time when the folder was made and its number: another one may be
+/// moved there, whose files are older than what was compiled.
+fn identity(folder: &Path) -> Option<Vec<u8>> {
+    let folder = folder.canonicalize().ok()?;
+    let metadata = folder.metadata().ok()?;
+    let made = metadata.created().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    let mut identity = format!("{} {}\n", made.as_nanos(), metadata.ino()).into_bytes();
+    identity.extend(folder.as_os_str().as_bytes());
+    Some(identity)
 }
 
 /// Removes the compiled units of the package of this name.
