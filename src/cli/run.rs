@@ -10,7 +10,6 @@ mod launcher;
 mod mpi;
 mod names;
 mod outputs;
-mod places;
 mod program;
 pub(crate) mod project;
 mod ranks;
@@ -24,8 +23,6 @@ use crate::cli::supervisor::{self, Bound};
 use crate::codes;
 use args::{Link, RunArgs};
 use graphmap_kpn::diagnostic::Diagnostic;
-use graphmap_wiring::formats;
-use places::Places;
 use program::{build, ended, handed, obeyed};
 use project::{find_project, unasked};
 use std::num::NonZeroU32;
@@ -97,12 +94,6 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     outputs::check(args, session)?;
     let (project, doubts) = find_project(args, session, undrawn, &network)?;
     let ranks = ranks::told(args, session, &project, &network, ranks)?;
-    if let Some(places) = Places::over_shared_memory(args, mapping.as_ref(), &network) {
-        session.find_all(formats::missing(&project, &network, |process| {
-            places.of(process)
-        }));
-        session.unless_denied()?;
-    }
     if args.no_build {
         unasked(args, session, doubts);
         return Ok(Exit::Ok);

@@ -41,7 +41,5 @@ pub const FAMILY_TAKEN: Code = Code(616);
 pub const NAME_TOO_LONG: Code = Code(619);
 /// A family whose projects cannot be made.
 pub const NO_PROJECT_OF_FAMILY: Code = Code(617);
-/// A type that nothing lays out as bytes, where its tokens go between OS processes.
-pub const NO_FORMAT: Code = Code(621);
 /// Channels without a type beside others with one.
 pub const PARTLY_TYPED: Code = Code(620);

@@ -23,7 +23,6 @@ use graphmap_kpn::mapping::Mapped;
 use graphmap_kpn::network::Verified;
 use graphmap_kpn::placed::processes_hash;
 use graphmap_platform::Platform;
-use graphmap_wiring::formats;
 use graphmap_wiring::project::Project;
 use graphmap_wiring::ranks_project;
 use std::collections::BTreeMap;
@@ -132,9 +131,6 @@ pub(super) fn run(
     let mpi = Mpi::choose(session, options.get("launcher").map(String::as_str))?;
     options.insert("launcher".to_owned(), mpi.launcher.clone());
     let mapped = mapped(args, session, (network, drawn), (&onto.platform, &how))?;
-    session.find_all(formats::missing(&project, mapped.network(), |process| {
-        mapped.mapping().of(process).index()
-    }));
     session.unless_denied()?;
     if !args.print && !args.no_run && !args.no_build {
         let agent = options.get("agent").map(String::as_str);

@@ -246,10 +246,7 @@ const WIRING: &[&str] = &[
     "codes",
     "layout",
     "lexer",
-    "sources",
     "budget",
-    "inert",
-    "definitions",
     "positions",
     "sequence",
     "structure",
@@ -271,7 +268,6 @@ const WIRING: &[&str] = &[
     "emitters",
     "project",
     "ranks_project",
-    "formats",
     "foreign",
     "lib",
 ];
