@@ -19,7 +19,6 @@ mod graph_format;
 mod identity;
 mod import;
 mod input;
-mod inputs;
 mod load;
 mod mapping;
 mod misspelt;

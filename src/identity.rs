@@ -2,6 +2,7 @@
 //! the same run, and nothing may be written twice.
 
 use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 /// How many links lead to a file at the most, as systems have it.
@@ -23,20 +24,13 @@ impl Identity {
     /// Of a file, which may not be there yet.
     pub(crate) fn of_file(path: &Path) -> Identity {
         match fs::metadata(path) {
-            Ok(found) => Identity::there(&found, path),
+            Ok(found) => Identity::there(&found),
             Err(_) => Identity::Place(place(&target(path))),
         }
     }
 
-    #[cfg(unix)]
-    pub(crate) fn there(found: &Metadata, _: &Path) -> Identity {
-        use std::os::unix::fs::MetadataExt;
+    pub(crate) fn there(found: &Metadata) -> Identity {
         Identity::There(found.dev(), found.ino())
-    }
-
-    #[cfg(not(unix))]
-    pub(crate) fn there(_: &Metadata, path: &Path) -> Identity {
-        Identity::Place(place(path))
     }
 }
 
@@ -73,7 +67,7 @@ fn place(path: &Path) -> PathBuf {
     place
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -56,6 +56,12 @@
 // docs.rs says which feature an item comes with.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[cfg(not(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+)))]
+compile_error!("graphmap runs on Linux on x86-64 and aarch64 only");
+
 mod builder;
 #[cfg(feature = "cli")]
 mod cli;

@@ -141,15 +141,9 @@ fn fate(path: &Path, file: &File) -> io::Result<Fate> {
     })
 }
 
-#[cfg(unix)]
 fn is_executable(found: &fs::Metadata) -> bool {
     use std::os::unix::fs::PermissionsExt;
     found.permissions().mode() & 0o111 != 0
-}
-
-#[cfg(not(unix))]
-fn is_executable(_: &fs::Metadata) -> bool {
-    true
 }
 
 /// Files written beside their places, which they take all at once. Dropped without
@@ -296,15 +290,9 @@ impl Drop for Transaction {
     }
 }
 
-#[cfg(unix)]
 fn make_executable(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let mut permissions = fs::metadata(path)?.permissions();
     permissions.set_mode(permissions.mode() | 0o111);
     fs::set_permissions(path, permissions)
-}
-
-#[cfg(not(unix))]
-fn make_executable(_: &Path) -> io::Result<()> {
-    Ok(())
 }

@@ -51,7 +51,6 @@ pub(crate) fn run_with(command: &mut Command, mut end: impl FnMut(&Asking)) -> i
     if let Some(signal) = interrupted() {
         return Ok(End::Interrupted(signal));
     }
-    #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
         return Ok(End::Signal(signal));
     }
@@ -136,7 +135,6 @@ impl Drop for Watched {
     }
 }
 
-#[cfg(unix)]
 fn send(id: u32, signal: i32, at_once: bool) {
     use rustix::process::{Pid, Signal, kill_process};
     let signal = match at_once {
@@ -148,6 +146,3 @@ fn send(id: u32, signal: i32, at_once: bool) {
         let _ = kill_process(pid, signal);
     }
 }
-
-#[cfg(not(unix))]
-fn send(_: u32, _: i32, _: bool) {}

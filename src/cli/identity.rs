@@ -1,71 +1,43 @@
-//! Which file a path of the command line means: `-` is standard input or output.
+//! The file that a path of the command line means: `-` is standard input or output.
 
 use super::args::is_standard;
 pub(crate) use crate::identity::Identity;
 use std::fs::{File, Metadata};
 use std::io;
+use std::os::fd::AsFd;
 use std::path::Path;
 
 impl Identity {
-    /// Of a path that is written to.
+    /// Returns the identity of a path that is written to.
     pub(crate) fn of_output(path: &Path) -> Identity {
         if is_standard(path) {
-            let file = standard_output().and_then(|file| file.metadata());
+            let file = opened(&io::stdout()).and_then(|file| file.metadata());
             let file = file.ok().filter(Metadata::is_file);
-            return file.map_or(Identity::Standard, |found| Identity::there(&found, path));
+            return file.map_or(Identity::Standard, |found| Identity::there(&found));
         }
         Identity::of_file(path)
     }
 
-    /// Of a file that is read; none for what is no regular file: nothing is lost by writing to a
-    /// terminal that was read from.
-    pub(crate) fn of_input(found: &Metadata, path: &Path) -> Option<Identity> {
-        found.is_file().then(|| Identity::there(found, path))
+    /// Returns the identity of a file that is read. `None` if it is not a regular file, because
+    /// nothing is lost by writing to a terminal that was read from.
+    pub(crate) fn of_input(found: &Metadata) -> Option<Identity> {
+        found.is_file().then(|| Identity::there(found))
     }
 }
 
-/// Standard input as a file.
-#[cfg(unix)]
+/// Returns standard input as a file.
 pub(crate) fn standard_input() -> io::Result<File> {
-    use std::os::fd::AsFd;
-    Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?))
+    opened(&io::stdin())
 }
 
-/// Whether a path is the file that standard output or standard error go to: whoever writes there adds to what is there.
+/// Whether a path is the file that standard output or standard error go to. Writing there appends.
 pub(crate) fn is_own_stream(path: &Path) -> bool {
     let there = Identity::of_file(path);
-    let streams = [standard_output(), standard_error()];
+    let streams = [opened(&io::stdout()), opened(&io::stderr())];
     let mut found = streams.into_iter().flatten().map(|file| file.metadata());
-    found.any(|found| found.is_ok_and(|found| Identity::there(&found, path) == there))
+    found.any(|found| found.is_ok_and(|found| Identity::there(&found) == there))
 }
 
-#[cfg(unix)]
-fn standard_error() -> io::Result<File> {
-    use std::os::fd::AsFd;
-    Ok(File::from(io::stderr().as_fd().try_clone_to_owned()?))
-}
-
-#[cfg(windows)]
-fn standard_error() -> io::Result<File> {
-    use std::os::windows::io::AsHandle;
-    Ok(File::from(io::stderr().as_handle().try_clone_to_owned()?))
-}
-
-#[cfg(unix)]
-fn standard_output() -> io::Result<File> {
-    use std::os::fd::AsFd;
-    Ok(File::from(io::stdout().as_fd().try_clone_to_owned()?))
-}
-
-/// Standard input as a file.
-#[cfg(windows)]
-pub(crate) fn standard_input() -> io::Result<File> {
-    use std::os::windows::io::AsHandle;
-    Ok(File::from(io::stdin().as_handle().try_clone_to_owned()?))
-}
-
-#[cfg(windows)]
-fn standard_output() -> io::Result<File> {
-    use std::os::windows::io::AsHandle;
-    Ok(File::from(io::stdout().as_handle().try_clone_to_owned()?))
+fn opened(stream: &impl AsFd) -> io::Result<File> {
+    Ok(File::from(stream.as_fd().try_clone_to_owned()?))
 }

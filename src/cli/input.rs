@@ -72,16 +72,16 @@ impl Session<'_> {
 
     fn remember_open(&mut self, file: &File, path: &Path) {
         let found = file.metadata();
-        if let Some(file) = found.ok().and_then(|m| Identity::of_input(&m, path)) {
-            self.inputs.add(file, path);
+        if let Some(file) = found.ok().and_then(|m| Identity::of_input(&m)) {
+            self.inputs.entry(file).or_insert_with(|| path.to_owned());
         }
     }
 
     /// Notes a file as an input that somebody else reads.
     pub(crate) fn remember(&mut self, path: &Path) {
         let found = std::fs::metadata(path);
-        if let Some(file) = found.ok().and_then(|m| Identity::of_input(&m, path)) {
-            self.inputs.add(file, path);
+        if let Some(file) = found.ok().and_then(|m| Identity::of_input(&m)) {
+            self.inputs.entry(file).or_insert_with(|| path.to_owned());
         }
     }
 

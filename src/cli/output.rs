@@ -98,7 +98,7 @@ pub(crate) fn not_an_input(
     path: &Path,
     identity: &Identity,
 ) -> Outcome<()> {
-    let Some(input) = session.inputs.named(identity) else {
+    let Some(input) = session.inputs.get(identity) else {
         return Ok(());
     };
     let what = match is_standard(path) {

@@ -2,7 +2,7 @@
 
 use super::args::{Colour, Common, GraphArgs, MessageFormat, is_standard};
 use super::exit::Exit;
-use super::inputs::Inputs;
+use super::identity::Identity;
 use super::{graph_format, talk};
 use crate::levels::Levels;
 use crate::render;
@@ -13,8 +13,8 @@ use graphmap_kpn::foreign;
 use graphmap_kpn::input::Limit;
 use graphmap_kpn::source::{SourceMap, Span};
 use serde_json::json;
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// What a step of a verb gives, or how the command ends.
@@ -32,7 +32,8 @@ pub(crate) struct Session<'t> {
     pub(crate) levels: Levels,
     /// Values that `graphmap.toml` gives options which are not typed, each with its place.
     pub(crate) presets: Vec<(String, Span)>,
-    pub(super) inputs: Inputs,
+    /// The files that were read, each by the first name that the user gave it: none is written over.
+    pub(super) inputs: HashMap<Identity, PathBuf>,
     diagnostics: Diagnostics,
     timings: Vec<(String, Duration)>,
 }
@@ -49,7 +50,7 @@ impl<'t> Session<'t> {
             common,
             sources: SourceMap::new(),
             show_notes: false,
-            inputs: Inputs::default(),
+            inputs: HashMap::new(),
             diagnostics: Diagnostics::new(),
             timings: Vec::new(),
         }

@@ -74,20 +74,13 @@ pub(crate) fn question() -> Option<Question> {
     Some(Question { signal, asked })
 }
 
-#[cfg(target_os = "linux")]
 fn asking() -> Option<i32> {
     use signal_hook::consts::SIGUSR1;
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     (ignored(&status) & (1 << (SIGUSR1 - 1)) == 0).then_some(SIGUSR1)
 }
 
-#[cfg(not(target_os = "linux"))]
-fn asking() -> Option<i32> {
-    None
-}
-
 /// Counts another signal among those that tell us to end.
-#[cfg(target_os = "linux")]
 pub(crate) fn also(signal: i32) {
     signals().register(signal);
 }
@@ -136,17 +129,12 @@ impl Signals {
 
 /// Whoever started us may have had the ends of children ignored: then nobody could wait for one, and what we start
 /// would inherit that.
-#[cfg(unix)]
 fn children_can_be_waited_for() {
     let _ = signal_hook::flag::register(signal_hook::consts::SIGCHLD, Arc::default());
 }
 
-#[cfg(not(unix))]
-fn children_can_be_waited_for() {}
-
 /// The signals that tell a program to end, but for those that whoever started us wants ignored
 /// (`nohup`, a shell that puts us in the background): they stay so, and so they are for what we start.
-#[cfg(target_os = "linux")]
 fn ending() -> Vec<i32> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -156,14 +144,7 @@ fn ending() -> Vec<i32> {
     ending
 }
 
-/// Elsewhere it cannot be asked what is ignored, and HUP and QUIT are left as they are.
-#[cfg(not(target_os = "linux"))]
-fn ending() -> Vec<i32> {
-    vec![signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM]
-}
-
 /// The set of ignored signals in `/proc/PID/status`: bit 0 is signal 1.
-#[cfg(target_os = "linux")]
 fn ignored(status: &str) -> u64 {
     let mut lines = status.lines();
     let set = lines.find_map(|line| line.strip_prefix("SigIgn:"));
@@ -171,7 +152,7 @@ fn ignored(status: &str) -> u64 {
         .unwrap_or(0)
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
     #[test]
     fn what_is_ignored_is_read_from_the_status() {

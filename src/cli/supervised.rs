@@ -24,7 +24,7 @@ impl Supervise for Supervised {
     }
 
     fn watch(&self, child: u32) -> Box<dyn Any> {
-        Box::new(Watched::new(child, END_TREE))
+        Box::new(Watched::new(child, Some(END_TREE)))
     }
 
     fn interrupted(&self) -> Option<i32> {

@@ -113,7 +113,6 @@ fn coloured(text: &str) -> String {
 }
 
 /// Returns true if standard output is a pipe that nobody reads any more.
-#[cfg(unix)]
 pub(crate) fn is_unread() -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
     let stdout = io::stdout();
@@ -124,11 +123,6 @@ pub(crate) fn is_unread() -> bool {
     };
     let left = PollFlags::ERR | PollFlags::HUP;
     poll(&mut polled, Some(&now)).is_ok() && polled[0].revents().intersects(left)
-}
-
-#[cfg(not(unix))]
-pub(crate) fn is_unread() -> bool {
-    false
 }
 
 #[cfg(test)]

@@ -392,7 +392,6 @@ fn commands_that_are_told_can_be_typed() {
 
 /// A `graphmap.toml` that cannot be read is told, not passed by in silence.
 #[test]
-#[cfg(unix)]
 fn one_that_is_no_file() {
     let folder = farm().file("graphmap.toml/inside", "");
     folder

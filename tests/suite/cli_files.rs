@@ -114,7 +114,6 @@ fn what_cannot_be_written_changes_nothing() {
     assert!(!test.folder().join("new").exists());
 }
 
-#[cfg(unix)]
 #[test]
 fn a_folder_that_is_not_ours() {
     let test = net().args("net.json --emit /proc/nowhere/a.json --emit a.json");
@@ -124,7 +123,6 @@ fn a_folder_that_is_not_ours() {
     assert_eq!(test.files(), ["net.json"]);
 }
 
-#[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk() {
     let test = net().args("net.json --emit json=/dev/full");
@@ -137,7 +135,6 @@ fn a_full_disk() {
     assert!(fs::metadata("/dev/null").is_ok_and(|m| !m.is_file()));
 }
 
-#[cfg(unix)]
 #[test]
 fn a_link_stays_a_link_and_a_mode_a_mode() {
     use std::os::unix::fs::{PermissionsExt, symlink};
@@ -156,7 +153,6 @@ fn a_link_stays_a_link_and_a_mode_a_mode() {
     );
 }
 
-#[cfg(unix)]
 #[test]
 fn a_reader_who_has_seen_enough() {
     let binary = env!("CARGO_BIN_EXE_graphmap");
@@ -362,7 +358,6 @@ fn deep_modules_are_no_danger() {
     test.run().status(0);
 }
 
-#[cfg(unix)]
 #[test]
 fn a_disk_that_fills_up_in_the_middle() {
     let graph = "digraph big { a [replicas=2000]; a -> a [step=1 wrap=true initial=1]; }";

@@ -281,7 +281,6 @@ fn a_partition_is_not_written_over_what_was_read() {
         .stderr_has("error[G0011]: `./squares.graph.part.2` is read in this run");
     assert_eq!(hosts.read("squares.graph.part.2"), "h1 slots=2\n");
     // And that of a link to the graph.
-    #[cfg(unix)]
     {
         let linked = squares("partition squares.graph -n 2 -o .");
         let link = linked.folder().join("squares.graph.part.2");
@@ -316,7 +315,6 @@ fn lines_of_other_systems_and_what_is_no_text() {
 }
 
 /// The partition is called as the graph is, also where that is no Unicode.
-#[cfg(target_os = "linux")]
 #[test]
 fn a_name_of_bytes_is_kept() {
     use std::os::unix::ffi::OsStrExt;

@@ -1,8 +1,6 @@
 //! Runs under a launcher: what is compared with this host before the start, and what the end of the launcher means. Cargo and
 //! launchers are scripts here.
 
-#![cfg(unix)]
-
 use crate::common::Test;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -134,7 +132,6 @@ fn a_reader_who_leaves_is_no_error() {
 }
 
 /// Cores that are described and not there are reported before the build.
-#[cfg(target_os = "linux")]
 #[test]
 fn cores_that_this_host_lacks_are_reported_before_the_build() {
     let test = net(DONE).args("partition net.dot -n 2 -o plan --quiet");

@@ -322,7 +322,6 @@ fn a_solver_that_hangs_is_stopped_and_what_was_found_before_is_used() {
 
 /// Whatever ends us ends the solver and what that has started, long before its time is over.
 #[test]
-#[cfg(target_os = "linux")]
 fn a_solver_ends_with_us() {
     for signal in ["TERM", "INT", "KILL", "HUP"] {
         let script = "#!/bin/sh\nsleep 1000 & echo $! > other\n\

@@ -1,7 +1,5 @@
 //! Which MPI a network is built for and started by, told from what is there and what the environment says.
 
-#![cfg(unix)]
-
 use crate::common::Test;
 
 const SCRIPT: &str = "net/target/graphmap/hosts/mpiexec.sh";

@@ -1,7 +1,5 @@
 //! External passes and emitters, good ones and bad ones.
 
-#![cfg(unix)]
-
 use crate::common::{NET, Test, gone};
 use graphmap_testing::{Need, skip};
 use serde_json::json;
@@ -172,13 +170,11 @@ fn what_one_leaves_running_at_its_end_is_ended() {
 }
 
 /// Starts something in a session of its own, tells its number in `child`, and goes on once it runs.
-#[cfg(target_os = "linux")]
 const LEAVE: &str = "setsid sh -c 'echo $$ > number; mv number child; exec sleep 1000' > out 2>&1 &
 while [ ! -e child ]; do sleep 0.01; done
 ";
 
 #[test]
-#[cfg(target_os = "linux")]
 fn not_even_a_session_of_its_own_outlives_a_plug_in() {
     for (end, status) in [
         (r#"echo '{"protocol": 1}'"#, 0),
@@ -194,7 +190,6 @@ fn not_even_a_session_of_its_own_outlives_a_plug_in() {
 }
 
 #[test]
-#[cfg(target_os = "linux")]
 fn whatever_ends_us_ends_a_plug_in_and_all_that_it_started() {
     for signal in ["INT", "TERM", "HUP", "KILL"] {
         let test = pass(&format!("echo $$ > own\n{LEAVE}sleep 1000"));
@@ -209,7 +204,6 @@ fn whatever_ends_us_ends_a_plug_in_and_all_that_it_started() {
 
 /// Who starts us may have the ends of children ignored, and we would inherit that.
 #[test]
-#[cfg(target_os = "linux")]
 fn the_end_of_one_is_seen_whoever_started_us() {
     let test = pass("exit 3");
     let path = std::env::var("PATH").unwrap();

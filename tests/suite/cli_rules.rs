@@ -235,7 +235,6 @@ fn some_processes_are_dearer_to_move_than_others() {
 }
 
 /// Starts a search of an hour on three threads, and returns when all of them search.
-#[cfg(target_os = "linux")]
 fn searching(test: &Test, args: &str, others: usize) -> std::process::Child {
     use std::time::{Duration, Instant};
     let mut command = crate::common::graphmap();
@@ -262,7 +261,6 @@ fn searching(test: &Test, args: &str, others: usize) -> std::process::Child {
 }
 
 /// Interrupts a command; what it said, and how it ended.
-#[cfg(target_os = "linux")]
 fn interrupted(child: std::process::Child) -> std::process::Output {
     let id = child.id().to_string();
     let sent = std::process::Command::new("kill")
@@ -272,7 +270,6 @@ fn interrupted(child: std::process::Child) -> std::process::Output {
     child.wait_with_output().unwrap()
 }
 
-#[cfg(target_os = "linux")]
 #[test]
 fn whoever_has_enough_of_a_search_gets_the_best_so_far() {
     use std::os::unix::process::ExitStatusExt;

@@ -1,7 +1,5 @@
 //! Projects and runs: `new`, `run`, `partition`. Each project is compiled, so each test does much.
 
-#![cfg(unix)]
-
 use crate::common::Test;
 use graphmap_testing::{Need, skip};
 use std::fs;

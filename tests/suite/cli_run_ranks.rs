@@ -1,7 +1,5 @@
 //! `graphmap run` of a project of ranks that nobody has drawn: what is written for launchers, and what is refused; no MPI needs to be there.
 
-#![cfg(unix)]
-
 use crate::common::Test;
 use graphmap_wiring::sequence::encode;
 

@@ -3,8 +3,6 @@
 //! Nothing here ends by itself, or it would end otherwise: that a signal ended it is told by how it ended. How soon
 //! is a matter of the machine, too, so what counts is the soonest of several tries: a wait in the code is in all.
 
-#![cfg(target_os = "linux")]
-
 use crate::common::{NET, Started, Test, gone};
 use std::fs::{self, File};
 use std::os::unix::process::ExitStatusExt;

@@ -1,8 +1,6 @@
 //! Full disks, folders that cannot be written, signals in the middle: nothing hangs, nothing is left
 //! half-written, and the exit code tells what happened.
 
-#![cfg(target_os = "linux")]
-
 use crate::common::{NET, Test, UNSHARED};
 use graphmap_testing::{Need, skip};
 use std::fs::{self, File};

@@ -3,8 +3,6 @@
 //! Hosts are network namespaces that `modules/testing/hosts.sh` makes; where a machine does not allow that, the same
 //! command starts all on this host, and the test says so.
 
-#![cfg(target_os = "linux")]
-
 use crate::common::hosts::{built_for, is_there, on_first, prepare, said};
 use graphmap_testing::{Hosts, Need};
 use std::fs::{self, File};

@@ -5,8 +5,6 @@
 //! What findings say of such changes is tested in `cli_run.rs` and in the crate `wiring`; here it
 //! is that the steps follow on each other, and that no file is touched that should not be.
 
-#![cfg(target_os = "linux")]
-
 use crate::common::Test;
 use graphmap_testing::{Need, skip};
 use std::collections::BTreeMap;

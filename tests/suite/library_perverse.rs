@@ -449,7 +449,6 @@ fn a_name_may_be_as_long_as_names_can_be() {
     assert_eq!(graphmap::write(&files).unwrap(), [(path, Fate::Created)]);
 }
 
-#[cfg(unix)]
 #[test]
 fn a_link_to_what_is_not_there_stays_a_link() {
     let folder = tempfile::tempdir().unwrap();
@@ -465,7 +464,6 @@ fn a_link_to_what_is_not_there_stays_a_link() {
     assert!(graphmap::write(&files).is_err());
 }
 
-#[cfg(unix)]
 #[test]
 fn what_was_replaced_is_put_back_where_the_next_cannot_be_placed() {
     use std::os::unix::fs::PermissionsExt;

@@ -1,8 +1,6 @@
 //! A network for Pilot on hosts: the program that graphmap writes, over a stand-in of Pilot (`pilot/pilot.c`) that gives ranks
 //! as Pilot does, started by what `graphmap partition -o` wrote; each process runs where `mapping.json` says.
 
-#![cfg(target_os = "linux")]
-
 use crate::common::hosts::{is_there, prepare, said};
 use graphmap_testing::{Hosts, Need, skip};
 use std::collections::BTreeMap;

@@ -1,8 +1,6 @@
 //! A project of ranks on several hosts, by what a user types: made, built, started by `graphmap run --hosts`, and each rank is where
 //! blocks by slots, or a mapping of what the ranks have sent each other, have put it.
 
-#![cfg(target_os = "linux")]
-
 use crate::common::hosts::{built_for, is_there, on_first, prepare, said};
 use graphmap_testing::{Hosts, Need};
 use std::collections::BTreeMap;

@@ -1,7 +1,5 @@
 //! `agent.sh`, which MPICH's `mpiexec` calls for ssh: started by a shell in the place of `mpiexec`, on hosts that a script knows.
 
-#![cfg(unix)]
-
 mod common;
 
 use graphmap_binding::command::{Launcher, command};

@@ -203,7 +203,6 @@ mod tests {
         }
     }
 
-    #[cfg(unix)]
     #[test]
     fn what_has_no_end_is_not_read_to_its_end() {
         let zeros = bytes(Path::new("/dev/zero"), Limit::NETWORK).unwrap();

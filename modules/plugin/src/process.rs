@@ -89,7 +89,6 @@ pub(crate) fn ask(plugin: &External, request: Vec<u8>) -> Result<String, Diagnos
 fn start(plugin: &External) -> io::Result<Child> {
     let mut command = (plugin.launch)(&plugin.path)?;
     // A group of its own: what it starts can be killed with it.
-    #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     command
         .stdin(Stdio::piped())
@@ -183,7 +182,6 @@ fn wait(
 }
 
 /// Whether it has ended; it is left as it is, so that its group's number stays its own.
-#[cfg(unix)]
 fn has_ended(child: &Child) -> io::Result<bool> {
     use rustix::process::{WaitId, WaitIdOptions, waitid};
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
@@ -191,7 +189,6 @@ fn has_ended(child: &Child) -> io::Result<bool> {
 }
 
 /// Tells it to end, and gives it a moment.
-#[cfg(unix)]
 fn tell_to_end(child: &Child) {
     let start = Instant::now();
     let told = pid(child).and_then(|pid| {
@@ -205,16 +202,11 @@ fn tell_to_end(child: &Child) {
     }
 }
 
-#[cfg(not(unix))]
-fn tell_to_end(_: &Child) {}
-
-#[cfg(unix)]
 fn pid(child: &Child) -> io::Result<rustix::process::Pid> {
     let id = i32::try_from(child.id()).map_err(io::Error::other)?;
     rustix::process::Pid::from_raw(id).ok_or_else(|| io::Error::other("no process id"))
 }
 
-#[cfg(unix)]
 fn kill(child: &mut Child) {
     if let Ok(group) = pid(child) {
         // A group whose members have all ended is an error that is none.
@@ -222,21 +214,7 @@ fn kill(child: &mut Child) {
     }
 }
 
-#[cfg(not(unix))]
-fn has_ended(_: &Child) -> io::Result<bool> {
-    Err(io::Error::new(
-        io::ErrorKind::Unsupported,
-        "external passes and emitters need Unix",
-    ))
-}
-
-#[cfg(not(unix))]
-fn kill(child: &mut Child) {
-    let _ = child.kill();
-}
-
 fn describe(status: ExitStatus) -> String {
-    #[cfg(unix)]
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
         return format!("was ended by signal {signal}");
     }

@@ -59,13 +59,7 @@ fn folders() -> impl Iterator<Item = PathBuf> {
     std::env::split_paths(&path).collect::<Vec<_>>().into_iter()
 }
 
-#[cfg(unix)]
 fn is_executable(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     std::fs::metadata(path).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_executable(path: &Path) -> bool {
-    path.is_file()
 }

@@ -12,7 +12,7 @@ pub(crate) fn behind() -> i64 {
     of_day - i64::try_from(now()).unwrap_or(i64::MAX)
 }
 
-#[cfg(all(target_os = "linux", target_pointer_width = "64", not(miri)))]
+#[cfg(not(miri))]
 mod system {
     use std::ffi::{c_int, c_long};
 
@@ -41,7 +41,7 @@ mod system {
     }
 }
 
-#[cfg(not(all(target_os = "linux", target_pointer_width = "64", not(miri))))]
+#[cfg(miri)]
 mod system {
     use std::sync::OnceLock;
     use std::time::Instant;

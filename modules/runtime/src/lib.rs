@@ -102,6 +102,12 @@
     allow(dead_code, rustdoc::broken_intra_doc_links)
 )]
 
+#[cfg(not(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+)))]
+compile_error!("graphmap runs on Linux on x86-64 and aarch64 only");
+
 mod block;
 mod chrome;
 mod clock;

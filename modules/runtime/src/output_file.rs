@@ -193,29 +193,17 @@ fn is_same_place(one: &Path, other: &Path) -> bool {
     one == other || (one.file_name() == other.file_name() && is_same())
 }
 
-#[cfg(unix)]
 fn is_socket(there: &Metadata) -> bool {
     use std::os::unix::fs::FileTypeExt;
     there.file_type().is_socket()
 }
 
-#[cfg(not(unix))]
-fn is_socket(_there: &Metadata) -> bool {
-    false
-}
-
 /// Whether a folder is one of those in which the kernel shows what processes have.
-#[cfg(unix)]
 fn is_of_processes(folder: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let device = |folder: &Path| fs::metadata(folder).map(|folder| folder.dev());
     let shown = ["/proc/self/fd", "/dev/fd"].map(|of| device(of.as_ref()));
     device(folder).is_ok_and(|of| shown.iter().flatten().any(|shown| *shown == of))
-}
-
-#[cfg(not(unix))]
-fn is_of_processes(_folder: &Path) -> bool {
-    false
 }
 
 /// A file that is not whole yet. Where the file system can, it has no name, so that nothing is left of it however the
@@ -298,7 +286,6 @@ mod tests {
 
     /// Of a file that is there, and of one that will be.
     #[test]
-    #[cfg(unix)]
     fn names_of_one_file() {
         use std::os::unix::fs::symlink;
         let folder = std::env::temp_dir().join(format!("graphmap-names-{}", process::id()));
@@ -330,7 +317,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(target_os = "linux")]
     fn what_somebody_has_open_is_not_replaced() {
         use std::os::fd::AsRawFd;
         let path = std::env::temp_dir().join(format!("graphmap-open-{}", process::id()));
@@ -354,7 +340,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(unix)]
     fn a_file_keeps_who_may_read_it() {
         use std::os::unix::fs::PermissionsExt;
         let path = std::env::temp_dir().join(format!("graphmap-mode-{}", process::id()));

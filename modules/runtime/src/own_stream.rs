@@ -20,7 +20,6 @@ impl OwnStream {
     }
 
     /// The stream itself, where it is: a file opened anew would be written from its start.
-    #[cfg(unix)]
     pub(crate) fn open(self) -> io::Result<File> {
         use std::os::fd::AsFd;
         let fd = match self {
@@ -29,21 +28,10 @@ impl OwnStream {
         };
         fd.map(File::from)
     }
-
-    #[cfg(not(unix))]
-    pub(crate) fn open(self) -> io::Result<File> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
 }
 
 /// Whether two are one file, by whatever names.
-#[cfg(unix)]
 pub(crate) fn is_same_file(one: &Metadata, other: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt;
     (one.dev(), one.ino()) == (other.dev(), other.ino())
-}
-
-#[cfg(not(unix))]
-pub(crate) fn is_same_file(_one: &Metadata, _other: &Metadata) -> bool {
-    false
 }

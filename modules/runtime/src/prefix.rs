@@ -179,7 +179,7 @@ fn forward(
     lines.take(&mut write)
 }
 
-#[cfg(all(target_os = "linux", not(miri)))]
+#[cfg(not(miri))]
 mod system {
     use std::ffi::{c_int, c_short, c_ulong, c_void};
     use std::fs::{File, Metadata};
@@ -425,7 +425,7 @@ mod system {
     }
 }
 
-#[cfg(not(all(target_os = "linux", not(miri))))]
+#[cfg(miri)]
 mod system {
     use std::fs::Metadata;
     use std::io;

@@ -52,13 +52,7 @@ pub(crate) fn within_while<R: Send + 'static>(
     }
 }
 
-#[cfg(unix)]
 fn stream() -> io::Result<File> {
     use std::os::fd::AsFd;
     io::stderr().as_fd().try_clone_to_owned().map(File::from)
-}
-
-#[cfg(not(unix))]
-fn stream() -> io::Result<io::Stderr> {
-    Ok(io::stderr())
 }

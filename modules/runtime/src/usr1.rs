@@ -51,7 +51,7 @@ pub(crate) fn listen(
     drop(builder.stack_size(256 << 10).spawn(listen));
 }
 
-#[cfg(all(target_os = "linux", not(miri)))]
+#[cfg(not(miri))]
 mod system {
     use std::ffi::c_int;
     use std::ptr;
@@ -104,7 +104,7 @@ mod system {
     }
 }
 
-#[cfg(not(all(target_os = "linux", not(miri))))]
+#[cfg(miri)]
 mod system {
     use std::sync::atomic::AtomicU32;
 

@@ -187,16 +187,10 @@ impl Variables<'_> {
 }
 
 /// What follows a prefix, which need not be Unicode.
-#[cfg(unix)]
 fn after(value: &OsStr, prefix: &str) -> Option<OsString> {
     use std::os::unix::ffi::OsStrExt;
     let rest = value.as_bytes().strip_prefix(prefix.as_bytes())?;
     Some(OsStr::from_bytes(rest).to_owned())
-}
-
-#[cfg(not(unix))]
-fn after(value: &OsStr, prefix: &str) -> Option<OsString> {
-    value.to_str()?.strip_prefix(prefix).map(OsString::from)
 }
 
 fn wrong(name: &str, value: &OsStr, expected: impl Display) -> RunError {
@@ -318,7 +312,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(unix)]
     fn a_file_name_need_not_be_unicode() {
         use std::os::unix::ffi::OsStringExt;
         let value = OsString::from_vec(b"json:\xff".to_vec());
@@ -385,7 +378,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg(target_os = "linux")]
     #[cfg_attr(miri, ignore = "Miri keeps files away")]
     fn a_mapping_without_end() {
         let error = parse(&[("GRAPHMAP_MAPPING", "/dev/zero")]).unwrap_err();

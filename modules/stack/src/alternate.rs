@@ -65,11 +65,8 @@ impl Drop for Own {
 
 /// What a handler needs at least.
 fn least() -> usize {
-    #[cfg(target_os = "linux")]
     // SAFETY: it takes a number; 0 where the kernel does not say.
     let least = unsafe { libc::getauxval(libc::AT_MINSIGSTKSZ) as usize };
-    #[cfg(not(target_os = "linux"))]
-    let least = 0;
     least.max(libc::MINSIGSTKSZ)
 }
 

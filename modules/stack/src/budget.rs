@@ -53,9 +53,6 @@ fn left() -> &'static AtomicUsize {
 fn budget(limit: Option<&str>, held: Option<usize>) -> usize {
     /// What Linux has, if nobody has changed it.
     const DEFAULT: usize = 65_530;
-    if cfg!(not(target_os = "linux")) {
-        return usize::MAX / 2;
-    }
     let limit = limit.and_then(|limit| limit.trim().parse().ok());
     let limit: usize = limit.unwrap_or(DEFAULT);
     limit.saturating_sub(limit / 8 + held.unwrap_or(DEFAULT / 8))
@@ -66,7 +63,6 @@ mod tests {
     use super::*;
 
     #[test]
-    #[cfg(target_os = "linux")]
     fn others_keep_an_eighth_of_the_mappings() {
         assert_eq!(budget(Some("65530\n"), Some(339)), 57_000);
         assert_eq!(budget(Some("800"), Some(100)), 600);

@@ -65,7 +65,11 @@
 //! anything where the initializer of a thread-local waits: another fiber may make the value meanwhile, and lose it, with what it has
 //! borrowed of it, when the first goes on.
 
-#![cfg(unix)]
+#[cfg(not(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+)))]
+compile_error!("graphmap runs on Linux on x86-64 and aarch64 only");
 
 mod alternate;
 mod budget;

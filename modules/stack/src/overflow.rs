@@ -93,17 +93,12 @@ fn uses(context: *mut c_void, met: &Met) -> bool {
 fn pointer(context: *mut c_void) -> Option<usize> {
     let context: *const libc::ucontext_t = context.cast();
     // SAFETY: what the kernel gives a handler.
-    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-    let pointer = unsafe { Some((*context).uc_mcontext.gregs[libc::REG_RSP as usize] as usize) };
+    #[cfg(target_arch = "x86_64")]
+    let pointer = unsafe { (*context).uc_mcontext.gregs[libc::REG_RSP as usize] as usize };
     // SAFETY: as above.
-    #[cfg(all(target_os = "linux", target_arch = "aarch64"))]
-    let pointer = unsafe { Some((*context).uc_mcontext.sp as usize) };
-    #[cfg(not(all(
-        target_os = "linux",
-        any(target_arch = "x86_64", target_arch = "aarch64")
-    )))]
-    let pointer = None.filter(|_: &usize| !context.is_null());
-    pointer
+    #[cfg(target_arch = "aarch64")]
+    let pointer = unsafe { (*context).uc_mcontext.sp as usize };
+    Some(pointer)
 }
 
 /// From now on the signal does what the kernel does by itself.

@@ -38,7 +38,6 @@ impl Mapping {
         }
         let mapping = Mapping { start, len };
         // A huge page would be there whole, for 32 stacks, when one is touched. Where there are none, this fails.
-        #[cfg(target_os = "linux")]
         // SAFETY: the memory is ours, and stays as it is.
         unsafe {
             libc::madvise(start, len, libc::MADV_NOHUGEPAGE);
@@ -71,9 +70,6 @@ impl Mapping {
     pub(crate) unsafe fn install_guard(&self, from: usize, len: usize) -> io::Result<()> {
         /// `MADV_GUARD_INSTALL` of Linux 6.13.
         const GUARD_INSTALL: libc::c_int = 102;
-        if cfg!(not(target_os = "linux")) {
-            return Err(io::ErrorKind::Unsupported.into());
-        }
         // SAFETY: memory of ours in which nobody keeps anything.
         done(unsafe { libc::madvise(self.part(from, len), len, GUARD_INSTALL) })
     }

@@ -61,7 +61,6 @@ pub(super) fn check(session: &mut Session<'_>, mapping: &Mapping) -> Outcome<()>
 }
 
 /// Those of these cores that a thread of this program cannot be bound to. `None` where that cannot be asked.
-#[cfg(target_os = "linux")]
 fn missing(cores: &BTreeSet<u32>) -> Option<BTreeSet<u32>> {
     use rustix::thread::{CpuSet, sched_setaffinity};
     // The binding is that of a thread, which ends with it.
@@ -80,12 +79,7 @@ fn missing(cores: &BTreeSet<u32>) -> Option<BTreeSet<u32>> {
     std::thread::scope(|scope| scope.spawn(ask).join().ok())
 }
 
-#[cfg(not(target_os = "linux"))]
-fn missing(_: &BTreeSet<u32>) -> Option<BTreeSet<u32>> {
-    None
-}
-
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -15,7 +15,6 @@ use crate::cli::supervisor::{self, Bound};
 use crate::codes;
 use graphmap_binding::ranks::FIRST_RANK;
 use graphmap_binding::shell_quoted;
-use graphmap_kpn::arena::Id;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::emit::{EmitContext, Files};
 use graphmap_kpn::hardware::Hardware;

@@ -48,15 +48,9 @@ fn remove_left(within: &Path) {
 }
 
 /// Returns true if the file was not locked, and is now.
-#[cfg(unix)]
 fn try_lock(file: &File) -> bool {
     use rustix::fs::{FlockOperation, flock};
     flock(file, FlockOperation::NonBlockingLockExclusive).is_ok()
-}
-
-#[cfg(not(unix))]
-fn try_lock(_: &File) -> bool {
-    false
 }
 
 /// What OS process 0 has said of itself.

@@ -117,14 +117,8 @@ fn goes_with(launcher: &str, family: &str) -> bool {
             .all(|one| ["mpich", "intel"].contains(one))
 }
 
-#[cfg(unix)]
 fn is_root() -> bool {
     rustix::process::geteuid().is_root()
-}
-
-#[cfg(not(unix))]
-fn is_root() -> bool {
-    false
 }
 
 /// A program as a shell would find it.

@@ -83,10 +83,7 @@ predefined! {
     f32 => F32, f64 => F64
 }
 
-#[cfg(target_pointer_width = "64")]
 predefined! { isize => I64, usize => U64 }
-#[cfg(target_pointer_width = "32")]
-predefined! { isize => I32, usize => U32 }
 
 /// Complex numbers.
 #[cfg(feature = "complex")]

@@ -183,7 +183,6 @@ fn wait(child: &mut Child, time: Duration) -> Option<ExitStatus> {
 }
 
 /// Tells a child to end, and gives it a moment.
-#[cfg(unix)]
 fn tell_to_end(child: &mut Child) {
     use rustix::process::{Pid, Signal, kill_process};
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
@@ -193,9 +192,6 @@ fn tell_to_end(child: &mut Child) {
         std::thread::sleep(Duration::from_millis(1));
     }
 }
-
-#[cfg(not(unix))]
-fn tell_to_end(_: &mut Child) {}
 
 /// The files of one run, gone when it is over.
 struct Files {

@@ -177,7 +177,6 @@ fn in_one_os_process() {
 }
 
 #[test]
-#[cfg(target_os = "linux")]
 fn in_several_os_processes() {
     let mapping = [2, 0, 1, 2, 2, 1, 0, 0];
     let placement = mapping.map(|at: usize| at.to_string()).join(" ");

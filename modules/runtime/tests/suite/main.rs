@@ -4,7 +4,7 @@
 //! where it prints to), counts what is in it, or ends it, is done in a program of its own: see `common/itself.rs`.
 
 // Where some files are left out, some of it has no use.
-#[cfg_attr(any(miri, not(target_os = "linux")), allow(dead_code))]
+#[cfg_attr(miri, allow(dead_code))]
 mod common;
 
 mod blocks;

@@ -319,7 +319,6 @@ fn files_of_a_program() {
 
 /// Its reader has all, and nothing before.
 #[test]
-#[cfg(target_os = "linux")]
 #[cfg_attr(miri, ignore = "Miri starts no programs")]
 fn statistics_go_into_a_pipe() {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("measured");

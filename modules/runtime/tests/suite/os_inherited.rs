@@ -2,7 +2,6 @@
 //! as they are, and copies that end with the first even where `exec` has made the kernel forget that.
 //!
 //! A program is this very file, as in `os_processes.rs`.
-#![cfg(all(target_os = "linux", target_pointer_width = "64"))]
 #![cfg(not(miri))]
 #![allow(clippy::print_stdout)]
 

@@ -1,5 +1,4 @@
 //! Large tokens in networks of several OS processes that share memory: see `os_processes.rs` for how.
-#![cfg(target_os = "linux")]
 #![cfg(not(miri))]
 
 use crate::common::cases::network;

@@ -1,7 +1,6 @@
 //! Random networks in several OS processes that share memory, against one scheduler.
 //!
 //! A program is this very file, as in `os_processes.rs`.
-#![cfg(target_os = "linux")]
 #![cfg(not(miri))]
 
 use std::sync::Arc;

@@ -1,7 +1,6 @@
 //! What is seen of a run from outside: what its processes do, whose its output is, where it runs.
 //!
 //! As in `os_processes.rs`, a program is this very file.
-#![cfg(target_os = "linux")]
 #![cfg(not(miri))]
 #![allow(clippy::print_stdout)]
 

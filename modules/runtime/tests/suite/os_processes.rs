@@ -2,7 +2,6 @@
 //!
 //! A program is this very file: `program` runs the network that a variable names, and starts copies of
 //! itself; the tests look at what the whole prints, and how it ends.
-#![cfg(target_os = "linux")]
 #![cfg(not(miri))]
 
 use std::path::Path;

@@ -1,7 +1,6 @@
 //! The files that come of a run: where they are written, whatever their paths lead through, and whatever becomes of others.
 //!
 //! As in `os_processes.rs`, a program is this very file.
-#![cfg(target_os = "linux")]
 #![cfg(not(miri))]
 #![allow(clippy::print_stdout)]
 

@@ -1,7 +1,6 @@
 //! What becomes of a run when what it prints cannot be written, or standard output is somebody's for ever.
 //!
 //! As in `os_processes.rs`, a program is this very file.
-#![cfg(target_os = "linux")]
 #![cfg(not(miri))]
 #![allow(clippy::print_stdout)]
 

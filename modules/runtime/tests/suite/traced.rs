@@ -369,7 +369,6 @@ fn traces_of_random_networks() {
 }
 
 /// Runs a program of several OS processes: its trace, and what it said.
-#[cfg(target_os = "linux")]
 fn program_of(case: &str, variables: &[(&str, &str)], to: &Path) -> (String, String) {
     let mut command = ITSELF.program();
     let output = command
@@ -384,7 +383,6 @@ fn program_of(case: &str, variables: &[(&str, &str)], to: &Path) -> (String, Str
 }
 
 #[test]
-#[cfg(target_os = "linux")]
 fn a_trace_of_several_os_processes() {
     let mapping = [2, 0, 1, 0, 2, 1];
     let placement = mapping.map(|at: i64| at.to_string()).join(" ");
@@ -406,7 +404,6 @@ fn a_trace_of_several_os_processes() {
 }
 
 #[test]
-#[cfg(target_os = "linux")]
 fn traces_of_random_networks_of_several_os_processes() {
     for seed in 0..6 {
         let file = file("random-several.json");
@@ -420,7 +417,6 @@ fn traces_of_random_networks_of_several_os_processes() {
 
 /// Of a run that fails there is what could be had.
 #[test]
-#[cfg(target_os = "linux")]
 fn a_run_of_several_os_processes_that_fails_is_traced() {
     let file = file("several-fails.json");
     // Whoever fails: one of the others, or the first.
@@ -455,7 +451,6 @@ fn a_run_of_several_os_processes_that_fails_is_traced() {
 }
 
 #[test]
-#[cfg(target_os = "linux")]
 fn what_is_left_out_is_said() {
     let file = file("said.json");
     let variables = [

@@ -1,7 +1,6 @@
 //! Wrong values of the variables of a run: each is reported once, at the start, in every mode.
 //!
 //! As in `os_processes.rs`, a program is this very file.
-#![cfg(target_os = "linux")]
 #![cfg(not(miri))]
 
 use std::collections::BTreeSet;

@@ -46,7 +46,7 @@ pub(crate) fn parent() -> u32 {
     system::parent()
 }
 
-#[cfg(all(target_os = "linux", not(miri)))]
+#[cfg(not(miri))]
 mod system {
     use std::ffi::{c_int, c_uint, c_ulong};
     use std::io;
@@ -141,7 +141,7 @@ mod system {
     }
 }
 
-#[cfg(not(all(target_os = "linux", not(miri))))]
+#[cfg(miri)]
 mod system {
     use std::io;
     use std::process::Command;

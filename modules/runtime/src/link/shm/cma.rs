@@ -25,7 +25,7 @@ pub(crate) fn read(pid: u32, address: u64, to: &mut [MaybeUninit<u8>]) -> io::Re
     Ok(())
 }
 
-#[cfg(all(target_os = "linux", target_pointer_width = "64", not(miri)))]
+#[cfg(not(miri))]
 mod system {
     use std::ffi::{c_int, c_ulong};
     use std::io;
@@ -81,7 +81,7 @@ mod system {
     }
 }
 
-#[cfg(not(all(target_os = "linux", target_pointer_width = "64", not(miri))))]
+#[cfg(miri)]
 mod system {
     use std::io;
     use std::mem::MaybeUninit;
@@ -93,7 +93,7 @@ mod system {
     }
 }
 
-#[cfg(all(test, target_os = "linux", not(miri)))]
+#[cfg(all(test, not(miri)))]
 mod tests {
     use super::*;
 

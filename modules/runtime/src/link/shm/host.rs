@@ -246,7 +246,7 @@ impl HostLanes {
     }
 }
 
-#[cfg(all(test, target_os = "linux", not(miri)))]
+#[cfg(all(test, not(miri)))]
 mod tests {
     use super::*;
     use crate::payload::Format;

@@ -158,7 +158,7 @@ unsafe fn copy_pieces(pieces: &[&[u8]], to: NonNull<u8>, range: Range<usize>) {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
 mod tests {
     use std::sync::atomic::Ordering;
 
