@@ -305,15 +305,13 @@ pub async fn a(mut ports: A) {
     let mut here = [0; 5];
     stdout.read_exact(&mut here).unwrap();
     // Asked what it does, it asks its program.
-    if cfg!(target_os = "linux") {
-        let kill = Command::new("kill")
-            .args(["-s", "USR1", &child.id().to_string()])
-            .status();
-        assert!(kill.unwrap().success());
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let told = "ring: scheduler 0: running a (rank 0, ring.dot:1:16) for long";
-        assert!(lines.any(|line| line.unwrap().contains(told)));
-    }
+    let kill = Command::new("kill")
+        .args(["-s", "USR1", &child.id().to_string()])
+        .status();
+    assert!(kill.unwrap().success());
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let told = "ring: scheduler 0: running a (rank 0, ring.dot:1:16) for long";
+    assert!(lines.any(|line| line.unwrap().contains(told)));
     let kill = Command::new("kill")
         .arg(child.id().to_string())
         .status()

@@ -85,27 +85,25 @@ impl Case {
             let found = run(&[("GRAPHMAP_OS_PROCESSES", schedulers.to_string())]);
             assert_eq!(found, first, "{} at {schedulers} schedulers", self.name);
         }
-        if cfg!(target_os = "linux") {
-            // In OS processes of their own, and by a mapping that leaves neighbours apart.
-            let mapping = test.folder().join("round-robin");
-            for (os_processes, schedulers) in [(2, 1), (4, 1), (7, 1), (2, 2), (4, 2), (7, 2)] {
-                let how = format!(
-                    "{} in {os_processes} OS processes of {schedulers} schedulers",
-                    self.name
-                );
-                let shared = [
-                    ("GRAPHMAP_OS_PROCESSES", os_processes.to_string()),
-                    ("GRAPHMAP_SCHEDULERS", schedulers.to_string()),
-                    ("GRAPHMAP_LINK", "shm".to_string()),
-                ];
-                assert_eq!(run(&shared), first, "{how}");
-                let ranks = (0..self.processes()).map(|rank| (rank % os_processes).to_string());
-                std::fs::write(&mapping, ranks.collect::<Vec<_>>().join(" ")).unwrap();
-                let by = ("GRAPHMAP_MAPPING", mapping.display().to_string());
-                let [n, schedulers, link] = shared;
-                let found = run(&[n, schedulers, link, by]);
-                assert_eq!(found, first, "{how}, dealt round");
-            }
+        // In OS processes of their own, and by a mapping that leaves neighbours apart.
+        let mapping = test.folder().join("round-robin");
+        for (os_processes, schedulers) in [(2, 1), (4, 1), (7, 1), (2, 2), (4, 2), (7, 2)] {
+            let how = format!(
+                "{} in {os_processes} OS processes of {schedulers} schedulers",
+                self.name
+            );
+            let shared = [
+                ("GRAPHMAP_OS_PROCESSES", os_processes.to_string()),
+                ("GRAPHMAP_SCHEDULERS", schedulers.to_string()),
+                ("GRAPHMAP_LINK", "shm".to_string()),
+            ];
+            assert_eq!(run(&shared), first, "{how}");
+            let ranks = (0..self.processes()).map(|rank| (rank % os_processes).to_string());
+            std::fs::write(&mapping, ranks.collect::<Vec<_>>().join(" ")).unwrap();
+            let by = ("GRAPHMAP_MAPPING", mapping.display().to_string());
+            let [n, schedulers, link] = shared;
+            let found = run(&[n, schedulers, link, by]);
+            assert_eq!(found, first, "{how}, dealt round");
         }
         for seed in 0..if self.deterministic { 100 } else { 20 } {
             let found = run(&[("GRAPHMAP_SHUFFLE", seed.to_string())]);
