@@ -4,14 +4,14 @@ use super::args::is_standard;
 pub(crate) use crate::identity::Identity;
 use std::fs::{File, Metadata};
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 
 impl Identity {
     /// Returns the identity of a path that is written to.
     pub(crate) fn of_output(path: &Path) -> Identity {
         if is_standard(path) {
-            let file = opened(&io::stdout()).and_then(|file| file.metadata());
+            let file = opened(io::stdout().as_fd()).and_then(|file| file.metadata());
             let file = file.ok().filter(Metadata::is_file);
             return file.map_or(Identity::Standard, |found| Identity::there(&found));
         }
@@ -27,17 +27,17 @@ impl Identity {
 
 /// Returns standard input as a file.
 pub(crate) fn standard_input() -> io::Result<File> {
-    opened(&io::stdin())
+    opened(io::stdin().as_fd())
 }
 
 /// Whether a path is the file that standard output or standard error go to. Writing there appends.
 pub(crate) fn is_own_stream(path: &Path) -> bool {
     let there = Identity::of_file(path);
-    let streams = [opened(&io::stdout()), opened(&io::stderr())];
+    let streams = [opened(io::stdout().as_fd()), opened(io::stderr().as_fd())];
     let mut found = streams.into_iter().flatten().map(|file| file.metadata());
     found.any(|found| found.is_ok_and(|found| Identity::there(&found) == there))
 }
 
-fn opened(stream: &impl AsFd) -> io::Result<File> {
-    Ok(File::from(stream.as_fd().try_clone_to_owned()?))
+fn opened(stream: BorrowedFd<'_>) -> io::Result<File> {
+    Ok(File::from(stream.try_clone_to_owned()?))
 }

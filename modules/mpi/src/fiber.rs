@@ -5,7 +5,7 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use graphmap_stack::{Options, Stacks, WaitError};
+use graphmap_fiber::{Options, Stacks, WaitError};
 
 use crate::rank::{Entered, NO_RANK, RankState};
 
@@ -24,7 +24,7 @@ pub(crate) type Ended = Result<(), String>;
 fn fiber(
     name: Option<&str>,
     body: impl FnOnce() -> Ended + 'static,
-) -> Result<graphmap_stack::Fiber<Ended>, String> {
+) -> Result<graphmap_fiber::Fiber<Ended>, String> {
     let options = Options::from_env_or(SIZE).map_err(|error| error.to_string())?;
     STACKS.with(|stacks| {
         let stacks = stacks.get_or_init(|| Stacks::new(options));
@@ -47,7 +47,7 @@ pub(crate) struct Fiber {
 enum Stage {
     /// What it is to call.
     New(Box<dyn FnOnce() -> Ended>),
-    Begun(Pin<Box<graphmap_stack::Fiber<Ended>>>),
+    Begun(Pin<Box<graphmap_fiber::Fiber<Ended>>>),
     Over,
 }
 
@@ -113,7 +113,7 @@ impl Drop for Fiber {
 /// Outside of a rank; and if it would have to wait while the stack is unwound.
 #[track_caller]
 pub(crate) fn wait<F: Future>(future: F) -> F::Output {
-    match graphmap_stack::try_wait(future) {
+    match graphmap_fiber::try_wait(future) {
         Ok(output) => output,
         Err(error) => cannot(error),
     }

@@ -47,7 +47,7 @@ pub fn run_with<T: Termination + 'static>(
     ranks: usize,
     main: impl Fn() -> T + Send + Sync + 'static,
 ) -> Result<Report, RunError> {
-    let wrong = graphmap_stack::Options::from_env().err();
+    let wrong = graphmap_fiber::Options::from_env().err();
     match wrong {
         Some(error) => Err(RunError::Options(error.to_string())),
         None => graphmap_runtime::run(network(ranks, main), options),

@@ -236,7 +236,7 @@ fn a_stack_that_is_dropped_leaves_its_message_to_others() {
             other.send_with_tag(&0_u8, READY);
             return;
         }
-        let mut fiber = graphmap_stack::Fiber::new(|| {
+        let mut fiber = graphmap_fiber::Fiber::new(|| {
             let mut room = 0_u64;
             let world = SimpleCommunicator::world();
             world.process_at_rank(0).receive_into_with_tag(&mut room, 7);

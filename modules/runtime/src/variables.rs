@@ -23,7 +23,7 @@ use crate::trace::MOST_EVENTS;
 const MOST_IN_FILE: u64 = 4 << 30;
 const MOST_IN_STREAM: u64 = 256 << 20;
 
-/// Sizes of a stack: the same as `graphmap_stack::Options` allows.
+/// Sizes of a stack: the same as `graphmap_fiber::Options` allows.
 const STACK: RangeInclusive<u64> = 16 << 10..=1 << 30;
 
 /// Most characters of a value that an error repeats.

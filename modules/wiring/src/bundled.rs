@@ -15,7 +15,7 @@ pub const FOLDER: &str = ".graphmap";
 pub const REQUIREMENT: &str = "0.1";
 
 /// The names of all packages.
-pub const PACKAGES: [&str; 6] = [LINK, MPI_DERIVE, RANKMAP, RUNTIME, STACK, MPI];
+pub const PACKAGES: [&str; 6] = [FIBER, LINK, MPI_DERIVE, RANKMAP, RUNTIME, MPI];
 
 /// The runtime. It depends on the rank maps.
 pub const RUNTIME: &str = "graphmap-runtime";
@@ -24,7 +24,7 @@ pub(crate) const RANKMAP: &str = "graphmap-rankmap";
 pub const LINK: &str = "graphmap-link-mpi";
 /// The package that takes the place of rsmpi, and those that it depends on.
 pub const MPI: &str = "mpi";
-pub(crate) const STACK: &str = "graphmap-stack";
+pub(crate) const FIBER: &str = "graphmap-fiber";
 pub(crate) const MPI_DERIVE: &str = "graphmap-mpi-derive";
 
 /// Returns each file by its path, which begins with the name of its package, and its content.

@@ -212,7 +212,7 @@ pub(crate) fn copy_sources(root: &Path, ranks: bool, link: bool, files: &mut Fil
     for (path, text) in bundled::files() {
         let needed = match path.split('/').next() {
             Some(bundled::RUNTIME | bundled::RANKMAP) => true,
-            Some(bundled::MPI | bundled::MPI_DERIVE | bundled::STACK) => ranks,
+            Some(bundled::MPI | bundled::MPI_DERIVE | bundled::FIBER) => ranks,
             Some(bundled::LINK) => link,
             _ => false,
         };
@@ -241,7 +241,7 @@ pub(crate) fn package_name(name: &str) -> String {
         "graphmap-mpi-derive",
         "graphmap-rankmap",
         "graphmap-runtime",
-        "graphmap-stack",
+        "graphmap-fiber",
         "mpi",
         "proc_macro",
         "std",

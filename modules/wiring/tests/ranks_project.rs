@@ -102,9 +102,9 @@ fn a_project_of_ranks_may_have_the_link() {
     for (name, beside) in [
         ("mpi", "graphmap-mpi-derive"),
         ("mpi", "graphmap-runtime"),
-        ("mpi", "graphmap-stack"),
+        ("mpi", "graphmap-fiber"),
         ("graphmap-link-mpi", "graphmap-runtime"),
-        ("graphmap-stack", "graphmap-runtime"),
+        ("graphmap-fiber", "graphmap-runtime"),
     ] {
         let manifest = read(&format!(".graphmap/{name}/Cargo.toml"));
         assert!(manifest.contains(&format!("\"../{beside}\"")), "{manifest}");

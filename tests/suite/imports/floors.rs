@@ -49,7 +49,7 @@ const RUNTIME: &[&str] = &[
 ];
 
 /// Those of the stacks.
-const STACK: &[&str] = &[
+const FIBER: &[&str] = &[
     "system",
     "budget",
     "label",
@@ -387,7 +387,7 @@ const SHARING: &[&str] = &[
 
 pub(crate) const FLOORS: &[(&str, &[&str])] = &[
     ("runtime", RUNTIME),
-    ("stack", STACK),
+    ("fiber", FIBER),
     ("rankmap", RANKMAP),
     ("", FACE),
     ("partition", PARTITION),

@@ -191,7 +191,7 @@ impl Reduction {
                 "an operation is gone, as the rank that has lent it let go of its reduction"
             );
             // It must not be suspended: meanwhile its rank, and with it the operation, could go.
-            graphmap_stack::uninterrupted(|| elements.combine(&left, &mut right));
+            graphmap_fiber::uninterrupted(|| elements.combine(&left, &mut right));
             right
         }
     }

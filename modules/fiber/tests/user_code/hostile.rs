@@ -6,8 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Waker};
 
+use graphmap_fiber::{Fiber, try_wait, wait};
 use graphmap_runtime as rt;
-use graphmap_stack::{Fiber, try_wait, wait};
 use rt::mpi::{self, Communicator};
 use rt::{DecodeError, Decoder, Encoder, Input, Local, Output, Payload, yield_now};
 

@@ -10,8 +10,8 @@ mod hostile;
 #[path = "user_code/places.rs"]
 mod places;
 
+use graphmap_fiber::on_fiber;
 use graphmap_runtime as rt;
-use graphmap_stack::on_fiber;
 use rt::{Local, Options};
 
 use hostile::{Act, Mode, Token, ranks, scene};

@@ -1,7 +1,7 @@
 //! Eight bytes to another rank and back, by `async` ranks and by fibers.
 
+use graphmap_fiber::{Fiber, wait};
 use graphmap_runtime::{Local, Options, mpi};
-use graphmap_stack::{Fiber, wait};
 
 use crate::measure;
 

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, Yielder};
-use graphmap_stack::{Fiber, wait};
+use graphmap_fiber::{Fiber, wait};
 
 use crate::measure;
 

@@ -9,7 +9,7 @@
 //! use std::pin::pin;
 //! use std::task::{Context, Poll, Waker};
 //!
-//! use graphmap_stack::{Fiber, wait};
+//! use graphmap_fiber::{Fiber, wait};
 //!
 //! /// Knows nothing of futures, but the function that it calls.
 //! fn blocking(read: &dyn Fn() -> u32) -> u32 {

@@ -7,7 +7,7 @@ use std::task::{Context, Waker};
 
 use corosensei::Coroutine;
 use corosensei::stack::DefaultStack;
-use graphmap_stack::{Fiber, Guard, Options, Stacks, wait};
+use graphmap_fiber::{Fiber, Guard, Options, Stacks, wait};
 
 use crate::measure;
 

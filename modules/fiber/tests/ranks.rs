@@ -8,9 +8,9 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 use std::rc::Rc;
 
+use graphmap_fiber::{Fiber, WaitError, try_wait, uninterrupted, wait};
 use graphmap_runtime::mpi::{self, ANY_SOURCE};
 use graphmap_runtime::{Local, Options, RunError};
-use graphmap_stack::{Fiber, WaitError, try_wait, uninterrupted, wait};
 
 /// Adds a process that runs a plain function on a stack of its own.
 fn spawn(net: &mut Local, body: impl FnOnce() -> Result<(), mpi::Error> + 'static) {

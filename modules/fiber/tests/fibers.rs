@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
-use graphmap_stack::{Fiber, WaitError, on_fiber, try_wait, uninterrupted, wait};
+use graphmap_fiber::{Fiber, WaitError, on_fiber, try_wait, uninterrupted, wait};
 
 fn poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     Pin::new(future).poll(&mut Context::from_waker(Waker::noop()))

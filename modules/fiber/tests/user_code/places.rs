@@ -8,8 +8,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
+use graphmap_fiber::{Fiber, on_fiber, try_wait};
 use graphmap_runtime as rt;
-use graphmap_stack::{Fiber, on_fiber, try_wait};
 use rt::mpi;
 use rt::{Broadcast, Local, Options, Reduce, Share, TaskSet, yield_now};
 

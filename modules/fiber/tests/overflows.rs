@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::process::{Command, Output};
 use std::task::{Context, Poll, Waker};
 
-use graphmap_stack::{Fiber, Guard, Options, Stacks, wait};
+use graphmap_fiber::{Fiber, Guard, Options, Stacks, wait};
 
 const SIGABRT: i32 = 6;
 const SIGSEGV: i32 = 11;

@@ -5,7 +5,7 @@ use std::future::{Future, pending};
 use std::pin::Pin;
 use std::task::{Context, Waker};
 
-use graphmap_stack::{Options, Stacks, wait};
+use graphmap_fiber::{Options, Stacks, wait};
 
 const COUNT: usize = 200_000;
 

@@ -11,8 +11,8 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
+use graphmap_fiber::{Fiber, WaitError, try_wait};
 use graphmap_runtime as rt;
-use graphmap_stack::{Fiber, WaitError, try_wait};
 use rt::{Input, Local, Options, Output, yield_now};
 
 /// Counts when it is dropped, after which it does something.

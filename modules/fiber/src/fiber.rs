@@ -35,7 +35,7 @@ type Body<T> = Coroutine<Resume, (), Outcome<T>, Stack>;
 /// A poll panics with what the body panics with; when the fiber is over; and where the thread is panicking already.
 ///
 /// ```compile_fail
-/// fn other_thread(fiber: graphmap_stack::Fiber<()>) {
+/// fn other_thread(fiber: graphmap_fiber::Fiber<()>) {
 ///     std::thread::spawn(move || drop(fiber));
 /// }
 /// ```

@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use graphmap_stack::{Fiber, Guard, Options, Stacks, wait};
+use graphmap_fiber::{Fiber, Guard, Options, Stacks, wait};
 
 fn poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     Pin::new(future).poll(&mut Context::from_waker(Waker::noop()))
