@@ -18,6 +18,8 @@ pub(super) const SIGN: &str = "GRAPHMAP_RUNNING";
 const BROKEN_PIPE: i32 = 128 + 13;
 /// With what `mpiexec` of MPICH ends when it has lost one of its daemons.
 const FAILED: i32 = 255;
+/// With what `mpiexec` of MPICH ends when SIGTERM has ended all OS processes of a run.
+const TERMINATED: i32 = 15;
 /// How a run ends that has lost one of its OS processes.
 const LOST: u8 = 7;
 
@@ -165,6 +167,12 @@ fn cause(code: i32, seen: Seen) -> Option<(String, String, u8)> {
                 .to_owned(),
             LOST,
         )),
+        (TERMINATED, Seen::Begun | Seen::Joined) => Some((
+            format!("the launcher ended with {TERMINATED} while the program was running"),
+            "`mpiexec` of MPICH ends so when a signal (TERM) ends it and all OS processes of the run"
+                .to_owned(),
+            TERMINATED as u8,
+        )),
         (129.., _) => {
             let signal = code - 128;
             let name = signal_hook::low_level::signal_name(signal)?;
@@ -223,10 +231,11 @@ mod tests {
         assert_eq!([0, 255, 1, 7].map(exit), [None; 4]);
         fs::write(job.sign(), "1").unwrap();
         assert_eq!([0, 255, 1, 7].map(exit), [Some(7), None, None, None]);
+        assert_eq!(exit(15), Some(15));
         fs::write(job.sign(), "11").unwrap();
         assert_eq!([0, 255, 1, 7].map(exit), [Some(7), Some(7), None, None]);
         fs::remove_file(job.sign()).unwrap();
-        assert_eq!([0, 255, 1, 7].map(exit), [None; 4]);
+        assert_eq!([0, 255, 1, 7, 15].map(exit), [None; 5]);
         for (code, name) in [
             (129, "1 (SIGHUP)"),
             (137, "9 (SIGKILL)"),
