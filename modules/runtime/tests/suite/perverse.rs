@@ -324,6 +324,7 @@ fn a_cancelled_wait_is_none() {
 #[test]
 fn unread_tokens_of_another_scheduler_go_though_some_panic() {
     static DROPPED: AtomicU32 = AtomicU32::new(0);
+    static ALL_WRITTEN: AtomicBool = AtomicBool::new(false);
     struct Token(bool);
     impl Drop for Token {
         fn drop(&mut self) {
@@ -353,6 +354,7 @@ fn unread_tokens_of_another_scheduler_go_though_some_panic() {
             for n in 0..5 {
                 assert!(to.0.try_write(Token(n % 2 == 1)).is_ok());
             }
+            ALL_WRITTEN.store(true, Ordering::SeqCst);
             to.0.stopped().await;
         },
     );
@@ -362,6 +364,10 @@ fn unread_tokens_of_another_scheduler_go_though_some_panic() {
         "1",
         &["in"],
         |mut from: From| async move {
+            // A writer is told at once that its reader has left.
+            while !ALL_WRITTEN.load(Ordering::SeqCst) {
+                rt::yield_now().await;
+            }
             let first = from.0.read().await;
             assert!(first.is_some_and(|token| !token.0));
         },
