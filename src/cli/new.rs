@@ -238,14 +238,14 @@ fn runtime(args: &NewArgs) -> Runtime {
     Runtime::Linked(folder.join(bundled::FOLDER).display().to_string())
 }
 
-/// What a workspace needs for a new member.
+/// A setting that a workspace lacks for a new member.
 struct Lacking {
     file: &'static str,
     text: String,
     place: &'static str,
 }
 
-/// Returns what the workspace above a new member should have and does not.
+/// Returns the settings that the workspace above a new member lacks.
 fn lacking_in_workspace(member: &Path) -> Vec<Lacking> {
     let Some((folder, manifest)) = project::workspace_above(member) else {
         return Vec::new();

@@ -2,8 +2,8 @@
 
 use graphmap_kpn::network::{Network, ProcessId};
 
-/// Processes as their kind and their numbers, `main 0-7, 40-47`, cut at a width. `None` if there are
-/// none, or one whose name is not its kind and a number.
+/// Returns processes as their kind and their numbers, `main 0-7, 40-47`, cut at a width. `None` if
+/// there are none, or if the name of one is not its kind and a number.
 pub(super) fn numbered(network: &Network, processes: &[ProcessId], width: usize) -> Option<String> {
     let kind = network.kind_name(*processes.first()?);
     let numbers = processes.iter().map(|&id| {

@@ -32,7 +32,7 @@ pub(crate) struct Session<'t> {
     pub(crate) levels: Levels,
     /// Values that `graphmap.toml` gives options which are not typed, each with its place.
     pub(crate) presets: Vec<(String, Span)>,
-    /// The files that were read, each by the first name that the user gave it: none is written over.
+    /// The files that were read, each by the first name that the user gave it. None is overwritten.
     pub(super) inputs: HashMap<Identity, PathBuf>,
     diagnostics: Diagnostics,
     timings: Vec<(String, Duration)>,

@@ -1,11 +1,12 @@
-//! Programs that do not outlive us, whatever ends us.
+//! Programs that do not outlive graphmap, however graphmap ends.
 //!
-//! A signal that can be caught is passed on by us ([`crate::cli::child`]). Of one that cannot be caught only
-//! the kernel can tell what we have started, and it does (`PR_SET_PDEATHSIG`) for a process
-//! that asked for it itself. So graphmap is started once more, and that one asks before it becomes the
-//! program ([`Bound::Program`]). A build is a tree of processes, and who is killed does not tell its own
-//! children: there the second graphmap stays, above the tree, and ends all of it ([`Bound::Tree`]). So it
-//! does above foreign programs that are to leave nothing behind ([`Bound::Everything`]).
+//! A signal that can be caught is passed on ([`crate::cli::child`]). After one that cannot be caught,
+//! only the kernel can end a child process, and it does so for a process that has asked for it itself
+//! (`PR_SET_PDEATHSIG`). Therefore graphmap starts itself once more. The second graphmap asks, and then
+//! becomes the program ([`Bound::Program`]). A build is a tree of processes, and a killed process does
+//! not end its own children. There the second graphmap stays above the tree, and ends all of it
+//! ([`Bound::Tree`]). It does the same above foreign programs that must leave nothing behind
+//! ([`Bound::Everything`]).
 
 use crate::cli::child::{self, End};
 use crate::cli::signals;
@@ -59,20 +60,20 @@ pub(crate) fn command(program: &OsStr, bound: Bound) -> io::Result<Command> {
         Bound::Everything => EVERYTHING,
     };
     let own = std::process::id().to_string();
-    // What a list of processes shows.
+    // The name in lists of processes.
     command.arg0("graphmap").arg(mode).arg(own).arg(program);
     Ok(command)
 }
 
-/// How it ended what [`command`] started us for.
+/// The end of a command that [`command`] made.
 pub(crate) struct Ended {
     /// With this exit code.
     pub(crate) code: u8,
-    /// What is to be said of it on standard error.
+    /// The message for standard error.
     pub(crate) said: String,
 }
 
-/// Does what [`command`] started us for, if it did.
+/// Runs the program if this OS process was started by a command of [`command`].
 pub(crate) fn main(args: &[OsString]) -> Option<Ended> {
     let [_, mode, parent, program, args @ ..] = args else {
         return None;
@@ -88,15 +89,15 @@ pub(crate) fn main(args: &[OsString]) -> Option<Ended> {
         Bound::Tree | Bound::Everything => Signal::USR2,
     };
     let tree = (bound != Bound::Program).then(|| {
-        // What is left of the tree when a process in its middle ends becomes ours.
+        // Processes of the tree become children of this one when their parent ends.
         let own = rustix::process::getpid();
         let _ = rustix::process::set_child_subreaper(Some(own));
-        // Before anything can be told to us.
+        // Before a signal can arrive.
         signals::also(END_TREE);
         signals::Guard::new()
     });
     let asked = rustix::process::set_parent_process_death_signal(Some(signal));
-    // Who has died before we asked does not tell us any more.
+    // No signal comes if the parent has died before that.
     let parent = parent.to_str()?.parse().ok().and_then(Pid::from_raw);
     if asked.is_ok() && rustix::process::getppid() != parent {
         return Some(ended(signals::exit_code(signal.as_raw())));
@@ -110,7 +111,7 @@ pub(crate) fn main(args: &[OsString]) -> Option<Ended> {
     })
 }
 
-/// What ends a tree, and means nothing else (USR1 asks a run what it is doing); else what ends any program.
+/// The signal that ends a tree. It has no other meaning: USR1 asks a run for a report.
 pub(crate) const END_TREE: i32 = signal_hook::consts::SIGUSR2;
 
 /// The file of a program, as the system looks for it.
@@ -149,7 +150,7 @@ fn run_tree(program: &OsStr, args: &[OsString], bound: Bound, guard: signals::Gu
     };
     let end = child::run_with(command.args(args), |_| end_tree(bound));
     if bound == Bound::Everything || !matches!(end, Ok(End::Code(_))) {
-        // What it had started knows nothing of its end.
+        // Its children are not ended with it.
         end_tree(bound);
     }
     match end {
@@ -159,7 +160,7 @@ fn run_tree(program: &OsStr, args: &[OsString], bound: Bound, guard: signals::Gu
             // As it ended, so do we: whoever waits for us asks.
             drop(guard);
             let own = rustix::process::getpid();
-            // Twice: what watches our own stack takes the first SEGV as a question.
+            // Twice: the handler for overflows of our own stack returns from the first SEGV.
             for signal in [Signal::from_named_raw(signal); 2].into_iter().flatten() {
                 let _ = rustix::process::kill_process(own, signal);
             }
@@ -170,7 +171,7 @@ fn run_tree(program: &OsStr, args: &[OsString], bound: Bound, guard: signals::Gu
     }
 }
 
-/// Ends all that we have started, and what that has.
+/// Ends all child processes, and theirs.
 fn end_tree(bound: Bound) {
     let start = Instant::now();
     let grace = match bound {
@@ -236,7 +237,7 @@ fn descendants(bound: Bound) -> Vec<Pid> {
     found
 }
 
-/// What `/proc/PID/stat` tells.
+/// Fields of `/proc/PID/stat`.
 #[derive(Debug, PartialEq)]
 struct Stat {
     ended: bool,

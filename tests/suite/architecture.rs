@@ -285,7 +285,7 @@ fn one_file_of_the_command_writes_to_the_terminal() {
             continue;
         }
         for line in read(&path).lines() {
-            // To ask which file it is, and to empty what clap has written, are no writing.
+            // Asking for the file, and flushing the output of clap, is not writing.
             let asks = ["as_fd()", "is_terminal()", ".flush()"];
             let writes = line.contains("stderr()") || line.contains("stdout()");
             let writes = writes && !asks.iter().any(|ask| line.contains(ask));

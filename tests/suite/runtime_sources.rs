@@ -365,7 +365,7 @@ fn projects_of_one_name_are_not_confused() {
         one.run().status(0).stdout_is("one\n");
         other.run().status(0).stdout_is("other\n");
     }
-    // Another project in the same place, whose files are older than what was compiled.
+    // Another project at the same path, with files older than the last build.
     let twins = [&one, &other].map(|test| test.folder().join("twin"));
     let third = one.folder().join("third");
     fs::rename(&twins[0], &third).unwrap();

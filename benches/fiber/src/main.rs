@@ -1,4 +1,4 @@
-//! What fibers cost, beside plain futures and bare corosensei: what makes the table of docs/src/fiber.md.
+//! Costs of fibers beside plain futures and bare corosensei. Makes the table of docs/src/fiber.md.
 
 mod create;
 mod memory;

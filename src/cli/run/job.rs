@@ -18,7 +18,7 @@ pub(super) const SIGN: &str = "GRAPHMAP_RUNNING";
 const BROKEN_PIPE: i32 = 128 + 13;
 /// With what `mpiexec` of MPICH ends when it has lost one of its daemons.
 const FAILED: i32 = 255;
-/// With what `mpiexec` of MPICH ends when SIGTERM has ended all OS processes of a run.
+/// The exit code of `mpiexec` of MPICH if SIGTERM has ended all OS processes of a run.
 const TERMINATED: i32 = 15;
 /// How a run ends that has lost one of its OS processes.
 const LOST: u8 = 7;

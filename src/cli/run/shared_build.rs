@@ -34,8 +34,8 @@ pub(crate) struct SharedBuild {
 }
 
 /// Returns the shared folder for a project. `None` if the project is not built there: because the
-/// user has said where to build, because it has other local packages, because another command is building a
-/// project of its name, or because the file system does not record when folders are made.
+/// user has said where to build, because it has other local packages, because another command is
+/// building a project of its name, or because the file system does not record when folders are made.
 pub(crate) fn claim(
     session: &mut Session<'_>,
     project: &Project,
@@ -74,8 +74,8 @@ pub(crate) fn claim(
     })
 }
 
-/// The path of a folder, and the time when the folder was made and its number: another one may be
-/// moved there, whose files are older than what was compiled.
+/// Returns the path of a folder, the time when the folder was made, and its inode. Another folder
+/// with older files may be moved to the path, and Cargo would not compile them.
 fn identity(folder: &Path) -> Option<Vec<u8>> {
     let folder = folder.canonicalize().ok()?;
     let metadata = folder.metadata().ok()?;

@@ -1,9 +1,10 @@
 //! Sections of a thread in which no stack may be suspended.
 //!
-//! A stack that is suspended in the middle of a section leaves the state of that section to other code of the same thread.
-//! So whatever can suspend a stack (`graphmap-fiber` does) reads the depth of sections when it resumes that stack, and refuses to
-//! suspend it while the depth is greater. No stack is suspended within a section, so sections end in the reverse order of their
-//! beginning, and the depth is exact.
+//! A stack that is suspended in the middle of a section leaves the state of that section to other
+//! code of the same thread. Therefore code that suspends stacks (`graphmap-fiber`) reads the depth of
+//! sections when it resumes a stack, and refuses to suspend it while the depth is greater. No stack is
+//! suspended within a section, so sections end in the reverse order of their beginning, and the depth
+//! is exact.
 
 use std::cell::Cell;
 
@@ -29,7 +30,8 @@ impl Drop for Section {
     }
 }
 
-/// Calls a function on whose stack nothing can wait meanwhile: a wait of `graphmap-fiber` in it returns `WaitError::InPoll`.
+/// Calls a function during which no wait is allowed: a wait of `graphmap-fiber` in it returns
+/// `WaitError::InPoll`.
 ///
 /// Call the code of others so in the middle of a change. A run is such a function itself: only its own processes wait in it.
 #[inline(always)]

@@ -364,7 +364,7 @@ fn unread_tokens_of_another_scheduler_go_though_some_panic() {
         "1",
         &["in"],
         |mut from: From| async move {
-            // A writer is told at once that its reader has left.
+            // A write fails as soon as the reader has left.
             while !ALL_WRITTEN.load(Ordering::SeqCst) {
                 rt::yield_now().await;
             }
