@@ -1,12 +1,12 @@
 //! Programs that do not outlive graphmap, however graphmap ends.
 //!
-//! A signal that can be caught is passed on ([`crate::cli::child`]). After one that cannot be caught,
-//! only the kernel can end a child process, and it does so for a process that has asked for it itself
-//! (`PR_SET_PDEATHSIG`). Therefore graphmap starts itself once more. The second graphmap asks, and then
-//! becomes the program ([`Bound::Program`]). A build is a tree of processes, and a killed process does
-//! not end its own children. There the second graphmap stays above the tree, and ends all of it
-//! ([`Bound::Tree`]). It does the same above foreign programs that must leave nothing behind
-//! ([`Bound::Everything`]).
+//! A signal that can be caught is passed on ([`crate::cli::child`]). After one that cannot be
+//! caught, only the kernel can end a child process, and it does so for a process that has asked
+//! for it itself (`PR_SET_PDEATHSIG`). Therefore graphmap starts itself once more. The second
+//! graphmap asks, and then becomes the program ([`Bound::Program`]). A build is a tree of
+//! processes, and a killed process does not end its own children. There the second graphmap stays
+//! above the tree, and ends all of it ([`Bound::Tree`]). It does the same above foreign programs
+//! that must leave nothing behind ([`Bound::Everything`]).
 
 use crate::cli::child::{self, End};
 use crate::cli::signals;

@@ -466,8 +466,8 @@ fn runtime_dependency(table: &toml::Table) -> Option<&toml::Table> {
     })
 }
 
-/// Returns the dependencies that members of the workspace above a project can inherit, and the folder
-/// of the workspace. `None` if the project is a workspace of its own, or in none.
+/// Returns the dependencies that members of the workspace above a project can inherit, and the
+/// folder of the workspace. `None` if the project is a workspace of its own, or in none.
 fn inherited_dependencies(root: &Path, manifest: &toml::Table) -> Option<(PathBuf, toml::Table)> {
     if manifest.contains_key("workspace") {
         return None;

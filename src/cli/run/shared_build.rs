@@ -35,7 +35,8 @@ pub(crate) struct SharedBuild {
 
 /// Returns the shared folder for a project. `None` if the project is not built there: because the
 /// user has said where to build, because it has other local packages, because another command is
-/// building a project of its name, or because the file system does not record when folders are made.
+/// building a project of its name, or because the file system does not record when folders are
+/// made.
 pub(crate) fn claim(
     session: &mut Session<'_>,
     project: &Project,

@@ -1,10 +1,10 @@
 //! Sections of a thread in which no stack may be suspended.
 //!
 //! A stack that is suspended in the middle of a section leaves the state of that section to other
-//! code of the same thread. Therefore code that suspends stacks (`graphmap-fiber`) reads the depth of
-//! sections when it resumes a stack, and refuses to suspend it while the depth is greater. No stack is
-//! suspended within a section, so sections end in the reverse order of their beginning, and the depth
-//! is exact.
+//! code of the same thread. Therefore code that suspends stacks (`graphmap-fiber`) reads the depth
+//! of sections when it resumes a stack, and refuses to suspend it while the depth is greater. No
+//! stack is suspended within a section, so sections end in the reverse order of their beginning,
+//! and the depth is exact.
 
 use std::cell::Cell;
 
