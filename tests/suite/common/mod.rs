@@ -334,8 +334,17 @@ impl Done {
         String::from_utf8_lossy(&self.output.stdout).into_owned()
     }
 
+    /// Standard error without the lines that depend on what else the machine is doing: progress of
+    /// a slow build, and waiting for the build of another test.
     pub(crate) fn stderr(&self) -> String {
-        String::from_utf8_lossy(&self.output.stderr).into_owned()
+        let depends_on_load = |line: &&str| {
+            line.starts_with("graphmap: cargo: Blocking waiting for ")
+                || (line.starts_with("graphmap: building ") && line.contains(": compiling "))
+        };
+        let text = String::from_utf8_lossy(&self.output.stderr);
+        text.split_inclusive('\n')
+            .filter(|line| !depends_on_load(line))
+            .collect()
     }
 
     fn all(&self) -> String {
