@@ -10,9 +10,11 @@ use std::path::{Path, PathBuf};
 
 /// Name of a package, and of its files in `copied/`: `NAME-src` is the folder of its source,
 /// `NAME.toml` its manifest.
-const CRATES: [(&str, &str); 6] = [
+const CRATES: [(&str, &str); 8] = [
+    ("graphmap-executor", "executor"),
     ("graphmap-fiber", "fiber"),
     ("graphmap-link-mpi", "link-mpi"),
+    ("graphmap-mpi-core", "mpi-core"),
     ("graphmap-mpi-derive", "mpi-derive"),
     ("graphmap-rankmap", "rankmap"),
     ("graphmap-runtime", "runtime"),

@@ -10,25 +10,25 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::chrome::{self, Unwritten};
-use crate::error::{Exit, RunError};
 use crate::file_limit;
 use crate::kpn::network::Network;
 use crate::launcher::{self, Launched};
-use crate::link::between::RunState;
-use crate::link::job::{Job, NotJoined, Started};
-use crate::link::shm::control::ControlPage;
-use crate::options::{Link, Options};
 use crate::outputs;
 use crate::panics;
-use crate::prefix;
 use crate::relatives;
 use crate::run::{Over, Transport, run_among, run_until_over};
-use crate::running::Running;
-use crate::say::{say, say_within, within};
-use crate::sync::lock;
-use crate::trace::Trace;
 use crate::usr1;
 use crate::visible::visible;
+use graphmap_executor::error::{Exit, RunError};
+use graphmap_executor::link::between::RunState;
+use graphmap_executor::link::job::{Job, NotJoined, Started};
+use graphmap_executor::link::shm::control::ControlPage;
+use graphmap_executor::options::{Link, Options};
+use graphmap_executor::prefix;
+use graphmap_executor::running::Running;
+use graphmap_executor::say::{say, say_within, within};
+use graphmap_executor::sync::lock;
+use graphmap_executor::trace::Trace;
 
 /// Runs the network with the [`Options`] in the environment, prints errors and statistics on
 /// standard error, and returns one of the exit codes of [`Exit`]. The command line is the

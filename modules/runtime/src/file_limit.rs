@@ -9,7 +9,7 @@ pub(crate) fn is_an_error() {
 mod system {
     use std::ffi::c_int;
 
-    use crate::os_signal::{Action, action};
+    use graphmap_executor::os_signal::{Action, action};
 
     unsafe extern "C" {
         fn signal(signal: c_int, handler: usize) -> usize;

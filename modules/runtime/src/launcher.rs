@@ -6,8 +6,8 @@
 use std::ffi::OsString;
 use std::fmt;
 
-use crate::link::job::{Copies, Started};
-use crate::over_mpi::OverMpi;
+use graphmap_executor::link::job::{Copies, Started};
+use graphmap_executor::over_mpi::OverMpi;
 
 /// What a launcher tells each copy.
 struct Told {

@@ -108,65 +108,33 @@
 )))]
 compile_error!("graphmap runs on Linux on x86-64 and aarch64 only");
 
-mod block;
 mod chrome;
-mod clock;
-mod copy;
 mod entry;
-mod error;
-mod exec;
 mod file_limit;
-mod finally;
-mod host;
 mod kpn;
 mod launcher;
-mod link;
 mod local;
-#[cfg(feature = "mpi")]
-pub mod mpi;
-mod options;
-mod os_signal;
-mod output_file;
 mod outputs;
-mod over_mpi;
-mod overgrown;
-mod own_stream;
 mod panics;
-mod payload;
-mod pin;
-mod place;
-mod placement;
-mod prefix;
-mod quote;
 mod relatives;
 mod room_waits;
 mod run;
-mod running;
-mod say;
-mod sequence;
 mod stats;
-mod sync;
-mod trace;
-mod unnamed;
 mod usr1;
-mod variables;
 mod visible;
 
-pub use block::{Block, BlockedProcess, BlockedWait, Quiet};
 pub use entry::main;
 #[doc(hidden)]
 pub use entry::main_over;
-pub use error::{Exit, Failure, RunError};
-pub use exec::discovery::{
-    Connection, Connections, Direction, Module, OsProcess, Process, Processes, collocated,
-    connections, in_os_process, modules, of_kind, os_processes, process, process_of_rank,
-    processes,
+pub use graphmap_executor::{
+    Block, BlockedProcess, BlockedWait, Connection, Connections, DecodeError, Decoder, Direction,
+    Encoder, Exit, Failure, Format, Me, Module, Options, OsProcess, Outcome, Overgrown, Payload,
+    Place, Process, Processes, Quiet, RunError, Sequence, SequenceError, Stopped, TaskSet,
+    collocated, connections, format_of, in_os_process, join, me, modules, of_kind, os_processes,
+    payload, process, process_of_rank, processes, uninterrupted, uninterrupted_depth, yield_now,
 };
-pub use exec::join::join;
-pub use exec::me::{Me, me, yield_now};
-pub use exec::outcome::{Outcome, Stopped};
-pub use exec::task_set::TaskSet;
-pub use exec::uninterrupted::{uninterrupted, uninterrupted_depth};
+#[cfg(feature = "mpi")]
+pub use graphmap_mpi_core as mpi;
 pub use kpn::bundle::{Broadcast, Gather, ReadOrEnd, Reduce, Scatter, Select, Share, Switch};
 pub use kpn::connect::{Ends, Ports};
 pub use kpn::flow::{Closing, FlowInput, FlowOutput, FlowSelect, FlowShare, State};
@@ -175,25 +143,18 @@ pub use kpn::ports::{Empty, Input, Output, Read, TryWriteError, Write};
 pub use kpn::select::{Any, OneOf, Source, Sources, any};
 pub use kpn::stop::Stop;
 pub use local::Local;
-pub use options::Options;
-pub use overgrown::Overgrown;
-pub use payload::{DecodeError, Decoder, Encoder, Format, Payload};
-#[doc(hidden)]
-pub use payload::{Known, Probe, Unknown};
-pub use place::Place;
 pub use run::run;
 #[doc(hidden)]
 pub use run::run_over;
-pub use sequence::{Sequence, SequenceError};
 pub use stats::{EarlyLeave, Growth, KindStats, Report, SchedulerStats};
 
 /// What joins the OS processes of a run, for links that are crates of their own.
 #[doc(hidden)]
 pub mod between {
-    pub use crate::link::between::{
+    pub use graphmap_executor::link::between::{
         Doorbell, Header, Link, ReceivedSlices, RunState, SentValue, SliceMemory, SlicedMessage,
     };
-    pub use crate::link::job::{Copies, Job, NotJoined, Started};
-    pub use crate::link::shm::host::{HostLanes, Invitation, Wake};
-    pub use crate::over_mpi::OverMpi;
+    pub use graphmap_executor::link::job::{Copies, Job, NotJoined, Started};
+    pub use graphmap_executor::link::shm::host::{HostLanes, Invitation, Wake};
+    pub use graphmap_executor::over_mpi::OverMpi;
 }

@@ -6,20 +6,22 @@ use std::pin::Pin;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use crate::error::RunError;
-use crate::exec::directory::{ChannelInfo, ClassInfo, Directory, EndOf, ModuleInfo, ProcessInfo};
-use crate::exec::future;
-use crate::exec::guard;
-use crate::exec::outcome::Outcome;
-use crate::exec::registry::Registry;
-use crate::exec::scheduler::MOST;
-use crate::exec::task::{self, TaskHeader};
 use crate::kpn::end::End;
 use crate::kpn::flow::{CONTROLS, FlowInput, FlowOutput};
 use crate::kpn::ports::{Input, Output};
-use crate::options::Options;
 use crate::run;
 use crate::stats::Report;
+use graphmap_executor::error::RunError;
+use graphmap_executor::exec::directory::{
+    ChannelInfo, ClassInfo, Directory, EndOf, ModuleInfo, ProcessInfo,
+};
+use graphmap_executor::exec::future;
+use graphmap_executor::exec::guard;
+use graphmap_executor::exec::outcome::Outcome;
+use graphmap_executor::exec::registry::Registry;
+use graphmap_executor::exec::scheduler::MOST;
+use graphmap_executor::exec::task::{self, TaskHeader};
+use graphmap_executor::options::Options;
 
 /// A network without a table: channels and processes are made one by one, and all run on the
 /// scheduler of the thread that calls [`Local::run`]. For tests, measurements and small programs.

@@ -3,12 +3,12 @@
 use std::io;
 
 use crate::chrome::{self, Unwritten};
-use crate::error::RunError;
-use crate::options::Options;
-use crate::output_file::OutputFile;
-use crate::say;
 use crate::stats::Report;
-use crate::trace::Trace;
+use graphmap_executor::error::RunError;
+use graphmap_executor::options::Options;
+use graphmap_executor::output_file::OutputFile;
+use graphmap_executor::say;
+use graphmap_executor::trace::Trace;
 
 const STATISTICS: &str = "the statistics";
 const PROFILE: &str = "the profile";

@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::thread;
 
-use crate::error::RunError;
-use crate::exec::current;
-use crate::prefix;
-use crate::say::say;
-use crate::sync::lock;
+use graphmap_executor::error::RunError;
+use graphmap_executor::exec::current;
+use graphmap_executor::prefix;
+use graphmap_executor::say::say;
+use graphmap_executor::sync::lock;
 
 /// The folder of the project, in the environment of a program that `graphmap run` starts.
 const PROJECT: &str = "GRAPHMAP_PROJECT";
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn what_is_printed_and_not_written_is_known() {
         let failed = |message: &str| {
-            RunError::Failed(crate::error::Failure {
+            RunError::Failed(graphmap_executor::error::Failure {
                 process: "a".into(),
                 rank: 3,
                 place: None,

@@ -12,13 +12,13 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::error::{Exit, RunError};
-use crate::link::shm::child;
-use crate::link::shm::cma;
-use crate::link::shm::control::{ControlPage, FAILED, MOST};
-use crate::link::shm::memory::SharedMemory;
-use crate::prefix;
-use crate::sync::lock;
+use graphmap_executor::error::{Exit, RunError};
+use graphmap_executor::link::shm::child;
+use graphmap_executor::link::shm::cma;
+use graphmap_executor::link::shm::control::{ControlPage, FAILED, MOST};
+use graphmap_executor::link::shm::memory::SharedMemory;
+use graphmap_executor::prefix;
+use graphmap_executor::sync::lock;
 
 /// Tells a copy what it is: the OS process that started it, the number of the memory there, its own number,
 /// how many there are, how many schedulers each has, and what the memory begins with.

@@ -9,28 +9,28 @@ use std::thread::{self, ScopedJoinHandle};
 use std::time::Instant;
 
 use crate::chrome::{self, Unwritten};
-use crate::error::RunError;
-use crate::exec::current;
-use crate::exec::directory::Directory;
-use crate::exec::outside::Outside;
-use crate::exec::registry::Registry;
-use crate::exec::scheduler::Scheduler;
-use crate::exec::shared::{Among, Shared};
-use crate::exec::tally::Tally;
-use crate::exec::task::{self, TaskHeader};
 use crate::kpn::network::Network;
 use crate::kpn::wire::{self, Exchange};
-use crate::link::any::AnyLink;
-use crate::link::between::{Doorbell, RunState};
-use crate::link::job::Job;
-use crate::link::shm::control::ControlPage;
-use crate::link::shm::lanes::Lanes;
-use crate::options::Options;
 use crate::panics;
-use crate::pin::{self, Pins};
-use crate::placement::{SchedulerId, SchedulerIndex};
 use crate::relatives;
 use crate::stats::{self, Report};
+use graphmap_executor::error::RunError;
+use graphmap_executor::exec::current;
+use graphmap_executor::exec::directory::Directory;
+use graphmap_executor::exec::outside::Outside;
+use graphmap_executor::exec::registry::Registry;
+use graphmap_executor::exec::scheduler::Scheduler;
+use graphmap_executor::exec::shared::{Among, Shared};
+use graphmap_executor::exec::tally::Tally;
+use graphmap_executor::exec::task::{self, TaskHeader};
+use graphmap_executor::link::any::AnyLink;
+use graphmap_executor::link::between::{Doorbell, RunState};
+use graphmap_executor::link::job::Job;
+use graphmap_executor::link::shm::control::ControlPage;
+use graphmap_executor::link::shm::lanes::Lanes;
+use graphmap_executor::options::Options;
+use graphmap_executor::pin::{self, Pins};
+use graphmap_executor::placement::{SchedulerId, SchedulerIndex};
 
 /// Stack of a scheduler's thread: as much as a main thread has, as processes may run on either.
 const STACK: usize = 8 << 20;
@@ -49,7 +49,7 @@ pub fn run(network: impl Into<Arc<Network>>, options: &Options) -> Result<Report
 /// What processes may wait at beside channels: messages between ranks, where there are any.
 fn set_floor_above(scheduler: &Scheduler) {
     #[cfg(feature = "mpi")]
-    scheduler.above.set(crate::mpi::floor);
+    scheduler.above.set(graphmap_mpi_core::floor);
     #[cfg(not(feature = "mpi"))]
     let _ = scheduler;
 }

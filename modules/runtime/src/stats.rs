@@ -6,13 +6,13 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::exec::directory::Directory;
-use crate::exec::report;
-use crate::exec::tally::Tally;
-use crate::exec::traffic::Sum;
-use crate::exec::waits::Grow;
-use crate::quote::quote;
 use crate::room_waits::{self, ADVISED, RoomWaits};
+use graphmap_executor::exec::directory::Directory;
+use graphmap_executor::exec::report;
+use graphmap_executor::exec::tally::Tally;
+use graphmap_executor::exec::traffic::Sum;
+use graphmap_executor::exec::waits::Grow;
+use graphmap_executor::quote::quote;
 
 /// What happened in a run that ended well.
 pub struct Report {

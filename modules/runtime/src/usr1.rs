@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicU32;
 use std::thread;
 use std::time::Duration;
 
-use crate::link::shm::memory;
+use graphmap_executor::link::shm::memory;
 
 /// From now on the signal is caught, unless it is ignored or somebody else has caught it: then nobody can ask.
 pub(crate) fn catch() {
@@ -57,8 +57,8 @@ mod system {
     use std::ptr;
     use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
-    use crate::link::shm::memory;
-    use crate::os_signal::{Action, action};
+    use graphmap_executor::link::shm::memory;
+    use graphmap_executor::os_signal::{Action, action};
 
     unsafe extern "C" {
         fn signal(signal: c_int, handler: usize) -> usize;

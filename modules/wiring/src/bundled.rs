@@ -15,10 +15,14 @@ pub const FOLDER: &str = ".graphmap";
 pub const REQUIREMENT: &str = "0.1";
 
 /// The names of all packages.
-pub const PACKAGES: [&str; 6] = [FIBER, LINK, MPI_DERIVE, RANKMAP, RUNTIME, MPI];
+pub const PACKAGES: [&str; 8] = [
+    EXECUTOR, FIBER, LINK, MPI_CORE, MPI_DERIVE, RANKMAP, RUNTIME, MPI,
+];
 
-/// The runtime. It depends on the rank maps.
+/// The runtime, and the packages that it depends on.
 pub const RUNTIME: &str = "graphmap-runtime";
+pub(crate) const EXECUTOR: &str = "graphmap-executor";
+pub(crate) const MPI_CORE: &str = "graphmap-mpi-core";
 pub(crate) const RANKMAP: &str = "graphmap-rankmap";
 /// The link over MPI.
 pub const LINK: &str = "graphmap-link-mpi";
@@ -93,7 +97,8 @@ mod tests {
                 match dependency.get("path") {
                     Some(path) => assert_eq!(path.as_str(), Some(&*format!("../{name}"))),
                     None => {
-                        assert!(![RUNTIME, RANKMAP].contains(&package["name"].as_str().unwrap()))
+                        let own = [EXECUTOR, MPI_CORE, RANKMAP, RUNTIME];
+                        assert!(!own.contains(&package["name"].as_str().unwrap()));
                     }
                 }
             }

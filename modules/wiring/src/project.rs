@@ -211,7 +211,9 @@ pub(crate) fn fit_files(network: &Network, model: &Model) -> Result<(), Diagnost
 pub(crate) fn copy_sources(root: &Path, ranks: bool, link: bool, files: &mut Files) {
     for (path, text) in bundled::files() {
         let needed = match path.split('/').next() {
-            Some(bundled::RUNTIME | bundled::RANKMAP) => true,
+            Some(bundled::RUNTIME | bundled::EXECUTOR | bundled::MPI_CORE | bundled::RANKMAP) => {
+                true
+            }
             Some(bundled::MPI | bundled::MPI_DERIVE | bundled::FIBER) => ranks,
             Some(bundled::LINK) => link,
             _ => false,
@@ -237,11 +239,13 @@ pub(crate) fn package_name(name: &str) -> String {
     let taken = [
         "alloc",
         "core",
+        "graphmap-executor",
+        "graphmap-fiber",
         "graphmap-link-mpi",
+        "graphmap-mpi-core",
         "graphmap-mpi-derive",
         "graphmap-rankmap",
         "graphmap-runtime",
-        "graphmap-fiber",
         "mpi",
         "proc_macro",
         "std",

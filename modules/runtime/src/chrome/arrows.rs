@@ -1,6 +1,6 @@
 //! Which turn wrote the token that a turn read: found by the number of the channel and which of its tokens it is.
 
-use crate::trace::{Event, Part, Way};
+use graphmap_executor::trace::{Event, Part, Way};
 
 /// A turn: which part it is of, and when it was, on the clock of the trace.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -107,7 +107,7 @@ fn arrow((channel, ordinal): (u32, u64), from: Turn, to: Turn) -> Option<Arrow> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trace::After;
+    use graphmap_executor::trace::After;
 
     fn part(os_process: u32, events: Vec<Event>) -> Part {
         Part {

@@ -6,9 +6,9 @@ use std::io::{self, Write};
 
 use super::arrows::{Arrow, Arrows, Turn};
 use super::left_out::LeftOut;
-use crate::exec::directory::Directory;
-use crate::quote::quote;
-use crate::trace::{After, Event, Part, Way};
+use graphmap_executor::exec::directory::Directory;
+use graphmap_executor::quote::quote;
+use graphmap_executor::trace::{After, Event, Part, Way};
 
 /// When something began to be recorded, in the time of its host.
 pub(super) fn start(event: &Event) -> Option<u64> {

@@ -1,6 +1,6 @@
 //! What a trace does not have, and what is told of that.
 
-use crate::trace::Trace;
+use graphmap_executor::trace::Trace;
 
 /// How much of a run its trace does not have.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]

@@ -11,11 +11,11 @@ use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 
-use crate::error::RunError;
-use crate::exec::directory::Directory;
-use crate::options::Options;
-use crate::trace::{Part, Trace};
 use arrows::Arrows;
+use graphmap_executor::error::RunError;
+use graphmap_executor::exec::directory::Directory;
+use graphmap_executor::options::Options;
+use graphmap_executor::trace::{Part, Trace};
 use left_out::LeftOut;
 
 /// What it is called where its file cannot be written.

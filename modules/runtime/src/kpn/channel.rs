@@ -17,11 +17,11 @@ use std::cell::{Cell, UnsafeCell};
 use std::mem::{self, ManuallyDrop, MaybeUninit};
 use std::ptr::NonNull;
 
-use crate::exec::current;
-use crate::exec::point::Point;
-use crate::exec::registry::{self, Registry};
-use crate::exec::side::Side;
-use crate::link::waiter::GONE;
+use graphmap_executor::exec::current;
+use graphmap_executor::exec::point::Point;
+use graphmap_executor::exec::registry::{self, Registry};
+use graphmap_executor::exec::side::Side;
+use graphmap_executor::link::waiter::GONE;
 
 /// What taking a token out gave.
 pub(crate) enum Take<T> {

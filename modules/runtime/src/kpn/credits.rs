@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use crate::exec::leave::take_leave;
-use crate::exec::outside::{LEFT, Outside, PendingCredit};
-use crate::placement::SchedulerId;
+use graphmap_executor::exec::leave::take_leave;
+use graphmap_executor::exec::outside::{LEFT, Outside, PendingCredit};
+use graphmap_executor::placement::SchedulerId;
 
 /// The credit that an input has not given yet to the writer in another OS process.
 pub(crate) struct Credits {

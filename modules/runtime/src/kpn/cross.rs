@@ -6,17 +6,17 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::Context;
 
 use super::channel::{Put, Take};
-use crate::exec::current::{self, with_current};
-use crate::exec::hooks::Owner;
-use crate::exec::polled::WaitFns;
-use crate::exec::registry::{CrossEnd, Registry};
-use crate::exec::scheduler::Scheduler;
-use crate::exec::shared::Shared;
-use crate::exec::side::Side;
-use crate::finally::Finally;
-use crate::link::spsc::{Offered, Pop, Push, Ring};
-use crate::link::waiter::{ARMED, HOOK, ID, NOBODY, waits};
-use crate::placement::SchedulerIndex;
+use graphmap_executor::exec::current::{self, with_current};
+use graphmap_executor::exec::hooks::Owner;
+use graphmap_executor::exec::polled::WaitFns;
+use graphmap_executor::exec::registry::{CrossEnd, Registry};
+use graphmap_executor::exec::scheduler::Scheduler;
+use graphmap_executor::exec::shared::Shared;
+use graphmap_executor::exec::side::Side;
+use graphmap_executor::finally::Finally;
+use graphmap_executor::link::spsc::{Offered, Pop, Push, Ring};
+use graphmap_executor::link::waiter::{ARMED, HOOK, ID, NOBODY, waits};
+use graphmap_executor::placement::SchedulerIndex;
 
 pub(crate) struct Cross<T> {
     ring: Ring<T, About>,

@@ -1,11 +1,11 @@
 //! Who is who in a network, worked out from its sequences when somebody asks.
 
 use super::network::{Class, Network};
-use crate::exec::directory::{
+use graphmap_executor::exec::directory::{
     ChannelInfo, ClassInfo, Directory, EndInfo, EndOf, ModuleInfo, ProcessInfo,
 };
-use crate::place::Place;
-use crate::sequence::Sequence;
+use graphmap_executor::place::Place;
+use graphmap_executor::sequence::Sequence;
 
 impl Network {
     fn place_of(&self, line: &Sequence, column: &Sequence, n: usize) -> Option<Place> {

@@ -10,13 +10,13 @@ use super::channel::Channel;
 use super::cross::Cross;
 use super::far::FarOutput;
 use super::meter::Meter;
-use crate::exec::current::waiting;
-use crate::exec::registry::Registry;
-use crate::exec::scheduler::Scheduler;
-use crate::exec::side::Side;
-use crate::link::spsc::Offered;
-use crate::link::waiter::{ARMED, HOOK, STOP};
-use crate::trace::Way;
+use graphmap_executor::exec::current::waiting;
+use graphmap_executor::exec::registry::Registry;
+use graphmap_executor::exec::scheduler::Scheduler;
+use graphmap_executor::exec::side::Side;
+use graphmap_executor::link::spsc::Offered;
+use graphmap_executor::link::waiter::{ARMED, HOOK, STOP};
+use graphmap_executor::trace::Way;
 
 /// A pointer to a channel of either make, in one word: the lowest bits say which. It may be one to a metered end, which has
 /// the pointer, and that of an output one to what sends to another OS process.

@@ -8,19 +8,19 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::channel::Put;
-use crate::exec::current;
-use crate::exec::hooks::Owner;
-use crate::exec::leave::take_leave;
-use crate::exec::outside::{CLOSE, FarWriter, Outside};
-use crate::exec::scheduler::Scheduler;
-use crate::exec::side::Side;
-use crate::link::waiter::{ARMED, ELSEWHERE, GONE, is_hooked, waits};
-use crate::payload::encoder::LARGE;
-use crate::payload::gather::Slice;
-use crate::payload::remote::RemoteSlice;
-use crate::payload::sliced::SlicedMessage;
-use crate::payload::{Encoder, Format};
-use crate::placement::SchedulerId;
+use graphmap_executor::exec::current;
+use graphmap_executor::exec::hooks::Owner;
+use graphmap_executor::exec::leave::take_leave;
+use graphmap_executor::exec::outside::{CLOSE, FarWriter, Outside};
+use graphmap_executor::exec::scheduler::Scheduler;
+use graphmap_executor::exec::side::Side;
+use graphmap_executor::link::waiter::{ARMED, ELSEWHERE, GONE, is_hooked, waits};
+use graphmap_executor::payload::encoder::LARGE;
+use graphmap_executor::payload::gather::Slice;
+use graphmap_executor::payload::remote::RemoteSlice;
+use graphmap_executor::payload::sliced::SlicedMessage;
+use graphmap_executor::payload::{Encoder, Format};
+use graphmap_executor::placement::SchedulerId;
 
 /// What an output has, whose reader is in another OS process.
 pub(crate) struct FarOutput<T> {

@@ -8,13 +8,13 @@ use super::channel::{Channel, Put};
 use super::credits::Credits;
 use super::end::End;
 use super::ports::Output;
-use crate::exec::outside::{FarReader, Outside};
-use crate::exec::scheduler::Scheduler;
-use crate::exec::side::Side;
-use crate::link::waiter::ELSEWHERE;
-use crate::payload::remote::{Fetched, RemoteMemory, RemoteSlice, Remotely};
-use crate::payload::{DecodeError, Decoder, Format};
-use crate::placement::SchedulerId;
+use graphmap_executor::exec::outside::{FarReader, Outside};
+use graphmap_executor::exec::scheduler::Scheduler;
+use graphmap_executor::exec::side::Side;
+use graphmap_executor::link::waiter::ELSEWHERE;
+use graphmap_executor::payload::remote::{Fetched, RemoteMemory, RemoteSlice, Remotely};
+use graphmap_executor::payload::{DecodeError, Decoder, Format};
+use graphmap_executor::placement::SchedulerId;
 
 /// Room of a channel that others bound.
 const UNBOUNDED: u32 = u32::MAX / 4;

@@ -13,11 +13,11 @@ use super::far_input;
 use super::flow::Control;
 use super::meter::{Counts, Formats, Meter};
 use super::ports::{Input, Output};
-use crate::exec::registry::Registry;
-use crate::exec::scheduler::Scheduler;
-use crate::exec::side::Side;
-use crate::finally::Finally;
-use crate::placement::{SchedulerId, SchedulerIndex};
+use graphmap_executor::exec::registry::Registry;
+use graphmap_executor::exec::scheduler::Scheduler;
+use graphmap_executor::exec::side::Side;
+use graphmap_executor::finally::Finally;
+use graphmap_executor::placement::{SchedulerId, SchedulerIndex};
 
 /// # Safety
 /// `raw` is the one raw end of an input of this type, and is not used again.

@@ -5,10 +5,10 @@ use std::cell::Cell;
 use std::collections::HashMap;
 
 use super::credits::Credits;
-use crate::exec::current;
-use crate::exec::recorder::Recorder;
-use crate::payload::Format;
-use crate::trace::Way;
+use graphmap_executor::exec::current;
+use graphmap_executor::exec::recorder::Recorder;
+use graphmap_executor::payload::Format;
+use graphmap_executor::trace::Way;
 
 /// The formats of the types of a network that have one.
 #[derive(Default)]

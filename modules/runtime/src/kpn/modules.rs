@@ -1,8 +1,8 @@
 //! Modules: processes that belong together in the drawing. Who is in which is worked out from sequences when somebody asks.
 
 use super::network::{Kind, ModuleTable, Names, Network};
-use crate::exec::directory::ModuleInfo;
-use crate::exec::scheduler::MOST;
+use graphmap_executor::exec::directory::ModuleInfo;
+use graphmap_executor::exec::scheduler::MOST;
 
 impl Network {
     /// Adds modules of a kind: processes that belong together, as the drawing has it. `names` are theirs, and `within` is a

@@ -1,6 +1,6 @@
 //! The names of the processes of a kind, and which of them has a name.
 
-use crate::sequence::Sequence;
+use graphmap_executor::sequence::Sequence;
 
 pub(super) enum NameTable {
     Listed(Vec<String>),

@@ -12,14 +12,14 @@ use super::flow::{CONTROLS, Control};
 use super::maker::{Maker, TypedMaker, is_control};
 use super::meter::Formats;
 use super::names::NameTable;
-use crate::error::RunError;
-use crate::exec::future;
-use crate::exec::outcome::Outcome;
-use crate::exec::point;
-use crate::exec::scheduler::MOST;
-use crate::exec::task::{self, TaskHeader};
-use crate::payload::Format;
-use crate::sequence::Sequence;
+use graphmap_executor::error::RunError;
+use graphmap_executor::exec::future;
+use graphmap_executor::exec::outcome::Outcome;
+use graphmap_executor::exec::point;
+use graphmap_executor::exec::scheduler::MOST;
+use graphmap_executor::exec::task::{self, TaskHeader};
+use graphmap_executor::payload::Format;
+use graphmap_executor::sequence::Sequence;
 
 /// A kind of a [`Network`], as [`Network::kind`] returns it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -5,8 +5,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use super::ports::Input;
-use crate::exec::current;
-use crate::exec::scheduler::Scheduler;
+use graphmap_executor::exec::current;
+use graphmap_executor::exec::scheduler::Scheduler;
 
 /// A port that can be waited for together with others.
 #[diagnostic::on_unimplemented(

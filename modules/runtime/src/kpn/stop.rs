@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use super::ports::Output;
 use super::select::Source;
-use crate::exec::hooks::Ready;
+use graphmap_executor::exec::hooks::Ready;
 
 /// The future of [`Output::stopped`] and of its like in bundles: ready when all readers have left.
 ///

@@ -10,11 +10,11 @@ use std::sync::Mutex;
 use super::connect::{Ends, Free, KindPort, Placed, PortEnds};
 use super::maker::FarSide;
 use super::network::{Class, Network};
-use crate::exec::report;
-use crate::exec::scheduler::Scheduler;
-use crate::exec::side::Side;
-use crate::placement::{Placement, SchedulerId, SchedulerIndex};
-use crate::sync::lock;
+use graphmap_executor::exec::report;
+use graphmap_executor::exec::scheduler::Scheduler;
+use graphmap_executor::exec::side::Side;
+use graphmap_executor::placement::{Placement, SchedulerId, SchedulerIndex};
+use graphmap_executor::sync::lock;
 
 /// An end of a channel of any type, with what frees it if nobody takes it.
 struct Loose {

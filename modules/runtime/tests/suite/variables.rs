@@ -61,7 +61,7 @@ fn a_wrong_value_is_reported_once_in_every_mode() {
 /// A variable that is documented is in the table.
 #[test]
 fn all_variables_have_wrong_values() {
-    let text = include_str!("../../src/options.rs");
+    let text = include_str!("../../../executor/src/options.rs");
     let names = text.lines().filter_map(|line| line.strip_prefix("/// | `"));
     let names = names
         .filter_map(|line| line.split_once('='))

@@ -1,8 +1,8 @@
 //! One writer to many readers, the same token to all.
 
-use crate::exec::outcome::Stopped;
 use crate::kpn::ports::Output;
 use crate::kpn::stop::Stop;
+use graphmap_executor::exec::outcome::Stopped;
 
 /// One writer to N channels: every member gets every token.
 ///

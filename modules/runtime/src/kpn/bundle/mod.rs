@@ -29,10 +29,10 @@ pub use switch::Switch;
 use std::rc::Rc;
 use std::task::Context;
 
-use crate::exec::current::{self, waiting};
-use crate::exec::hooks::{NO_NUMBER, Ready};
-use crate::exec::scheduler::Scheduler;
-use crate::exec::side::Side;
+use graphmap_executor::exec::current::{self, waiting};
+use graphmap_executor::exec::hooks::{NO_NUMBER, Ready};
+use graphmap_executor::exec::scheduler::Scheduler;
+use graphmap_executor::exec::side::Side;
 
 /// The ready list of a bundle and its members' hooks, which put them on it.
 pub(super) struct Hooked {

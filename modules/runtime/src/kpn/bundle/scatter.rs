@@ -1,8 +1,8 @@
 //! One writer to many readers, a token of its own to each.
 
-use crate::exec::outcome::Stopped;
 use crate::kpn::ports::Output;
 use crate::kpn::stop::Stop;
+use graphmap_executor::exec::outcome::Stopped;
 
 /// One writer to N channels: a row of N tokens is dealt out, one to each member.
 ///

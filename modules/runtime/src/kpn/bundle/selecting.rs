@@ -6,11 +6,11 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use super::Hooked;
-use crate::exec::scheduler::Scheduler;
-use crate::exec::side::Side;
 use crate::kpn::channel::Take;
 use crate::kpn::ports::Input;
 use crate::kpn::select::Source;
+use graphmap_executor::exec::scheduler::Scheduler;
+use graphmap_executor::exec::side::Side;
 
 /// N channels to one reader.
 ///

@@ -5,12 +5,12 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use super::Hooked;
-use crate::exec::outcome::Stopped;
-use crate::exec::scheduler::Scheduler;
-use crate::exec::side::Side;
 use crate::kpn::channel::Put;
 use crate::kpn::ports::Output;
 use crate::kpn::stop::Stop;
+use graphmap_executor::exec::outcome::Stopped;
+use graphmap_executor::exec::scheduler::Scheduler;
+use graphmap_executor::exec::side::Side;
 
 /// One writer to N channels: a token goes to exactly one member, to the one that has had room
 /// for longest. So readers that ask more often get more.

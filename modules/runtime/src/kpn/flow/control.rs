@@ -33,7 +33,7 @@ pub(crate) enum Control {
     Done,
 }
 
-crate::payload!(enum Control {
+graphmap_executor::payload!(enum Control {
     Open { alone, asked },
     Ask,
     Close { after },

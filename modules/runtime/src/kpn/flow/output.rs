@@ -5,8 +5,8 @@ use std::task::{Context, Poll};
 
 use super::control::{Control, ControlLine, Session, State};
 use super::waiting::{Until, Waits};
-use crate::exec::outcome::Stopped;
 use crate::kpn::ports::{Input, Output};
+use graphmap_executor::exec::outcome::Stopped;
 
 /// The writing end of a flow-controlled channel: alone, or one of many whose tokens a
 /// [`FlowSelect`](super::FlowSelect) reads.

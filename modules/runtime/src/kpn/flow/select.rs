@@ -6,10 +6,10 @@ use std::task::{Context, Poll};
 use super::FlowInput;
 use super::control::{CONTROLS, Control, Session, State, member_of, tell};
 use super::waiting::{Until, Waits};
-use crate::exec::current::with_current;
 use crate::kpn::bundle::Select;
 use crate::kpn::ports::Output;
 use crate::kpn::select::Source;
+use graphmap_executor::exec::current::with_current;
 
 const _: () = assert!(CONTROLS >= 3); // a member hears that it is open, asked, and done
 

@@ -7,13 +7,13 @@ use std::task::{Context, Poll};
 use super::FlowOutput;
 use super::control::{Control, Session, State, member_of, tell};
 use super::waiting::{Until, Waits};
-use crate::exec::current::{waiting, with_current};
-use crate::exec::outcome::Stopped;
-use crate::exec::scheduler::Scheduler;
-use crate::exec::side::Side;
 use crate::kpn::bundle::{Hooked, Select};
 use crate::kpn::channel::Put;
 use crate::kpn::ports::Output;
+use graphmap_executor::exec::current::{waiting, with_current};
+use graphmap_executor::exec::outcome::Stopped;
+use graphmap_executor::exec::scheduler::Scheduler;
+use graphmap_executor::exec::side::Side;
 
 /// One writer to N flow-controlled channels: one to many. A token goes to exactly one reader that is open.
 ///

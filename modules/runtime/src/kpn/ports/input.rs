@@ -7,13 +7,13 @@ use std::task::{Context, Poll};
 
 use super::borrowed::Borrowed;
 use super::output::Output;
-use crate::exec::current::{self, waiting};
-use crate::exec::scheduler::Scheduler;
-use crate::exec::side::Side;
 use crate::kpn::channel::{Channel, Take};
 use crate::kpn::cross::Cross;
 use crate::kpn::end::{End, Form};
-use crate::link::waiter::{ARMED, HOOK, STOP, may_be_hooked};
+use graphmap_executor::exec::current::{self, waiting};
+use graphmap_executor::exec::scheduler::Scheduler;
+use graphmap_executor::exec::side::Side;
+use graphmap_executor::link::waiter::{ARMED, HOOK, STOP, may_be_hooked};
 
 /// The reading end of a channel.
 ///

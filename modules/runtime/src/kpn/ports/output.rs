@@ -6,17 +6,17 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use super::borrowed::Borrowed;
-use crate::exec::current;
-use crate::exec::outcome::Stopped;
-use crate::exec::scheduler::Scheduler;
-use crate::exec::side::Side;
 use crate::kpn::channel::{Channel, Put};
 use crate::kpn::cross::{Cross, Offer};
 use crate::kpn::end::{End, Form};
 use crate::kpn::far::FarOutput;
-use crate::link::spsc::Offered;
-use crate::link::waiter::{ARMED, HOOK, STOP, may_be_hooked};
-use crate::trace::Way;
+use graphmap_executor::exec::current;
+use graphmap_executor::exec::outcome::Stopped;
+use graphmap_executor::exec::scheduler::Scheduler;
+use graphmap_executor::exec::side::Side;
+use graphmap_executor::link::spsc::Offered;
+use graphmap_executor::link::waiter::{ARMED, HOOK, STOP, may_be_hooked};
+use graphmap_executor::trace::Way;
 
 /// The writing end of a channel.
 ///

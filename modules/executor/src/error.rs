@@ -1,0 +1,231 @@
+//! How a run can fail, and the exit codes of a generated program.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::block::Block;
+use crate::overgrown::Overgrown;
+use crate::payload::{Decoder, Encoder};
+use crate::place::Place;
+
+/// Why a run did not end well.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RunError {
+    /// A process returned an error or panicked: the first that did.
+    Failed(Failure),
+    /// The network is blocked for good.
+    Blocked(Block),
+    /// Channels have to grow by more than they may.
+    Memory(Overgrown),
+    /// The description of the network contradicts itself or the processes' ports.
+    Wiring(Vec<String>),
+    /// An option, or the mapping, is not usable.
+    Options(String),
+    /// A file of the run could not be read or written.
+    File(String),
+    /// An OS process of the run was ended by something else, or could not be started.
+    Lost(String),
+}
+
+crate::payload!(
+    enum RunError {
+        Failed(failure),
+        Blocked(block),
+        Memory(overgrown),
+        Wiring(mistakes),
+        Options(message),
+        File(message),
+        Lost(message),
+    }
+);
+crate::payload!(Failure {
+    process,
+    rank,
+    place,
+    message
+});
+crate::payload!(Place { file, line, column });
+
+/// A process that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// Its name; empty if it was none of the processes.
+    pub process: String,
+    /// Its rank.
+    pub rank: usize,
+    /// Where it is drawn.
+    pub place: Option<Place>,
+    /// What it said: the error with its causes, or the panic's message.
+    pub message: String,
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunError::Failed(failure) if failure.process.is_empty() => {
+                write!(f, "the run failed: {}", indented(&failure.message))
+            }
+            RunError::Failed(failure) => {
+                write!(f, "process {} (rank {}", failure.process, failure.rank)?;
+                if let Some(place) = &failure.place {
+                    write!(f, ", {place}")?;
+                }
+                write!(f, ") failed: {}", indented(&failure.message))
+            }
+            RunError::Blocked(block) => block.fmt(f),
+            RunError::Memory(overgrown) => overgrown.fmt(f),
+            RunError::Wiring(mistakes) => {
+                write!(f, "the wiring does not fit: {}", mistakes.join("\n  "))
+            }
+            RunError::Options(message) | RunError::File(message) | RunError::Lost(message) => {
+                f.write_str(message)
+            }
+        }
+    }
+}
+
+/// A text whose further lines are seen to belong to its first.
+fn indented(text: &str) -> String {
+    text.replace('\n', "\n  ")
+}
+
+impl std::error::Error for RunError {}
+
+/// The exit codes of a generated program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// 0: every process ended.
+    Ok = 0,
+    /// 1: a process failed, or the wiring does not fit the processes.
+    Failed = 1,
+    /// 2: an option or the mapping is not usable, or a file cannot be read or written.
+    Usage = 2,
+    /// 6: the network blocked.
+    Blocked = 6,
+    /// 7: an OS process of the run was ended by something else.
+    Lost = 7,
+    /// 8: channels would have had to grow by more than [`Options::memory`](crate::Options::memory) allows.
+    Memory = 8,
+    /// 141: nobody reads what the processes print (`| head`). 128 and the number of SIGPIPE, of which other
+    /// programs end then.
+    Unread = 141,
+}
+
+impl RunError {
+    /// What comes of a run cannot be written.
+    #[doc(hidden)]
+    pub fn cannot_write(what: &str, file: &Path, error: &io::Error) -> Self {
+        RunError::File(format!(
+            "{}: {what} cannot be written: {error}",
+            file.display()
+        ))
+    }
+
+    /// The exit code for this error.
+    pub fn exit(&self) -> Exit {
+        match self {
+            RunError::Failed(_) | RunError::Wiring(_) => Exit::Failed,
+            RunError::Options(_) | RunError::File(_) => Exit::Usage,
+            RunError::Blocked(_) => Exit::Blocked,
+            RunError::Lost(_) => Exit::Lost,
+            RunError::Memory(_) => Exit::Memory,
+        }
+    }
+}
+
+/// Most bytes of what another OS process is told as the cause of the end. Miri, which takes a
+/// microsecond for what takes a nanosecond, has less to cut.
+#[doc(hidden)]
+pub const CAUSE: usize = if cfg!(miri) { 1 << 10 } else { 1 << 20 };
+
+impl RunError {
+    /// The error for another OS process. Texts that are too long are cut.
+    #[doc(hidden)]
+    pub fn to_cause(&self) -> Vec<u8> {
+        let whole = Encoder::to_vec(self);
+        if whole.len() <= CAUSE {
+            return whole;
+        }
+        let cut = |text: &mut String| {
+            let left = text.len().saturating_sub(CAUSE / 4);
+            if left > 0 {
+                let at = (0..=CAUSE / 4).rfind(|&at| text.is_char_boundary(at));
+                text.truncate(at.unwrap_or(0));
+                text.push_str(&format!("... ({left} bytes more)"));
+            }
+        };
+        let mut error = self.clone();
+        match &mut error {
+            RunError::Failed(failure) => cut(&mut failure.message),
+            RunError::Options(message) | RunError::File(message) | RunError::Lost(message) => {
+                cut(message);
+            }
+            RunError::Wiring(mistakes) => {
+                let mut all = mistakes.join("\n  ");
+                cut(&mut all);
+                *mistakes = vec![all];
+            }
+            RunError::Blocked(_) | RunError::Memory(_) => {}
+        }
+        Encoder::to_vec(&error)
+    }
+
+    /// What another OS process was told.
+    #[doc(hidden)]
+    pub fn from_cause(cause: &[u8]) -> RunError {
+        Decoder::from_slice(cause).unwrap_or_else(|_| {
+            RunError::Lost("the run has failed, and nobody could say why".into())
+        })
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(exit as u8)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_of_several_lines_is_one_error() {
+        let error = RunError::Failed(Failure {
+            process: "a".into(),
+            rank: 3,
+            place: None,
+            message: "not equal\n left: 1\nright: 2".into(),
+        });
+        let told = "process a (rank 3) failed: not equal\n   left: 1\n  right: 2";
+        assert_eq!(error.to_string(), told);
+    }
+
+    #[test]
+    fn a_cause_that_is_too_long_is_cut() {
+        let failed = |message: String| {
+            RunError::Failed(Failure {
+                process: "a".into(),
+                rank: 3,
+                place: None,
+                message,
+            })
+        };
+        let short = failed("é".repeat(CAUSE / 3));
+        assert_eq!(RunError::from_cause(&short.to_cause()), short);
+        for long in [
+            failed("é".repeat(CAUSE)),
+            RunError::Wiring(vec!["mistake".into(); CAUSE]),
+            RunError::Lost("x".repeat(2 * CAUSE)),
+        ] {
+            let cause = long.to_cause();
+            assert!(cause.len() <= CAUSE);
+            let told = RunError::from_cause(&cause);
+            assert_eq!(std::mem::discriminant(&told), std::mem::discriminant(&long));
+            assert!(told.to_string().ends_with(" bytes more)"));
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! The life of a scheduler: its processes have turns, in batches, until the whole run ends.
+
+use std::hint;
+use std::process;
+use std::ptr;
+use std::task::{Context, Waker};
+use std::time::{Duration, Instant};
+
+use super::current::{CURRENT, with_current};
+use super::guard;
+use super::hooks::Loose;
+use super::parker::Unparked;
+use super::scheduler::Scheduler;
+use super::shared::Verdict;
+use super::tally::Tally;
+use super::task;
+use super::uninterrupted::Section;
+use super::waker;
+use crate::link::waiter::NOBODY;
+use crate::say::say;
+
+/// How long is looked for mail at most while another OS process copies a large token out of this one's memory: about as
+/// long as it takes to copy some megabytes, and to be woken takes a fifth of that.
+const COPYING: Duration = Duration::from_micros(500);
+
+/// A run goes, or the fiber that it is on has been suspended in the middle of it, and one that was begun after it has not been left: that
+/// one would take this one for the run around it when it is not there any more. Nobody can be told by an error, as runs are left by
+/// panics, too.
+#[cold]
+fn entered_and_not_left() -> ! {
+    say(
+        "a run was left before one that was begun after it on the same thread: the program ends\n\
+         help: what waits by suspending its stack must not be called by the processes of a run on that stack",
+    );
+    process::abort()
+}
+
+impl Scheduler {
+    /// Makes this the scheduler of the thread while `f` runs.
+    fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
+        struct Leave<'a>(&'a Scheduler);
+        impl Drop for Leave<'_> {
+            fn drop(&mut self) {
+                if !ptr::eq(CURRENT.get(), self.0) {
+                    entered_and_not_left();
+                }
+                CURRENT.set(self.0.outer.get());
+            }
+        }
+        // Before all else: a run on the stack of a fiber must not be suspended, nor what the run around it drops here.
+        let _section = Section::begin();
+        // A run within a process of another may take long.
+        with_current(|outer| outer.flush_deferred());
+        self.outer.set(CURRENT.replace(self));
+        let _leave = Leave(self);
+        self.deferred.enter(f)
+    }
+
+    /// A scheduler's life: `build` gives it its processes, they run until the whole run ends, and
+    /// what is left of them is dropped. Returns what was counted.
+    pub fn live(&self, build: impl FnOnce()) -> Tally {
+        self.enter(|| {
+            let seated = self.sit();
+            self.make(build);
+            self.work();
+            drop(seated);
+            self.hand_in();
+            self.announce();
+            self.clear();
+            // Destructors may leave further ends, tokens and wakers.
+            loop {
+                self.flush_deferred();
+                self.hooks.clear();
+                if !self.hooks.has_loose() {
+                    break;
+                }
+                self.tidy();
+            }
+        });
+        self.tally.take()
+    }
+
+    /// Runs until the whole run ends.
+    fn work(&self) {
+        // SAFETY: the core lives as long as `self`, longer than the waker.
+        let waker = unsafe { waker::waker(&self.core) };
+        let shared = &*self.core.shared;
+        let inbox = shared.inbox(self.index());
+        // When a standstill is to be told that lasts until then.
+        let mut quiet = None;
+        while !shared.stopped() {
+            match self.meet_if_called() {
+                Some(Verdict::End) => return,
+                Some(verdict) => quiet = verdict.told_at(),
+                None => {}
+            }
+            if inbox.is_filled() {
+                self.take_mail();
+            }
+            self.polled.poll(false, |id| self.wake(id));
+            self.guarded(|| self.turn(&waker));
+            self.tidy();
+            // Who has failed tells that before all else.
+            if shared.stopped()
+                || self.exchange()
+                || !self.queue.is_empty()
+                || inbox.is_filled()
+                || self.spin()
+                || self.arm()
+            {
+                continue;
+            }
+            if self.hooks.has_loose() || self.waits_for_room_around() || self.has_left_something() {
+                continue;
+            }
+            let ran = self.ran.replace(false);
+            if ran {
+                // It is looked at anew.
+                quiet = None;
+                shared.stir();
+            }
+            if let Some(recorder) = &self.recorder {
+                recorder.idle();
+            }
+            if let Some(outside) = &self.outside {
+                match self.sleep_among(outside, ran, quiet) {
+                    Some(Verdict::End) => return,
+                    Some(verdict) => quiet = verdict.told_at(),
+                    None => {}
+                }
+                continue;
+            }
+            self.tally.borrow_mut().sleeps += 1;
+            let at_most = quiet.map(|at| at.saturating_duration_since(Instant::now()));
+            match shared.sleep(self.index(), at_most) {
+                // Perhaps for nothing: whoever woke it may have come late.
+                Unparked::Woken => {}
+                Unparked::TimedOut => {
+                    quiet = None;
+                    shared.ask();
+                }
+                Unparked::AllAsleep => match self.standstill() {
+                    Verdict::End => return,
+                    verdict => quiet = verdict.told_at(),
+                },
+            }
+        }
+    }
+
+    /// Drops every process that is left.
+    fn clear(&self) {
+        for (at, task) in self.tasks.iter().enumerate() {
+            let Some(header) = task.get() else { continue };
+            let id = self.base + at as u32;
+            self.core.running.set(id);
+            // SAFETY: what is in the table is alive. If a destructor panics, the memory is still
+            // there, and the second call frees it.
+            let discard = || unsafe { task::discard(header) };
+            if guard::caught(discard).is_err() {
+                discard();
+            }
+            task.set(None);
+        }
+        self.core.running.set(NOBODY);
+        self.take_letters(self.core.shared.inbox(self.index()).letters());
+        let unreceived = self.close_above();
+        let sent = self.traffic_above();
+        let mut tally = self.tally.borrow_mut();
+        (tally.unreceived, tally.ranks) = (unreceived, sent);
+        drop(tally);
+        if let Some(outside) = &self.outside {
+            for (channel, token) in outside.take_kept() {
+                self.drop_token(channel, token);
+            }
+        }
+        self.registry.clear();
+    }
+
+    /// Closes the ends and drops the tokens that were left outside of turns: nobody is to wait for that while this one sleeps.
+    /// Returns whether there were any.
+    fn has_left_something(&self) -> bool {
+        let any = self.close_left();
+        if any {
+            self.ran.set(true);
+            self.deferred.note();
+            self.flush_deferred();
+        }
+        any
+    }
+
+    fn take_mail(&self) {
+        self.ran.set(true);
+        let mut mail = self.mail.take();
+        self.core.shared.inbox(self.index()).drain(&mut mail);
+        for id in mail.drain(..) {
+            self.wake(id);
+        }
+        self.mail.set(mail);
+        self.take_letters(self.core.shared.inbox(self.index()).letters());
+        self.answer();
+    }
+
+    /// Wakes and drops the foreign wakers that have piled up: code of the user, which runs here and
+    /// not in the middle of something of ours.
+    #[inline]
+    fn tidy(&self) {
+        if self.hooks.has_loose() {
+            self.tidy_now();
+        }
+    }
+
+    #[cold]
+    fn tidy_now(&self) {
+        self.ran.set(true);
+        for loose in self.hooks.take_loose() {
+            self.guarded(|| match loose {
+                Loose::Wake(waker) => waker.wake(),
+                Loose::Drop(waker) => drop(waker),
+            });
+        }
+        // They may have read and written across schedulers, and this one may sleep now.
+        self.flush_deferred();
+    }
+
+    fn turn(&self, waker: &Waker) {
+        self.ran.set(self.ran.get() || !self.queue.is_empty());
+        if self.timed {
+            return self.timed_turn(waker);
+        }
+        let mut context = Context::from_waker(waker);
+        // It changes in standstills only, which are between turns.
+        let turns = if self.told.get() {
+            self.batch(true, &mut context)
+        } else {
+            self.batch(false, &mut context)
+        };
+        self.adapt_batch(turns);
+        self.core.running.end_batch();
+    }
+
+    #[inline(always)]
+    fn batch(&self, told: bool, context: &mut Context<'_>) -> usize {
+        let turns = self.batch_size.get();
+        for turn in 0..turns {
+            let Some(id) = self.queue.pop() else {
+                return turn;
+            };
+            self.step(turn, id, told, context);
+        }
+        turns
+    }
+
+    /// Waits a little for mail, or for what it polls, where that is cheaper than to sleep;
+    /// true if some came.
+    fn spin(&self) -> bool {
+        let shared = &*self.core.shared;
+        let Some(patience) = shared.patience() else {
+            return false;
+        };
+        let inbox = shared.inbox(self.index());
+        let mut start = None;
+        let patient = self.lookout.is_patient() || self.is_being_read();
+        loop {
+            for _ in 0..64 {
+                // What has come is taken at once: there is nobody to have a turn before.
+                let came = self.has_mail();
+                if came {
+                    self.exchange();
+                }
+                if came
+                    || self.polled.poll(true, |id| self.wake(id))
+                    || inbox.is_filled()
+                    || shared.stopped()
+                {
+                    if start.is_some() {
+                        self.lookout.has_paid();
+                    }
+                    return true;
+                }
+                hint::spin_loop();
+            }
+            if !patient {
+                self.lookout.was_in_vain();
+                return false;
+            }
+            // Most waits are over by now, and to ask for the time takes as long as some of them.
+            let start = *start.get_or_insert_with(Instant::now);
+            let elapsed = start.elapsed();
+            if elapsed > patience && (elapsed > COPYING || !self.is_being_read()) {
+                self.lookout.was_in_vain();
+                return false;
+            }
+        }
+    }
+
+    /// Whether another OS process is at reading a token in the memory of this one: it may answer soon.
+    fn is_being_read(&self) -> bool {
+        self.outside
+            .as_ref()
+            .is_some_and(|outside| outside.is_exposed())
+    }
+
+    /// Arms the waits that it polls: the scheduler is going to sleep. True if it need not.
+    fn arm(&self) -> bool {
+        self.polled.arm(|id| self.wake(id))
+    }
+}

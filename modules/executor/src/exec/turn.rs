@@ -1,0 +1,186 @@
+//! A turn of a process.
+
+use std::ptr::NonNull;
+use std::task::Context;
+
+use super::closings::Closing;
+use super::guard;
+use super::scheduler::{Scheduler, Slot};
+use super::task::{self, TaskHeader};
+use crate::link::waiter::NOBODY;
+
+impl Scheduler {
+    /// A batch of so many turns is over.
+    #[inline(always)]
+    pub(super) fn adapt_batch(&self, turns: usize) {
+        if self.outside.is_some() || self.core.shared.inboxes() > 1 {
+            self.batch_size.adapt(turns);
+        }
+    }
+
+    /// A turn of a process, and of those that end with it. `turn` is its number in a batch, `told` whether waits have been told.
+    #[inline(always)]
+    pub(super) fn step(&self, turn: usize, id: u32, told: bool, context: &mut Context<'_>) {
+        if self.step_alone(turn, id, told, context) {
+            self.pass_stop_on(told, context);
+        }
+        self.flush_deferred();
+    }
+
+    /// A turn of a process and of no other; true if it has ended.
+    #[inline(always)]
+    pub(super) fn step_alone(
+        &self,
+        turn: usize,
+        id: u32,
+        told: bool,
+        context: &mut Context<'_>,
+    ) -> bool {
+        debug_assert!(self.slot(id).is_some(), "only ids of the table are queued");
+        let Some(slot) = self.slot(id) else {
+            return false;
+        };
+        let Some(header) = slot.get() else {
+            return false;
+        };
+        let header = self.predictions.confirm(turn, header);
+        self.core.running.set(id);
+        // SAFETY: what is in the table is alive.
+        unsafe { header.as_ref() }.dequeue();
+        self.poll(slot, header, told, context)
+    }
+
+    /// Polls the process of a slot; true if it has ended, and has left the table. `told` is whether
+    /// waits have been told.
+    #[inline(always)]
+    fn poll(
+        &self,
+        slot: &Slot,
+        header: NonNull<TaskHeader>,
+        told: bool,
+        context: &mut Context<'_>,
+    ) -> bool {
+        let told = match told {
+            // SAFETY: what is in the table is alive.
+            true => Some(self.tell_woken(unsafe { header.as_ref() })),
+            false => None,
+        };
+        // SAFETY: as above, and no other process is being polled; one that has ended leaves the
+        // table here.
+        let ended = unsafe { task::poll(header, context) };
+        if ended {
+            slot.set(None);
+            self.live.set(self.live.get() - 1);
+            if let Some(told) = told {
+                self.ended.borrow_mut().push(told);
+            }
+        }
+        ended
+    }
+
+    /// A process that was perhaps told to wait has a turn. Its kind and index.
+    #[inline(never)]
+    fn tell_woken(&self, header: &TaskHeader) -> (u32, u32) {
+        if header.take_told() {
+            let id = self.core.running.id();
+            self.registry.take_told(id);
+        }
+        (header.kind(), header.index())
+    }
+
+    /// A process has ended: polls the one it asked to stop, and so on up a chain, before all others
+    /// that can run. Else each of them would have a turn for each link of the chain, for nothing.
+    fn pass_stop_on(&self, told: bool, context: &mut Context<'_>) {
+        while let Some(id) = self.take_asked() {
+            if !self.poll_asked(id, told, context) {
+                return;
+            }
+        }
+    }
+
+    /// The process that may have been asked to stop last, if it is there.
+    pub(super) fn take_asked(&self) -> Option<u32> {
+        let id = self.asked.replace(NOBODY);
+        self.header(id).map(|_| id)
+    }
+
+    /// Polls a process that may have been asked to stop; true if it has ended.
+    ///
+    /// The process stays marked as queued, and in the queue, where it is passed by or polled again.
+    pub(super) fn poll_asked(&self, id: u32, told: bool, context: &mut Context<'_>) -> bool {
+        let Some(slot) = self.slot(id) else {
+            return false;
+        };
+        let Some(header) = slot.get() else {
+            return false;
+        };
+        self.core.running.set(id);
+        self.poll(slot, header, told, context)
+    }
+
+    /// Makes the processes, which may fail in that.
+    pub(super) fn make(&self, build: impl FnOnce()) {
+        self.closings.making.set(true);
+        self.guarded(build);
+        self.closings.making.set(false);
+        self.flush_deferred();
+    }
+
+    /// Has an end closed when the turn of the process that is running is over, or all processes are made; false: nothing is to be waited
+    /// for, and the caller closes it.
+    ///
+    /// # Safety
+    /// `close` may be called with `end` once, by this thread, at any time in the life of the scheduler.
+    pub(super) unsafe fn close_later(&self, end: *const (), close: unsafe fn(*const ())) -> bool {
+        let in_turn = self.core.running.process() != NOBODY || self.closings.making.get();
+        if !in_turn || self.core.shared.stopped() {
+            return false;
+        }
+        self.closings.push(Closing {
+            end,
+            close,
+            process: self.leaves(),
+        });
+        self.deferred.note();
+        true
+    }
+
+    /// Returns kind and index of the process in whose name an end or a token is left just now: what a token holds is left by the
+    /// process that left the token, which may have ended by then.
+    pub(super) fn leaves(&self) -> Option<(u32, u32)> {
+        self.closings.of.get().or_else(|| self.running())
+    }
+
+    /// Closes the ends that were left, and drops the tokens that nobody has read. Returns whether there were any.
+    pub(super) fn close_left(&self) -> bool {
+        let mut any = false;
+        loop {
+            if let Some(Closing {
+                end,
+                close,
+                process,
+            }) = self.closings.pop()
+            {
+                // SAFETY: the promise to `close_later`; it was taken out.
+                self.in_the_name_of(process, || unsafe { close(end) });
+            } else if let Some(tokens) = self.leaving.pop() {
+                self.in_the_name_of(tokens.process, || drop(tokens));
+            } else {
+                return any;
+            }
+            any = true;
+        }
+    }
+
+    /// Calls code of the user between turns. A panic is the failure of that process.
+    pub fn in_the_name_of(&self, process: Option<(u32, u32)>, f: impl FnOnce()) {
+        let around = self.closings.of.replace(process);
+        let called = guard::caught(f);
+        self.closings.of.set(around);
+        if let Err(message) = called {
+            let process = process.map(|(kind, index)| self.directory.process(kind, index));
+            let message = format!("panicked: {message}");
+            self.core.shared.fail(process, message);
+        }
+    }
+}

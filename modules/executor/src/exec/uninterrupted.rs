@@ -1,0 +1,51 @@
+//! Sections of a thread in which no stack may be suspended.
+//!
+//! A stack that is suspended in the middle of a section leaves the state of that section to other
+//! code of the same thread. Therefore code that suspends stacks (`graphmap-fiber`) reads the depth
+//! of sections when it resumes a stack, and refuses to suspend it while the depth is greater. No
+//! stack is suspended within a section, so sections end in the reverse order of their beginning,
+//! and the depth is exact.
+
+use std::cell::Cell;
+
+thread_local! {
+    static DEPTH: Cell<u32> = const { Cell::new(0) };
+}
+
+/// A section, which ends when this is dropped.
+#[doc(hidden)]
+pub struct Section(());
+
+impl Section {
+    #[inline(always)]
+    #[doc(hidden)]
+    pub fn begin() -> Self {
+        DEPTH.set(DEPTH.get() + 1);
+        Section(())
+    }
+}
+
+impl Drop for Section {
+    #[inline(always)]
+    fn drop(&mut self) {
+        DEPTH.set(DEPTH.get() - 1);
+    }
+}
+
+/// Calls a function during which no wait is allowed: a wait of `graphmap-fiber` in it returns
+/// `WaitError::InPoll`.
+///
+/// Call the code of others so in the middle of a change. A run is such a function itself: only its own processes wait in it.
+#[inline(always)]
+pub fn uninterrupted<R>(f: impl FnOnce() -> R) -> R {
+    let _section = Section::begin();
+    f()
+}
+
+/// Returns the number of [`uninterrupted`] calls and runs that this thread is in.
+///
+/// For code that suspends stacks: a stack must not be suspended while this is more than it was when the stack was resumed.
+#[inline(always)]
+pub fn uninterrupted_depth() -> u32 {
+    DEPTH.get()
+}

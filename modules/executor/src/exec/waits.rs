@@ -1,0 +1,491 @@
+//! Who waits for whom when a network stands still, and which channels are to grow.
+//!
+//! Every process waits: to read from a channel (for its writer) or to write to a full one (for its
+//! reader). Draw an arrow from each process to each it waits for. A strongly connected component
+//! with an arrow of the second sort inside is there only because a channel is too small: its
+//! smallest such channels are doubled, and the network goes on. (T. M. Parks, "Bounded scheduling
+//! of process networks", Berkeley 1995, chapter 4, grows one smallest full channel of the whole
+//! network. Looking at components keeps a writer that merely feeds a true block from growing its
+//! channel for ever; and those that are equally small grow at once, because one at a time a
+//! cycle of n of them takes n standstills. No channel gets more than twice of what growing
+//! one by one can come to.) Without such an arrow the block is true.
+//!
+//! The arrows are kept from one standstill to the next. Only what has changed is told
+//! ([`WaitGraph::update`]), and only what can be reached from there is searched: a cycle that was
+//! not there before goes through a process that waits anew.
+
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap, VecDeque};
+
+use super::side::Side;
+
+/// No process.
+const NONE: u32 = u32::MAX;
+/// In place of a process that is not known.
+pub const UNKNOWN: u32 = u32::MAX - 1;
+/// A channel of this capacity does not grow any more.
+const WIDEST: u32 = u32::MAX / 4;
+
+/// A side of a channel at which a process waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wait {
+    /// The process, by rank.
+    pub rank: u32,
+    /// The one at the other side; [`UNKNOWN`] if it is not known.
+    pub peer: u32,
+    /// That is a hint: who waited there last, which tells nothing of who did not.
+    pub hint: bool,
+    /// It waits for the reader to leave: more room is no help.
+    pub stop: bool,
+    pub capacity: u32,
+}
+
+/// What has become of one side of a channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Update {
+    pub number: u32,
+    pub side: Side,
+    pub wait: Option<Wait>,
+}
+
+/// A channel is to hold so many tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Grow {
+    pub number: u32,
+    pub capacity: u32,
+}
+
+/// One side of a channel: who waits there, in a list of all at which that process waits.
+#[derive(Clone, Copy)]
+struct Node {
+    rank: u32,
+    peer: u32,
+    next: u32,
+    previous: u32,
+    capacity: u32,
+    stop: bool,
+    hint: bool,
+}
+
+const FREE: Node = Node {
+    rank: NONE,
+    peer: NONE,
+    next: NONE,
+    previous: NONE,
+    capacity: 0,
+    stop: false,
+    hint: false,
+};
+
+/// The arrows. Sides are numbered `2 * channel + (0 to read, 1 to write)`.
+#[derive(Default)]
+pub struct WaitGraph {
+    nodes: Vec<Node>,
+    /// The first side at which a process waits, by rank.
+    first: Vec<u32>,
+    /// Processes whose waits have changed since the last search, each once.
+    changed: Vec<u32>,
+    is_changed: Vec<bool>,
+    /// Who has ended: a hint at one of them is none any more.
+    has_ended: Vec<bool>,
+    /// Full channels whose readers are not known, smallest first.
+    unknown: BTreeSet<(u32, u32)>,
+    /// Full channels of whose readers there is a hint, smallest first.
+    hinted: BTreeSet<(u32, u32)>,
+    /// Processes that were on cycles in which nothing can grow.
+    deadlocked: Vec<u32>,
+    search: Search,
+}
+
+/// Tarjan's search for strongly connected components ("Depth-first search and linear graph
+/// algorithms", SIAM J. Comput. 1, 1972), without recursion. The arrays are by rank and are kept.
+#[derive(Default)]
+struct Search {
+    found: Vec<u32>,
+    low: Vec<u32>,
+    component: Vec<u32>,
+    visited: Vec<u32>,
+    components: u32,
+}
+
+impl Search {
+    fn clear(&mut self) {
+        for rank in self.visited.drain(..) {
+            (self.found[rank as usize], self.component[rank as usize]) = (NONE, NONE);
+        }
+        self.components = 0;
+    }
+}
+
+impl WaitGraph {
+    fn at(&self, side: u32) -> Node {
+        self.nodes.get(side as usize).copied().unwrap_or(FREE)
+    }
+
+    /// Makes room for processes up to `rank`.
+    fn room(&mut self, rank: u32) {
+        let len = rank as usize + 1;
+        if self.first.len() < len {
+            self.first.resize(len, NONE);
+            self.is_changed.resize(len, false);
+            self.has_ended.resize(len, false);
+            self.search.found.resize(len, NONE);
+            self.search.low.resize(len, NONE);
+            self.search.component.resize(len, NONE);
+        }
+    }
+
+    /// Notes what has become of a side of a channel.
+    pub fn update(&mut self, update: Update) {
+        let side = update.number * 2 + update.side as u32;
+        let old = self.at(side);
+        if old.rank != NONE {
+            self.unlink(side, old);
+        }
+        let Some(wait) = update.wait else { return };
+        if self.nodes.len() <= side as usize {
+            self.nodes.resize(side as usize + 1, FREE);
+        }
+        self.room(wait.rank);
+        let next = self.first[wait.rank as usize];
+        self.nodes[side as usize] = Node {
+            rank: wait.rank,
+            peer: wait.peer,
+            next,
+            previous: NONE,
+            capacity: wait.capacity,
+            stop: wait.stop,
+            hint: wait.hint,
+        };
+        if next != NONE {
+            self.nodes[next as usize].previous = side;
+        }
+        self.first[wait.rank as usize] = side;
+        if !std::mem::replace(&mut self.is_changed[wait.rank as usize], true) {
+            self.changed.push(wait.rank);
+        }
+        if self.may_grow(side) {
+            if wait.peer == UNKNOWN {
+                self.unknown.insert((wait.capacity, side));
+            } else if wait.hint {
+                self.hinted.insert((wait.capacity, side));
+            }
+        }
+    }
+
+    fn unlink(&mut self, side: u32, old: Node) {
+        match old.previous {
+            NONE => self.first[old.rank as usize] = old.next,
+            previous => self.nodes[previous as usize].next = old.next,
+        }
+        if old.next != NONE {
+            self.nodes[old.next as usize].previous = old.previous;
+        }
+        self.unknown.remove(&(old.capacity, side));
+        self.hinted.remove(&(old.capacity, side));
+        self.nodes[side as usize] = FREE;
+    }
+
+    /// A process has ended: it waits for nothing.
+    pub fn remove(&mut self, rank: u32) {
+        self.room(rank);
+        self.has_ended[rank as usize] = true;
+        while let Some(&side) = self.first.get(rank as usize).filter(|&&side| side != NONE) {
+            self.unlink(side, self.at(side));
+        }
+    }
+
+    /// The sides at which a process waits.
+    pub fn sides(&self, rank: u32) -> impl Iterator<Item = Update> + '_ {
+        let first = self.first.get(rank as usize).copied().unwrap_or(NONE);
+        let next = |&side: &u32| Some(self.at(side).next).filter(|&next| next != NONE);
+        let sides = std::iter::successors(Some(first).filter(|&side| side != NONE), next);
+        sides.map(|side| {
+            let Node {
+                rank,
+                peer,
+                capacity,
+                stop,
+                hint,
+                ..
+            } = self.at(side);
+            let wait = Some(Wait {
+                rank,
+                peer,
+                hint,
+                stop,
+                capacity,
+            });
+            let (number, side) = (
+                side / 2,
+                if side % 2 == 0 {
+                    Side::Read
+                } else {
+                    Side::Write
+                },
+            );
+            Update { number, side, wait }
+        })
+    }
+
+    /// How many tokens a full channel may hold.
+    pub fn capacity(&self, number: u32) -> u32 {
+        self.at(number * 2 + Side::Write as u32).capacity
+    }
+
+    /// A shortest cycle of processes through a full channel, its writer first; the writer alone where none is
+    /// known.
+    pub fn cycle(&self, number: u32) -> Vec<u32> {
+        let Node { rank, peer, .. } = self.at(number * 2 + Side::Write as u32);
+        // From the reader on: who was found by whose waits.
+        let mut by: HashMap<u32, u32> = HashMap::from([(peer, NONE)]);
+        let mut open = VecDeque::from([peer]);
+        while let Some(next) = open.pop_front() {
+            if next == rank {
+                let back = std::iter::successors(Some(rank), |of| by.get(of).copied());
+                let mut cycle: Vec<u32> = back.take_while(|&of| of != NONE).collect();
+                cycle[1..].reverse();
+                return cycle;
+            }
+            for wait in self.sides(next).filter_map(|side| side.wait) {
+                if let Entry::Vacant(entry) = by.entry(wait.peer) {
+                    entry.insert(next);
+                    open.push_back(wait.peer);
+                }
+            }
+        }
+        vec![rank]
+    }
+
+    fn may_grow(&self, side: u32) -> bool {
+        let node = self.at(side);
+        side % 2 == Side::Write as u32 && !node.stop && node.capacity < WIDEST
+    }
+
+    /// The channels that are to grow because of what has changed since this was last asked; none:
+    /// nothing that grows is of any help.
+    pub fn grow(&mut self) -> Vec<Grow> {
+        let changed = std::mem::take(&mut self.changed);
+        for &rank in &changed {
+            self.is_changed[rank as usize] = false;
+        }
+        let mut grow = self.full_on_cycles(&changed);
+        let unsure = !self.unknown.is_empty() || !self.hinted.is_empty();
+        if grow.is_empty() && unsure && !self.is_deadlocked() {
+            grow = self.full_on_unseen_cycles();
+        }
+        self.doubled(grow)
+    }
+
+    /// As [`WaitGraph::grow`], where waits in calls have been told: some of them are for any of several. Full
+    /// channels whose readers wait so, or for somebody who does, may be what all wait for.
+    pub fn grow_for_calls(&mut self) -> Vec<Grow> {
+        let grow = self.grow();
+        if !grow.is_empty() || self.is_deadlocked() {
+            return grow;
+        }
+        let mut full: Vec<u32> = (0..self.nodes.len() as u32).collect();
+        full.retain(|&side| self.at(side).rank != NONE && self.may_grow(side));
+        let roots: Vec<u32> = full.iter().map(|&side| self.at(side).rank).collect();
+        let leads = self.lead_to_unknown(&roots);
+        full.retain(|&side| self.leads(self.at(side), &leads));
+        self.search.clear();
+        let least = full.iter().map(|&side| self.at(side).capacity).min();
+        full.retain(|&side| Some(self.at(side).capacity) == least);
+        self.doubled(full)
+    }
+
+    /// These full sides are to hold twice as much.
+    fn doubled(&self, mut sides: Vec<u32>) -> Vec<Grow> {
+        sides.sort_unstable();
+        let grow = sides.into_iter().map(|side| Grow {
+            number: side / 2,
+            capacity: self.at(side).capacity.saturating_mul(2).min(u32::MAX / 2),
+        });
+        grow.collect()
+    }
+
+    /// The smallest full channels of each strongly connected component that can be reached from the
+    /// roots. Notes components that have none.
+    fn full_on_cycles(&mut self, roots: &[u32]) -> Vec<u32> {
+        #[derive(Clone)]
+        struct Component {
+            /// A process on a cycle.
+            cyclic: u32,
+            smallest: u32,
+            full: Vec<u32>,
+        }
+        self.components(roots);
+        let none = Component {
+            cyclic: NONE,
+            smallest: NONE,
+            full: Vec::new(),
+        };
+        let mut components = vec![none; self.search.components as usize];
+        for &rank in &self.search.visited {
+            let component = self.search.component[rank as usize];
+            let of = &mut components[component as usize];
+            let mut side = self.first[rank as usize];
+            while side != NONE {
+                let node = self.nodes[side as usize];
+                if self.search.component.get(node.peer as usize) == Some(&component) {
+                    of.cyclic = rank;
+                    if self.may_grow(side) && node.capacity <= of.smallest {
+                        if node.capacity < of.smallest {
+                            of.full.clear();
+                        }
+                        of.smallest = node.capacity;
+                        of.full.push(side);
+                    }
+                }
+                side = node.next;
+            }
+        }
+        self.search.clear();
+        let stuck = components
+            .iter()
+            .filter(|of| of.full.is_empty() && of.cyclic != NONE);
+        self.deadlocked.extend(stuck.map(|of| of.cyclic));
+        components.into_iter().flat_map(|of| of.full).collect()
+    }
+
+    /// The smallest of the full channels that may be on a cycle through somebody of whom it is not known
+    /// whom he waits for: Parks' own rule, for those.
+    fn full_on_unseen_cycles(&mut self) -> Vec<u32> {
+        let least = |of: &BTreeSet<(u32, u32)>| of.first().map_or(u32::MAX, |full| full.0);
+        let mut full: Vec<(u32, u32)> = Vec::new();
+        // Most have no hints, and what is larger need not be looked at.
+        if least(&self.hinted) <= least(&self.unknown) {
+            let hinted: Vec<_> = self.hinted.iter().copied().collect();
+            let rank = |&(_, side): &(u32, u32)| self.at(side).rank;
+            let roots: Vec<u32> = hinted.iter().map(rank).collect();
+            let leads = self.lead_to_unknown(&roots);
+            let lead = hinted
+                .into_iter()
+                .filter(|&(_, side)| self.leads(self.at(side), &leads));
+            full = lead.collect();
+            self.search.clear();
+        }
+        full.extend(&self.unknown);
+        let least = full.iter().map(|full| full.0).min();
+        full.retain(|full| Some(full.0) == least);
+        full.into_iter().map(|(_, side)| side).collect()
+    }
+
+    /// Of each component that can be reached from the roots: whether somebody can be reached from there of
+    /// whom it is not known whom he waits for. The search is not cleared.
+    fn lead_to_unknown(&mut self, roots: &[u32]) -> Vec<bool> {
+        self.components(roots);
+        let mut leads = vec![false; self.search.components as usize];
+        let mut ranks = self.search.visited.clone();
+        // Components are numbered from the ends of arrows to their beginnings.
+        ranks.sort_unstable_by_key(|&rank| self.search.component[rank as usize]);
+        for rank in ranks {
+            let component = self.search.component[rank as usize] as usize;
+            let mut side = self.first[rank as usize];
+            while side != NONE {
+                let node = self.nodes[side as usize];
+                leads[component] |= self.leads(node, &leads);
+                side = node.next;
+            }
+        }
+        leads
+    }
+
+    /// Whether a wait is for somebody who is not known, or for a component that leads there.
+    fn leads(&self, node: Node, leads: &[bool]) -> bool {
+        let peer = node.peer as usize;
+        let component = self.search.component.get(peer);
+        node.peer == UNKNOWN
+            || node.hint && self.has_ended.get(peer) == Some(&true)
+            || component.is_some_and(|&of| leads.get(of as usize) == Some(&true))
+    }
+
+    /// Whether there is a cycle in which nothing can grow.
+    fn is_deadlocked(&mut self) -> bool {
+        // What was one may have been resolved by something outside of the network.
+        let before = std::mem::take(&mut self.deadlocked);
+        let grow = self.full_on_cycles(&before);
+        !self.deadlocked.is_empty() || !grow.is_empty()
+    }
+
+    /// The strongly connected component of each process, by rank, up to `ranks`. For reports: it
+    /// looks at all that wait. Components are numbered; [`UNKNOWN`] stands for no process.
+    pub fn all_components(&mut self, ranks: &[u32]) -> Vec<u32> {
+        if let Some(&last) = ranks.iter().max() {
+            self.room(last);
+        }
+        self.components(ranks);
+        let of = ranks
+            .iter()
+            .map(|&rank| self.search.component[rank as usize]);
+        let of = of.collect();
+        self.search.clear();
+        of
+    }
+
+    fn components(&mut self, roots: &[u32]) {
+        let WaitGraph {
+            nodes,
+            first,
+            search,
+            ..
+        } = self;
+        let Search {
+            found,
+            low,
+            component,
+            visited,
+            components,
+        } = search;
+        let mut open: Vec<u32> = Vec::new();
+        // A process, and the next of its sides to be looked at.
+        let mut path: Vec<(u32, u32)> = Vec::new();
+        for &root in roots {
+            if found[root as usize] != NONE {
+                continue;
+            }
+            let mut enter = Some(root);
+            loop {
+                if let Some(rank) = enter.take() {
+                    let time = visited.len() as u32;
+                    (found[rank as usize], low[rank as usize]) = (time, time);
+                    visited.push(rank);
+                    open.push(rank);
+                    path.push((rank, first[rank as usize]));
+                }
+                let Some((rank, side)) = path.last_mut() else {
+                    break;
+                };
+                let rank = *rank as usize;
+                if *side != NONE {
+                    let node = nodes[*side as usize];
+                    *side = node.next;
+                    let peer = node.peer as usize;
+                    if peer >= first.len() {
+                        continue;
+                    }
+                    if found[peer] == NONE {
+                        enter = Some(node.peer);
+                    } else if component[peer] == NONE {
+                        low[rank] = low[rank].min(found[peer]);
+                    }
+                    continue;
+                }
+                path.pop();
+                if let Some(&(parent, _)) = path.last() {
+                    low[parent as usize] = low[parent as usize].min(low[rank]);
+                }
+                if low[rank] == found[rank] {
+                    while let Some(member) = open.pop() {
+                        component[member as usize] = *components;
+                        if member as usize == rank {
+                            break;
+                        }
+                    }
+                    *components += 1;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Who is named by a wait, and is woken by that name: a process, a hook, somebody of the run around this one.
+
+use std::ptr;
+use std::rc::Rc;
+use std::task::{Context, Waker};
+
+use super::hooks::{Behind, Owner, Ready};
+use super::scheduler::Scheduler;
+use crate::link::waiter::{HOOK, ID, is_hooked};
+
+impl Scheduler {
+    /// The waiter's id for who polls with this context: the process, or a hook for a foreign
+    /// waker. `word` is the present word of the end that is going to wait: the hook of a foreign
+    /// waker that waited there and was cancelled is used again, or freed.
+    ///
+    /// To clone a foreign waker is code of the user, which may do anything but use the end itself.
+    pub fn waiter(&self, context: &Context<'_>, word: u32, owner: Owner) -> u32 {
+        if self.is_own(context) {
+            let current = self.core.running.id();
+            self.unhook(word, owner);
+            current
+        } else {
+            let process = self.core.running.process();
+            self.foreign_waiter(context.waker(), process, word, owner)
+        }
+    }
+
+    /// Whether it is the context that processes of this scheduler are polled with.
+    pub(super) fn is_own(&self, context: &Context<'_>) -> bool {
+        ptr::eq(context.waker().data(), (&raw const self.core).cast())
+    }
+
+    /// The same for a waker that is none of a process, but in the name of one.
+    pub fn foreign_waiter(&self, waker: &Waker, process: u32, word: u32, owner: Owner) -> u32 {
+        if !self.hooks.has(word) {
+            self.unhook(word, owner);
+        }
+        self.hooks.foreign(waker, word, process, owner)
+    }
+
+    /// Frees the hook of a foreign waker by the word of the end it waits at: the end leaves, or
+    /// somebody else is going to wait there. Else the waker would be kept for ever. A word that was
+    /// carried here from another run names a hook that may be another's by now, which is left alone.
+    pub fn unhook(&self, word: u32, owner: Owner) {
+        if !is_hooked(word) {
+            return;
+        }
+        if !self.hooks.has(word) {
+            return self.with_outer(|outer| outer.unhook(word, owner));
+        }
+        self.hooks.remove_foreign(word & ID, owner);
+    }
+
+    /// Has whoever polls with `context` woken when a member of a bundle, or its one member, is put
+    /// on its list.
+    pub fn wait_for_bundle(&self, context: &Context<'_>, ready: &Rc<Ready>, only: Option<u32>) {
+        let id = self.waiter(context, ready.word(), Ready::owner(ready));
+        self.hooks.wait(ready, only, id);
+    }
+
+    #[cold]
+    fn with_outer(&self, f: impl FnOnce(&Scheduler)) {
+        // SAFETY: as in `with_run`.
+        if let Some(outer) = unsafe { self.outer.get().as_ref() } {
+            f(outer);
+        }
+    }
+
+    /// Wakes a process or hook of this scheduler. Ids of nobody are ignored.
+    #[inline]
+    pub fn wake(&self, id: u32) {
+        match self.header(id) {
+            Some(header) => {
+                if header.enqueue() {
+                    self.queue.push(id);
+                }
+            }
+            None => self.wake_other(id, Scheduler::wake),
+        }
+    }
+
+    /// As [`Scheduler::wake`], but the process runs next.
+    #[inline]
+    pub(super) fn wake_next(&self, id: u32) {
+        match self.header(id) {
+            Some(header) => {
+                if header.enqueue() {
+                    self.queue.push_next(id);
+                }
+            }
+            None => self.wake_other(id, Scheduler::wake_next),
+        }
+    }
+
+    /// Wakes what is no process of this scheduler: a hook, or somebody of the run around this one,
+    /// with whom a process of this one shares a channel. Who is behind a hook is woken so.
+    #[inline(never)]
+    fn wake_other(&self, id: u32, how: fn(&Scheduler, u32)) {
+        if id & HOOK != 0 && self.hooks.has(id) {
+            if self.told.get()
+                && let Some(Behind::Process(id)) = self.hooks.behind(id)
+            {
+                self.registry.take_told(id);
+            }
+            if let Some(id) = self.hooks.fire(id) {
+                how(self, id);
+            }
+        } else if id & HOOK != 0 || id < self.base {
+            self.with_outer(|outer| outer.wake(id));
+        }
+    }
+}

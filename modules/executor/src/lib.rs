@@ -1,0 +1,83 @@
+//! Schedulers of processes that are futures, the waits between them, and the links that carry
+//! messages between schedulers, OS processes and hosts.
+//!
+//! [`graphmap-runtime`](https://docs.rs/graphmap-runtime) has channels on top of this crate, and
+//! `graphmap-mpi-core` has ranks of MPI. Both use its modules, which are hidden in the documentation
+//! because they may change with any version. Programs use the names that `graphmap-runtime`
+//! re-exports.
+
+#[cfg(not(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+)))]
+compile_error!("graphmap runs on Linux on x86-64 and aarch64 only");
+
+#[doc(hidden)]
+pub mod block;
+mod clock;
+mod copy;
+#[doc(hidden)]
+pub mod error;
+#[doc(hidden)]
+pub mod exec;
+#[doc(hidden)]
+pub mod finally;
+mod host;
+#[doc(hidden)]
+pub mod link;
+#[doc(hidden)]
+pub mod options;
+#[doc(hidden)]
+pub mod os_signal;
+#[doc(hidden)]
+pub mod output_file;
+#[doc(hidden)]
+pub mod over_mpi;
+#[doc(hidden)]
+pub mod overgrown;
+mod own_stream;
+#[doc(hidden)]
+#[macro_use]
+pub mod payload;
+#[doc(hidden)]
+pub mod pin;
+#[doc(hidden)]
+pub mod place;
+#[doc(hidden)]
+pub mod placement;
+#[doc(hidden)]
+pub mod prefix;
+#[doc(hidden)]
+pub mod quote;
+#[doc(hidden)]
+pub mod running;
+#[doc(hidden)]
+pub mod say;
+#[doc(hidden)]
+pub mod sequence;
+#[doc(hidden)]
+pub mod sync;
+#[doc(hidden)]
+pub mod trace;
+mod unnamed;
+mod variables;
+
+pub use block::{Block, BlockedProcess, BlockedWait, Quiet};
+pub use error::{Exit, Failure, RunError};
+pub use exec::discovery::{
+    Connection, Connections, Direction, Module, OsProcess, Process, Processes, collocated,
+    connections, in_os_process, modules, of_kind, os_processes, process, process_of_rank,
+    processes,
+};
+pub use exec::join::join;
+pub use exec::me::{Me, me, yield_now};
+pub use exec::outcome::{Outcome, Stopped};
+pub use exec::task_set::TaskSet;
+pub use exec::uninterrupted::{uninterrupted, uninterrupted_depth};
+pub use options::Options;
+pub use overgrown::Overgrown;
+pub use payload::{DecodeError, Decoder, Encoder, Format, Payload};
+#[doc(hidden)]
+pub use payload::{Known, Probe, Unknown};
+pub use place::Place;
+pub use sequence::{Sequence, SequenceError};

@@ -1,0 +1,123 @@
+//! The payload of a type as a value, for code that does not know whether the type has one.
+
+use std::marker::PhantomData;
+
+use super::gather::{Pieces, Slice, WORTH};
+use super::{DecodeError, Decoder, Encoder, Payload};
+
+/// How tokens of a type are laid out as bytes: its [`Payload`] as a value.
+/// [`format_of!`](crate::format_of!) finds it.
+pub struct Format<T> {
+    #[doc(hidden)]
+    pub size: fn(&T) -> usize,
+    #[doc(hidden)]
+    pub encode: for<'a> fn(&'a T, &mut Encoder<'a>),
+    #[doc(hidden)]
+    pub decode: fn(&mut Decoder<'_>) -> Result<T, DecodeError>,
+    /// No value has slices that are worth being gathered.
+    #[doc(hidden)]
+    pub is_small: bool,
+}
+
+impl<T: Payload> Format<T> {
+    /// That of a payload.
+    pub const fn new() -> Self {
+        Format {
+            size: T::size,
+            encode: T::encode,
+            decode: T::decode,
+            is_small: matches!(T::SIZE, Some(..WORTH)),
+        }
+    }
+}
+
+impl<T> Format<T> {
+    /// Puts the bytes of a value into a buffer, in place of what is there.
+    #[inline]
+    #[doc(hidden)]
+    pub fn bytes_into(&self, value: &T, buffer: Vec<u8>) -> Vec<u8> {
+        let mut encoder = Encoder::with_buffer(buffer);
+        (self.encode)(value, &mut encoder);
+        encoder.into_buffer()
+    }
+
+    /// The bytes of a value, some of them in a buffer in place of what is there; of one that seeks, only the buffer, if a
+    /// slice of the value is large.
+    #[inline]
+    #[doc(hidden)]
+    pub fn gather<'a>(
+        &self,
+        value: &'a T,
+        buffer: Vec<u8>,
+        seeks: bool,
+    ) -> Result<Pieces<'a>, Vec<u8>> {
+        let mut encoder = Encoder::gathering(buffer, seeks);
+        (self.encode)(value, &mut encoder);
+        encoder.into_gather()
+    }
+
+    /// The bytes of a value but those of its slices of so many bytes and more, which are told apart.
+    #[doc(hidden)]
+    pub fn slices<'a>(&self, value: &'a T, least: usize) -> (Vec<u8>, Vec<Slice<'a>>) {
+        let mut encoder = Encoder::leaving(least);
+        (self.encode)(value, &mut encoder);
+        encoder.into_slices()
+    }
+}
+
+impl<T: Payload> Default for Format<T> {
+    fn default() -> Self {
+        Format::new()
+    }
+}
+
+impl<T> Clone for Format<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Format<T> {}
+
+impl<T> std::fmt::Debug for Format<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let name = std::any::type_name::<T>();
+        f.debug_tuple("Format").field(&name).finish()
+    }
+}
+
+/// For [`format_of!`](crate::format_of!).
+#[derive(Debug)]
+pub struct Probe<T>(PhantomData<fn() -> T>);
+
+impl<T> Probe<T> {
+    /// Something to call `format` of.
+    #[expect(clippy::new_without_default, reason = "for a macro alone")]
+    pub const fn new() -> Self {
+        Probe(PhantomData)
+    }
+}
+
+/// `format` of the probe of a payload: found without taking a reference, so before [`Unknown`]'s.
+pub trait Known<T> {
+    /// The format of the type.
+    fn format(&self) -> Option<Format<T>>;
+}
+
+impl<T: Payload> Known<T> for Probe<T> {
+    fn format(&self) -> Option<Format<T>> {
+        Some(Format::new())
+    }
+}
+
+/// `format` of the probe of any type.
+pub trait Unknown<T> {
+    /// None.
+    fn format(&self) -> Option<Format<T>>;
+}
+
+impl<T> Unknown<T> for &Probe<T> {
+    fn format(&self) -> Option<Format<T>> {
+        None
+    }
+}

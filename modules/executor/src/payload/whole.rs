@@ -1,0 +1,60 @@
+//! A payload as a whole: all of its bytes, and the value that all of some bytes are.
+
+use super::Payload;
+use super::decoder::{DecodeError, Decoder};
+use super::encoder::{AHEAD, Encoder};
+use super::format::Format;
+use super::remote::Remotely;
+
+impl<'a> Encoder<'a> {
+    /// The bytes of a value.
+    pub fn to_vec<T: Payload>(value: &'a T) -> Vec<u8> {
+        let mut encoder = Encoder::with_room(value.size());
+        value.encode(&mut encoder);
+        encoder.into_buffer()
+    }
+
+    /// The same, behind other bytes.
+    #[doc(hidden)]
+    pub fn behind<T: Payload>(mut bytes: Vec<u8>, value: &'a T) -> Vec<u8> {
+        bytes.reserve(value.size().min(AHEAD));
+        let mut encoder = Encoder::behind_bytes(bytes);
+        value.encode(&mut encoder);
+        encoder.into_buffer()
+    }
+}
+
+impl<'a> Decoder<'a> {
+    /// The value that all of these bytes are.
+    ///
+    /// # Errors
+    /// They are not those of a value, or there are more.
+    pub fn from_slice<T: Payload>(bytes: &'a [u8]) -> Result<T, DecodeError> {
+        Decoder::of(bytes, Format::new())
+    }
+
+    /// As [`Decoder::from_slice`], by a format.
+    #[doc(hidden)]
+    pub fn of<T>(bytes: &'a [u8], format: Format<T>) -> Result<T, DecodeError> {
+        Decoder::new(bytes).whole(format)
+    }
+
+    /// As [`Decoder::of`], of a value whose large slices are in the memory of another OS process.
+    #[doc(hidden)]
+    pub fn of_remote<T>(
+        bytes: &'a [u8],
+        remotely: Remotely<'a>,
+        format: Format<T>,
+    ) -> Result<T, DecodeError> {
+        Decoder::remote(bytes, remotely)?.whole(format)
+    }
+
+    #[inline]
+    fn whole<T>(mut self, format: Format<T>) -> Result<T, DecodeError> {
+        let value = (format.decode)(&mut self)?;
+        match self.remaining() {
+            0 => Ok(value),
+            _ => Err(self.error("the end")),
+        }
+    }
+}

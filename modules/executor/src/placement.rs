@@ -1,0 +1,250 @@
+//! Where each process of a run lives: rank, scheduler, OS process, thread.
+
+use std::sync::Arc;
+use std::thread;
+
+use crate::error::RunError;
+use crate::options::Options;
+use crate::sequence::Sequence;
+
+/// Most schedulers of a run.
+pub const MOST: usize = 4096;
+
+/// A scheduler, by its number among all of the run. Those that share a thread are one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct SchedulerId(pub u32);
+
+/// A scheduler, by its index among those of its OS process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct SchedulerIndex(pub u32);
+
+impl SchedulerId {
+    /// The one that leads: all tell it what they have.
+    pub const LEADER: SchedulerId = SchedulerId(0);
+    /// Of a process that is nowhere.
+    pub const NONE: SchedulerId = SchedulerId(u32::MAX);
+}
+
+/// The scheduler of each rank, and the OS process and the thread of each scheduler.
+///
+/// Schedulers are numbered through all OS processes: those of the first come first.
+#[derive(Debug, Clone)]
+pub struct Placement {
+    homes: Homes,
+    schedulers: u64,
+    /// Schedulers in each OS process.
+    each: u64,
+    threads: u64,
+    processes: u64,
+}
+
+/// The scheduler of each rank.
+#[derive(Debug, Clone)]
+enum Homes {
+    /// Blocks whose sizes differ by at most one.
+    Blocks,
+    Mapping(Sequence),
+    /// Runs of ranks by the first of each: where OS processes of a mapping have several schedulers.
+    Runs(Arc<[(u32, u32)]>),
+}
+
+impl Options {
+    /// Where each rank lives, and on how many schedulers.
+    pub fn placement(&self, processes: usize) -> Result<Placement, RunError> {
+        let fail = |message: String| Err(RunError::Options(message));
+        // Before it is gone through: it may be for any number.
+        if let Some(len) = self.mapping.as_ref().map(Sequence::len)
+            && len != processes
+        {
+            return fail(format!(
+                "the mapping is for {len} processes, the network has {processes} (GRAPHMAP_MAPPING, GRAPHMAP_PLACEMENT)"
+            ));
+        }
+        let highest = self
+            .mapping
+            .as_ref()
+            .and_then(|mapping| mapping.iter().max());
+        let named = highest.map_or(1, |highest| highest as usize + 1);
+        let os_processes = self.os_processes.unwrap_or(named);
+        if os_processes == 0 || os_processes > MOST {
+            return fail(format!(
+                "{os_processes} OS processes: expected 1 to {MOST} (GRAPHMAP_OS_PROCESSES, or the mapping)"
+            ));
+        }
+        let each = self.schedulers.unwrap_or(1);
+        if each == 0 || each > MOST / os_processes {
+            let most = MOST / os_processes;
+            return fail(format!(
+                "{each} schedulers in each of {os_processes} OS processes: expected 1 to {most} (GRAPHMAP_SCHEDULERS)"
+            ));
+        }
+        if self.mapping.is_some() && named > os_processes {
+            let highest = named - 1;
+            return fail(format!(
+                "the mapping names OS process {highest}, but there are only 0 to {} (GRAPHMAP_OS_PROCESSES)",
+                os_processes - 1
+            ));
+        }
+        let schedulers = os_processes * each;
+        let cores = || thread::available_parallelism().map_or(1, usize::from);
+        let threads = threads(self.threads, schedulers, cores);
+        if threads == 0 {
+            return fail("0 threads: expected at least 1 (GRAPHMAP_THREADS)".into());
+        }
+        let homes = match &self.mapping {
+            None => Homes::Blocks,
+            Some(mapping) if each == 1 => Homes::Mapping(mapping.clone()),
+            Some(mapping) => Homes::Runs(split(mapping, os_processes, each)),
+        };
+        Ok(Placement {
+            homes,
+            schedulers: schedulers as u64,
+            each: each as u64,
+            threads: threads as u64,
+            processes: processes as u64,
+        })
+    }
+}
+
+/// On how many threads so many schedulers run: as many as cores unless asked for, where more would only take turns. None is left
+/// without a scheduler.
+fn threads(asked: Option<usize>, schedulers: usize, cores: impl FnOnce() -> usize) -> usize {
+    asked.unwrap_or_else(cores).min(schedulers)
+}
+
+/// Deals the ranks of each OS process to its schedulers, in blocks whose sizes differ by at most one.
+fn split(mapping: &Sequence, os_processes: usize, each: usize) -> Arc<[(u32, u32)]> {
+    let mut counts = vec![0_u64; os_processes];
+    for os_process in mapping.iter() {
+        counts[os_process as usize] += 1;
+    }
+    let mut before = vec![0_u64; os_processes];
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for (rank, os_process) in mapping.iter().enumerate() {
+        let at = os_process as usize;
+        let block = before[at] * each as u64 / counts[at];
+        before[at] += 1;
+        let scheduler = os_process * each as u32 + block as u32;
+        if runs.last().is_none_or(|&(_, last)| last != scheduler) {
+            runs.push((rank as u32, scheduler));
+        }
+    }
+    runs.into()
+}
+
+impl Placement {
+    pub fn schedulers(&self) -> usize {
+        self.schedulers as usize
+    }
+
+    /// How many schedulers each OS process has.
+    pub fn each(&self) -> usize {
+        self.each as usize
+    }
+
+    pub fn os_processes(&self) -> usize {
+        (self.schedulers / self.each) as usize
+    }
+
+    pub fn threads(&self) -> usize {
+        self.threads as usize
+    }
+
+    /// The thread of a rank: neighbouring schedulers share one.
+    #[inline]
+    pub fn thread_of(&self, rank: u32) -> SchedulerId {
+        let scheduler = self.of(rank);
+        if self.threads == self.schedulers {
+            return SchedulerId(scheduler);
+        }
+        SchedulerId((u64::from(scheduler) * self.threads / self.schedulers) as u32)
+    }
+
+    /// Whether all ranks are in one place.
+    #[inline]
+    pub fn is_one(&self) -> bool {
+        self.schedulers == 1
+    }
+
+    /// The scheduler of a rank.
+    #[inline]
+    pub fn of(&self, rank: u32) -> u32 {
+        if self.schedulers == 1 {
+            return 0;
+        }
+        match &self.homes {
+            Homes::Blocks => (u64::from(rank) * self.schedulers / self.processes.max(1)) as u32,
+            Homes::Mapping(mapping) => mapping.get(rank as usize).unwrap_or(0),
+            Homes::Runs(runs) => {
+                let behind = runs.partition_point(|&(first, _)| first <= rank);
+                behind.checked_sub(1).map_or(0, |at| runs[at].1)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(options: &Options, n: u32) -> Result<Vec<u32>, RunError> {
+        let placement = options.placement(n as usize)?;
+        Ok((0..n).map(|rank| placement.of(rank)).collect())
+    }
+
+    fn mapping(text: &str) -> Options {
+        Options::new().mapping(text.parse().unwrap())
+    }
+
+    #[test]
+    fn placements() {
+        let os = |count| Options::new().os_processes(count);
+        assert_eq!(of(&Options::new(), 3).unwrap(), [0, 0, 0]);
+        assert_eq!(of(&os(2), 5).unwrap(), [0, 0, 0, 1, 1]);
+        assert_eq!(of(&os(5), 2).unwrap(), [0, 2]);
+        assert_eq!(of(&mapping("1 0 1"), 3).unwrap(), [1, 0, 1]);
+        assert!(of(&mapping("1 0 1"), 4).is_err());
+        assert!(of(&mapping("1 0 5").os_processes(5), 3).is_err());
+        assert!(of(&os(0), 3).is_err());
+        assert!(of(&Options::new().threads(0), 3).is_err());
+    }
+
+    #[test]
+    fn there_are_no_more_threads_than_cores_unless_asked_for() {
+        assert_eq!(threads(None, 5, || 2), 2);
+        assert_eq!(threads(None, 2, || 8), 2);
+        assert_eq!(threads(Some(5), 5, || 2), 5);
+        assert_eq!(threads(Some(7), 3, || 2), 3);
+    }
+
+    #[test]
+    fn threads_are_shared() {
+        let threads = |schedulers: usize, threads| {
+            let options = Options::new().os_processes(schedulers).threads(threads);
+            let placement = options.placement(schedulers).unwrap();
+            let ranks = 0..schedulers as u32;
+            ranks
+                .map(|rank| placement.thread_of(rank).0)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(threads(5, 2), [0, 0, 0, 1, 1]);
+        assert_eq!(threads(3, 1), [0, 0, 0]);
+        assert_eq!(threads(3, 7), [0, 1, 2]);
+    }
+
+    #[test]
+    fn several_schedulers_in_each_os_process() {
+        let blocks = Options::new().os_processes(2).schedulers(2);
+        assert_eq!(of(&blocks, 8).unwrap(), [0, 0, 1, 1, 2, 2, 3, 3]);
+        let dealt = mapping("0 1 0 1 0 1 0").schedulers(2);
+        assert_eq!(of(&dealt, 7).unwrap(), [0, 2, 0, 2, 1, 3, 1]);
+        let placement = dealt.placement(7).unwrap();
+        assert_eq!((placement.os_processes(), placement.each()), (2, 2));
+        let first = mapping("0 0 0 1").schedulers(3).os_processes(4);
+        assert_eq!(of(&first, 4).unwrap(), [0, 1, 2, 3]);
+        assert!(of(&Options::new().schedulers(0), 3).is_err());
+        assert!(of(&Options::new().os_processes(2).schedulers(4000), 3).is_err());
+    }
+}

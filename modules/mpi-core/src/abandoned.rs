@@ -1,0 +1,166 @@
+//! Receives of calls of neighbours that nobody waits for any more.
+//!
+//! Such calls are told apart by their order alone. So each receive takes its message, also where the call was let go of or has failed:
+//! else the next call would get it.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::fmt;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Waker};
+
+use super::request::{Receiving, Request};
+use super::value::Value;
+use graphmap_executor::exec::guard;
+
+/// A receive, of whatever type.
+trait Receive {
+    fn is_done(&self) -> bool;
+
+    /// Takes what has come: to drop that is code of the user.
+    fn take(&mut self);
+}
+
+impl<T: Value> Receive for Receiving<T> {
+    fn is_done(&self) -> bool {
+        Request::is_done(self)
+    }
+
+    fn take(&mut self) {
+        let taken = Pin::new(self).poll(&mut Context::from_waker(Waker::noop()));
+        drop(taken);
+    }
+}
+
+/// How many that have nothing yet are looked at in a call, besides two for each receive that it may add.
+const LOOKS: usize = 64;
+
+/// Those of a rank that are still to take something, in no order.
+#[derive(Default)]
+pub(super) struct Abandoned {
+    all: RefCell<VecDeque<Box<dyn Receive>>>,
+    /// Some are taking what has come: what that drops may call here again.
+    taking: Cell<bool>,
+}
+
+impl fmt::Debug for Abandoned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Abandoned").finish_non_exhaustive()
+    }
+}
+
+impl Abandoned {
+    /// Has them take what has come, before a call of so many receives. If many have nothing yet, the rest have their turn in the
+    /// next call: thousands that a slow neighbour has yet to send for do not cost each call a look at all.
+    ///
+    /// # Panics
+    /// If something panics when it is dropped. That keeps the others from nothing.
+    #[track_caller]
+    pub(super) fn take_what_came(&self, receives: usize) {
+        if self.taking.replace(true) {
+            return;
+        }
+        let mut looks = LOOKS + 2 * receives;
+        let mut panicked = None;
+        let known = self.all.borrow().len();
+        for _ in 0..known {
+            let Some(mut one) = self.all.borrow_mut().pop_front() else {
+                break;
+            };
+            if one.is_done() {
+                let taken = guard::caught(|| {
+                    one.take();
+                    drop(one);
+                });
+                panicked = panicked.or(taken.err());
+                continue;
+            }
+            self.all.borrow_mut().push_back(one);
+            looks -= 1;
+            if looks == 0 {
+                break;
+            }
+        }
+        self.taking.set(false);
+        if let Some(text) = panicked
+            && !std::thread::panicking()
+        {
+            panic!(
+                "what came for a call of neighbours that was let go of panicked when it was dropped, so this call was not made: {text}"
+            );
+        }
+    }
+}
+
+impl Drop for Abandoned {
+    /// Drops all, also what panics: two that do, one while the other unwinds, would abort the OS process.
+    fn drop(&mut self) {
+        for one in self.all.get_mut().drain(..) {
+            guard::quietly(|| drop(one));
+        }
+    }
+}
+
+/// The receives of a call: what they have not taken when it ends, they take later.
+pub(super) struct Receives<T: Value> {
+    pub(super) all: Vec<Option<Receiving<T>>>,
+    abandoned: Rc<Abandoned>,
+}
+
+impl<T: Value> Receives<T> {
+    pub(super) fn new(all: Vec<Option<Receiving<T>>>, abandoned: &Rc<Abandoned>) -> Self {
+        Receives {
+            all,
+            abandoned: Rc::clone(abandoned),
+        }
+    }
+}
+
+impl<T: Value> Drop for Receives<T> {
+    fn drop(&mut self) {
+        let left = self.all.drain(..).flatten();
+        for mut one in left.filter(Request::is_active) {
+            one.disarm();
+            self.abandoned.all.borrow_mut().push_back(Box::new(one));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Abandoned, LOOKS, Rc, Receive};
+    use std::cell::Cell;
+
+    /// Nothing has come yet. Where it says so it panics when it is dropped.
+    struct Never(Rc<Cell<usize>>, bool);
+
+    impl Receive for Never {
+        fn is_done(&self) -> bool {
+            self.0.set(self.0.get() + 1);
+            false
+        }
+
+        fn take(&mut self) {
+            unreachable!("nothing has come");
+        }
+    }
+
+    impl Drop for Never {
+        fn drop(&mut self) {
+            assert!(!self.1, "dropped");
+        }
+    }
+
+    #[test]
+    fn hundreds_cost_a_call_few_looks() {
+        let (looks, abandoned) = (Rc::new(Cell::new(0)), Abandoned::default());
+        for number in 0..300 {
+            let one = Box::new(Never(Rc::clone(&looks), number < 2));
+            abandoned.all.borrow_mut().push_back(one);
+        }
+        abandoned.take_what_came(3);
+        assert_eq!(looks.get(), LOOKS + 6);
+        assert_eq!(abandoned.all.borrow().len(), 300);
+    }
+}

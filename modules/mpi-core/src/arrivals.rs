@@ -1,0 +1,233 @@
+//! Messages between ranks of different schedulers: how they are sent, and what is done with what comes.
+
+use std::mem;
+use std::panic::Location;
+use std::rc::Rc;
+
+use super::entry::DONE;
+use super::envelope::Envelope;
+use super::frame::{Frame, cost};
+use super::matching::{SendMode, Sent};
+use super::others::Others;
+use super::parcel::{Far, Parcel, Wanted};
+use super::state::{CommunicatorState, World};
+use super::transfer::Arrival;
+use super::window::Asker;
+use graphmap_executor::exec::guard;
+use graphmap_executor::finally::Finally;
+
+/// A message of more bytes than this is not sent before a receive waits for it.
+const EAGER_BYTES: usize = 64 << 10;
+
+impl SendMode {
+    /// How so many bytes are sent in this mode: of more than are sent before a receive waits for them, the sender of a standard send waits.
+    #[inline(always)]
+    pub(super) fn of_bytes(self, bytes: usize) -> SendMode {
+        match self {
+            SendMode::Standard if bytes > EAGER_BYTES => SendMode::Synchronous,
+            mode => mode,
+        }
+    }
+}
+
+impl World {
+    /// The scheduler of a process or endpoint, if it is not this one.
+    #[inline]
+    pub(super) fn elsewhere(&self, member: u32) -> Option<u32> {
+        let others = self.others.as_ref()?;
+        others.elsewhere(self.process_of(member)?)
+    }
+
+    /// Sends a message to a rank of another scheduler.
+    pub(super) fn send_elsewhere(
+        &self,
+        to: u32,
+        home: u32,
+        envelope: Envelope,
+        parcel: Parcel,
+        mode: SendMode,
+        at: &'static Location<'static>,
+    ) -> Sent {
+        let Some(others) = &self.others else {
+            return Sent::Refused(parcel);
+        };
+        // Code of the user, with nothing borrowed.
+        let size = parcel.size();
+        let cost = cost(size);
+        let may_be_eager =
+            matches!(mode, SendMode::Standard | SendMode::Buffered) && size <= EAGER_BYTES;
+        if may_be_eager && others.take_credit(to, cost) {
+            let message = Frame::Eager {
+                home,
+                envelope,
+                cost,
+                parcel,
+            };
+            // Its bytes are code of the user: if that panics, nothing is sent.
+            let unsent = Finally(|| others.give_credit(to, cost));
+            others.send(to, message);
+            mem::forget(unsent);
+            return Sent::Left;
+        }
+        let count = parcel.count() as u64;
+        let entry = self.change(|matching| matching.keep(home, envelope, parcel, mode, at));
+        let request = Frame::RequestToSend {
+            home,
+            envelope,
+            entry,
+            count,
+            ready: mode == SendMode::Ready,
+        };
+        others.send(to, request);
+        match mode {
+            SendMode::Buffered => Sent::Left,
+            _ => Sent::Held(entry),
+        }
+    }
+
+    /// Says what is received at an entry, where that may come as bytes.
+    #[inline]
+    pub(super) fn want(&self, entry: u32, wanted: Wanted) {
+        if self.others.is_some() {
+            let mut matching = self.matching.borrow_mut();
+            matching.slab.entries[entry as usize].wanted = Some(wanted);
+        }
+    }
+
+    /// Whether a process or endpoint is one of this scheduler. What is sent to an endpoint by who knows of it already may come before the
+    /// word that it has been made: then it is taken for one that is here.
+    fn is_here(&self, member: u32) -> bool {
+        member < DONE && self.elsewhere(member).is_none()
+    }
+
+    /// Something has come from another scheduler; `None`: it cannot be.
+    #[track_caller]
+    pub(super) fn arrive(&self, from: u32, frame: Frame) -> Option<()> {
+        let others = self.others.as_ref()?;
+        if from >= others.count() {
+            return None;
+        }
+        if self.is_over() {
+            // What it brings is nobody's any more: to drop it is code of the user.
+            guard::quietly(|| drop(frame));
+            return Some(());
+        }
+        let at = Location::caller();
+        match frame {
+            Frame::Eager {
+                home,
+                envelope,
+                cost,
+                parcel,
+            } => {
+                let arrival = Arrival {
+                    home,
+                    envelope,
+                    parcel,
+                    from,
+                    credit: cost,
+                };
+                self.is_here(home).then_some(())?;
+                self.change(|matching| matching.arrive(arrival, true, at));
+            }
+            Frame::RequestToSend {
+                home,
+                envelope,
+                entry,
+                count,
+                ready,
+            } => {
+                let parcel = Parcel::far(Far {
+                    scheduler: from,
+                    entry,
+                    count,
+                    asked: false,
+                });
+                let arrival = Arrival {
+                    home,
+                    envelope,
+                    parcel,
+                    from,
+                    credit: 0,
+                };
+                self.is_here(home).then_some(())?;
+                if !self.change(|matching| matching.arrive(arrival, !ready, at)) {
+                    others.send(from, Frame::Refused { entry });
+                }
+            }
+            Frame::ClearToSend { entry } => {
+                if let Some(parcel) = self.change(|matching| matching.release(entry)) {
+                    self.give(others, from, entry, parcel);
+                }
+            }
+            Frame::Data { entry, parcel } => {
+                let before = self.change(|matching| matching.come(from, entry, parcel));
+                self.guarded("dropped", || drop(before));
+            }
+            Frame::Refused { entry } => {
+                let refused = self.change(|matching| matching.refused(entry));
+                self.guarded("dropped", || drop(refused));
+            }
+            Frame::Credit { bytes } => others.give_credit(from, bytes),
+            Frame::TypeName { number, name } => others.name_type(number, name),
+            Frame::Round { context, bytes } => return self.round(from, context, bytes),
+            Frame::Access {
+                context,
+                home,
+                entry,
+                parcel,
+            } => {
+                let asker = Asker {
+                    scheduler: from,
+                    entry,
+                };
+                self.accessed((context, home), parcel, asker);
+            }
+            Frame::Accessed { entry, parcel } => {
+                let unwanted = self.change(|matching| matching.answered(entry, parcel));
+                self.guarded("dropped", || drop(unwanted));
+            }
+        }
+        Some(())
+    }
+
+    /// Sends the value of a message that was kept.
+    fn give(&self, others: &Others, to: u32, entry: u32, parcel: Parcel) {
+        // Its bytes, and its drop, are code of the user.
+        self.guarded("sent", || others.send(to, Frame::Data { entry, parcel }));
+    }
+
+    /// Calls code of the user about a message, outside of a process.
+    pub(super) fn guarded(&self, what: &str, f: impl FnOnce()) {
+        if let (Err(panic), Some(others)) = (guard::caught(f), &self.others) {
+            others.fail(format!(
+                "a message between ranks panicked when it was {what}: {panic}"
+            ));
+        }
+    }
+
+    /// What has come for a communicator's collective calls.
+    fn round(&self, from: u32, context: u32, bytes: Vec<u8>) -> Option<()> {
+        match self.find_communicator(context) {
+            Some(shared) => shared.hear(from, &bytes),
+            None => {
+                let mut early = self.early.borrow_mut();
+                early.entry(context).or_default().push((from, bytes));
+                Some(())
+            }
+        }
+    }
+
+    /// What has come for a communicator before anybody here had it.
+    pub(super) fn take_early(&self, shared: &Rc<CommunicatorState>) {
+        let early = self.early.borrow_mut().remove(&shared.number());
+        for (from, bytes) in early.into_iter().flatten() {
+            if let (None, Some(others)) = (shared.hear(from, &bytes), &self.others) {
+                others.fail(format!(
+                    "word of a collective call that came from {} is garbled",
+                    others.name(from)
+                ));
+            }
+        }
+    }
+}

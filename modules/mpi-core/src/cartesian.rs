@@ -1,0 +1,310 @@
+//! Grids of ranks: the Cartesian topologies of the MPI standard (version 4.1, section 8.5).
+
+use std::panic::Location;
+use std::rc::Rc;
+
+use super::call::{Brought, Call, CallOutcome, Needs};
+use super::communicator::Communicator;
+use super::error::Error;
+use super::recipe::Recipes;
+use super::round::begin;
+use super::split::{communicator, made};
+
+/// A grid of ranks, as many as the product of its dimensions, with the last coordinate counting fastest (row-major).
+///
+/// ```
+/// use graphmap_runtime::mpi::Grid;
+/// let grid = Grid::new(&[3, 4], &[true, false]).unwrap();
+/// assert_eq!(grid.coordinates(6), Some(vec![1, 2]));
+/// assert_eq!(grid.rank_at(&[-1, 2]), Some(10)); // around the first dimension
+/// assert_eq!(grid.rank_at(&[1, 4]), None); // beyond the second
+/// assert_eq!(grid.shift(0, 0, 1), Some((Some(8), Some(4))));
+/// assert_eq!(grid.shift(0, 1, 1), Some((None, Some(1))));
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grid {
+    dims: Vec<usize>,
+    periodic: Vec<bool>,
+}
+
+graphmap_executor::payload!(Grid { dims, periodic });
+
+const SHAPE: Error = Error::topology(
+    "a grid has as many ranks as its dimensions say: one at least, and fewer than 2^32",
+);
+const LENGTHS: Error =
+    Error::topology("a grid needs to know of each dimension whether it is periodic");
+const INDIVISIBLE: Error =
+    Error::topology("the ranks are no multiple of the product of the dimensions that are given");
+const DIFFERENT: Error =
+    Error::topology("the ranks of a communicator have asked for different grids");
+const LARGER: Error = Error::topology("the grid has more ranks than the communicator");
+
+impl Grid {
+    /// A grid with these dimensions, of which those that are periodic have no edge (`MPI_Cart_create`).
+    ///
+    /// # Errors
+    /// [`Error::Topology`]: a dimension is 0, there are 2^32 ranks or more, or the two slices differ in length.
+    pub fn new(dims: &[usize], periodic: &[bool]) -> Result<Grid, Error> {
+        if dims.len() != periodic.len() {
+            return Err(LENGTHS);
+        }
+        let size = dims
+            .iter()
+            .try_fold(1_usize, |size, &dim| size.checked_mul(dim));
+        match size.and_then(|size| u32::try_from(size).ok()) {
+            None | Some(0) => Err(SHAPE),
+            Some(_) => Ok(Grid {
+                dims: dims.to_vec(),
+                periodic: periodic.to_vec(),
+            }),
+        }
+    }
+
+    /// A grid of so many ranks: dimensions that are 0 are chosen, the largest of them as small as it can be, then the next,
+    /// and so on, in descending order (`MPI_Dims_create`; that it should be optimal is argued by J. L. Träff and
+    /// F. D. Lübbe, "Specification guideline violations by MPI_Dims_create", EuroMPI 2015). Takes no longer than to
+    /// divide by all numbers up to the square root.
+    ///
+    /// # Errors
+    /// As [`Grid::new`], and if the ranks are no multiple of the other dimensions.
+    pub fn balanced(ranks: usize, dims: &[usize], periodic: &[bool]) -> Result<Grid, Error> {
+        if ranks == 0 || u32::try_from(ranks).is_err() {
+            return Err(SHAPE);
+        }
+        let mut given = dims.iter().filter(|&&dim| dim > 0);
+        let given = given.try_fold(1_usize, |size, &dim| size.checked_mul(dim));
+        let free = dims.iter().filter(|&&dim| dim == 0).count();
+        let rest = given
+            .filter(|given| ranks.is_multiple_of(*given))
+            .map(|given| ranks / given);
+        let rest = rest
+            .filter(|&rest| rest == 1 || free > 0)
+            .ok_or(INDIVISIBLE)?;
+        let mut chosen = Vec::with_capacity(free);
+        if free > 0 && !split_up(rest, free, rest, &divisors(rest), &mut chosen) {
+            return Err(INDIVISIBLE);
+        }
+        let mut chosen = chosen.into_iter();
+        let dim = |&dim: &usize| match dim {
+            0 => chosen.next().unwrap_or(1),
+            given => given,
+        };
+        Grid::new(&dims.iter().map(dim).collect::<Vec<_>>(), periodic)
+    }
+
+    /// Its dimensions.
+    pub fn dims(&self) -> &[usize] {
+        &self.dims
+    }
+
+    /// Which of them have no edge.
+    pub fn periodic(&self) -> &[bool] {
+        &self.periodic
+    }
+
+    /// How many ranks it has.
+    pub fn size(&self) -> usize {
+        self.dims.iter().product()
+    }
+
+    /// Where a rank is (`MPI_Cart_coords`); `None`: it has no such rank.
+    pub fn coordinates(&self, rank: usize) -> Option<Vec<usize>> {
+        let mut rest = rank;
+        let mut coordinates = vec![0; self.dims.len()];
+        for (at, &dim) in coordinates.iter_mut().zip(&self.dims).rev() {
+            (*at, rest) = (rest % dim, rest / dim);
+        }
+        (rest == 0).then_some(coordinates)
+    }
+
+    /// Who is at these coordinates (`MPI_Cart_rank`), which go around where a dimension is periodic; `None`: they are beyond
+    /// an edge, or not as many as there are dimensions.
+    pub fn rank_at(&self, coordinates: &[isize]) -> Option<usize> {
+        if coordinates.len() != self.dims.len() {
+            return None;
+        }
+        let mut rank = 0;
+        for ((&at, &dim), &periodic) in coordinates.iter().zip(&self.dims).zip(&self.periodic) {
+            let at = match periodic {
+                true => at.rem_euclid(dim.cast_signed()),
+                false => at,
+            };
+            let at = usize::try_from(at).ok().filter(|&at| at < dim)?;
+            rank = rank * dim + at;
+        }
+        Some(rank)
+    }
+
+    /// From whom a rank receives and to whom it sends, where all send so far along a dimension (`MPI_Cart_shift`): each is
+    /// `None` beyond an edge, where MPI has `MPI_PROC_NULL`. `None` for both: there is no such rank or dimension.
+    pub fn shift(
+        &self,
+        rank: usize,
+        dimension: usize,
+        by: isize,
+    ) -> Option<(Option<usize>, Option<usize>)> {
+        let coordinates = self.coordinates(rank)?;
+        let dim = *self.dims.get(dimension)?;
+        let by = match self.periodic[dimension] {
+            true => by % dim.cast_signed(),
+            false => by,
+        };
+        let moved = |by: isize| {
+            let mut to: Vec<isize> = coordinates.iter().map(|at| at.cast_signed()).collect();
+            to[dimension] = to[dimension].checked_add(by)?;
+            self.rank_at(&to)
+        };
+        Some((by.checked_neg().and_then(moved), moved(by)))
+    }
+}
+
+fn divisors(of: usize) -> Vec<usize> {
+    let low = (1..)
+        .take_while(|n| n * n <= of)
+        .filter(|n| of.is_multiple_of(*n));
+    let mut all: Vec<usize> = low.flat_map(|n| [n, of / n]).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Finds `count` factors of a number, none larger than `most` and none than the one before, the first as small as can be.
+fn split_up(
+    number: usize,
+    count: usize,
+    most: usize,
+    divisors: &[usize],
+    chosen: &mut Vec<usize>,
+) -> bool {
+    if count == 0 {
+        return number == 1;
+    }
+    let enough = |first: usize| {
+        let power = u32::try_from(count)
+            .ok()
+            .and_then(|count| first.checked_pow(count));
+        power.is_none_or(|power| power >= number)
+    };
+    let fits = |&&first: &&usize| first <= most && number.is_multiple_of(first) && enough(first);
+    for &first in divisors.iter().filter(fits) {
+        chosen.push(first);
+        if split_up(number / first, count - 1, first, divisors, chosen) {
+            return true;
+        }
+        chosen.pop();
+    }
+    false
+}
+
+/// A communicator whose ranks are a [`Grid`].
+#[derive(Debug, Clone)]
+pub struct Cartesian {
+    communicator: Communicator,
+    grid: Grid,
+}
+
+impl Cartesian {
+    /// The communicator.
+    pub fn communicator(&self) -> &Communicator {
+        &self.communicator
+    }
+
+    /// The grid.
+    pub fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
+    /// Where this rank is.
+    pub fn coordinates(&self) -> Vec<usize> {
+        let all = self.grid.coordinates(self.communicator.rank());
+        all.unwrap_or_default()
+    }
+
+    /// From whom this rank receives and to whom it sends, as [`Grid::shift`] has it; `None`: there is no such dimension.
+    pub fn shift(&self, dimension: usize, by: isize) -> Option<(Option<usize>, Option<usize>)> {
+        self.grid.shift(self.communicator.rank(), dimension, by)
+    }
+
+    /// The part of the grid that this rank lies in, where the dimensions that are not kept are cut (`MPI_Cart_sub`). A collective
+    /// call.
+    ///
+    /// # Errors
+    /// [`Error::Topology`]: it is not said of each dimension whether it is kept; and as [`Communicator::split`].
+    #[track_caller]
+    pub fn part(&self, keep: &[bool]) -> impl Future<Output = Result<Cartesian, Error>> + use<> {
+        let fits = keep.len() == self.grid.dims.len();
+        let mut colour = 0;
+        let (mut dims, mut periodic) = (Vec::new(), Vec::new());
+        let Grid {
+            dims: all,
+            periodic: around,
+        } = &self.grid;
+        for (((&keep, &dim), &around), at) in
+            keep.iter().zip(all).zip(around).zip(self.coordinates())
+        {
+            if keep {
+                dims.push(dim);
+                periodic.push(around);
+            } else {
+                colour = colour * dim + at;
+            }
+        }
+        // Fewer than there are ranks, of which there are fewer than 2^32.
+        let colour = fits.then_some(colour as u32);
+        let made = self.communicator.split(colour, 0);
+        async move {
+            let made = made.await?;
+            match fits {
+                true => Ok(Cartesian {
+                    communicator: made.ok_or(Error::Inactive)?,
+                    grid: Grid { dims, periodic },
+                }),
+                false => Err(Error::topology(
+                    "a part of a grid needs to know of each dimension whether it is kept",
+                )),
+            }
+        }
+    }
+}
+
+impl Communicator {
+    /// A communicator of the first ranks of this one as a grid (`MPI_Cart_create`, without reordering: the mapping has placed
+    /// the ranks); those that the grid does not have are in none. A collective call.
+    ///
+    /// # Errors
+    /// [`Error::Topology`]: the grid has more ranks than there are, or ranks have asked for different ones; [`Error::Mismatch`],
+    /// [`Error::TooMany`].
+    #[track_caller]
+    pub fn cartesian(
+        &self,
+        grid: &Grid,
+    ) -> impl Future<Output = Result<Option<Cartesian>, Error>> + use<> {
+        let (call, at) = (Call::new::<Grid>("cartesian", None), Location::caller());
+        let this = Rc::clone(self.shared());
+        let parent = Rc::clone(&this);
+        let make = move |grids: Vec<Grid>| {
+            let size = grids.first().map_or(0, Grid::size);
+            let recipes = if grids.iter().any(|grid| *grid != grids[0]) {
+                Recipes::wrong(DIFFERENT)
+            } else if size > grids.len() {
+                Recipes::wrong(LARGER)
+            } else {
+                let ranks: Vec<u32> = (0..size as u32).collect();
+                let mut recipes = Recipes::none(grids.len());
+                recipes.join(&this, &ranks, format!("{}.cartesian", this.name()));
+                recipes.look_up();
+                recipes
+            };
+            CallOutcome::all(Rc::new(recipes))
+        };
+        let brought = Ok(Brought::Part(grid.clone()));
+        let calling = self.calling(call, at);
+        let made = begin(calling, brought, Needs::All, make, made::<Grid>);
+        let (made, grid) = (communicator(parent, made), grid.clone());
+        async move {
+            let made = made.await?;
+            Ok(made.map(|communicator| Cartesian { communicator, grid }))
+        }
+    }
+}

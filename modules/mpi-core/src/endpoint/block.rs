@@ -1,0 +1,357 @@
+//! Which process an endpoint is of.
+//!
+//! Groups name processes by their ranks in the world. Endpoints have numbers behind these, no two of a run the same, and
+//! those that were made together a row of numbers: so a group of endpoints is a group like another. Each scheduler gives
+//! numbers of its own, and needs nobody's leave for that.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use super::super::entry::DONE;
+use super::super::group::Group;
+use graphmap_executor::payload::{DecodeError, Decoder, Encoder, Payload};
+
+/// A communicator has at most so many ranks: as MPI counts them.
+pub(super) const MOST: u32 = i32::MAX as u32;
+
+const NO_ENDS: &Vec<u32> = &Vec::new();
+
+/// How many endpoints each rank has asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Counts {
+    /// So many ranks, all the same.
+    Alike { ranks: u32, each: u32 },
+    /// The number behind the last of each, from 0.
+    Ends(Vec<u32>),
+}
+
+impl Payload for Counts {
+    fn size(&self) -> usize {
+        match self {
+            Counts::Alike { .. } => 8 + NO_ENDS.size(),
+            Counts::Ends(ends) => 8 + ends.size(),
+        }
+    }
+
+    fn encode<'a>(&'a self, to: &mut Encoder<'a>) {
+        let (ranks, each, ends) = match self {
+            Counts::Alike { ranks, each } => (ranks, each, NO_ENDS),
+            Counts::Ends(ends) => (&0, &0, ends),
+        };
+        ranks.encode(to);
+        each.encode(to);
+        ends.encode(to);
+    }
+
+    fn decode(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        let (ranks, each, ends) = <(u32, u32, Vec<u32>)>::decode(from)?;
+        let alike = u64::from(ranks) * u64::from(each) <= u64::from(MOST);
+        match ends.last() {
+            None if alike => Ok(Counts::Alike { ranks, each }),
+            Some(&last) if last <= MOST && ends.is_sorted() => Ok(Counts::Ends(ends)),
+            _ => Err(from.error("how many endpoints there are for each")),
+        }
+    }
+}
+
+impl Counts {
+    /// What each rank has asked for, in their order; `Err`: more than there may be, so many.
+    pub(super) fn of(counts: &[u32]) -> Result<Self, u64> {
+        let all: u64 = counts.iter().copied().map(u64::from).sum();
+        if all > u64::from(MOST) {
+            return Err(all);
+        }
+        let each = counts.first().copied().unwrap_or_default();
+        if counts.iter().all(|&count| count == each) {
+            let ranks = counts.len() as u32;
+            return Ok(Counts::Alike { ranks, each });
+        }
+        let mut end = 0;
+        let ends = counts.iter().map(|count| {
+            end += count;
+            end
+        });
+        Ok(Counts::Ends(ends.collect()))
+    }
+
+    /// How many there are.
+    pub(super) fn all(&self) -> u32 {
+        match self {
+            Counts::Alike { ranks, each } => ranks * each,
+            Counts::Ends(ends) => ends.last().copied().unwrap_or_default(),
+        }
+    }
+
+    /// Those of a rank: the first, and behind the last.
+    pub(super) fn of_rank(&self, rank: u32) -> (u32, u32) {
+        match self {
+            Counts::Alike { ranks, each } => {
+                (rank.min(*ranks) * each, (rank + 1).min(*ranks) * each)
+            }
+            Counts::Ends(ends) => {
+                let before = rank.checked_sub(1).and_then(|rank| ends.get(rank as usize));
+                let first = before.copied().unwrap_or_default();
+                (first, ends.get(rank as usize).copied().unwrap_or(first))
+            }
+        }
+    }
+
+    /// The rank that has asked for one.
+    fn asked_by(&self, at: u32) -> u32 {
+        match self {
+            // There is one, so there are some for each.
+            Counts::Alike { each, .. } => at / (*each).max(1),
+            Counts::Ends(ends) => ends.partition_point(|&end| end <= at) as u32,
+        }
+    }
+}
+
+/// Endpoints that were made together, in the order of the ranks that asked for them.
+#[derive(Debug, Clone)]
+pub(in super::super) struct EndpointBlock {
+    /// The number of the first.
+    first: u32,
+    /// The group whose ranks asked for them. Some of them may be endpoints themselves, which were made before.
+    parent: Group,
+    counts: Counts,
+}
+
+impl EndpointBlock {
+    pub(super) fn new(first: u32, parent: Group, counts: Counts) -> Self {
+        EndpointBlock {
+            first,
+            parent,
+            counts,
+        }
+    }
+}
+
+impl Payload for EndpointBlock {
+    fn size(&self) -> usize {
+        self.first.size() + self.parent.size_as_bytes() + self.counts.size()
+    }
+
+    fn encode<'a>(&'a self, to: &mut Encoder<'a>) {
+        self.first.encode(to);
+        self.parent.encode(to);
+        self.counts.encode(to);
+    }
+
+    fn decode(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        let block = EndpointBlock {
+            first: u32::decode(from)?,
+            parent: Group::decode(from)?,
+            counts: Counts::decode(from)?,
+        };
+        let end = block.first.checked_add(block.counts.all());
+        match end.is_some_and(|end| end <= DONE) {
+            true => Ok(block),
+            false => Err(from.error("endpoints that were made together")),
+        }
+    }
+}
+
+/// The endpoints that a scheduler knows of, and the numbers that it may still give.
+pub(in super::super) struct Endpoints {
+    /// How many processes the run has.
+    processes: u32,
+    /// By the number of the first.
+    blocks: BTreeMap<u32, Rc<EndpointBlock>>,
+    next: u32,
+    end: u32,
+}
+
+impl Endpoints {
+    /// For a scheduler, of so many in the run.
+    pub(in super::super) fn new(processes: u32, scheduler: u32, count: u32) -> Self {
+        let each = DONE.saturating_sub(processes) / count.max(1);
+        let next = processes.saturating_add(scheduler.saturating_mul(each));
+        Endpoints {
+            processes,
+            blocks: BTreeMap::new(),
+            next,
+            end: next.saturating_add(each),
+        }
+    }
+
+    /// Numbers for so many in a row: the first. `None`: there are not as many left.
+    pub(super) fn reserve(&mut self, count: u32) -> Option<u32> {
+        let end = self
+            .next
+            .checked_add(count)
+            .filter(|&end| end <= self.end)?;
+        Some(std::mem::replace(&mut self.next, end))
+    }
+
+    /// Endpoints are known from here on.
+    pub(in super::super) fn learn(&mut self, block: EndpointBlock) {
+        if block.counts.all() > 0 {
+            let known = self.blocks.entry(block.first);
+            known.or_insert_with(|| Rc::new(block));
+        }
+    }
+
+    fn block_of(&self, member: u32) -> Option<&Rc<EndpointBlock>> {
+        let (_, block) = self.blocks.range(..=member).next_back()?;
+        (member - block.first < block.counts.all()).then_some(block)
+    }
+
+    /// The rank in the world of the process that a member of a group is, or is an endpoint of; `None`: it is not known yet.
+    pub(in super::super) fn process_of(&self, member: u32) -> Option<u32> {
+        let mut member = member;
+        // Endpoints of endpoints go down by one block each time; what others say of them need not.
+        for _ in 0..=self.blocks.len() {
+            if member < self.processes {
+                return Some(member);
+            }
+            let block = self.block_of(member)?;
+            let rank = block.counts.asked_by(member - block.first);
+            member = block.parent.at(rank)?;
+        }
+        None
+    }
+
+    /// What has to be known of the members of a group, for who does not.
+    pub(in super::super) fn needed_for(&self, group: &Group) -> Vec<EndpointBlock> {
+        let mut needed: BTreeSet<u32> = BTreeSet::new();
+        let mut todo: Vec<Group> = vec![group.clone()];
+        while let Some(group) = todo.pop() {
+            let mut last: Option<&Rc<EndpointBlock>> = None;
+            for member in group.members().filter(|&member| member >= self.processes) {
+                let is_in_last =
+                    last.is_some_and(|last| member.wrapping_sub(last.first) < last.counts.all());
+                if is_in_last {
+                    continue;
+                }
+                last = self.block_of(member);
+                if let Some(block) = last
+                    && needed.insert(block.first)
+                {
+                    todo.push(block.parent.clone());
+                }
+            }
+        }
+        let blocks = needed.iter().filter_map(|first| self.blocks.get(first));
+        blocks.map(|block| (**block).clone()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whose each is, against lists.
+    #[test]
+    fn counts_are_as_lists_say() {
+        for counts in [
+            vec![],
+            vec![0, 0],
+            vec![3, 3, 3],
+            vec![0, 2, 0, 0, 5, 1, 0],
+            vec![1, 0],
+        ] {
+            let of = Counts::of(&counts).unwrap();
+            let asked = (0..).zip(&counts);
+            let list: Vec<u32> = asked
+                .flat_map(|(rank, &count)| vec![rank; count as usize])
+                .collect();
+            assert_eq!(of.all() as usize, list.len());
+            assert!((0..).zip(&list).all(|(at, &rank)| of.asked_by(at) == rank));
+            for rank in 0..counts.len() as u32 {
+                let (first, end) = of.of_rank(rank);
+                assert_eq!(end - first, counts[rank as usize]);
+                assert!(
+                    list[first as usize..end as usize]
+                        .iter()
+                        .all(|&it| it == rank)
+                );
+            }
+            let bytes = Encoder::to_vec(&of).clone();
+            assert_eq!(Decoder::from_slice::<Counts>(&bytes), Ok(of));
+        }
+    }
+
+    #[test]
+    fn there_are_no_more_than_mpi_can_count() {
+        assert_eq!(Counts::of(&[MOST]).unwrap().all(), MOST);
+        assert_eq!(Counts::of(&[MOST, 1]), Err(1 << 31));
+        let half = 1 << 30;
+        assert_eq!(Counts::of(&[half, half]), Err(1 << 31));
+    }
+
+    /// Endpoints of endpoints are of the process at the end; what is needed to know that is told with it.
+    #[test]
+    fn endpoints_of_endpoints() {
+        let mut here = Endpoints::new(4, 1, 2);
+        let first = here.reserve(6).unwrap();
+        let parent = Group::of(vec![3, 1, 2]).unwrap();
+        here.learn(EndpointBlock::new(
+            first,
+            parent,
+            Counts::of(&[1, 3, 2]).unwrap(),
+        ));
+        let second = here.reserve(2).unwrap();
+        assert_eq!(second, first + 6);
+        let parent = Group::of(vec![first + 5, 0, first + 1]).unwrap();
+        here.learn(EndpointBlock::new(
+            second,
+            parent,
+            Counts::of(&[1, 0, 1]).unwrap(),
+        ));
+        let whose = |endpoints: &Endpoints, member| endpoints.process_of(member);
+        let list = [3, 1, 1, 1, 2, 2, 2, 1].map(Some);
+        assert!(
+            (first..)
+                .zip(list)
+                .all(|(member, of)| whose(&here, member) == of)
+        );
+        assert_eq!((whose(&here, 3), whose(&here, second + 2)), (Some(3), None));
+
+        let group = Group::of(vec![second + 1]).unwrap();
+        let needed = here.needed_for(&group);
+        assert_eq!(needed.len(), 2);
+        let mut there = Endpoints::new(4, 0, 2);
+        assert_eq!(whose(&there, second + 1), None);
+        for block in needed {
+            let bytes = Encoder::to_vec(&block).clone();
+            assert_eq!(bytes.len(), Payload::size(&block));
+            there.learn(Decoder::from_slice(&bytes).unwrap());
+        }
+        assert_eq!(whose(&there, second + 1), Some(1));
+        assert!(here.needed_for(&Group::all(4)).is_empty());
+    }
+
+    /// What cannot be is not read, and endpoints that are their own are nobody's.
+    #[test]
+    fn forged_blocks_are_refused() {
+        let counts = || Counts::of(&[1, 1]).unwrap();
+        let around = EndpointBlock::new(7, Group::of(vec![8, 7]).unwrap(), counts());
+        let mut endpoints = Endpoints::new(4, 0, 1);
+        endpoints.learn(around);
+        assert_eq!(endpoints.process_of(7), None);
+        assert_eq!(endpoints.needed_for(&Group::of(vec![8]).unwrap()).len(), 1);
+        let beyond = EndpointBlock::new(DONE - 1, Group::all(2), counts());
+        let back = EndpointBlock::new(7, Group::all(2), Counts::Ends(vec![2, 1]));
+        let many = Counts::Alike {
+            ranks: MOST,
+            each: 3,
+        };
+        let many = EndpointBlock::new(7, Group::all(2), many);
+        for block in [beyond, back, many] {
+            let bytes = Encoder::to_vec(&block).clone();
+            assert!(Decoder::from_slice::<EndpointBlock>(&bytes).is_err());
+        }
+    }
+
+    /// Numbers that schedulers give are never the same, and end before those that stand for none.
+    #[test]
+    fn numbers_are_given_by_each_scheduler_for_itself() {
+        let mut all = [0, 1, 2].map(|scheduler| Endpoints::new(10, scheduler, 3));
+        let each = (DONE - 10) / 3;
+        let firsts = all.each_mut().map(|of| of.reserve(each).unwrap());
+        assert_eq!(firsts, [10, 10 + each, 10 + 2 * each]);
+        assert!(firsts[2] + each <= DONE);
+        assert!(all.iter_mut().all(|of| of.reserve(1).is_none()));
+        assert!(all.iter_mut().all(|of| of.reserve(0).is_some()));
+    }
+}

@@ -1,0 +1,307 @@
+//! What the schedulers of a run tell each other of messages between their ranks: as values within an OS process, as
+//! bytes between two.
+//!
+//! Small messages are *eager*: they go as they are, as far as their receiver has granted credit. All others are told of
+//! by a *request to send*, and wait with their sender until a receive has matched, which answers *clear to send*.
+
+use super::envelope::Envelope;
+use super::parcel::{Parcel, Wanted};
+use graphmap_executor::exec::floor::ABOVE;
+use graphmap_executor::link::between::Header;
+
+/// Something that one scheduler tells another.
+pub(super) enum Frame {
+    /// A message.
+    Eager {
+        /// The rank that it is for.
+        home: u32,
+        envelope: Envelope,
+        /// The credit that it takes, in bytes.
+        cost: u32,
+        parcel: Parcel,
+    },
+    /// There is a message: the sender has it.
+    RequestToSend {
+        home: u32,
+        envelope: Envelope,
+        /// Its entry there.
+        entry: u32,
+        /// How many elements it has.
+        count: u64,
+        /// It is sent only if a receive waits for it.
+        ready: bool,
+    },
+    /// A receive has matched the message of an entry.
+    ClearToSend { entry: u32 },
+    /// The message of an entry.
+    Data { entry: u32, parcel: Parcel },
+    /// No receive has waited for the ready message of an entry.
+    Refused { entry: u32 },
+    /// There is room for so many bytes again.
+    Credit { bytes: u32 },
+    /// What the type of a number is called.
+    TypeName { number: u64, name: String },
+    /// What concerns a collective call of a communicator.
+    Round { context: u32, bytes: Vec<u8> },
+    /// A rank wants something of the memory that another exposes in a window.
+    Access {
+        context: u32,
+        home: u32,
+        /// The entry of who has asked; [`NONE`](super::entry::NONE): nobody waits for an answer.
+        entry: u32,
+        parcel: Parcel,
+    },
+    /// The answer to that.
+    Accessed { entry: u32, parcel: Parcel },
+}
+
+const EAGER: u32 = ABOVE;
+const REQUEST_TO_SEND: u32 = ABOVE + 1;
+const CLEAR_TO_SEND: u32 = ABOVE + 2;
+const DATA: u32 = ABOVE + 3;
+const REFUSED: u32 = ABOVE + 4;
+const CREDIT: u32 = ABOVE + 5;
+const TYPE_NAME: u32 = ABOVE + 6;
+const ROUND: u32 = ABOVE + 7;
+const ACCESS: u32 = ABOVE + 8;
+const ACCESSED: u32 = ABOVE + 9;
+
+/// Whom a value is for.
+pub(super) enum Whose {
+    /// Who receives a message of this envelope at a rank.
+    Message(u32, Envelope),
+    /// Who has asked for that of an entry.
+    Asked(u32),
+    Nobody,
+}
+
+/// How many bytes an envelope takes.
+const ENVELOPE: usize = 12;
+
+/// The credit that a message of so many bytes takes: what is kept of one besides is counted too.
+pub(super) fn cost(size: usize) -> u32 {
+    u32::try_from(size).unwrap_or(u32::MAX).saturating_add(128)
+}
+
+fn words<const N: usize>(bytes: &[u8]) -> Option<[u32; N]> {
+    let (words, _) = bytes.as_chunks();
+    let words: &[[u8; 4]; N] = words.first_chunk()?;
+    Some(words.map(u32::from_ne_bytes))
+}
+
+fn put(bytes: &mut Vec<u8>, words: &[u32]) {
+    words
+        .iter()
+        .for_each(|word| bytes.extend_from_slice(&word.to_ne_bytes()));
+}
+
+fn envelope_to(bytes: &mut Vec<u8>, envelope: Envelope) {
+    put(bytes, &[envelope.context, envelope.source, envelope.tag]);
+}
+
+fn envelope_of([context, source, tag]: [u32; 3]) -> Envelope {
+    Envelope {
+        context,
+        source,
+        tag,
+    }
+}
+
+impl Frame {
+    /// As what a link carries, in a buffer that is empty. What the value of a message is as bytes, its type says: code of the user.
+    pub(super) fn to_bytes(&self, mut bytes: Vec<u8>) -> (Header, Vec<u8>) {
+        let (kind, number, extra) = match self {
+            Frame::Eager {
+                home,
+                envelope,
+                parcel,
+                ..
+            } => {
+                envelope_to(&mut bytes, *envelope);
+                bytes = parcel.to_bytes(bytes);
+                (EAGER, *home, 0)
+            }
+            Frame::RequestToSend {
+                home,
+                envelope,
+                entry,
+                count,
+                ready,
+            } => {
+                envelope_to(&mut bytes, *envelope);
+                put(&mut bytes, &[*entry, *count as u32, (*count >> 32) as u32]);
+                (REQUEST_TO_SEND, *home, u32::from(*ready))
+            }
+            Frame::ClearToSend { entry } => (CLEAR_TO_SEND, *entry, 0),
+            Frame::Data { entry, parcel } => {
+                bytes = parcel.to_bytes(bytes);
+                (DATA, *entry, 0)
+            }
+            Frame::Refused { entry } => (REFUSED, *entry, 0),
+            Frame::Credit { bytes } => (CREDIT, *bytes, 0),
+            Frame::TypeName { number, name } => {
+                bytes.extend_from_slice(&number.to_ne_bytes());
+                bytes.extend_from_slice(name.as_bytes());
+                (TYPE_NAME, 0, 0)
+            }
+            Frame::Round {
+                context,
+                bytes: of_round,
+            } => {
+                bytes.clone_from(of_round);
+                (ROUND, *context, 0)
+            }
+            Frame::Access {
+                context,
+                home,
+                entry,
+                parcel,
+            } => {
+                put(&mut bytes, &[*context, *entry]);
+                bytes = parcel.to_bytes(bytes);
+                (ACCESS, *home, 0)
+            }
+            Frame::Accessed { entry, parcel } => {
+                bytes = parcel.to_bytes(bytes);
+                (ACCESSED, *entry, 0)
+            }
+        };
+        let header = Header {
+            kind,
+            number,
+            extra,
+        };
+        (header, bytes)
+    }
+
+    /// For which message of a rank here, or which that was asked for, something is that a link has brought.
+    pub(super) fn whose(header: Header, bytes: &[u8]) -> Whose {
+        match (header.kind, words(bytes)) {
+            (EAGER, Some(envelope)) => Whose::Message(header.number, envelope_of(envelope)),
+            (DATA, _) => Whose::Asked(header.number),
+            _ => Whose::Nobody,
+        }
+    }
+
+    /// What a link has brought, of which a value that is wanted is read at once; `None`: it cannot be that.
+    pub(super) fn from_bytes(
+        header: Header,
+        bytes: &[u8],
+        wanted: Option<Wanted>,
+    ) -> Option<Frame> {
+        let number = header.number;
+        Some(match header.kind {
+            EAGER => {
+                let envelope = envelope_of(words(bytes)?);
+                let bytes = &bytes[ENVELOPE..];
+                Frame::Eager {
+                    home: number,
+                    envelope,
+                    cost: cost(bytes.len()),
+                    parcel: Parcel::come(bytes, wanted)?,
+                }
+            }
+            REQUEST_TO_SEND => {
+                let [context, source, tag, entry, low, high] = words(bytes)?;
+                Frame::RequestToSend {
+                    home: number,
+                    envelope: envelope_of([context, source, tag]),
+                    entry,
+                    count: u64::from(high) << 32 | u64::from(low),
+                    ready: header.extra != 0,
+                }
+            }
+            CLEAR_TO_SEND => Frame::ClearToSend { entry: number },
+            DATA => Frame::Data {
+                entry: number,
+                parcel: Parcel::come(bytes, wanted)?,
+            },
+            REFUSED => Frame::Refused { entry: number },
+            CREDIT => Frame::Credit { bytes: number },
+            TYPE_NAME => {
+                let (number, name) = bytes.split_first_chunk()?;
+                Frame::TypeName {
+                    number: u64::from_ne_bytes(*number),
+                    name: String::from_utf8_lossy(name).into_owned(),
+                }
+            }
+            ROUND => Frame::Round {
+                context: number,
+                bytes: bytes.to_vec(),
+            },
+            ACCESS => {
+                let [context, entry] = words(bytes)?;
+                Frame::Access {
+                    context,
+                    home: number,
+                    entry,
+                    parcel: Parcel::wire(bytes[8..].to_vec())?,
+                }
+            }
+            ACCESSED => Frame::Accessed {
+                entry: number,
+                parcel: Parcel::wire(bytes.to_vec())?,
+            },
+            _ => return None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bytes of all lengths and kinds are a frame or none, and nothing else happens.
+    #[test]
+    fn forged_frames() {
+        let bytes: Vec<u8> = (0..64).collect();
+        for kind in [0, 63].into_iter().chain(ABOVE..ABOVE + 12) {
+            for len in 0..bytes.len() {
+                let header = Header {
+                    kind,
+                    number: u32::MAX,
+                    extra: 1,
+                };
+                let frame = Frame::from_bytes(header, &bytes[..len], None);
+                assert!(frame.is_none() || (ABOVE..=ACCESSED).contains(&kind));
+            }
+        }
+    }
+
+    #[test]
+    fn frames_there_and_back() {
+        let envelope = Envelope::new(7, Some(3), Some(9));
+        let message = Frame::Eager {
+            home: 5,
+            envelope,
+            cost: 0,
+            parcel: Parcel::one("text".to_string()),
+        };
+        let (header, bytes) = message.to_bytes(Vec::new());
+        match Frame::from_bytes(header, &bytes, None) {
+            Some(Frame::Eager {
+                home: 5,
+                envelope: of,
+                parcel,
+                ..
+            }) => {
+                assert_eq!(of, envelope);
+                assert!(matches!(parcel.open::<String>(), Ok(text) if text == "text"));
+            }
+            _ => panic!("not the message"),
+        }
+        let request = Frame::RequestToSend {
+            home: 5,
+            envelope,
+            entry: 77,
+            count: 1 << 33,
+            ready: true,
+        };
+        let (header, bytes) = request.to_bytes(Vec::new());
+        let back = Frame::from_bytes(header, &bytes, None);
+        assert!(matches!(
+            back,
+            Some(Frame::RequestToSend { home: 5, entry: 77, count, ready: true, .. }) if count == 1 << 33
+        ));
+    }
+}

@@ -1,0 +1,270 @@
+//! Which processes a communicator has, and in what order: a rank map, in as few bytes as its structure needs.
+
+use graphmap_rankmap as rankmap;
+use rankmap::RankMap;
+
+use super::error::Error;
+use graphmap_executor::payload::{DecodeError, Decoder, Encoder, Payload};
+
+/// An ordered set of processes, each known by its rank in the world. [Endpoints](super::Communicator::endpoints) are in groups
+/// as processes are, by numbers of their own behind those ranks.
+///
+/// It is kept as a rank map (`graphmap-rankmap`): the world, a row of a grid, all but a few take a few bytes each, and a part of a group
+/// is kept relative to it where that is smaller. A clone shares what it has.
+///
+/// ```
+/// use graphmap_runtime::mpi::Group;
+/// let all = Group::all(10);
+/// let even = all.include_ranges(&[(0, 8, 2)]).unwrap();
+/// assert_eq!(even.size(), 5);
+/// assert_eq!(even.translate(&[1, 2], &all), [Some(2), Some(4)]);
+/// assert_eq!(all.difference(&even).members().collect::<Vec<_>>(), [1, 3, 5, 7, 9]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Group(RankMap);
+
+/// How two groups compare, or two communicators.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    /// The same processes in the same order; of communicators: they are one.
+    Identical,
+    /// Of communicators only: the same processes in the same order, but messages of one are none of the other.
+    Congruent,
+    /// The same processes in another order.
+    Similar,
+    /// Other processes.
+    Unequal,
+}
+
+const TWICE: Error = Error::group("a group has each of its ranks once");
+const OUTSIDE: Error = Error::group("a group has only ranks of the one that it is made from");
+
+fn wrong(error: rankmap::Error) -> Error {
+    match error {
+        rankmap::Error::Duplicate(_) => TWICE,
+        _ => OUTSIDE,
+    }
+}
+
+/// Ranks as rank maps have them.
+fn narrow(ranks: &[usize]) -> Result<Vec<u32>, Error> {
+    let all = ranks.iter().map(|&rank| u32::try_from(rank));
+    all.collect::<Result<_, _>>().or(Err(OUTSIDE))
+}
+
+impl Group {
+    /// The first ranks of the world, in order.
+    pub fn all(ranks: u32) -> Group {
+        Group(RankMap::identity(u64::from(ranks)))
+    }
+
+    /// A group of ranks in the world. Takes O(n log n) where they do not ascend.
+    ///
+    /// # Errors
+    /// [`Error::Group`]: a rank is there twice.
+    pub fn of(members: Vec<u32>) -> Result<Group, Error> {
+        RankMap::from_slice(&members).map(Group).map_err(wrong)
+    }
+
+    /// So many in a row, from one on.
+    pub(super) fn range(first: u32, len: u32) -> Result<Group, Error> {
+        RankMap::range(first, 1, u64::from(len))
+            .map(Group)
+            .map_err(wrong)
+    }
+
+    /// How many it has.
+    pub fn size(&self) -> usize {
+        self.len() as usize
+    }
+
+    /// How many bytes it takes in memory.
+    pub fn bytes(&self) -> usize {
+        self.0.bytes()
+    }
+
+    /// Processes are fewer than 2^32.
+    pub(super) fn len(&self) -> u32 {
+        self.0.len() as u32
+    }
+
+    /// The rank in the world of a rank of the group.
+    #[inline]
+    pub(super) fn at(&self, rank: u32) -> Option<u32> {
+        self.0.select(rank)
+    }
+
+    /// The rank in the group of a rank of the world. Takes O(log n) at most where the group is no closed form.
+    #[inline]
+    pub(super) fn rank_of(&self, member: u32) -> Option<u32> {
+        self.0.rank(member)
+    }
+
+    /// The ranks in the world of its members, in order.
+    pub fn members(&self) -> impl Iterator<Item = u32> + '_ {
+        self.0.iter()
+    }
+
+    /// Whether a process is in it, by its rank in the world.
+    pub fn has(&self, member: u32) -> bool {
+        self.0.contains(member)
+    }
+
+    /// The group of these of its ranks, in this order.
+    ///
+    /// # Errors
+    /// [`Error::Group`]: it does not have a rank, or a rank is there twice.
+    pub fn include(&self, ranks: &[usize]) -> Result<Group, Error> {
+        self.0.include(&narrow(ranks)?).map(Group).map_err(wrong)
+    }
+
+    /// The same of ranks of which none is there twice: this one where they are all of it in their order, and relative to it
+    /// where they are the most of it and that is smaller. Few ranks are kept by themselves: a scheduler that is told of them
+    /// would be told of this one with each of many parts.
+    pub(super) fn part(&self, ranks: &[u32]) -> Result<Group, Error> {
+        if ranks.len() == self.size() && ranks.iter().copied().eq(0..self.len()) {
+            return Ok(self.clone());
+        }
+        if ranks.len() < self.size() / 2 {
+            let members = ranks.iter().map(|&rank| self.at(rank).ok_or(OUTSIDE));
+            return Group::of(members.collect::<Result<_, _>>()?);
+        }
+        self.0.include(ranks).map(Group).map_err(wrong)
+    }
+
+    /// The group without these of its ranks.
+    ///
+    /// # Errors
+    /// As [`Group::include`].
+    pub fn exclude(&self, ranks: &[usize]) -> Result<Group, Error> {
+        self.0.exclude(&narrow(ranks)?).map(Group).map_err(wrong)
+    }
+
+    /// The group of its ranks from the first of each triple to the second, in steps of the third, which may be less than 0.
+    ///
+    /// # Errors
+    /// As [`Group::include`]; or a step is 0.
+    pub fn include_ranges(&self, ranges: &[(usize, usize, isize)]) -> Result<Group, Error> {
+        let mut all = Vec::new();
+        for &(first, last, step) in ranges {
+            if step == 0 {
+                return Err(Error::group("ranks of a range are in steps other than 0"));
+            }
+            let first = u32::try_from(first).or(Err(OUTSIDE))?;
+            if first >= self.len() {
+                return Err(OUTSIDE);
+            }
+            let (from, to, step) = (i128::from(first), last as i128, step as i128);
+            // A range that goes away from its end has no ranks.
+            if from != to && (from < to) != (step > 0) {
+                continue;
+            }
+            let steps = (to - from) / step;
+            let reached = u32::try_from(from + steps * step).or(Err(OUTSIDE))?;
+            // Of one rank any step does.
+            let step = i64::try_from(step).unwrap_or(1);
+            all.push((first, reached, if steps == 0 { 1 } else { step }));
+        }
+        self.0.range_include(&all).map(Group).map_err(wrong)
+    }
+
+    /// All of this one in its order, then those of the other that this one does not have.
+    pub fn union(&self, other: &Group) -> Group {
+        Group(self.0.union(&other.0))
+    }
+
+    /// Those of this one that the other one has too.
+    pub fn intersection(&self, other: &Group) -> Group {
+        Group(self.0.intersection(&other.0))
+    }
+
+    /// Those of this one that the other one does not have.
+    pub fn difference(&self, other: &Group) -> Group {
+        Group(self.0.difference(&other.0))
+    }
+
+    /// Which ranks these of its ranks have in the other one; `None`: one that it does not have, or that this one does not.
+    pub fn translate(&self, ranks: &[usize], other: &Group) -> Vec<Option<usize>> {
+        let one = |&rank: &usize| {
+            let member = self.at(u32::try_from(rank).ok()?)?;
+            other.rank_of(member).map(|rank| rank as usize)
+        };
+        ranks.iter().map(one).collect()
+    }
+
+    /// Whether another has the same processes in the same order. In constant time where it is this one, or both are closed forms.
+    pub(super) fn same(&self, other: &Group) -> bool {
+        self.0.compare(&other.0) == rankmap::Comparison::Identical
+    }
+
+    /// How many bytes it is, for who sends it.
+    pub(super) fn size_as_bytes(&self) -> usize {
+        Payload::size(self)
+    }
+
+    /// Written down. What is relative to a group of many more ranks is written by itself, without these.
+    fn to_bytes(&self) -> Vec<u8> {
+        let alone = match self.bytes() > 8 * self.size() + 256 {
+            true => RankMap::from_slice(&self.members().collect::<Vec<_>>()).ok(),
+            false => None,
+        };
+        alone.as_ref().unwrap_or(&self.0).to_bytes()
+    }
+
+    /// How it compares with another.
+    pub fn compare(&self, other: &Group) -> Comparison {
+        match self.0.compare(&other.0) {
+            rankmap::Comparison::Identical => Comparison::Identical,
+            rankmap::Comparison::Similar => Comparison::Similar,
+            rankmap::Comparison::Unequal => Comparison::Unequal,
+        }
+    }
+}
+
+/// As rank maps are written down.
+impl Payload for Group {
+    fn size(&self) -> usize {
+        Payload::size(&self.to_bytes())
+    }
+
+    fn encode<'a>(&'a self, to: &mut Encoder<'a>) {
+        to.copy(&Encoder::to_vec(&self.to_bytes()));
+    }
+
+    fn decode(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        let map = RankMap::from_bytes(&Vec::<u8>::decode(from)?);
+        let processes = map.ok().filter(|map| map.len() <= u64::from(u32::MAX));
+        match processes {
+            Some(map) => Ok(Group(map)),
+            None => Err(from.error("a group of ranks")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A part of a large group is written down in as many bytes as its own ranks need.
+    #[test]
+    #[cfg_attr(miri, ignore = "safe code, which takes minutes there")]
+    fn small_parts_are_written_without_what_they_are_parts_of() {
+        let mixed = |n: u32| n.wrapping_mul(0x9e37_79b1) >> 12;
+        let mut members: Vec<u32> = (0..10_000).map(mixed).collect();
+        members.sort_unstable();
+        members.dedup();
+        members.sort_by_key(|&member| member.wrapping_mul(0x85eb_ca6b));
+        let all = Group::of(members.clone()).unwrap();
+        let size = all.size_as_bytes();
+        assert!(size > members.len());
+        let every: Vec<usize> = (0..all.size()).step_by(100).collect();
+        let ranks: Vec<u32> = every.iter().map(|&rank| rank as u32).collect();
+        for part in [all.include(&every).unwrap(), all.part(&ranks).unwrap()] {
+            let bytes = Encoder::to_vec(&part).clone();
+            assert_eq!(bytes.len(), Payload::size(&part));
+            assert!(bytes.len() < size / 10, "{} of {size}", bytes.len());
+            let read: Group = Decoder::from_slice(&bytes).unwrap();
+            assert!(read.same(&part));
+        }
+    }
+}

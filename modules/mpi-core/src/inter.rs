@@ -1,0 +1,568 @@
+//! Intercommunicators: two groups of ranks that send each other messages (the MPI standard, version 4.1, section 7.6).
+//!
+//! Beneath is a communicator of both groups, one behind the other; its ranks are translated on the way in and out.
+
+use std::panic::Location;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use super::call::{Brought, Call, CallOutcome, Needs};
+use super::communicator::Communicator;
+use super::create_group::create_of;
+use super::endpoint::EndpointBlock;
+use super::envelope::{Source, Status, TagOf};
+use super::error::Error;
+use super::group::Group;
+use super::probe::Message;
+use super::recipe::Recipes;
+use super::request::{Receiving, Request, Sending};
+use super::round::begin;
+use super::split::{communicator, made};
+use super::value::Value;
+
+const OVERLAP: Error =
+    Error::group("the two groups of an intercommunicator have no process in common");
+
+const DIFFER: Error = Error::group(
+    "the ranks of a group that is merged with another do not all say the same of `high`",
+);
+
+/// No rank of a communicator has called with this tag.
+const BRIDGE: i32 = -1;
+
+/// Two groups, as a rank of one of them has them: this one is the local group, and the other the remote group. Ranks to
+/// send to and to receive from are those of the remote group.
+///
+/// ```
+/// use graphmap_runtime::{Local, Options, mpi};
+///
+/// async fn rank() -> Result<(), mpi::Error> {
+///     let world = mpi::world()?;
+///     // Even ranks on one side, odd ones on the other; ranks 0 and 1 of the world lead.
+///     let side = world.rank() % 2;
+///     let local = world.split(Some(side as u32), 0).await?.ok_or(mpi::Error::Inactive)?;
+///     let both = local.intercommunicator(0, &world, 1 - side, 7).await?;
+///     assert_eq!((both.size(), both.remote_size()), (3, 3));
+///     // To the rank of the same number over there.
+///     both.send(world.rank(), both.rank(), 0).await?;
+///     let (came, status) = both.recv::<usize>(mpi::ANY_SOURCE, 0).await?;
+///     assert_eq!((came, status.source), (world.rank() ^ 1, both.rank()));
+///     let all = both.merge(side == 1).await?;
+///     assert_eq!(all.size(), 6);
+///     Ok(())
+/// }
+///
+/// let mut net = Local::new();
+/// (0..6).for_each(|_| drop(net.spawn(rank())));
+/// net.run(&Options::new()).unwrap();
+/// ```
+#[derive(Debug, Clone)]
+pub struct InterCommunicator {
+    /// Of the local group, for the calls that it makes together.
+    local: Communicator,
+    remote: Group,
+    /// Both groups: for messages, and for collective calls.
+    bridge: Communicator,
+    inside: Communicator,
+    /// The rank in the bridge of the first rank of the remote group.
+    offset: usize,
+}
+
+impl Communicator {
+    /// An intercommunicator of the ranks of this one and of another, which call it too (`MPI_Intercomm_create`). The `leader` of
+    /// this one and `remote_leader` have the communicator `peer` in common, in which that is its rank; what the others say of these
+    /// two is not looked at. Those that the same leaders make at the same time are told apart by their tags.
+    ///
+    /// # Errors
+    /// [`Error::Group`]: the two have a process in common; [`Error::Rank`], [`Error::Tag`], [`Error::TooMany`],
+    /// [`Error::Mismatch`].
+    #[track_caller]
+    pub fn intercommunicator(
+        &self,
+        leader: usize,
+        peer: &Communicator,
+        remote_leader: usize,
+        tag: i32,
+    ) -> impl Future<Output = Result<InterCommunicator, Error>> + use<> {
+        let at = Location::caller();
+        let local = self.copy("intercommunicator", at);
+        let leads = self.rank() == leader;
+        let met = leads.then(|| meet(self, peer, remote_leader, tag, at));
+        async move {
+            let local = local.await?;
+            let met = match met {
+                Some(met) => Some(met.await),
+                None => None,
+            };
+            // The others are told, too, if their leader has not met the other one.
+            let met = local.bcast_at(met, leader, at).await??;
+            let Met {
+                number,
+                mine_first,
+                remote,
+                both,
+                endpoints,
+            } = met;
+            let world = &local.shared().world;
+            for block in endpoints {
+                world.endpoints.borrow_mut().learn(block);
+            }
+            let like = world.all.borrow().clone();
+            let (name, me) = (local.name().to_string(), local.home());
+            let made = create_of(world, like, (&both, me), Ok((number, BRIDGE)), name, at);
+            let bridge = made.await?.ok_or(Error::Inactive)?;
+            let inside = bridge.copy("inside", at).await?;
+            let offset = match mine_first {
+                true => local.size(),
+                false => 0,
+            };
+            Ok(InterCommunicator {
+                local,
+                remote,
+                bridge,
+                inside,
+                offset,
+            })
+        }
+    }
+}
+
+/// What a leader learns of the other group, and makes of it for the ranks of its own: they share the groups, as else each of n
+/// would put together one of n.
+#[derive(Clone)]
+struct Met {
+    /// Both know it.
+    number: u32,
+    mine_first: bool,
+    remote: Group,
+    /// The first group, and the other one behind it.
+    both: Group,
+    /// The endpoints of the other group.
+    endpoints: Vec<EndpointBlock>,
+}
+
+graphmap_executor::payload!(Met {
+    number,
+    mine_first,
+    remote,
+    both,
+    endpoints
+});
+
+/// The leaders of two groups tell each other who is in them, where nobody else hears it.
+fn meet(
+    local: &Communicator,
+    peer: &Communicator,
+    other: usize,
+    tag: i32,
+    at: &'static Location<'static>,
+) -> impl Future<Output = Result<Met, Error>> + use<> {
+    let mine = local.group().clone();
+    let needed = local.shared().world.endpoints.borrow().needed_for(&mine);
+    let me = peer.home();
+    let found = u32::try_from(other)
+        .ok()
+        .and_then(|rank| peer.group().at(rank));
+    let size = peer.size();
+    let made = found.filter(|&other| other != me).map(|other| {
+        let pair = Group::of(vec![me.min(other), me.max(other)]);
+        let key = match tag {
+            0.. => Ok((peer.shared().number(), tag)),
+            _ => Err(Error::Tag(tag)),
+        };
+        let name = format!("{}.leaders({tag})", peer.name());
+        pair.map(|pair| (peer.create_known(&pair, key, name, at), me < other))
+    });
+    async move {
+        let (made, mine_first) = match (found, made) {
+            (None, _) => return Err(Error::Rank { rank: other, size }),
+            (Some(_), None) => return Err(OVERLAP),
+            (Some(_), Some(made)) => made?,
+        };
+        let pair = made.await?.ok_or(Error::Inactive)?;
+        let other = 1 - pair.rank();
+        type Side = (Group, Vec<EndpointBlock>);
+        let ((remote, endpoints), _) = pair
+            .sendrecv::<Side, Side>((mine.clone(), needed), other, 0, other, 0)
+            .await?;
+        if mine.intersection(&remote).size() > 0 {
+            return Err(OVERLAP);
+        }
+        let both = match mine_first {
+            true => mine.union(&remote),
+            false => remote.union(&mine),
+        };
+        Ok(Met {
+            number: pair.shared().number(),
+            mine_first,
+            remote,
+            both,
+            endpoints,
+        })
+    }
+}
+
+/// Something that is received, with the rank that it comes from in the remote group.
+#[must_use = "a receive that nobody waits for takes no message"]
+pub struct FromRemote<R> {
+    request: Result<R, Option<Error>>,
+    offset: usize,
+}
+
+/// What tells where a message came from.
+pub trait Sourced {
+    /// With ranks that begin so much later.
+    #[doc(hidden)]
+    fn behind(self, offset: usize) -> Self;
+}
+
+impl Sourced for Status {
+    fn behind(self, offset: usize) -> Self {
+        Status {
+            source: self.source.wrapping_sub(offset),
+            ..self
+        }
+    }
+}
+
+impl<T> Sourced for (T, Status) {
+    fn behind(self, offset: usize) -> Self {
+        (self.0, self.1.behind(offset))
+    }
+}
+
+impl Sourced for Message {
+    fn behind(self, offset: usize) -> Self {
+        self.with_source_behind(offset)
+    }
+}
+
+impl<R: Request> Future for FromRemote<R>
+where
+    R::Outcome: Sourced,
+{
+    type Output = Result<R::Outcome, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let offset = self.offset;
+        match &mut self.request {
+            Ok(request) => {
+                let outcome = Pin::new(request).poll(context);
+                outcome.map(|outcome| outcome.map(|outcome| outcome.behind(offset)))
+            }
+            Err(error) => Poll::Ready(Err(error.take().unwrap_or(Error::Inactive))),
+        }
+    }
+}
+
+impl<R: Request> Request for FromRemote<R>
+where
+    R::Outcome: Sourced,
+{
+    type Outcome = R::Outcome;
+
+    fn is_active(&self) -> bool {
+        match &self.request {
+            Ok(request) => request.is_active(),
+            Err(error) => error.is_some(),
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.request.as_ref().map_or(true, Request::is_done)
+    }
+
+    fn cancel(self) -> bool {
+        self.request.is_ok_and(Request::cancel)
+    }
+
+    fn disarm(&mut self) {
+        if let Ok(request) = &mut self.request {
+            request.disarm();
+        }
+    }
+}
+
+impl InterCommunicator {
+    /// The rank of who has this in the local group.
+    pub fn rank(&self) -> usize {
+        self.local.rank()
+    }
+
+    /// How many ranks the local group has.
+    pub fn size(&self) -> usize {
+        self.local.size()
+    }
+
+    /// How many the remote group has (`MPI_Comm_remote_size`).
+    pub fn remote_size(&self) -> usize {
+        self.remote.size()
+    }
+
+    /// The local group.
+    pub fn group(&self) -> &Group {
+        self.local.group()
+    }
+
+    /// The remote group (`MPI_Comm_remote_group`).
+    pub fn remote_group(&self) -> &Group {
+        &self.remote
+    }
+
+    /// A communicator of the local group, of its own.
+    pub fn local(&self) -> &Communicator {
+        &self.local
+    }
+
+    /// Both groups, for collective calls.
+    pub(super) fn inside(&self) -> &Communicator {
+        &self.inside
+    }
+
+    /// The rank in there of the first rank of the remote group.
+    pub(super) fn offset(&self) -> usize {
+        self.offset
+    }
+
+    pub(super) fn check(&self, rank: usize) -> Result<(), Error> {
+        let size = self.remote_size();
+        match rank < size {
+            true => Ok(()),
+            false => Err(Error::Rank { rank, size }),
+        }
+    }
+
+    /// Whom a receive takes messages of: ranks of the local group send none here.
+    fn source(&self, source: Source) -> Result<Source, Option<Error>> {
+        match source {
+            Source::Any => Ok(Source::Any),
+            Source::Rank(rank) => {
+                self.check(rank).map_err(Some)?;
+                Ok(Source::Rank(rank + self.offset))
+            }
+        }
+    }
+
+    /// As [`Communicator::send`], to a rank of the remote group.
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn send<T: Value>(&self, value: T, dest: usize, tag: i32) -> Sending {
+        match self.check(dest) {
+            Ok(()) => self.bridge.send(value, dest + self.offset, tag),
+            Err(error) => self.bridge.refuse(error),
+        }
+    }
+
+    /// As [`Communicator::ssend`].
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn ssend<T: Value>(&self, value: T, dest: usize, tag: i32) -> Sending {
+        match self.check(dest) {
+            Ok(()) => self.bridge.ssend(value, dest + self.offset, tag),
+            Err(error) => self.bridge.refuse(error),
+        }
+    }
+
+    /// As [`Communicator::bsend`].
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn bsend<T: Value>(&self, value: T, dest: usize, tag: i32) -> Sending {
+        match self.check(dest) {
+            Ok(()) => self.bridge.bsend(value, dest + self.offset, tag),
+            Err(error) => self.bridge.refuse(error),
+        }
+    }
+
+    /// As [`Communicator::rsend`].
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn rsend<T: Value>(&self, value: T, dest: usize, tag: i32) -> Sending {
+        match self.check(dest) {
+            Ok(()) => self.bridge.rsend(value, dest + self.offset, tag),
+            Err(error) => self.bridge.refuse(error),
+        }
+    }
+
+    /// As [`Communicator::recv`], from a rank of the remote group.
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn recv<T: Value>(
+        &self,
+        source: impl Into<Source>,
+        tag: impl Into<TagOf>,
+    ) -> FromRemote<Receiving<T>> {
+        let request = match self.source(source.into()) {
+            Ok(source) => Ok(self.bridge.recv(source, tag)),
+            Err(error) => Err(error),
+        };
+        FromRemote {
+            request,
+            offset: self.offset,
+        }
+    }
+
+    /// As [`Communicator::mprobe`].
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn mprobe(
+        &self,
+        source: impl Into<Source>,
+        tag: impl Into<TagOf>,
+    ) -> FromRemote<super::request::ReceivingMessage> {
+        let request = match self.source(source.into()) {
+            Ok(source) => Ok(self.bridge.mprobe(source, tag)),
+            Err(error) => Err(error),
+        };
+        FromRemote {
+            request,
+            offset: self.offset,
+        }
+    }
+
+    /// As [`Communicator::iprobe`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn iprobe(
+        &self,
+        source: impl Into<Source>,
+        tag: impl Into<TagOf>,
+    ) -> Result<Option<Status>, Error> {
+        let source = self.source(source.into());
+        let source = source.map_err(|error| error.unwrap_or(Error::Inactive))?;
+        let found = self.bridge.iprobe(source, tag).await?;
+        Ok(found.map(|status| status.behind(self.offset)))
+    }
+
+    /// All ranks of both groups as one communicator (`MPI_Intercomm_merge`): those that say they are `high` come behind those
+    /// that say they are not. If all say the same, those come first whose leader has the lower rank in the world (endpoints
+    /// are behind all processes). A collective call.
+    ///
+    /// # Errors
+    /// [`Error::Group`]: ranks of one group do not say the same, which is told to all; [`Error::Mismatch`], [`Error::TooMany`].
+    #[track_caller]
+    pub fn merge(&self, high: bool) -> impl Future<Output = Result<Communicator, Error>> + use<> {
+        let (call, at) = (Call::new::<bool>("merge", None), Location::caller());
+        let this = Rc::clone(self.inside.shared());
+        let parent = Rc::clone(&this);
+        // How many ranks the group has that comes first in there.
+        let cut = match self.offset {
+            0 => self.remote_size(),
+            mine => mine,
+        };
+        let make = move |high: Vec<bool>| {
+            let sides = high.split_at(cut.min(high.len()));
+            let differ = |side: &[bool]| side.iter().any(|high| *high != side[0]);
+            let recipes = if differ(sides.0) || differ(sides.1) {
+                Recipes::wrong(DIFFER)
+            } else {
+                let mut ranks: Vec<u32> = (0..high.len() as u32).collect();
+                ranks.sort_by_key(|&rank| high[rank as usize]);
+                let mut recipes = Recipes::none(high.len());
+                recipes.join(&this, &ranks, format!("{}.merge", this.name()));
+                recipes.look_up();
+                recipes
+            };
+            CallOutcome::all(Rc::new(recipes))
+        };
+        let brought = Ok(Brought::Part(high));
+        let calling = self.inside.calling(call, at);
+        let made = begin(calling, brought, Needs::All, make, made::<bool>);
+        async move { communicator(parent, made).await?.ok_or(Error::Inactive) }
+    }
+
+    /// Waits until all ranks of both groups have called it.
+    ///
+    /// # Errors
+    /// As for [`Communicator::barrier`].
+    #[track_caller]
+    pub fn barrier(&self) -> impl Future<Output = Result<(), Error>> + use<> {
+        self.inside.barrier()
+    }
+
+    /// Gives all ranks the values of the remote group, in the order of ranks there.
+    ///
+    /// # Errors
+    /// As for [`Communicator::allgather`].
+    #[track_caller]
+    pub fn allgather<T: Value + Clone>(
+        &self,
+        value: T,
+    ) -> impl Future<Output = Result<Rc<[T]>, Error>> + use<T> {
+        let gathered = self.inside.allgather(value);
+        let there = self.offset..self.offset + self.remote_size();
+        async move { Ok(gathered.await?[there].into()) }
+    }
+
+    /// Gives all ranks the values of the remote group, combined by an operation.
+    ///
+    /// # Errors
+    /// As for [`Communicator::allreduce`].
+    #[track_caller]
+    pub fn allreduce<T: Value + Clone, Op: FnMut(T, T) -> T + 'static>(
+        &self,
+        value: T,
+        op: Op,
+    ) -> impl Future<Output = Result<T, Error>> + use<T, Op> {
+        let is_first = self.offset > 0;
+        let value = match is_first {
+            true => (Some(value), None),
+            false => (None, Some(value)),
+        };
+        let mut op = op;
+        // Those of a group are behind each other, so each side is combined in the order of its ranks.
+        let mut one = move |a: Option<T>, b: Option<T>| match (a, b) {
+            (Some(a), Some(b)) => Some(op(a, b)),
+            (a, b) => a.or(b),
+        };
+        let reduced = self
+            .inside
+            .allreduce(value, move |a, b| (one(a.0, b.0), one(a.1, b.1)));
+        async move {
+            let (first, second) = reduced.await?;
+            let there = if is_first { second } else { first };
+            there.ok_or(Error::Inactive)
+        }
+    }
+
+    /// Gives each rank what each of the remote group has for it: the n-th of the values is for rank n there.
+    ///
+    /// # Errors
+    /// As for [`Communicator::alltoall`].
+    #[track_caller]
+    pub fn alltoall<T: Value>(
+        &self,
+        values: Vec<T>,
+    ) -> impl Future<Output = Result<Vec<T>, Error>> + use<T> {
+        let (given, wanted, here) = (values.len(), self.remote_size(), self.size());
+        // What goes to the own group is nothing.
+        let mut all: Vec<Option<T>> = Vec::with_capacity(here + wanted);
+        let before = self.offset;
+        all.resize_with(before, || None);
+        all.extend(values.into_iter().take(wanted).map(Some));
+        all.resize_with(here + wanted, || None);
+        let exchanged = self.inside.alltoall(all);
+        async move {
+            let came: Vec<T> = exchanged.await?.into_iter().flatten().collect();
+            // Each of the others gives one, as each here does, or all whom it has left out are told.
+            let given = if given == wanted { came.len() } else { given };
+            match given == wanted {
+                true => Ok(came),
+                false => Err(Error::Count { given, wanted }),
+            }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Messages that are looked at before they are received.
+
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use super::entry::{EntryState, NONE};
+use super::envelope::Status;
+use super::error::Error;
+use super::parcel::Parcel;
+use super::state::World;
+use super::unpack::{open, unpack};
+use super::value::Value;
+use graphmap_executor::exec::me::yield_now;
+
+/// Looks for something once; if it is not there, all others have a turn first.
+pub(super) async fn look<T>(
+    find: impl Fn() -> Result<Option<T>, Error>,
+) -> Result<Option<T>, Error> {
+    let found = find()?;
+    if found.is_none() {
+        yield_now().await;
+    }
+    Ok(found)
+}
+
+/// A probe that was begun.
+#[must_use = "nobody hears of what a probe finds who does not wait for it"]
+pub struct Probing {
+    world: Rc<World>,
+    entry: u32,
+}
+
+impl Probing {
+    pub(super) fn new(world: &Rc<World>, entry: u32) -> Self {
+        let world = Rc::clone(world);
+        Probing { world, entry }
+    }
+}
+
+impl Future for Probing {
+    type Output = Result<Status, Error>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let (world, at) = (&self.world, self.entry);
+        loop {
+            let mut matching = world.matching.borrow_mut();
+            let entry = &mut matching.slab.entries[at as usize];
+            if entry.state == EntryState::Done {
+                let error = entry.parcel.take();
+                drop(matching);
+                let error = error.and_then(Parcel::into_error);
+                return Poll::Ready(Err(error.unwrap_or(Error::Inactive)));
+            }
+            if matching.is_over {
+                return Poll::Ready(Err(Error::Over));
+            }
+            let entry = &matching.slab.entries[at as usize];
+            let (home, envelope) = (entry.home, entry.envelope);
+            if let Some(message) = matching.find(home, envelope) {
+                let status = matching.slab.entries[message as usize].status();
+                return Poll::Ready(Ok(status));
+            }
+            drop(matching);
+            world.wait(context, at, EntryState::Probing);
+            // To wait by a foreign waker is to run code of the user, which may have sent something.
+            if world.matching.borrow().find(home, envelope).is_none() {
+                return Poll::Pending;
+            }
+        }
+    }
+}
+
+impl Drop for Probing {
+    fn drop(&mut self) {
+        self.world.give_up(self.entry);
+    }
+}
+
+/// A message that was found by a matched probe: nobody else receives it. Who lets go of it gives it back.
+pub struct Message {
+    world: Rc<World>,
+    entry: u32,
+    status: Status,
+}
+
+impl std::fmt::Debug for Message {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Message").field(&self.status).finish()
+    }
+}
+
+impl Message {
+    /// The message of an entry that a receive has.
+    pub(super) fn new(world: &Rc<World>, entry: u32) -> Self {
+        let status = world.matching.borrow().slab.entries[entry as usize].status();
+        Message {
+            world: Rc::clone(world),
+            entry,
+            status,
+        }
+    }
+
+    /// Who has sent it, and what it is.
+    pub fn status(&self) -> Status {
+        self.status
+    }
+
+    /// The same, whose sender has another rank to whoever looks at it.
+    pub(super) fn with_source_behind(mut self, offset: usize) -> Self {
+        self.status.source = self.status.source.wrapping_sub(offset);
+        self
+    }
+
+    fn take(mut self) -> Result<Parcel, Error> {
+        let at = std::mem::replace(&mut self.entry, NONE);
+        let (parcel, word) = self.world.change(|matching| {
+            let entry = &mut matching.slab.entries[at as usize];
+            let taken = (entry.parcel.take(), std::mem::take(&mut entry.word));
+            matching.slab.remove(at);
+            taken
+        });
+        self.world.unhook(at, word);
+        parcel.ok_or(Error::Over)
+    }
+
+    /// Receives it as a value.
+    ///
+    /// # Errors
+    /// [`Error::Type`]: it is no `T`.
+    pub fn recv<T: Value>(self) -> Result<(T, Status), Error> {
+        let (status, world) = (self.status, Rc::clone(&self.world));
+        Ok((open(&world, self.take()?)?, status))
+    }
+
+    /// Receives it into the beginning of a slice.
+    ///
+    /// # Errors
+    /// [`Error::Type`], and [`Error::Truncated`] if it has more elements than there is room for.
+    pub fn recv_into<T: Value + Copy>(self, room: &mut [T]) -> Result<Status, Error> {
+        let (status, world) = (self.status, Rc::clone(&self.world));
+        unpack(&world, self.take()?, room)?;
+        Ok(status)
+    }
+}
+
+impl Drop for Message {
+    fn drop(&mut self) {
+        if self.entry != NONE {
+            self.world.give_up(self.entry);
+        }
+    }
+}

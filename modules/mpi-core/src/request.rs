@@ -1,0 +1,463 @@
+//! What has been begun and may not be done yet: requests. Each is a future too.
+
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use super::entry::{DONE, Entry, EntryState, NONE};
+use super::envelope::Status;
+use super::error::Error;
+use super::packed::Packed;
+use super::parcel::Parcel;
+use super::probe::Message;
+use super::receive_buffer::ReceiveBuffer;
+use super::state::World;
+use super::unpack::{open, unpack};
+use super::value::Value;
+use graphmap_executor::exec::current;
+use graphmap_executor::exec::me::yield_now;
+use graphmap_executor::link::waiter::ARMED;
+
+impl Entry {
+    /// What is told of a message.
+    pub(super) fn status(&self) -> Status {
+        Status {
+            source: self.envelope.source().unwrap_or(0) as usize,
+            tag: self.envelope.tag().unwrap_or(0),
+            count: self.parcel.as_ref().map_or(0, Parcel::count),
+        }
+    }
+}
+
+/// A part of what a request does: the entry that it has, and is to give back.
+pub(super) struct Handle {
+    /// None: it is over, and its outcome told.
+    world: Option<Rc<World>>,
+    entry: u32,
+}
+
+/// What has come of a receive.
+pub(super) struct Taken {
+    pub(super) parcel: Parcel,
+    pub(super) status: Status,
+}
+
+impl Handle {
+    #[inline]
+    pub(super) fn new(world: &Rc<World>, entry: u32) -> Self {
+        Handle {
+            world: Some(Rc::clone(world)),
+            entry,
+        }
+    }
+
+    fn is_active(&self) -> bool {
+        self.world.is_some() || self.entry == DONE
+    }
+
+    /// Whether the outcome is known.
+    pub(super) fn is_done(&self) -> bool {
+        let done = |world: &Rc<World>| {
+            let matching = world.matching.borrow();
+            let entry = matching.slab.entries.get(self.entry as usize);
+            matching.is_over
+                || entry.is_none_or(|entry| {
+                    matches!(
+                        entry.state,
+                        EntryState::Taken | EntryState::Answered | EntryState::Done
+                    )
+                })
+        };
+        self.world.as_ref().is_none_or(done)
+    }
+
+    /// Asks for the outcome, which is known.
+    #[inline]
+    fn finish(&mut self) -> Result<Option<Taken>, Error> {
+        let Some(world) = self.world.take() else {
+            return Err(Error::Inactive);
+        };
+        if self.entry == NONE {
+            return Ok(None);
+        }
+        let at = std::mem::replace(&mut self.entry, NONE);
+        let (taken, word, given_up) = world.change(|matching| {
+            let entry = &mut matching.slab.entries[at as usize];
+            let (status, state, word) =
+                (entry.status(), entry.state, std::mem::take(&mut entry.word));
+            let parcel = entry.parcel.take();
+            let given_up = match state {
+                EntryState::Taken | EntryState::Answered | EntryState::Done => {
+                    matching.slab.remove(at);
+                    None
+                }
+                // The run is over.
+                _ => matching.give_up(at).0,
+            };
+            let taken = match (state, parcel) {
+                (EntryState::Taken | EntryState::Answered, Some(parcel)) => {
+                    Ok(Some(Taken { parcel, status }))
+                }
+                (EntryState::Done, None) => Ok(None),
+                (EntryState::Done, Some(error)) => Err(error.into_error().unwrap_or(Error::Over)),
+                _ => Err(Error::Over),
+            };
+            (taken, word, given_up)
+        });
+        world.unhook(at, word);
+        // Code of the user, after all else.
+        drop(given_up);
+        taken
+    }
+
+    /// The short way: the value that a receive has taken, if it can be opened and nobody waits; or the process that polls
+    /// waits from now on.
+    #[inline(always)]
+    fn poll_at_once<T: Value>(
+        &mut self,
+        context: &Context<'_>,
+        open: impl FnOnce(&mut Option<Parcel>) -> Option<(T, usize)>,
+    ) -> Option<Poll<(T, Status)>> {
+        let world = self.world.as_ref()?;
+        let mut matching = world.matching.borrow_mut();
+        let is_over = matching.is_over;
+        let slab = &mut matching.slab;
+        let entry = slab.entries.get_mut(self.entry as usize)?;
+        if entry.word != 0 {
+            return None;
+        }
+        if entry.state == EntryState::Posted && !is_over {
+            entry.word = ARMED | current::plain_waiter(context)?;
+            return Some(Poll::Pending);
+        }
+        if entry.state != EntryState::Taken {
+            return None;
+        }
+        let (source, tag) = entry.envelope.of_message();
+        let (value, count) = open(&mut entry.parcel)?;
+        entry.release(self.entry, &mut slab.free);
+        drop(matching);
+        (self.entry, self.world) = (NONE, None);
+        let status = Status { source, tag, count };
+        Some(Poll::Ready((value, status)))
+    }
+
+    /// Asks for the outcome, or to be woken when it may be known.
+    #[inline]
+    pub(super) fn poll(&mut self, context: &Context<'_>) -> Poll<Result<Option<Taken>, Error>> {
+        loop {
+            if let (Some(world), false) = (&self.world, self.entry == NONE) {
+                let matching = world.matching.borrow();
+                let state = matching.slab.entries[self.entry as usize].state;
+                let is_over = matching.is_over;
+                drop(matching);
+                let waits = matches!(
+                    state,
+                    EntryState::Posted
+                        | EntryState::Coming
+                        | EntryState::Held
+                        | EntryState::Accessing
+                ) && !is_over;
+                if waits {
+                    if world.wait(context, self.entry, state) {
+                        return Poll::Pending;
+                    }
+                    continue;
+                }
+            }
+            return Poll::Ready(self.finish());
+        }
+    }
+
+    /// Nobody waits any more.
+    pub(super) fn disarm(&mut self) {
+        if let (Some(world), false) = (&self.world, self.entry == NONE) {
+            let word = world.change(|matching| matching.take_word(self.entry));
+            world.unhook(self.entry, word);
+        }
+    }
+
+    /// Takes a message back that was not received; whether it was there.
+    fn unsend(&mut self) -> bool {
+        let Some(world) = &self.world else {
+            return false;
+        };
+        if self.entry == NONE {
+            return false;
+        }
+        let unsent = world.change(|matching| matching.unsend(self.entry));
+        let Some((parcel, word)) = unsent else {
+            return false;
+        };
+        world.unhook(self.entry, word);
+        (self.entry, self.world) = (NONE, None);
+        drop(parcel);
+        true
+    }
+}
+
+impl Drop for Handle {
+    #[inline]
+    fn drop(&mut self) {
+        if self.entry != NONE
+            && let Some(world) = &self.world
+        {
+            world.give_up(self.entry);
+        }
+    }
+}
+
+/// Something that was begun: a send or a receive. Await it to wait for it; or look whether it is done, or wait for several,
+/// by [`wait_all`](super::wait_all), [`wait_any`](super::wait_any), [`wait_some`](super::wait_some).
+///
+/// A request that is over and has told its outcome is *inactive*, as one that was cancelled: to wait for it once more is
+/// [`Error::Inactive`], and those who wait for several pass it by.
+pub trait Request: Future<Output = Result<Self::Outcome, Error>> + Unpin {
+    /// What comes of it.
+    type Outcome;
+
+    /// Whether its outcome has yet to be told.
+    fn is_active(&self) -> bool;
+
+    /// Whether it need not be waited for. An inactive one need not.
+    fn is_done(&self) -> bool;
+
+    /// The outcome, if it is known; if not, all others have a turn first.
+    ///
+    /// # Errors
+    /// As the request's own.
+    #[allow(async_fn_in_trait)]
+    async fn test(&mut self) -> Result<Option<Self::Outcome>, Error>
+    where
+        Self: Sized,
+    {
+        if self.is_done() {
+            return self.await.map(Some);
+        }
+        yield_now().await;
+        Ok(None)
+    }
+
+    /// Takes back what was begun: a receive that has no message yet, or whose message nobody has looked at, which goes back
+    /// to where it was; a send whose message was not received and whose sender would have had to wait. Whether it was in
+    /// time.
+    fn cancel(self) -> bool;
+
+    /// Whoever polled it does not wait any more.
+    #[doc(hidden)]
+    fn disarm(&mut self);
+}
+
+/// A send that was begun. To let go of it takes nothing back.
+#[must_use = "who does not wait for a send does not hear of its errors"]
+pub struct Sending(Handle);
+
+impl Sending {
+    /// One that is done.
+    #[inline(always)]
+    pub(super) fn done() -> Self {
+        Sending(Handle {
+            world: None,
+            entry: DONE,
+        })
+    }
+
+    #[inline]
+    pub(super) fn new(world: &Rc<World>, entry: u32) -> Self {
+        Sending(Handle::new(world, entry))
+    }
+}
+
+impl Future for Sending {
+    type Output = Result<(), Error>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        if self.0.entry == DONE {
+            self.0.entry = NONE;
+            return Poll::Ready(Ok(()));
+        }
+        self.0.poll(context).map(|outcome| outcome.map(drop))
+    }
+}
+
+impl Request for Sending {
+    type Outcome = ();
+
+    fn is_active(&self) -> bool {
+        self.0.is_active()
+    }
+
+    fn is_done(&self) -> bool {
+        self.0.is_done()
+    }
+
+    fn cancel(mut self) -> bool {
+        self.0.unsend()
+    }
+
+    fn disarm(&mut self) {
+        self.0.disarm();
+    }
+}
+
+/// What all receives do alike as requests. To let go of one is to cancel it.
+macro_rules! as_a_receive {
+    () => {
+        fn is_active(&self) -> bool {
+            self.handle.is_active()
+        }
+
+        fn is_done(&self) -> bool {
+            self.handle.is_done()
+        }
+
+        fn cancel(self) -> bool {
+            self.handle.is_active()
+        }
+
+        fn disarm(&mut self) {
+            self.handle.disarm();
+        }
+    };
+}
+
+/// A receive that was begun. Who lets go of it gives its message back.
+#[must_use = "a receive that nobody waits for takes no message"]
+pub struct Receiving<T> {
+    handle: Handle,
+    _value: PhantomData<fn() -> T>,
+}
+
+impl<T> Receiving<T> {
+    #[inline]
+    pub(super) fn new(world: &Rc<World>, entry: u32) -> Self {
+        Receiving {
+            handle: Handle::new(world, entry),
+            _value: PhantomData,
+        }
+    }
+}
+
+impl Receiving<Packed> {
+    /// Has its message put where this says, if none has come yet and it comes as bytes.
+    pub(super) fn into_buffer(self, buffer: ReceiveBuffer) -> Self {
+        if let Some(world) = &self.handle.world
+            && let entries = &mut world.matching.borrow_mut().slab.entries
+            && let Some(entry) = entries.get_mut(self.handle.entry as usize)
+            && entry.state == EntryState::Posted
+        {
+            entry.buffer = Some(buffer);
+        }
+        self
+    }
+}
+
+impl<T: Value> Receiving<T> {
+    #[inline(never)]
+    fn poll_long(&mut self, context: &Context<'_>) -> Poll<Result<(T, Status), Error>> {
+        if let Some(outcome) = self.handle.poll_at_once(context, Parcel::open_at) {
+            return outcome.map(Ok);
+        }
+        let world = self.handle.world.clone();
+        self.handle.poll(context).map(|outcome| {
+            let Taken { parcel, status } = outcome?.ok_or(Error::Over)?;
+            let world = world.ok_or(Error::Over)?;
+            Ok((open(&world, parcel)?, status))
+        })
+    }
+}
+
+impl<T: Value> Future for Receiving<T> {
+    type Output = Result<(T, Status), Error>;
+
+    #[inline(always)]
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.handle.poll_at_once(context, Parcel::open_here) {
+            Some(outcome) => outcome.map(Ok),
+            None => self.poll_long(context),
+        }
+    }
+}
+
+impl<T: Value> Request for Receiving<T> {
+    type Outcome = (T, Status);
+
+    as_a_receive!();
+}
+
+/// A receive into a slice that was begun. Who lets go of it gives its message back.
+#[must_use = "a receive that nobody waits for takes no message"]
+pub struct ReceivingInto<'a, T> {
+    handle: Handle,
+    room: &'a mut [T],
+}
+
+impl<'a, T> ReceivingInto<'a, T> {
+    pub(super) fn new(world: &Rc<World>, entry: u32, room: &'a mut [T]) -> Self {
+        let handle = Handle::new(world, entry);
+        ReceivingInto { handle, room }
+    }
+}
+
+impl<T: Value + Copy> Future for ReceivingInto<'_, T> {
+    type Output = Result<Status, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let world = self.handle.world.clone();
+        self.handle.poll(context).map(|outcome| {
+            let Taken { parcel, status } = outcome?.ok_or(Error::Over)?;
+            unpack(&*world.ok_or(Error::Over)?, parcel, self.room)?;
+            Ok(status)
+        })
+    }
+}
+
+impl<T: Value + Copy> Request for ReceivingInto<'_, T> {
+    type Outcome = Status;
+
+    as_a_receive!();
+}
+
+/// A matched probe that was begun. Who lets go of it gives the message back.
+#[must_use = "a probe that nobody waits for takes no message"]
+pub struct ReceivingMessage {
+    handle: Handle,
+}
+
+impl ReceivingMessage {
+    pub(super) fn new(world: &Rc<World>, entry: u32) -> Self {
+        let handle = Handle::new(world, entry);
+        ReceivingMessage { handle }
+    }
+}
+
+impl Future for ReceivingMessage {
+    type Output = Result<Message, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        // The entry stays, so that the message can go back.
+        if let (Some(world), false) = (&this.handle.world, this.handle.entry == NONE) {
+            let state = world.matching.borrow().slab.entries[this.handle.entry as usize].state;
+            if state == EntryState::Taken && !world.is_over() {
+                let entry = std::mem::replace(&mut this.handle.entry, NONE);
+                let message = Message::new(world, entry);
+                this.handle.world = None;
+                return Poll::Ready(Ok(message));
+            }
+        }
+        match this.handle.poll(context) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+            Poll::Ready(Ok(_)) => Poll::Ready(Err(Error::Over)),
+        }
+    }
+}
+
+impl Request for ReceivingMessage {
+    type Outcome = Message;
+
+    as_a_receive!();
+}

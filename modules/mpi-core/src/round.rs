@@ -1,0 +1,495 @@
+//! Where the ranks of a communicator meet for a collective call.
+//!
+//! The n-th collective call of each rank belongs to the n-th round. Who comes leaves what it brings in its place, so the
+//! order of ranks is kept whoever comes first; the last to come makes the result of it all, once. So a call of n ranks
+//! takes work in proportion to n, and no messages. A rank may go on without the others as soon as it has what it needs,
+//! but not by more than some rounds. Where some of the ranks are on other schedulers, see `distributed.rs`.
+
+use std::any::Any;
+use std::cell::{Ref, RefCell};
+use std::panic::Location;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use super::call::{Brought, Call, CallOutcome, Combine, Data, Needs, Taker, place};
+use super::entry::{EntryState, NONE};
+use super::error::Error;
+use super::request::Request;
+use super::state::{CommunicatorState, Round, Rounds};
+use super::world::wake;
+use graphmap_executor::exec::floor::TellWait;
+use graphmap_executor::exec::uninterrupted::uninterrupted;
+use graphmap_executor::payload::Payload;
+
+/// So many rounds may be under way before a rank waits for the others.
+const AHEAD: u32 = 8;
+/// Most rounds that another scheduler may be ahead by: who forgets its calls need not wait for any.
+const FAR_AHEAD: u32 = 1 << 16;
+
+/// For so many ranks it is kept between rounds which is next for each. For more it is made anew, so that a communicator of which
+/// nobody is in a call takes nothing for each of its ranks.
+const KEPT: usize = 1024;
+
+impl Rounds {
+    pub(super) fn get(&mut self, turn: u32) -> Option<&mut Round> {
+        self.open.get_mut(turn.wrapping_sub(self.first) as usize)
+    }
+
+    /// A round that is under way or to come; `None`: it is over, or very far ahead.
+    pub(super) fn reach(&mut self, turn: u32, distributed: bool) -> Option<&mut Round> {
+        let ahead = turn.wrapping_sub(self.first);
+        if ahead >= FAR_AHEAD {
+            return None;
+        }
+        while self.open.len() <= ahead as usize {
+            self.open.push_back(Round {
+                call: None,
+                arrived: 0,
+                left: 0,
+                root_came: false,
+                complete: false,
+                error: None,
+                data: None,
+                waiting: Vec::new(),
+                distributed: distributed.then(Box::default),
+            });
+        }
+        self.get(turn)
+    }
+
+    /// Whether a round is over.
+    pub(super) fn is_past(&self, turn: u32) -> bool {
+        turn.wrapping_sub(self.first) > u32::MAX / 2
+    }
+
+    /// Tells of those who wait in collective calls.
+    pub(super) fn calls(this: &RefCell<Self>, shared: &CommunicatorState, tell: TellWait<'_>) {
+        let rounds: Ref<'_, Rounds> = this.borrow();
+        for (number, round) in rounds.open.iter().enumerate() {
+            let Some((call, ..)) = &round.call else {
+                continue;
+            };
+            let turn = rounds.first.wrapping_add(number as u32);
+            let root = call
+                .root
+                .filter(|_| !round.root_came && matches!(call.name, "bcast" | "scatter"));
+            let missing = || {
+                let is_behind = |next: u32| turn.wrapping_sub(next) < u32::MAX / 2;
+                let mut turns = (0..).zip(&rounds.turns);
+                let (place, _) = turns.find(|&(_, next)| is_behind(*next))?;
+                shared.at_place(place).map(|rank| rank as usize)
+            };
+            let peer = root
+                .or_else(missing)
+                .and_then(|rank| shared.group().at(rank as u32));
+            let peer = shared.world.awaited(None, peer);
+            let what = |at: &'static Location<'static>| {
+                let (call, name, here) = (call.text(), shared.name(), shared.here());
+                let place_of_all = if round.distributed.is_some() {
+                    " here"
+                } else {
+                    ""
+                };
+                (
+                    format!(
+                        "{call} ({name}, {} of {here}{place_of_all} have come)",
+                        round.arrived
+                    ),
+                    place(at),
+                )
+            };
+            let matching = shared.world.matching.borrow();
+            for &entry in round.waiting.iter().filter(|&&entry| entry != NONE) {
+                let entry = &matching.slab.entries[entry as usize];
+                tell(entry.word, peer, &|| what(entry.at));
+            }
+        }
+    }
+}
+
+/// A collective call that was begun. To let go of it takes nothing back: the others go on.
+#[must_use = "who does not wait for a collective call does not know when it is done"]
+pub struct Collective<R> {
+    shared: Rc<CommunicatorState>,
+    /// The round; none if there is nothing to be told any more.
+    turn: Option<u32>,
+    rank: u32,
+    needs: Needs,
+    entry: u32,
+    /// Where that is among those who wait.
+    place: usize,
+    take: fn(&mut dyn Any, Taker) -> Option<R>,
+    at: &'static Location<'static>,
+}
+
+/// The call that a rank makes, and where that is.
+pub(super) struct Calling<'a> {
+    pub(super) shared: &'a Rc<CommunicatorState>,
+    pub(super) rank: u32,
+    pub(super) call: Call,
+    pub(super) at: &'static Location<'static>,
+}
+
+/// Begins the next collective call of a rank: `make` is to make the result of what all have brought, in the order of ranks,
+/// if this is the last to come, and `take` takes this rank's part of it.
+pub(super) fn begin<T: Payload + 'static, R: Payload + 'static, Out>(
+    calling: Calling<'_>,
+    brought: Result<Brought<T, R>, Error>,
+    needs: Needs,
+    make: impl Combine<T, R>,
+    take: fn(&mut dyn Any, Taker) -> Option<Out>,
+) -> Collective<Out> {
+    let Calling {
+        shared,
+        rank,
+        call,
+        at,
+    } = calling;
+    let (size, here) = (shared.group().len(), shared.here());
+    // Who calls is here.
+    let place = shared.place_here(rank);
+    let mut brought = brought;
+    // Code of the user, with nothing borrowed.
+    let for_others = match &mut brought {
+        Ok(Brought::Outcome(outcome)) => shared.shares(outcome, call.root),
+        _ => Vec::new(),
+    };
+    if let Some(traffic) = &shared.world.traffic {
+        traffic.borrow_mut().call(shared.known());
+    }
+    let mut rounds = shared.rounds.borrow_mut();
+    if rounds.turns.is_empty() {
+        // No round is under way, so all are where the first is.
+        rounds.turns = vec![rounds.first; here as usize];
+    }
+    let next = place.and_then(|place| rounds.turns.get_mut(place));
+    let turn = next.map_or(0, |next| std::mem::replace(next, next.wrapping_add(1)));
+    let distributed = shared.distribution.is_some();
+    let mut unused = None;
+    let mut finished = None;
+    let mut mistake = None;
+    let (mut root_came, mut all_here) = (false, false);
+    if let Some(round) = rounds.reach(turn, distributed) {
+        let (first_call, first, place) = *round.call.get_or_insert((call, rank, at));
+        if round.arrived == 0 {
+            round.data = Some(Box::new(Data::<T, R>::new()));
+        }
+        if let Some(distributed) = &mut round.distributed {
+            distributed.be_of::<T, R>();
+        }
+        round.arrived += 1;
+        match brought {
+            Err(error) => mistake = Some(error),
+            Ok(_) if !first_call.fits(&call) => {
+                let mismatch = first_call.by(first, place).against(call.by(rank, at));
+                mistake = Some(Error::Mismatch(Box::new(mismatch)));
+            }
+            Ok(brought) => {
+                let data = round
+                    .data
+                    .as_mut()
+                    .and_then(|data| data.downcast_mut::<Data<T, R>>());
+                match (brought, data) {
+                    (Brought::Part(part), Some(data)) if distributed => {
+                        data.parts.push((rank, part));
+                    }
+                    (Brought::Part(part), Some(data)) => {
+                        if data.slots.is_empty() {
+                            data.slots.resize_with(size as usize, || None);
+                        }
+                        data.slots[rank as usize] = Some(part);
+                    }
+                    (Brought::Outcome(outcome), Some(data)) => {
+                        data.outcome = outcome;
+                        (round.root_came, root_came) = (true, true);
+                    }
+                    (Brought::Nothing, _) => {}
+                    (brought, None) => unused = Some(brought),
+                }
+            }
+        }
+        // All are told the same mistake: the first.
+        if round.error.is_some() {
+            mistake = None;
+        } else {
+            round.error.clone_from(&mistake);
+        }
+        all_here = round.arrived == here && round.error.is_none();
+        if all_here && !distributed {
+            finished = round.data.take();
+        }
+        if round.error.is_some() || round.root_came {
+            wake_all(shared, rounds);
+        } else {
+            drop(rounds);
+        }
+    } else {
+        drop(rounds);
+    }
+    if distributed {
+        shared.keep_busy();
+        if let Some(mistake) = mistake {
+            shared.mistaken(turn, mistake);
+        }
+        if root_came {
+            shared.send_root(turn, call.sign(), for_others);
+        }
+        shared.take_pending(turn);
+        if all_here {
+            shared.all_here_have_come(turn, &call, make);
+        }
+    } else if let Some(mut data) = finished {
+        // Code of the user, with nothing borrowed.
+        if let Some(data) = data.downcast_mut::<Data<T, R>>() {
+            let parts = std::mem::take(&mut data.slots);
+            if matches!(data.outcome, CallOutcome::None) {
+                data.outcome =
+                    shared.make_for_all(&call, || make.make(parts.into_iter().flatten().collect()));
+            }
+        }
+        shared.complete(turn, data);
+    }
+    let collective = Collective {
+        shared: Rc::clone(shared),
+        turn: Some(turn),
+        rank,
+        needs,
+        entry: NONE,
+        place: 0,
+        take,
+        at,
+    };
+    // Code of the user, after all else: if it panics, the rank has done with the round.
+    drop(unused);
+    collective
+}
+
+/// Wakes those who wait for what has changed: all that wait at a round which may go on.
+pub(super) fn wake_all(shared: &CommunicatorState, mut rounds: std::cell::RefMut<'_, Rounds>) {
+    let mut woken = Vec::new();
+    for round in &mut rounds.open {
+        if round.complete || round.root_came || round.error.is_some() {
+            woken.append(&mut round.waiting);
+        }
+    }
+    drop(rounds);
+    for entry in woken.into_iter().filter(|&entry| entry != NONE) {
+        let word = shared.world.change(|matching| {
+            matching.slab.entries[entry as usize].state = EntryState::Done;
+            matching.take_word(entry)
+        });
+        wake(word);
+    }
+}
+
+impl CommunicatorState {
+    /// Makes what all ranks of a call wait for: code of the user.
+    pub(super) fn make_for_all<T>(&self, call: &Call, make: impl FnOnce() -> T) -> T {
+        let what = || format!("{} of {}", call.text(), self.name());
+        self.world.make_for_all(what, make)
+    }
+
+    /// What a round was to come to is there.
+    pub(super) fn complete(&self, turn: u32, data: Box<dyn Any>) {
+        let mut rounds = self.rounds.borrow_mut();
+        if let Some(round) = rounds.get(turn) {
+            (round.data, round.complete) = (Some(data), true);
+        }
+        wake_all(self, rounds);
+    }
+
+    /// Forgets rounds that all have left, and of which nothing is to come any more.
+    pub(super) fn close_rounds(&self) {
+        let here = self.here();
+        let mut gone = Vec::new();
+        let mut rounds = self.rounds.borrow_mut();
+        let is_over = |round: &Round| {
+            let closed = round.distributed.as_ref().is_none_or(|of| of.is_closed());
+            round.left == here && closed
+        };
+        while rounds.open.front().is_some_and(is_over) {
+            gone.extend(rounds.open.pop_front());
+            rounds.first = rounds.first.wrapping_add(1);
+        }
+        let idle = rounds.open.is_empty();
+        if idle && rounds.turns.len() > KEPT {
+            rounds.turns = Vec::new();
+        }
+        drop(rounds);
+        // Code of the user.
+        drop(gone);
+        if idle && self.distribution.is_some() {
+            let kept = self.world.busy.borrow_mut().remove(&self.number());
+            drop(kept);
+        }
+    }
+}
+
+impl<R> Collective<R> {
+    /// Whether it need not be waited for.
+    pub fn is_done(&self) -> bool {
+        self.turn.is_none_or(|turn| {
+            let mut rounds = self.shared.rounds.borrow_mut();
+            self.shared.world.is_over() || is_ready(&mut rounds, turn, self.needs)
+        })
+    }
+
+    /// This rank has done with the round.
+    fn leave(&mut self) {
+        let Some(turn) = self.turn.take() else { return };
+        let entry = std::mem::replace(&mut self.entry, NONE);
+        let this_place = self.place;
+        let mut rounds = self.shared.rounds.borrow_mut();
+        if let Some(round) = rounds.get(turn) {
+            round.left += 1;
+            // The others keep their places.
+            if let Some(waiting) = round.waiting.get_mut(this_place)
+                && *waiting == entry
+            {
+                *waiting = NONE;
+            }
+        }
+        drop(rounds);
+        if entry != NONE {
+            self.shared.world.give_up(entry);
+        }
+        self.shared.close_rounds();
+    }
+}
+
+fn is_ready(rounds: &mut Rounds, turn: u32, needs: Needs) -> bool {
+    let is_near = turn.wrapping_sub(rounds.first) < AHEAD;
+    rounds.get(turn).is_none_or(|round| {
+        round.complete
+            || round.error.is_some()
+            || is_near
+                && match needs {
+                    Needs::Nothing => true,
+                    Needs::Root => round.root_came,
+                    Needs::All => false,
+                }
+    })
+}
+impl<R> Future for Collective<R> {
+    type Output = Result<R, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        let Some(turn) = this.turn else {
+            return Poll::Ready(Err(Error::Inactive));
+        };
+        let world = Rc::clone(&this.shared.world);
+        loop {
+            if world.is_over() {
+                this.leave();
+                return Poll::Ready(Err(Error::Over));
+            }
+            let mut rounds = this.shared.rounds.borrow_mut();
+            // If code of the user works on the result and polls this meanwhile, this waits until the result is back.
+            let is_lent = |round: &mut Round| round.data.is_none() && round.error.is_none();
+            if is_ready(&mut rounds, turn, this.needs) && !rounds.get(turn).is_some_and(is_lent) {
+                break;
+            }
+            let Some(round) = rounds.get(turn) else { break };
+            let context_of = this.shared.number();
+            if this.entry == NONE {
+                this.entry = world.change(|matching| matching.meet(context_of, this.at));
+                this.place = round.waiting.len();
+                round.waiting.push(this.entry);
+            } else {
+                let meets = |entry: &mut super::entry::Entry| {
+                    std::mem::replace(&mut entry.state, EntryState::Meeting) == EntryState::Meeting
+                };
+                let mut matching = world.matching.borrow_mut();
+                if !meets(&mut matching.slab.entries[this.entry as usize]) {
+                    this.place = round.waiting.len();
+                    round.waiting.push(this.entry);
+                }
+            }
+            drop(rounds);
+            if world.wait(context, this.entry, EntryState::Meeting) {
+                return Poll::Pending;
+            }
+        }
+        let mut rounds = this.shared.rounds.borrow_mut();
+        let found = rounds.get(turn);
+        let here = this.shared.here();
+        let found = found.map(|round| {
+            (
+                round.error.clone(),
+                round.data.take(),
+                round.left + 1 == here,
+            )
+        });
+        drop(rounds);
+        let (error, data, is_last) = found.unwrap_or_default();
+        let rank = this.rank;
+        let taker = Taker { rank, is_last };
+        let shared = &this.shared;
+        let mut lent = Lent { shared, turn, data };
+        // Code of the user, with nothing borrowed.
+        let taken = match (error, &mut lent.data) {
+            (Some(error), _) => Err(error),
+            (None, Some(data)) => {
+                let taken = uninterrupted(|| (this.take)(&mut **data, taker));
+                taken.ok_or(Error::Inactive)
+            }
+            (None, None) => Err(Error::Inactive),
+        };
+        drop(lent);
+        this.leave();
+        Poll::Ready(taken)
+    }
+}
+
+/// What has come of a round, while a rank takes its part: it goes back to the others, be it by a panic.
+struct Lent<'a> {
+    shared: &'a CommunicatorState,
+    turn: u32,
+    data: Option<Box<dyn Any>>,
+}
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        let mut rounds = self.shared.rounds.borrow_mut();
+        let Some(round) = rounds.get(self.turn) else {
+            return;
+        };
+        round.data = self.data.take();
+        if !round.waiting.is_empty() {
+            wake_all(self.shared, rounds);
+        }
+    }
+}
+
+impl<R> Request for Collective<R> {
+    type Outcome = R;
+
+    fn is_active(&self) -> bool {
+        self.turn.is_some()
+    }
+
+    fn is_done(&self) -> bool {
+        Collective::is_done(self)
+    }
+
+    /// The others go on: nothing is taken back.
+    fn cancel(self) -> bool {
+        false
+    }
+
+    fn disarm(&mut self) {
+        if self.entry != NONE {
+            let world = &self.shared.world;
+            let word = world.change(|matching| matching.take_word(self.entry));
+            world.unhook(self.entry, word);
+        }
+    }
+}
+
+impl<R> Drop for Collective<R> {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}

@@ -1,0 +1,233 @@
+//! The memory that a rank exposes, and what is done to it, by its scheduler alone: so all that is done to an element is
+//! done one after the other, wherever it comes from.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use super::super::entry::NONE;
+use super::super::error::Error;
+use super::super::parcel::{Parcel, Unopened};
+use super::super::value::Value;
+use super::lock::{Asker, How, Lock};
+use super::number::{Arithmetic, Op, arithmetic};
+use super::operation::{Operation, What};
+use super::regions::Regions;
+use graphmap_executor::exec::uninterrupted::uninterrupted;
+
+/// Memory, of whatever type.
+pub(in super::super) trait Exposed: Any {
+    /// Does what a rank asks for: who is to be answered, and what.
+    ///
+    /// # Errors
+    /// It is garbled, in words.
+    fn access(&self, operation: Parcel, asker: Asker) -> Result<Vec<(Asker, Parcel)>, String>;
+
+    /// It is exposed no more: who is to be told.
+    fn close(&self) -> Vec<Asker>;
+}
+
+/// The memory of a rank.
+pub(super) struct WindowMemory<T> {
+    elements: RefCell<Regions<T>>,
+    /// Pieces come and go: so others cannot know what is there.
+    is_dynamic: bool,
+    /// The first mistake of each rank elsewhere that was told of none yet.
+    mistakes: RefCell<BTreeMap<u32, String>>,
+    lock: RefCell<Lock>,
+    arithmetic: Option<Arithmetic<T>>,
+}
+
+pub(super) const IN_USE: Error = Error::window("the memory of this rank is in use by `with`");
+const FIXED: Error = Error::window(
+    "memory is attached to windows that are made without any (`Communicator::dynamic_window`)",
+);
+const DYNAMIC: Error =
+    Error::window("the memory of a dynamic window is in pieces (`Window::with_attached`)");
+const NOWHERE: Error = Error::window("no memory that is attached begins there");
+const FULL: Error = Error::window("no displacements are left for so many elements");
+const BEYOND: Error = Error::window("an access to elements that a rank does not expose");
+const NOT_FOR_IT: Error = Error::window("the operation is not for numbers of this type");
+
+impl<T: Value + Copy> WindowMemory<T> {
+    pub(super) fn new(elements: Vec<T>) -> Self {
+        WindowMemory::of(Regions::one(elements), false)
+    }
+
+    /// Memory that comes and goes.
+    pub(super) fn dynamic() -> Self {
+        WindowMemory::of(Regions::none(), true)
+    }
+
+    fn of(elements: Regions<T>, is_dynamic: bool) -> Self {
+        WindowMemory {
+            elements: RefCell::new(elements),
+            is_dynamic,
+            mistakes: RefCell::default(),
+            lock: RefCell::default(),
+            arithmetic: arithmetic(),
+        }
+    }
+
+    pub(super) fn is_dynamic(&self) -> bool {
+        self.is_dynamic
+    }
+
+    /// Calls `f` with the elements.
+    pub(super) fn with<R>(&self, f: impl FnOnce(&mut [T]) -> R) -> Result<R, Error> {
+        match self.is_dynamic {
+            true => Err(DYNAMIC),
+            false => self.with_piece(0, f),
+        }
+    }
+
+    /// Calls `f` with the elements of a piece, by the place of the first.
+    pub(super) fn with_piece<R>(
+        &self,
+        first: usize,
+        f: impl FnOnce(&mut [T]) -> R,
+    ) -> Result<R, Error> {
+        let mut elements = self.elements.try_borrow_mut().map_err(|_| IN_USE)?;
+        let elements = elements.at(first).ok_or(NOWHERE)?;
+        // Others cannot wait for the memory, so what has it must not wait.
+        Ok(uninterrupted(|| f(elements)))
+    }
+
+    /// Adds a piece: where it begins.
+    pub(super) fn attach(&self, elements: Vec<T>) -> Result<usize, Error> {
+        let mut all = self.elements.try_borrow_mut().map_err(|_| IN_USE)?;
+        match self.is_dynamic {
+            true => all.attach(elements).ok_or(FULL),
+            false => Err(FIXED),
+        }
+    }
+
+    /// Takes a piece away.
+    pub(super) fn detach(&self, first: usize) -> Result<Vec<T>, Error> {
+        let mut all = self.elements.try_borrow_mut().map_err(|_| IN_USE)?;
+        match self.is_dynamic {
+            true => all.detach(first).ok_or(NOWHERE),
+            false => Err(FIXED),
+        }
+    }
+
+    /// Takes all elements away.
+    pub(super) fn take(&self) -> Vec<T> {
+        let elements = self.elements.try_borrow_mut();
+        elements.map_or_else(|_| Vec::new(), |mut elements| elements.take())
+    }
+
+    /// Combines values with elements: what these were before.
+    pub(super) fn apply(&self, operation: &Operation<T>) -> Result<Vec<T>, Error> {
+        let Operation { what, op, .. } = *operation;
+        let first = usize::try_from(operation.offset).map_err(|_| BEYOND)?;
+        let count = usize::try_from(operation.count).map_err(|_| BEYOND)?;
+        let last = first.checked_add(count).ok_or(BEYOND)?;
+        let mut elements = self.elements.try_borrow_mut().map_err(|_| IN_USE)?;
+        let elements = match (elements.within(first, last), self.is_dynamic) {
+            (Some(elements), _) => elements,
+            (None, false) => return Err(BEYOND),
+            (None, true) => {
+                let what = format!(
+                    "an access to the elements {first}..{last} of a rank, which are not all in one piece of memory that is attached there"
+                );
+                return Err(Error::Window(what.into()));
+            }
+        };
+        let before = match what {
+            What::Update => Vec::new(),
+            _ => elements.to_vec(),
+        };
+        let values = &operation.values;
+        match (what, op) {
+            (What::CompareAndSwap, _) => {
+                let ([element], &[value, wanted]) = (elements, values.as_slice()) else {
+                    return Err(BEYOND);
+                };
+                let known = self.arithmetic.ok_or(NOT_FOR_IT)?;
+                if (known.equal)(element, &wanted) {
+                    *element = value;
+                }
+            }
+            (_, Op::Keep) => {}
+            _ if values.len() != count => return Err(BEYOND),
+            (_, Op::Replace) => elements.copy_from_slice(values),
+            _ => {
+                let known = self.arithmetic.ok_or(NOT_FOR_IT)?;
+                for (element, &value) in elements.iter_mut().zip(values) {
+                    *element = (known.combine)(*element, op, value).ok_or(NOT_FOR_IT)?;
+                }
+            }
+        }
+        Ok(before)
+    }
+
+    /// Does what a rank asks for: whom to tell that it has been done, and what was there, or that it has what it wanted.
+    pub(super) fn perform(
+        &self,
+        operation: &Operation<T>,
+        asker: Asker,
+    ) -> Result<Vec<(Asker, Vec<T>)>, Error> {
+        let mut lock = self.lock.borrow_mut();
+        let none = |askers: Vec<Asker>| askers.into_iter().map(|asker| (asker, Vec::new()));
+        Ok(match operation.what {
+            What::Update => {
+                self.apply(operation)?;
+                Vec::new()
+            }
+            What::Fetch | What::CompareAndSwap => vec![(asker, self.apply(operation)?)],
+            What::Flush => vec![(asker, Vec::new())],
+            What::Share | What::ShareToo | What::Exclude => {
+                let how = match operation.what {
+                    What::Share => How::Shared,
+                    What::ShareToo => How::SharedToo,
+                    _ => How::Alone,
+                };
+                let granted = lock.want(operation.origin, how, asker);
+                none(granted.then_some(asker).into_iter().collect()).collect()
+            }
+            What::Unlock => {
+                let granted = lock.give_back(operation.origin);
+                none(granted.into_iter().chain([asker]).collect()).collect()
+            }
+        })
+    }
+}
+
+impl<T: Value + Copy> Exposed for WindowMemory<T> {
+    fn access(&self, operation: Parcel, asker: Asker) -> Result<Vec<(Asker, Parcel)>, String> {
+        let operation = operation.open::<Operation<T>>().map_err(|why| match why {
+            Unopened::Other(_) => "it is of another type".to_string(),
+            Unopened::Unreadable(error) => error.to_string(),
+        })?;
+        // Who asked for what there is not hears of it when it waits.
+        let mistake = match operation.what {
+            What::Flush | What::Unlock if asker.entry != NONE => {
+                self.mistakes.borrow_mut().remove(&operation.origin)
+            }
+            _ => None,
+        };
+        match (self.perform(&operation, asker), mistake) {
+            (Ok(answers), mistake) => {
+                let mut mistake = mistake;
+                let answer = |(whom, values)| match mistake.take_if(|_| whom == asker) {
+                    Some(mistake) => (whom, Parcel::one(mistake)),
+                    None => (whom, Parcel::one::<Vec<T>>(values)),
+                };
+                Ok(answers.into_iter().map(answer).collect())
+            }
+            (Err(error), _) if !self.is_dynamic => Err(error.to_string()),
+            (Err(error), _) if asker.entry == NONE => {
+                let mut mistakes = self.mistakes.borrow_mut();
+                let told = mistakes.entry(operation.origin);
+                told.or_insert_with(|| error.to_string());
+                Ok(Vec::new())
+            }
+            (Err(error), _) => Ok(vec![(asker, Parcel::one(error.to_string()))]),
+        }
+    }
+
+    fn close(&self) -> Vec<Asker> {
+        self.lock.borrow_mut().close()
+    }
+}

@@ -1,0 +1,158 @@
+//! Memory that ranks of one OS process have in common (the MPI standard, version 4.1, section 12.2.3).
+//!
+//! In MPI, ranks load and store there as they like. Ranks of an OS process may be on several threads, where to do so with plain
+//! numbers is undefined behaviour, in Rust as in C. So what is shared is of a type that threads may share (`Sync`), and what is done with it is
+//! that type's: an atomic number is loaded and stored, a `Mutex` locked. References to it are plain ones.
+
+use std::fmt;
+use std::panic::Location;
+use std::sync::Arc;
+
+use super::super::call::{Brought, Call, CallOutcome, Needs};
+use super::super::collective::shared;
+use super::super::communicator::Communicator;
+use super::super::error::Error;
+use super::super::round::{Collective, begin};
+use graphmap_executor::payload::{DecodeError, Decoder, Encoder, Payload};
+use graphmap_executor::placement::SchedulerId;
+
+const APART: Error = Error::window(
+    "memory is shared by ranks of one OS process, and these are in several: `split_type(SplitType::OsProcess, 0)` has those of each",
+);
+
+/// Memory of all ranks of a communicator within one OS process, which each may refer to.
+///
+/// ```
+/// use graphmap_runtime::{Local, Options, mpi};
+/// use std::sync::atomic::{AtomicU64, Ordering};
+///
+/// async fn rank() -> Result<(), mpi::Error> {
+///     let here = mpi::of_os_process()?;
+///     let window = here.shared_window(vec![AtomicU64::new(0)]).await?;
+///     let next = (here.rank() + 1) % here.size();
+///     window.of(next).ok_or(mpi::Error::Inactive)?[0].store(here.rank() as u64, Ordering::Relaxed);
+///     window.fence().await?;
+///     let before = (here.rank() + here.size() - 1) % here.size();
+///     assert_eq!(window.own()[0].load(Ordering::Relaxed), before as u64);
+///     Ok(())
+/// }
+///
+/// let mut net = Local::new();
+/// (0..5).for_each(|_| drop(net.spawn(rank())));
+/// net.run(&Options::new()).unwrap();
+/// ```
+pub struct SharedWindow<T> {
+    /// Of its own: nobody else sends there.
+    ranks: Communicator,
+    parts: Arc<[Arc<[T]>]>,
+}
+
+impl<T> fmt::Debug for SharedWindow<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("SharedWindow");
+        debug.field("ranks", &self.ranks).finish_non_exhaustive()
+    }
+}
+
+/// What a rank shares, or all do, on its way to another of the same OS process: as a value, never as bytes.
+struct InHere<T: ?Sized>(Arc<T>);
+
+impl<T: ?Sized> Payload for InHere<T> {
+    fn size(&self) -> usize {
+        1
+    }
+
+    fn encode<'a>(&'a self, to: &mut Encoder<'a>) {
+        to.copy(&[0]);
+    }
+
+    fn decode(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        Err(from.error("memory that ranks of one OS process share"))
+    }
+}
+
+impl Communicator {
+    /// Memory that all ranks refer to, of as many elements as each likes (`MPI_Win_allocate_shared`): elements that threads may
+    /// share, such as atomic numbers and `Mutex`es. All ranks have to be in one OS process. A collective call.
+    ///
+    /// # Errors
+    /// [`Error::Window`]: the ranks are in several OS processes; [`Error::Mismatch`], also where the types of elements
+    /// differ; [`Error::TooMany`].
+    #[track_caller]
+    pub fn shared_window<T: Send + Sync + 'static>(
+        &self,
+        memory: Vec<T>,
+    ) -> impl Future<Output = Result<SharedWindow<T>, Error>> + use<T> {
+        let at = Location::caller();
+        // All find the same.
+        let ranks = self.is_together().then(|| self.copy("shared_window", at));
+        let memory: Arc<[T]> = memory.into();
+        async move {
+            let ranks = ranks.ok_or(APART)?.await?;
+            let same = begin(
+                ranks.calling(Call::new::<T>("shared_window", None), at),
+                Ok(Brought::<(), ()>::Nothing),
+                Needs::All,
+                |_| CallOutcome::all(()),
+                shared::<(), ()>,
+            );
+            same.await?;
+            ranks.bsend(InHere(memory), 0, 0).await?;
+            if ranks.rank() == 0 {
+                let mut parts = Vec::with_capacity(ranks.size());
+                for rank in 0..ranks.size() {
+                    let (InHere(part), _) = ranks.recv::<InHere<[T]>>(rank, 0).await?;
+                    parts.push(part);
+                }
+                let parts: Arc<[Arc<[T]>]> = parts.into();
+                for rank in 0..ranks.size() {
+                    ranks.bsend(InHere(Arc::clone(&parts)), rank, 0).await?;
+                }
+            }
+            let (InHere(parts), _) = ranks.recv::<InHere<[Arc<[T]>]>>(0, 0).await?;
+            Ok(SharedWindow { ranks, parts })
+        }
+    }
+
+    /// Whether all ranks are in the OS process of the one that asks.
+    fn is_together(&self) -> bool {
+        let shared = self.shared();
+        let run = shared.world.run();
+        let others = shared.distribution.iter().flat_map(|of| &of.others);
+        let mut others = others.map(|&other| SchedulerId(other));
+        others.all(|other| run.here(other).is_some())
+    }
+}
+
+impl<T> SharedWindow<T> {
+    /// The rank of who has this.
+    pub fn rank(&self) -> usize {
+        self.ranks.rank()
+    }
+
+    /// How many ranks there are.
+    pub fn size(&self) -> usize {
+        self.ranks.size()
+    }
+
+    /// What a rank shares (`MPI_Win_shared_query`); `None`: there is no such rank.
+    pub fn of(&self, rank: usize) -> Option<&[T]> {
+        self.parts.get(rank).map(|part| &**part)
+    }
+
+    /// What this rank shares.
+    pub fn own(&self) -> &[T] {
+        // Who has this is one of its ranks.
+        self.of(self.rank()).unwrap_or_default()
+    }
+
+    /// Waits for all ranks: what they have done to the memory before is seen by all after (`MPI_Win_fence`). A
+    /// collective call. Who has sent something, or unlocked it, has also done all before: no call is needed for that.
+    ///
+    /// # Errors
+    /// As for [`Communicator::barrier`].
+    #[track_caller]
+    pub fn fence(&self) -> Collective<()> {
+        self.ranks.barrier_at(Location::caller())
+    }
+}

@@ -1,0 +1,441 @@
+//! What the ranks of a scheduler share.
+//!
+//! Each scheduler of a run has a world of its own, with what waits for its ranks; what ranks elsewhere are sent goes
+//! through [`Others`](super::others::Others), see `arrivals.rs`.
+
+use std::cell::{Cell, RefCell};
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Context;
+
+use super::call::place;
+use super::endpoint::{Desk, Endpoints, Knock, OUTSIDE, TASK, THREAD};
+use super::entry::{EntryState, NONE};
+use super::error::Error;
+use super::frame::Frame;
+use super::group::Group;
+use super::matching::{Lost, Matching, Then};
+use super::numbering::Known;
+use super::others::Others;
+use super::state::{CommunicatorState, Rounds, World};
+use super::window::NAMES;
+use graphmap_executor::exec::above;
+use graphmap_executor::exec::calls::UnreceivedMessages;
+use graphmap_executor::exec::current;
+use graphmap_executor::exec::floor::{Floor, TellWait};
+use graphmap_executor::exec::guard;
+use graphmap_executor::exec::hooks::Owner;
+use graphmap_executor::exec::outside::Outside;
+use graphmap_executor::exec::shared::Shared as Run;
+use graphmap_executor::exec::traffic::RankTraffic;
+use graphmap_executor::link::between::Header;
+use graphmap_executor::link::inbox::Letter;
+use graphmap_executor::link::waiter::{ARMED, ID};
+use graphmap_executor::placement::SchedulerId;
+
+/// The world of a scheduler's ranks, by its run, its number among all schedulers, and the other OS processes.
+pub fn floor(
+    run: &Arc<Run>,
+    scheduler: SchedulerId,
+    outside: Option<&Rc<Outside>>,
+) -> Rc<dyn Floor> {
+    World::new(Arc::clone(run), Others::of(run, scheduler, outside))
+}
+
+impl World {
+    fn new(run: Arc<Run>, others: Option<Others>) -> Rc<Self> {
+        static WORLDS: AtomicU64 = AtomicU64::new(0);
+        let ranks = run.directory.processes() as u32;
+        // Each scheduler numbers the communicators that it makes: no two have one in common.
+        let first = Known::end(&run) + others.as_ref().map_or(0, Others::me);
+        let all_here = others.is_none().then_some(ranks);
+        let (me, count) = others
+            .as_ref()
+            .map_or((0, 1), |them| (them.me(), them.count()));
+        let profiled = run.profiled;
+        let world = Rc::new(World {
+            id: WORLDS.fetch_add(1, Ordering::Relaxed),
+            run,
+            ranks,
+            matching: RefCell::new(Matching::new(all_here, profiled)),
+            others,
+            next: Cell::new(first),
+            communicators: RefCell::default(),
+            all: RefCell::default(),
+            known: RefCell::default(),
+            endpoints: RefCell::new(Endpoints::new(ranks, me, count)),
+            desk: Desk::default(),
+            traffic: profiled.then(RefCell::default),
+            unreceived: RefCell::default(),
+            early: RefCell::default(),
+            windows: RefCell::default(),
+            within: RefCell::default(),
+            busy: RefCell::default(),
+        });
+        let all = world.join(0, Group::all(ranks), "world".into(), None);
+        world.all.replace(Some(all));
+        world
+    }
+
+    /// The run that they are in.
+    pub(super) fn run(&self) -> &Run {
+        &self.run
+    }
+
+    /// The rank in the world of the process that a member of a group is, or is an endpoint of; `None`: it is not known here.
+    #[inline]
+    pub(super) fn process_of(&self, member: u32) -> Option<u32> {
+        match member < self.ranks {
+            true => Some(member),
+            false => self.endpoints.borrow().process_of(member),
+        }
+    }
+
+    /// For which process a member of a group waits that waits for another; `None`: for any of several. That is also said where both
+    /// are endpoints of one process: what that waits for besides may be what ends the wait.
+    pub(super) fn awaited(&self, who: Option<u32>, whom: Option<u32>) -> Option<u32> {
+        let process = self.process_of(whom?)?;
+        let is_process = |member: Option<u32>| member.is_none_or(|member| member < self.ranks);
+        let own = who.and_then(|who| self.process_of(who));
+        (is_process(who) && is_process(whom) || own != Some(process)).then_some(process)
+    }
+
+    /// A rank as it is told where its communicator is gone.
+    fn named(&self, member: u32) -> String {
+        match (member < self.ranks, self.process_of(member)) {
+            (true, _) | (_, None) => format!("rank {member} of the world"),
+            (false, Some(process)) => format!("an endpoint of rank {process} of the world"),
+        }
+    }
+
+    /// The communicator of all, and the rank of the process that asks.
+    pub(super) fn current() -> Result<(Rc<CommunicatorState>, u32), Error> {
+        let (world, rank) = above::current::<World>().ok_or(Error::NoProcess)?;
+        let all = world.all.borrow().clone().ok_or(Error::Over)?;
+        Ok((all, rank))
+    }
+
+    /// The number of a new communicator.
+    pub(super) fn new_number(&self) -> Result<u32, Error> {
+        let number = self.next.get();
+        let step = self.others.as_ref().map_or(1, Others::count);
+        self.next
+            .set(number.checked_add(step).ok_or(Error::TooMany)?);
+        Ok(number)
+    }
+
+    /// A communicator, as the ranks here have it. Each of their schedulers joins it once. One of the ranks that another one
+    /// has, such as a duplicate, shares what is known of them.
+    pub(super) fn join(
+        self: &Rc<Self>,
+        number: u32,
+        group: Group,
+        name: String,
+        like: Option<&CommunicatorState>,
+    ) -> Rc<CommunicatorState> {
+        let (group, distribution) = match like.filter(|like| like.group().same(&group)) {
+            Some(like) => (like.group().clone(), like.distribution.clone()),
+            None => {
+                let others = self.others.as_ref();
+                let process_of = |member| self.process_of(member);
+                let distribution =
+                    others.and_then(|others| others.distribution(&group, process_of));
+                (group, distribution.map(Rc::new))
+            }
+        };
+        let shared = Rc::new(CommunicatorState {
+            world: Rc::clone(self),
+            number,
+            size: group.len(),
+            group,
+            name,
+            rounds: RefCell::default(),
+            distribution,
+        });
+        let weak = Rc::downgrade(&shared);
+        self.communicators.borrow_mut().insert(number, weak);
+        self.take_early(&shared);
+        shared
+    }
+
+    /// The communicator of a number, if somebody here has it.
+    pub(super) fn find_communicator(&self, number: u32) -> Option<Rc<CommunicatorState>> {
+        self.communicators.borrow().get(&number)?.upgrade()
+    }
+
+    /// A communicator goes, and with it the messages that nobody can receive any more.
+    pub(super) fn forget(&self, gone: &CommunicatorState) {
+        self.communicators.borrow_mut().remove(&gone.number());
+        self.within.take();
+        if let Some(traffic) = &self.traffic {
+            traffic.borrow_mut().forget(gone.number());
+        }
+        let lost = self
+            .matching
+            .borrow_mut()
+            .purge(gone.number(), gone.group().members());
+        self.count(&lost, Some(gone));
+        // Code of the user, after all else. One that panics keeps the others from nothing.
+        let dropped = lost
+            .into_iter()
+            .map(|lost| guard::caught(|| drop(lost.parcel)));
+        let dropped: Vec<_> = dropped.filter_map(Result::err).collect();
+        if let Some(text) = dropped.first()
+            && !std::thread::panicking()
+        {
+            panic!("a message that nobody has received panicked when it was dropped: {text}");
+        }
+    }
+
+    /// Counts messages that nobody has received, and keeps the first that was sent, in words.
+    fn count(&self, lost: &[Lost], shared: Option<&CommunicatorState>) {
+        let Some(first) = lost.iter().min_by_key(|lost| lost.order) else {
+            return;
+        };
+        let mut unreceived = self.unreceived.borrow_mut();
+        unreceived.0 += lost.len() as u64;
+        if unreceived.1.is_none() {
+            let unasked = || self.unasked(first.envelope.context, first.home);
+            let (name, to) = match shared {
+                Some(shared) => {
+                    let to = shared.group().rank_of(first.home);
+                    (shared.name().to_string(), to)
+                }
+                None => unasked().unwrap_or_else(|| ("a communicator that is gone".into(), None)),
+            };
+            let to = to.map_or_else(|| self.named(first.home), |to| format!("rank {to}"));
+            let (from, tag) = (first.envelope.source(), first.envelope.tag());
+            let others = self.others.as_ref().filter(|_| first.from != NONE);
+            let sent = match others {
+                Some(others) => format!("in {}", others.name(first.from)),
+                None => format!("at {}", place(first.at)),
+            };
+            unreceived.1 = Some(format!(
+                "from rank {} to {to} ({name}, tag {}), sent {sent}",
+                from.unwrap_or(0),
+                tag.unwrap_or(0),
+            ));
+        }
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.matching.borrow().is_over
+    }
+
+    /// Looks at what is on its way, and changes it; who is to be woken then is.
+    #[inline]
+    pub(super) fn change<R>(&self, f: impl FnOnce(&mut Matching) -> R) -> R {
+        let mut matching = self.matching.borrow_mut();
+        let answer = f(&mut matching);
+        if !matching.then.is_empty() {
+            let then = std::mem::take(&mut matching.then);
+            drop(matching);
+            self.act(then);
+        }
+        answer
+    }
+
+    /// Does what is to be done when a change was made.
+    #[inline(never)]
+    fn act(&self, then: Vec<Then>) {
+        for then in then {
+            match (then, &self.others) {
+                (Then::Wake(word), _) => wake(word),
+                (Then::Credit(of, bytes), Some(others)) => others.free_credit(of, bytes),
+                (Then::ClearToSend(whose, entry), Some(others)) => {
+                    others.send(whose, Frame::ClearToSend { entry });
+                }
+                (_, None) => {}
+            }
+        }
+    }
+
+    /// What the type of a number is called.
+    pub(super) fn type_name(&self, number: u64) -> String {
+        let name = self
+            .others
+            .as_ref()
+            .and_then(|others| others.type_name(number));
+        name.unwrap_or_else(|| "a type of another OS process".to_string())
+    }
+
+    /// What the hook of a foreign waker knows the word of an entry by: no word of a channel is at an odd address.
+    fn owner(&self, at: u32) -> Owner {
+        (self.id << 33 | u64::from(at) << 1 | 1) as Owner
+    }
+
+    /// Has whoever polls with `context` woken when an entry changes, which is still in that state.
+    pub(super) fn wait(&self, context: &Context<'_>, at: u32, state: EntryState) -> bool {
+        let word = self.matching.borrow().slab.entries[at as usize].word;
+        let owner = self.owner(at);
+        let of_thread = self.waker_of_thread(context);
+        let id = current::waiting(|scheduler| match &of_thread {
+            Some((waker, of)) => scheduler.foreign_waiter(waker, *of, word, owner),
+            None => scheduler.waiter(context, word, owner),
+        });
+        // To clone a foreign waker is code of the user: the entry may have changed, but not gone.
+        let mut matching = self.matching.borrow_mut();
+        let entry = &mut matching.slab.entries[at as usize];
+        let waits = entry.state == state;
+        entry.word = ARMED | id;
+        drop(matching);
+        if !waits {
+            self.unhook(at, ARMED | id);
+            self.matching.borrow_mut().slab.entries[at as usize].word = 0;
+        }
+        waits
+    }
+
+    /// Nobody waits at an entry any more by the word that it had.
+    pub(super) fn unhook(&self, at: u32, word: u32) {
+        if word & ARMED != 0 {
+            current::with_current(|scheduler| scheduler.unhook(word, self.owner(at)));
+        }
+    }
+
+    /// A receive, a probe or a send that is not waited for any more.
+    pub(super) fn give_up(&self, at: u32) {
+        let (parcel, word) = self.change(|matching| matching.give_up(at));
+        self.unhook(at, word);
+        // Code of the user, after all else.
+        drop(parcel);
+    }
+}
+
+/// Wakes who waits by a word.
+#[inline]
+pub(super) fn wake(word: u32) {
+    if word & ARMED != 0 {
+        current::wake(word & ID);
+    }
+}
+
+/// Wakes who waits by a word, to run next.
+#[inline]
+pub(super) fn wake_next(word: u32) {
+    if word & ARMED != 0 {
+        current::wake_next(word & ID);
+    }
+}
+
+impl Floor for World {
+    fn calls(&self, tell: TellWait<'_>) {
+        let communicators = self.communicators.borrow();
+        let of = |number: u32| communicators.get(&number).and_then(Weak::upgrade);
+        for entry in &self.matching.borrow().slab.entries {
+            if entry.word & ARMED == 0 {
+                continue;
+            }
+            // Who waits may have let go of the communicator.
+            let shared = of(entry.envelope.context);
+            let group = shared.as_ref().map(|shared| shared.group());
+            let (source, tag) = (entry.envelope.source(), entry.envelope.tag());
+            let (peer, call, whom) = match entry.state {
+                EntryState::Held => {
+                    let to = group.and_then(|group| group.rank_of(entry.home));
+                    let whom = to.map_or_else(
+                        || format!("to {}", self.named(entry.home)),
+                        |to| format!("to rank {to}"),
+                    );
+                    let from = source
+                        .zip(group)
+                        .and_then(|(source, group)| group.at(source));
+                    (self.awaited(from, Some(entry.home)), "send", Some(whom))
+                }
+                EntryState::Posted | EntryState::Probing => {
+                    let peer = source
+                        .zip(group)
+                        .and_then(|(source, group)| group.at(source));
+                    let call = if entry.state == EntryState::Posted {
+                        "receive"
+                    } else {
+                        "probe"
+                    };
+                    (
+                        self.awaited(Some(entry.home), peer),
+                        call,
+                        source.map(|source| format!("from rank {source}")),
+                    )
+                }
+                EntryState::Accessing => {
+                    let call = tag.and_then(|what| NAMES.get(what as usize));
+                    let (peer, call) = match (tag, call.copied().unwrap_or("access")) {
+                        (Some(THREAD), _) => (Some(OUTSIDE), "the end of a thread"),
+                        // Whom that waits for its own waits say.
+                        (Some(TASK), _) => (None, "join"),
+                        // Who has a lock is known where it is.
+                        (_, "lock") => (None, "lock"),
+                        (_, call) => (self.awaited(None, Some(entry.home)), call),
+                    };
+                    (peer, call, source.map(|rank| format!("rank {rank}")))
+                }
+                _ => continue,
+            };
+            let whom = whom.unwrap_or_else(|| "from any rank".to_string());
+            let name = shared
+                .as_ref()
+                .map_or("a communicator that is gone", |shared| shared.name());
+            let tag = match (entry.state, tag) {
+                (EntryState::Accessing, _) => String::new(),
+                (_, None) => ", any tag".to_string(),
+                (_, Some(tag)) => format!(", tag {tag}"),
+            };
+            let what = || (format!("{call} ({name}, {whom}{tag})"), place(entry.at));
+            tell(entry.word, peer, &what);
+        }
+        for shared in communicators.values().filter_map(Weak::upgrade) {
+            Rounds::calls(&shared.rounds, &shared, tell);
+        }
+        self.threads(tell);
+    }
+
+    fn close(&self) -> UnreceivedMessages {
+        self.dismiss_all();
+        let lost = self.matching.borrow_mut().close();
+        let all = self.all.take();
+        let known = self.known.take();
+        let (early, busy) = (self.early.take(), self.busy.take());
+        drop(self.windows.take());
+        let first = lost.iter().min_by_key(|lost| lost.order);
+        let first = first.map(|first| first.envelope.context);
+        let shared = first.and_then(|number| self.communicators.borrow().get(&number)?.upgrade());
+        self.count(&lost, shared.as_deref());
+        drop(shared);
+        for lost in lost {
+            guard::quietly(|| drop(lost.parcel));
+        }
+        guard::quietly(|| drop((all, early)));
+        let kept = known.into_values().chain(busy.into_values());
+        kept.for_each(|shared| guard::quietly(|| drop(shared)));
+        self.unreceived.take()
+    }
+
+    fn traffic(&self) -> RankTraffic {
+        let counted = self.traffic.as_ref();
+        counted.map_or_else(RankTraffic::default, |counted| counted.borrow_mut().take())
+    }
+
+    fn letter(&self, (from, frame): Letter) {
+        match frame.downcast::<Frame>() {
+            // The frames of this OS process are not forged.
+            Ok(frame) => drop(self.arrive(from, *frame)),
+            Err(other) if other.is::<Knock>() => self.serve(),
+            Err(_) => {}
+        }
+    }
+
+    fn frame(&self, from: u32, header: Header, bytes: &[u8]) -> Result<(), String> {
+        let wanted = self
+            .matching
+            .borrow()
+            .wanted(from, Frame::whose(header, bytes));
+        let frame = Frame::from_bytes(header, bytes, wanted);
+        let arrived = frame.and_then(|frame| self.arrive(from, frame));
+        arrived.ok_or_else(|| {
+            let from = self.others.as_ref().map(|others| others.name(from));
+            let from = from.unwrap_or_default();
+            format!("a message between ranks that came from {from} is garbled")
+        })
+    }
+}
