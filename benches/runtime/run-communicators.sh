@@ -12,8 +12,8 @@ cargo build --release --quiet --bin communicators
 copy=target/arrays
 mkdir -p $copy/modules $copy/benches/runtime
 rm -rf $copy/modules/* $copy/benches/runtime/src
-cp -r ../../modules/runtime ../../modules/rankmap $copy/modules
-cp arrays/group.rs $copy/modules/runtime/src/mpi/group.rs
+for crate in executor fiber mpi mpi-core mpi-derive rankmap runtime; do cp -r ../../modules/$crate $copy/modules; done
+cp arrays/group.rs $copy/modules/mpi-core/src/group.rs
 cp -r Cargo.toml Cargo.lock src $copy/benches/runtime
 sed -i '/^\[dev-dependencies\]/,/^$/d; /^\[lints\]/,/^$/d' $copy/modules/rankmap/Cargo.toml
 cargo build --release --quiet --bin communicators --manifest-path $copy/benches/runtime/Cargo.toml --target-dir $copy/target

@@ -1,11 +1,11 @@
-//! Groups as plain arrays, in the place of `modules/runtime/src/mpi/group.rs` where they are measured beside rank maps: the
+//! Groups as plain arrays, in the place of `modules/mpi-core/src/group.rs` where they are measured beside rank maps: the
 //! members, and their ranks in ascending order of members, in which they are looked up. The world is its size, as
 //! elsewhere.
 
 use std::sync::Arc;
 
 use super::error::Error;
-use crate::payload::{DecodeError, Decoder, Encoder, Payload};
+use graphmap_executor::payload::{DecodeError, Decoder, Encoder, Payload};
 
 /// An ordered set of processes, each known by its rank in the world.
 #[derive(Clone, Debug)]

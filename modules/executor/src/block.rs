@@ -47,12 +47,12 @@ pub struct BlockedProcess {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BlockedWait {
-    /// The call of [`mpi`](crate::mpi) in which it waits, in words; then nothing else is told but `place`, which is
+    /// The call of `mpi` in which it waits, in words; then nothing else is told but `place`, which is
     /// that of the call.
     pub call: Option<String>,
     /// Waiting to write to a full channel; otherwise to read from an empty one.
     pub write: bool,
-    /// Waiting for the reader to leave ([`Output::stopped`](crate::Output::stopped)); `write` is
+    /// Waiting for the reader to leave (`Output::stopped`); `write` is
     /// true then, too, for it is the writing end.
     pub stop: bool,
     /// Waiting for the other end of a flow-controlled channel to open, to leave or to close; `write` is false then.

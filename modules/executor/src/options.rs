@@ -12,7 +12,7 @@ use crate::running::Running;
 use crate::sequence::Sequence;
 use crate::trace::{EVENTS, MOST_EVENTS, Trace};
 
-/// The options of a run. [`main`](crate::main) reads them from the environment:
+/// The options of a run. `main` reads them from the environment:
 ///
 /// | variable | meaning |
 /// |---|---|
@@ -141,7 +141,7 @@ impl Options {
         Options::default()
     }
 
-    /// How many OS processes there are: at least 1. [`run`](crate::run) runs them as threads of one.
+    /// How many OS processes there are: at least 1. `run` runs them as threads of one.
     pub fn os_processes(mut self, count: usize) -> Self {
         self.os_processes = Some(count);
         self
@@ -177,13 +177,13 @@ impl Options {
         self
     }
 
-    /// Measures what [`Report::kinds`](crate::Report::kinds) tells. It makes a run slower.
+    /// Measures what `Report::kinds` tells. It makes a run slower.
     pub fn stats(mut self, on: bool) -> Self {
         self.stats = on;
         self
     }
 
-    /// Measures each process and channel for [`Report::profile`](crate::Report::profile).
+    /// Measures each process and channel for `Report::profile`.
     pub fn profile(mut self, on: bool) -> Self {
         self.profiled = on;
         self
@@ -191,7 +191,7 @@ impl Options {
 
     /// Writes what each process did when, and who read what of whom, to a file in the JSON format of Chrome's traces, which
     /// [Perfetto](https://ui.perfetto.dev) shows: at the end of the run, whether it ends well or not. Each scheduler keeps its last
-    /// [`Options::trace_events`]. Of a [`Local`](crate::Local) network there are turns and no messages. It makes a run slower.
+    /// [`Options::trace_events`]. Of a `Local` network there are turns and no messages. It makes a run slower.
     pub fn trace(mut self, file: impl AsRef<Path>) -> Self {
         self.trace = Some(Trace::new(file.as_ref()));
         self
@@ -221,7 +221,7 @@ impl Options {
     /// Calls a function when all processes have waited for two seconds while something outside of
     /// the network may still wake one (a timer, a socket of another library), and ever more rarely
     /// after that: with who waits for what. The run goes on, and waits meanwhile; so the function
-    /// should be short. [`main`](crate::main) prints it.
+    /// should be short. `main` prints it.
     pub fn on_quiet(mut self, tell: impl Fn(&Block) + Send + Sync + 'static) -> Self {
         self.notice = Some(Notice(Arc::new(tell)));
         self

@@ -50,7 +50,7 @@ crate::payload!(
     }
 );
 
-/// What has happened on a scheduler. Times are those of [`clock`](crate::clock).
+/// What has happened on a scheduler. Times are those of `clock`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// A token was put into a channel or taken out of it, the how manieth of the channel. It belongs to the turn that

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use std::{process, thread};
 
 use corosensei::Yielder;
-use graphmap_runtime::{uninterrupted, uninterrupted_depth};
+use graphmap_executor::{uninterrupted, uninterrupted_depth};
 
 use crate::error::WaitError;
 

@@ -89,6 +89,6 @@ mod system;
 pub use current::{on_fiber, try_wait, wait};
 pub use error::{OptionsError, StackError, WaitError};
 pub use fiber::Fiber;
-pub use graphmap_runtime::uninterrupted;
+pub use graphmap_executor::uninterrupted;
 pub use options::{Guard, Options};
 pub use pool::{Counts, Stacks};

@@ -31,7 +31,7 @@ pub enum Error {
         asked: Cow<'static, str>,
     },
     /// The message has come from another OS process, and its bytes are not those of a value: what a hand-written
-    /// [`Payload`](crate::Payload) encodes is not what it decodes. It has been received, and is lost.
+    /// [`Payload`](graphmap_executor::Payload) encodes is not what it decodes. It has been received, and is lost.
     Unreadable(String),
     /// The message has more elements than there is room for. As many as there is room for have been received.
     Truncated {

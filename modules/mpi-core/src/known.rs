@@ -71,7 +71,7 @@ pub fn of_module(name: &str) -> Result<Option<Communicator>, Error> {
         .transpose()
 }
 
-/// The communicator of all processes of the kind of the one that asks: ranks are [indices](crate::Me::index) in the kind where these
+/// The communicator of all processes of the kind of the one that asks: ranks are [indices](graphmap_executor::Me::index) in the kind where these
 /// ascend with the ranks of the network.
 ///
 /// # Errors

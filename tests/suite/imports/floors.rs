@@ -1,11 +1,9 @@
 //! On which floor each module of a crate stands.
 
-/// The floors of the runtime, from the ground up: what stands on a floor may use what is below it, or
-/// in the same folder.
-const RUNTIME: &[&str] = &[
-    "visible",
+/// The layers of the schedulers, from the bottom up: a layer may use those below it, and files of the
+/// same folder.
+const EXECUTOR: &[&str] = &[
     "os_signal",
-    "file_limit",
     "finally",
     "unnamed",
     "own_stream",
@@ -31,9 +29,72 @@ const RUNTIME: &[&str] = &[
     "placement",
     "variables",
     "link",
-    "usr1",
     "exec",
-    "mpi",
+    "lib",
+];
+
+/// Those of the ranks of MPI.
+const MPI_CORE: &[&str] = &[
+    "endpoint::line",
+    "envelope",
+    "numbering",
+    "packed",
+    "value",
+    "window::lock",
+    "window::regions",
+    "endpoint::desk",
+    "error",
+    "traffic",
+    "window::number",
+    "group",
+    "parcel",
+    "window::operation",
+    "any_value",
+    "call",
+    "frame",
+    "receive_buffer",
+    "entry",
+    "others",
+    "endpoint::block",
+    "queue",
+    "window::memory",
+    "mailbox",
+    "matching",
+    "state",
+    "transfer",
+    "arrivals",
+    "unpack",
+    "world",
+    "probe",
+    "request",
+    "abandoned",
+    "communicator",
+    "persistent",
+    "round",
+    "several",
+    "collective",
+    "create_group",
+    "distributed",
+    "recipe",
+    "split_type",
+    "vectors",
+    "endpoint",
+    "known",
+    "split",
+    "window",
+    "cartesian",
+    "create",
+    "inter",
+    "inter_rooted",
+    "topology",
+    "lib",
+];
+
+/// Those of the runtime.
+const RUNTIME: &[&str] = &[
+    "visible",
+    "file_limit",
+    "usr1",
     "kpn",
     "room_waits",
     "stats",
@@ -386,6 +447,8 @@ const SHARING: &[&str] = &[
 ];
 
 pub(crate) const FLOORS: &[(&str, &[&str])] = &[
+    ("executor", EXECUTOR),
+    ("mpi-core", MPI_CORE),
     ("runtime", RUNTIME),
     ("fiber", FIBER),
     ("rankmap", RANKMAP),

@@ -12,7 +12,7 @@ pub type UnreceivedMessages = (u64, Option<String>);
 pub struct WaitingCall {
     /// The process that waits, by rank.
     pub rank: u32,
-    /// For whom; [`UNKNOWN`]: for any of several.
+    /// For whom; `UNKNOWN`: for any of several.
     pub peer: u32,
     /// The call in words.
     pub text: String,

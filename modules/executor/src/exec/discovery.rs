@@ -253,7 +253,7 @@ pub fn collocated() -> Processes {
 }
 
 /// The modules that the process which asks is in, the outermost first; none if it is in none. The communicator of each is
-/// [`mpi::of_level`](crate::mpi::of_level).
+/// `mpi::of_level`.
 ///
 /// # Panics
 /// When called outside of a process of a run.

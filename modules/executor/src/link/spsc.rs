@@ -6,7 +6,7 @@
 //! are. While each side waits for the other all the time, a token moves the producer's line over and
 //! the consumer's back, and no other: neither side keeps anything else in them. Once two tokens are
 //! in a ring that may hold them, it gets more slots, and each side a line of its own, in which it
-//! notes how far the other was when it last looked ([`segment`](super::segment)).
+//! notes how far the other was when it last looked (`segment`).
 //!
 //! A producer that finds a ring of capacity one full leaves its token in the second slot, the *rendezvous slot*,
 //! and waits until there is room: then the token is written. The consumer takes it all the same if it

@@ -24,7 +24,7 @@ use crate::payload::sliced::{SentValue, SlicedMessage};
 /// The lanes of one OS process of a host to the others of a job there, and from them.
 ///
 /// They are numbered on the host, from 0: the first [makes](HostLanes::create) the memory, the others [join](HostLanes::join) it. Frames are
-/// those of [`Link::send`](crate::between::Link::send), with the same promises; how the run stands is no concern of these lanes but
+/// those of `Link::send`, with the same promises; how the run stands is no concern of these lanes but
 /// for [`HostLanes::over`]. They are used by one thread.
 pub struct HostLanes {
     lanes: Lanes,
@@ -125,60 +125,60 @@ impl HostLanes {
         self.control.agreement(of)
     }
 
-    /// As [`Link::send`](crate::between::Link::send).
+    /// As `Link::send`.
     #[inline]
     pub fn send(&self, to: usize, header: Header, bytes: &[u8]) {
         self.lanes.send(to, header, bytes);
     }
 
-    /// As [`Job::send_owned`](crate::between::Job::send_owned).
+    /// As `Job::send_owned`.
     #[inline]
     pub fn send_owned(&self, to: usize, header: Header, bytes: Vec<u8>) {
         self.lanes.send_now(to, header, bytes);
     }
 
-    /// As [`Job::try_send_pieces`](crate::between::Job::try_send_pieces).
+    /// As `Job::try_send_pieces`.
     #[inline]
     pub fn try_send_pieces(&self, to: usize, header: Header, pieces: &[&[u8]]) -> bool {
         self.lanes.try_send_pieces(to, header, pieces)
     }
 
-    /// As [`Job::send_sliced`](crate::between::Job::send_sliced).
+    /// As `Job::send_sliced`.
     pub fn send_sliced(&self, to: usize, header: Header, message: SlicedMessage) {
         self.lanes.send_sliced(to, header, message);
     }
 
-    /// As [`Job::take_sent`](crate::between::Job::take_sent).
+    /// As `Job::take_sent`.
     pub fn take_sent(&self) -> Option<SentValue> {
         self.lanes.take_sent()
     }
 
-    /// As [`Job::keeps_values`](crate::between::Job::keeps_values).
+    /// As `Job::keeps_values`.
     pub fn keeps_values(&self) -> bool {
         self.lanes.keeps_values()
     }
 
-    /// As [`Job::let_go`](crate::between::Job::let_go).
+    /// As `Job::let_go`.
     pub fn let_go(&self) {
         self.lanes.let_go();
     }
 
-    /// As [`Job::take_slices`](crate::between::Job::take_slices), of the frame that [`HostLanes::receive`] hands on.
+    /// As `Job::take_slices`, of the frame that [`HostLanes::receive`] hands on.
     pub fn take_slices(&self) -> Option<ReceivedSlices> {
         self.lanes.take_slices()
     }
 
-    /// As [`Job::buffer`](crate::between::Job::buffer).
+    /// As `Job::buffer`.
     pub fn buffer(&self) -> Vec<u8> {
         self.lanes.buffer()
     }
 
-    /// As [`Job::keep`](crate::between::Job::keep).
+    /// As `Job::keep`.
     pub fn keep(&self, buffer: Vec<u8>) {
         self.lanes.keep(buffer);
     }
 
-    /// As [`Link::flush`](crate::between::Link::flush).
+    /// As `Link::flush`.
     #[inline]
     pub fn flush(&self) -> bool {
         self.lanes.flush()
