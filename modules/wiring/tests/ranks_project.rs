@@ -104,7 +104,8 @@ fn a_project_of_ranks_may_have_the_link() {
         ("mpi", "graphmap-runtime"),
         ("mpi", "graphmap-fiber"),
         ("graphmap-link-mpi", "graphmap-runtime"),
-        ("graphmap-fiber", "graphmap-runtime"),
+        ("graphmap-fiber", "graphmap-executor"),
+        ("graphmap-runtime", "graphmap-executor"),
     ] {
         let manifest = read(&format!(".graphmap/{name}/Cargo.toml"));
         assert!(manifest.contains(&format!("\"../{beside}\"")), "{manifest}");
