@@ -220,7 +220,14 @@ fn has_word(text: &str, word: &str) -> bool {
 fn unsafe_is_in_the_runtime_where_stacks_are_switched_and_where_mpi_is_called_only() {
     for path in files(&["src", "modules", "graphs", "python"], "rs") {
         // What is derived implements a trait that is unsafe.
-        let runtime = ["executor", "fiber", "mpi", "mpi-core", "mpi-derive", "runtime"];
+        let runtime = [
+            "executor",
+            "fiber",
+            "mpi",
+            "mpi-core",
+            "mpi-derive",
+            "runtime",
+        ];
         let runtime = runtime.map(|m| format!("modules/{m}"));
         let runtime = runtime.iter().any(|m| path.starts_with(root().join(m)));
         let calls = ["calls.rs", "operation.rs", "sockets.rs", "world.rs"];

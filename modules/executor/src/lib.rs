@@ -69,11 +69,11 @@ pub use exec::discovery::{
     connections, in_os_process, modules, of_kind, os_processes, process, process_of_rank,
     processes,
 };
-pub use exec::join::join;
-pub use exec::me::{Me, me, yield_now};
+pub use exec::discovery::{Me, me, yield_now};
 pub use exec::outcome::{Outcome, Stopped};
-pub use exec::task_set::TaskSet;
-pub use exec::uninterrupted::{uninterrupted, uninterrupted_depth};
+pub use exec::tasks::TaskSet;
+pub use exec::tasks::join;
+pub use exec::user_code::{uninterrupted, uninterrupted_depth};
 pub use options::Options;
 pub use overgrown::Overgrown;
 pub use payload::{DecodeError, Decoder, Encoder, Format, Payload};

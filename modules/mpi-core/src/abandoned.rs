@@ -12,7 +12,7 @@ use std::task::{Context, Waker};
 
 use super::request::{Receiving, Request};
 use super::value::Value;
-use graphmap_executor::exec::guard;
+use graphmap_executor::exec::user_code;
 
 /// A receive, of whatever type.
 trait Receive {
@@ -69,7 +69,7 @@ impl Abandoned {
                 break;
             };
             if one.is_done() {
-                let taken = guard::caught(|| {
+                let taken = user_code::caught(|| {
                     one.take();
                     drop(one);
                 });
@@ -97,7 +97,7 @@ impl Drop for Abandoned {
     /// Drops all, also what panics: two that do, one while the other unwinds, would abort the OS process.
     fn drop(&mut self) {
         for one in self.all.get_mut().drain(..) {
-            guard::quietly(|| drop(one));
+            user_code::quietly(|| drop(one));
         }
     }
 }

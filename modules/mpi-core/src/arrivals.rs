@@ -13,7 +13,7 @@ use super::parcel::{Far, Parcel, Wanted};
 use super::state::{CommunicatorState, World};
 use super::transfer::Arrival;
 use super::window::Asker;
-use graphmap_executor::exec::guard;
+use graphmap_executor::exec::user_code;
 use graphmap_executor::finally::Finally;
 
 /// A message of more bytes than this is not sent before a receive waits for it.
@@ -109,7 +109,7 @@ impl World {
         }
         if self.is_over() {
             // What it brings is nobody's any more: to drop it is code of the user.
-            guard::quietly(|| drop(frame));
+            user_code::quietly(|| drop(frame));
             return Some(());
         }
         let at = Location::caller();
@@ -199,7 +199,7 @@ impl World {
 
     /// Calls code of the user about a message, outside of a process.
     pub(super) fn guarded(&self, what: &str, f: impl FnOnce()) {
-        if let (Err(panic), Some(others)) = (guard::caught(f), &self.others) {
+        if let (Err(panic), Some(others)) = (user_code::caught(f), &self.others) {
             others.fail(format!(
                 "a message between ranks panicked when it was {what}: {panic}"
             ));

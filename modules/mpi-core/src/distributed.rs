@@ -18,7 +18,7 @@ use super::frame::Frame;
 use super::others::{Distribution, Others};
 use super::round::wake_all;
 use super::state::{CommunicatorState, Distributed, Shares, Word};
-use graphmap_executor::exec::guard;
+use graphmap_executor::exec::user_code;
 use graphmap_executor::payload::{DecodeError, Decoder, Encoder, Payload};
 
 impl Distributed {
@@ -258,7 +258,7 @@ impl CommunicatorState {
         drop(rounds);
         // Code of the user, with nothing borrowed.
         let mut made = Ok(Vec::new());
-        let caught = guard::caught(|| made = finish(self, &mut *data, parts, given));
+        let caught = user_code::caught(|| made = finish(self, &mut *data, parts, given));
         let why = match (caught, made) {
             (Ok(()), Ok(shares)) => {
                 let sign = call.sign();
@@ -272,7 +272,7 @@ impl CommunicatorState {
             (Err(panic), _) => format!("panicked: {panic}"),
             (_, Err(error)) => format!("cannot be read: {error}"),
         };
-        guard::quietly(|| drop(data));
+        user_code::quietly(|| drop(data));
         others.fail(format!("{} of {} {why}", call.text(), self.name()));
     }
 
@@ -393,7 +393,7 @@ impl CommunicatorState {
         let (call, mut data) = (round.call, round.data.take());
         drop(rounds);
         let mut read = Ok(());
-        let caught = guard::caught(|| {
+        let caught = user_code::caught(|| {
             if let Some(data) = &mut data {
                 read = accept(self, &mut **data, &bytes);
             }

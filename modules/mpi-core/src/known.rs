@@ -11,7 +11,7 @@ use super::group::Group;
 use super::numbering::Known;
 use super::split_type::SplitType;
 use super::state::World;
-use graphmap_executor::exec::directory::modules_around;
+use graphmap_executor::exec::report::modules_around;
 
 /// The communicator of a module that the process which asks is in, ranked as in the network: by level, where level 0 is the
 /// [world](super::world), level 1 the outermost module around the process, and so on inwards; `None`: it is in none of that

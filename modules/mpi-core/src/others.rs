@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::frame::Frame;
 use super::group::Group;
 use super::parcel::Parcel;
-use graphmap_executor::exec::outside::Outside;
+use graphmap_executor::exec::frames::Outside;
 use graphmap_executor::exec::shared::Shared as Run;
 use graphmap_executor::placement::SchedulerId;
 

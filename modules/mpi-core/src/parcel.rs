@@ -14,7 +14,7 @@ use std::mem::{self, MaybeUninit};
 use super::envelope::Mixer;
 use super::error::Error;
 use super::packed::Packed;
-use graphmap_executor::exec::guard;
+use graphmap_executor::exec::user_code;
 use graphmap_executor::payload::{DecodeError, Decoder, Encoder, Payload};
 
 /// What lies in a parcel: the value, or a pointer to the box that has it.
@@ -324,7 +324,7 @@ impl Parcel {
             let mut opened = None;
             if word(0) == number_of((kind.id)()) {
                 // Whoever receives it is to see what is wrong.
-                guard::quietly(|| opened = (kind.read)(value, word(8) as usize));
+                user_code::quietly(|| opened = (kind.read)(value, word(8) as usize));
             }
             if opened.is_some() {
                 return opened;

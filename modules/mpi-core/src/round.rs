@@ -18,8 +18,8 @@ use super::error::Error;
 use super::request::Request;
 use super::state::{CommunicatorState, Round, Rounds};
 use super::world::wake;
-use graphmap_executor::exec::floor::TellWait;
-use graphmap_executor::exec::uninterrupted::uninterrupted;
+use graphmap_executor::exec::frames::TellWait;
+use graphmap_executor::exec::user_code::uninterrupted;
 use graphmap_executor::payload::Payload;
 
 /// So many rounds may be under way before a rank waits for the others.

@@ -16,7 +16,7 @@ use super::matching::Matching;
 use super::others::{Distribution, Others};
 use super::traffic::Traffic;
 use super::window::Exposed;
-use graphmap_executor::exec::calls::UnreceivedMessages;
+use graphmap_executor::exec::report::UnreceivedMessages;
 use graphmap_executor::exec::shared::Shared as Run;
 use graphmap_executor::payload::DecodeError;
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::envelope::Mixing;
-use graphmap_executor::exec::traffic::{Pair, RankTraffic, Volume};
+use graphmap_executor::exec::statistics::{Pair, RankTraffic, Volume};
 
 /// A communicator, by its number and its name.
 pub(super) type Known<'a> = (u32, &'a str);

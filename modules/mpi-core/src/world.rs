@@ -20,15 +20,15 @@ use super::numbering::Known;
 use super::others::Others;
 use super::state::{CommunicatorState, Rounds, World};
 use super::window::NAMES;
-use graphmap_executor::exec::above;
-use graphmap_executor::exec::calls::UnreceivedMessages;
 use graphmap_executor::exec::current;
-use graphmap_executor::exec::floor::{Floor, TellWait};
-use graphmap_executor::exec::guard;
+use graphmap_executor::exec::exchange;
+use graphmap_executor::exec::frames::Outside;
+use graphmap_executor::exec::frames::{Floor, TellWait};
 use graphmap_executor::exec::hooks::Owner;
-use graphmap_executor::exec::outside::Outside;
+use graphmap_executor::exec::report::UnreceivedMessages;
 use graphmap_executor::exec::shared::Shared as Run;
-use graphmap_executor::exec::traffic::RankTraffic;
+use graphmap_executor::exec::statistics::RankTraffic;
+use graphmap_executor::exec::user_code;
 use graphmap_executor::link::between::Header;
 use graphmap_executor::link::inbox::Letter;
 use graphmap_executor::link::waiter::{ARMED, ID};
@@ -111,7 +111,7 @@ impl World {
 
     /// The communicator of all, and the rank of the process that asks.
     pub(super) fn current() -> Result<(Rc<CommunicatorState>, u32), Error> {
-        let (world, rank) = above::current::<World>().ok_or(Error::NoProcess)?;
+        let (world, rank) = exchange::current::<World>().ok_or(Error::NoProcess)?;
         let all = world.all.borrow().clone().ok_or(Error::Over)?;
         Ok((all, rank))
     }
@@ -179,7 +179,7 @@ impl World {
         // Code of the user, after all else. One that panics keeps the others from nothing.
         let dropped = lost
             .into_iter()
-            .map(|lost| guard::caught(|| drop(lost.parcel)));
+            .map(|lost| user_code::caught(|| drop(lost.parcel)));
         let dropped: Vec<_> = dropped.filter_map(Result::err).collect();
         if let Some(text) = dropped.first()
             && !std::thread::panicking()
@@ -403,11 +403,11 @@ impl Floor for World {
         self.count(&lost, shared.as_deref());
         drop(shared);
         for lost in lost {
-            guard::quietly(|| drop(lost.parcel));
+            user_code::quietly(|| drop(lost.parcel));
         }
-        guard::quietly(|| drop((all, early)));
+        user_code::quietly(|| drop((all, early)));
         let kept = known.into_values().chain(busy.into_values());
-        kept.for_each(|shared| guard::quietly(|| drop(shared)));
+        kept.for_each(|shared| user_code::quietly(|| drop(shared)));
         self.unreceived.take()
     }
 

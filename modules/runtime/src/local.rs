@@ -12,15 +12,15 @@ use crate::kpn::ports::{Input, Output};
 use crate::run;
 use crate::stats::Report;
 use graphmap_executor::error::RunError;
-use graphmap_executor::exec::directory::{
+use graphmap_executor::exec::future;
+use graphmap_executor::exec::outcome::Outcome;
+use graphmap_executor::exec::report::{
     ChannelInfo, ClassInfo, Directory, EndOf, ModuleInfo, ProcessInfo,
 };
-use graphmap_executor::exec::future;
-use graphmap_executor::exec::guard;
-use graphmap_executor::exec::outcome::Outcome;
-use graphmap_executor::exec::registry::Registry;
 use graphmap_executor::exec::scheduler::MOST;
 use graphmap_executor::exec::task::{self, TaskHeader};
+use graphmap_executor::exec::user_code;
+use graphmap_executor::exec::wait_queues::Registry;
 use graphmap_executor::options::Options;
 
 /// A network without a table: channels and processes are made one by one, and all run on the
@@ -183,13 +183,13 @@ impl Drop for Local {
                 match &panicked {
                     None => panicked = Some(payload),
                     // Dropping the payload is code of the user and may panic.
-                    Some(_) => guard::discard(payload),
+                    Some(_) => user_code::discard(payload),
                 }
             }
         }
         match panicked {
             Some(payload) if !std::thread::panicking() => resume_unwind(payload),
-            Some(payload) => guard::discard(payload),
+            Some(payload) => user_code::discard(payload),
             None => {}
         }
     }

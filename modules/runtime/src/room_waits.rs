@@ -1,9 +1,9 @@
 //! Waits for room in channels between schedulers that more room would spare.
 
-use graphmap_executor::exec::cycles::components;
-use graphmap_executor::exec::directory::Directory;
 use graphmap_executor::exec::report;
-use graphmap_executor::exec::tally::Tally;
+use graphmap_executor::exec::report::Directory;
+use graphmap_executor::exec::statistics::Tally;
+use graphmap_executor::exec::wait_graph::components;
 
 /// The capacity that is advised: a channel that has it is not counted.
 pub(crate) const ADVISED: u32 = 64;

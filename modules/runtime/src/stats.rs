@@ -7,11 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::room_waits::{self, ADVISED, RoomWaits};
-use graphmap_executor::exec::directory::Directory;
 use graphmap_executor::exec::report;
-use graphmap_executor::exec::tally::Tally;
-use graphmap_executor::exec::traffic::Sum;
-use graphmap_executor::exec::waits::Grow;
+use graphmap_executor::exec::report::Directory;
+use graphmap_executor::exec::statistics::Sum;
+use graphmap_executor::exec::statistics::Tally;
+use graphmap_executor::exec::wait_graph::Grow;
 use graphmap_executor::quote::quote;
 
 /// What happened in a run that ended well.

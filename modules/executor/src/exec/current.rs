@@ -6,13 +6,13 @@ use std::ptr;
 use std::rc::Rc;
 use std::task::Context;
 
-use super::directory::ProcessInfo;
-use super::leaving::OUTSIDE;
-use super::registry::Registry;
+use super::deferred::OUTSIDE;
+use super::report::ProcessInfo;
+use super::scheduler::WakerCore;
 use super::scheduler::{FirstIds, MOST, Scheduler};
 use super::task::TaskHeader;
-use super::uninterrupted::uninterrupted;
-use super::waker_core::WakerCore;
+use super::user_code::uninterrupted;
+use super::wait_queues::Registry;
 use crate::link::waiter::{HOOK, NOBODY};
 
 /// Most causes of an error that are told.

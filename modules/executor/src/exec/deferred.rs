@@ -3,11 +3,29 @@
 //! To ask whether the other side of a channel sleeps takes a fence, which costs more than a token. So a process that
 //! takes or puts many tokens leaves that to the end of its turn: a wake-up may be late by a turn, never lost (`link/spsc.rs` says why).
 //! The fence is here, one for all that is asked.
+//!
+//! Ends of channels between schedulers, of any OS processes, that a process has left in its turn, closed when that is over.
+//!
+//! A process that fails drops its ports first, and only then is it known that it has. Whoever saw them closed before, on another
+//! thread, might fail of that, and be told in its place. So the other side sees an end closed when its process has come to the
+//! end of its turn, and, if that was its failure, after the run was stopped for it.
+//!
+//! Tokens that a reader leaves behind when it goes.
+//!
+//! To drop them is code of the user. Nothing of the channel is left to be done by then, so a destructor may panic, wait on the
+//! stack of a fiber, or use any channel.
+//!
+//! A token may hold a port whose tokens hold ports in turn. To drop each within the one before would take a stack as deep as that
+//! chain. Beyond a depth tokens are queued, and are dropped by whichever comes first: a drop of tokens of the same run that ends, or
+//! the scheduler after the turn. The second is needed because the drops that are counted may be those of fibers that wait in a
+//! destructor, which may wait for what is queued. Outside of runs nothing can wait in a destructor of a token.
 
-use std::cell::Cell;
-use std::ptr;
-
+use crate::finally::Finally;
 use crate::sync::{Ordering, fence};
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::mem::{self, ManuallyDrop};
+use std::ptr;
 
 /// What a scheduler has yet to do at an end: see `link/spsc.rs` about late wake-ups. Field by field, as a
 /// polled wait.
@@ -121,5 +139,124 @@ impl DeferredWakes {
                 wake.end.set(ptr::null());
             }
         }
+    }
+}
+
+/// An end that has left its scheduler, and is still to be closed.
+pub(super) struct Closing {
+    pub(super) end: *const (),
+    /// Closes the end and lets go of it.
+    pub(super) close: unsafe fn(*const ()),
+    /// Kind and index of the process that left it: what it did not read is dropped in its name.
+    pub(super) process: Option<(u32, u32)>,
+}
+
+/// Those of a turn, in the order in which they were left.
+#[derive(Default)]
+pub(super) struct Closings {
+    queue: RefCell<VecDeque<Closing>>,
+    /// Who left the end that is being closed.
+    pub(super) of: Cell<Option<(u32, u32)>>,
+    /// Processes are being made, and none has had a turn.
+    pub(super) making: Cell<bool>,
+}
+
+impl Closings {
+    pub(super) fn push(&self, closing: Closing) {
+        self.queue.borrow_mut().push_back(closing);
+    }
+
+    /// The next, of which nothing is borrowed: to close it is code of the user, which may leave further ends.
+    pub(super) fn pop(&self) -> Option<Closing> {
+        self.queue.borrow_mut().pop_front()
+    }
+}
+
+/// How many drops of tokens may be going on before others are queued.
+const DEEPEST: u32 = 32;
+
+/// Tokens of any type that are to be dropped.
+pub(super) struct Tokens {
+    tokens: *mut (),
+    drop: unsafe fn(*mut ()),
+    /// Kind and index of the process that left them: a panic is its failure.
+    pub(super) process: Option<(u32, u32)>,
+}
+
+impl Tokens {
+    fn new<T>(tokens: Vec<T>, process: Option<(u32, u32)>) -> Self {
+        Tokens {
+            process,
+            tokens: Box::into_raw(Box::new(tokens)).cast(),
+            // SAFETY: called once, by `drop`, with the pointer of the Box of this type.
+            drop: |tokens| drop(unsafe { Box::from_raw(tokens.cast::<Vec<T>>()) }),
+        }
+    }
+}
+
+impl Drop for Tokens {
+    fn drop(&mut self) {
+        // SAFETY: the function belongs to the pointer, and this is the only call.
+        unsafe { (self.drop)(self.tokens) };
+    }
+}
+
+/// The drops of tokens that are going on in a run, and those that are queued.
+///
+/// Without a destructor: that of a thread is there as long as the thread. What is queued is dropped by
+/// [`drop_queued`](Leaving::drop_queued).
+#[derive(Default)]
+pub(super) struct Leaving {
+    /// Not a depth: drops of several fibers may be going on at the same time, and end in any order.
+    going_on: Cell<u32>,
+    queue: RefCell<ManuallyDrop<Vec<Tokens>>>,
+}
+
+thread_local! {
+    /// Outside of runs. Values of the thread itself, which may hold ports, are dropped late.
+    pub(super) static OUTSIDE: Leaving = const {
+        Leaving {
+            going_on: Cell::new(0),
+            queue: RefCell::new(ManuallyDrop::new(Vec::new())),
+        }
+    };
+}
+
+impl Leaving {
+    /// Drops tokens that a reader has left behind, or queues them. `process` is the one that leaves them.
+    pub(super) fn drop_or_queue<T>(
+        &self,
+        tokens: Vec<T>,
+        process: impl FnOnce() -> Option<(u32, u32)>,
+    ) {
+        if self.going_on.get() >= DEEPEST {
+            let tokens = Tokens::new(tokens, process());
+            self.queue.borrow_mut().push(tokens);
+            return note();
+        }
+        self.going_on.set(self.going_on.get() + 1);
+        let _ended = Finally(|| self.going_on.set(self.going_on.get() - 1));
+        let _queued = Finally(|| self.drop_queued());
+        drop(tokens);
+    }
+
+    /// Drops what is queued. If that panics, the rest is dropped all the same.
+    fn drop_queued(&self) {
+        while let Some(tokens) = self.pop() {
+            let rest = Finally(|| self.drop_queued());
+            drop(tokens);
+            mem::forget(rest);
+        }
+    }
+
+    /// Takes out tokens that are queued: those that were queued last.
+    pub(super) fn pop(&self) -> Option<Tokens> {
+        let mut queue = self.queue.borrow_mut();
+        let tokens = queue.pop();
+        if tokens.is_none() {
+            // Nobody else frees its memory.
+            drop(mem::take(&mut **queue));
+        }
+        tokens
     }
 }

@@ -1,18 +1,124 @@
+//! The sides of a channel.
+//!
+//! Which members of something may have something, in the order in which they got it.
+//!
+//! Which tasks of a set were woken, and who is woken for that.
+//!
 //! Hooks: members of bundles, tasks of processes and wakers of other libraries, which are woken through a channel as processes are.
 //!
 //! No code of the user runs while a hook fires or goes: the wakers concerned are left with the
 //! scheduler, which wakes or drops them between turns ([`Hooks::take_loose`]).
 
+use crate::finally::Finally;
+use crate::link::waiter::{ARMED, HOOK, ID, INDEX, NOBODY, STOP};
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::mem;
 use std::rc::Rc;
 use std::task::Waker;
 
-use super::ready_list::ReadyList;
-use super::side::Side;
-use super::woken::Woken;
-use crate::finally::Finally;
-use crate::link::waiter::{ARMED, HOOK, ID, INDEX, NOBODY, STOP};
+/// The two sides of a point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    Read = 0,
+    Write = 1,
+}
+
+impl Side {
+    pub fn other(self) -> Side {
+        match self {
+            Side::Read => Side::Write,
+            Side::Write => Side::Read,
+        }
+    }
+}
+
+/// Members by number, each at most once.
+#[derive(Default)]
+pub(super) struct ReadyList(RefCell<List>);
+
+#[derive(Default)]
+struct List {
+    members: VecDeque<u32>,
+    /// Whether a member is in the list.
+    listed: Vec<bool>,
+}
+
+impl ReadyList {
+    /// All of so many members, in order.
+    pub(super) fn all(members: usize) -> Self {
+        ReadyList(RefCell::new(List {
+            members: (0..members as u32).collect(),
+            listed: vec![true; members],
+        }))
+    }
+
+    /// There are so many members from now on, if there were fewer: those that are new are not in the list.
+    pub(super) fn grow(&self, members: usize) {
+        let mut list = self.0.borrow_mut();
+        if list.listed.len() < members {
+            list.listed.resize(members, false);
+        }
+    }
+
+    /// Puts a member last, unless it is there. Of one that there is not nothing becomes.
+    pub(super) fn push(&self, member: u32) {
+        let mut list = self.0.borrow_mut();
+        let listed = list.listed.get_mut(member as usize);
+        if listed.is_some_and(|listed| !std::mem::replace(listed, true)) {
+            list.members.push_back(member);
+        }
+    }
+
+    /// Takes the first out.
+    pub(super) fn pop(&self) -> Option<u32> {
+        let mut list = self.0.borrow_mut();
+        let member = list.members.pop_front()?;
+        list.listed[member as usize] = false;
+        Some(member)
+    }
+
+    /// How many are in the list.
+    pub(super) fn len(&self) -> usize {
+        self.0.borrow().members.len()
+    }
+}
+
+/// The tasks of a set that were woken.
+#[derive(Default)]
+pub(super) struct Woken {
+    pub(super) list: ReadyList,
+    /// Who polls the set, as a word of a channel; not armed: it was woken, or polls by a foreign waker.
+    waiter: Cell<u32>,
+    /// The process that polls it.
+    process: Cell<u32>,
+}
+
+impl Woken {
+    /// The set is polled by a process: whom to wake from now on, it or the hook of its task in which the set is. Whether it was
+    /// the same process before.
+    pub(super) fn set_poller(&self, process: u32, id: u32) -> bool {
+        self.waiter.set(ARMED | id);
+        self.process.replace(process) == process
+    }
+
+    /// The set is polled by a foreign waker, which is woken by whatever the tasks wait for.
+    pub(super) fn clear_poller(&self) {
+        self.waiter.set(NOBODY);
+    }
+
+    /// A task is to be polled: whom to wake for that, unless that was done.
+    pub(super) fn wake(&self, task: u32) -> Option<u32> {
+        self.list.push(task);
+        let word = self.waiter.get();
+        self.waiter.set(word & !ARMED);
+        (word & ARMED != 0).then_some(word & ID)
+    }
+
+    pub(super) fn process(&self) -> u32 {
+        self.process.get()
+    }
+}
 
 /// The number of a member whose channel is none of the run's, or has ended.
 pub const NO_NUMBER: u32 = u32::MAX;

@@ -1,22 +1,90 @@
+//! Which process a scheduler is polling, and which task of it, for other threads to see.
+//!
 //! Inquiries: another thread asks a run that goes on what its processes are doing.
 //!
 //! The thread leaves the question and wakes all schedulers. Each answers between two turns, when nothing of its own
-//! changes (`answer.rs`): which of its processes can run, and at which channels the others wait. Answers of several
+//! changes (`inspect.rs`): which of its processes can run, and at which channels the others wait. Answers of several
 //! schedulers are not of the same moment. Of one that does not answer in time it is told which process it is running.
 //!
 //! A run that nobody asks about pays a look at a flag for each batch of wake-ups from other threads.
+//!
+//! Processes whose turns last so long that the others of their scheduler wait for them.
+//!
+//! Seen from another thread, by what a scheduler writes anyway: which process it runs, and, once for each batch of turns, how many
+//! batches there were. So a process that lets others run now and then may be told too, if a whole batch of turns is mostly its own:
+//! nobody is woken from outside meanwhile.
 
+use super::report::WaitingCall;
+use super::task::Waiting;
+use super::wait_graph::Update;
+use crate::link::waiter::{HOOK, NOBODY};
+use crate::sync::lock;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::calls::WaitingCall;
-use super::queue::Waiting;
-use super::running_task::RunningTask;
-use super::waits::Update;
-use crate::link::waiter::NOBODY;
-use crate::sync::lock;
+/// Atomic for the sake of threads which a process starts and joins within one poll; Relaxed, because starting and
+/// joining order everything.
+pub(crate) struct RunningTask {
+    /// A process, or the hook of a task of one.
+    current: AtomicU32,
+    /// While that is a hook: the process.
+    process: AtomicU32,
+    batches: AtomicU32,
+}
+
+impl RunningTask {
+    pub(super) fn new() -> Self {
+        RunningTask {
+            current: AtomicU32::new(NOBODY),
+            process: AtomicU32::new(NOBODY),
+            batches: AtomicU32::new(0),
+        }
+    }
+
+    /// Whom to wake for what is being polled: a process, or the hook of a task of one.
+    #[inline(always)]
+    pub(super) fn id(&self) -> u32 {
+        self.current.load(Ordering::Relaxed)
+    }
+
+    /// The id of the process that is being polled.
+    #[inline(always)]
+    pub(super) fn process(&self) -> u32 {
+        match self.id() {
+            id if id & HOOK == 0 => id,
+            _ => self.process.load(Ordering::Relaxed),
+        }
+    }
+
+    /// A task of the process is being polled, which is woken by this hook. What was before, to be [set](Self::set) when that is over.
+    pub(super) fn set_task(&self, hook: u32) -> u32 {
+        self.process.store(self.process(), Ordering::Relaxed);
+        self.current.swap(hook, Ordering::Relaxed)
+    }
+
+    /// This process is being polled from now on.
+    #[inline(always)]
+    pub(super) fn set(&self, id: u32) {
+        self.current.store(id, Ordering::Relaxed);
+    }
+
+    /// Counts batches of turns: who sees it stand still knows that one goes on.
+    pub(super) fn batches(&self) -> u32 {
+        self.batches.load(Ordering::Relaxed)
+    }
+
+    /// A batch of turns is over.
+    #[inline(always)]
+    pub(super) fn end_batch(&self) {
+        self.set(NOBODY);
+        // One thread writes it.
+        let batches = self.batches();
+        self.batches
+            .store(batches.wrapping_add(1), Ordering::Relaxed);
+    }
+}
 
 /// What a scheduler is doing.
 pub(crate) enum Answer {
@@ -173,10 +241,58 @@ impl Inquiry {
     }
 }
 
+/// How long a batch of turns lasts before it is told, and how many times longer the next time.
+const LONG: Duration = Duration::from_secs(10);
+const LONGER: u32 = 4;
+
+/// What was seen of the schedulers of an OS process.
+#[derive(Default)]
+pub(super) struct Overlong(Vec<Seen>);
+
+struct Seen {
+    /// Batch and process, and since when it was these at each look.
+    at_work: Option<(u32, u32)>,
+    since: Instant,
+    patience: Duration,
+}
+
+impl Overlong {
+    /// Looks at what each scheduler runs now. Tells scheduler and process, and for how long that has run, where `others` of it can run.
+    pub(super) fn look(
+        &mut self,
+        now: Instant,
+        at_work: &[Option<(u32, u32)>],
+        others: impl Fn(usize, u32) -> bool,
+    ) -> Vec<(usize, u32, Duration)> {
+        let never = || Seen {
+            at_work: None,
+            since: now,
+            patience: LONG,
+        };
+        self.0.resize_with(at_work.len(), never);
+        let mut told = Vec::new();
+        for (scheduler, (seen, &at_work)) in self.0.iter_mut().zip(at_work).enumerate() {
+            if seen.at_work != at_work {
+                (seen.at_work, seen.since) = (at_work, now);
+                continue;
+            }
+            let lasted = now.duration_since(seen.since);
+            if let Some((_, process)) = at_work
+                && lasted >= seen.patience
+                && others(scheduler, process)
+            {
+                seen.patience = seen.patience.saturating_mul(LONGER);
+                told.push((scheduler, process, lasted));
+            }
+        }
+        told
+    }
+}
+
 #[cfg(test)]
-mod tests {
-    use super::super::queue::Queue;
+mod inquiry_tests {
     use super::*;
+    use crate::exec::task::Queue;
     use crate::link::waiter::HOOK;
 
     /// Who polls a task runs, and not the hook of that.
@@ -195,5 +311,39 @@ mod tests {
         assert_eq!(seated.at(), Some(3));
         running.set(HOOK | 7);
         assert_eq!(seated.at(), Some(3));
+    }
+}
+
+#[cfg(test)]
+mod overlong_tests {
+    use super::*;
+
+    #[test]
+    fn who_runs_for_long_is_told_ever_more_rarely() {
+        let (mut seen, start) = (Overlong::default(), Instant::now());
+        let at = |seconds: u64| start + Duration::from_secs(seconds);
+        let mut look = |seconds: u64, work: &[Option<(u32, u32)>]| {
+            // Alone in the fourth minute.
+            let told = seen.look(at(seconds), work, |_, _| !(180..240).contains(&seconds));
+            told.into_iter()
+                .map(|(scheduler, process, lasted)| (scheduler, process, lasted.as_secs()))
+                .collect::<Vec<_>>()
+        };
+        let none: Vec<(usize, u32, u64)> = Vec::new();
+        assert_eq!(look(0, &[Some((5, 3)), None]), none);
+        // Another batch, another process, nobody.
+        assert_eq!(look(9, &[Some((6, 3)), None]), none);
+        assert_eq!(look(12, &[Some((6, 4)), None]), none);
+        assert_eq!(look(21, &[Some((6, 4)), None]), none);
+        assert_eq!(look(22, &[Some((6, 4)), Some((1, 0))]), [(0, 4, 10)]);
+        assert_eq!(look(33, &[Some((6, 4)), Some((1, 0))]), [(1, 0, 11)]);
+        assert_eq!(look(51, &[Some((6, 4)), None]), none);
+        assert_eq!(look(52, &[Some((6, 4)), None]), [(0, 4, 40)]);
+        assert_eq!(look(60, &[Some((7, 4)), None]), none);
+        // It is not told for each process anew.
+        assert_eq!(look(100, &[Some((7, 4)), None]), none);
+        // Who keeps nobody from running is not told, until he does.
+        assert_eq!(look(239, &[Some((7, 4)), None]), none);
+        assert_eq!(look(240, &[Some((7, 4)), None]), [(0, 4, 180)]);
     }
 }

@@ -1,58 +1,39 @@
-//! Floor *exec*: single-threaded schedulers of processes that are futures, and what they know of
-//! waits. It knows nothing of channels but the points at which they begin ([`point`]).
+//! Single-threaded schedulers of processes that are futures, and the waits between them. They know
+//! nothing of channels except the wait queues at their ends ([`wait_queues`]).
+//!
+//! | what happens | entry point |
+//! |---|---|
+//! | a scheduler runs until the whole run ends | `run_loop.rs`, `Scheduler::live` |
+//! | a process is polled | `poll.rs`, `Scheduler::poll` |
+//! | a process begins to wait at a channel, and is woken there | `wait.rs`; `wait_queues.rs` has the queues |
+//! | a wake-up from another thread, or of a foreign future | `hooks.rs`, `future.rs`, `parker.rs` |
+//! | all schedulers are idle: which processes are in a deadlock, and which channels grow | `deadlock.rs`; `wait_graph.rs` has the search |
+//! | a frame goes to another scheduler or OS process | `frames.rs`, `exchange.rs` |
+//! | a report on processes that wait | `inspect.rs`, `inquiry.rs`, `report.rs` |
 
-pub mod above;
-mod answer;
-mod batch_size;
-pub mod calls;
-mod ceiling;
-mod closings;
 pub mod current;
-pub mod cycles;
-pub(crate) mod deferred;
-pub mod directory;
+mod deadlock;
+mod deferred;
 pub mod discovery;
-pub mod floor;
+pub mod exchange;
+pub mod frames;
 pub mod future;
-mod gathering;
-pub mod guard;
 pub mod hooks;
 mod inquiry;
-pub mod join;
-pub mod leave;
-mod leaving;
-mod life;
-mod lookout;
-pub mod me;
-mod meeting;
+mod inspect;
 pub mod outcome;
-pub mod outside;
-mod overlong;
+mod pacing;
 pub(crate) mod parker;
-pub mod point;
+mod poll;
 pub mod polled;
-mod prediction;
-pub(crate) mod queue;
-mod ready_list;
-pub mod recorder;
-pub mod registry;
 pub mod report;
-mod running_task;
+mod run_loop;
 pub mod scheduler;
 pub mod shared;
-pub mod side;
-mod standstill;
-mod state;
-pub mod tally;
+pub mod statistics;
 pub mod task;
-pub mod task_set;
-mod timed;
-pub mod traffic;
-mod turn;
-pub mod uninterrupted;
-mod waiting;
-pub mod waits;
-pub(crate) mod waker;
-mod waker_core;
-mod waking;
-mod woken;
+pub mod tasks;
+pub mod user_code;
+mod wait;
+pub mod wait_graph;
+pub mod wait_queues;

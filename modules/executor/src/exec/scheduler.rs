@@ -1,5 +1,21 @@
+//! What a waker needs to know of a scheduler.
+//!
 //! One scheduler: the processes of one thread.
 
+use super::deferred::{Closings, DeferredWakes, Leaving};
+use super::frames::{Above, Outside};
+use super::hooks::Hooks;
+use super::inquiry::RunningTask;
+use super::pacing::{BatchSize, Lookout};
+use super::polled::PolledWaits;
+use super::report::Directory;
+use super::shared::Shared;
+use super::statistics::{Recorder, Tally};
+use super::task::{Predictions, Queue, TaskHeader};
+use super::user_code;
+use super::wait_queues::Registry;
+use crate::link::waiter::{ELSEWHERE, NOBODY};
+use crate::placement::{SchedulerId, SchedulerIndex};
 use std::cell::{Cell, RefCell};
 use std::pin::Pin;
 use std::ptr;
@@ -7,27 +23,22 @@ use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::batch_size::BatchSize;
-use super::closings::Closings;
-use super::deferred::DeferredWakes;
-use super::directory::Directory;
-use super::floor::Above;
-use super::guard;
-use super::hooks::Hooks;
-use super::leaving::Leaving;
-use super::lookout::Lookout;
-use super::outside::Outside;
-use super::polled::PolledWaits;
-use super::prediction::Predictions;
-use super::queue::Queue;
-use super::recorder::Recorder;
-use super::registry::Registry;
-use super::shared::Shared;
-use super::tally::Tally;
-use super::task::TaskHeader;
-use super::waker_core::WakerCore;
-use crate::link::waiter::{ELSEWHERE, NOBODY};
-use crate::placement::{SchedulerId, SchedulerIndex};
+/// What a waker needs to know of a scheduler. Other threads may look at it during a poll.
+pub(crate) struct WakerCore {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) scheduler: SchedulerIndex,
+    pub(super) running: RunningTask,
+}
+
+impl WakerCore {
+    pub(super) fn new(shared: Arc<Shared>, scheduler: SchedulerIndex) -> Self {
+        WakerCore {
+            shared,
+            scheduler,
+            running: RunningTask::new(),
+        }
+    }
+}
 
 /// Most processes on the schedulers of one thread: their ids have 28 bits.
 pub const MOST: u32 = ELSEWHERE - 1;
@@ -169,7 +180,7 @@ impl Scheduler {
                 .is_some_and(|outside| outside.is_ready())
     }
 
-    /// Gives the scheduler a process, ready to run. All are given before the first has its turn: `prediction.rs` rests on it.
+    /// Gives the scheduler a process, ready to run. All are given before the first has its turn: `task.rs` rests on it.
     pub fn put(&self, at: usize, header: NonNull<TaskHeader>) {
         debug_assert!(
             self.predictions.are_unused(),
@@ -262,7 +273,7 @@ impl Scheduler {
 
     /// Runs a batch; a panic ends the run in the name of the process that panicked.
     pub(super) fn guarded(&self, f: impl FnOnce()) {
-        if let Err(message) = guard::caught(f) {
+        if let Err(message) = user_code::caught(f) {
             self.fail(format!("panicked: {message}"));
         }
     }

@@ -1,27 +1,76 @@
+//! How much channels may grow by, all of a run together.
+//!
 //! What the schedulers of a run share, and the meeting in which they look at a standstill.
 
-use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
-use std::thread;
-use std::time::{Duration, Instant};
-
-use super::calls::{Calls, WaitingCall};
-use super::ceiling::Ceiling;
-use super::directory::{Directory, ProcessInfo};
-use super::guard;
-use super::inquiry::Inquiry;
-use super::overlong::Overlong;
+use super::inquiry::{Inquiry, Overlong};
 use super::parker::{Parker, Unparked};
-use super::report;
-use super::waits::{Grow, Update, WaitGraph};
+use super::report::{Calls, Directory, ProcessInfo, WaitingCall};
+use super::wait_graph::{Grow, Update, WaitGraph};
+use super::{report, user_code};
 use crate::block::{Block, BlockedProcess};
 use crate::error::{Failure, RunError};
 use crate::host;
 use crate::link::between::Doorbell;
 use crate::link::inbox::{Inbox, Letter};
 use crate::options::{Notice, Options};
+use crate::overgrown::Overgrown;
 use crate::placement::{Placement, SchedulerId, SchedulerIndex};
 use crate::sync::lock;
+use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// What there may be, and what there is.
+#[derive(Default)]
+pub(crate) struct Ceiling {
+    most: Option<u64>,
+    grown: u64,
+}
+
+impl Ceiling {
+    pub(crate) fn new(most: Option<u64>) -> Self {
+        Ceiling { most, grown: 0 }
+    }
+
+    /// Counts growths, all of them or none: those of one standstill stand for cycles that are not looked at
+    /// again.
+    pub(crate) fn admit(
+        &mut self,
+        growths: &[Grow],
+        graph: &WaitGraph,
+        calls: &Calls,
+        directory: &dyn Directory,
+    ) -> Result<(), Overgrown> {
+        let Some(ceiling) = self.most else {
+            return Ok(());
+        };
+        let mut grown = self.grown;
+        for grow in growths {
+            let capacity = graph.capacity(grow.number);
+            // One that takes no memory as a value may be kept with something that does.
+            let token = directory.token_size(grow.number).max(1);
+            let more = u64::from(grow.capacity.saturating_sub(capacity));
+            grown = grown.saturating_add(more.saturating_mul(token as u64));
+            if grown > ceiling {
+                let (cycle, cycle_len) =
+                    report::processes(&graph.cycle(grow.number), graph, calls, directory);
+                return Err(Overgrown {
+                    channel: report::channel(directory, grow.number),
+                    capacity: capacity as usize,
+                    wanted: grow.capacity as usize,
+                    token,
+                    grown: self.grown,
+                    ceiling,
+                    cycle,
+                    cycle_len,
+                });
+            }
+        }
+        self.grown = grown;
+        Ok(())
+    }
+}
 
 /// How long a scheduler looks for mail before it sleeps. A sleep and a wake-up by the kernel
 /// take about this long.
@@ -305,7 +354,7 @@ impl Shared {
                 self.unpark(scheduler.0 as usize);
             }
             // What it brings is nobody's any more: to drop it is code of the user.
-            _ => guard::quietly(|| drop(letter)),
+            _ => user_code::quietly(|| drop(letter)),
         }
     }
 
@@ -379,10 +428,10 @@ impl Shared {
     /// Takes out how the run ended: the growths, in order.
     pub fn outcome(&self) -> Result<Vec<Grow>, RunError> {
         let notice = lock(&self.notice).take();
-        guard::quietly(|| drop(notice));
+        user_code::quietly(|| drop(notice));
         // What was posted when its receiver had gone.
         let letters = self.inboxes.iter().flat_map(Inbox::letters);
-        letters.for_each(|letter| guard::quietly(|| drop(letter)));
+        letters.for_each(|letter| user_code::quietly(|| drop(letter)));
         match lock(&self.failure).take() {
             Some(error) => Err(error),
             None => Ok(std::mem::take(&mut lock(&self.meeting).growths)),
@@ -551,7 +600,7 @@ impl Shared {
         let notice = lock(&self.notice).clone();
         // It is told again after a longer while, if nothing moves until then.
         let again = notice.is_some().then_some(meeting.quiet);
-        guard::quietly(|| {
+        user_code::quietly(|| {
             if let Some(notice) = notice {
                 notice.give(&block);
             }

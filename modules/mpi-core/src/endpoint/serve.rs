@@ -14,9 +14,9 @@ use super::super::state::World;
 use super::desk::{OUTSIDE, Polling, Seat};
 use super::line::{Ask, Begin, CallWaker, CountedWaker, Line};
 use graphmap_executor::exec::current;
-use graphmap_executor::exec::floor::TellWait;
-use graphmap_executor::exec::guard;
-use graphmap_executor::exec::uninterrupted::uninterrupted;
+use graphmap_executor::exec::frames::TellWait;
+use graphmap_executor::exec::user_code;
+use graphmap_executor::exec::user_code::uninterrupted;
 use graphmap_executor::link::waiter::ARMED;
 use graphmap_executor::placement::SchedulerId;
 
@@ -57,7 +57,7 @@ impl World {
         for ask in self.line().take() {
             match ask {
                 // What it would send would be lost, and its thread hears that the run is over. Code of the user.
-                Ask::Call(_, begin) if self.run.stopped() => guard::quietly(|| drop(begin)),
+                Ask::Call(_, begin) if self.run.stopped() => user_code::quietly(|| drop(begin)),
                 Ask::Call(seat, begin) => self.begin_call(seat, begin),
                 Ask::Wake(seat) => self.poll_call(seat),
                 Ask::Leave(seat, panic) => self.dismiss(seat, panic),
@@ -96,7 +96,7 @@ impl World {
         let before = self.desk.polling.replace(Some(polling.clone()));
         let mut context = Context::from_waker(&polling.given);
         // Code of the user. What it panics with it catches itself; but what it has is dropped here.
-        let polled = guard::caught(|| {
+        let polled = user_code::caught(|| {
             if call.as_mut().poll(&mut context).is_ready() {
                 return drop(call);
             }
@@ -150,7 +150,7 @@ impl World {
         }
         // Messages that nobody receives any more may go with it: code of the user, which keeps nothing from what others have asked for.
         let process = seat.process;
-        if let Err(panic) = guard::caught(|| drop(seat)) {
+        if let Err(panic) = user_code::caught(|| drop(seat)) {
             fail(process, panic);
         }
     }
@@ -164,7 +164,7 @@ impl World {
     ) -> R {
         let make = || uninterrupted(make);
         catch_unwind(AssertUnwindSafe(make)).unwrap_or_else(|panic| {
-            let message = format!("{} panicked: {}", what(), guard::text(&*panic));
+            let message = format!("{} panicked: {}", what(), user_code::text(&*panic));
             // A thread calls while no process runs, or one that has nothing to do with it.
             let is_thread = self.desk.polling.borrow().is_some();
             let process = (!is_thread).then(current::running_process).flatten();
@@ -180,11 +180,11 @@ impl World {
             return;
         };
         let asked = line.close().into_iter();
-        asked.for_each(|ask| guard::quietly(|| drop(ask)));
+        asked.for_each(|ask| user_code::quietly(|| drop(ask)));
         let seats = self.desk.seats.take().into_iter().flatten();
         for Seat { call, guest, .. } in seats {
-            guard::quietly(|| drop(call));
-            guard::quietly(|| drop(guest));
+            user_code::quietly(|| drop(call));
+            user_code::quietly(|| drop(guest));
         }
     }
 

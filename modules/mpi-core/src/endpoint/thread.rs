@@ -18,7 +18,7 @@ use super::super::value::Value;
 use super::desk::{Seat, THREAD};
 use super::line::{Ask, Called, Line};
 use graphmap_executor::exec::current;
-use graphmap_executor::exec::guard;
+use graphmap_executor::exec::user_code;
 use graphmap_executor::sync::lock;
 
 const IN_A_PROCESS: Error = Error::thread(
@@ -112,7 +112,7 @@ impl Communicator {
         let given = Arc::clone(&result);
         let body = move || {
             let mut returned = None;
-            match guard::caught(|| returned = Some(f(&rank))) {
+            match user_code::caught(|| returned = Some(f(&rank))) {
                 Ok(()) => *lock(&given) = returned,
                 Err(message) => rank.panicked(&message),
             }

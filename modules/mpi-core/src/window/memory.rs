@@ -13,7 +13,7 @@ use super::lock::{Asker, How, Lock};
 use super::number::{Arithmetic, Op, arithmetic};
 use super::operation::{Operation, What};
 use super::regions::Regions;
-use graphmap_executor::exec::uninterrupted::uninterrupted;
+use graphmap_executor::exec::user_code::uninterrupted;
 
 /// Memory, of whatever type.
 pub(in super::super) trait Exposed: Any {

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use super::arrows::{Arrow, Arrows, Turn};
 use super::left_out::LeftOut;
-use graphmap_executor::exec::directory::Directory;
+use graphmap_executor::exec::report::Directory;
 use graphmap_executor::quote::quote;
 use graphmap_executor::trace::{After, Event, Part, Way};
 

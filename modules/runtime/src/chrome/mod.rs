@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use arrows::Arrows;
 use graphmap_executor::error::RunError;
-use graphmap_executor::exec::directory::Directory;
+use graphmap_executor::exec::report::Directory;
 use graphmap_executor::options::Options;
 use graphmap_executor::trace::{Part, Trace};
 use left_out::LeftOut;

@@ -11,16 +11,16 @@
 //! cancelled takes its token back, unless the reader has it already.
 //!
 //! Where the reader leaves, the tokens that it has not read are moved out, and dropped when it has left: to drop them is code of the
-//! user, which may use the writing end (`exec/leaving.rs`).
+//! user, which may use the writing end (`exec/deferred.rs`).
 
 use std::cell::{Cell, UnsafeCell};
 use std::mem::{self, ManuallyDrop, MaybeUninit};
 use std::ptr::NonNull;
 
 use graphmap_executor::exec::current;
-use graphmap_executor::exec::point::Point;
-use graphmap_executor::exec::registry::{self, Registry};
-use graphmap_executor::exec::side::Side;
+use graphmap_executor::exec::hooks::Side;
+use graphmap_executor::exec::wait_queues::Point;
+use graphmap_executor::exec::wait_queues::{self, Registry};
 use graphmap_executor::link::waiter::GONE;
 
 /// What taking a token out gave.
@@ -326,7 +326,7 @@ impl<T> Channel<T> {
     /// Both ends must have left, and nobody may use the channel afterwards.
     unsafe fn free(channel: NonNull<Self>) {
         // SAFETY: it is there until the end of this function.
-        let number = registry::strike(unsafe { channel.as_ref().point() });
+        let number = wait_queues::strike(unsafe { channel.as_ref().point() });
         // SAFETY: `create` made the Box, no end is left, and the registry has forgotten it. It holds
         // no tokens: the reader took them, and nothing is put in once the reader has gone.
         let this = unsafe { Box::from_raw(channel.as_ptr()) };

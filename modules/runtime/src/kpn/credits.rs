@@ -2,8 +2,8 @@
 
 use std::rc::Rc;
 
-use graphmap_executor::exec::leave::take_leave;
-use graphmap_executor::exec::outside::{LEFT, Outside, PendingCredit};
+use graphmap_executor::exec::exchange::take_leave;
+use graphmap_executor::exec::frames::{LEFT, Outside, PendingCredit};
 use graphmap_executor::placement::SchedulerId;
 
 /// The credit that an input has not given yet to the writer in another OS process.

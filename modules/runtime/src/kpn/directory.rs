@@ -1,7 +1,7 @@
 //! Who is who in a network, worked out from its sequences when somebody asks.
 
 use super::network::{Class, Network};
-use graphmap_executor::exec::directory::{
+use graphmap_executor::exec::report::{
     ChannelInfo, ClassInfo, Directory, EndInfo, EndOf, ModuleInfo, ProcessInfo,
 };
 use graphmap_executor::place::Place;

@@ -9,11 +9,11 @@ use std::sync::atomic::Ordering;
 
 use super::channel::Put;
 use graphmap_executor::exec::current;
+use graphmap_executor::exec::exchange::take_leave;
+use graphmap_executor::exec::frames::{CLOSE, FarWriter, Outside};
 use graphmap_executor::exec::hooks::Owner;
-use graphmap_executor::exec::leave::take_leave;
-use graphmap_executor::exec::outside::{CLOSE, FarWriter, Outside};
+use graphmap_executor::exec::hooks::Side;
 use graphmap_executor::exec::scheduler::Scheduler;
-use graphmap_executor::exec::side::Side;
 use graphmap_executor::link::waiter::{ARMED, ELSEWHERE, GONE, is_hooked, waits};
 use graphmap_executor::payload::encoder::LARGE;
 use graphmap_executor::payload::gather::Slice;

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use super::credits::Credits;
 use graphmap_executor::exec::current;
-use graphmap_executor::exec::recorder::Recorder;
+use graphmap_executor::exec::statistics::Recorder;
 use graphmap_executor::payload::Format;
 use graphmap_executor::trace::Way;
 

@@ -1,7 +1,7 @@
 //! Modules: processes that belong together in the drawing. Who is in which is worked out from sequences when somebody asks.
 
 use super::network::{Kind, ModuleTable, Names, Network};
-use graphmap_executor::exec::directory::ModuleInfo;
+use graphmap_executor::exec::report::ModuleInfo;
 use graphmap_executor::exec::scheduler::MOST;
 
 impl Network {

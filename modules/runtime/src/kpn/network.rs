@@ -15,9 +15,9 @@ use super::names::NameTable;
 use graphmap_executor::error::RunError;
 use graphmap_executor::exec::future;
 use graphmap_executor::exec::outcome::Outcome;
-use graphmap_executor::exec::point;
 use graphmap_executor::exec::scheduler::MOST;
 use graphmap_executor::exec::task::{self, TaskHeader};
+use graphmap_executor::exec::wait_queues;
 use graphmap_executor::payload::Format;
 use graphmap_executor::sequence::Sequence;
 
@@ -456,7 +456,7 @@ impl Network {
         match self
             .channels
             .checked_add(count as u32)
-            .filter(|&n| n < point::MOST)
+            .filter(|&n| n < wait_queues::MOST)
         {
             Some(channels) => self.channels = channels,
             None => self

@@ -10,9 +10,9 @@ use std::sync::Mutex;
 use super::connect::{Ends, Free, KindPort, Placed, PortEnds};
 use super::maker::FarSide;
 use super::network::{Class, Network};
+use graphmap_executor::exec::hooks::Side;
 use graphmap_executor::exec::report;
 use graphmap_executor::exec::scheduler::Scheduler;
-use graphmap_executor::exec::side::Side;
 use graphmap_executor::placement::{Placement, SchedulerId, SchedulerIndex};
 use graphmap_executor::sync::lock;
 

@@ -30,9 +30,9 @@ use std::rc::Rc;
 use std::task::Context;
 
 use graphmap_executor::exec::current::{self, waiting};
+use graphmap_executor::exec::hooks::Side;
 use graphmap_executor::exec::hooks::{NO_NUMBER, Ready};
 use graphmap_executor::exec::scheduler::Scheduler;
-use graphmap_executor::exec::side::Side;
 
 /// The ready list of a bundle and its members' hooks, which put them on it.
 pub(super) struct Hooked {

@@ -9,8 +9,8 @@ use super::Hooked;
 use crate::kpn::channel::Take;
 use crate::kpn::ports::Input;
 use crate::kpn::select::Source;
+use graphmap_executor::exec::hooks::Side;
 use graphmap_executor::exec::scheduler::Scheduler;
-use graphmap_executor::exec::side::Side;
 
 /// N channels to one reader.
 ///

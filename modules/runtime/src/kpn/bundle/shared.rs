@@ -8,9 +8,9 @@ use super::Hooked;
 use crate::kpn::channel::Put;
 use crate::kpn::ports::Output;
 use crate::kpn::stop::Stop;
+use graphmap_executor::exec::hooks::Side;
 use graphmap_executor::exec::outcome::Stopped;
 use graphmap_executor::exec::scheduler::Scheduler;
-use graphmap_executor::exec::side::Side;
 
 /// One writer to N channels: a token goes to exactly one member, to the one that has had room
 /// for longest. So readers that ask more often get more.

@@ -11,9 +11,9 @@ use crate::kpn::bundle::{Hooked, Select};
 use crate::kpn::channel::Put;
 use crate::kpn::ports::Output;
 use graphmap_executor::exec::current::{waiting, with_current};
+use graphmap_executor::exec::hooks::Side;
 use graphmap_executor::exec::outcome::Stopped;
 use graphmap_executor::exec::scheduler::Scheduler;
-use graphmap_executor::exec::side::Side;
 
 /// One writer to N flow-controlled channels: one to many. A token goes to exactly one reader that is open.
 ///

@@ -11,8 +11,8 @@ use crate::kpn::channel::{Channel, Take};
 use crate::kpn::cross::Cross;
 use crate::kpn::end::{End, Form};
 use graphmap_executor::exec::current::{self, waiting};
+use graphmap_executor::exec::hooks::Side;
 use graphmap_executor::exec::scheduler::Scheduler;
-use graphmap_executor::exec::side::Side;
 use graphmap_executor::link::waiter::{ARMED, HOOK, STOP, may_be_hooked};
 
 /// The reading end of a channel.

@@ -1,3 +1,6 @@
+//! Code of the user that is called outside of a process's turn: wakers, destructors, payloads of
+//! panics. A panic in it is caught, and so is the one that dropping its payload may start.
+//!
 //! Sections of a thread in which no stack may be suspended.
 //!
 //! A stack that is suspended in the middle of a section leaves the state of that section to other
@@ -6,7 +9,39 @@
 //! stack is suspended within a section, so sections end in the reverse order of their beginning,
 //! and the depth is exact.
 
+use std::any::Any;
 use std::cell::Cell;
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Calls `f`, in which nothing can wait. What it panicked with, as a text.
+pub fn caught(f: impl FnOnce()) -> Result<(), String> {
+    catch_unwind(AssertUnwindSafe(|| uninterrupted(f))).map_err(|payload| {
+        let text = text(&*payload);
+        discard(payload);
+        text
+    })
+}
+
+/// The payload of a panic as a text.
+pub fn text(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("(no message)").to_string()
+}
+
+/// Calls `f`; a panic ends it and nothing else.
+pub fn quietly(f: impl FnOnce()) {
+    drop(caught(f));
+}
+
+/// Drops the payload of a panic.
+pub fn discard(payload: Box<dyn Any + Send>) {
+    if let Err(worse) = catch_unwind(AssertUnwindSafe(|| uninterrupted(|| drop(payload)))) {
+        // Whoever panics when dropped is not dropped a second time.
+        mem::forget(worse);
+    }
+}
 
 thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };

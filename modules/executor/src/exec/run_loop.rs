@@ -1,23 +1,18 @@
 //! The life of a scheduler: its processes have turns, in batches, until the whole run ends.
 
-use std::hint;
-use std::process;
-use std::ptr;
-use std::task::{Context, Waker};
-use std::time::{Duration, Instant};
-
 use super::current::{CURRENT, with_current};
-use super::guard;
 use super::hooks::Loose;
 use super::parker::Unparked;
 use super::scheduler::Scheduler;
 use super::shared::Verdict;
-use super::tally::Tally;
-use super::task;
-use super::uninterrupted::Section;
-use super::waker;
+use super::statistics::Tally;
+use super::user_code::Section;
+use super::{future, task, user_code};
 use crate::link::waiter::NOBODY;
 use crate::say::say;
+use std::task::{Context, Waker};
+use std::time::{Duration, Instant};
+use std::{hint, process, ptr};
 
 /// How long is looked for mail at most while another OS process copies a large token out of this one's memory: about as
 /// long as it takes to copy some megabytes, and to be woken takes a fifth of that.
@@ -83,7 +78,7 @@ impl Scheduler {
     /// Runs until the whole run ends.
     fn work(&self) {
         // SAFETY: the core lives as long as `self`, longer than the waker.
-        let waker = unsafe { waker::waker(&self.core) };
+        let waker = unsafe { future::waker(&self.core) };
         let shared = &*self.core.shared;
         let inbox = shared.inbox(self.index());
         // When a standstill is to be told that lasts until then.
@@ -156,7 +151,7 @@ impl Scheduler {
             // SAFETY: what is in the table is alive. If a destructor panics, the memory is still
             // there, and the second call frees it.
             let discard = || unsafe { task::discard(header) };
-            if guard::caught(discard).is_err() {
+            if user_code::caught(discard).is_err() {
                 discard();
             }
             task.set(None);

@@ -1,0 +1,478 @@
+//! What ranks have sent each other, for the profile of a run.
+//!
+//! What a scheduler counts.
+//!
+//! What a scheduler of a traced run records: the last of its events, in a ring.
+
+use super::report::{Directory, UnreceivedMessages};
+use crate::options::Options;
+use crate::payload::{Decoder, Encoder};
+use crate::quote::quote;
+use crate::trace::{After, Event, Part, Trace, Way};
+use crate::{clock, host};
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Messages and bytes between ranks, and collective calls, by communicator. Only pairs that have talked are in it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RankTraffic {
+    /// The names of communicators, each once, and how many collective calls all their ranks have made together.
+    pub communicators: Vec<(String, u64)>,
+    /// Communicator, and ranks of the world from and to which; messages and bytes.
+    pub pairs: Vec<(Pair, Volume)>,
+}
+
+/// A communicator, by its place among those, and the ranks of the world from and to which.
+pub type Pair = (u32, u32, u32);
+/// Messages and bytes.
+pub type Volume = (u64, u64);
+
+crate::payload!(RankTraffic {
+    communicators,
+    pairs
+});
+
+/// What several schedulers have counted, together.
+#[derive(Default)]
+pub struct Sum {
+    communicators: BTreeMap<String, Counted>,
+}
+
+/// What was counted of communicators of a name.
+#[derive(Default)]
+struct Counted {
+    calls: u64,
+    /// From which rank to which.
+    pairs: BTreeMap<(u32, u32), Volume>,
+}
+
+impl Sum {
+    /// Adds what a scheduler has counted.
+    pub fn add(&mut self, counted: RankTraffic) {
+        for (name, calls) in &counted.communicators {
+            let all = self.communicators.entry(name.clone()).or_default();
+            all.calls = all.calls.saturating_add(*calls);
+        }
+        for ((communicator, from, to), (messages, bytes)) in counted.pairs {
+            let name = counted.communicators.get(communicator as usize);
+            if let Some(all) = name.and_then(|(name, _)| self.communicators.get_mut(name)) {
+                let volume = all.pairs.entry((from, to)).or_default();
+                volume.0 = volume.0.saturating_add(messages);
+                volume.1 = volume.1.saturating_add(bytes);
+            }
+        }
+    }
+
+    /// As fields of an object of JSON, each with a comma before it; empty where no rank has called anything.
+    pub fn json(&self) -> String {
+        let mut json = String::new();
+        if self.communicators.is_empty() {
+            return json;
+        }
+        json.push_str(",\n\"communicators\":[");
+        for (n, (name, Counted { calls, .. })) in self.communicators.iter().enumerate() {
+            let comma = if n > 0 { ",\n" } else { "" };
+            let _ = write!(
+                json,
+                "{comma}{{\"name\":{},\"calls\":{calls}}}",
+                quote(name)
+            );
+        }
+        json.push_str("],\n\"pairs\":[");
+        let mut comma = "";
+        for (n, Counted { pairs, .. }) in self.communicators.values().enumerate() {
+            for ((from, to), (messages, bytes)) in pairs {
+                let _ = write!(
+                    json,
+                    "{comma}{{\"communicator\":{n},\"from\":{from},\"to\":{to},\"messages\":{messages},\"bytes\":{bytes}}}"
+                );
+                comma = ",\n";
+            }
+        }
+        json.push(']');
+        json
+    }
+}
+
+/// The counters of one scheduler.
+#[derive(Clone, Default)]
+pub struct Tally {
+    pub measured: bool,
+    pub profiled: bool,
+    /// That the run is traced, for the scheduler; and what others have recorded, on its way to the first.
+    pub trace: Option<Trace>,
+    pub recorded: Vec<Part>,
+    directory: Option<Arc<dyn Directory>>,
+    pub kinds: Vec<(u64, Duration)>,
+    pub classes: Vec<u64>,
+    /// By id: kind, index and time of a process; empty unless profiled.
+    pub loads: Vec<(u32, u32, Duration)>,
+    pub traffic: Vec<(u32, u64)>,
+    /// Bytes read from channels whose tokens can be measured, by number.
+    pub bytes: Vec<(u32, u64)>,
+    pub sent_by: BTreeMap<u32, u64>,
+    pub switches: u64,
+    pub sent: u64,
+    pub sleeps: u64,
+    /// How often a process waited for room in each channel to another scheduler, by number.
+    pub room_waits: BTreeMap<u32, u64>,
+    /// How many times it told what its processes wait for, and how many waits that were.
+    pub told: (u64, u64),
+    /// Frames that were sent over the link between OS processes, and in how many messages, where it packs them into such.
+    pub frames: Option<(u64, Option<u64>)>,
+    pub processes: usize,
+    /// The core that it was pinned to.
+    pub core: Option<u32>,
+    /// Channels whose readers left without all that was written to them, or was to be, by number.
+    pub left_early: BTreeSet<u32>,
+    /// Messages between ranks that nobody has received.
+    pub unreceived: UnreceivedMessages,
+    /// What ranks have sent each other; empty unless profiled.
+    pub ranks: RankTraffic,
+}
+
+impl Tally {
+    pub fn new(directory: &Arc<dyn Directory>, processes: usize, options: &Options) -> Self {
+        let profiled = options.profiled;
+        Tally {
+            measured: options.stats || profiled,
+            profiled,
+            trace: options.recording(),
+            directory: Some(Arc::clone(directory)),
+            loads: if profiled {
+                vec![(0, 0, Duration::ZERO); processes]
+            } else {
+                Vec::new()
+            },
+            processes,
+            ..Tally::default()
+        }
+    }
+
+    /// What was counted, for another OS process.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let tally = self.clone();
+        let left_early: Vec<u32> = tally.left_early.into_iter().collect();
+        Encoder::to_vec(&(
+            (tally.measured, tally.profiled, tally.kinds, tally.classes),
+            (tally.loads, tally.traffic, tally.bytes, tally.sent_by),
+            (tally.switches, tally.sent, tally.sleeps, tally.told),
+            (left_early, tally.core, tally.frames, tally.recorded),
+            (
+                tally.processes,
+                tally.unreceived,
+                tally.ranks,
+                tally.room_waits,
+            ),
+        ))
+        .clone()
+    }
+
+    /// What another OS process has counted.
+    pub fn from_bytes(bytes: &[u8], directory: &Arc<dyn Directory>) -> Option<Tally> {
+        let (flags, lists, numbers, rest, last) = Decoder::from_slice(bytes).ok()?;
+        let (processes, unreceived, ranks, room_waits) = last;
+        let (measured, profiled, kinds, classes) = flags;
+        let (loads, traffic, bytes, sent_by) = lists;
+        let (switches, sent, sleeps, told) = numbers;
+        let (left_early, core, frames, recorded) = rest;
+        let left_early: Vec<u32> = left_early;
+        Some(Tally {
+            measured,
+            profiled,
+            trace: None,
+            recorded,
+            directory: Some(Arc::clone(directory)),
+            kinds,
+            classes,
+            loads,
+            traffic,
+            bytes,
+            sent_by,
+            switches,
+            sent,
+            sleeps,
+            room_waits,
+            told,
+            frames,
+            processes,
+            core,
+            left_early: left_early.into_iter().collect(),
+            unreceived,
+            ranks,
+        })
+    }
+
+    pub fn poll(&mut self, id: u32, who: Option<(u32, u32)>, time: Duration) {
+        let Some((kind, index)) = who else { return };
+        self.switches += 1;
+        let at = kind as usize;
+        if self.kinds.len() <= at {
+            self.kinds.resize(at + 1, (0, Duration::ZERO));
+        }
+        self.kinds[at].0 += 1;
+        self.kinds[at].1 += time;
+        if let Some(load) = self.loads.get_mut(id as usize) {
+            *load = (kind, index, load.2 + time);
+        }
+    }
+
+    /// The reader of a channel has left without all that was written to it, or was to be.
+    pub fn left_early(&mut self, number: u32) {
+        self.left_early.insert(number);
+    }
+
+    /// A channel is gone: `tokens` went through it. `writer` is the writer's scheduler if the
+    /// channel was between two.
+    pub fn channel(&mut self, number: u32, tokens: u64, writer: Option<u32>) {
+        if !self.measured {
+            return;
+        }
+        let Some(directory) = &self.directory else {
+            return;
+        };
+        let class = directory.class_of(number);
+        if self.classes.len() <= class {
+            self.classes.resize(class + 1, 0);
+        }
+        self.classes[class] += tokens;
+        if let Some(home) = writer {
+            *self.sent_by.entry(home).or_default() += tokens;
+        }
+        if self.profiled {
+            self.traffic.push((number, tokens));
+        }
+    }
+}
+
+/// The last events of a scheduler.
+pub struct Recorder {
+    trace: Trace,
+    ring: RefCell<Ring>,
+    /// A process has its turn: what ports are used for belongs to it.
+    in_turn: Cell<bool>,
+    /// What the process that has its turn waits for, as far as it is known.
+    waits: Cell<Option<(u32, Way)>>,
+    /// Until when the last turn took.
+    last: Cell<u64>,
+    ready: Cell<u32>,
+}
+
+#[derive(Default)]
+struct Ring {
+    events: Vec<Event>,
+    /// Where the oldest is, once there are as many as there may be.
+    oldest: usize,
+    turns_left_out: u64,
+    messages_left_out: u64,
+}
+
+impl Ring {
+    #[inline]
+    fn push(&mut self, event: Event, most: usize) {
+        if self.events.len() < most {
+            self.events.push(event);
+            return;
+        }
+        let Some(oldest) = self.events.get_mut(self.oldest) else {
+            return;
+        };
+        match std::mem::replace(oldest, event) {
+            Event::Turn { .. } => self.turns_left_out += 1,
+            Event::Message { .. } => self.messages_left_out += 1,
+            Event::Ready { .. } => {}
+        }
+        self.oldest = if self.oldest + 1 == most {
+            0
+        } else {
+            self.oldest + 1
+        };
+    }
+}
+
+impl Recorder {
+    pub(super) fn new(trace: Trace) -> Self {
+        Recorder {
+            trace,
+            ring: RefCell::default(),
+            in_turn: Cell::new(false),
+            waits: Cell::new(None),
+            last: Cell::new(0),
+            ready: Cell::new(0),
+        }
+    }
+
+    #[inline]
+    fn push(&self, event: Event) {
+        self.ring.borrow_mut().push(event, self.trace.events);
+    }
+
+    /// Processes have turns now, of whom so many can run.
+    pub(super) fn begin(&self, ready: u32) {
+        let now = clock::now().max(self.last.get());
+        self.last.set(now);
+        self.ready(ready, now);
+    }
+
+    /// Nobody can run any more: the scheduler is going to sleep.
+    pub(super) fn idle(&self) {
+        self.ready(0, clock::now().max(self.last.get()));
+    }
+
+    fn ready(&self, count: u32, at: u64) {
+        if self.ready.replace(count) != count {
+            self.push(Event::Ready { count, at });
+        }
+    }
+
+    /// A process has its turn.
+    pub(super) fn open(&self) {
+        self.in_turn.set(true);
+        self.waits.set(None);
+    }
+
+    /// Whether one has.
+    pub(super) fn is_open(&self) -> bool {
+        self.in_turn.get()
+    }
+
+    /// Its turn is over. Its kind, and which one of its kind it is; none if it was none.
+    pub(super) fn close(&self, who: Option<(u32, u32)>, ended: bool, ready: bool) {
+        self.in_turn.set(false);
+        let start = self.last.get();
+        // No two turns of a scheduler have a moment in common, however coarse the clock is.
+        let end = clock::now().max(start + 1);
+        self.last.set(end);
+        let Some((kind, index)) = who else { return };
+        let after = match (ended, self.waits.get()) {
+            (true, _) => After::Ended,
+            (false, None) if ready => After::Ready,
+            (false, waits) => After::Waits(waits),
+        };
+        self.push(Event::Turn {
+            kind,
+            index,
+            start,
+            end,
+            after,
+        });
+    }
+
+    /// A token was put in or taken out.
+    pub fn message(&self, way: Way, channel: u32, ordinal: u64) {
+        if self.in_turn.get() {
+            // Whatever was waited for until now is not what the turn ends with.
+            self.waits.set(None);
+            self.push(Event::Message {
+                way,
+                channel,
+                ordinal,
+            });
+        }
+    }
+
+    /// The process whose turn it is found nothing, or no room, and is going to wait.
+    pub fn waits(&self, way: Way, channel: u32) {
+        self.waits.set(Some((channel, way)));
+    }
+
+    /// The trace of which this is a part.
+    pub(super) fn trace(&self) -> &Trace {
+        &self.trace
+    }
+
+    /// Hands in what was recorded.
+    pub(super) fn hand_in(&self, os_process: usize, scheduler: u32) {
+        let ring = self.ring.take();
+        let mut events = ring.events;
+        events.rotate_left(ring.oldest);
+        self.trace.add(Part {
+            os_process: os_process as u32,
+            scheduler,
+            pid: std::process::id(),
+            host: host::name(),
+            behind: clock::behind(),
+            turns_left_out: ring.turns_left_out,
+            messages_left_out: ring.messages_left_out,
+            events,
+        });
+    }
+}
+
+#[cfg(test)]
+mod traffic_tests {
+    use super::{RankTraffic, Sum};
+
+    #[test]
+    fn what_schedulers_count_is_added_by_the_names_of_communicators() {
+        let mut sum = Sum::default();
+        assert_eq!(sum.json(), "");
+        sum.add(RankTraffic {
+            communicators: vec![("world".into(), 2), ("world.dup".into(), 0)],
+            pairs: vec![((1, 0, 1), (1, 8)), ((0, 3, 2), (2, 7))],
+        });
+        sum.add(RankTraffic {
+            communicators: vec![("world.dup".into(), u64::MAX), ("world".into(), 1)],
+            pairs: vec![((0, 0, 1), (1, u64::MAX)), ((1, 0, 2), (1, 1))],
+        });
+        let expected = ",\n\
+            \"communicators\":[{\"name\":\"world\",\"calls\":3},\n\
+            {\"name\":\"world.dup\",\"calls\":18446744073709551615}],\n\
+            \"pairs\":[{\"communicator\":0,\"from\":0,\"to\":2,\"messages\":1,\"bytes\":1},\n\
+            {\"communicator\":0,\"from\":3,\"to\":2,\"messages\":2,\"bytes\":7},\n\
+            {\"communicator\":1,\"from\":0,\"to\":1,\"messages\":2,\"bytes\":18446744073709551615}]";
+        assert_eq!(sum.json(), expected);
+    }
+}
+
+#[cfg(test)]
+mod recorder_tests {
+    use super::*;
+
+    #[test]
+    fn the_last_events_are_kept() {
+        let mut ring = Ring::default();
+        for at in 0..10 {
+            ring.push(Event::Ready { count: 0, at }, 4);
+        }
+        ring.events.rotate_left(ring.oldest);
+        let at = |event: &Event| match event {
+            Event::Ready { at, .. } => *at,
+            _ => unreachable!(),
+        };
+        let kept: Vec<_> = ring.events.iter().map(at).collect();
+        assert_eq!(kept, [6, 7, 8, 9]);
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri keeps files and the time of day away")]
+    fn turns_of_a_scheduler_have_no_moment_in_common() {
+        let trace = Trace::new("x".as_ref());
+        let recorder = Recorder::new(trace.clone());
+        recorder.begin(1);
+        for index in 0..1000 {
+            recorder.open();
+            recorder.message(Way::Read, 7, u64::from(index));
+            recorder.close(Some((0, index)), false, true);
+            // Between turns nothing is recorded.
+            recorder.message(Way::Read, 7, 0);
+        }
+        recorder.hand_in(0, 0);
+        let part = trace.take().pop().unwrap();
+        let turns: Vec<_> = part
+            .events
+            .iter()
+            .filter_map(|event| match *event {
+                Event::Turn { start, end, .. } => Some((start, end)),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(turns.len(), 1000);
+        assert!(turns.iter().all(|(start, end)| start < end));
+        assert!(turns.windows(2).all(|pair| pair[0].1 <= pair[1].0));
+        assert_eq!(part.events.len(), 2001);
+    }
+}
