@@ -1,6 +1,7 @@
 //! Paths as they are told.
 
 use crate::visible;
+use graphmap_binding::shell_quoted;
 use std::path::{Component, Path, PathBuf};
 
 /// The way from a folder, which need not be there, to another; its whole path where there is no short
@@ -47,11 +48,7 @@ pub(crate) fn word(path: &Path) -> String {
         true => format!("./{text}"),
         false => text,
     };
-    let harmless = |c: char| c.is_alphanumeric() || "/._-+,:@%=".contains(c);
-    if !text.is_empty() && text.chars().all(harmless) {
-        return text;
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
+    shell_quoted(&text)
 }
 
 #[cfg(test)]

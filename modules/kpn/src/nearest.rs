@@ -14,45 +14,24 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     if word.len() > LONGEST {
         return None;
     }
-    let word: Vec<char> = word.chars().flat_map(char::to_lowercase).collect();
+    let word = word.to_lowercase();
     let mut best: Option<(usize, &str)> = None;
     for candidate in candidates {
         if candidate.len() > LONGEST {
             continue;
         }
-        let other: Vec<char> = candidate.chars().flat_map(char::to_lowercase).collect();
-        let limit = word.len().max(other.len()) / 3;
-        if word.len().abs_diff(other.len()) > limit {
+        let other = candidate.to_lowercase();
+        let lengths = [&word, &other].map(|text| text.chars().count());
+        let limit = lengths[0].max(lengths[1]) / 3;
+        if lengths[0].abs_diff(lengths[1]) > limit {
             continue;
         }
-        let distance = distance(&word, &other);
+        let distance = strsim::osa_distance(&word, &other);
         if distance <= limit && best.is_none_or(|(d, _)| distance < d) {
             best = Some((distance, candidate));
         }
     }
     best.map(|(_, candidate)| candidate)
-}
-
-fn distance(a: &[char], b: &[char]) -> usize {
-    let width = b.len() + 1;
-    let (mut before, mut last, mut row) = (
-        vec![0; width],
-        (0..width).collect::<Vec<_>>(),
-        vec![0; width],
-    );
-    for i in 0..a.len() {
-        row[0] = i + 1;
-        for j in 0..b.len() {
-            let change = last[j] + usize::from(a[i] != b[j]);
-            row[j + 1] = change.min(last[j + 1] + 1).min(row[j] + 1);
-            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
-                row[j + 1] = row[j + 1].min(before[j - 1] + 1);
-            }
-        }
-        std::mem::swap(&mut before, &mut last);
-        std::mem::swap(&mut last, &mut row);
-    }
-    last[b.len()]
 }
 
 #[cfg(test)]
