@@ -27,6 +27,7 @@ impl<T> UnsafeCell<T> {
 
 /// Locks, also when another thread panicked while it held the lock: what our locks guard is
 /// consistent at every point where a panic could start.
+#[inline]
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -31,11 +31,13 @@ pub fn with_current<R>(f: impl FnOnce(&Scheduler) -> R) -> Option<R> {
 }
 
 /// The first ids of a scheduler that is made now: a run within a process of another shares its ids.
+#[inline]
 pub fn first_ids() -> FirstIds {
     with_current(Scheduler::next_ids).unwrap_or_default()
 }
 
 /// How many processes there may be on a scheduler that is made now.
+#[inline]
 pub fn room() -> usize {
     (MOST - first_ids().process) as usize
 }
@@ -52,11 +54,13 @@ pub fn waiting<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
 }
 
 /// The id of the process that is being polled on this thread; [`NOBODY`]: none is.
+#[inline]
 pub fn running() -> u32 {
     with_current(|scheduler| scheduler.core.running.process()).unwrap_or(NOBODY)
 }
 
 /// The process that is being polled on this thread, in words.
+#[inline]
 pub fn running_process() -> Option<ProcessInfo> {
     let process = |scheduler: &Scheduler| {
         let (kind, index) = scheduler.running()?;
@@ -78,6 +82,7 @@ pub fn wake_next(id: u32) {
 }
 
 /// Wakes a process or hook of this thread's scheduler because a reader has left.
+#[inline]
 pub fn wake_stopped(id: u32) {
     with_current(|scheduler| {
         scheduler.wake(id);
@@ -89,6 +94,7 @@ pub fn wake_stopped(id: u32) {
 
 /// A reader has left, and this process waited last to write to it: if it has been woken and is still to have its turn, that comes at once.
 /// Else a chain of processes that end one after the other would stand still at each of them until all others have had theirs.
+#[inline]
 pub fn stopped_soon(id: u32) {
     with_current(|scheduler| {
         if scheduler.stops_first && scheduler.header(id).is_some_and(TaskHeader::is_queued) {
@@ -98,6 +104,7 @@ pub fn stopped_soon(id: u32) {
 }
 
 /// Calls `f` with the scheduler of a run that is on on this thread, perhaps around another.
+#[inline]
 pub fn with_run<R>(run: u64, f: impl FnOnce(&Scheduler) -> R) -> Option<R> {
     let mut scheduler = CURRENT.get();
     // SAFETY: `Scheduler::enter` keeps the pointer valid while it is set, and the outer ones have
@@ -113,6 +120,7 @@ pub fn with_run<R>(run: u64, f: impl FnOnce(&Scheduler) -> R) -> Option<R> {
 
 /// Sends what waits for other OS processes in the runs around that of a scheduler of this thread, which do not come to it
 /// themselves. Whether nothing is left.
+#[inline]
 pub fn flush_around(scheduler: &Scheduler) -> bool {
     let mut all = true;
     let mut around = scheduler.outer.get();
@@ -148,6 +156,7 @@ pub(super) fn exchange_around(scheduler: &Scheduler) -> bool {
 }
 
 /// An end of a channel between schedulers goes: no scheduler of this thread is to look at it.
+#[inline]
 pub fn forget(end: *const ()) {
     let mut scheduler = CURRENT.get();
     // SAFETY: `Scheduler::enter` keeps the pointer valid while it is set, and the outer ones have
@@ -174,6 +183,7 @@ pub fn plain_waiter(context: &Context<'_>) -> Option<u32> {
 }
 
 /// A channel of this thread is gone, through which so many tokens went.
+#[inline]
 pub fn channel_is_gone(number: u32, tokens: u64) {
     with_current(|scheduler| {
         if scheduler.measured {
@@ -184,6 +194,7 @@ pub fn channel_is_gone(number: u32, tokens: u64) {
 }
 
 /// A reader has left without all that was written to it, or was to be; not where the run has ended, and everybody has to leave.
+#[inline]
 pub fn left_early(number: impl FnOnce(&Registry) -> Option<u32>) {
     with_current(|scheduler| {
         if !scheduler.core.shared.stopped()
@@ -199,6 +210,7 @@ pub fn left_early(number: impl FnOnce(&Registry) -> Option<u32>) {
 ///
 /// # Safety
 /// `close` may be called with `end` once, by this thread, at any time in the life of its scheduler.
+#[inline]
 pub unsafe fn close_later(run: u64, end: *const (), close: unsafe fn(*const ())) -> bool {
     with_current(|scheduler| {
         // Not in a run within that one, which may wait for what the end's other side does then.
@@ -211,6 +223,7 @@ pub unsafe fn close_later(run: u64, end: *const (), close: unsafe fn(*const ()))
 /// Drops tokens that a reader has left behind, now or at the latest after the turn.
 ///
 /// Tokens of channels borrow nothing (ends are made for types that are `'static` only), so they may be dropped later.
+#[inline]
 pub fn drop_tokens<T>(tokens: Vec<T>) {
     // Counted: a fiber that waits in a destructor may outlive the run.
     match with_current(|scheduler| Rc::clone(&scheduler.leaving)) {
@@ -223,11 +236,13 @@ pub fn drop_tokens<T>(tokens: Vec<T>) {
 }
 
 /// Counts a wake-up sent to another scheduler.
+#[inline]
 pub fn count_sent() {
     with_current(|scheduler| scheduler.tally.borrow_mut().sent += 1);
 }
 
 /// Wakes the process if the core is that of this thread's scheduler.
+#[inline]
 pub(crate) fn wake_if_here(core: &WakerCore, id: u32) -> bool {
     with_current(|scheduler| {
         let here = ptr::eq(core, &raw const scheduler.core);

@@ -83,6 +83,7 @@ impl DeferredWakes {
     }
 
     /// Makes these the ones of this thread while `f` runs.
+    #[inline]
     pub(super) fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
         struct Leave(*const DeferredWakes);
         impl Drop for Leave {
@@ -126,6 +127,7 @@ impl DeferredWakes {
     }
 
     /// Asks everywhere whom to wake, and wakes.
+    #[inline]
     pub fn flush(&self) {
         self.some.set(false);
         fence(Ordering::SeqCst);
@@ -133,6 +135,7 @@ impl DeferredWakes {
     }
 
     /// An end goes, which asks by itself.
+    #[inline]
     pub fn forget(&self, end: *const ()) {
         for wake in &self.wakes {
             if ptr::eq(wake.end.get(), end) {
@@ -162,11 +165,13 @@ pub(super) struct Closings {
 }
 
 impl Closings {
+    #[inline]
     pub(super) fn push(&self, closing: Closing) {
         self.queue.borrow_mut().push_back(closing);
     }
 
     /// The next, of which nothing is borrowed: to close it is code of the user, which may leave further ends.
+    #[inline]
     pub(super) fn pop(&self) -> Option<Closing> {
         self.queue.borrow_mut().pop_front()
     }
@@ -224,6 +229,7 @@ thread_local! {
 
 impl Leaving {
     /// Drops tokens that a reader has left behind, or queues them. `process` is the one that leaves them.
+    #[inline]
     pub(super) fn drop_or_queue<T>(
         &self,
         tokens: Vec<T>,
@@ -250,6 +256,7 @@ impl Leaving {
     }
 
     /// Takes out tokens that are queued: those that were queued last.
+    #[inline]
     pub(super) fn pop(&self) -> Option<Tokens> {
         let mut queue = self.queue.borrow_mut();
         let tokens = queue.pop();

@@ -81,6 +81,7 @@ pub fn me() -> Me {
 /// });
 /// # net.run(&graphmap_runtime::Options::new()).unwrap();
 /// ```
+#[inline]
 pub fn yield_now() -> impl Future<Output = ()> {
     let mut yielded = false;
     std::future::poll_fn(move |context| {
@@ -237,6 +238,7 @@ fn who_asks() -> (u32, u32) {
 /// # Panics
 /// When called outside of a run, as all functions here.
 #[track_caller]
+#[inline]
 pub fn process(name: &str) -> Option<Process> {
     let run = Run::current();
     let (kind, index) = run.directory.find(name)?;
@@ -248,6 +250,7 @@ pub fn process(name: &str) -> Option<Process> {
 /// # Panics
 /// When called outside of a run.
 #[track_caller]
+#[inline]
 pub fn process_of_rank(rank: usize) -> Option<Process> {
     let run = Run::current();
     let rank = u32::try_from(rank).ok()?;
@@ -259,6 +262,7 @@ pub fn process_of_rank(rank: usize) -> Option<Process> {
 /// # Panics
 /// When called outside of a run.
 #[track_caller]
+#[inline]
 pub fn processes() -> Processes {
     let run = Run::current();
     let end = run.directory.processes() as u32;
@@ -287,6 +291,7 @@ pub fn processes() -> Processes {
 /// # Panics
 /// When called outside of a run.
 #[track_caller]
+#[inline]
 pub fn of_kind(kind: &str) -> Processes {
     let run = Run::current();
     let mut kinds = 0..run.directory.kinds() as u32;
@@ -307,6 +312,7 @@ pub fn of_kind(kind: &str) -> Processes {
 /// # Panics
 /// When called outside of a run.
 #[track_caller]
+#[inline]
 pub fn in_os_process(os_process: usize) -> Processes {
     let mut processes = processes();
     processes.which = Which::In(os_process);
@@ -328,6 +334,7 @@ pub fn in_os_process(os_process: usize) -> Processes {
 /// # Panics
 /// When called outside of a run.
 #[track_caller]
+#[inline]
 pub fn collocated() -> Processes {
     let here = Run::current().shared.os_process();
     in_os_process(here.map_or(0, |(me, _)| me))
@@ -339,6 +346,7 @@ pub fn collocated() -> Processes {
 /// # Panics
 /// When called outside of a process of a run.
 #[track_caller]
+#[inline]
 pub fn modules() -> Vec<Module> {
     let (kind, index) = who_asks();
     let directory = Run::current().directory;
@@ -355,6 +363,7 @@ pub fn modules() -> Vec<Module> {
 /// # Panics
 /// When called outside of a run.
 #[track_caller]
+#[inline]
 pub fn os_processes() -> Vec<OsProcess> {
     let shared = Run::current().shared;
     let (_, count) = shared.os_process().unwrap_or((0, 1));
@@ -391,6 +400,7 @@ pub fn os_processes() -> Vec<OsProcess> {
 /// # Panics
 /// When called outside of a process of a run.
 #[track_caller]
+#[inline]
 pub fn connections() -> Connections {
     let (kind, index) = who_asks();
     let run = Run::current();

@@ -25,6 +25,7 @@ pub enum Side {
 }
 
 impl Side {
+    #[inline]
     pub fn other(self) -> Side {
         match self {
             Side::Read => Side::Write,
@@ -46,6 +47,7 @@ struct List {
 
 impl ReadyList {
     /// All of so many members, in order.
+    #[inline]
     pub(super) fn all(members: usize) -> Self {
         ReadyList(RefCell::new(List {
             members: (0..members as u32).collect(),
@@ -54,6 +56,7 @@ impl ReadyList {
     }
 
     /// There are so many members from now on, if there were fewer: those that are new are not in the list.
+    #[inline]
     pub(super) fn grow(&self, members: usize) {
         let mut list = self.0.borrow_mut();
         if list.listed.len() < members {
@@ -62,6 +65,7 @@ impl ReadyList {
     }
 
     /// Puts a member last, unless it is there. Of one that there is not nothing becomes.
+    #[inline]
     pub(super) fn push(&self, member: u32) {
         let mut list = self.0.borrow_mut();
         let listed = list.listed.get_mut(member as usize);
@@ -71,6 +75,7 @@ impl ReadyList {
     }
 
     /// Takes the first out.
+    #[inline]
     pub(super) fn pop(&self) -> Option<u32> {
         let mut list = self.0.borrow_mut();
         let member = list.members.pop_front()?;
@@ -79,6 +84,7 @@ impl ReadyList {
     }
 
     /// How many are in the list.
+    #[inline]
     pub(super) fn len(&self) -> usize {
         self.0.borrow().members.len()
     }
@@ -97,17 +103,20 @@ pub(super) struct Woken {
 impl Woken {
     /// The set is polled by a process: whom to wake from now on, it or the hook of its task in which the set is. Whether it was
     /// the same process before.
+    #[inline]
     pub(super) fn set_poller(&self, process: u32, id: u32) -> bool {
         self.waiter.set(ARMED | id);
         self.process.replace(process) == process
     }
 
     /// The set is polled by a foreign waker, which is woken by whatever the tasks wait for.
+    #[inline]
     pub(super) fn clear_poller(&self) {
         self.waiter.set(NOBODY);
     }
 
     /// A task is to be polled: whom to wake for that, unless that was done.
+    #[inline]
     pub(super) fn wake(&self, task: u32) -> Option<u32> {
         self.list.push(task);
         let word = self.waiter.get();
@@ -115,6 +124,7 @@ impl Woken {
         (word & ARMED != 0).then_some(word & ID)
     }
 
+    #[inline]
     pub(super) fn process(&self) -> u32 {
         self.process.get()
     }
@@ -141,6 +151,7 @@ pub struct Ready {
 
 impl Ready {
     /// All of `members`, in order.
+    #[inline]
     pub fn new(members: usize, side: Side) -> Rc<Self> {
         Rc::new(Ready {
             list: ReadyList::all(members),
@@ -153,10 +164,12 @@ impl Ready {
         })
     }
 
+    #[inline]
     pub fn push(&self, member: u32) {
         self.list.push(member);
     }
 
+    #[inline]
     pub fn pop(&self) -> Option<u32> {
         self.list.pop()
     }
@@ -172,12 +185,14 @@ impl Ready {
     }
 
     /// Puts every member on the list, and tells the numbers of their channels.
+    #[inline]
     pub fn renew(&self, numbers: Vec<u32>) {
         (0..numbers.len() as u32).for_each(|member| self.push(member));
         self.numbers.replace(numbers);
     }
 
     /// A member is waited for, whose channel has this number.
+    #[inline]
     pub fn enter(&self, member: u32, number: u32) {
         if let Some(of) = self.numbers.borrow_mut().get_mut(member as usize) {
             *of = number;
@@ -186,22 +201,26 @@ impl Ready {
     }
 
     /// A member is not waited for any more, unless it [enters](Self::enter) again.
+    #[inline]
     pub fn leave(&self, member: u32) {
         if let Some(number) = self.numbers.borrow_mut().get_mut(member as usize) {
             *number = NO_NUMBER;
         }
     }
 
+    #[inline]
     pub fn word(&self) -> u32 {
         self.waiter.get()
     }
 
     /// What the hook of a foreign waker knows its word by.
+    #[inline]
     pub fn owner(this: &Rc<Self>) -> Owner {
         (&raw const this.waiter).addr()
     }
 
     /// Whether the list is empty.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.list.len() == 0
     }
@@ -212,6 +231,7 @@ impl Ready {
     }
 
     /// Whether a wait for the bundle was told.
+    #[inline]
     pub fn is_told(&self) -> bool {
         !self.told.borrow().is_empty()
     }
@@ -283,6 +303,7 @@ pub struct Hooks {
 }
 
 impl Hooks {
+    #[inline]
     pub fn new(base: u32) -> Self {
         Hooks {
             base,
@@ -294,11 +315,13 @@ impl Hooks {
     }
 
     /// The index behind the last.
+    #[inline]
     pub fn end(&self) -> u32 {
         self.base + self.hooks.borrow().len() as u32
     }
 
     /// Whether a hook is one of these.
+    #[inline]
     pub fn has(&self, id: u32) -> bool {
         (self.base..self.end()).contains(&(id & INDEX))
     }
@@ -323,6 +346,7 @@ impl Hooks {
 
     /// A hook for a foreign waker, in the turn of `process`. `word` is that of the channel's end: if
     /// it is armed with a foreign hook already, that one is used again.
+    #[inline]
     pub fn foreign(&self, waker: &Waker, word: u32, process: u32, owner: Owner) -> u32 {
         let mut new = Hook::Foreign(waker.clone(), process, owner);
         if word & (ARMED | HOOK) == ARMED | HOOK {
@@ -338,16 +362,19 @@ impl Hooks {
         self.add(new)
     }
 
+    #[inline]
     pub fn member(&self, ready: &Rc<Ready>, member: u32) -> u32 {
         self.add(Hook::Member(Rc::clone(ready), member))
     }
 
     /// A hook for a task of a set.
+    #[inline]
     pub(super) fn task(&self, woken: &Rc<Woken>, task: u32) -> u32 {
         self.add(Hook::Task(Rc::clone(woken), task))
     }
 
     /// Has a word woken when a member of a bundle, or the one member, is put on its list.
+    #[inline]
     pub fn wait(&self, ready: &Rc<Ready>, only: Option<u32>, id: u32) {
         ready.only.set(only);
         ready.waiter.set(ARMED | id);
@@ -355,6 +382,7 @@ impl Hooks {
     }
 
     /// Nobody waits for the bundle any more. Its word, if somebody did.
+    #[inline]
     pub fn turn_away(&self, ready: &Rc<Ready>) -> u32 {
         let word = ready.waiter.get();
         if word & ARMED != 0 {
@@ -380,6 +408,7 @@ impl Hooks {
     }
 
     /// The bundles whose waiters have changed since this was last called.
+    #[inline]
     pub fn take_touched(&self) -> Vec<Rc<Ready>> {
         self.touched.take()
     }
@@ -392,6 +421,7 @@ impl Hooks {
     }
 
     /// Frees a hook.
+    #[inline]
     pub fn remove(&self, id: u32) {
         let at = self.at(id);
         let old = match self.hooks.borrow_mut().get_mut(at) {
@@ -403,6 +433,7 @@ impl Hooks {
     }
 
     /// Removes a hook if it is that of a foreign waker, and of this word.
+    #[inline]
     pub fn remove_foreign(&self, id: u32, owner: Owner) {
         let hook = self.hooks.borrow();
         let foreign = hook
@@ -415,6 +446,7 @@ impl Hooks {
     }
 
     /// Who waits behind a hook, if anybody does.
+    #[inline]
     pub fn behind(&self, id: u32) -> Option<Behind> {
         match self.hooks.borrow().get(self.at(id))? {
             Hook::Free => None,
@@ -480,11 +512,13 @@ impl Hooks {
     }
 
     /// The wakers that are to be woken or dropped: code of the user, to be called with care.
+    #[inline]
     pub fn take_loose(&self) -> Vec<Loose> {
         self.loose.take()
     }
 
     /// Lets go of every hook.
+    #[inline]
     pub fn clear(&self) {
         drop(self.touched.take());
         let hooks = self.hooks.take();

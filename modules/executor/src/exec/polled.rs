@@ -45,6 +45,7 @@ static NEVER: WaitFns = WaitFns {
 };
 
 impl PolledWaits {
+    #[inline]
     pub(crate) fn new() -> Self {
         let none = || PolledWait {
             end: Cell::new(ptr::null()),
@@ -79,6 +80,7 @@ impl PolledWaits {
     }
 
     /// An end goes, or nobody waits there any more: it is not to be polled. Whether it was.
+    #[inline]
     pub fn forget(&self, end: *const ()) -> bool {
         let before = self.len.get();
         for at in (0..before).rev() {
@@ -107,6 +109,7 @@ impl PolledWaits {
     }
 
     /// Arms all waits and forgets them; wakes those that are over, and is true if there was one.
+    #[inline]
     pub fn arm(&self, wake: impl Fn(u32)) -> bool {
         let mut any = false;
         while let Some(last) = self.len.get().checked_sub(1) {

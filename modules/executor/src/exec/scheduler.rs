@@ -31,6 +31,7 @@ pub(crate) struct WakerCore {
 }
 
 impl WakerCore {
+    #[inline]
     pub(super) fn new(shared: Arc<Shared>, scheduler: SchedulerIndex) -> Self {
         WakerCore {
             shared,
@@ -154,6 +155,7 @@ impl Scheduler {
     }
 
     /// The ids that are free for a run within a process of this one.
+    #[inline]
     pub(super) fn next_ids(&self) -> FirstIds {
         FirstIds {
             process: self.base + self.tasks.len() as u32,
@@ -162,15 +164,18 @@ impl Scheduler {
     }
 
     /// The run is one of several OS processes: before it has anything else.
+    #[inline]
     pub fn connect(&mut self, outside: Option<Rc<Outside>>) {
         self.outside = outside;
     }
 
     /// The other OS processes of a run.
+    #[inline]
     pub fn outside(&self) -> Option<&Rc<Outside>> {
         self.outside.as_ref()
     }
 
+    #[inline]
     pub(super) fn has_mail(&self) -> bool {
         let inbox = self.core.shared.inbox(self.index());
         inbox.is_filled()
@@ -181,6 +186,7 @@ impl Scheduler {
     }
 
     /// Gives the scheduler a process, ready to run. All are given before the first has its turn: `task.rs` rests on it.
+    #[inline]
     pub fn put(&self, at: usize, header: NonNull<TaskHeader>) {
         debug_assert!(
             self.predictions.are_unused(),
@@ -191,41 +197,50 @@ impl Scheduler {
         self.wake(self.base + at as u32);
     }
 
+    #[inline]
     pub fn index(&self) -> usize {
         self.core.scheduler.0 as usize
     }
 
     /// Its number among all schedulers of the run.
+    #[inline]
     pub fn number(&self) -> SchedulerId {
         self.core.shared.number(self.core.scheduler)
     }
 
+    #[inline]
     pub fn directory(&self) -> &dyn Directory {
         &*self.directory
     }
 
+    #[inline]
     pub fn hooks(&self) -> &Hooks {
         &self.hooks
     }
 
+    #[inline]
     pub fn registry(&self) -> &Registry {
         &self.registry
     }
 
+    #[inline]
     pub fn shared(&self) -> &Arc<Shared> {
         &self.core.shared
     }
 
     /// The number of the run, by which a port knows whether it has moved to another.
+    #[inline]
     pub fn run(&self) -> u64 {
         self.run
     }
 
+    #[inline]
     pub fn tally(&self) -> &RefCell<Tally> {
         &self.tally
     }
 
     /// Counts a wait for room in a channel to another scheduler, if the run is measured.
+    #[inline]
     pub fn count_room_wait(&self, channel: u32) {
         let mut tally = self.tally.borrow_mut();
         if tally.measured {
@@ -234,6 +249,7 @@ impl Scheduler {
     }
 
     /// A number that goes up with each call, for those who want to take turns.
+    #[inline]
     pub fn turn_of_choice(&self) -> usize {
         self.choices.replace(self.choices.get().wrapping_add(1))
     }
@@ -256,22 +272,26 @@ impl Scheduler {
     }
 
     /// Kind and index of the process being polled.
+    #[inline]
     pub fn running(&self) -> Option<(u32, u32)> {
         let header = self.header(self.core.running.process())?;
         Some((header.kind(), header.index()))
     }
 
     /// The waits that this scheduler polls.
+    #[inline]
     pub fn polled(&self) -> &PolledWaits {
         &self.polled
     }
 
     /// What has yet to be done at ends of channels.
+    #[inline]
     pub fn deferred(&self) -> &DeferredWakes {
         &self.deferred
     }
 
     /// Runs a batch; a panic ends the run in the name of the process that panicked.
+    #[inline]
     pub(super) fn guarded(&self, f: impl FnOnce()) {
         if let Err(message) = user_code::caught(f) {
             self.fail(format!("panicked: {message}"));
@@ -279,10 +299,12 @@ impl Scheduler {
     }
 
     /// Ends the run for a reason that is no process's.
+    #[inline]
     pub(super) fn fail_without_process(&self, message: String) {
         self.core.shared.fail(None, message);
     }
 
+    #[inline]
     pub(super) fn fail(&self, message: String) {
         let process = self
             .running()

@@ -39,6 +39,7 @@ pub struct TaskHeader {
 }
 
 impl TaskHeader {
+    #[inline]
     pub(super) fn new(call: Call, kind: u32, index: u32) -> Self {
         TaskHeader {
             call,
@@ -47,10 +48,12 @@ impl TaskHeader {
         }
     }
 
+    #[inline]
     pub fn kind(&self) -> u32 {
         self.kind.load(Relaxed) & !(QUEUED | DONE | TOLD)
     }
 
+    #[inline]
     pub fn index(&self) -> u32 {
         self.index
     }
@@ -63,16 +66,19 @@ impl TaskHeader {
         kind & QUEUED == 0
     }
 
+    #[inline]
     pub fn is_queued(&self) -> bool {
         self.kind.load(Relaxed) & QUEUED != 0
     }
 
     /// Marks the process as one that was told to wait at a channel between schedulers.
+    #[inline]
     pub fn set_told(&self) {
         self.kind.store(self.kind.load(Relaxed) | TOLD, Relaxed);
     }
 
     /// Takes that mark off; whether it was there.
+    #[inline]
     pub fn take_told(&self) -> bool {
         let kind = self.kind.load(Relaxed);
         self.kind.store(kind & !TOLD, Relaxed);
@@ -107,6 +113,7 @@ pub unsafe fn poll(header: NonNull<TaskHeader>, context: &mut Context<'_>) -> bo
 ///
 /// # Safety
 /// As for [`poll`]; the process must not be used afterwards.
+#[inline]
 pub unsafe fn discard(header: NonNull<TaskHeader>) {
     // SAFETY: the caller's promise.
     unsafe { (header.as_ref().call)(header, None) };
@@ -121,11 +128,13 @@ pub unsafe fn discard(header: NonNull<TaskHeader>) {
 pub(super) struct Predictions([AtomicPtr<TaskHeader>; 2]);
 
 impl Predictions {
+    #[inline]
     pub(super) fn new() -> Self {
         Predictions([const { AtomicPtr::new(ptr::null_mut()) }; 2])
     }
 
     /// Whether nobody has had a turn.
+    #[inline]
     pub(super) fn are_unused(&self) -> bool {
         self.0.iter().all(|place| place.load(Relaxed).is_null())
     }
@@ -174,6 +183,7 @@ impl Waiting {
     }
 
     /// Whether there seems to be another than this one: for threads that only look, at a queue that may change meanwhile.
+    #[inline]
     pub(crate) fn has_other(&self, than: u32) -> bool {
         let is_other = |id: u32| id != NOBODY && id != than;
         let (head, tail) = (self.head.load(Relaxed), self.tail.load(Relaxed));
@@ -185,6 +195,7 @@ impl Waiting {
 
 impl Queue {
     /// A queue with room for so many processes.
+    #[inline]
     pub(crate) fn new(processes: usize, shuffle: Option<u64>) -> Self {
         let size = processes.max(1).next_power_of_two();
         Queue {
@@ -201,6 +212,7 @@ impl Queue {
     }
 
     /// What other threads may look at.
+    #[inline]
     pub(crate) fn waiting(&self) -> &Waiting {
         &self.waiting
     }
@@ -257,6 +269,7 @@ impl Queue {
         Some(self.waiting.slot(head).load(Relaxed))
     }
 
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         let Waiting {
             next, head, tail, ..
@@ -265,6 +278,7 @@ impl Queue {
     }
 
     /// How many ids are in it.
+    #[inline]
     pub(crate) fn len(&self) -> u32 {
         let Waiting {
             next, head, tail, ..

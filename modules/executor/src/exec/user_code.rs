@@ -15,6 +15,7 @@ use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Calls `f`, in which nothing can wait. What it panicked with, as a text.
+#[inline]
 pub fn caught(f: impl FnOnce()) -> Result<(), String> {
     catch_unwind(AssertUnwindSafe(|| uninterrupted(f))).map_err(|payload| {
         let text = text(&*payload);
@@ -24,6 +25,7 @@ pub fn caught(f: impl FnOnce()) -> Result<(), String> {
 }
 
 /// The payload of a panic as a text.
+#[inline]
 pub fn text(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().copied();
     let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
@@ -31,11 +33,13 @@ pub fn text(payload: &(dyn Any + Send)) -> String {
 }
 
 /// Calls `f`; a panic ends it and nothing else.
+#[inline]
 pub fn quietly(f: impl FnOnce()) {
     drop(caught(f));
 }
 
 /// Drops the payload of a panic.
+#[inline]
 pub fn discard(payload: Box<dyn Any + Send>) {
     if let Err(worse) = catch_unwind(AssertUnwindSafe(|| uninterrupted(|| drop(payload)))) {
         // Whoever panics when dropped is not dropped a second time.

@@ -48,6 +48,7 @@ impl Point {
     }
 
     /// A side leaves, for ever; `with` is kept in its word.
+    #[inline]
     pub fn leave(&self, side: Side, with: u32) {
         self.disarm(side);
         self.set(side, GONE | with);
@@ -55,6 +56,7 @@ impl Point {
 
     /// Wakes the other side, which waits for this one or for its leaving. If it does neither, `last` is told who waited there last: it
     /// may have been woken already and have had no turn since.
+    #[inline]
     pub fn wake_left(&self, side: Side, how: impl Fn(u32), last: impl Fn(u32)) {
         let word = self.word(side);
         if word & (STOP | ARMED | GONE) == STOP {
@@ -84,6 +86,7 @@ impl Scheduler {
     /// waker that waited there and was cancelled is used again, or freed.
     ///
     /// To clone a foreign waker is code of the user, which may do anything but use the end itself.
+    #[inline]
     pub fn waiter(&self, context: &Context<'_>, word: u32, owner: Owner) -> u32 {
         if self.is_own(context) {
             let current = self.core.running.id();
@@ -96,11 +99,13 @@ impl Scheduler {
     }
 
     /// Whether it is the context that processes of this scheduler are polled with.
+    #[inline]
     pub(super) fn is_own(&self, context: &Context<'_>) -> bool {
         ptr::eq(context.waker().data(), (&raw const self.core).cast())
     }
 
     /// The same for a waker that is none of a process, but in the name of one.
+    #[inline]
     pub fn foreign_waiter(&self, waker: &Waker, process: u32, word: u32, owner: Owner) -> u32 {
         if !self.hooks.has(word) {
             self.unhook(word, owner);
@@ -111,6 +116,7 @@ impl Scheduler {
     /// Frees the hook of a foreign waker by the word of the end it waits at: the end leaves, or
     /// somebody else is going to wait there. Else the waker would be kept for ever. A word that was
     /// carried here from another run names a hook that may be another's by now, which is left alone.
+    #[inline]
     pub fn unhook(&self, word: u32, owner: Owner) {
         if !is_hooked(word) {
             return;
@@ -123,6 +129,7 @@ impl Scheduler {
 
     /// Has whoever polls with `context` woken when a member of a bundle, or its one member, is put
     /// on its list.
+    #[inline]
     pub fn wait_for_bundle(&self, context: &Context<'_>, ready: &Rc<Ready>, only: Option<u32>) {
         let id = self.waiter(context, ready.word(), Ready::owner(ready));
         self.hooks.wait(ready, only, id);

@@ -38,6 +38,7 @@ pub struct Point {
 }
 
 impl Point {
+    #[inline]
     pub fn new(slot: u32, capacity: u32) -> Self {
         Point {
             reader: Cell::new(NOBODY),
@@ -48,6 +49,7 @@ impl Point {
         }
     }
 
+    #[inline]
     pub fn slot(&self) -> u32 {
         self.slot.get() & !TOUCHED
     }
@@ -58,6 +60,7 @@ impl Point {
     }
 
     /// What the hook of a foreign waker knows the word of a side by.
+    #[inline]
     pub fn owner(&self, side: Side) -> Owner {
         (&raw const *self.cell(side)).addr()
     }
@@ -102,6 +105,7 @@ impl Point {
     }
 
     /// The words are going to be collected: takes the mark off.
+    #[inline]
     pub(super) fn untouch(&self) {
         self.slot.set(self.slot());
     }
@@ -215,6 +219,7 @@ pub fn strike(point: &Point) -> Option<u32> {
 }
 
 impl Registry {
+    #[inline]
     pub fn new() -> Pin<Box<Self>> {
         let registry = Box::pin(Registry::default());
         let this: *const Registry = &raw const *registry;
@@ -231,6 +236,7 @@ impl Registry {
     ///
     /// # Panics
     /// If there are 2^31 - 1.
+    #[inline]
     pub fn next(&self) -> u32 {
         let next = self.points.borrow().len();
         assert!(
@@ -244,6 +250,7 @@ impl Registry {
     ///
     /// # Safety
     /// The point is to be freed on this thread, and [`strike`] is called just before.
+    #[inline]
     pub unsafe fn add(&self, point: NonNull<Point>, number: u32) {
         let mut points = self.points.borrow_mut();
         let slot = points.len() as u32;
@@ -258,6 +265,7 @@ impl Registry {
     }
 
     /// Adds an end of a channel between schedulers: its slot.
+    #[inline]
     pub fn add_cross(&self, number: u32, side: Side, end: Arc<dyn CrossEnd>) -> u32 {
         let mut crosses = self.crosses.borrow_mut();
         let end = Some(end);
@@ -271,6 +279,7 @@ impl Registry {
     }
 
     /// Somebody waits at an end of a channel between schedulers, or does no more.
+    #[inline]
     pub fn touch_cross(&self, slot: u32) {
         if let Some(cross) = self.crosses.borrow_mut().get_mut(slot as usize)
             && !std::mem::replace(&mut cross.touched, true)
@@ -280,11 +289,13 @@ impl Registry {
     }
 
     /// A process was told to wait at an end of a channel between schedulers.
+    #[inline]
     pub fn set_told(&self, id: u32, slot: u32) {
         self.told.borrow_mut().entry(id).or_default().push(slot);
     }
 
     /// Such a process has a turn, or the waker that it waited by was woken.
+    #[inline]
     pub fn take_told(&self, id: u32) {
         for slot in self.told.borrow_mut().remove(&id).unwrap_or_default() {
             self.touch_cross(slot);
@@ -292,6 +303,7 @@ impl Registry {
     }
 
     /// An end of a channel between schedulers leaves.
+    #[inline]
     pub fn remove_cross(&self, slot: u32) {
         self.touch_cross(slot);
         let end = match self.crosses.borrow_mut().get_mut(slot as usize) {
@@ -303,6 +315,7 @@ impl Registry {
     }
 
     /// The number of a channel whose point this is, if the point is of this registry.
+    #[inline]
     pub fn number_of(&self, point: &Point) -> Option<u32> {
         let points = self.points.borrow();
         let place = points.get(point.slot() as usize)?;
@@ -465,6 +478,7 @@ impl Registry {
     }
 
     /// Lets go of the channels between schedulers.
+    #[inline]
     pub fn clear(&self) {
         drop(self.crosses.take());
     }

@@ -59,6 +59,7 @@ impl Pace {
     }
 
     /// How often to pause when there is something, but only a little.
+    #[inline]
     pub(crate) fn pauses(&self) -> u32 {
         self.pauses
     }

@@ -19,6 +19,7 @@ pub(super) struct Line<T>(pub(super) T);
 
 pub(super) type Slot<T> = UnsafeCell<MaybeUninit<T>>;
 
+#[inline]
 pub(super) fn slot<T>() -> Slot<T> {
     UnsafeCell::new(MaybeUninit::uninit())
 }

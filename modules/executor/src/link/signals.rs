@@ -11,6 +11,7 @@ pub(super) struct Signals {
 }
 
 impl Signals {
+    #[inline]
     pub(super) fn new() -> Self {
         Signals {
             reader: AtomicU32::new(NOBODY),
@@ -41,12 +42,14 @@ impl Signals {
     }
 
     /// The consumer is about to wait: before it looks once more.
+    #[inline]
     pub(super) fn arm_reader(&self, id: u32) {
         self.reader.swap(ARMED | (id & ID), Ordering::Relaxed);
         fence(Ordering::SeqCst);
     }
 
     /// The producer is about to wait, by this word: before it looks once more.
+    #[inline]
     pub(super) fn arm_writer(&self, word: u32) {
         self.writer.swap(word, Ordering::Relaxed);
         fence(Ordering::SeqCst);
@@ -65,12 +68,14 @@ impl Signals {
     }
 
     /// The same for certain, after something else was stored.
+    #[inline]
     pub(super) fn settle_reader(&self) -> Option<u32> {
         fence(Ordering::SeqCst);
         unarm(&self.reader)
     }
 
     /// The producer waits no more, not even for the consumer to leave. Its id, if it was armed.
+    #[inline]
     pub(super) fn disarm_writer(&self) -> Option<u32> {
         if self.writer.load(Ordering::Relaxed) & STOP == 0 {
             return unarm(&self.writer);
@@ -80,12 +85,14 @@ impl Signals {
     }
 
     /// The producer leaves. Whom to wake.
+    #[inline]
     pub(super) fn close_writer(&self) -> Option<u32> {
         self.writer.fetch_or(GONE, Ordering::Release);
         self.settle_reader()
     }
 
     /// The consumer leaves. Whom to wake: also a producer that waits for nothing else.
+    #[inline]
     pub(super) fn close_reader(&self) -> Option<u32> {
         self.reader.fetch_or(GONE, Ordering::Release);
         fence(Ordering::SeqCst);

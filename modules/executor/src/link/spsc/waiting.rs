@@ -8,16 +8,19 @@ use crate::sync::Ordering;
 
 impl<T, A> Ring<T, A> {
     /// Who is to be woken for the tokens that were put in.
+    #[inline]
     pub fn flush_put(&self) -> Option<u32> {
         self.signals().settle_reader()
     }
 
     /// As [`Ring::flush_put`], by who has a fence (SeqCst) behind the tokens.
+    #[inline]
     pub fn unarm_reader(&self) -> Option<u32> {
         self.signals().unarm_reader()
     }
 
     /// Who is to be woken for the tokens that were taken out, by who has a fence (SeqCst) behind that.
+    #[inline]
     pub fn unarm_writer(&self) -> Option<u32> {
         self.signals().unarm_writer()
     }
@@ -26,6 +29,7 @@ impl<T, A> Ring<T, A> {
     ///
     /// # Safety
     /// Only the consumer's thread may call this.
+    #[inline]
     pub unsafe fn pace_reader(&self) {
         if let Some(wide) = self.wide() {
             let (capacity, taken) = (self.capacity(), self.taken());
@@ -38,6 +42,7 @@ impl<T, A> Ring<T, A> {
     ///
     /// # Safety
     /// Only the producer's thread may call this.
+    #[inline]
     pub unsafe fn pace_writer(&self) {
         if let Some(wide) = self.wide() {
             let (capacity, put) = (self.capacity(), self.tail());
@@ -72,6 +77,7 @@ impl<T, A> Ring<T, A> {
     ///
     /// # Safety
     /// Only the consumer's thread may call this.
+    #[inline]
     pub unsafe fn reader_is_ready(&self, idle: bool) -> bool {
         let head = self.consumer.0.head.load(Ordering::Relaxed);
         let tail = self.tail();
@@ -101,6 +107,7 @@ impl<T, A> Ring<T, A> {
     ///
     /// # Safety
     /// Only the producer's thread may call this.
+    #[inline]
     pub unsafe fn writer_is_ready(&self, idle: bool) -> bool {
         if self.is_full(Ordering::Relaxed) {
             return self.is_stopped();
@@ -117,6 +124,7 @@ impl<T, A> Ring<T, A> {
 
     /// Says that the consumer, called `id`, is about to wait. False: it need not, so it is to
     /// disarm and look again.
+    #[inline]
     pub fn arm_reader(&self, id: u32) -> bool {
         self.signals().arm_reader(id);
         let head = self.consumer.0.head.load(Ordering::Relaxed);
@@ -126,17 +134,20 @@ impl<T, A> Ring<T, A> {
 
     /// The consumer does not wait any more. Its id, if it was still armed: else the producer is
     /// about to wake it.
+    #[inline]
     pub fn disarm_reader(&self) -> Option<u32> {
         self.signals().unarm_reader()
     }
 
     /// As [`Ring::disarm_reader`], for the producer.
+    #[inline]
     pub fn disarm_writer(&self) -> Option<u32> {
         self.signals().disarm_writer()
     }
 
     /// Says that the producer, called `id`, is about to wait. False: it need not, so it is to
     /// disarm and look again.
+    #[inline]
     pub fn arm_writer(&self, id: u32) -> bool {
         self.signals().arm_writer(ARMED | (id & ID));
         self.is_full(Ordering::Acquire) && !self.is_stopped()
@@ -144,28 +155,33 @@ impl<T, A> Ring<T, A> {
 
     /// Says that the producer waits only for the consumer to leave, by a word with STOP; armed only
     /// if what the consumer takes may wake it too. True: the consumer has left already.
+    #[inline]
     pub fn arm_stop(&self, word: u32) -> bool {
         self.signals().arm_writer(word);
         self.is_stopped()
     }
 
     /// Who waits at the producer's end, or at the consumer's: a word.
+    #[inline]
     pub fn word(&self, producer: bool) -> u32 {
         self.signals().word(producer)
     }
 
     /// Whether the consumer has left.
+    #[inline]
     pub fn is_stopped(&self) -> bool {
         self.signals().is_stopped()
     }
 
     /// The producer leaves. Returns who is to be woken.
+    #[inline]
     pub fn close_writer(&self) -> Option<u32> {
         self.signals().close_writer()
     }
 
     /// The consumer leaves: what it pops from now on was not read. Returns who is to be woken: also a
     /// producer that waits just for this ([`Ring::arm_stop`]).
+    #[inline]
     pub fn close_reader(&self) -> Option<u32> {
         let Consumer { head, left, .. } = &self.consumer.0;
         left.store(head.load(Ordering::Relaxed), Ordering::Relaxed);
