@@ -10,6 +10,7 @@ mod launcher;
 mod mpi;
 mod names;
 mod outputs;
+mod prefix;
 mod program;
 pub(crate) mod project;
 mod ranks;
@@ -23,6 +24,7 @@ use crate::cli::supervisor::{self, Bound};
 use crate::codes;
 use args::{Link, RunArgs};
 use graphmap_kpn::diagnostic::Diagnostic;
+use prefix::Prefixed;
 use program::{build, ended, handed, obeyed};
 use project::{find_project, unasked};
 use std::num::NonZeroU32;
@@ -111,45 +113,46 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     };
     command.args(&args.args);
     command.args(ranks);
-    let mut set = |name: &str, value: Option<std::ffi::OsString>| {
-        // What the user's shell has set holds where the command line says nothing.
-        if let Some(value) = value {
-            command.env(name, value);
-        }
+    // What the user's shell has set holds where the command line says nothing.
+    command.envs(args.variables());
+    if let Some(count) = &os_processes {
+        command.env("GRAPHMAP_OS_PROCESSES", count);
+    }
+    match args.link {
+        Some(Link::Threads) => command.env("GRAPHMAP_LINK", "threads"),
+        Some(Link::Shm) => command.env("GRAPHMAP_LINK", "shm"),
+        Some(Link::Mpi) | None => &mut command,
     };
-    set("GRAPHMAP_OS_PROCESSES", os_processes.map(Into::into));
-    set(
-        "GRAPHMAP_SCHEDULERS",
-        args.schedulers.map(|n| n.to_string().into()),
-    );
-    set(
-        "GRAPHMAP_MEMORY",
-        args.memory.map(|bytes| bytes.to_string().into()),
-    );
-    set("GRAPHMAP_PREFIX", args.prefix.then(|| "1".into()));
-    set("GRAPHMAP_PIN", args.no_pin.then(|| "0".into()));
-    let link = args.link.map(|link| match link {
-        Link::Threads => "threads",
-        Link::Shm => "shm",
-        Link::Mpi => "mpi",
-    });
-    set("GRAPHMAP_LINK", link.map(Into::into));
-    set(
-        "GRAPHMAP_SHUFFLE",
-        args.shuffle.map(|seed| seed.to_string().into()),
-    );
-    let folder = std::path::absolute(&project.root).ok();
-    set("GRAPHMAP_PROJECT", folder.map(Into::into));
-    set("GRAPHMAP_STATS", args.stats.then(|| "1".into()));
-    set("GRAPHMAP_PROFILE", args.profile.clone().map(Into::into));
-    set("GRAPHMAP_TRACE", args.trace.clone().map(Into::into));
-    set(
-        "GRAPHMAP_TRACE_EVENTS",
-        args.trace_events.map(|count| count.to_string().into()),
-    );
     if let Some(handed) = &placed {
         handed.tell(&mut command);
     }
+    if !args.prefix {
+        let result = session.timed("run", |_| child::run(&mut command));
+        return ended(session, &program, result);
+    }
+    let count = prefixed(args, os_processes.as_deref());
+    let prefixed = match Prefixed::begin(count, &mut command) {
+        Ok(prefixed) => prefixed,
+        Err(error) => return ended(session, &program, Err(error)),
+    };
     let result = session.timed("run", |_| child::run(&mut command));
+    drop(command);
+    if let Err(error) = prefixed.finish() {
+        let message = format!("the output of the program cannot be written: {error}");
+        let diagnostic = Diagnostic::error(codes::CANNOT_WRITE, message);
+        return session.fail(Exit::Usage, diagnostic);
+    }
     ended(session, &program, result)
+}
+
+/// Returns the number of OS processes whose lines get a prefix. Those joined by threads are one.
+fn prefixed(args: &RunArgs, os_processes: Option<&str>) -> usize {
+    let set = |name| std::env::var(name).unwrap_or_default();
+    let is_shared = match args.link {
+        Some(link) => matches!(link, Link::Shm),
+        None => set("GRAPHMAP_LINK") == "shm",
+    };
+    let count = os_processes.map_or_else(|| set("GRAPHMAP_OS_PROCESSES"), str::to_owned);
+    let count = count.parse().unwrap_or(1);
+    if is_shared { count } else { 1 }
 }

@@ -4,6 +4,7 @@ use crate::visible;
 use rustix::fd::OwnedFd;
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Writes to standard error what no terminal obeys; if nobody listens, that is no reason to fail.
@@ -46,6 +47,16 @@ pub(crate) fn put(data: &[u8]) -> io::Result<()> {
         false => out.write_all(data),
     };
     written.and_then(|()| out.flush())
+}
+
+/// Returns standard output and standard error as files, for output of programs.
+///
+/// # Errors
+/// There are not enough file descriptors.
+pub(crate) fn streams() -> io::Result<[File; 2]> {
+    let out = io::stdout().as_fd().try_clone_to_owned()?;
+    let error = io::stderr().as_fd().try_clone_to_owned()?;
+    Ok([out.into(), error.into()])
 }
 
 /// Whether something may wait in C's buffer.

@@ -97,9 +97,6 @@ pub fn run(
     command
         .args(&how.args)
         .env("GRAPHMAP_OS_PROCESSES", os_processes.to_string());
-    if let Ok(folder) = std::path::absolute(&project.root) {
-        command.env("GRAPHMAP_PROJECT", folder);
-    }
     handed.tell(&mut command);
     let environment = how.environment.iter();
     command.envs(environment.map(|(name, value)| (name, value)));

@@ -87,6 +87,10 @@ fn a_network_from_its_graph_to_its_result() {
         .status(0)
         .stdout_is("338350\n");
     run("-n 2 --strategy stack").status(0).stdout_is("385\n");
+    run("--prefix").status(0).stdout_is("[0] 385\n");
+    run("-n 2 --link shm --prefix")
+        .status(0)
+        .stdout_is("[1] 385\n");
     run("-- 1")
         .status(1)
         .stdout_is("1\n")
@@ -102,7 +106,6 @@ fn a_network_from_its_graph_to_its_result() {
         .stderr_is("");
     run("--no-run").status(0).stdout_is("").stderr_is("");
 
-    // A panic is told with a path that leads somewhere from here.
     let panicking = WORKER.replace(
         "while let",
         "assert!(ports.in_.is_connected() && false, \"oh\");\n    while let",
@@ -112,7 +115,7 @@ fn a_network_from_its_graph_to_its_result() {
         .args("run squares.dot --dev");
     test.run()
         .status(1)
-        .stderr_has("' panicked at squares/src/processes/worker.rs:3:5:\noh\n")
+        .stderr_has(" panicked at src/processes/worker.rs:3:5:\noh\n")
         .stderr_has("squares.dot:3:5");
     let test = test.file("squares/src/processes/worker.rs", WORKER);
     test.run().status(0);

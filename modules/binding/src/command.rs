@@ -148,10 +148,17 @@ pub fn command(
             (MPIEXEC, format!("{line} {}", fgmpi::sections(launch)))
         }
     };
+    let label = match launcher {
+        _ if !launch.label => "",
+        Launcher::Mpich | Launcher::Intel | Launcher::FgMpi => " -prepend-rank",
+        // Of version 4; version 5 takes it as well.
+        Launcher::OpenMpi => " --tag-output",
+        Launcher::Slurm => " --label",
+    };
     let (title, exports) = (launch.title(), launch.exports());
     set += &calls(launch, launcher, out);
     let script = format!(
-        "#!/bin/sh\n# {title}\n# Arguments go to the launcher.\nhere=$(dirname -- \"$0\")\n{set}{exports}{last}exec {program} \"$@\"{line}\n"
+        "#!/bin/sh\n# {title}\n# Arguments go to the launcher.\nhere=$(dirname -- \"$0\")\n{set}{exports}{last}exec {program} \"$@\"{label}{line}\n"
     );
     Ok(Command { script, files })
 }
@@ -226,6 +233,34 @@ fn lost(launch: &Launch, why: &str, out: &mut Diagnostics) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::os_process::OsProcess;
+
+    #[test]
+    fn launchers_label_lines() {
+        let launch = Launch {
+            label: true,
+            program: "./p".into(),
+            os_processes: vec![OsProcess::default(); 2],
+            ..Launch::default()
+        };
+        for (launcher, option) in [
+            (Launcher::Mpich, " -prepend-rank -n 2 "),
+            (Launcher::OpenMpi, " --tag-output --bind-to none "),
+            (Launcher::Intel, " -prepend-rank "),
+            (Launcher::Slurm, " --label -n 2 "),
+        ] {
+            let script = |launch: &Launch| {
+                let made = command(launch, launcher, &mut Diagnostics::new());
+                made.unwrap().script
+            };
+            assert!(script(&launch).contains(option), "{launcher:?}");
+            let launch = Launch {
+                label: false,
+                ..launch.clone()
+            };
+            assert!(!script(&launch).contains(option), "{launcher:?}");
+        }
+    }
 
     #[test]
     fn launchers_call_the_agent() {

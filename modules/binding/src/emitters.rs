@@ -1,7 +1,7 @@
 //! The emitters: each of this crate's files under the name a user says.
 
 use crate::command::{self, Launcher};
-use crate::launch::{Launch, alone};
+use crate::launch::{LABEL, Launch, alone};
 use crate::ranks::{FIRST_RANK, MAIN};
 use crate::{codes, facts, fgmpi, intel, mapping_json, mpich, openmpi, ranks, slurm};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
@@ -139,6 +139,7 @@ const SCRIPT_OPTIONS: &[&str] = &[
     "agent",
     FIRST_RANK,
     MAIN,
+    LABEL,
     "launcher",
     MAPPING_FUNCTION,
 ];

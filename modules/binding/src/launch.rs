@@ -12,6 +12,9 @@ use std::collections::BTreeMap;
 /// The variable that says which processes a program was placed by.
 const PLACED: &str = "GRAPHMAP_PLACED";
 
+/// The option of a script that has the launcher label lines of output.
+pub(crate) const LABEL: &str = "label";
+
 /// A program to be started as so many OS processes. OS process `i` is rank `i` of the launcher.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Launch {
@@ -28,6 +31,8 @@ pub struct Launch {
     /// What the launcher calls, instead of its own choice, to start something on another host: as `ssh`, it takes the
     /// name of a host and a command.
     pub agent: Option<String>,
+    /// The launcher labels each line of output with the rank that wrote it.
+    pub label: bool,
     /// The OS processes, in rank order.
     pub os_processes: Vec<OsProcess>,
     /// What is known of hosts beyond their names, by name.
@@ -45,8 +50,23 @@ pub struct Run<'a, T> {
     pub members: &'a [OsProcess],
 }
 
+/// Reads the option `label`.
+///
+/// # Errors
+/// `G0437` for another value than `yes` and `no`.
+fn label(options: &BTreeMap<String, String>) -> Result<bool, Diagnostics> {
+    match options.get(LABEL).map(String::as_str) {
+        Some("yes") => Ok(true),
+        None | Some("no") => Ok(false),
+        Some(other) => {
+            let what = format!("`{LABEL}={other}`: expected `yes` or `no`");
+            Err(alone(Diagnostic::error(codes::BAD_OPTION, what)))
+        }
+    }
+}
+
 impl Launch {
-    /// What a mapped network is to be started as, with the options `program`, `args`, `env.NAME`, `agent`, `first_rank`
+    /// What a mapped network is to be started as, with the options `program`, `args`, `env.NAME`, `agent`, `first_rank`, `label`
     /// and `main`, on the hosts of `platform` where it is known. Where processes have ranks of their own ([`crate::ranks`]) the program is told by `GRAPHMAP_PLACED`
     /// which they are.
     ///
@@ -84,6 +104,7 @@ impl Launch {
                 .map_or(Ok(Vec::new()), |args| split(args))?,
             environment: environment.into_iter().collect(),
             agent: options.get("agent").cloned(),
+            label: label(options)?,
             os_processes,
             facts: facts::of(platform),
         };

@@ -33,6 +33,7 @@ fn launches() -> impl Strategy<Value = Launch> {
             args,
             environment: Vec::new(),
             agent: None,
+            label: false,
             facts: facts(&os_processes),
             os_processes,
         }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::block::Block;
@@ -120,8 +120,16 @@ impl RunError {
     pub fn cannot_write(what: &str, file: &Path, error: &io::Error) -> Self {
         RunError::File(format!(
             "{}: {what} cannot be written: {error}",
-            file.display()
+            Self::shown(file).display()
         ))
+    }
+
+    /// Returns the path relative to the working directory if it is inside, as the user most likely
+    /// wrote it.
+    #[doc(hidden)]
+    pub fn shown(file: &Path) -> PathBuf {
+        let here = std::env::current_dir().unwrap_or_default();
+        file.strip_prefix(here).unwrap_or(file).to_path_buf()
     }
 
     /// The exit code for this error.

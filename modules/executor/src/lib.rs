@@ -30,12 +30,10 @@ pub mod options;
 #[doc(hidden)]
 pub mod os_signal;
 #[doc(hidden)]
-pub mod output_file;
 #[doc(hidden)]
 pub mod over_mpi;
 #[doc(hidden)]
 pub mod overgrown;
-mod own_stream;
 #[doc(hidden)]
 #[macro_use]
 pub mod payload;
@@ -46,7 +44,6 @@ pub mod place;
 #[doc(hidden)]
 pub mod placement;
 #[doc(hidden)]
-pub mod prefix;
 #[doc(hidden)]
 pub mod quote;
 #[doc(hidden)]
@@ -59,7 +56,6 @@ pub mod sequence;
 pub mod sync;
 #[doc(hidden)]
 pub mod trace;
-mod unnamed;
 mod variables;
 
 pub use block::{Block, BlockedProcess, BlockedWait, Quiet};

@@ -1,12 +1,11 @@
 //! What can be chosen for a run.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::block::Block;
 use crate::error::RunError;
-use crate::output_file::OutputFile;
 use crate::over_mpi::OverMpi;
 use crate::running::Running;
 use crate::sequence::Sequence;
@@ -14,31 +13,7 @@ use crate::trace::{EVENTS, MOST_EVENTS, Trace};
 
 /// The options of a run. `main` reads them from the environment:
 ///
-/// | variable | meaning |
-/// |---|---|
-/// | `GRAPHMAP_OS_PROCESSES=N` | OS processes; default 1, or as many as the mapping names |
-/// | `GRAPHMAP_SCHEDULERS=N` | schedulers in each of them; default 1 |
-/// | `GRAPHMAP_LINK=threads` | the OS processes are in truth threads of this one; the default |
-/// | `GRAPHMAP_LINK=shm` | they are OS processes of their own on this host, joined by shared memory |
-/// | `GRAPHMAP_LINK=mpi` | they are what `mpiexec` has started, of a program with the MPI link; the default where it has |
-/// | `GRAPHMAP_THREADS=N` | threads that all schedulers of `GRAPHMAP_LINK=threads` share; default as many as there are cores, and no more than schedulers |
-/// | `GRAPHMAP_SHUFFLE=SEED` | run the processes in a random order that the seed decides; with one scheduler the run is reproducible |
-/// | `GRAPHMAP_MEMORY=SIZE` | most bytes that channels may grow by, such as `512MiB` or `2G`; default: no bound |
-/// | `GRAPHMAP_PREFIX=1` | each line on standard output and standard error begins with the number of its OS process, `[0] ` |
-/// | `GRAPHMAP_PIN=0` | OS processes are not pinned to cores of their own |
-/// | `GRAPHMAP_CORES=LIST` | the cores of each OS process, as `0 2 4,5`; default: one for each, if there are enough |
-/// | `GRAPHMAP_SINGLE_COPY=1` | OS processes read large tokens in each other's memory, where the kernel permits it; `0`: they go through shared memory; default: what takes less time |
-/// | `GRAPHMAP_STATS=1` | after the run, a table on standard error of what each kind did |
-/// | `GRAPHMAP_STATS=json:FILE` | the same as lines of JSON in a file |
-/// | `GRAPHMAP_PROFILE=FILE` | measured load of each process and traffic of each channel, as JSON |
-/// | `GRAPHMAP_TRACE=FILE` | what each process did when, as a trace for Perfetto |
-/// | `GRAPHMAP_TRACE_EVENTS=N` | how many events of it each scheduler keeps: the last; default 65536 |
-/// | `GRAPHMAP_PLACEMENT=SEQUENCE` | the OS process of each rank, as a [`Sequence`], where no file can be had by all |
-/// | `GRAPHMAP_PLACED=HASH` | of the processes that it was made for: a run of others does not begin |
-/// | `GRAPHMAP_MAPPING=FILE` | the OS process of each rank, as a [`Sequence`]; default: blocks of consecutive ranks |
-/// | `GRAPHMAP_STACK=SIZE` | bytes of a stack, from `16k` to `1g`, where processes have stacks (the crate `mpi`) |
-/// | `GRAPHMAP_UNREACHABLE=SECONDS` | over MPI, how long another host may not answer; default 30, 0 for ever |
-/// | `GRAPHMAP_SHARED_MEMORY=0` | over MPI, OS processes of one host share no memory |
+#[doc = include_str!("variables.md")]
 ///
 /// All of them are checked at the start, whatever the run uses. An empty variable is as if it were not set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -58,9 +33,9 @@ pub struct Options {
     #[doc(hidden)]
     pub stats: bool,
     #[doc(hidden)]
-    pub stats_file: Option<OutputFile>,
+    pub stats_file: Option<PathBuf>,
     #[doc(hidden)]
-    pub profile: Option<OutputFile>,
+    pub profile: Option<PathBuf>,
     #[doc(hidden)]
     pub profiled: bool,
     #[doc(hidden)]
@@ -70,9 +45,9 @@ pub struct Options {
     pub placed: Option<u64>,
     #[doc(hidden)]
     pub notice: Option<Notice>,
-    /// Lines of output begin with the number of the OS process.
+    /// Standard output and standard error of the OS processes after the first.
     #[doc(hidden)]
-    pub prefix: bool,
+    pub streams: Vec<[PathBuf; 2]>,
     /// OS processes are left on whatever cores they are.
     #[doc(hidden)]
     pub unpinned: bool,

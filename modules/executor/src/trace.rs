@@ -4,10 +4,9 @@
 //! A scheduler keeps the last of its events and no more than are asked for, so a trace is bounded however long the run
 //! and however large the network is.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use crate::output_file::OutputFile;
 use crate::sync::lock;
 
 /// How many events each scheduler keeps where nothing else is said: some 2.5 MB, and five times as much in the file.
@@ -124,7 +123,7 @@ crate::payload!(Part {
 /// That a run is traced: into which file, and what its schedulers have handed in. Clones are the same trace.
 #[derive(Debug, Clone)]
 pub struct Trace {
-    file: OutputFile,
+    file: PathBuf,
     pub events: usize,
     parts: Arc<Mutex<Vec<Part>>>,
     notice: Arc<Mutex<Option<String>>>,
@@ -133,7 +132,8 @@ pub struct Trace {
 impl Trace {
     pub fn new(file: &Path) -> Self {
         Trace {
-            file: OutputFile::new(file),
+            // Absolute, because a process may change the working directory.
+            file: std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf()),
             events: EVENTS,
             parts: Arc::default(),
             notice: Arc::default(),
@@ -148,7 +148,7 @@ impl Trace {
         }
     }
 
-    pub fn file(&self) -> &OutputFile {
+    pub fn file(&self) -> &Path {
         &self.file
     }
 

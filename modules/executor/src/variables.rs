@@ -13,11 +13,10 @@ use std::time::Duration;
 
 use crate::error::RunError;
 use crate::options::{Link, Options};
-use crate::output_file::OutputFile;
-use crate::over_mpi::OverMpi;
 use crate::pin;
 use crate::placement::MOST;
-use crate::trace::MOST_EVENTS;
+use crate::sequence::Sequence;
+use crate::trace::{MOST_EVENTS, Trace};
 
 /// Most bytes of a mapping, and of one that comes from a pipe or a device: as `graphmap` has it for what grows with a drawing.
 const MOST_IN_FILE: u64 = 4 << 30;
@@ -29,168 +28,229 @@ const STACK: RangeInclusive<u64> = 16 << 10..=1 << 30;
 /// Most characters of a value that an error repeats.
 const SHOWN: usize = 60;
 
+/// A variable of the environment.
+struct Variable {
+    name: &'static str,
+    /// The values that it may have, for errors.
+    expected: &'static str,
+    /// Stores a value. Returns `None` for one that is not expected.
+    store: fn(&mut Options, &OsStr) -> Option<()>,
+}
+
+const fn variable(
+    name: &'static str,
+    expected: &'static str,
+    store: fn(&mut Options, &OsStr) -> Option<()>,
+) -> Variable {
+    Variable {
+        name,
+        expected,
+        store,
+    }
+}
+
+const COUNT: &str = "an integer from 1 to 4096";
+const FLAG: &str = "0 or 1";
+const _: () = assert!(MOST == 4096 && MOST_EVENTS == 16_777_216);
+
+/// The variables that are read without another file. `variables.md` documents them.
+const VARIABLES: &[Variable] = &[
+    variable("GRAPHMAP_OS_PROCESSES", COUNT, |options, value| {
+        options.os_processes = Some(count(value)?);
+        Some(())
+    }),
+    variable("GRAPHMAP_SCHEDULERS", COUNT, |options, value| {
+        options.schedulers = Some(count(value)?);
+        Some(())
+    }),
+    variable("GRAPHMAP_THREADS", COUNT, |options, value| {
+        options.threads = Some(count(value)?);
+        Some(())
+    }),
+    variable("GRAPHMAP_LINK", "threads, shm or mpi", |options, value| {
+        options.link = link(value)?;
+        Some(())
+    }),
+    variable(
+        "GRAPHMAP_SHUFFLE",
+        "an integer from 0 to 18446744073709551615",
+        |options, value| {
+            options.shuffle = Some(integer(value, 0..=u64::MAX)?);
+            Some(())
+        },
+    ),
+    variable(
+        "GRAPHMAP_MEMORY",
+        "a number of bytes such as 4096, 512MiB or 2G",
+        |options, value| {
+            options.memory = Some(bytes(text(value)?)?);
+            Some(())
+        },
+    ),
+    variable(
+        "GRAPHMAP_STREAMS",
+        "two files for each OS process",
+        |options, value| {
+            let files: Vec<PathBuf> = text(value)?.split(' ').map(absolute).collect();
+            let (streams, rest) = files.as_chunks();
+            options.streams = streams.to_vec();
+            rest.is_empty().then_some(())
+        },
+    ),
+    variable("GRAPHMAP_PIN", FLAG, |options, value| {
+        options.unpinned = !flag(value)?;
+        Some(())
+    }),
+    variable(
+        "GRAPHMAP_CORES",
+        "the cores of each OS process, such as `0 2 4,5`",
+        |options, value| {
+            options.cores = Some(pin::parse(text(value)?)?);
+            Some(())
+        },
+    ),
+    variable("GRAPHMAP_SINGLE_COPY", FLAG, |options, value| {
+        options.single_copy = Some(flag(value)?);
+        Some(())
+    }),
+    variable("GRAPHMAP_STATS", "0, 1 or json:FILE", |options, value| {
+        options.stats = value != "0";
+        if let Some(file) = after(value, "json:") {
+            options.stats_file = Some(absolute(file));
+            return (!file.is_empty()).then_some(());
+        }
+        flag(value).map(drop)
+    }),
+    variable("GRAPHMAP_PROFILE", "a file", |options, value| {
+        options.profile = Some(absolute(value));
+        options.profiled = true;
+        Some(())
+    }),
+    variable("GRAPHMAP_TRACE", "a file", |options, value| {
+        options.trace = Some(Trace::new(Path::new(value)));
+        Some(())
+    }),
+    variable(
+        "GRAPHMAP_TRACE_EVENTS",
+        "an integer from 1 to 16777216",
+        |options, value| {
+            options.trace_events = Some(integer(value, 1..=MOST_EVENTS as u64)? as usize);
+            Some(())
+        },
+    ),
+    variable(
+        "GRAPHMAP_PLACED",
+        "a hash of at most 16 hexadecimal digits",
+        |options, value| {
+            let text = text(value)?;
+            let is_hash = text.bytes().all(|digit| digit.is_ascii_hexdigit());
+            options.placed = Some(u64::from_str_radix(text, 16).ok().filter(|_| is_hash)?);
+            Some(())
+        },
+    ),
+    variable(
+        "GRAPHMAP_STACK",
+        "a number of bytes from 16k to 1g, such as 64k",
+        // Stacks are made by another crate, which reads the size again.
+        |_, value| STACK.contains(&bytes(text(value)?)?).then_some(()),
+    ),
+    variable(
+        "GRAPHMAP_UNREACHABLE",
+        "a number of seconds from 2 to 86400, or 0 to wait for ever",
+        |options, value| {
+            let seconds = integer(value, 0..=86_400).filter(|&seconds| seconds != 1)?;
+            let limit = (seconds > 0).then(|| Duration::from_secs(seconds));
+            options.over_mpi.unreachable = limit;
+            Some(())
+        },
+    ),
+    variable("GRAPHMAP_SHARED_MEMORY", FLAG, |options, value| {
+        options.over_mpi.shared_memory = flag(value)?;
+        Some(())
+    }),
+];
+
 impl Options {
-    /// The options in the environment; see the table above.
+    /// Reads the options from the environment; see the table above.
     ///
     /// # Errors
-    /// [`RunError::Options`] for a value that means nothing, [`RunError::File`] for a mapping
+    /// [`RunError::Options`] for a value that is not expected, [`RunError::File`] for a mapping
     /// file that cannot be read.
     pub fn from_env() -> Result<Self, RunError> {
         Self::from_variables(|name| env::var_os(name))
     }
 
     fn from_variables(get: impl Fn(&str) -> Option<OsString>) -> Result<Self, RunError> {
-        let variables = Variables(&get);
-        let count = |name| variables.integer(name, 1..=MOST as u64);
-        let count = |name| Ok(count(name)?.map(|count| count as usize));
-        let mut options = Options {
-            os_processes: count("GRAPHMAP_OS_PROCESSES")?,
-            schedulers: count("GRAPHMAP_SCHEDULERS")?,
-            threads: count("GRAPHMAP_THREADS")?,
-            shuffle: variables.integer("GRAPHMAP_SHUFFLE", 0..=u64::MAX)?,
-            memory: variables.parsed(
-                "GRAPHMAP_MEMORY",
-                "a number of bytes such as 4096, 512MiB or 2G",
-                bytes,
-            )?,
-            link: variables
-                .parsed("GRAPHMAP_LINK", "threads, shm or mpi", link)?
-                .unwrap_or_default(),
-            prefix: variables.flag("GRAPHMAP_PREFIX")?.unwrap_or(false),
-            unpinned: !variables.flag("GRAPHMAP_PIN")?.unwrap_or(true),
-            single_copy: variables.flag("GRAPHMAP_SINGLE_COPY")?,
-            cores: variables.parsed(
-                "GRAPHMAP_CORES",
-                "the cores of each OS process, such as `0 2 4,5`",
-                pin::parse,
-            )?,
-            over_mpi: variables.over_mpi()?,
-            ..Options::default()
-        };
-        variables.statistics(&mut options)?;
-        options.profile = variables.get("GRAPHMAP_PROFILE").map(OutputFile::new);
-        options.profiled = options.profile.is_some();
-        if let Some(file) = variables.get("GRAPHMAP_TRACE") {
-            options = options.trace(PathBuf::from(file));
+        // An empty variable is as if it were not set.
+        let get = |name: &str| get(name).filter(|value| !value.is_empty());
+        let mut options = Options::default();
+        for variable in VARIABLES {
+            let Some(value) = get(variable.name) else {
+                continue;
+            };
+            (variable.store)(&mut options, &value)
+                .ok_or_else(|| wrong(variable.name, &value, variable.expected))?;
         }
-        let events = variables.integer("GRAPHMAP_TRACE_EVENTS", 1..=MOST_EVENTS as u64)?;
-        options.trace_events = events.map(|count| count as usize);
-        variables.mapping(&mut options)?;
-        // Stacks are made by another crate, which reads the size again.
-        let stack = |text: &str| bytes(text).filter(|size| STACK.contains(size));
-        let expected = "a number of bytes from 16k to 1g, such as 64k";
-        variables.parsed("GRAPHMAP_STACK", expected, stack)?;
+        options.mapping = mapping(get("GRAPHMAP_MAPPING"), get("GRAPHMAP_PLACEMENT"))?;
+        // Without a mapping, there is nothing that was made for the processes of the hash.
+        options.placed = options.placed.filter(|_| options.mapping.is_some());
         Ok(options)
     }
 }
 
-/// The environment. An empty variable is as if it were not set.
-struct Variables<'a>(&'a dyn Fn(&str) -> Option<OsString>);
-
-impl Variables<'_> {
-    fn get(&self, name: &str) -> Option<OsString> {
-        (self.0)(name).filter(|value| !value.is_empty())
-    }
-
-    /// The value of a variable as `parse` reads it.
-    fn parsed<T>(
-        &self,
-        name: &str,
-        expected: impl Display,
-        parse: impl FnOnce(&str) -> Option<T>,
-    ) -> Result<Option<T>, RunError> {
-        let Some(value) = self.get(name) else {
-            return Ok(None);
-        };
-        match value.to_str().and_then(|text| parse(text.trim())) {
-            Some(parsed) => Ok(Some(parsed)),
-            None => Err(wrong(name, &value, expected)),
-        }
-    }
-
-    fn integer(&self, name: &str, range: RangeInclusive<u64>) -> Result<Option<u64>, RunError> {
-        let expected = format!("an integer from {} to {}", range.start(), range.end());
-        self.parsed(name, expected, |text| {
-            text.parse().ok().filter(|number| range.contains(number))
-        })
-    }
-
-    fn flag(&self, name: &str) -> Result<Option<bool>, RunError> {
-        self.parsed(name, "0 or 1", |text| match text {
-            "0" => Some(false),
-            "1" => Some(true),
-            _ => None,
-        })
-    }
-
-    fn over_mpi(&self) -> Result<OverMpi, RunError> {
-        let default = OverMpi::default();
-        let seconds = |text: &str| text.parse().ok().filter(|n| matches!(n, 0 | 2..=86_400));
-        let expected = "a number of seconds from 2 to 86400, or 0 to wait for ever";
-        let seconds: Option<u64> = self.parsed("GRAPHMAP_UNREACHABLE", expected, seconds)?;
-        Ok(OverMpi {
-            unreachable: match seconds {
-                None => default.unreachable,
-                Some(0) => None,
-                Some(seconds) => Some(Duration::from_secs(seconds)),
-            },
-            shared_memory: self
-                .flag("GRAPHMAP_SHARED_MEMORY")?
-                .unwrap_or(default.shared_memory),
-        })
-    }
-
-    fn statistics(&self, options: &mut Options) -> Result<(), RunError> {
-        const NAME: &str = "GRAPHMAP_STATS";
-        let Some(value) = self.get(NAME) else {
-            return Ok(());
-        };
-        match value.as_encoded_bytes() {
-            b"0" => {}
-            b"1" => options.stats = true,
-            _ => {
-                let file = after(&value, "json:").filter(|file| !file.is_empty());
-                let file = file.ok_or_else(|| wrong(NAME, &value, "0, 1 or json:FILE"))?;
-                options.stats = true;
-                options.stats_file = Some(OutputFile::new(file));
-            }
-        }
-        Ok(())
-    }
-
-    /// Where processes are, by a file or by a text.
-    fn mapping(&self, options: &mut Options) -> Result<(), RunError> {
-        if let Some(file) = self.get("GRAPHMAP_MAPPING").map(PathBuf::from) {
-            options.mapping = Some(read_mapping(&file)?);
-        }
-        if let Some(value) = self.get("GRAPHMAP_PLACEMENT") {
-            if options.mapping.is_some() {
-                let both = "GRAPHMAP_MAPPING and GRAPHMAP_PLACEMENT: there can be one of them";
-                return Err(RunError::Options(both.into()));
-            }
+/// Reads the OS process of each rank from a file or from a text.
+fn mapping(
+    file: Option<OsString>,
+    placement: Option<OsString>,
+) -> Result<Option<Sequence>, RunError> {
+    match (file, placement) {
+        (None, None) => Ok(None),
+        (Some(file), None) => read_mapping(Path::new(&file)).map(Some),
+        (None, Some(value)) => {
             let sequence = value.to_string_lossy().parse().map_err(|error| {
                 let expected = "the OS process of each rank, such as `0 0 1`";
                 wrong("GRAPHMAP_PLACEMENT", &value, format!("{expected}: {error}"))
-            })?;
-            options.mapping = Some(sequence);
+            });
+            sequence.map(Some)
         }
-        let expected = "a hash of at most 16 hexadecimal digits";
-        let hash = |text: &str| {
-            let is_hash = text.bytes().all(|digit| digit.is_ascii_hexdigit());
-            u64::from_str_radix(text, 16).ok().filter(|_| is_hash)
-        };
-        let placed = self.parsed("GRAPHMAP_PLACED", expected, hash)?;
-        // Without a mapping it says nothing.
-        options.placed = placed.filter(|_| options.mapping.is_some());
-        Ok(())
+        (Some(_), Some(_)) => Err(RunError::Options(
+            "GRAPHMAP_MAPPING and GRAPHMAP_PLACEMENT: there can be one of them".into(),
+        )),
     }
 }
 
-/// What follows a prefix, which need not be Unicode.
-fn after(value: &OsStr, prefix: &str) -> Option<OsString> {
+fn text(value: &OsStr) -> Option<&str> {
+    value.to_str().map(str::trim)
+}
+
+fn integer(value: &OsStr, range: RangeInclusive<u64>) -> Option<u64> {
+    let number = text(value)?.parse().ok()?;
+    range.contains(&number).then_some(number)
+}
+
+fn count(value: &OsStr) -> Option<usize> {
+    integer(value, 1..=MOST as u64).map(|count| count as usize)
+}
+
+fn flag(value: &OsStr) -> Option<bool> {
+    match text(value)? {
+        "0" => Some(false),
+        "1" => Some(true),
+        _ => None,
+    }
+}
+
+/// The path as seen from where the run begins: a process may change the working directory.
+fn absolute(file: impl AsRef<Path>) -> PathBuf {
+    let file = file.as_ref();
+    std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf())
+}
+
+/// Returns what follows a prefix, which need not be Unicode.
+fn after<'a>(value: &'a OsStr, prefix: &str) -> Option<&'a OsStr> {
     use std::os::unix::ffi::OsStrExt;
     let rest = value.as_bytes().strip_prefix(prefix.as_bytes())?;
-    Some(OsStr::from_bytes(rest).to_owned())
+    Some(OsStr::from_bytes(rest))
 }
 
 fn wrong(name: &str, value: &OsStr, expected: impl Display) -> RunError {
@@ -206,8 +266,8 @@ fn wrong(name: &str, value: &OsStr, expected: impl Display) -> RunError {
     RunError::Options(format!("{name}={start}{more}: expected {expected}"))
 }
 
-fn link(text: &str) -> Option<Link> {
-    match text {
+fn link(value: &OsStr) -> Option<Link> {
+    match text(value)? {
         "threads" => Some(Link::Threads),
         "shm" => Some(Link::SharedMemory),
         "mpi" => Some(Link::Mpi),
@@ -254,7 +314,7 @@ fn read_text(file: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-fn read_mapping(file: &Path) -> Result<crate::Sequence, RunError> {
+fn read_mapping(file: &Path) -> Result<Sequence, RunError> {
     let shown = format!("GRAPHMAP_MAPPING={}", file.display());
     let text = read_text(file)
         .map_err(|error| RunError::File(format!("{shown}: cannot read the mapping: {error}")))?;
@@ -275,6 +335,7 @@ fn read_mapping(file: &Path) -> Result<crate::Sequence, RunError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::over_mpi::OverMpi;
 
     fn parse(variables: &[(&str, &str)]) -> Result<Options, RunError> {
         Options::from_variables(|name| {
@@ -297,7 +358,7 @@ mod tests {
             ("GRAPHMAP_STACK", "64k"),
         ]);
         let mut expected = Options::new().os_processes(3).shuffle(7).stats(true);
-        expected.stats_file = Some(OutputFile::new("a b"));
+        expected.stats_file = Some(absolute("a b"));
         expected.over_mpi = OverMpi {
             unreachable: None,
             shared_memory: false,
@@ -317,7 +378,7 @@ mod tests {
         let value = OsString::from_vec(b"json:\xff".to_vec());
         let get = |name: &str| (name == "GRAPHMAP_STATS").then(|| value.clone());
         let file = Options::from_variables(get).unwrap().stats_file.unwrap();
-        assert_eq!(file.path().as_os_str().as_encoded_bytes(), b"\xff");
+        assert_eq!(file.file_name().unwrap().as_encoded_bytes(), b"\xff");
     }
 
     #[test]

@@ -204,34 +204,6 @@ fn options_that_contradict_the_launcher_are_refused() {
     }
 }
 
-/// MPICH's launcher reads whatever is in a pipe, and passes that on: there are only whole lines in it. (Open MPI's mixes lines
-/// in any case.)
-#[test]
-fn lines_with_a_number_stay_whole() {
-    if mpi() == Mpi::Open {
-        return;
-    }
-    let count = 20_000;
-    let case = format!("lines:{count}");
-    let (code, said) = start(&case, 2, &[("GRAPHMAP_PREFIX", "1")]);
-    assert_eq!(code, 0, "{said}");
-    let mut seen = [0; 2];
-    for line in said.lines() {
-        let mut words = line.split(' ');
-        let mut word = || words.next().unwrap_or("");
-        let (who, what, number, len, text) = (word(), word(), word(), word(), word());
-        let is_whole = len.parse() == Ok(text.len().wrapping_sub(1)) && text.ends_with('.');
-        assert!(is_whole && what == "line" && word().is_empty(), "{line}");
-        let who = ["[0]", "[1]"]
-            .iter()
-            .position(|one| *one == who)
-            .expect(line);
-        assert_eq!(number.parse(), Ok(seen[who]), "{line}");
-        seen[who] += 1;
-    }
-    assert_eq!(seen, [count; 2]);
-}
-
 /// Each variable of a run, of which most are of no use here, is checked all the same, and one OS process tells it for all.
 #[test]
 fn a_wrong_value_is_reported_once() {

@@ -10,23 +10,21 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::chrome::{self, Unwritten};
-use crate::file_limit;
 use crate::kpn::network::Network;
 use crate::launcher::{self, Launched};
 use crate::outputs;
 use crate::panics;
 use crate::relatives;
 use crate::run::{Over, Transport, run_among, run_until_over};
-use crate::usr1;
+use crate::signals;
 use crate::visible::visible;
 use graphmap_executor::error::{Exit, RunError};
 use graphmap_executor::link::between::RunState;
 use graphmap_executor::link::job::{Job, NotJoined, Started};
 use graphmap_executor::link::shm::control::ControlPage;
 use graphmap_executor::options::{Link, Options};
-use graphmap_executor::prefix;
 use graphmap_executor::running::Running;
-use graphmap_executor::say::{say, say_within, within};
+use graphmap_executor::say::{say, within};
 use graphmap_executor::sync::lock;
 use graphmap_executor::trace::Trace;
 
@@ -54,9 +52,8 @@ pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
         }
         return Exit::Usage.into();
     }
-    panics::tell_from_here();
-    file_limit::is_an_error();
-    usr1::catch();
+    panics::set_hook();
+    signals::handle();
     let begun = Options::from_env().and_then(|options| begin(network, options));
     let ended = begun.and_then(|(network, options)| {
         placed(&network, &options)?;
@@ -73,7 +70,6 @@ pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
 fn run_as_linked(network: Network, options: &Options) -> Result<Exit, RunError> {
     match options.link {
         Link::Threads => {
-            begin_prefix(0, options)?;
             outputs::check(options)?;
             run_alone(network, options)
         }
@@ -86,7 +82,7 @@ fn run_as_linked(network: Network, options: &Options) -> Result<Exit, RunError> 
 fn run_alone(network: impl Into<Arc<Network>>, options: &Options) -> Result<Exit, RunError> {
     let network = network.into();
     let name = network.name().to_string();
-    listen(&name, options, usr1::own_word());
+    listen(&name, options, None);
     Ok(conclude(&name, run_until_over(network, options)?, options))
 }
 
@@ -125,11 +121,11 @@ static IS_TOLD: AtomicBool = AtomicBool::new(false);
 
 /// Writes the trace of a run that has failed, and says so if that cannot be done.
 fn write_soon(name: &str, trace: Unwritten) {
-    let file = trace.trace().file().clone();
+    let file = trace.trace().file().to_path_buf();
     let written = within(WRITING, move || trace.write()).unwrap_or_else(|| {
         let seconds = WRITING.as_secs();
         let late = io::Error::other(format!("nobody has taken it for {seconds} s"));
-        Err(RunError::cannot_write(chrome::WHAT, file.path(), &late))
+        Err(RunError::cannot_write(chrome::WHAT, &file, &late))
     });
     if let Err(error) = written {
         say(&visible(&format!("{name}: {error}")));
@@ -142,18 +138,6 @@ fn tell_of_trace(name: &str, options: &Options) {
     if let Some(notice) = notice {
         say(&visible(&format!("{name}: {notice}")));
     }
-}
-
-/// From now on lines of this OS process say so, if they are to.
-fn begin_prefix(me: usize, options: &Options) -> Result<(), RunError> {
-    if !options.prefix {
-        return Ok(());
-    }
-    prefix::begin(me).map_err(|error| {
-        RunError::Options(format!(
-            "GRAPHMAP_PREFIX=1: lines cannot be told apart: {error}"
-        ))
-    })
 }
 
 fn not_started() -> RunError {
@@ -213,9 +197,8 @@ pub fn main_over(
     let Some(launched) = launched() else {
         return main(network);
     };
-    panics::tell_from_here();
-    file_limit::is_an_error();
-    usr1::catch();
+    panics::set_hook();
+    signals::handle();
     let options = Options::from_env();
     let settings = options.as_ref().map(|options| options.over_mpi);
     // A wrong option is an error of `connect`: all OS processes hear of it.
@@ -240,14 +223,13 @@ pub fn main_over(
     let begun = options.and_then(|options| begin(network, options));
     let ended = begun.and_then(|(network, options)| {
         let options = options.started(count)?;
-        begin_prefix(me, &options)?;
         placed(&network, &options)?;
         if me == 0 {
             outputs::check(&options)?;
         }
         job.begin(network.digest());
         let name = network.name().to_string();
-        listen(&name, &options, usr1::own_word());
+        listen(&name, &options, None);
         let transport = Transport::Job(Rc::clone(&job));
         // SAFETY: what it asks for is about shared memory.
         let over = unsafe { run_among(Arc::new(network), &options, &transport) };
@@ -307,20 +289,16 @@ const WORDS: Duration = Duration::from_millis(500);
 fn failed_soon(error: RunError) -> Exit {
     if !IS_TOLD.load(Ordering::SeqCst) {
         let text = format!("error: {}", visible(&error.to_string()));
-        say_within(text, WORDS);
+        let _ = within(WORDS, move || say(&text));
     }
     error.exit()
 }
 
-/// The last of the program: all that was printed is told. If something could not be, the program does not end well.
+/// Returns the exit code of the program, which is not 0 if something printed could not be written.
 fn finish(exit: Exit) -> Exit {
-    let unwritten = panics::unwritten();
-    let lost = match prefix::finish() {
-        // As with any pipe: who has left wants no more, and who has printed since then was told so.
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Some(error.to_string()),
-        _ => unwritten,
+    let Some(why) = panics::unwritten() else {
+        return exit;
     };
-    let Some(why) = lost else { return exit };
     let error = panics::cannot_print(&why);
     if !IS_PRINT_TOLD.load(Ordering::SeqCst) {
         failed(&error);
@@ -336,7 +314,7 @@ fn finish(exit: Exit) -> Exit {
 static IS_PRINT_TOLD: AtomicBool = AtomicBool::new(false);
 
 /// Has the state of the run printed when a signal asks for it, and which processes let no others run.
-fn listen(name: &str, options: &Options, word: &'static AtomicU32) {
+fn listen(name: &str, options: &Options, shared: Option<&'static AtomicU32>) {
     let Some(running) = options.running.clone() else {
         return;
     };
@@ -354,7 +332,7 @@ fn listen(name: &str, options: &Options, word: &'static AtomicU32) {
             say(&visible(&format!("{name}: {overlong}")));
         }
     };
-    usr1::listen(word, tell, look);
+    signals::listen(shared, tell, look);
 }
 
 /// As [`listen`], in each of the OS processes that share memory.
@@ -364,7 +342,7 @@ fn listen_among(name: &str, options: &Options, control: &Arc<ControlPage>) {
     static KEPT: Mutex<Vec<&Arc<ControlPage>>> = Mutex::new(Vec::new());
     let control: &'static Arc<ControlPage> = Box::leak(Box::new(Arc::clone(control)));
     lock(&KEPT).push(control);
-    listen(name, options, control.asked());
+    listen(name, options, Some(control.asked()));
 }
 
 /// As [`run_as_linked`], in several OS processes.
@@ -389,7 +367,6 @@ fn run_shared(network: Network, options: &Options) -> Result<Exit, RunError> {
         };
         process::exit(exit as i32);
     }
-    begin_prefix(0, options)?;
     outputs::check(options)?;
     let placement = options.placement(network.processes())?;
     let (count, each) = (placement.os_processes(), placement.each());
@@ -407,7 +384,7 @@ fn run_shared(network: Network, options: &Options) -> Result<Exit, RunError> {
     if count == 1 {
         return run_alone(network, options);
     }
-    let relatives = relatives::start(count, each, table, failed_soon)?;
+    let relatives = relatives::start(count, each, table, &options.streams, failed_soon)?;
     listen_among(&name, options, &relatives.control);
     let transport = Transport::SharedMemory(Arc::clone(&relatives.control));
     // SAFETY: once with this memory, which was made for it.

@@ -110,17 +110,17 @@ compile_error!("graphmap runs on Linux on x86-64 and aarch64 only");
 
 mod chrome;
 mod entry;
-mod file_limit;
 mod kpn;
 mod launcher;
 mod local;
+mod output_file;
 mod outputs;
 mod panics;
 mod relatives;
 mod room_waits;
 mod run;
+mod signals;
 mod stats;
-mod usr1;
 mod visible;
 
 pub use entry::main;

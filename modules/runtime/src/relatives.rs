@@ -3,9 +3,10 @@
 
 use std::env;
 use std::ffi::OsStr;
+use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{self, Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -17,7 +18,6 @@ use graphmap_executor::link::shm::child;
 use graphmap_executor::link::shm::cma;
 use graphmap_executor::link::shm::control::{ControlPage, FAILED, MOST};
 use graphmap_executor::link::shm::memory::SharedMemory;
-use graphmap_executor::prefix;
 use graphmap_executor::sync::lock;
 
 /// Tells a copy what it is: the OS process that started it, the number of the memory there, its own number,
@@ -113,15 +113,24 @@ pub(crate) struct Relatives {
     finished: Arc<Mutex<bool>>,
 }
 
-/// Starts the others, each with so many schedulers. `say` is called if the run fails while the first cannot end it.
+/// Starts the others, each with so many schedulers. If there are `streams`, the standard output and
+/// standard error of OS process `i` are those at `i - 1`. `say` is called if the run fails while the first cannot end it.
 ///
 /// It has to be called by the thread that runs the network: when that ends, the kernel ends the others.
 pub(crate) fn start(
     count: usize,
     each: usize,
     table: u64,
+    streams: &[[PathBuf; 2]],
     say: fn(RunError) -> Exit,
 ) -> Result<Relatives, RunError> {
+    if !streams.is_empty() && streams.len() + 1 < count {
+        return Err(RunError::Options(format!(
+            "GRAPHMAP_STREAMS names the streams of {} OS processes, and the run has {count}",
+            streams.len() + 1
+        )));
+    }
+    let open = |file: &Path| File::options().write(true).open(file);
     let fail = |what: &str, error: io::Error| RunError::Lost(format!("{what}: {error}"));
     if count * each > MOST {
         return Err(RunError::Options(format!(
@@ -156,17 +165,16 @@ pub(crate) fn start(
                 .args(env::args_os().skip(1))
                 .env(VARIABLE, format!("{me} {fd} {other} {count} {each} {key}"))
                 .stdin(Stdio::null());
-            if prefix::is_on() {
-                command.stdout(Stdio::piped()).stderr(Stdio::piped());
+            if let Some([out, error]) = streams.get(other - 1) {
+                command.stdout(open(out)?).stderr(open(error)?);
             }
             child::bind(&mut command, &control, other);
-            command
+            Ok(command)
         };
-        let started = match command(&program).spawn() {
+        let spawn = |program: &Path| command(program).and_then(|mut command| command.spawn());
+        let started = match spawn(&program) {
             // Its file has been removed, or another has taken its place: the kernel has it still.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                command(Path::new(ITSELF)).spawn()
-            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => spawn(Path::new(ITSELF)),
             started => started,
         };
         let started = started.map_err(|error| {
@@ -176,17 +184,7 @@ pub(crate) fn start(
             )
         });
         match started {
-            Ok(mut child) => {
-                let adopted = prefix::adopt(other, &mut child);
-                relatives.children.push(Arc::new(Mutex::new(child)));
-                if let Err(error) = adopted {
-                    relatives.kill();
-                    return Err(fail(
-                        &format!("what OS process {other} prints cannot be read"),
-                        error,
-                    ));
-                }
-            }
+            Ok(child) => relatives.children.push(Arc::new(Mutex::new(child))),
             Err(error) => {
                 relatives.kill();
                 return Err(error);
@@ -247,7 +245,6 @@ impl Relatives {
             if !*finished {
                 // What comes now is an end, and no exit of a process.
                 lock(&BY_EXIT).take();
-                prefix::finish_soon();
                 let exit = say(cause(control.cause()));
                 process::exit(exit as i32);
             }
@@ -302,7 +299,6 @@ extern "C" fn at_exit() {
         return;
     };
     kill(&children);
-    prefix::finish_soon();
     let why = "OS process 0 ended before the run did: one of its processes has called `exit`";
     let exit = say(RunError::Lost(why.into()));
     child::leave(exit as u8);

@@ -75,7 +75,7 @@ impl Over {
 
 /// As [`run`], but for what is to be written.
 pub(crate) fn run_until_over(network: Arc<Network>, options: &Options) -> Result<Over, RunError> {
-    chrome::probe(options)?;
+    chrome::check(options)?;
     let directory: Arc<dyn Directory> = network.clone();
     Ok(Over {
         result: run_here(&network, options),
@@ -372,7 +372,7 @@ pub(crate) fn local(
     options: &Options,
 ) -> Result<Report, RunError> {
     let start = Instant::now();
-    if let Err(error) = chrome::probe(options).and_then(|()| has_room(tasks.len())) {
+    if let Err(error) = chrome::check(options).and_then(|()| has_room(tasks.len())) {
         for task in tasks {
             // SAFETY: it has not been run, and is dropped once.
             unsafe { task::discard(task) };

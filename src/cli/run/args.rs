@@ -4,6 +4,7 @@ use crate::cli::args::{File, GraphArgs};
 use crate::cli::mapping;
 use crate::cli::skeletons::SkeletonArgs;
 use graphmap_kpn::size;
+use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 
@@ -108,13 +109,44 @@ pub(crate) struct RunArgs {
     // Numbered, as the other is put behind it where it is given what is not typed.
     /// Arguments of the program; the first of one of ranks is how many there are
     #[arg(last = true, value_name = "ARGS", index = 2)]
-    pub(crate) args: Vec<std::ffi::OsString>,
+    pub(crate) args: Vec<OsString>,
 }
 
 impl RunArgs {
     /// Whether the program is built with optimisation.
     pub(crate) fn optimised(&self) -> bool {
         self.release || !self.dev
+    }
+
+    /// Returns the variables of the program that the options set, except for those that depend on
+    /// how it is started.
+    pub(crate) fn variables(&self) -> Vec<(&'static str, OsString)> {
+        let number = |value: Option<u64>| value.map(|number| number.to_string().into());
+        let file = |path: &Option<PathBuf>| {
+            let path = path.as_deref()?;
+            let absolute = std::path::absolute(path);
+            Some(absolute.unwrap_or_else(|_| path.to_owned()).into())
+        };
+        let flag = |is_given: bool, value: &str| is_given.then(|| value.into());
+        let all = [
+            (
+                "GRAPHMAP_SCHEDULERS",
+                number(self.schedulers.map(|count| count.get().into())),
+            ),
+            ("GRAPHMAP_SHUFFLE", number(self.shuffle)),
+            ("GRAPHMAP_MEMORY", number(self.memory)),
+            ("GRAPHMAP_PIN", flag(self.no_pin, "0")),
+            ("GRAPHMAP_STATS", flag(self.stats, "1")),
+            ("GRAPHMAP_PROFILE", file(&self.profile)),
+            ("GRAPHMAP_TRACE", file(&self.trace)),
+            (
+                "GRAPHMAP_TRACE_EVENTS",
+                number(self.trace_events.map(u64::from)),
+            ),
+        ];
+        let set = all.into_iter();
+        set.filter_map(|(name, value)| Some((name, value?)))
+            .collect()
     }
 }
 

@@ -285,30 +285,15 @@ fn launch_files(
         options.insert("args".to_owned(), words.join(" "));
     }
     describe(&mut options, Some(project), mapped, own, &mut files);
-    let mut set = |name: &str, value: Option<String>| {
-        if let Some(value) = value {
-            options.insert(format!("env.{name}"), value);
-        }
-    };
-    set("GRAPHMAP_STATS", args.stats.then(|| "1".to_owned()));
-    set(
-        "GRAPHMAP_SHUFFLE",
-        args.shuffle.map(|seed| seed.to_string()),
-    );
-    set("GRAPHMAP_PROFILE", args.profile.as_deref().map(absolute));
-    set("GRAPHMAP_TRACE", args.trace.as_deref().map(absolute));
-    set(
-        "GRAPHMAP_TRACE_EVENTS",
-        args.trace_events.map(|count| count.to_string()),
-    );
-    set(
-        "GRAPHMAP_MEMORY",
-        args.memory.map(|bytes| bytes.to_string()),
-    );
-    set("GRAPHMAP_PREFIX", args.prefix.then(|| "1".to_owned()));
-    set("GRAPHMAP_PIN", args.no_pin.then(|| "0".to_owned()));
-    set("GRAPHMAP_PROJECT", Some(absolute(&project.root)));
-    set(SIGN, job.map(|job| absolute(&job.sign())));
+    if args.prefix {
+        options.insert("label".to_owned(), "yes".to_owned());
+    }
+    let variables = args.variables().into_iter();
+    let variables = variables.map(|(name, value)| (name, value.to_string_lossy().into_owned()));
+    let sign = job.map(|job| (SIGN, absolute(&job.sign())));
+    for (name, value) in variables.chain(sign) {
+        options.insert(format!("env.{name}"), value);
+    }
     let mut found = Diagnostics::new();
     for (name, path) in [
         // To be looked at after the run, too.

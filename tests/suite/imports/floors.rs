@@ -5,8 +5,6 @@
 const EXECUTOR: &[&str] = &[
     "os_signal",
     "finally",
-    "unnamed",
-    "own_stream",
     "sync",
     "copy",
     "payload",
@@ -17,8 +15,6 @@ const EXECUTOR: &[&str] = &[
     "error",
     "pin",
     "say",
-    "prefix",
-    "output_file",
     "clock",
     "host",
     "quote",
@@ -93,8 +89,8 @@ const MPI_CORE: &[&str] = &[
 /// Those of the runtime.
 const RUNTIME: &[&str] = &[
     "visible",
-    "file_limit",
-    "usr1",
+    "signals",
+    "output_file",
     "kpn",
     "room_waits",
     "stats",

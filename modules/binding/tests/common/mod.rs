@@ -47,6 +47,7 @@ pub(crate) fn launch(os_processes: &[(&str, &[u32], u32)]) -> Launch {
         processes: *processes,
     };
     Launch {
+        label: false,
         network: "farm".into(),
         strategy: "test".into(),
         program: "./farm".into(),

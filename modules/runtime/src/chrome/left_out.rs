@@ -1,5 +1,6 @@
 //! What a trace does not have, and what is told of that.
 
+use graphmap_executor::error::RunError;
 use graphmap_executor::trace::Trace;
 
 /// How much of a run its trace does not have.
@@ -40,7 +41,8 @@ impl LeftOut {
             };
             said.push(format!("what {lost} recorded is lost with the run"));
         }
-        let file = trace.file().path().display();
+        let file = RunError::shown(trace.file());
+        let file = file.display();
         (!said.is_empty()).then(|| format!("trace {file}: {}", said.join("; ")))
     }
 }

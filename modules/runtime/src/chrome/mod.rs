@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 
+use crate::output_file;
 use arrows::Arrows;
 use graphmap_executor::error::RunError;
 use graphmap_executor::exec::report::Directory;
@@ -21,19 +22,18 @@ use left_out::LeftOut;
 /// What it is called where its file cannot be written.
 pub(crate) const WHAT: &str = "the trace";
 
-/// Whether the file of a trace can be written: before the run begins.
-pub(crate) fn probe(options: &Options) -> Result<(), RunError> {
+/// Checks before a run that its trace can be written.
+pub(crate) fn check(options: &Options) -> Result<(), RunError> {
     match &options.trace {
         Some(trace) => {
-            let probed = trace.file().probe();
-            probed.map_err(|error| cannot_write(trace, &error))
+            output_file::check(trace.file()).map_err(|error| cannot_write(trace, &error))
         }
         None => Ok(()),
     }
 }
 
 fn cannot_write(trace: &Trace, error: &io::Error) -> RunError {
-    RunError::cannot_write(WHAT, trace.file().path(), error)
+    RunError::cannot_write(WHAT, trace.file(), error)
 }
 
 /// The trace of a run that is over.
@@ -93,9 +93,9 @@ fn write(trace: &Trace, directory: &dyn Directory, os_processes: usize) -> io::R
         backward: arrows.backward,
         os_processes: os_processes.saturating_sub(here.len()) as u64,
     };
-    trace
-        .file()
-        .write(|out| json::write(out, directory, &parts, &shifts, &arrows, &left_out))?;
+    output_file::write(trace.file(), |out| {
+        json::write(out, directory, &parts, &shifts, &arrows, &left_out)
+    })?;
     Ok(left_out)
 }
 

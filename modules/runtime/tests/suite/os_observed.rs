@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use crate::common::itself::{CASE, Itself};
 use crate::common::{BOTH, Both};
 use graphmap_runtime as rt;
-use rt::{Channels, Exit, Names, Network, Stopped};
+use rt::{Channels, Names, Network, Stopped};
 
 /// This file as a program.
 const ITSELF: Itself = Itself(module_path!());
@@ -38,22 +38,6 @@ fn program() {
             }
             print!("the end of {rank}");
         }),
-        "exits" => each(|rank| {
-            if rank == 0 {
-                print!("last words");
-                tell("and others");
-                std::process::exit(3);
-            }
-        }),
-        "aborts" | "aborts first" => {
-            let who = usize::from(of == "aborts");
-            each(move |rank| {
-                if rank == who {
-                    tell("last words");
-                    std::process::abort();
-                }
-            })
-        }
         "endless" => each(|rank| {
             loop {
                 println!("line of {rank}");
@@ -429,103 +413,70 @@ fn printed(case: &str, variables: &[(&str, &str)], wait: Duration) -> (Vec<Strin
     (lines, child.wait().unwrap().code())
 }
 
-const PREFIX: (&str, &str) = ("GRAPHMAP_PREFIX", "1");
-
-/// Four OS processes fill the pipes of one who does not read at first.
+/// Each of the other OS processes has two files of its own for what it prints.
 #[test]
-fn each_line_says_whose_it_is() {
-    let (lines, _) = printed("prints", &[PREFIX], Duration::from_millis(300));
-    let mut next = [[0; 2]; 4];
-    let mut ends = 0;
-    for line in &lines {
-        let rest = line
-            .split_once("] ")
-            .map_or(line.as_str(), |(_, rest)| rest);
-        let mut words = rest.split(' ');
-        let which = match words.next() {
-            Some("out") => 0,
-            Some("err") => 1,
-            Some("the") => {
-                ends += 1;
-                assert!(
-                    line.starts_with(&format!("[{}] the end of ", line.chars().last().unwrap())),
-                    "{line}"
-                );
-                continue;
-            }
-            _ => continue,
-        };
-        let mut number = || words.next().unwrap().parse::<usize>().unwrap();
-        let (rank, at) = (number(), number());
-        let letter = ["x", "y"][which];
-        let said = ["out", "err"][which];
-        assert_eq!(
-            *line,
-            format!("[{rank}] {said} {rank} {at} {}", letter.repeat(at % 300))
-        );
-        assert_eq!(
-            std::mem::replace(&mut next[rank][which], at + 1),
-            at,
-            "{line}"
-        );
+fn streams_are_those_that_a_variable_names() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("streams");
+    std::fs::create_dir_all(&folder).unwrap();
+    let names: Vec<_> = (1..4)
+        .flat_map(|me| [format!("out{me}"), format!("err{me}")])
+        .map(|name| folder.join(name).to_str().unwrap().to_string())
+        .collect();
+    let streams = |count: usize| {
+        for name in &names {
+            std::fs::write(name, "").unwrap();
+        }
+        printed(
+            "prints",
+            &[(STREAMS, &names[..count].join(" "))],
+            Duration::ZERO,
+        )
+    };
+    let (lines, _) = streams(6);
+    for (at, name) in names.iter().enumerate() {
+        let start = format!("{} {} ", ["out", "err"][at % 2], at / 2 + 1);
+        assert!(!lines.iter().any(|line| line.starts_with(&start)));
+        let text = std::fs::read_to_string(name).unwrap();
+        let printed = text.lines().filter(|line| line.starts_with(&start));
+        assert_eq!(printed.count(), LINES, "{name}");
     }
-    assert_eq!((next, ends), ([[LINES; 2]; 4], 4));
-    let ended = format!("code {:?}", std::process::ExitCode::SUCCESS);
-    assert!(lines.contains(&ended), "{:?}", lines.last());
-}
-
-#[test]
-fn without_being_asked_lines_are_as_they_were() {
-    let (lines, _) = printed("prints", &[], Duration::ZERO);
-    assert!(lines.iter().all(|line| !line.starts_with('[')));
-}
-
-#[test]
-fn what_is_printed_last_is_told() {
-    let (lines, code) = printed("exits", &[PREFIX], Duration::ZERO);
-    assert_eq!(code, Some(Exit::Lost as i32), "{lines:?}");
-    for last in ["[0] last words", "[0] and others"] {
-        assert!(lines.iter().any(|line| line == last), "{lines:?}");
-    }
-    let (lines, code) = printed("aborts first", &[PREFIX], Duration::ZERO);
-    assert_eq!(code, None, "{lines:?}");
-    assert!(
-        lines.iter().any(|line| line == "[0] last words"),
-        "{lines:?}"
-    );
-    let (lines, _) = printed("aborts", &[PREFIX], Duration::ZERO);
-    let lost = "[0] error: OS process 1 ended before the run did: signal: 6";
-    for last in ["[1] last words", lost] {
-        assert!(lines.iter().any(|line| line.starts_with(last)), "{lines:?}");
+    for (count, told) in [
+        (
+            4,
+            "GRAPHMAP_STREAMS names the streams of 3 OS processes, and the run has 4",
+        ),
+        (5, "expected two files for each OS process"),
+    ] {
+        let (lines, _) = streams(count);
+        assert!(lines.iter().any(|line| line.ends_with(told)), "{lines:?}");
     }
 }
+
+const STREAMS: &str = "GRAPHMAP_STREAMS";
 
 /// As with `| head`.
 #[test]
 fn who_reads_no_more_ends_the_run() {
-    for prefix in ["0", "1"] {
-        let variables = [("GRAPHMAP_PREFIX", prefix)];
-        let mut child = command("endless", 4, &variables).spawn().unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        // All of them are there: what begins a test's program prints, too.
-        let mut silent: Vec<_> = (0..4).map(|rank| format!("line of {rank}")).collect();
-        while !silent.is_empty() {
-            let line = lines.next().expect("it goes on").unwrap();
-            silent.retain(|said| !line.contains(said));
-        }
-        drop(lines);
-        let output = child.wait_with_output().unwrap();
-        let told = String::from_utf8(output.stderr).unwrap();
-        // As with other programs of Unix: no word, and the code of SIGPIPE.
-        assert!(
-            told.contains("code ExitCode(unix_exit_status(141))"),
-            "{told}"
-        );
-        assert!(
-            !told.contains("cannot be written") && !told.contains("panicked"),
-            "{told}"
-        );
+    let mut child = command("endless", 4, &[]).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    // All of them are there: what begins a test's program prints, too.
+    let mut silent: Vec<_> = (0..4).map(|rank| format!("line of {rank}")).collect();
+    while !silent.is_empty() {
+        let line = lines.next().expect("it goes on").unwrap();
+        silent.retain(|said| !line.contains(said));
     }
+    drop(lines);
+    let output = child.wait_with_output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    // As with other programs of Unix: no word, and the code of SIGPIPE.
+    assert!(
+        told.contains("code ExitCode(unix_exit_status(141))"),
+        "{told}"
+    );
+    assert!(
+        !told.contains("cannot be written") && !told.contains("panicked"),
+        "{told}"
+    );
 }
 
 /// The cores that this program may use.

@@ -133,19 +133,15 @@ fn say(text: &str) {
     let _ = file.and_then(|mut file| file.write_all(text.as_bytes()));
 }
 
-/// The two ways in which lines are written.
-const PREFIXES: [&str; 2] = ["0", "1"];
-
 /// The links, and in how many OS processes.
 const LINKS: [(&str, &str); 3] = [("threads", "1"), ("threads", "2"), ("shm", "2")];
 
-/// A case with one of the links, lines with or without the number of their OS process.
-fn command(case: &str, (link, count): (&str, &str), prefix: &str) -> Command {
+/// A case with one of the links.
+fn command(case: &str, (link, count): (&str, &str)) -> Command {
     let variables = [
         ("GRAPHMAP_LINK", link),
         ("GRAPHMAP_OS_PROCESSES", count),
         ("GRAPHMAP_THREADS", count),
-        ("GRAPHMAP_PREFIX", prefix),
     ];
     let mut command = ITSELF.command(case, 1, &variables);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -174,57 +170,50 @@ fn whoever_keeps_standard_output_keeps_no_run_from_ending() {
         ("forgets and fails", Exit::Failed),
     ] {
         for link in LINKS {
-            for prefix in PREFIXES {
-                let said = ends(command(case, link, prefix));
-                let told = format!("{case} {link:?} {prefix}: {said}");
-                assert!(said.contains(&code(exit)), "{told}");
-                let error = "failed: panicked: it is broken";
-                assert_eq!(
-                    said.matches(error).count(),
-                    usize::from(exit == Exit::Failed),
-                    "{told}"
-                );
-            }
+            let said = ends(command(case, link));
+            let told = format!("{case} {link:?}: {said}");
+            assert!(said.contains(&code(exit)), "{told}");
+            let error = "failed: panicked: it is broken";
+            assert_eq!(
+                said.matches(error).count(),
+                usize::from(exit == Exit::Failed),
+                "{told}"
+            );
         }
     }
 }
 
-/// Told by Rust's own words, or by ours where `graphmap run` has said where the project is.
 #[test]
 fn a_backtrace_has_the_frames_of_the_process_and_none_of_ours() {
-    let threads = LINKS[0];
-    for project in [None, Some(".")] {
-        for (form, ours) in [("1", false), ("full", true)] {
-            let mut command = command("fails", threads, "0");
-            command.env("RUST_BACKTRACE", form);
-            command.envs(project.map(|folder| ("GRAPHMAP_PROJECT", folder)));
-            let said = ends(command);
-            // The whole form of some manglings has a number behind the name of each crate.
-            let has = |a: &str, b: &str| {
-                let after = said.split(a).skip(1);
-                let is_number = |between: &str| {
-                    between.is_empty() || between.starts_with('[') && between.ends_with(']')
-                };
-                after
-                    .filter_map(|after| after.split_once(b))
-                    .any(|(between, _)| is_number(between))
+    for (form, ours) in [("1", false), ("full", true)] {
+        let mut command = command("fails", LINKS[0]);
+        command.env("RUST_BACKTRACE", form);
+        let said = ends(command);
+        // The whole form of some manglings has a number behind the name of each crate.
+        let has = |a: &str, b: &str| {
+            let after = said.split(a).skip(1);
+            let is_number = |between: &str| {
+                between.is_empty() || between.starts_with('[') && between.ends_with(']')
             };
-            assert!(has("printed", "::act"), "{said}");
-            assert_eq!(has("graphmap_runtime", "::"), ours, "{said}");
-        }
+            after
+                .filter_map(|after| after.split_once(b))
+                .any(|(between, _)| is_number(between))
+        };
+        assert!(has("printed", "::act"), "{said}");
+        assert_eq!(has("graphmap_runtime", "::"), ours, "{said}");
     }
 }
 
 #[test]
 fn a_row_of_another_length_is_told_where_it_is_written() {
-    let said = ends(command("deals too few", LINKS[0], "0"));
+    let said = ends(command("deals too few", LINKS[0]));
     assert!(
         said.contains("panicked at modules/runtime/tests/suite/printed.rs:"),
         "{said}"
     );
 }
 
-/// Whoever prints it, and whether or not lines are numbered.
+/// Whoever prints it.
 #[test]
 fn what_cannot_be_written_ends_the_program_with_2() {
     let full = || std::fs::File::options().write(true).open("/dev/full");
@@ -238,23 +227,20 @@ fn what_cannot_be_written_ends_the_program_with_2() {
     ] {
         let errors = case.ends_with("errors");
         for link in LINKS {
-            for prefix in PREFIXES {
-                let mut command = command(case, link, prefix);
-                match errors {
-                    true => command.stderr(full().unwrap()),
-                    // What makes a test of each copy would say so there.
-                    false if link.0 == "shm" => continue,
-                    false => command.env(OUTPUT, "/dev/full"),
-                };
-                let output = command.output().unwrap();
-                let told = format!("{case} {link:?} {prefix}: {output:?}");
-                assert_eq!(output.status.code(), Some(Exit::Usage as i32), "{told}");
-                let said = String::from_utf8(output.stderr).unwrap();
-                let why =
-                    "error: what the processes print cannot be written: No space left on device";
-                assert_eq!(said.matches(why).count(), usize::from(!errors), "{told}");
-                assert!(!said.contains("Broken pipe"), "{told}");
-            }
+            let mut command = command(case, link);
+            match errors {
+                true => command.stderr(full().unwrap()),
+                // What makes a test of each copy would say so there.
+                false if link.0 == "shm" => continue,
+                false => command.env(OUTPUT, "/dev/full"),
+            };
+            let output = command.output().unwrap();
+            let told = format!("{case} {link:?}: {output:?}");
+            assert_eq!(output.status.code(), Some(Exit::Usage as i32), "{told}");
+            let said = String::from_utf8(output.stderr).unwrap();
+            let why = "error: what the processes print cannot be written: No space left on device";
+            assert_eq!(said.matches(why).count(), usize::from(!errors), "{told}");
+            assert!(!said.contains("Broken pipe"), "{told}");
         }
     }
 }
@@ -263,32 +249,28 @@ fn what_cannot_be_written_ends_the_program_with_2() {
 #[test]
 fn who_ignores_that_nobody_reads_ends_well() {
     for link in &LINKS[..2] {
-        for prefix in PREFIXES {
-            let mut child = command("writes", *link, prefix)
-                .stdin(Stdio::piped())
-                .spawn()
-                .unwrap();
-            let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-            assert!(lines.any(|line| line.unwrap().contains("begins")));
-            drop(child.stdout.take());
-            child.stdin.take().unwrap().write_all(b"go on\n").unwrap();
-            let rest: Vec<String> = lines.map(Result::unwrap).collect();
-            let told = format!("{link:?} {prefix}: {rest:?}");
-            assert_eq!(child.wait().unwrap().code(), Some(0), "{told}");
-            assert!(!rest.iter().any(|line| line.contains("error: ")), "{told}");
-        }
+        let mut child = command("writes", *link)
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        assert!(lines.any(|line| line.unwrap().contains("begins")));
+        drop(child.stdout.take());
+        child.stdin.take().unwrap().write_all(b"go on\n").unwrap();
+        let rest: Vec<String> = lines.map(Result::unwrap).collect();
+        let told = format!("{link:?}: {rest:?}");
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{told}");
+        assert!(!rest.iter().any(|line| line.contains("error: ")), "{told}");
     }
 }
 
 #[test]
 fn a_table_that_cannot_be_written_is_no_success() {
-    for prefix in PREFIXES {
-        let mut command = command("", LINKS[0], prefix);
-        let full = std::fs::File::options().write(true).open("/dev/full");
-        command.env("GRAPHMAP_STATS", "1").stderr(full.unwrap());
-        assert_eq!(
-            command.output().unwrap().status.code(),
-            Some(Exit::Usage as i32)
-        );
-    }
+    let mut command = command("", LINKS[0]);
+    let full = std::fs::File::options().write(true).open("/dev/full");
+    command.env("GRAPHMAP_STATS", "1").stderr(full.unwrap());
+    assert_eq!(
+        command.output().unwrap().status.code(),
+        Some(Exit::Usage as i32)
+    );
 }

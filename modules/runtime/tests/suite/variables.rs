@@ -61,8 +61,8 @@ fn a_wrong_value_is_reported_once_in_every_mode() {
 /// A variable that is documented is in the table.
 #[test]
 fn all_variables_have_wrong_values() {
-    let text = include_str!("../../../executor/src/options.rs");
-    let names = text.lines().filter_map(|line| line.strip_prefix("/// | `"));
+    let text = include_str!("../../../executor/src/variables.md");
+    let names = text.lines().filter_map(|line| line.strip_prefix("| `"));
     let names = names
         .filter_map(|line| line.split_once('='))
         .map(|(name, _)| name);

@@ -12,7 +12,7 @@ pub const BAD: &[Bad] = &[
     Bad("GRAPHMAP_LINK", &["wire", "SHM", "threads,shm", "shm\nshm"]),
     Bad("GRAPHMAP_SHUFFLE", &["-1", "0x10", "18446744073709551616"]),
     Bad("GRAPHMAP_MEMORY", &["much", "-1", "1.5G", "99999999T"]),
-    Bad("GRAPHMAP_PREFIX", &["yes", "2"]),
+    Bad("GRAPHMAP_STREAMS", &["/dev/null"]),
     Bad("GRAPHMAP_PIN", &["2", "no"]),
     Bad(
         "GRAPHMAP_CORES",

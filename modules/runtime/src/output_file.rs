@@ -1,0 +1,101 @@
+//! A file that a run writes when it ends: as a whole, or not at all.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process;
+
+/// Checks before a run that the file can be written.
+///
+/// # Errors
+/// The file cannot be opened, or cannot be created.
+pub(crate) fn check(file: &Path) -> io::Result<()> {
+    if is_stream(file) {
+        return Ok(());
+    }
+    if file.exists() {
+        return File::options().append(true).open(file).map(drop);
+    }
+    let part = part(&target(file));
+    File::create(&part)?;
+    fs::remove_file(part)
+}
+
+/// Writes the file under another name, which is replaced by its own at the end. A pipe, a device,
+/// and a file that is open as standard output are written in place.
+///
+/// # Errors
+/// The file cannot be written. A file that existed before is unchanged.
+pub(crate) fn write(
+    file: &Path,
+    contents: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let whole = |out: File| {
+        let mut out = BufWriter::new(out);
+        contents(&mut out)?;
+        out.flush()
+    };
+    if is_stream(file) {
+        // Opened again, standard output would be written from its beginning.
+        let out = standard(file).map_or_else(|| File::options().append(true).open(file), Ok);
+        return whole(out?);
+    }
+    let target = target(file);
+    let part = part(&target);
+    let create = || {
+        let out = File::create(&part)?;
+        if let Ok(before) = fs::metadata(&target) {
+            out.set_permissions(before.permissions())?;
+        }
+        Ok(out)
+    };
+    let written = create().and_then(whole);
+    let written = written.and_then(|()| fs::rename(&part, &target));
+    if written.is_err() {
+        let _ = fs::remove_file(&part);
+    }
+    written
+}
+
+/// Returns true if the file cannot be replaced: it is a pipe, a device, or open in some process.
+pub(crate) fn is_stream(file: &Path) -> bool {
+    let folder = file.parent().map(fs::canonicalize);
+    let is_open = matches!(folder, Some(Ok(folder)) if folder.starts_with("/proc"));
+    let is_special = file.exists() && !file.is_file() && !file.is_dir();
+    is_open || is_special || standard(file).is_some()
+}
+
+/// Returns standard output or standard error if the file is one of them.
+fn standard(file: &Path) -> Option<File> {
+    let file = fs::metadata(file).ok()?;
+    let streams = [
+        io::stdout().as_fd().try_clone_to_owned(),
+        io::stderr().as_fd().try_clone_to_owned(),
+    ];
+    let mut streams = streams.into_iter().flatten().map(File::from);
+    streams.find(|stream| {
+        let stream = stream.metadata();
+        stream.is_ok_and(|stream| (stream.dev(), stream.ino()) == (file.dev(), file.ino()))
+    })
+}
+
+/// Follows links, so that a link is not replaced.
+fn target(file: &Path) -> PathBuf {
+    let mut target = file.to_path_buf();
+    // As many as Linux follows.
+    for _ in 0..40 {
+        match fs::read_link(&target) {
+            Ok(link) => target = target.with_file_name(link),
+            Err(_) => break,
+        }
+    }
+    target
+}
+
+fn part(target: &Path) -> PathBuf {
+    let mut name = target.file_name().unwrap_or_default().to_os_string();
+    name.push(format!(".{}.part", process::id()));
+    target.with_file_name(name)
+}

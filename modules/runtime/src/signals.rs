@@ -1,0 +1,82 @@
+//! Signals that a program handles: `SIGUSR1` asks for the state of the run, and `SIGXFSZ` is
+//! ignored, because a file beyond `ulimit -f` is then an error of the write.
+
+use std::ffi::c_int;
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use graphmap_executor::link::shm::memory;
+
+/// Counts the questions to a program that is one OS process.
+static OWN: AtomicU32 = AtomicU32::new(0);
+
+/// The counter that the handler increments. It is null or valid until the program ends.
+static QUESTIONS: AtomicPtr<AtomicU32> = AtomicPtr::new(ptr::null_mut());
+
+/// How often a run is checked for processes that do not let others run.
+const CHECK: Duration = Duration::from_secs(2);
+
+/// Increments the counter and wakes the threads that wait for it. Both calls are async-signal-safe.
+extern "C" fn count(_signal: c_int) {
+    // SAFETY: null, or a counter that lives as long as the program: `listen` takes no other.
+    if let Some(questions) = unsafe { QUESTIONS.load(Ordering::SeqCst).as_ref() } {
+        questions.fetch_add(1, Ordering::SeqCst);
+        memory::wake(questions);
+    }
+}
+
+/// Unlike `SIG_IGN`, a handler is not inherited by programs that a process starts.
+extern "C" fn ignore(_signal: c_int) {}
+
+/// Handles both signals from now on, unless they are ignored or have a handler.
+pub(crate) fn handle() {
+    if cfg!(miri) {
+        return;
+    }
+    handle_by(libc::SIGXFSZ, ignore);
+    QUESTIONS.store(ptr::from_ref(&OWN).cast_mut(), Ordering::SeqCst);
+    handle_by(libc::SIGUSR1, count);
+}
+
+fn handle_by(signal: c_int, handler: extern "C" fn(c_int)) {
+    let mut now = MaybeUninit::<libc::sigaction>::uninit();
+    // SAFETY: a null pointer changes nothing, and there is room for the present action.
+    if unsafe { libc::sigaction(signal, ptr::null(), now.as_mut_ptr()) } != 0 {
+        return;
+    }
+    // SAFETY: the call above has succeeded, and initialised it.
+    if unsafe { now.assume_init() }.sa_sigaction == libc::SIG_DFL {
+        // SAFETY: both handlers are async-signal-safe.
+        unsafe { libc::signal(signal, handler as *const () as usize) };
+    }
+}
+
+/// Spawns a thread that calls `tell` after each question, and `check` every two seconds.
+///
+/// `shared` counts the questions to all OS processes that share memory, so each of them answers.
+pub(crate) fn listen(
+    shared: Option<&'static AtomicU32>,
+    tell: impl Fn() + Send + 'static,
+    check: impl Fn() + Send + 'static,
+) {
+    let questions = shared.unwrap_or(&OWN);
+    QUESTIONS.store(ptr::from_ref(questions).cast_mut(), Ordering::SeqCst);
+    let listen = move || {
+        let mut seen = 0;
+        loop {
+            memory::wait(questions, seen, Some(CHECK));
+            let now = questions.load(Ordering::SeqCst);
+            if now != seen {
+                seen = now;
+                tell();
+            }
+            check();
+        }
+    };
+    let builder = thread::Builder::new().name("state".into());
+    // Without the thread the run goes on, and answers no questions.
+    drop(builder.stack_size(256 << 10).spawn(listen));
+}
