@@ -17,13 +17,9 @@ pub(crate) fn link(file: &File, name: &Path) -> io::Result<()> {
     system::link(file, name)
 }
 
-#[cfg(all(
-    target_os = "linux",
-    any(target_arch = "x86_64", target_arch = "aarch64"),
-    not(miri)
-))]
+#[cfg(not(miri))]
 mod system {
-    use std::ffi::{CString, c_char, c_int};
+    use std::ffi::CString;
     use std::fs::File;
     use std::io;
     use std::os::fd::AsRawFd;
@@ -31,30 +27,13 @@ mod system {
     use std::os::unix::fs::OpenOptionsExt;
     use std::path::Path;
 
-    unsafe extern "C" {
-        fn linkat(
-            from_folder: c_int,
-            from: *const c_char,
-            to_folder: c_int,
-            to: *const c_char,
-            flags: c_int,
-        ) -> c_int;
-    }
-
-    /// Of `open`: with the flag for folders, which is another number on each kind of processor.
-    #[cfg(target_arch = "x86_64")]
-    const O_TMPFILE: c_int = 0o20_200_000;
-    #[cfg(target_arch = "aarch64")]
-    const O_TMPFILE: c_int = 0o20_040_000;
-    const AT_FDCWD: c_int = -100;
-    const AT_SYMLINK_FOLLOW: c_int = 0x400;
     /// Where the kernel shows what this OS process has open.
     const OPEN: &str = "/proc/self/fd";
 
     pub(super) fn create(folder: &Path) -> io::Result<File> {
         let file = File::options()
             .write(true)
-            .custom_flags(O_TMPFILE)
+            .custom_flags(libc::O_TMPFILE)
             .open(folder)?;
         // Without this it could not be named.
         std::fs::symlink_metadata(shown(&file))?;
@@ -68,14 +47,14 @@ mod system {
     pub(super) fn link(file: &File, name: &Path) -> io::Result<()> {
         let shown = CString::new(shown(file))?;
         let name = CString::new(name.as_os_str().as_bytes())?;
-        // SAFETY: two texts that end with a zero.
+        // SAFETY: both paths are C strings that outlive the call.
         let linked = unsafe {
-            linkat(
-                AT_FDCWD,
+            libc::linkat(
+                libc::AT_FDCWD,
                 shown.as_ptr(),
-                AT_FDCWD,
+                libc::AT_FDCWD,
                 name.as_ptr(),
-                AT_SYMLINK_FOLLOW,
+                libc::AT_SYMLINK_FOLLOW,
             )
         };
         match linked {
@@ -85,11 +64,7 @@ mod system {
     }
 }
 
-#[cfg(not(all(
-    target_os = "linux",
-    any(target_arch = "x86_64", target_arch = "aarch64"),
-    not(miri)
-)))]
+#[cfg(miri)]
 mod system {
     use std::fs::File;
     use std::io;
