@@ -304,6 +304,7 @@ const PLATFORM: &[&str] = &[
 /// Those of wiring.
 const WIRING: &[&str] = &[
     "bundled",
+    "locked",
     "codes",
     "layout",
     "lexer",
