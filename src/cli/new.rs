@@ -189,7 +189,7 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         output::write(session, &files)?;
         return Ok(Exit::Ok);
     }
-    write(args, session, &files, &new.runtime, new.mpi)?;
+    write(args, session, &files, &new.runtime)?;
     if let Runtime::Linked(link) = &new.runtime
         && args.member
     {
@@ -297,14 +297,13 @@ fn lacking_in_workspace(member: &Path) -> Vec<Lacking> {
     lacking
 }
 
-/// Writes the files of a new project, and makes its link to the sources of the runtime. Only some
-/// need packages of a registry.
+/// Writes the files of a new project, and makes its link to the sources of the runtime, or copies
+/// the packages of the registry that these need.
 fn write(
     args: &NewArgs,
     session: &mut Session<'_>,
     files: &Files,
     runtime: &Runtime,
-    needs_registry: bool,
 ) -> Outcome<()> {
     let unpacked = match runtime {
         Runtime::Linked(_) => match program::unpacked() {
@@ -320,7 +319,7 @@ fn write(
             return session.fail(Exit::Usage, *wrong);
         }
     }
-    if *runtime == Runtime::Copied && needs_registry {
+    if *runtime == Runtime::Copied {
         vendor::dependencies(session, &args.folder)?;
     }
     Ok(())
@@ -401,7 +400,7 @@ fn ranks(name: &str, args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit>
     for (path, file) in created.iter() {
         files.put(folder.join(path), file.clone());
     }
-    write(args, session, &files, &runtime, true)?;
+    write(args, session, &files, &runtime)?;
     let on_hosts = match link {
         true => format!(
             "  on hosts       graphmap run {} --hosts hostfile -- 1000\n",

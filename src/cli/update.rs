@@ -67,7 +67,7 @@ pub(super) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
             }
         }
     }
-    if copy && (project.ranks || project.mpi || args.link.is_some()) {
+    if copy {
         vendor::is_possible(session, folder)?;
     }
     files.generated(&manifest, text);
@@ -170,9 +170,8 @@ fn copied(session: &mut Session<'_>, mut project: Project) -> Outcome<()> {
     }
     project.copied = true;
     vendor::sources(session, &project)?;
-    if project.ranks || project.mpi {
-        vendor::dependencies(session, &project.root)?;
-    }
+    output::write_changes(session, &project.lock())?;
+    vendor::dependencies(session, &project.root)?;
     // Last: until then a copy may be incomplete.
     let mut files = Files::new();
     gitignore::put(&project.root, false, &mut files);

@@ -82,9 +82,7 @@ impl Ring {
         let made = made.output().unwrap();
         assert!(made.status.success(), "{}", said(&made));
         let lock = root.join("modules/link-mpi/Cargo.lock");
-        if !project.join("Cargo.lock").exists() {
-            fs::copy(lock, project.join("Cargo.lock")).unwrap();
-        }
+        fs::copy(lock, project.join("Cargo.lock")).unwrap();
         fs::write(project.join("src/ring.rs"), PAIRS).unwrap();
         let hostfile = "h1 slots=2\nh2 slots=1\nh3 slots=1\n";
         fs::write(ring.folder.join("hostfile"), hostfile).unwrap();

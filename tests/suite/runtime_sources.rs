@@ -203,6 +203,49 @@ fn a_clone_is_built_by_cargo_once_it_is_set_up() {
         .stderr_has("error[G0011]: `.` is not the folder of a project");
 }
 
+/// The lock file has the packages that the runtime depends on, which Cargo has downloaded.
+#[test]
+fn a_project_is_resolved_without_network() {
+    let test = test().args("new net --from net.dot --quiet");
+    test.run().status(0);
+    let net = test.folder().join("net");
+    let is_resolved = || {
+        let mut metadata = Command::new(env!("CARGO"));
+        metadata.args(["metadata", "--format-version=1", "--quiet"]);
+        metadata.current_dir(&net).env_remove("CARGO_NET_OFFLINE");
+        // Each attempt to use the network fails.
+        metadata.env("CARGO_HTTP_PROXY", "http://127.0.0.1:9");
+        let output = metadata.env("CARGO_NET_RETRY", "0").output().unwrap();
+        output.status.success()
+    };
+    assert!(is_resolved());
+    let entry = |lock: &str| {
+        let mut entries = lock.split("\n\n");
+        let found = entries.find(|entry| entry.contains("name = \"libc\""));
+        found.unwrap().trim_end().to_owned()
+    };
+    let complete = test.read("net/Cargo.lock");
+    let own = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.lock")).unwrap();
+    assert_eq!(entry(&complete), entry(&own));
+    // Projects of earlier versions have no entry for libc, and a clone may have no lock file.
+    let earlier = complete.replace(&format!("{}\n\n", entry(&complete)), "");
+    let earlier = earlier.replace("dependencies = [\n \"libc\",\n]\n", "");
+    let test = test.file("net/Cargo.lock", &earlier).args("setup net");
+    assert!(!earlier.contains("libc") && !is_resolved());
+    let said = |word| {
+        format!(
+            "graphmap: {word} net/Cargo.lock\n\
+             graphmap: net is linked to the sources of the runtime\n"
+        )
+    };
+    test.run().status(0).stderr_is(&said("updated"));
+    assert!(is_resolved());
+    assert_eq!(test.read("net/Cargo.lock"), complete);
+    fs::remove_file(net.join("Cargo.lock")).unwrap();
+    test.run().status(0).stderr_is(&said("wrote"));
+    assert!(is_resolved());
+}
+
 /// Folders and links of the user are neither taken for the sources nor lost.
 #[test]
 fn folders_and_links_of_the_user_stay() {
@@ -411,7 +454,9 @@ fn a_project_with_the_sources_builds_without_anything_else() {
     other.run().status(0);
     let other = other.args("new net --update --vendor");
     other.run().status(0).stderr_is(
-        "graphmap: copied the sources of the runtime to net/.graphmap\ngraphmap: updated net/.gitignore\n",
+        "graphmap: copied the sources of the runtime to net/.graphmap\n\
+         graphmap: wrote net/.cargo/config.toml\n\
+         graphmap: updated net/.gitignore\n",
     );
     assert!(!other.folder().join("net/.graphmap").is_symlink());
 }

@@ -14,30 +14,16 @@ pub(crate) fn behind() -> i64 {
 
 #[cfg(not(miri))]
 mod system {
-    use std::ffi::{c_int, c_long};
-
-    #[repr(C)]
-    struct Timespec {
-        seconds: i64,
-        nanoseconds: c_long,
-    }
-
-    unsafe extern "C" {
-        fn clock_gettime(clock: c_int, time: *mut Timespec) -> c_int;
-    }
-
-    const MONOTONIC: c_int = 1;
-
     /// Nanoseconds since the host was started.
     #[inline]
     pub(crate) fn now() -> u64 {
-        let mut time = Timespec {
-            seconds: 0,
-            nanoseconds: 0,
+        let mut time = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
         };
-        // SAFETY: it writes the time, and nothing else.
-        unsafe { clock_gettime(MONOTONIC, &raw mut time) };
-        time.seconds as u64 * 1_000_000_000 + time.nanoseconds as u64
+        // SAFETY: `time` is a `timespec` that the call may write.
+        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+        time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
     }
 }
 

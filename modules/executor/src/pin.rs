@@ -108,20 +108,14 @@ fn choose(count: usize, allowed: &[u32], siblings: impl Fn(u32) -> String) -> Ve
 
 #[cfg(not(miri))]
 mod system {
-    use std::ffi::c_int;
-
-    unsafe extern "C" {
-        fn sched_getaffinity(process: c_int, size: usize, cores: *mut u64) -> c_int;
-        fn sched_setaffinity(process: c_int, size: usize, cores: *const u64) -> c_int;
-    }
-
-    /// As many bits as the largest machines have cores.
+    /// A bit for each core. [`libc::cpu_set_t`] has 1,024 bits, too few for the largest machines.
     type Cores = [u64; 128];
 
     pub(super) fn allowed() -> Vec<u32> {
         let mut cores: Cores = [0; 128];
-        // SAFETY: there is room for as many bytes as is said. 0 is this thread.
-        if unsafe { sched_getaffinity(0, size_of::<Cores>(), cores.as_mut_ptr()) } != 0 {
+        let set = cores.as_mut_ptr().cast();
+        // SAFETY: `set` leads to `size_of::<Cores>()` bytes that the call may write. 0 is this thread.
+        if unsafe { libc::sched_getaffinity(0, size_of::<Cores>(), set) } != 0 {
             return Vec::new();
         }
         let mut all = Vec::new();
@@ -141,8 +135,8 @@ mod system {
                 *word |= 1 << (core % 64);
             }
         }
-        // SAFETY: there are as many bytes as is said. 0 is this thread.
-        unsafe { sched_setaffinity(0, size_of::<Cores>(), cores.as_ptr()) == 0 }
+        // SAFETY: there are `size_of::<Cores>()` bytes to read. 0 is this thread.
+        unsafe { libc::sched_setaffinity(0, size_of::<Cores>(), cores.as_ptr().cast()) == 0 }
     }
 
     pub(super) fn siblings(core: u32) -> String {

@@ -18,6 +18,7 @@ mod foreign;
 mod helpers;
 mod layout;
 mod lexer;
+mod locked;
 pub mod module_classes;
 pub mod names;
 pub mod payload;

@@ -7,6 +7,7 @@
 //! | `src/processes/KIND.rs` | the user's, written once for each kind |
 //! | `src/wiring.rs`, `src/processes/mod.rs` | generated, written again when the graph changes |
 //! | `.graphmap` | the [sources](bundled) of the runtime: a link or a copy |
+//! | `Cargo.lock` | Cargo's; with [entries](locked) for what the runtime depends on from the start |
 //!
 //! A project knows its graph by `[package.metadata.graphmap] graph = "..."` in its `Cargo.toml`, and
 //! by `skeletons = "..."` there the user's folder of skeletons, where its wiring is made with one.
@@ -18,6 +19,7 @@ use crate::doubts::{self, Doubt};
 use crate::emitters::render;
 use crate::family::{MPI, RUST};
 use crate::layout::{FITTING, FUNCTIONS, TYPES, WIRING, function_file, types_file};
+use crate::locked;
 use crate::signature;
 use crate::skeleton::Skeletons;
 use graphmap_kpn::declared::Direction;
@@ -30,6 +32,9 @@ use std::path::{Path, PathBuf};
 
 /// The folder that had a copy of the sources in projects of graphmap before they were linked.
 const OLD_FOLDER: &str = "vendor/";
+
+/// The lock file of a project.
+const LOCK: &str = "Cargo.lock";
 
 /// Where a drawing of ranks is, in a project that does not say it.
 pub const RANKS_DRAWN: &str = "ranks.dot";
@@ -125,6 +130,9 @@ pub fn create(
     ] {
         files.once(path, skeletons.render(skeleton, &data)?);
     }
+    if new.alone {
+        complete_lock(Path::new(""), "", false, new.mpi, &mut files);
+    }
     if let Some(text) = new.graph_text {
         files.once(new.graph_path, text);
     }
@@ -206,20 +214,36 @@ pub(crate) fn fit_files(network: &Network, model: &Model) -> Result<(), Diagnost
     }
 }
 
-/// Copies the sources that a project needs: the runtime, for a project of `ranks` the API of rsmpi,
-/// and the `link` over MPI.
+/// Whether a project needs a package of ours: the runtime, for a project of `ranks` the API of
+/// rsmpi, and the `link` over MPI.
+fn is_needed(package: &str, ranks: bool, link: bool) -> bool {
+    match package {
+        bundled::MPI | bundled::MPI_DERIVE | bundled::FIBER => ranks,
+        bundled::LINK => link,
+        _ => true,
+    }
+}
+
+/// Copies the sources that a project needs.
 pub(crate) fn copy_sources(root: &Path, ranks: bool, link: bool, files: &mut Files) {
     for (path, text) in bundled::files() {
-        let needed = match path.split('/').next() {
-            Some(bundled::RUNTIME | bundled::EXECUTOR | bundled::MPI_CORE | bundled::RANKMAP) => {
-                true
-            }
-            Some(bundled::MPI | bundled::MPI_DERIVE | bundled::FIBER) => ranks,
-            Some(bundled::LINK) => link,
-            _ => false,
-        };
-        if needed {
+        let package = path.split('/').next().unwrap_or_default();
+        if is_needed(package, ranks, link) {
             files.generated(root.join(bundled::FOLDER).join(path), text);
+        }
+    }
+}
+
+/// Adds the lock file of a project with the entries that it lacks. `lock` is its text, empty if
+/// there is no file or it cannot be read: a file that is there then stays as it is.
+pub(crate) fn complete_lock(root: &Path, lock: &str, ranks: bool, link: bool, files: &mut Files) {
+    let needed = bundled::PACKAGES.into_iter();
+    let needed = needed.filter(|package| is_needed(package, ranks, link));
+    let dependencies: Vec<String> = needed.flat_map(bundled::dependencies).collect();
+    if let Some(text) = locked::completed(lock, &dependencies) {
+        match lock {
+            "" => files.once(root.join(LOCK), text),
+            _ => files.generated(root.join(LOCK), text),
         }
     }
 }
@@ -286,6 +310,8 @@ pub struct Project {
     pub outdated: bool,
     /// The version of the runtime that it requires.
     pub requirement: Option<String>,
+    /// Whether it is a workspace of its own, so that its lock file is in its folder.
+    pub alone: bool,
     /// The folder of the runtime, if that is another one.
     pub runtime: Option<PathBuf>,
     /// Whether `mpiexec` may start it as several OS processes of one run.
@@ -376,6 +402,7 @@ impl Project {
             copied: sources.as_deref().is_some_and(is_copy),
             sources,
             outdated: main.is_some_and(is_old),
+            alone: manifest.contains_key("workspace"),
             requirement: requirement.map(str::to_owned),
             runtime: path
                 .filter(|path| linked_at(path).is_none() && !is_old(path))
@@ -406,6 +433,18 @@ impl Project {
         files
     }
 
+    /// Returns the lock file if it lacks packages that the runtime depends on. The lock file of a
+    /// workspace above the project is left to Cargo, which also reports one that cannot be read.
+    pub fn lock(&self) -> Files {
+        let mut files = Files::new();
+        let has_runtime = self.sources.is_some() || self.runtime.is_some();
+        if self.alone && has_runtime {
+            let lock = input::text(&self.root.join(LOCK), Limit::SOURCE).unwrap_or_default();
+            complete_lock(&self.root, &lock, self.ranks, self.mpi, &mut files);
+        }
+        files
+    }
+
     /// Whether a file is the project's wiring.
     pub fn is_wiring(&self, file: &Path) -> bool {
         same_file(&self.root.join(WIRING), file)
@@ -428,7 +467,7 @@ impl Project {
         skeletons: &Skeletons,
         diagnostics: &mut Diagnostics,
     ) -> Result<Regenerated, Diagnostics> {
-        let mut files = Files::new();
+        let mut files = self.lock();
         if self.copied {
             files.append(self.sources_to_copy());
         }

@@ -4,9 +4,10 @@
 //! |---|---|
 //! | `Cargo.toml`, `src/main.rs`, `src/ring.rs`, `README.md`, `.gitignore` | the user's, written once |
 //! | `.graphmap` | the [sources](bundled) of `modules/mpi`: a link or a copy |
+//! | `Cargo.lock` | Cargo's; with entries for what these depend on from the start |
 
 use crate::bundled;
-use crate::project::{Runtime, copy_sources, package_name};
+use crate::project::{Runtime, complete_lock, copy_sources, package_name};
 use crate::skeleton::Skeletons;
 use graphmap_kpn::declared::{Declared, NodeDecl};
 use graphmap_kpn::diagnostic::Diagnostics;
@@ -33,6 +34,7 @@ pub fn create(
     if *runtime == Runtime::Copied {
         copy_sources(Path::new(""), true, link, &mut files);
     }
+    complete_lock(Path::new(""), "", true, link, &mut files);
     let data = json!({
         "package": package_name(name),
         "mpi_path": runtime.package(bundled::MPI),

@@ -58,13 +58,15 @@ pub(crate) fn find_project(
     Ok((project, doubts))
 }
 
-/// Makes the link of a project to the sources of the runtime, and has git ignore it.
+/// Makes the link of a project to the sources of the runtime, has git ignore it, and completes the
+/// lock file.
 pub(crate) fn link(session: &mut Session<'_>, project: &Project) -> Outcome<()> {
     let linked = match program::link(project) {
         Ok(linked) => linked,
         Err(wrong) => return session.fail(Exit::Usage, *wrong),
     };
     say_changed(session, linked.changed.as_deref());
+    output::write_changes(session, &project.lock())?;
     let Some(link) = linked.made else {
         return Ok(());
     };

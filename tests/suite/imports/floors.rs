@@ -300,6 +300,7 @@ const PLATFORM: &[&str] = &[
 /// Those of wiring.
 const WIRING: &[&str] = &[
     "bundled",
+    "locked",
     "codes",
     "layout",
     "lexer",

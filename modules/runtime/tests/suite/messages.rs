@@ -21,6 +21,33 @@ fn rustc(source: &Path, into: &Path, form: &str) -> Command {
     command
 }
 
+/// Checks the runtime, and returns the file of its metadata. Those that it depends on are beside it.
+fn library(target: &Path) -> PathBuf {
+    let output = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
+        .args([
+            "check",
+            "--lib",
+            "--no-default-features",
+            "--message-format=json",
+        ])
+        .arg("--manifest-path")
+        .arg(Path::new(HERE).join("Cargo.toml"))
+        .arg("--target-dir")
+        .arg(target)
+        // Those of a sanitizer need a target, too.
+        .env_remove("RUSTFLAGS")
+        .output()
+        .expect("cargo runs");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
+    let messages = String::from_utf8(output.stdout).unwrap();
+    let messages = messages.lines().rev();
+    let mut files = messages.flat_map(|message| message.split('"'));
+    let is_library =
+        |file: &&str| file.contains("libgraphmap_runtime-") && file.ends_with(".rmeta");
+    PathBuf::from(files.find(is_library).expect("its metadata"))
+}
+
 /// The errors of a compiler's short report of one file, by line.
 fn errors(report: &str) -> BTreeMap<usize, Vec<String>> {
     let mut errors: BTreeMap<usize, Vec<String>> = BTreeMap::new();
@@ -45,23 +72,8 @@ fn wrong_programs_are_told_what_is_wrong_in_their_own_lines() {
     let into = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("messages");
     std::fs::create_dir_all(&into).unwrap();
     let here = Path::new(HERE);
-    let beneath = format!(
-        "graphmap_rankmap={}",
-        into.join("libgraphmap_rankmap.rmeta").display()
-    );
-    for (source, name) in [
-        ("../rankmap/src/lib.rs", "graphmap_rankmap"),
-        ("src/lib.rs", "graphmap_runtime"),
-    ] {
-        let mut command = rustc(&here.join(source), &into, "short");
-        if name == "graphmap_runtime" {
-            command.args(["--extern", &beneath]);
-        }
-        let checked = command.args(["--crate-name", name]).output();
-        let checked = checked.expect("the compiler runs");
-        let stderr = String::from_utf8_lossy(&checked.stderr);
-        assert!(checked.status.success(), "{stderr}");
-    }
+    let library = library(&into);
+    let dependencies = library.parent().unwrap();
 
     let mut files: Vec<_> = std::fs::read_dir(here.join("tests/messages"))
         .unwrap()
@@ -79,15 +91,12 @@ fn wrong_programs_are_told_what_is_wrong_in_their_own_lines() {
                 None => said.extend(waiting.drain(..).map(|text| (at + 1, text))),
             }
         }
-        let extern_ = format!(
-            "graphmap_runtime={}",
-            into.join("libgraphmap_runtime.rmeta").display()
-        );
+        let extern_ = format!("graphmap_runtime={}", library.display());
         let checked = |form: &str| {
             rustc(&file, &into, form)
                 .args(["-D", "warnings", "--extern", &extern_])
                 .arg("-L")
-                .arg(&into)
+                .arg(dependencies)
                 .output()
                 .unwrap()
         };

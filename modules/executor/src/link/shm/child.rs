@@ -48,8 +48,8 @@ pub fn parent() -> u32 {
 
 #[cfg(not(miri))]
 mod system {
-    use std::ffi::{c_int, c_uint, c_ulong};
     use std::io;
+    use std::mem::MaybeUninit;
     use std::os::unix::process::CommandExt;
     use std::process::{self, Command};
     use std::sync::Arc;
@@ -57,35 +57,12 @@ mod system {
     use super::super::control::ControlPage;
     use crate::os_signal::{Action, action};
 
-    unsafe extern "C" {
-        fn prctl(option: c_int, argument: c_ulong) -> c_int;
-        fn getppid() -> c_int;
-        fn fcntl(fd: c_int, command: c_int, ...) -> c_int;
-        fn signal(signal: c_int, handler: usize) -> usize;
-        fn atexit(call: extern "C" fn()) -> c_int;
-        fn _exit(code: c_int) -> !;
-        fn waitid(what: c_int, id: c_uint, about: *mut Siginfo, options: c_int) -> c_int;
-    }
-
-    const PR_SET_PDEATHSIG: c_int = 1;
-    const SIGKILL: c_ulong = 9;
-    const SIGCHLD: c_int = 17;
-    const SIG_DFL: usize = 0;
-    const F_SETFD: c_int = 2;
-    const P_PID: c_int = 1;
-    const WEXITED: c_int = 4;
-    const WNOWAIT: c_int = 0x0100_0000;
-
-    /// As large and aligned as the C library has it; what is in it is not looked at.
-    #[repr(C, align(8))]
-    struct Siginfo([u8; 128]);
-
     pub(super) fn bind(command: &mut Command, control: Arc<ControlPage>, number: usize) {
         let (me, fd) = (process::id(), control.memory().fd());
         let prepare = move || {
             control.has_started(number, process::id());
             // SAFETY: it takes numbers: the file is not closed by `exec`.
-            match unsafe { fcntl(fd, F_SETFD, 0) } {
+            match unsafe { libc::fcntl(fd, libc::F_SETFD, 0) } {
                 0 => die_with(me),
                 _ => Err(io::Error::last_os_error()),
             }
@@ -96,44 +73,45 @@ mod system {
     }
 
     pub(super) fn can_be_waited_for() {
-        if action(SIGCHLD as u32) == Some(Action::Ignored) {
+        if action(libc::SIGCHLD as u32) == Some(Action::Ignored) {
             // SAFETY: numbers.
-            unsafe { signal(SIGCHLD, SIG_DFL) };
+            unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
         }
     }
 
     pub(super) fn leave(code: u8) -> ! {
         // SAFETY: it takes a number.
-        unsafe { _exit(c_int::from(code)) }
+        unsafe { libc::_exit(code.into()) }
     }
 
     pub(super) fn at_exit(call: extern "C" fn()) {
         // SAFETY: a function that can be called at any time, by any thread. Without room for it nothing is called.
-        unsafe { atexit(call) };
+        unsafe { libc::atexit(call) };
     }
 
     pub(super) fn die_with(of: u32) -> io::Result<()> {
         // SAFETY: it takes numbers.
-        if unsafe { prctl(PR_SET_PDEATHSIG, SIGKILL) } != 0 {
+        if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) } != 0 {
             return Err(io::Error::last_os_error());
         }
         // It may have ended before that.
         match parent() == of {
             true => Ok(()),
-            false => Err(io::Error::from_raw_os_error(3)),
+            false => Err(io::Error::from_raw_os_error(libc::ESRCH)),
         }
     }
 
     pub(super) fn parent() -> u32 {
         // SAFETY: it takes nothing.
-        unsafe { getppid() }.unsigned_abs()
+        unsafe { libc::getppid() }.unsigned_abs()
     }
 
     pub(super) fn wait_for_end(child: u32) {
-        let mut about = Siginfo([0; 128]);
+        let mut info = MaybeUninit::<libc::siginfo_t>::uninit();
+        let options = libc::WEXITED | libc::WNOWAIT;
         loop {
-            // SAFETY: there is room for what is told.
-            let waited = unsafe { waitid(P_PID, child, &raw mut about, WEXITED | WNOWAIT) };
+            // SAFETY: `info` may be written; it is not read.
+            let waited = unsafe { libc::waitid(libc::P_PID, child, info.as_mut_ptr(), options) };
             if waited == 0 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
                 return;
             }

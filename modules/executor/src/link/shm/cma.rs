@@ -27,56 +27,29 @@ pub fn read(pid: u32, address: u64, to: &mut [MaybeUninit<u8>]) -> io::Result<()
 
 #[cfg(not(miri))]
 mod system {
-    use std::ffi::{c_int, c_ulong};
     use std::io;
     use std::mem::MaybeUninit;
-
-    #[repr(C)]
-    struct Iovec {
-        start: usize,
-        len: usize,
-    }
-
-    unsafe extern "C" {
-        fn process_vm_readv(
-            pid: c_int,
-            local: *const Iovec,
-            locals: c_ulong,
-            remote: *const Iovec,
-            remotes: c_ulong,
-            flags: c_ulong,
-        ) -> isize;
-        fn prctl(option: c_int, argument: c_ulong) -> c_int;
-    }
-
-    const PR_SET_PTRACER: c_int = 0x5961_6d61;
+    use std::ptr;
 
     pub(super) fn permit(reader: u32) {
         // SAFETY: it takes numbers. A kernel without Yama refuses it, and does not need it.
-        unsafe { prctl(PR_SET_PTRACER, c_ulong::from(reader)) };
+        unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::c_ulong::from(reader)) };
     }
 
     pub(super) fn read(pid: u32, address: u64, to: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
-        let local = Iovec {
-            start: to.as_mut_ptr().expose_provenance(),
-            len: to.len(),
+        let local = libc::iovec {
+            iov_base: to.as_mut_ptr().cast(),
+            iov_len: to.len(),
         };
-        let remote = Iovec {
-            start: address as usize,
-            len: to.len(),
+        let remote = libc::iovec {
+            iov_base: ptr::without_provenance_mut(address as usize),
+            iov_len: to.len(),
         };
-        // SAFETY: the kernel writes to `to` alone, which is borrowed for writing; any address of another OS process may be
-        // given.
-        let read = unsafe {
-            process_vm_readv(
-                pid.cast_signed(),
-                &raw const local,
-                1,
-                &raw const remote,
-                1,
-                0,
-            )
-        };
+        let pid = pid.cast_signed();
+        // SAFETY: the kernel writes to `to` alone, which is borrowed for writing. It checks the
+        // address in the other OS process.
+        let read =
+            unsafe { libc::process_vm_readv(pid, &raw const local, 1, &raw const remote, 1, 0) };
         usize::try_from(read).map_err(|_| io::Error::last_os_error())
     }
 }

@@ -1,5 +1,4 @@
-//! A piece of memory without a name, and sleeping on a word of it. Linux alone has what this needs, of which the numbers are known here
-//! for some machines.
+//! Anonymous shared memory (memfd), and futex wait and wake on a word of it.
 
 use std::io;
 use std::ptr::NonNull;
@@ -80,20 +79,9 @@ pub fn wake(word: &AtomicU32) {
     system::futex_wake(word);
 }
 
-#[cfg(all(
-    target_os = "linux",
-    target_pointer_width = "64",
-    any(
-        target_arch = "x86_64",
-        target_arch = "aarch64",
-        target_arch = "riscv64",
-        target_arch = "loongarch64"
-    ),
-    not(miri)
-))]
+#[cfg(not(miri))]
 mod system {
-    //! The C library has all of this, and std links it anyway: so there is no crate to depend on.
-    use std::ffi::{c_char, c_int, c_long, c_uint, c_void};
+    use std::ffi::c_int;
     use std::fs::File;
     use std::io;
     use std::mem::ManuallyDrop;
@@ -103,47 +91,9 @@ mod system {
     use std::sync::atomic::AtomicU32;
     use std::time::Duration;
 
-    unsafe extern "C" {
-        fn memfd_create(name: *const c_char, flags: c_uint) -> c_int;
-        fn ftruncate64(fd: c_int, len: i64) -> c_int;
-        fn mmap64(
-            at: *mut c_void,
-            len: usize,
-            protection: c_int,
-            flags: c_int,
-            fd: c_int,
-            offset: i64,
-        ) -> *mut c_void;
-        fn munmap(at: *mut c_void, len: usize) -> c_int;
-        #[link_name = "close"]
-        fn close_fd(fd: c_int) -> c_int;
-        fn fcntl(fd: c_int, command: c_int, ...) -> c_int;
-        fn syscall(number: c_long, ...) -> c_long;
-    }
-
-    const MFD_CLOEXEC: c_uint = 1;
-    const F_SETFD: c_int = 2;
-    const FD_CLOEXEC: c_int = 1;
-    const PROT_READ_WRITE: c_int = 3;
-    const MAP_SHARED: c_int = 1;
-    const FUTEX_WAIT: c_int = 0;
-    const FUTEX_WAKE: c_int = 1;
-    #[cfg(target_arch = "x86_64")]
-    const SYS_FUTEX: c_long = 202;
-    /// Of the machines that came to Linux later all have the same numbers.
-    #[cfg(not(target_arch = "x86_64"))]
-    const SYS_FUTEX: c_long = 98;
-
-    /// As the kernel of a 64-bit machine has it.
-    #[repr(C)]
-    struct Timespec {
-        seconds: i64,
-        nanoseconds: i64,
-    }
-
     pub(super) fn create() -> io::Result<i32> {
         // SAFETY: the name is a C string.
-        let fd = unsafe { memfd_create(c"graphmap".as_ptr(), MFD_CLOEXEC) };
+        let fd = unsafe { libc::memfd_create(c"graphmap".as_ptr(), libc::MFD_CLOEXEC) };
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
@@ -152,7 +102,7 @@ mod system {
 
     pub(super) fn inherited(fd: i32, key: u64) -> io::Result<usize> {
         // SAFETY: it takes numbers. One that is not that of a file is refused.
-        if fd < 0 || unsafe { fcntl(fd, F_SETFD, FD_CLOEXEC) } != 0 {
+        if fd < 0 || unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) } != 0 {
             return Err(io::Error::last_os_error());
         }
         // SAFETY: there is such a file, which is only looked at, and stays open.
@@ -168,44 +118,53 @@ mod system {
     pub(super) fn resize(fd: i32, len: usize) -> io::Result<()> {
         let len = i64::try_from(len).map_err(|_| io::ErrorKind::FileTooLarge)?;
         // SAFETY: numbers both of them. What is beyond the limit on files (`ulimit -f`) is an error: `file_limit`.
-        match unsafe { ftruncate64(fd, len) } {
+        match unsafe { libc::ftruncate(fd, len) } {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
         }
     }
 
     pub(super) fn map(fd: i32, len: usize) -> io::Result<NonNull<u8>> {
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: new memory at a place that the kernel chooses.
-        let at = unsafe { mmap64(ptr::null_mut(), len, PROT_READ_WRITE, MAP_SHARED, fd, 0) };
+        let at = unsafe { libc::mmap(ptr::null_mut(), len, protection, libc::MAP_SHARED, fd, 0) };
         match NonNull::new(at.cast()) {
-            Some(start) if at.addr() != usize::MAX => Ok(start),
+            Some(start) if at != libc::MAP_FAILED => Ok(start),
             _ => Err(io::Error::last_os_error()),
         }
     }
 
     pub(super) fn unmap(start: NonNull<u8>, len: usize) {
         // SAFETY: `map` made it, and its owner goes.
-        unsafe { munmap(start.as_ptr().cast(), len) };
+        unsafe { libc::munmap(start.as_ptr().cast(), len) };
     }
 
     pub(super) fn close(fd: i32) {
         // SAFETY: the owner of the number goes.
-        unsafe { close_fd(fd) };
+        unsafe { libc::close(fd) };
     }
 
     pub(super) fn futex_wait(word: &AtomicU32, value: u32, at_most: Option<Duration>) {
-        let time = at_most.map(|time| Timespec {
-            seconds: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
-            nanoseconds: i64::from(time.subsec_nanos()),
+        let time = at_most.map(|time| libc::timespec {
+            tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(time.subsec_nanos()),
         });
         let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
         // SAFETY: the word and the time are there until the call returns.
-        unsafe { syscall(SYS_FUTEX, word.as_ptr(), FUTEX_WAIT, value, time) };
+        unsafe {
+            libc::syscall(
+                libc::SYS_futex,
+                word.as_ptr(),
+                libc::FUTEX_WAIT,
+                value,
+                time,
+            )
+        };
     }
 
     pub(super) fn futex_wake(word: &AtomicU32) {
         // SAFETY: the kernel does not even look at the word.
-        unsafe { syscall(SYS_FUTEX, word.as_ptr(), FUTEX_WAKE, c_int::MAX) };
+        unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, c_int::MAX) };
     }
 }
 
@@ -258,74 +217,7 @@ mod system {
     pub(super) fn futex_wake(_word: &AtomicU32) {}
 }
 
-#[cfg(not(any(
-    miri,
-    all(
-        target_os = "linux",
-        target_pointer_width = "64",
-        any(
-            target_arch = "x86_64",
-            target_arch = "aarch64",
-            target_arch = "riscv64",
-            target_arch = "loongarch64"
-        )
-    )
-)))]
-mod system {
-    //! Elsewhere there is none, and who waits for a word looks at it now and then.
-    use std::io;
-    use std::ptr::NonNull;
-    use std::sync::atomic::{AtomicU32, Ordering};
-    use std::thread;
-    use std::time::Duration;
-
-    pub(super) fn create() -> io::Result<i32> {
-        Err(io::Error::new(
-            io::ErrorKind::Unsupported,
-            "shared memory is there on Linux only, on x86-64, aarch64, riscv64 and loongarch64",
-        ))
-    }
-
-    pub(super) fn inherited(_fd: i32, _key: u64) -> io::Result<usize> {
-        create().map(|_| 0)
-    }
-
-    pub(super) fn resize(_fd: i32, _len: usize) -> io::Result<()> {
-        create().map(drop)
-    }
-
-    pub(super) fn map(_fd: i32, _len: usize) -> io::Result<NonNull<u8>> {
-        create().map(|_| NonNull::dangling())
-    }
-
-    pub(super) fn unmap(_start: NonNull<u8>, _len: usize) {}
-
-    pub(super) fn close(_fd: i32) {}
-
-    /// Whoever waits looks again after this time.
-    const LOOK: Duration = Duration::from_millis(10);
-
-    pub(super) fn futex_wait(word: &AtomicU32, value: u32, at_most: Option<Duration>) {
-        if word.load(Ordering::SeqCst) == value {
-            thread::sleep(at_most.unwrap_or(LOOK).min(LOOK));
-        }
-    }
-
-    pub(super) fn futex_wake(_word: &AtomicU32) {}
-}
-
-#[cfg(all(
-    target_os = "linux",
-    target_pointer_width = "64",
-    any(
-        target_arch = "x86_64",
-        target_arch = "aarch64",
-        target_arch = "riscv64",
-        target_arch = "loongarch64"
-    ),
-    not(miri)
-))]
-#[cfg(test)]
+#[cfg(all(test, not(miri)))]
 mod tests {
     use super::*;
     use std::mem::ManuallyDrop;
