@@ -88,10 +88,8 @@ macro_rules! forms {
         forms! {
             @immediate
             [
-                #[doc = concat!(" As [`", stringify!($call), "`](Self::", stringify!($call), "), as a request.")]
-                #[doc = ""]
                 $(#[$immediate_doc])*
-                [$($unsafe)?] fn $immediate<$($generic),+>
+                [$($unsafe)?] fn $immediate<$($generic),+> of $call
                 where $($T: $bound $(+ ?$sized)?),+
             ]
             $parameters $begin
@@ -116,10 +114,8 @@ macro_rules! forms {
         forms! {
             @immediate
             [
-                #[doc = concat!(" As [`", stringify!($call), "`](Self::", stringify!($call), "), as a request.")]
-                #[doc = ""]
                 $(#[$immediate_doc])*
-                [$($unsafe)?] fn $immediate<$($generic),+>
+                [$($unsafe)?] fn $immediate<$($generic),+> of $call
                 where $($T: $bound $(+ ?$sized)?),+
             ]
             $parameters $begin
@@ -196,12 +192,14 @@ macro_rules! forms {
         @request
         [
             $(#[$doc:meta])*
-            [$($unsafe:ident)?] fn $name:ident<$($generic:ident),+>
+            [$($unsafe:ident)?] fn $name:ident<$($generic:ident),+> of $call:ident
             where $($T:ident: $bound:ident $(+ ?$sized:ident)?),+
         ]
         ($self:ident $(, $parameter:ident: $Type:ty)+) -> $Data:ident
         $begun:block
     ) => {
+        #[doc = concat!(" As [`", stringify!($call), "`](Self::", stringify!($call), "), as a request.")]
+        #[doc = ""]
         $(#[$doc])*
         #[track_caller]
         $($unsafe)? fn $name<'a, $($generic),+>(
