@@ -13,7 +13,7 @@
 //!     where S: Buffer + ?Sized, R: BufferMut + ?Sized, O: Operation
 //!     {
 //!         let (reduction, place) = (Reduction::new(sendbuf, &op), Place::of(recvbuf));
-//!         // SAFETY: all forms borrow the buffer as long as the call may be polled.
+//!         // SAFETY: all forms borrow buffer and operation as long as the call may be polled.
 //!         unsafe { begin::all_reduce(self.as_handle().core(), reduction, place) }
 //!     }
 //! }
@@ -52,11 +52,12 @@
 //! }
 //! ```
 //!
-//! `BLOCK` begins the call: it evaluates to a [`Begun`](crate::request::Begun). The parameters are a
-//! buffer to send from, a buffer to receive into, or both in this order, then those passed by value.
-//! The request is of the last buffer. The generics of the immediate form are given because rsmpi does
-//! not order them alike everywhere. Without the line of the `try_` form, only the other two are
-//! generated. `[unsafe]` before `fn` makes these two unsafe to call. `CallError` must be in scope.
+//! `BLOCK` begins the call: it evaluates to a [`Begun`](crate::request::Begun). The parameters are
+//! a buffer to send from, a buffer to receive into, or both in this order, then those passed by
+//! value. The request is of the last buffer. The generics of the immediate form are given because
+//! rsmpi does not order them alike everywhere. Without the line of the `try_` form, only the other
+//! two are generated. `[unsafe]` before `fn` makes these two unsafe to call. `CallError` must be in
+//! scope.
 
 macro_rules! forms {
     // All three.
@@ -138,8 +139,8 @@ macro_rules! forms {
         $body
     };
 
-    // Sends and receives. The pointer to the data comes first, and what receives is derived from it,
-    // so that it stays valid until the request returns the data.
+    // Sends and receives. The reference is derived from the pointer, so that the pointer stays
+    // valid until the request returns the data.
     (
         @immediate $form:tt
         ($self:ident, $send:ident: &$S:ident, $receive:ident: &mut $R:ident $(, $value:ident: $V:ident)*)

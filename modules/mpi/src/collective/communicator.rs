@@ -58,7 +58,8 @@ pub trait CommunicatorCollectives: Communicator {
     }
 
     forms! {
-        /// As [`all_gather_into`](Self::all_gather_into), where ranks may have different numbers of elements.
+        /// As [`all_gather_into`](Self::all_gather_into), where ranks may have different numbers of
+        /// elements.
         fn all_gather_varcount_into,
         /// # Errors
         /// [`CallError::Mismatch`], [`CallError::Count`] and others.
@@ -113,13 +114,14 @@ pub trait CommunicatorCollectives: Communicator {
         where S: Buffer + ?Sized, R: BufferMut + ?Sized, O: Operation
         {
             let (reduction, place) = (Reduction::new(sendbuf, &op), Place::of(recvbuf));
-            // SAFETY: all forms borrow the buffer and the operation as long as the call may be polled.
+            // SAFETY: all forms borrow buffer and operation as long as the call may be polled.
             unsafe { begin::all_reduce(self.as_handle().core(), reduction, place) }
         }
     }
 
     forms! {
-        /// As [`all_reduce_into`](Self::all_reduce_into), and gives each rank its part of the result.
+        /// As [`all_reduce_into`](Self::all_reduce_into), and gives each rank its part of the
+        /// result.
         fn reduce_scatter_block_into,
         /// # Errors
         /// [`CallError::Mismatch`], [`CallError::Count`] and others.
@@ -133,7 +135,7 @@ pub trait CommunicatorCollectives: Communicator {
                 "each rank receives its part of what is sent"
             );
             let (reduction, place) = (Reduction::new(sendbuf, &op), Place::of(recvbuf));
-            // SAFETY: all forms borrow the buffer and the operation as long as the call may be polled.
+            // SAFETY: all forms borrow buffer and operation as long as the call may be polled.
             unsafe { begin::reduce_scatter(self.as_handle(), reduction, place) }
         }
     }
@@ -148,13 +150,14 @@ pub trait CommunicatorCollectives: Communicator {
         where S: Buffer + ?Sized, R: BufferMut + ?Sized, O: Operation
         {
             let (reduction, place) = (Reduction::new(sendbuf, &op), Place::of(recvbuf));
-            // SAFETY: all forms borrow the buffer and the operation as long as the call may be polled.
+            // SAFETY: all forms borrow buffer and operation as long as the call may be polled.
             unsafe { begin::scan(self.as_handle(), reduction, place) }
         }
     }
 
     forms! {
-        /// Combines the elements of all ranks before the one that calls it; the first receives nothing.
+        /// Combines the elements of all ranks before the one that calls it; the first receives
+        /// nothing.
         fn exclusive_scan_into,
         /// # Errors
         /// [`CallError::Mismatch`], [`CallError::Count`] and others.
@@ -163,7 +166,7 @@ pub trait CommunicatorCollectives: Communicator {
         where S: Buffer + ?Sized, R: BufferMut + ?Sized, O: Operation
         {
             let (reduction, place) = (Reduction::new(sendbuf, &op), Place::of(recvbuf));
-            // SAFETY: all forms borrow the buffer and the operation as long as the call may be polled.
+            // SAFETY: all forms borrow buffer and operation as long as the call may be polled.
             unsafe { begin::exclusive_scan(self.as_handle(), reduction, place) }
         }
     }

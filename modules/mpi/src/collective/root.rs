@@ -88,7 +88,8 @@ pub trait Root: AsCommunicator {
     }
 
     forms! {
-        /// As [`gather_into`](Self::gather_into), where ranks may have different numbers of elements.
+        /// As [`gather_into`](Self::gather_into), where ranks may have different numbers of
+        /// elements.
         fn gather_varcount_into,
         immediate_gather_varcount_into<Sc, S>(self, sendbuf: &S)
         where S: Buffer + ?Sized
@@ -100,7 +101,8 @@ pub trait Root: AsCommunicator {
     }
 
     forms! {
-        /// As [`gather_into_root`](Self::gather_into_root), where ranks may have different numbers of elements.
+        /// As [`gather_into_root`](Self::gather_into_root), where ranks may have different numbers
+        /// of elements.
         fn gather_varcount_into_root,
         immediate_gather_varcount_into_root<Sc, S, R>(self, sendbuf: &S, recvbuf: &mut R)
         where S: Buffer + ?Sized, R: PartitionedBufferMut + ?Sized
@@ -163,14 +165,15 @@ pub trait Root: AsCommunicator {
     }
 
     forms! {
-        /// Gives the root the elements of the rank that calls it, to be combined with those of all, one by one.
+        /// Gives the root the elements of the rank that calls it, to be combined with those of all,
+        /// one by one.
         fn reduce_into,
         immediate_reduce_into<Sc, S, O>(self, sendbuf: &S, op: O)
         where S: Buffer + ?Sized, O: Operation
         {
             is_root(self, false);
             let reduction = Reduction::new(sendbuf, &op);
-            // SAFETY: nothing is received, and all forms borrow the operation as long as the call may be polled.
+            // SAFETY: nothing is received; all forms borrow the operation while the call is polled.
             unsafe { begin::reduce(handle(self), self.root_rank(), reduction, None) }
         }
     }
@@ -183,7 +186,7 @@ pub trait Root: AsCommunicator {
         {
             is_root(self, true);
             let (reduction, place) = (Reduction::new(sendbuf, &op), Place::of(recvbuf));
-            // SAFETY: all forms borrow the buffer and the operation as long as the call may be polled.
+            // SAFETY: all forms borrow buffer and operation as long as the call may be polled.
             unsafe { begin::reduce(handle(self), self.root_rank(), reduction, Some(place)) }
         }
     }

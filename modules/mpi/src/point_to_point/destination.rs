@@ -62,7 +62,8 @@ pub trait Destination: AsCommunicator {
         /// Sends the elements of a buffer, and never waits: what it takes is memory.
         ///
         /// # Panics
-        /// If there is no such rank or tag: see [`try_buffered_send_with_tag`](Self::try_buffered_send_with_tag).
+        /// If there is no such rank or tag: see
+        /// [`try_buffered_send_with_tag`](Self::try_buffered_send_with_tag).
         fn buffered_send_with_tag,
         /// # Errors
         /// [`CallError::Rank`], [`CallError::Tag`], [`CallError::Over`].
@@ -88,7 +89,8 @@ pub trait Destination: AsCommunicator {
         /// Sends the elements of a buffer: done when a receive has taken them.
         ///
         /// # Panics
-        /// If there is no such rank or tag: see [`try_synchronous_send_with_tag`](Self::try_synchronous_send_with_tag).
+        /// If there is no such rank or tag: see
+        /// [`try_synchronous_send_with_tag`](Self::try_synchronous_send_with_tag).
         fn synchronous_send_with_tag,
         /// # Errors
         /// [`CallError::Rank`], [`CallError::Tag`], [`CallError::Over`].
@@ -114,7 +116,8 @@ pub trait Destination: AsCommunicator {
         /// Sends the elements of a buffer to a rank that waits to receive them already.
         ///
         /// # Panics
-        /// If there is no such rank or tag: see [`try_ready_send_with_tag`](Self::try_ready_send_with_tag).
+        /// If there is no such rank or tag: see
+        /// [`try_ready_send_with_tag`](Self::try_ready_send_with_tag).
         ///
         /// # Safety
         /// None is needed here: if nobody waits to receive, it is an error.
