@@ -13,9 +13,8 @@ use graphmap_runtime::mpi::SendMode;
 
 use crate::abi::{MPI_Comm, MPI_SUCCESS, MPI_Status, RSMPI_PROC_NULL};
 use crate::calls::{communicator, number, rank};
-use crate::collective::begin::{Reducing, Reduction, all_reduce};
+use crate::collective::begin::{Reduction, all_reduce};
 use crate::datatype::layout::MPI_Datatype;
-use crate::done;
 use crate::fiber::wait;
 use crate::operation::{Elements, MPI_Op};
 use crate::place::{Content, Place, empty_status, packed_at};
@@ -23,6 +22,7 @@ use crate::point_to_point::source::{sender, tagged};
 use crate::request::{
     Begun, Done, MPI_Request, Pending, RSMPI_REQUEST_NULL, Receive, Send, complete, give_way, owned,
 };
+use crate::{CallError, done};
 
 /// Gives a call that was begun to whoever is to wait for it.
 ///
@@ -108,7 +108,7 @@ unsafe fn reducing(
     datatype: MPI_Datatype,
     op: MPI_Op,
     comm: MPI_Comm,
-) -> Reducing<Vec<u8>> {
+) -> Result<impl Begun + use<>, CallError> {
     let (count, layout) = (number(count), datatype.0);
     let elements = Elements {
         operation: op.0,

@@ -53,6 +53,7 @@ pub mod environment;
 #[allow(missing_docs)]
 pub mod ffi;
 mod fiber;
+mod forms;
 mod life;
 mod operation;
 mod place;

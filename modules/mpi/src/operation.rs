@@ -173,113 +173,41 @@ impl Elements {
 
 /// Combines elements of a predefined type; whether the operation is defined for them.
 fn combine(system: System, basic: Basic, left: &[u8], right: &mut [u8]) -> bool {
+    // A macro, because `from_ne_bytes` and `to_ne_bytes` are in no trait.
+    macro_rules! each {
+        ($type:ty, $combine:expr) => {
+            each::<$type, { size_of::<$type>() }>(
+                left,
+                right,
+                <$type>::from_ne_bytes,
+                <$type>::to_ne_bytes,
+                $combine,
+            )
+        };
+    }
     macro_rules! integers {
         ($type:ty) => {
             match system {
-                System::Max => each::<_, { size_of::<$type>() }>(
-                    left,
-                    right,
-                    <$type>::from_ne_bytes,
-                    <$type>::to_ne_bytes,
-                    Ord::max,
-                ),
-                System::Min => each::<_, { size_of::<$type>() }>(
-                    left,
-                    right,
-                    <$type>::from_ne_bytes,
-                    <$type>::to_ne_bytes,
-                    Ord::min,
-                ),
-                System::Sum => each::<_, { size_of::<$type>() }>(
-                    left,
-                    right,
-                    <$type>::from_ne_bytes,
-                    <$type>::to_ne_bytes,
-                    <$type>::wrapping_add,
-                ),
-                System::Product => each::<_, { size_of::<$type>() }>(
-                    left,
-                    right,
-                    <$type>::from_ne_bytes,
-                    <$type>::to_ne_bytes,
-                    <$type>::wrapping_mul,
-                ),
-                System::LogicalAnd => each::<_, { size_of::<$type>() }>(
-                    left,
-                    right,
-                    <$type>::from_ne_bytes,
-                    <$type>::to_ne_bytes,
-                    |a, b| <$type>::from(a != 0 && b != 0),
-                ),
-                System::LogicalOr => each::<_, { size_of::<$type>() }>(
-                    left,
-                    right,
-                    <$type>::from_ne_bytes,
-                    <$type>::to_ne_bytes,
-                    |a, b| <$type>::from(a != 0 || b != 0),
-                ),
-                System::LogicalXor => each::<_, { size_of::<$type>() }>(
-                    left,
-                    right,
-                    <$type>::from_ne_bytes,
-                    <$type>::to_ne_bytes,
-                    |a, b| <$type>::from((a != 0) != (b != 0)),
-                ),
-                System::BitwiseAnd => each::<_, { size_of::<$type>() }>(
-                    left,
-                    right,
-                    <$type>::from_ne_bytes,
-                    <$type>::to_ne_bytes,
-                    |a, b| a & b,
-                ),
-                System::BitwiseOr => each::<_, { size_of::<$type>() }>(
-                    left,
-                    right,
-                    <$type>::from_ne_bytes,
-                    <$type>::to_ne_bytes,
-                    |a, b| a | b,
-                ),
-                System::BitwiseXor => each::<_, { size_of::<$type>() }>(
-                    left,
-                    right,
-                    <$type>::from_ne_bytes,
-                    <$type>::to_ne_bytes,
-                    |a, b| a ^ b,
-                ),
+                System::Max => each!($type, Ord::max),
+                System::Min => each!($type, Ord::min),
+                System::Sum => each!($type, <$type>::wrapping_add),
+                System::Product => each!($type, <$type>::wrapping_mul),
+                System::LogicalAnd => each!($type, |a, b| <$type>::from(a != 0 && b != 0)),
+                System::LogicalOr => each!($type, |a, b| <$type>::from(a != 0 || b != 0)),
+                System::LogicalXor => each!($type, |a, b| <$type>::from((a != 0) != (b != 0))),
+                System::BitwiseAnd => each!($type, |a, b| a & b),
+                System::BitwiseOr => each!($type, |a, b| a | b),
+                System::BitwiseXor => each!($type, |a, b| a ^ b),
             }
         };
     }
     macro_rules! floats {
         ($type:ty) => {
             match system {
-                System::Max => each::<_, { size_of::<$type>() }>(
-                    left,
-                    right,
-                    <$type>::from_ne_bytes,
-                    <$type>::to_ne_bytes,
-                    <$type>::max,
-                ),
-                System::Min => each::<_, { size_of::<$type>() }>(
-                    left,
-                    right,
-                    <$type>::from_ne_bytes,
-                    <$type>::to_ne_bytes,
-                    <$type>::min,
-                ),
-                System::Sum => each::<_, { size_of::<$type>() }>(
-                    left,
-                    right,
-                    <$type>::from_ne_bytes,
-                    <$type>::to_ne_bytes,
-                    |a, b| a + b,
-                ),
-                System::Product => each::<_, { size_of::<$type>() }>(
-                    left,
-                    right,
-                    <$type>::from_ne_bytes,
-                    <$type>::to_ne_bytes,
-                    |a, b| a * b,
-                ),
+                System::Max => each!($type, <$type>::max),
+                System::Min => each!($type, <$type>::min),
+                System::Sum => each!($type, |a, b| a + b),
+                System::Product => each!($type, |a, b| a * b),
                 _ => return false,
             }
         };

@@ -374,6 +374,7 @@ const MPI: &[&str] = &[
     "environment",
     "status",
     "request",
+    "forms",
     "collective",
     "point_to_point",
     "run",

@@ -10,7 +10,7 @@ use super::operation::Operation;
 use crate::datatype::traits::Buffer;
 use crate::operation::{Elements, RawOperation};
 use crate::place::{Place, count, layout, packed};
-use crate::request::{Begun, Collective, Done, Lent};
+use crate::request::{Begun, Collective, Lent};
 use crate::shared::CommunicatorHandle;
 use crate::topology::Rank;
 
@@ -130,14 +130,14 @@ pub(super) unsafe fn all_to_all(
 
 /// What a rank brings to a reduction: its elements, and how they are combined.
 pub(crate) struct Reduction {
-    pub(super) bytes: Vec<u8>,
+    bytes: Vec<u8>,
     elements: Elements,
     /// The call that has lent the operation goes on.
-    lent: Lent,
+    lending: Lending,
 }
 
 /// Ends what was lent when it is dropped.
-pub(super) struct Lending(Lent);
+struct Lending(Lent);
 
 impl Drop for Lending {
     fn drop(&mut self) {
@@ -158,16 +158,16 @@ impl Reduction {
 
     /// One of elements that are packed.
     pub(crate) fn of(bytes: Vec<u8>, elements: Elements) -> Self {
-        let lent = Lent::new();
+        let lending = Lending(Lent::new());
         Reduction {
             bytes,
             elements,
-            lent,
+            lending,
         }
     }
 
     /// As one of parts of elements, one for each of so many ranks.
-    pub(super) fn in_parts(mut self, ranks: usize) -> Self {
+    fn in_parts(mut self, ranks: usize) -> Self {
         self.elements.count /= ranks.max(1);
         self
     }
@@ -177,13 +177,15 @@ impl Reduction {
         !matches!(self.elements.operation, RawOperation::System(_))
     }
 
-    fn check(&self) -> Result<(), core::Error> {
-        self.elements.check()
+    /// Checks that the operation is defined for the elements, and takes these out.
+    fn checked(mut self) -> Result<(Vec<u8>, Reduction), core::Error> {
+        self.elements.check()?;
+        Ok((std::mem::take(&mut self.bytes), self))
     }
 
     /// The operation on what is packed.
     fn combining(&self) -> impl FnMut(Vec<u8>, Vec<u8>) -> Vec<u8> + 'static {
-        let (elements, users, lent) = (self.elements, self.is_users(), self.lent.clone());
+        let (elements, users, lent) = (self.elements, self.is_users(), self.lending.0.clone());
         move |left, mut right| {
             // Predefined ones are nobody's.
             assert!(
@@ -196,67 +198,29 @@ impl Reduction {
         }
     }
 
-    fn lending(&self) -> Lending {
-        Lending(self.lent.clone())
+    /// Puts what a call that was begun gives this rank, if anything, into its place, if it has one.
+    ///
+    /// # Safety
+    /// As the module says; and the operation has to be lent as long.
+    unsafe fn deliver<R: Into<Option<Vec<u8>>>>(
+        self,
+        place: Option<Place>,
+        call: core::Collective<R>,
+    ) -> impl Begun + use<R> {
+        let lent = self.lending.0.clone();
+        let finish = move |result: R| {
+            drop(self);
+            match (place, result.into()) {
+                // SAFETY: as the caller says.
+                (Some(place), Some(bytes)) => unsafe { place.fill_exactly(&bytes) },
+                _ => Ok(()),
+            }
+        };
+        Collective::new(call, finish).lending(lent)
     }
 }
 
-/// A call that was begun, or why it was not.
-pub(crate) enum Either<A> {
-    /// With what it has lent.
-    Begun(A, Lent),
-    Wrong(Done),
-}
-
-impl<A: Begun> Begun for Either<A> {
-    fn poll(
-        &mut self,
-        context: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Result<crate::abi::MPI_Status, core::Error>> {
-        match self {
-            Either::Begun(begun, _) => begun.poll(context),
-            Either::Wrong(done) => done.poll(context),
-        }
-    }
-
-    fn lent(&self) -> Option<Lent> {
-        match self {
-            Either::Begun(_, lent) => Some(lent.clone()),
-            Either::Wrong(_) => None,
-        }
-    }
-}
-
-/// What is done with the result of a reduction.
-pub(crate) type Finish<R> = Box<dyn FnOnce(R) -> Result<(), core::Error>>;
-
-/// A reduction that was begun.
-pub(crate) type Reducing<R> = Either<Collective<R, Finish<R>>>;
-
-impl Reduction {
-    /// What is brought, what is done with it, and how long the operation is lent; or why it cannot be.
-    fn checked(mut self) -> Result<(Vec<u8>, Reduction, Lending), Done> {
-        if let Err(error) = self.check() {
-            return Err(Done(Some(Err(error))));
-        }
-        let (bytes, lending) = (std::mem::take(&mut self.bytes), self.lending());
-        Ok((bytes, self, lending))
-    }
-}
-
-/// A reduction that was begun, whose result `finish` puts where it belongs.
-fn reducing<R: 'static>(
-    call: core::Collective<R>,
-    lending: Lending,
-    finish: impl FnOnce(R) -> Result<(), core::Error> + 'static,
-) -> Reducing<R> {
-    let lent = lending.0.clone();
-    let finish = move |result| {
-        drop(lending);
-        finish(result)
-    };
-    Either::Begun(Collective::new(call, Box::new(finish)), lent)
-}
+// The runtime is called by no closure: it tells the line of its caller, which a closure would be.
 
 /// # Safety
 /// As the module says; and the operation has to be lent as long.
@@ -266,24 +230,18 @@ pub(super) unsafe fn reduce(
     root: Rank,
     reduction: Reduction,
     place: Option<Place>,
-) -> Box<dyn Begun> {
+) -> Result<Box<dyn Begun>, core::Error> {
     let communicator = of.core();
-    // SAFETY: as the caller says.
-    let fill =
-        move |bytes: &[u8]| place.map_or(Ok(()), |place| unsafe { place.fill_exactly(bytes) });
-    let (bytes, reduction, lending) = match reduction.checked() {
-        Ok(checked) => checked,
-        Err(wrong) => return Box::new(wrong),
-    };
-    // Here and below, the runtime is called by no closure: it tells the line of its caller, which a closure would be.
+    let (bytes, reduction) = reduction.checked()?;
     if reduction.is_users() {
         // A rank that has lent its operation must not go on before all have come.
         let call = communicator.allreduce(bytes, reduction.combining());
-        return Box::new(reducing(call, lending, move |bytes: Vec<u8>| fill(&bytes)));
+        // SAFETY: as the caller says.
+        return Ok(Box::new(unsafe { reduction.deliver(place, call) }));
     }
     let call = communicator.reduce(bytes, reduction.combining(), number(root));
-    let finish = move |bytes: Option<Vec<u8>>| bytes.map_or(Ok(()), |bytes| fill(&bytes));
-    Box::new(reducing(call, lending, finish))
+    // SAFETY: as the caller says.
+    Ok(Box::new(unsafe { reduction.deliver(place, call) }))
 }
 
 /// # Safety
@@ -293,16 +251,11 @@ pub(crate) unsafe fn all_reduce(
     communicator: &core::Communicator,
     reduction: Reduction,
     place: Place,
-) -> Reducing<Vec<u8>> {
-    let (bytes, reduction, lending) = match reduction.checked() {
-        Ok(checked) => checked,
-        Err(wrong) => return Either::Wrong(wrong),
-    };
+) -> Result<impl Begun + use<>, core::Error> {
+    let (bytes, reduction) = reduction.checked()?;
     let call = communicator.allreduce(bytes, reduction.combining());
     // SAFETY: as the caller says.
-    reducing(call, lending, move |bytes: Vec<u8>| unsafe {
-        place.fill_exactly(&bytes)
-    })
+    Ok(unsafe { reduction.deliver(Some(place), call) })
 }
 
 /// # Safety
@@ -312,21 +265,16 @@ pub(super) unsafe fn reduce_scatter(
     of: &CommunicatorHandle,
     reduction: Reduction,
     place: Place,
-) -> Reducing<Vec<u8>> {
+) -> Result<impl Begun + use<>, core::Error> {
     let communicator = of.core();
     let ranks = communicator.size().max(1);
-    let (bytes, reduction, lending) = match reduction.in_parts(ranks).checked() {
-        Ok(checked) => checked,
-        Err(wrong) => return Either::Wrong(wrong),
-    };
+    let (bytes, reduction) = reduction.in_parts(ranks).checked()?;
     let each = bytes.len() / ranks;
     let part = |rank: usize| bytes[rank * each..(rank + 1) * each].to_vec();
     let parts = (0..ranks).map(part).collect();
     let call = communicator.reduce_scatter(parts, reduction.combining());
     // SAFETY: as the caller says.
-    reducing(call, lending, move |bytes: Vec<u8>| unsafe {
-        place.fill_exactly(&bytes)
-    })
+    Ok(unsafe { reduction.deliver(Some(place), call) })
 }
 
 /// # Safety
@@ -336,17 +284,12 @@ pub(super) unsafe fn scan(
     of: &CommunicatorHandle,
     reduction: Reduction,
     place: Place,
-) -> Reducing<Vec<u8>> {
+) -> Result<impl Begun + use<>, core::Error> {
     let communicator = of.core();
-    let (bytes, reduction, lending) = match reduction.checked() {
-        Ok(checked) => checked,
-        Err(wrong) => return Either::Wrong(wrong),
-    };
+    let (bytes, reduction) = reduction.checked()?;
     let call = communicator.scan(bytes, reduction.combining());
     // SAFETY: as the caller says.
-    reducing(call, lending, move |bytes: Vec<u8>| unsafe {
-        place.fill_exactly(&bytes)
-    })
+    Ok(unsafe { reduction.deliver(Some(place), call) })
 }
 
 /// # Safety
@@ -356,16 +299,10 @@ pub(super) unsafe fn exclusive_scan(
     of: &CommunicatorHandle,
     reduction: Reduction,
     place: Place,
-) -> Reducing<Option<Vec<u8>>> {
+) -> Result<impl Begun + use<>, core::Error> {
     let communicator = of.core();
-    let (bytes, reduction, lending) = match reduction.checked() {
-        Ok(checked) => checked,
-        Err(wrong) => return Either::Wrong(wrong),
-    };
+    let (bytes, reduction) = reduction.checked()?;
     let call = communicator.exscan(bytes, reduction.combining());
-    reducing(call, lending, move |bytes: Option<Vec<u8>>| match bytes {
-        // SAFETY: as the caller says.
-        Some(bytes) => unsafe { place.fill_exactly(&bytes) },
-        None => Ok(()),
-    })
+    // SAFETY: as the caller says.
+    Ok(unsafe { reduction.deliver(Some(place), call) })
 }

@@ -145,12 +145,22 @@ impl Begun for Receive {
 pub(crate) struct Collective<R, F> {
     call: core::Collective<R>,
     finish: Option<F>,
+    lent: Option<Lent>,
 }
 
 impl<R, F: FnOnce(R) -> Result<(), core::Error>> Collective<R, F> {
     pub(crate) fn new(call: core::Collective<R>, finish: F) -> Self {
-        let finish = Some(finish);
-        Collective { call, finish }
+        Collective {
+            call,
+            finish: Some(finish),
+            lent: None,
+        }
+    }
+
+    /// With what it has lent to others until it is over.
+    pub(crate) fn lending(mut self, lent: Lent) -> Self {
+        self.lent = Some(lent);
+        self
     }
 }
 
@@ -161,6 +171,24 @@ impl<R, F: FnOnce(R) -> Result<(), core::Error>> Begun for Collective<R, F> {
             finish(result?)?;
             Ok(empty_status())
         })
+    }
+
+    fn lent(&self) -> Option<Lent> {
+        self.lent.clone()
+    }
+}
+
+/// A call that was begun, or why it was not.
+impl<B: Begun> Begun for Result<B, core::Error> {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<MPI_Status, core::Error>> {
+        match self {
+            Ok(begun) => begun.poll(context),
+            Err(error) => Poll::Ready(Err(error.clone())),
+        }
+    }
+
+    fn lent(&self) -> Option<Lent> {
+        self.as_ref().ok()?.lent()
     }
 }
 

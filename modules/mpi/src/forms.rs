@@ -1,0 +1,222 @@
+//! The forms of a call: one that waits, one that returns errors, and one that returns a request.
+//!
+//! [`forms`] declares them in a trait, from one block that begins the call. This invocation
+//!
+//! ```text
+//! forms! {
+//!     /// Combines the elements of all ranks one by one.
+//!     fn all_reduce_into,
+//!     /// # Errors
+//!     /// [`CallError::Mismatch`], [`CallError::Count`] and others.
+//!     try_all_reduce_into,
+//!     immediate_all_reduce_into<S, R, O, Sc>(self, sendbuf: &S, recvbuf: &mut R, op: O)
+//!     where S: Buffer + ?Sized, R: BufferMut + ?Sized, O: Operation
+//!     {
+//!         let (reduction, place) = (Reduction::new(sendbuf, &op), Place::of(recvbuf));
+//!         // SAFETY: all forms borrow buffer and operation as long as the call may be polled.
+//!         unsafe { begin::all_reduce(self.as_handle().core(), reduction, place) }
+//!     }
+//! }
+//! ```
+//!
+//! generates
+//!
+//! ```text
+//! /// Combines the elements of all ranks one by one.
+//! #[track_caller]
+//! fn all_reduce_into<S, R, O>(&self, sendbuf: &S, recvbuf: &mut R, op: O)
+//! where S: Buffer + ?Sized, R: BufferMut + ?Sized, O: Operation
+//! {
+//!     done(complete(BLOCK));
+//! }
+//!
+//! /// As [`all_reduce_into`](Self::all_reduce_into), and returns what is wrong.
+//! ///
+//! /// # Errors
+//! /// [`CallError::Mismatch`], [`CallError::Count`] and others.
+//! #[track_caller]
+//! fn try_all_reduce_into<S, R, O>(&self, ..) -> Result<(), CallError> where ..
+//! {
+//!     complete(BLOCK).map(drop)
+//! }
+//!
+//! /// As [`all_reduce_into`](Self::all_reduce_into), as a request.
+//! #[track_caller]
+//! fn immediate_all_reduce_into<'a, S, R, O, Sc>(
+//!     &self, scope: Sc, sendbuf: &'a S, recvbuf: &'a mut R, op: O,
+//! ) -> Request<'a, R, Sc>
+//! where
+//!     S: 'a + Buffer + ?Sized, R: 'a + BufferMut + ?Sized, O: 'a + Operation, Sc: Scope<'a>,
+//! {
+//!     Request::begin(BLOCK, recvbuf, scope)
+//! }
+//! ```
+//!
+//! `BLOCK` begins the call: it evaluates to a [`Begun`](crate::request::Begun). The parameters are
+//! a buffer to send from, a buffer to receive into, or both in this order, then those passed by
+//! value. The request is of the last buffer. The generics of the immediate form are given because
+//! rsmpi does not order them alike everywhere. Without the line of the `try_` form, only the other
+//! two are generated. `[unsafe]` before `fn` makes these two unsafe to call. `CallError` must be in
+//! scope.
+
+macro_rules! forms {
+    // All three.
+    (
+        $(#[$doc:meta])* $([$unsafe:ident])? fn $call:ident,
+        $(#[$try_doc:meta])* $try:ident,
+        $(#[$immediate_doc:meta])* $immediate:ident<$($generic:ident),+> $parameters:tt
+        where $($T:ident: $bound:ident $(+ ?$sized:ident)?),+
+        $begin:block
+    ) => {
+        forms! {
+            @waiting
+            $(#[$doc])*
+            [$($unsafe)?] fn $call $parameters
+            where $($T: $bound $(+ ?$sized)?),+
+            { $crate::done($crate::request::complete($begin)); }
+        }
+
+        forms! {
+            @waiting
+            #[doc = concat!(" As [`", stringify!($call), "`](Self::", stringify!($call), "), and returns what is wrong.")]
+            #[doc = ""]
+            $(#[$try_doc])*
+            [] fn $try $parameters -> Result<(), CallError>,
+            where $($T: $bound $(+ ?$sized)?),+
+            { $crate::request::complete($begin).map(drop) }
+        }
+
+        forms! {
+            @immediate
+            [
+                $(#[$immediate_doc])*
+                [$($unsafe)?] fn $immediate<$($generic),+> of $call
+                where $($T: $bound $(+ ?$sized)?),+
+            ]
+            $parameters $begin
+        }
+    };
+
+    // Without the `try_` form.
+    (
+        $(#[$doc:meta])* $([$unsafe:ident])? fn $call:ident,
+        $(#[$immediate_doc:meta])* $immediate:ident<$($generic:ident),+> $parameters:tt
+        where $($T:ident: $bound:ident $(+ ?$sized:ident)?),+
+        $begin:block
+    ) => {
+        forms! {
+            @waiting
+            $(#[$doc])*
+            [$($unsafe)?] fn $call $parameters
+            where $($T: $bound $(+ ?$sized)?),+
+            { $crate::done($crate::request::complete($begin)); }
+        }
+
+        forms! {
+            @immediate
+            [
+                $(#[$immediate_doc])*
+                [$($unsafe)?] fn $immediate<$($generic),+> of $call
+                where $($T: $bound $(+ ?$sized)?),+
+            ]
+            $parameters $begin
+        }
+    };
+
+    (
+        @waiting
+        $(#[$doc:meta])*
+        [$($unsafe:ident)?] fn $name:ident ($self:ident $(, $parameter:ident: $Type:ty)+)
+        $(-> $Result:ty,)?
+        where $($T:ident: $bound:ident $(+ ?$sized:ident)?),+
+        $body:block
+    ) => {
+        $(#[$doc])*
+        #[track_caller]
+        $($unsafe)? fn $name<$($T),+>(&$self $(, $parameter: $Type)+) $(-> $Result)?
+        where
+            $($T: $bound $(+ ?$sized)?,)+
+        $body
+    };
+
+    // Sends and receives. The reference is derived from the pointer, so that the pointer stays
+    // valid until the request returns the data.
+    (
+        @immediate $form:tt
+        ($self:ident, $send:ident: &$S:ident, $receive:ident: &mut $R:ident $(, $value:ident: $V:ident)*)
+        $begin:block
+    ) => {
+        forms! {
+            @request $form
+            ($self, $send: &'a $S, $receive: &'a mut $R $(, $value: $V)*) -> $R
+            {
+                let data: *mut $R = $receive;
+                // SAFETY: it is borrowed as long as `'a`.
+                let $receive = unsafe { &mut *data };
+                (data, $begin)
+            }
+        }
+    };
+
+    // Receives.
+    (
+        @immediate $form:tt
+        ($self:ident, $receive:ident: &mut $R:ident $(, $value:ident: $V:ident)*)
+        $begin:block
+    ) => {
+        forms! {
+            @request $form
+            ($self, $receive: &'a mut $R $(, $value: $V)*) -> $R
+            {
+                let data: *mut $R = $receive;
+                // SAFETY: it is borrowed as long as `'a`.
+                let $receive = unsafe { &mut *data };
+                (data, $begin)
+            }
+        }
+    };
+
+    // Sends.
+    (
+        @immediate $form:tt
+        ($self:ident, $send:ident: &$S:ident $(, $value:ident: $V:ident)*)
+        $begin:block
+    ) => {
+        forms! {
+            @request $form
+            ($self, $send: &'a $S $(, $value: $V)*) -> $S
+            { (std::ptr::from_ref($send), $begin) }
+        }
+    };
+
+    (
+        @request
+        [
+            $(#[$doc:meta])*
+            [$($unsafe:ident)?] fn $name:ident<$($generic:ident),+> of $call:ident
+            where $($T:ident: $bound:ident $(+ ?$sized:ident)?),+
+        ]
+        ($self:ident $(, $parameter:ident: $Type:ty)+) -> $Data:ident
+        $begun:block
+    ) => {
+        #[doc = concat!(" As [`", stringify!($call), "`](Self::", stringify!($call), "), as a request.")]
+        #[doc = ""]
+        $(#[$doc])*
+        #[track_caller]
+        $($unsafe)? fn $name<'a, $($generic),+>(
+            &$self,
+            scope: Sc
+            $(, $parameter: $Type)+
+        ) -> $crate::request::Request<'a, $Data, Sc>
+        where
+            $($T: 'a + $bound $(+ ?$sized)?,)+
+            Sc: $crate::request::Scope<'a>,
+        {
+            let (data, begun) = $begun;
+            // SAFETY: the data are borrowed as long as `'a`, exclusively if they are received into.
+            unsafe { $crate::request::Request::begin(begun, data, scope) }
+        }
+    };
+}
+
+pub(crate) use forms;
