@@ -386,36 +386,79 @@ impl Joining<'_> {
             self.findings
                 .push(both_directions(&full, direction, one, other));
         }
-        if let &[only] = ends
-            && self.said(only).is_none()
-            && !self.is_lone(only)
-        {
+        let join = match *ends {
             // Nearly all ports are so: they should cost nothing but their own entry.
-            let join = ids.of(only.channel()).map_or_else(
-                || {
-                    let ChannelDecl { ty, span, .. } = self.channels[only.channel()];
-                    let bundle = None;
-                    Join::Environment(joined.closed.push(Closed { ty, bundle, span }))
-                },
-                Join::Channel,
-            );
-            joined.ports.push(Port {
-                process,
-                name,
-                direction,
-                join,
-            });
-            return;
+            [only] if self.said(only).is_none() && !self.is_lone(only) => {
+                ids.of(only.channel()).map_or_else(
+                    || {
+                        let ChannelDecl { ty, span, .. } = self.channels[only.channel()];
+                        let bundle = None;
+                        Join::Environment(joined.closed.push(Closed { ty, bundle, span }))
+                    },
+                    Join::Channel,
+                )
+            }
+            _ => self.join_of_many((process, name), ends, ids, joined),
+        };
+        joined.ports.push(Port {
+            process,
+            name,
+            direction,
+            join,
+        });
+    }
+
+    /// The join of the next port, which has several ends or a bundle.
+    fn join_of_many(
+        &mut self,
+        port: (ProcessId, Symbol),
+        ends: &[EndRef],
+        ids: &Ids,
+        joined: &mut Joined,
+    ) -> Join {
+        let (direction, span) = (ends[0].direction(), self.span(ends[0]));
+        let same = ends.iter().filter(|end| end.direction() == direction);
+        let (free, channels): (Vec<_>, Vec<_>) = same
+            .copied()
+            .partition(|&end| self.other_end(end).node.is_none());
+        self.check_environment(port, &free, &channels);
+        let ty = self.type_of(port, &free);
+        let kind = self.bundle_kind(port, direction, &channels, free.is_empty());
+        match (&channels[..], kind) {
+            ([], _) => {
+                let lone = free.iter().any(|&end| self.is_lone(end));
+                let said = free.iter().find_map(|&end| self.said(end));
+                let bundle = said.or(lone.then_some(BundleKind::Select));
+                Join::Environment(joined.closed.push(Closed { ty, bundle, span }))
+            }
+            ([only], None) => {
+                Join::Channel(ids.of(only.channel()).expect("both ends are processes"))
+            }
+            (many, kind) => {
+                let before = joined.members.len() as u32;
+                let members = many.iter().filter_map(|end| ids.of(end.channel()));
+                joined.members.extend(members);
+                let said = many.iter().find(|&&end| self.said(end).is_some());
+                let bundle = Bundle {
+                    kind: kind.unwrap_or(BundleKind::Select),
+                    port: PortId::from_index(joined.ports.len()),
+                    name: many.iter().find_map(|&end| self.extra(end)?.bundle_name),
+                    span: said.map_or(span, |&end| self.span(end)),
+                    members: before..joined.members.len() as u32,
+                };
+                Join::Bundle(joined.bundles.push(bundle))
+            }
         }
-        let span = self.span(first);
-        let same = || ends.iter().filter(|e| e.direction() == direction);
-        let free: Vec<_> = same()
-            .filter(|&&e| self.other_end(e).node.is_none())
-            .collect();
-        let channels: Vec<_> = same()
-            .filter(|&&e| self.other_end(e).node.is_some())
-            .collect();
-        if let (Some(&&free), Some(&&channel)) = (free.first(), channels.first()) {
+    }
+
+    /// Reports a port that is joined to the environment and to something else, or more than once.
+    fn check_environment(
+        &mut self,
+        (process, name): (ProcessId, Symbol),
+        free: &[EndRef],
+        channels: &[EndRef],
+    ) {
+        if let (Some(&free), Some(&channel)) = (free.first(), channels.first()) {
             let full = self.full(process, name);
             self.findings.push(
                 Diagnostic::error(
@@ -426,7 +469,7 @@ impl Joining<'_> {
                 .also(self.span(channel), "here it is joined to a process")
                 .help("take one of them away"),
             );
-        } else if let [&first, &second, ..] = free[..] {
+        } else if let [first, second, ..] = *free {
             let full = self.full(process, name);
             self.findings.push(
                 Diagnostic::warning(
@@ -438,11 +481,14 @@ impl Joining<'_> {
                 .help("once is enough"),
             );
         }
-        let said = free.iter().map(|&&e| (e, self.channels[e.channel()].ty));
-        let mut said = said.filter_map(|(end, ty)| Some((end, ty?)));
-        let first_type = said.next();
-        let other = first_type.and_then(|(_, first)| said.find(|(_, ty)| *ty != first));
-        if let (Some((first, ty)), Some((end, other))) = (first_type, other) {
+    }
+
+    /// The type that the channels to the environment give a port, which must be the same for all.
+    fn type_of(&mut self, (process, name): (ProcessId, Symbol), free: &[EndRef]) -> Option<Symbol> {
+        let typed = |&end: &EndRef| Some((end, self.channels[end.channel()].ty?));
+        let mut types = free.iter().filter_map(typed);
+        let (first, ty) = types.next()?;
+        if let Some((end, other)) = types.find(|(_, other)| *other != ty) {
             let full = self.full(process, name);
             let says = |ty| format!("`{}` here", self.names.name(ty));
             let finding = Diagnostic::error(
@@ -454,40 +500,7 @@ impl Joining<'_> {
             .help("say one of them, once");
             self.findings.push(finding);
         }
-        let kind = self.bundle_kind((process, name), direction, &channels, free.is_empty());
-        let join = match (&channels[..], kind) {
-            ([], _) => {
-                let ty = first_type.map(|(_, ty)| ty);
-                let lone = free.iter().any(|&&end| self.is_lone(end));
-                let said = free.iter().find_map(|&&end| self.said(end));
-                let bundle = said.or(lone.then_some(BundleKind::Select));
-                Join::Environment(joined.closed.push(Closed { ty, bundle, span }))
-            }
-            ([only], None) => {
-                Join::Channel(ids.of(only.channel()).expect("both ends are processes"))
-            }
-            (many, kind) => {
-                let before = joined.members.len() as u32;
-                joined
-                    .members
-                    .extend(many.iter().filter_map(|e| ids.of(e.channel())));
-                let said = many.iter().find(|e| self.said(***e).is_some());
-                let bundle = Bundle {
-                    kind: kind.unwrap_or(BundleKind::Select),
-                    port: id,
-                    name: many.iter().find_map(|&&e| self.extra(e)?.bundle_name),
-                    span: said.map_or(span, |&&e| self.span(e)),
-                    members: before..joined.members.len() as u32,
-                };
-                Join::Bundle(joined.bundles.push(bundle))
-            }
-        };
-        joined.ports.push(Port {
-            process,
-            name,
-            direction,
-            join,
-        });
+        Some(ty)
     }
 
     fn span(&self, end: EndRef) -> Span {
@@ -521,21 +534,21 @@ impl Joining<'_> {
         &mut self,
         (process, name): (ProcessId, Symbol),
         direction: Direction,
-        channels: &[&EndRef],
+        channels: &[EndRef],
         report: bool,
     ) -> Option<BundleKind> {
-        let mut said = channels.iter().filter_map(|&&e| Some((e, self.said(e)?)));
+        let mut said = channels.iter().filter_map(|&e| Some((e, self.said(e)?)));
         let Some((first, kind)) = said.next() else {
-            if channels.len() < 2 && !channels.iter().any(|&&end| self.is_lone(end)) {
+            if channels.len() < 2 && !channels.iter().any(|&end| self.is_lone(end)) {
                 return None;
             }
             if direction == Direction::Input {
                 return Some(BundleKind::Select);
             }
             if report {
-                let other_end = channels.iter().find_map(|&&e| self.extra(e)?.bundle);
+                let other_end = channels.iter().find_map(|&e| self.extra(e)?.bundle);
                 let finding = bundle_missing(&self.full(process, name), channels.len(), other_end);
-                let (first, second) = (self.span(*channels[0]), self.span(*channels[1]));
+                let (first, second) = (self.span(channels[0]), self.span(channels[1]));
                 self.findings.push(if first == second {
                     finding.at(first, "stands for more than one of them")
                 } else {

@@ -58,6 +58,16 @@ impl Rounds {
         self.get(turn)
     }
 
+    /// Returns the round of the next call of the rank at a place, of so many that are here.
+    fn next_turn(&mut self, place: Option<usize>, here: u32) -> u32 {
+        if self.turns.is_empty() {
+            // No round is under way, so all are where the first is.
+            self.turns = vec![self.first; here as usize];
+        }
+        let next = place.and_then(|place| self.turns.get_mut(place));
+        next.map_or(0, |next| std::mem::replace(next, next.wrapping_add(1)))
+    }
+
     /// Whether a round is over.
     pub(super) fn is_past(&self, turn: u32) -> bool {
         turn.wrapping_sub(self.first) > u32::MAX / 2
@@ -131,6 +141,82 @@ pub(super) struct Calling<'a> {
     pub(super) at: &'static Location<'static>,
 }
 
+/// The consequences of a rank's arrival at a round.
+#[derive(Default)]
+struct Arrival {
+    /// The mistake that all are told, if this call made it.
+    mistake: Option<Error>,
+    /// This is the root, and has brought what all need.
+    root_came: bool,
+    /// This is the last of those here, and there is no mistake.
+    all_here: bool,
+}
+
+impl Round {
+    /// Takes the call of a rank and what it brings. What cannot be taken is returned, because to
+    /// drop it is code of the user.
+    fn arrive<T: Payload + 'static, R: Payload + 'static>(
+        &mut self,
+        calling: &Calling<'_>,
+        brought: Result<Brought<T, R>, Error>,
+    ) -> (Arrival, Option<Brought<T, R>>) {
+        let (shared, rank, call, at) = (calling.shared, calling.rank, calling.call, calling.at);
+        let (first_call, first, place) = *self.call.get_or_insert((call, rank, at));
+        if self.arrived == 0 {
+            self.data = Some(Box::new(Data::<T, R>::new()));
+        }
+        if let Some(distributed) = &mut self.distributed {
+            distributed.be_of::<T, R>();
+        }
+        self.arrived += 1;
+        let is_root = matches!(brought, Ok(Brought::Outcome(_)));
+        let (mistake, unused) = match brought {
+            Err(error) => (Some(error), None),
+            Ok(brought) if !first_call.fits(&call) => {
+                let mismatch = first_call.by(first, place).against(call.by(rank, at));
+                (Some(Error::Mismatch(Box::new(mismatch))), Some(brought))
+            }
+            Ok(brought) => (None, self.put(rank, shared.group().len(), brought)),
+        };
+        // All are told the same mistake: the first.
+        let mistake = mistake.filter(|_| self.error.is_none());
+        if mistake.is_some() {
+            self.error.clone_from(&mistake);
+        }
+        let arrival = Arrival {
+            mistake,
+            root_came: is_root && unused.is_none(),
+            all_here: self.arrived == shared.here() && self.error.is_none(),
+        };
+        (arrival, unused)
+    }
+
+    /// Adds what a rank brings to the data. Returns it if code of the user works on them.
+    fn put<T: 'static, R: 'static>(
+        &mut self,
+        rank: u32,
+        size: u32,
+        brought: Brought<T, R>,
+    ) -> Option<Brought<T, R>> {
+        let data = self.data.as_mut();
+        let Some(data) = data.and_then(|data| data.downcast_mut::<Data<T, R>>()) else {
+            return Some(brought);
+        };
+        match brought {
+            Brought::Part(part) if self.distributed.is_some() => data.parts.push((rank, part)),
+            Brought::Part(part) => {
+                if data.slots.is_empty() {
+                    data.slots.resize_with(size as usize, || None);
+                }
+                data.slots[rank as usize] = Some(part);
+            }
+            Brought::Outcome(outcome) => (data.outcome, self.root_came) = (outcome, true),
+            Brought::Nothing => {}
+        }
+        None
+    }
+}
+
 /// Begins the next collective call of a rank: `make` is to make the result of what all have brought, in the order of ranks,
 /// if this is the last to come, and `take` takes this rank's part of it.
 pub(super) fn begin<T: Payload + 'static, R: Payload + 'static, Out>(
@@ -140,125 +226,60 @@ pub(super) fn begin<T: Payload + 'static, R: Payload + 'static, Out>(
     make: impl Combine<T, R>,
     take: fn(&mut dyn Any, Taker) -> Option<Out>,
 ) -> Collective<Out> {
-    let Calling {
-        shared,
-        rank,
-        call,
-        at,
-    } = calling;
-    let (size, here) = (shared.group().len(), shared.here());
-    // Who calls is here.
-    let place = shared.place_here(rank);
+    let shared = calling.shared;
     let mut brought = brought;
     // Code of the user, with nothing borrowed.
     let for_others = match &mut brought {
-        Ok(Brought::Outcome(outcome)) => shared.shares(outcome, call.root),
+        Ok(Brought::Outcome(outcome)) => shared.shares(outcome, calling.call.root),
         _ => Vec::new(),
     };
     if let Some(traffic) = &shared.world.traffic {
         traffic.borrow_mut().call(shared.known());
     }
-    let mut rounds = shared.rounds.borrow_mut();
-    if rounds.turns.is_empty() {
-        // No round is under way, so all are where the first is.
-        rounds.turns = vec![rounds.first; here as usize];
-    }
-    let next = place.and_then(|place| rounds.turns.get_mut(place));
-    let turn = next.map_or(0, |next| std::mem::replace(next, next.wrapping_add(1)));
     let distributed = shared.distribution.is_some();
-    let mut unused = None;
-    let mut finished = None;
-    let mut mistake = None;
-    let (mut root_came, mut all_here) = (false, false);
-    if let Some(round) = rounds.reach(turn, distributed) {
-        let (first_call, first, place) = *round.call.get_or_insert((call, rank, at));
-        if round.arrived == 0 {
-            round.data = Some(Box::new(Data::<T, R>::new()));
-        }
-        if let Some(distributed) = &mut round.distributed {
-            distributed.be_of::<T, R>();
-        }
-        round.arrived += 1;
-        match brought {
-            Err(error) => mistake = Some(error),
-            Ok(_) if !first_call.fits(&call) => {
-                let mismatch = first_call.by(first, place).against(call.by(rank, at));
-                mistake = Some(Error::Mismatch(Box::new(mismatch)));
+    let mut rounds = shared.rounds.borrow_mut();
+    let turn = rounds.next_turn(shared.place_here(calling.rank), shared.here());
+    let (arrival, unused, finished) = match rounds.reach(turn, distributed) {
+        Some(round) => {
+            let (arrival, unused) = round.arrive(&calling, brought);
+            let is_finished = arrival.all_here && !distributed;
+            let finished = round.data.take_if(|_| is_finished);
+            if round.error.is_some() || round.root_came {
+                wake_all(shared, rounds);
+            } else {
+                drop(rounds);
             }
-            Ok(brought) => {
-                let data = round
-                    .data
-                    .as_mut()
-                    .and_then(|data| data.downcast_mut::<Data<T, R>>());
-                match (brought, data) {
-                    (Brought::Part(part), Some(data)) if distributed => {
-                        data.parts.push((rank, part));
-                    }
-                    (Brought::Part(part), Some(data)) => {
-                        if data.slots.is_empty() {
-                            data.slots.resize_with(size as usize, || None);
-                        }
-                        data.slots[rank as usize] = Some(part);
-                    }
-                    (Brought::Outcome(outcome), Some(data)) => {
-                        data.outcome = outcome;
-                        (round.root_came, root_came) = (true, true);
-                    }
-                    (Brought::Nothing, _) => {}
-                    (brought, None) => unused = Some(brought),
-                }
-            }
+            (arrival, unused, finished)
         }
-        // All are told the same mistake: the first.
-        if round.error.is_some() {
-            mistake = None;
-        } else {
-            round.error.clone_from(&mistake);
-        }
-        all_here = round.arrived == here && round.error.is_none();
-        if all_here && !distributed {
-            finished = round.data.take();
-        }
-        if round.error.is_some() || round.root_came {
-            wake_all(shared, rounds);
-        } else {
+        None => {
             drop(rounds);
+            (Arrival::default(), brought.ok(), None)
         }
-    } else {
-        drop(rounds);
-    }
+    };
     if distributed {
         shared.keep_busy();
-        if let Some(mistake) = mistake {
+        if let Some(mistake) = arrival.mistake {
             shared.mistaken(turn, mistake);
         }
-        if root_came {
-            shared.send_root(turn, call.sign(), for_others);
+        if arrival.root_came {
+            shared.send_root(turn, calling.call.sign(), for_others);
         }
         shared.take_pending(turn);
-        if all_here {
-            shared.all_here_have_come(turn, &call, make);
+        if arrival.all_here {
+            shared.all_here_have_come(turn, &calling.call, make);
         }
-    } else if let Some(mut data) = finished {
-        // Code of the user, with nothing borrowed.
-        if let Some(data) = data.downcast_mut::<Data<T, R>>() {
-            let parts = std::mem::take(&mut data.slots);
-            if matches!(data.outcome, CallOutcome::None) {
-                data.outcome =
-                    shared.make_for_all(&call, || make.make(parts.into_iter().flatten().collect()));
-            }
-        }
-        shared.complete(turn, data);
+    } else if let Some(data) = finished {
+        shared.finish(turn, &calling.call, data, make);
     }
     let collective = Collective {
         shared: Rc::clone(shared),
         turn: Some(turn),
-        rank,
+        rank: calling.rank,
         needs,
         entry: NONE,
         place: 0,
         take,
-        at,
+        at: calling.at,
     };
     // Code of the user, after all else: if it panics, the rank has done with the round.
     drop(unused);
@@ -288,6 +309,25 @@ impl CommunicatorState {
     pub(super) fn make_for_all<T>(&self, call: &Call, make: impl FnOnce() -> T) -> T {
         let what = || format!("{} of {}", call.text(), self.name());
         self.world.make_for_all(what, make)
+    }
+
+    /// Makes the result of a round of which all ranks are here.
+    fn finish<T: 'static, R: 'static>(
+        &self,
+        turn: u32,
+        call: &Call,
+        mut data: Box<dyn Any>,
+        make: impl Combine<T, R>,
+    ) {
+        // Code of the user, with nothing borrowed.
+        if let Some(data) = data.downcast_mut::<Data<T, R>>() {
+            let parts = std::mem::take(&mut data.slots);
+            if matches!(data.outcome, CallOutcome::None) {
+                let make = || make.make(parts.into_iter().flatten().collect());
+                data.outcome = self.make_for_all(call, make);
+            }
+        }
+        self.complete(turn, data);
     }
 
     /// What a round was to come to is there.

@@ -47,16 +47,21 @@ pub(crate) fn cluster(
     within: Option<&[u32]>,
     visit: Order,
     heaviest: i64,
-    mut joins: Option<Joins<'_>>,
+    joins: Option<Joins<'_>>,
     random: &mut Random,
 ) -> (Vec<u32>, usize) {
     let n = level.len();
-    let mut map = vec![u32::MAX; n];
-    let mut load: Vec<i64> = Vec::with_capacity(n / 2 + 1);
-    // Weight to each cluster from the vertex that is being looked at.
-    let mut ties: Vec<i64> = Vec::with_capacity(n / 2 + 1);
-    let mut around: Vec<u32> = Vec::new();
-    let rate = |tie: i64, load: i64| tie as f32 * tie as f32 / load.max(1) as f32;
+    let mut clusters = Clusters {
+        level,
+        within,
+        visit,
+        heaviest,
+        joins,
+        map: vec![NONE; n],
+        load: Vec::with_capacity(n / 2 + 1),
+        ties: Vec::with_capacity(n / 2 + 1),
+        around: Vec::new(),
+    };
     for from in (0..n).step_by(STRETCH) {
         let mut order: Vec<u32> = (from as u32..(from + STRETCH).min(n) as u32).collect();
         if visit == Order::Random {
@@ -64,83 +69,133 @@ pub(crate) fn cluster(
             level.read_ahead(from, from + order.len());
         }
         for &v in &order {
-            if map[v as usize] != u32::MAX {
-                continue;
-            }
-            let own = level.load[v as usize];
-            let room = heaviest - own;
-            let row = level.range(v);
-            // Rows of a mesh all start in the same direction: start elsewhere, or random clusters
-            // would all lie the same way.
-            let turn = if row.is_empty() || visit == Order::Numbered {
-                row.start
-            } else {
-                row.start + random.below(row.len())
-            };
-            let mut best = (0.0_f32, u32::MAX);
-            for half in [turn..row.end, row.start..turn] {
-                for (u, weight) in level.arcs_at(half) {
-                    if within.is_some_and(|b| b[u as usize] != b[v as usize]) {
-                        continue;
-                    }
-                    let there = map[u as usize];
-                    if there == u32::MAX {
-                        let load = level.load[u as usize];
-                        let rate = rate(weight, load);
-                        if rate > best.0
-                            && load <= room
-                            && joins.as_ref().is_none_or(|j| j.pair(v, u))
-                        {
-                            best = (rate, u);
-                        }
-                    } else {
-                        if ties[there as usize] == 0 {
-                            around.push(there);
-                        }
-                        ties[there as usize] += weight;
-                    }
-                }
-            }
-            let mut join = None;
-            let paired = visit == Order::Numbered && best.1 != u32::MAX;
-            for c in around.drain(..) {
-                let rate = rate(ties[c as usize], load[c as usize]);
-                ties[c as usize] = 0;
-                if !paired
-                    && rate > best.0
-                    && load[c as usize] <= room
-                    && joins.as_ref().is_none_or(|j| j.join(v, c, &map))
-                {
-                    best.0 = rate;
-                    join = Some(c);
-                }
-            }
-            // Its partner, if it has one, joins the cluster that it opens.
-            let (joined, c) = match join {
-                Some(c) => (v, c),
-                None => {
-                    let c = load.len() as u32;
-                    map[v as usize] = c;
-                    load.push(own);
-                    ties.push(0);
-                    if let Some(joins) = &mut joins {
-                        joins.open(v);
-                    }
-                    (best.1, c)
-                }
-            };
-            if joined != u32::MAX {
-                map[joined as usize] = c;
-                load[c as usize] += level.load[joined as usize];
-                if let Some(joins) = &mut joins {
-                    joins.add(joined, c);
-                }
+            if clusters.map[v as usize] == NONE {
+                clusters.place(v, random);
             }
         }
     }
+    let Clusters { mut map, load, .. } = clusters;
     // What is near stays near.
     in_order(&mut map, load.len());
     (map, load.len())
+}
+
+/// No vertex, or no cluster.
+const NONE: u32 = u32::MAX;
+
+/// Clusters while they form.
+struct Clusters<'a> {
+    level: &'a Level,
+    within: Option<&'a [u32]>,
+    visit: Order,
+    heaviest: i64,
+    joins: Option<Joins<'a>>,
+    /// The cluster of each vertex.
+    map: Vec<u32>,
+    load: Vec<i64>,
+    /// Weight to each cluster from the vertex that is being placed; 0 between two of them.
+    ties: Vec<i64>,
+    /// The clusters to which it is tied.
+    around: Vec<u32>,
+}
+
+impl Clusters<'_> {
+    /// How strongly a vertex is tied to another, or to a cluster, for the load of that.
+    fn rate(tie: i64, load: i64) -> f32 {
+        tie as f32 * tie as f32 / load.max(1) as f32
+    }
+
+    /// Lets a vertex join a cluster, or open one, which its partner joins if it has one.
+    #[inline]
+    fn place(&mut self, v: u32, random: &mut Random) {
+        let partner = self.partner(v, random);
+        if let Some(c) = self.cluster_beside(v, partner) {
+            return self.add(v, c);
+        }
+        let c = self.open(v);
+        if partner.1 != NONE {
+            self.add(partner.1, c);
+        }
+    }
+
+    /// The best neighbour in no cluster, after its rate. Sums up the ties to clusters on the way.
+    #[inline]
+    fn partner(&mut self, v: u32, random: &mut Random) -> (f32, u32) {
+        let room = self.heaviest - self.level.load[v as usize];
+        let row = self.level.range(v);
+        // Rows of a mesh all start in the same direction: start elsewhere, or random clusters
+        // would all lie the same way.
+        let turn = if row.is_empty() || self.visit == Order::Numbered {
+            row.start
+        } else {
+            row.start + random.below(row.len())
+        };
+        let mut best = (0.0_f32, NONE);
+        for half in [turn..row.end, row.start..turn] {
+            for (u, weight) in self.level.arcs_at(half) {
+                if self.within.is_some_and(|b| b[u as usize] != b[v as usize]) {
+                    continue;
+                }
+                let there = self.map[u as usize];
+                if there != NONE {
+                    if self.ties[there as usize] == 0 {
+                        self.around.push(there);
+                    }
+                    self.ties[there as usize] += weight;
+                    continue;
+                }
+                let load = self.level.load[u as usize];
+                let rate = Self::rate(weight, load);
+                if rate > best.0 && load <= room && self.joins.as_ref().is_none_or(|j| j.pair(v, u))
+                {
+                    best = (rate, u);
+                }
+            }
+        }
+        best
+    }
+
+    /// The best cluster that a vertex is tied to, if it is better than the partner. Clears the ties.
+    #[inline]
+    fn cluster_beside(&mut self, v: u32, partner: (f32, u32)) -> Option<u32> {
+        let room = self.heaviest - self.level.load[v as usize];
+        let paired = self.visit == Order::Numbered && partner.1 != NONE;
+        let (mut best, mut cluster) = (partner.0, None);
+        for c in self.around.drain(..) {
+            let load = self.load[c as usize];
+            let rate = Self::rate(std::mem::take(&mut self.ties[c as usize]), load);
+            if !paired
+                && rate > best
+                && load <= room
+                && self.joins.as_ref().is_none_or(|j| j.join(v, c, &self.map))
+            {
+                (best, cluster) = (rate, Some(c));
+            }
+        }
+        cluster
+    }
+
+    /// Opens a cluster for a vertex.
+    #[inline]
+    fn open(&mut self, v: u32) -> u32 {
+        let c = self.load.len() as u32;
+        self.map[v as usize] = c;
+        self.load.push(self.level.load[v as usize]);
+        self.ties.push(0);
+        if let Some(joins) = &mut self.joins {
+            joins.open(v);
+        }
+        c
+    }
+
+    #[inline]
+    fn add(&mut self, v: u32, c: u32) {
+        self.map[v as usize] = c;
+        self.load[c as usize] += self.level.load[v as usize];
+        if let Some(joins) = &mut self.joins {
+            joins.add(v, c);
+        }
+    }
 }
 
 /// Joins those that stayed alone beside the same hub, the one that they are tied to most: around

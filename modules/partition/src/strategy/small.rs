@@ -227,6 +227,49 @@ impl Round<'_> {
     }
 }
 
+/// The attempt to improve one mapping. Times are shares of the plan.
+#[derive(Clone, Copy)]
+struct Attempt {
+    began: f64,
+    /// When the mapping was improved last.
+    gained: f64,
+    /// How many operators have gained nothing since; more for a mapping that is not feasible.
+    idle: u32,
+}
+
+impl Attempt {
+    fn new(at: f64) -> Self {
+        Self {
+            began: at,
+            gained: at,
+            idle: 0,
+        }
+    }
+
+    /// Whether nothing has gained for long, compared with how long the gains lasted.
+    fn is_stalled(&self, at: f64) -> bool {
+        let patience = STALLED.max(STALLING * (self.gained - self.began));
+        self.idle >= IDLE && at - self.gained > patience
+    }
+}
+
+/// How far a round has come.
+struct Course<'a> {
+    round: &'a Round<'a>,
+    /// Steps of the search when the round began.
+    from: u64,
+    operators: Operators,
+    /// None before the first mapping is improved.
+    attempt: Option<Attempt>,
+}
+
+impl Course<'_> {
+    /// Share of the plan used.
+    fn at(&self, search: &Search<'_>) -> f64 {
+        self.round.used(search.spent - self.from)
+    }
+}
+
 impl<'a> Search<'a> {
     /// Begins with the mappings that are given, and a first start.
     pub(super) fn new(context: &mut Context<'a>, member: usize) -> Self {
@@ -288,107 +331,114 @@ impl<'a> Search<'a> {
         round: &Round<'_>,
         (team, member): (&Team<'_>, usize),
     ) {
-        let (inst, from) = (self.inst, self.spent);
-        let (budget, planned) = (round.budget, round.planned());
+        let (inst, budget) = (self.inst, round.budget);
         // What rounds before have come to is mixed with what this one does.
         if self.best.feasible() && self.spent > 0 {
             keep(&mut self.elite, self.best.clone());
         }
-        let mut operators = Operators::new(inst, planned);
+        let mut course = Course {
+            round,
+            from: self.spent,
+            operators: Operators::new(inst, round.planned()),
+            attempt: None,
+        };
         let mut provable = member == 0 && inst.len() <= PROVABLE && !self.is_proved();
-        let mut rounds = 1;
-        // When the present mapping began to be improved, and was improved last.
-        let (mut began, mut gained) = (None, 0.0);
-        let (mut idle, mut inner) = (0, false);
-        let proves = self.proving == 0;
+        let (mut rounds, mut inner) = (1, false);
+        // The first proof of a search is tried even if the round is over.
         while !budget.ended()
             && !team.is_over()
-            && (!round.is_over(self, self.spent - from) || (provable && proves))
+            && (!round.is_over(self, self.spent - course.from) || (provable && self.proving == 0))
         {
             if self.best.feasible() {
                 team.tell(self.best.cost);
             }
             rounds += 1;
+            let (at, starts) = (course.at(self), self.starts - member);
             if provable && rounds > 8 {
                 provable = false;
                 if self.prove(&budget) {
                     context.log.push("proved by branch and bound".to_owned());
                     break;
                 }
-                continue;
-            }
-            let at = round.used(self.spent - from);
-            let starts = self.starts - member;
-            if starts < FEWEST || (starts < STARTS && at < OPENING) {
+            } else if starts < FEWEST || (starts < STARTS && at < OPENING) {
                 self.spent += self.start(round, &mut context.random);
-                continue;
-            }
-            if at > OUTER && !std::mem::replace(&mut inner, true) {
+            } else if at > OUTER && !std::mem::replace(&mut inner, true) {
                 let random = &mut context.random;
                 self.spent +=
                     inside::improve(inst, &mut self.best, (&budget, INNER), random, search_part);
                 self.now = self.best.clone();
-                continue;
-            }
-            let since = at - gained;
-            match began {
-                None => {
-                    self.turn();
-                    (began, gained) = (Some(at), at);
-                }
-                Some(_) if at > LAST => {
-                    // The last part of the time belongs to the best.
-                    if self.best.beats(&self.now) {
-                        let best = self.best.clone();
-                        let old = std::mem::replace(&mut self.now, best);
-                        keep(&mut self.elite, old);
-                    }
-                }
-                Some(start) if idle >= IDLE && since > STALLED.max(STALLING * (gained - start)) => {
-                    for _ in 0..3 {
-                        self.spent += self.start(round, &mut context.random);
-                    }
-                    context.log.push(format!(
-                        "turn at {at:.3}: {} of {}",
-                        self.now.cost, self.best.cost
-                    ));
-                    if let Some(old) = self.turn() {
-                        keep(&mut self.elite, old);
-                    }
-                    operators.refresh();
-                    idle = 0;
-                    let at = round.used(self.spent - from);
-                    (began, gained) = (Some(at), at);
-                }
-                Some(_) => {}
-            }
-            if self.tight {
-                operators.fit_tightly(planned);
-            }
-            let before = self.now.clone();
-            let arm = match self.now.feasible() {
-                true => operators.choose(&mut context.random),
-                false => operators.repair(planned),
-            };
-            let steps = self.apply(operators.operator(arm), &mut context.random);
-            self.spent += steps;
-            let gain = match before.feasible() {
-                true => (before.cost - self.now.cost).max(0) as f64,
-                false => 0.0,
-            };
-            operators.credit(arm, gain, before.cost as f64 * 0.01, steps);
-            if self.now.beats(&before) {
-                gained = round.used(self.spent - from);
-                idle = 0;
             } else {
-                idle += if before.feasible() { 1 } else { IDLE / 4 };
+                let attempt = self.choose(&mut course, context);
+                course.attempt = Some(self.improve(&mut course, attempt, &mut context.random));
             }
         }
         if self.now.feasible() {
             keep(&mut self.elite, self.now.clone());
         }
-        let steps = self.spent - from;
+        let steps = self.spent - course.from;
         context.log.push(format!("{rounds} rounds, {steps} steps"));
+    }
+
+    /// Chooses the mapping to improve: the present one, until nothing has gained for long.
+    fn choose(&mut self, course: &mut Course<'_>, context: &mut Context<'_>) -> Attempt {
+        let at = course.at(self);
+        let Some(attempt) = course.attempt else {
+            self.turn();
+            return Attempt::new(at);
+        };
+        if at > LAST {
+            // The last part of the time belongs to the best.
+            if self.best.beats(&self.now) {
+                let old = std::mem::replace(&mut self.now, self.best.clone());
+                keep(&mut self.elite, old);
+            }
+            return attempt;
+        }
+        if !attempt.is_stalled(at) {
+            return attempt;
+        }
+        for _ in 0..3 {
+            self.spent += self.start(course.round, &mut context.random);
+        }
+        let (now, best) = (self.now.cost, self.best.cost);
+        let turn = format!("turn at {at:.3}: {now} of {best}");
+        context.log.push(turn);
+        if let Some(old) = self.turn() {
+            keep(&mut self.elite, old);
+        }
+        course.operators.refresh();
+        Attempt::new(course.at(self))
+    }
+
+    /// Improves the present mapping by one operator.
+    fn improve(
+        &mut self,
+        course: &mut Course<'_>,
+        mut attempt: Attempt,
+        random: &mut Random,
+    ) -> Attempt {
+        let (planned, operators) = (course.round.planned(), &mut course.operators);
+        if self.tight {
+            operators.fit_tightly(planned);
+        }
+        let before = self.now.clone();
+        let arm = match before.feasible() {
+            true => operators.choose(random),
+            false => operators.repair(planned),
+        };
+        let steps = self.apply(operators.operator(arm), random);
+        self.spent += steps;
+        let gain = match before.feasible() {
+            true => (before.cost - self.now.cost).max(0) as f64,
+            false => 0.0,
+        };
+        operators.credit(arm, gain, before.cost as f64 * 0.01, steps);
+        if self.now.beats(&before) {
+            (attempt.gained, attempt.idle) = (course.at(self), 0);
+        } else {
+            attempt.idle += if before.feasible() { 1 } else { IDLE / 4 };
+        }
+        attempt
     }
 
     /// Tries to prove the optimum; says whether that is done.

@@ -37,12 +37,10 @@ unsafe fn free_output<T>(raw: *mut u8) {
 pub(crate) trait Maker: Send + Sync {
     fn frees(&self) -> (Free, Free);
     /// The raw ends of a new channel, for the writer and for the reader. `homes` are their
-    /// schedulers, `n` is the position in the class, and with `formats` bytes are counted.
+    /// schedulers, and with `formats` bytes are counted.
     fn make(
         &self,
-        number: u32,
-        n: usize,
-        capacity: u32,
+        site: Site,
         homes: (SchedulerIndex, SchedulerIndex),
         scheduler: &Scheduler,
         formats: Option<&Formats>,
@@ -50,9 +48,7 @@ pub(crate) trait Maker: Send + Sync {
     /// The raw end of a new channel to or from another OS process; none if the type is no payload.
     fn make_far(
         &self,
-        number: u32,
-        n: usize,
-        capacity: u32,
+        site: Site,
         far: FarSide,
         scheduler: &Scheduler,
         formats: &Formats,
@@ -62,6 +58,14 @@ pub(crate) trait Maker: Send + Sync {
     /// # Safety
     /// `raw` is a raw end of a channel of this class.
     unsafe fn register(&self, raw: *mut u8, side: Side, registry: &Registry);
+}
+
+/// A channel of a class: its number in the network, its position in the class, and its capacity.
+#[derive(Clone, Copy)]
+pub(crate) struct Site {
+    pub(super) number: u32,
+    pub(super) n: usize,
+    pub(super) capacity: u32,
 }
 
 /// Which end of a channel is here, and which scheduler of another OS process has the other one.
@@ -132,9 +136,11 @@ impl<T: Send + 'static> Maker for TypedMaker<T> {
 
     fn make(
         &self,
-        number: u32,
-        n: usize,
-        capacity: u32,
+        Site {
+            number,
+            n,
+            capacity,
+        }: Site,
         homes: (SchedulerIndex, SchedulerIndex),
         scheduler: &Scheduler,
         formats: Option<&Formats>,
@@ -160,9 +166,11 @@ impl<T: Send + 'static> Maker for TypedMaker<T> {
 
     fn make_far(
         &self,
-        number: u32,
-        n: usize,
-        capacity: u32,
+        Site {
+            number,
+            n,
+            capacity,
+        }: Site,
         far: FarSide,
         scheduler: &Scheduler,
         formats: &Formats,

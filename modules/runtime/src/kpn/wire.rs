@@ -8,8 +8,9 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use super::connect::{Ends, Free, KindPort, Placed, PortEnds};
-use super::maker::FarSide;
-use super::network::{Class, Network};
+use super::maker::{FarSide, Maker, Site};
+use super::meter::Formats;
+use super::network::{Class, KindTable, Network};
 use graphmap_executor::exec::hooks::Side;
 use graphmap_executor::exec::report;
 use graphmap_executor::exec::scheduler::Scheduler;
@@ -65,33 +66,18 @@ pub(crate) fn residents(
     residents
 }
 
-/// A channel goes from one OS process to another, and its tokens cannot.
-fn no_payload(network: &Network, class: &Class, number: u32, between: (usize, usize)) -> String {
-    let channel = report::channel(network, number);
-    let (token, (from, to)) = (class.token_name, between);
-    let name = match token.contains(['<', '(', '[', '&']) {
-        true => "Type",
-        false => token.rsplit("::").next().unwrap_or(token),
-    };
-    format!(
-        "{channel} goes from OS process {from} to {to}, and {token} is no payload: write \
-         `graphmap_runtime::payload!({name} {{ its, fields }});` beside the type"
-    )
-}
-
-/// Where the ends of a class go, of those of a port.
-fn list<'a>(
-    kinds: &'a mut [Vec<KindPort>],
-    class: &Class,
-    (kind, port): (u32, u32),
-    input: bool,
-) -> &'a mut PortEnds {
-    let port = &mut kinds[kind as usize][port as usize];
-    match (class.control, input) {
-        (false, _) => &mut port.tokens,
-        (true, false) => &mut port.tells,
-        (true, true) => &mut port.hears,
-    }
+/// The part of a network that is being built.
+struct Wiring<'a> {
+    network: &'a Network,
+    placement: &'a Placement,
+    exchange: &'a Exchange,
+    scheduler: &'a Scheduler,
+    me: SchedulerId,
+    /// By which the bytes of tokens are counted, if the run is profiled.
+    formats: Option<&'a Formats>,
+    /// The ends of channels that no process has taken, by kind and port.
+    kinds: Vec<Vec<KindPort>>,
+    mistakes: Vec<String>,
 }
 
 /// Makes the channels and processes of `scheduler`.
@@ -102,175 +88,224 @@ pub(crate) fn build(
     scheduler: &Scheduler,
     residents: Vec<(u32, u32, u32)>,
 ) -> Result<(), Vec<String>> {
-    let (me, shared) = (scheduler.number(), scheduler.shared());
+    let ports_of = |table: &KindTable| table.ports.iter().map(|_| KindPort::default()).collect();
     let profiled = scheduler.tally().borrow().profiled;
-    let formats = profiled.then_some(&network.formats);
-    let mut mistakes = Vec::new();
-    let mut kinds: Vec<Vec<KindPort>> = Vec::new();
-    for table in &network.kinds {
-        kinds.push(table.ports.iter().map(|_| KindPort::default()).collect());
-    }
+    let mut wiring = Wiring {
+        network,
+        placement,
+        exchange,
+        scheduler,
+        me: scheduler.number(),
+        formats: profiled.then_some(&network.formats),
+        kinds: network.kinds.iter().map(ports_of).collect(),
+        mistakes: Vec::new(),
+    };
     for class in &network.classes {
+        wiring.declare(class);
+        if wiring.mistakes.is_empty() {
+            wiring.make_channels(class);
+        }
+    }
+    wiring.sort_ends();
+    wiring.make_processes(residents)
+}
+
+impl Wiring<'_> {
+    /// The list of those ends of a class that belong to a port.
+    fn list(&mut self, class: &Class, (kind, port): (u32, u32), input: bool) -> &mut PortEnds {
+        let port = &mut self.kinds[kind as usize][port as usize];
+        match (class.control, input) {
+            (false, _) => &mut port.tokens,
+            (true, false) => &mut port.tells,
+            (true, true) => &mut port.hears,
+        }
+    }
+
+    /// Notes the type of the two ports of a class. All channels of a port must agree on it.
+    fn declare(&mut self, class: &Class) {
         let (free_output, free_input) = class.maker.frees();
         for ((kind, port), input, free) in [
             (class.from, false, free_output),
             (class.to, true, free_input),
         ] {
-            let known = &mut list(&mut kinds, class, (kind, port), input).port;
             let this = (class.token, class.token_name, input, free);
+            let known = &mut self.list(class, (kind, port), input).port;
             let old = *known.get_or_insert(this);
             if (old.0, old.2) != (this.0, this.2) {
-                let table = &network.kinds[kind as usize];
-                mistakes.push(format!(
+                let table = &self.network.kinds[kind as usize];
+                self.mistakes.push(format!(
                     "port `{}` of kind {} has channels of two types or directions: {} and {}",
                     table.ports[port as usize], table.name, old.1, class.token_name
                 ));
             }
         }
-        if !mistakes.is_empty() {
-            continue;
+    }
+
+    /// The scheduler of a member of a kind.
+    fn home(&self, kind: u32, member: u32) -> SchedulerId {
+        if self.placement.is_one() {
+            return SchedulerId(0);
         }
-        let home = |kind: u32, index| {
-            if placement.is_one() {
-                return SchedulerId(0);
-            }
-            let rank = network.kinds[kind as usize].ranks.get(index as usize);
-            rank.map_or(SchedulerId::NONE, |rank| placement.thread_of(rank))
-        };
-        for (n, (from, to)) in class
-            .from_index
-            .iter()
-            .zip(class.to_index.iter())
-            .enumerate()
-        {
-            let homes = (home(class.from.0, from), home(class.to.0, to));
-            if homes.0 != me && homes.1 != me {
+        let rank = self.network.kinds[kind as usize].ranks.get(member as usize);
+        rank.map_or(SchedulerId::NONE, |rank| self.placement.thread_of(rank))
+    }
+
+    /// Makes the ends of a class that belong to this scheduler.
+    fn make_channels(&mut self, class: &Class) {
+        let members = class.from_index.iter().zip(class.to_index.iter());
+        for (n, (from, to)) in members.enumerate() {
+            let homes = (self.home(class.from.0, from), self.home(class.to.0, to));
+            if homes.0 != self.me && homes.1 != self.me {
                 continue;
             }
-            let number = class.first + n as u32;
-            let here = shared.here(homes.0).zip(shared.here(homes.1));
-            let make = |homes| {
-                class
-                    .maker
-                    .make(number, n, class.capacity, homes, scheduler, formats)
+            let (number, capacity) = (class.first + n as u32, class.capacity);
+            let site = Site {
+                number,
+                n,
+                capacity,
             };
-            let (output, input) = if homes.0 == homes.1 {
-                make((SchedulerIndex(0), SchedulerIndex(0)))
-            } else if let Some(homes_here) = here {
-                let mut left = lock(&exchange.0);
-                let (mine, theirs) = match left.remove(&number) {
-                    Some(end) => (end.take(), None),
-                    None => {
-                        let (output, input) = make(homes_here);
-                        if homes.0 == me {
-                            (
-                                output,
-                                Some(Loose {
-                                    raw: input,
-                                    free: free_input,
-                                }),
-                            )
-                        } else {
-                            (
-                                input,
-                                Some(Loose {
-                                    raw: output,
-                                    free: free_output,
-                                }),
-                            )
-                        }
-                    }
-                };
-                left.extend(theirs.map(|end| (number, end)));
-                drop(left);
-                let side = if homes.0 == me {
-                    Side::Write
-                } else {
-                    Side::Read
-                };
-                // SAFETY: `make` made it, of this class.
-                unsafe { class.maker.register(mine, side, scheduler.registry()) };
-                (mine, mine)
-            } else {
-                let (side, peer) = match homes.0 == me {
-                    true => (Side::Write, homes.1),
-                    false => (Side::Read, homes.0),
-                };
-                let far = FarSide { side, peer };
-                let formats = &network.formats;
-                let made = class
-                    .maker
-                    .make_far(number, n, class.capacity, far, scheduler, formats);
-                let Some(end) = made else {
-                    let places = (shared.os_process_of(homes.0), shared.os_process_of(homes.1));
-                    mistakes.push(no_payload(network, class, number, places));
-                    break;
-                };
-                (end, end)
+            let Some((output, input)) = self.ends(&*class.maker, site, homes) else {
+                self.mistakes.push(self.no_payload(class, number, homes));
+                break;
             };
-            if homes.0 == me {
+            if homes.0 == self.me {
                 let slot = class.from_slot.get(n).unwrap_or(number);
-                list(&mut kinds, class, class.from, false)
-                    .ends
-                    .push((from, slot, output));
+                let list = self.list(class, class.from, false);
+                list.ends.push((from, slot, output));
             }
-            if homes.1 == me {
+            if homes.1 == self.me {
                 let slot = class.to_slot.get(n).unwrap_or(number);
-                list(&mut kinds, class, class.to, true)
-                    .ends
-                    .push((to, slot, input));
+                let list = self.list(class, class.to, true);
+                list.ends.push((to, slot, input));
             }
         }
     }
-    for (table, ports) in network.kinds.iter().zip(&mut kinds) {
-        let ports = table.ports.iter().zip(ports);
-        let lists = ports.flat_map(|(name, port)| port.lists().map(|list| (name, list)));
-        for (name, port) in lists {
-            let place = |end: &Placed| (end.0, end.1);
-            if !port.ends.is_sorted_by_key(place) {
-                port.ends.sort_by_key(place);
-            }
-            if let Some(twice) = port.ends.windows(2).find(|w| place(&w[0]) == place(&w[1])) {
-                let (member, slot) = place(&twice[0]);
-                let kind = &table.name;
-                mistakes.push(format!(
-                    "port `{name}` of member {member} of kind {kind}: two channels in slot {slot}"
-                ));
-            }
+
+    /// The ends of a channel, for the writer and for the reader. If one of them lives on another
+    /// scheduler, both are the end that belongs to this one. `None`: its tokens cannot leave the
+    /// OS process.
+    fn ends(
+        &self,
+        maker: &dyn Maker,
+        site: Site,
+        (writer, reader): (SchedulerId, SchedulerId),
+    ) -> Option<(*mut u8, *mut u8)> {
+        if writer == reader {
+            let homes = (SchedulerIndex(0), SchedulerIndex(0));
+            return Some(maker.make(site, homes, self.scheduler, self.formats));
         }
-    }
-    if !mistakes.is_empty() {
-        return Err(mistakes);
-    }
-    for (id, (_, kind, index)) in residents.into_iter().enumerate() {
-        let table = &network.kinds[kind as usize];
-        let mut ends = Ends {
-            ports: &mut kinds[kind as usize],
-            names: &table.ports,
-            next: 0,
-            member: index,
-            mistakes: &mut mistakes,
+        let (side, peer) = match writer == self.me {
+            true => (Side::Write, reader),
+            false => (Side::Read, writer),
         };
-        let mut process = None;
-        // `connect` and the function are the user's.
-        scheduler.in_the_name_of(Some((kind, index)), || {
-            process = Some((table.spawn)(&mut ends, kind, index));
+        let shared = self.scheduler.shared();
+        let end = match shared.here(writer).zip(shared.here(reader)) {
+            Some(homes) => self.exchanged(maker, site, homes, side),
+            None => {
+                let (far, formats) = (FarSide { side, peer }, &self.network.formats);
+                maker.make_far(site, far, self.scheduler, formats)?
+            }
+        };
+        Some((end, end))
+    }
+
+    /// This scheduler's end of a channel between two schedulers of this OS process: the one that the
+    /// other has left, or one of a new channel, whose other end is left for the other.
+    fn exchanged(
+        &self,
+        maker: &dyn Maker,
+        site: Site,
+        homes: (SchedulerIndex, SchedulerIndex),
+        side: Side,
+    ) -> *mut u8 {
+        let mut left = lock(&self.exchange.0);
+        let mine = left.remove(&site.number).map(Loose::take);
+        let mine = mine.unwrap_or_else(|| {
+            let (output, input) = maker.make(site, homes, self.scheduler, self.formats);
+            let (free_output, free_input) = maker.frees();
+            let (mine, raw, free) = match side {
+                Side::Write => (output, input, free_input),
+                Side::Read => (input, output, free_output),
+            };
+            left.insert(site.number, Loose { raw, free });
+            mine
         });
-        let Some(process) = process else {
-            return Ok(()); // it panicked, which ends the run
+        drop(left);
+        // SAFETY: `make` of the same class made it: the number of a channel belongs to one class.
+        unsafe { maker.register(mine, side, self.scheduler.registry()) };
+        mine
+    }
+
+    /// A channel goes from one OS process to another, and its tokens cannot.
+    fn no_payload(&self, class: &Class, number: u32, homes: (SchedulerId, SchedulerId)) -> String {
+        let channel = report::channel(self.network, number);
+        let [from, to] = [homes.0, homes.1].map(|home| self.scheduler.shared().os_process_of(home));
+        let token = class.token_name;
+        let name = match token.contains(['<', '(', '[', '&']) {
+            true => "Type",
+            false => token.rsplit("::").next().unwrap_or(token),
         };
-        let next = ends.next;
-        scheduler.put(id, process);
-        if next != table.ports.len() {
-            mistakes.push(format!(
-                "its struct connects {next} of {} ports",
-                table.ports.len()
-            ));
-        }
-        if let Some(first) = mistakes.first_mut() {
-            *first = format!("kind {}: {first}", table.name);
-            return Err(mistakes);
+        format!(
+            "{channel} goes from OS process {from} to {to}, and {token} is no payload: write \
+             `graphmap_runtime::payload!({name} {{ its, fields }});` beside the type"
+        )
+    }
+
+    /// Sorts the ends of each port by member and slot. No slot may have two channels.
+    fn sort_ends(&mut self) {
+        for (table, ports) in self.network.kinds.iter().zip(&mut self.kinds) {
+            let ports = table.ports.iter().zip(ports);
+            let lists = ports.flat_map(|(name, port)| port.lists().map(|list| (name, list)));
+            for (name, port) in lists {
+                let place = |end: &Placed| (end.0, end.1);
+                if !port.ends.is_sorted_by_key(place) {
+                    port.ends.sort_by_key(place);
+                }
+                if let Some(twice) = port.ends.windows(2).find(|w| place(&w[0]) == place(&w[1])) {
+                    let (member, slot) = place(&twice[0]);
+                    let kind = &table.name;
+                    self.mistakes.push(format!(
+                        "port `{name}` of member {member} of kind {kind}: two channels in slot {slot}"
+                    ));
+                }
+            }
         }
     }
-    Ok(())
+
+    /// Makes the processes, unless there is a mistake, and gives each its ends.
+    fn make_processes(mut self, residents: Vec<(u32, u32, u32)>) -> Result<(), Vec<String>> {
+        if !self.mistakes.is_empty() {
+            return Err(self.mistakes);
+        }
+        for (id, (_, kind, index)) in residents.into_iter().enumerate() {
+            let table = &self.network.kinds[kind as usize];
+            let mut ends = Ends {
+                ports: &mut self.kinds[kind as usize],
+                names: &table.ports,
+                next: 0,
+                member: index,
+                mistakes: &mut self.mistakes,
+            };
+            let mut process = None;
+            // `connect` and the function are the user's.
+            self.scheduler.in_the_name_of(Some((kind, index)), || {
+                process = Some((table.spawn)(&mut ends, kind, index));
+            });
+            let Some(process) = process else {
+                return Ok(()); // it panicked, which ends the run
+            };
+            let next = ends.next;
+            self.scheduler.put(id, process);
+            if next != table.ports.len() {
+                let count = table.ports.len();
+                let mistake = format!("its struct connects {next} of {count} ports");
+                self.mistakes.push(mistake);
+            }
+            if let Some(first) = self.mistakes.first_mut() {
+                *first = format!("kind {}: {first}", table.name);
+                return Err(self.mistakes);
+            }
+        }
+        Ok(())
+    }
 }
