@@ -79,22 +79,12 @@ unsafe extern "C" {
     fn write(fd: i32, bytes: *const c_void, len: usize) -> isize;
     fn read(fd: i32, bytes: *mut c_void, len: usize) -> isize;
     fn _exit(code: i32) -> !;
-    fn kill(id: i32, signal: i32) -> i32;
 }
 
 /// From here on this OS process ends because the run does, in whatever way.
 pub(crate) fn over() {
     OVER.store(true, Ordering::SeqCst);
 }
-
-/// Ends another process.
-pub(crate) fn end_process(id: i32) {
-    // SAFETY: it takes numbers.
-    unsafe { kill(id, KILL) };
-}
-
-/// Of Linux: `SIGKILL`.
-const KILL: i32 = 9;
 
 /// From here on who ends this OS process in the middle of a run (`std::process::exit`) ends the job, and says so:
 /// launchers take the code 0 for a good end, and end the others without a word.

@@ -15,34 +15,30 @@
 //! as [`graphmap_runtime::main`] has it, and MPI is not begun. One thread, that which runs the network, calls
 //! MPI (`MPI_THREAD_FUNNELED`), and nothing that blocks: frames are packed into messages that are sent without
 //! waiting ([`messages`]), what comes is received into memory that MPI has before ([`receiving`]), that nothing moves any more is found
-//! by counting ([`waves`]), and who has nothing to do sleeps ([`nap`]) until something arrives ([`arrivals`]).
+//! by counting ([`waves`]), and MPI is polled ever more rarely while nothing arrives ([`backoff`]).
 //!
 //! A program is linked to one MPI. Which, says `MPICC` when it is built; cargo does not notice that it
 //! changes, so each MPI needs a target folder of its own.
 
-mod arrivals;
+mod backoff;
 mod bell;
 mod calls;
 mod digest;
 mod finalize;
-mod finding;
 mod frames;
 mod launchers;
 mod link;
 mod messages;
-mod nap;
 mod operation;
-mod orphaned;
 mod pool;
 mod posted;
 mod printed;
 mod probed;
 mod receiving;
-mod rings;
 mod running;
 mod same_host;
 mod sockets;
-mod unreachable;
+mod watch;
 mod waves;
 mod world;
 
@@ -52,7 +48,6 @@ use std::rc::Rc;
 use graphmap_runtime::Network;
 use graphmap_runtime::between::{Copies, Job, NotJoined, OverMpi, Started};
 
-use bell::Bell;
 use link::MpiLink;
 use running::Running;
 use world::World;
@@ -75,28 +70,17 @@ fn connect(started: Started, running: &Running) -> Result<Rc<dyn Job>, NotJoined
     if !started.agrees(world.count() as u64) {
         return Err(not_one_world(&world, &started.told).into());
     }
-    let (bell, settings) = prepare(&world, started.settings)?;
-    let OverMpi {
-        unreachable,
-        shared_memory,
-    } = settings;
-    Ok(Rc::new(MpiLink::new(
-        world,
-        bell,
-        unreachable,
-        shared_memory,
-    )))
+    let settings = agreed(&world, started.settings)?;
+    Ok(Rc::new(MpiLink::new(world, settings)))
 }
 
 /// Longest text of what is wrong in an OS process.
 const WRONG: usize = 1024;
 
-/// Makes the bell of this OS process, and returns it with the settings; or the error of the first OS process that has one. All OS
-/// processes call it, and hear of that: the others would wait for one that ended alone. OS process 0 reports it.
-fn prepare(world: &World, settings: Result<OverMpi, String>) -> Result<(Bell, OverMpi), NotJoined> {
-    let bell = || Bell::new().map_err(|error| format!("no unix socket can be had: {error}"));
-    let own = settings.and_then(|settings| Ok((bell()?, settings)));
-    let wrong = own.as_ref().err().map_or("", |wrong| wrong);
+/// Returns the settings, or the error of the first OS process that has one. All OS processes call it, and hear of that: the
+/// others would wait for one that ended alone. OS process 0 reports it.
+fn agreed(world: &World, settings: Result<OverMpi, String>) -> Result<OverMpi, NotJoined> {
+    let wrong = settings.as_ref().err().map_or("", |wrong| wrong);
     let mut cuts = 0..=WRONG.min(wrong.len());
     let cut = cuts.rfind(|&at| wrong.is_char_boundary(at));
     let mut wrong = wrong.as_bytes()[..cut.unwrap_or(0)].to_vec();
@@ -110,7 +94,7 @@ fn prepare(world: &World, settings: Result<OverMpi, String>) -> Result<(Bell, Ov
             is_told: world.me() > 0,
         }),
         // Then there is none here either.
-        None => own.map_err(NotJoined::from),
+        None => settings.map_err(NotJoined::from),
     }
 }
 

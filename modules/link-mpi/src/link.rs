@@ -4,24 +4,22 @@ mod job;
 mod ways;
 
 use std::cell::{Cell, RefCell};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::thread;
 use std::time::{Duration, Instant};
 
-use graphmap_runtime::between::{Doorbell, Header, Job, Link, ReceivedSlices, RunState};
+use graphmap_runtime::between::{Doorbell, Header, Job, Link, OverMpi, ReceivedSlices, RunState};
 use graphmap_runtime::{Encoder, RunError};
 
-use crate::arrivals::Arrivals;
+use crate::backoff::Backoff;
 use crate::bell::Bell;
 use crate::calls;
-use crate::finding::{Finding, Gone};
 use crate::frames;
 use crate::messages::{Messages, OURS};
-use crate::nap::Nap;
 use crate::receiving::Wrong;
-use crate::rings::{self, Rings};
-use crate::same_host::{Asleep, SameHost};
+use crate::same_host::SameHost;
 use crate::world::World;
-use crate::{orphaned, unreachable, waves};
+use crate::{watch, waves};
 use waves::{Counts, Found, Waves};
 
 /// The link's own frames. OS process 0 asks how many frames there were, and is answered.
@@ -35,11 +33,8 @@ const SETTLE: u32 = OURS + 3;
 const STIRRED: u32 = OURS + 4;
 /// The run has ended well.
 const END: u32 = OURS + 5;
-/// To OS process 0, and from there to all: the run fails, and why; `extra`: a host cannot be reached ([`CUT`]), or who says so cannot
-/// print it ([`MUTE`]).
+/// To OS process 0, and from there to all: the run fails, and why.
 const FAIL: u32 = OURS + 6;
-const CUT: u32 = 1;
-const MUTE: u32 = 2;
 /// To OS process 0: nothing, but for the agreement of the message that it is in.
 const HELLO: u32 = OURS + 7;
 
@@ -53,12 +48,9 @@ pub(crate) struct MpiLink {
     hosts: Vec<String>,
     bell: Arc<Bell>,
     messages: RefCell<Messages>,
-    arrivals: RefCell<Arrivals>,
     same_host: Option<SameHost>,
     /// How often in a row something was taken that came from this host.
     same_host_in_a_row: Cell<u32>,
-    /// How many frames have come from this host.
-    same_host_moved: Cell<u64>,
     known: Known,
     /// Of OS process 0 alone.
     waves: RefCell<Waves>,
@@ -70,13 +62,8 @@ pub(crate) struct MpiLink {
     wrong: RefCell<Option<String>>,
     /// Those of the message that is being handed on.
     slices: Cell<Option<ReceivedSlices>>,
-    finding: Finding,
-    /// A host cannot be reached: launchers may wait for it.
-    cut: Cell<bool>,
-    /// There is no launcher here that could be told anything, or would read what is printed.
-    orphaned: Cell<bool>,
-    /// It is for this OS process to say why the run fails, as OS process 0 cannot.
-    speaks: Cell<bool>,
+    /// Why the run cannot go on, if the launcher of this OS process is gone.
+    launcher_is_gone: Arc<OnceLock<String>>,
     /// OS process 0 has said it, and has the launcher end all.
     is_told: Cell<bool>,
 }
@@ -106,38 +93,28 @@ fn header(kind: u32, number: u32) -> Header {
 }
 
 impl MpiLink {
-    /// `limit`: how long a host may not answer; `shares`: OS processes of a host share memory. All OS processes call it.
-    pub(crate) fn new(world: World, bell: Bell, limit: Option<Duration>, shares: bool) -> MpiLink {
-        let bell = Arc::new(bell);
-        bell.stir();
+    /// All OS processes call it.
+    pub(crate) fn new(world: World, settings: OverMpi) -> MpiLink {
         calls::watch_exit();
         let hosts = world.hosts();
-        let told = world.gather(&unreachable::told());
-        let finding = Finding::new(&bell);
-        if let Some(limit) = limit {
-            unreachable::watch(&hosts, &told, world.me(), limit, &finding);
+        let told = world.gather(&watch::told());
+        if let Some(limit) = settings.unreachable {
+            watch::others_than(world.me(), &hosts, &told, limit);
         }
-        orphaned::watch(&hosts[world.me()], &finding);
-        let rings = Rings::new(&bell, &world.gather(&rings::told(&bell)), world.me());
-        let same_host = SameHost::new(&world, &rings, &bell, shares);
-        let addresses = unreachable::addresses_elsewhere(&told, world.me());
-        let arrivals = Arrivals::new(&rings, &addresses, world.me());
+        let same_host = SameHost::new(&world, settings.shared_memory);
+        let bell = Arc::new(Bell::new(same_host.as_ref().map(SameHost::lanes)));
+        let launcher_is_gone = watch::launcher(&hosts[world.me()], &bell);
         MpiLink {
-            finding,
             slices: Cell::default(),
-            cut: Cell::new(false),
-            orphaned: Cell::new(false),
-            speaks: Cell::new(false),
             is_told: Cell::new(false),
             me: world.me(),
             count: world.count(),
             hosts,
+            launcher_is_gone,
             bell,
-            messages: RefCell::new(Messages::new(world, rings)),
-            arrivals: RefCell::new(arrivals),
+            messages: RefCell::new(Messages::new(world)),
             same_host,
             same_host_in_a_row: Cell::new(0),
-            same_host_moved: Cell::new(0),
             known: Known {
                 state: Cell::new(RunState::Running),
                 cause: RefCell::default(),
@@ -171,14 +148,6 @@ impl MpiLink {
         }
     }
 
-    /// That the run fails.
-    fn failure(&self) -> Header {
-        Header {
-            extra: u32::from(self.cut.get()) * CUT + u32::from(self.orphaned.get()) * MUTE,
-            ..header(FAIL, 0)
-        }
-    }
-
     fn tell_all(&self, header: Header, bytes: &[u8]) {
         let others = (0..self.count).filter(|&other| other != self.me);
         others.for_each(|other| self.tell(other, header, bytes));
@@ -192,20 +161,11 @@ impl MpiLink {
         }
     }
 
-    /// Looks whether a thread has found that the run cannot go on.
-    fn find(&self) {
-        if let Some(loss) = self.finding.take() {
-            match loss.of {
-                Gone::Host => self.cut.set(true),
-                Gone::Launcher => self.orphaned.set(true),
-            }
-            self.fail(&Encoder::to_vec(&RunError::Lost(loss.why)));
-        }
-    }
-
     /// Looks at MPI.
     fn look(&self) {
-        self.find();
+        if let Some(why) = self.launcher_is_gone.get() {
+            self.fail(&Encoder::to_vec(&RunError::Lost(why.clone())));
+        }
         if self.known.state.get() == RunState::Failed {
             // Frames of the runtime are of no use any more, and nobody takes them.
             let _ = self.receive_same_host(&mut |_, _, _| ());
@@ -245,22 +205,15 @@ impl MpiLink {
             }
             STIRRED => known.told.set(true),
             END if known.state.get() == RunState::Running => self.set_state(RunState::Ended),
-            // Also where this OS process has failed by itself.
-            FAIL if from == 0 && header.extra == 0 => {
-                self.is_told.set(true);
+            FAIL => {
+                // Also where this OS process has failed by itself.
+                self.is_told.set(self.is_told.get() || from == 0);
                 if known.state.get() != RunState::Failed {
                     self.set_state(RunState::Failed);
                     *known.cause.borrow_mut() = Some(bytes.to_vec());
                 }
             }
-            FAIL if known.state.get() != RunState::Failed => {
-                self.cut.set(self.cut.get() || header.extra & CUT != 0);
-                self.speaks
-                    .set(from == 0 && header.extra & MUTE != 0 && self.me == 1);
-                self.set_state(RunState::Failed);
-                *known.cause.borrow_mut() = Some(bytes.to_vec());
-            }
-            END | FAIL | HELLO => {}
+            END | HELLO => {}
             other => {
                 let why = format!("OS process {from} has sent a frame of kind {other}");
                 self.wrong.borrow_mut().get_or_insert(why);
@@ -374,7 +327,6 @@ impl Link for MpiLink {
             return true;
         }
         if self.is_alone() {
-            self.find();
             return false;
         }
         self.look();
@@ -394,17 +346,12 @@ impl Link for MpiLink {
             at_most.map(|at_most| Instant::now() + at_most),
             self.known.state.get(),
         );
-        let mut nap = Nap::new();
-        // How much had come before a nap.
-        let mut slept = None;
+        let lanes = self.same_host.as_ref().map(SameHost::lanes);
+        let mut backoff = Backoff::default();
         loop {
             let flushed = self.push(true);
             self.look();
             let same_host_is_ready = self.same_host_is_ready();
-            if let Some(moved) = slept.take() {
-                let came = same_host_is_ready || self.under_way().moved != moved;
-                self.arrivals.borrow_mut().judge(came);
-            }
             let lends = self.keeps_values();
             let is_filled = self.messages.borrow().is_filled();
             self.fresh.set(is_filled);
@@ -415,7 +362,7 @@ impl Link for MpiLink {
                 self.look();
                 return;
             }
-            if nap.looks_again() {
+            if backoff.polls_again() {
                 continue;
             }
             let (now, mut rest) = (Instant::now(), None);
@@ -427,29 +374,26 @@ impl Link for MpiLink {
             if stay() {
                 return;
             }
-            if let Some(same_host) = &self.same_host
-                && !same_host.lanes().flush()
+            if let Some(lanes) = lanes
+                && !lanes.flush()
             {
-                return same_host.lanes().wait_for_room();
+                return lanes.wait_for_room();
             }
             let left = until.map(|until| until.saturating_duration_since(now));
             if left.is_some_and(|left| left.is_zero()) {
                 return;
             }
-            let under_way = self.under_way();
-            let at_most = rest.into_iter().chain(left).min();
-            let mut arrivals = self.arrivals.borrow_mut();
-            // Who sends here from this host sees that this OS process sleeps, or is seen.
-            let asleep = self.same_host.as_ref().map(Asleep::new);
-            if self.same_host_is_ready() {
-                return;
+            let pause = backoff.pause(now, self.messages.borrow().under_way());
+            if pause.is_zero() {
+                thread::yield_now();
+                continue;
             }
-            let has_slept = nap.take((&self.bell, &mut arrivals), now, at_most, under_way);
-            drop(asleep);
-            if has_slept {
-                slept = Some(under_way.moved);
-                self.look();
-            }
+            // Where nothing comes by MPI, all that comes ends the wait.
+            let pause = (!self.is_alone()).then_some(pause);
+            let at_most = pause.into_iter().chain(rest).chain(left).min();
+            self.bell.wait(lanes, at_most);
+            // Once more: MPICH 4 finds in one poll what has come, and reports it in the next.
+            self.look();
         }
     }
 
@@ -489,7 +433,7 @@ impl Link for MpiLink {
         self.set_state(RunState::Failed);
         *self.known.cause.borrow_mut() = Some(cause.to_vec());
         if self.me > 0 {
-            self.tell(0, self.failure(), cause);
+            self.tell(0, header(FAIL, 0), cause);
             self.push(true);
         }
     }

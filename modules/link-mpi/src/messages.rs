@@ -3,24 +3,22 @@
 //! Frames to one OS process are packed into one message until that is sent: at once where nothing was sent a moment ago,
 //! else after [`HOLD`], or when it is [`FULL`], or when there is nothing else to do. A frame that carries
 //! [`LARGE`] or more is announced, and comes next, from the very bytes that are to be sent. Nothing waits: what MPI
-//! has not done is looked at again. The constants below, of [`posted`](crate::posted) and of [`nap`](crate::nap) were fitted to
+//! has not done is looked at again. The constants below, of [`posted`](crate::posted) and of [`backoff`](crate::backoff) were fitted to
 //! `benches/hosts/run`.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use graphmap_runtime::between::{Header, SentValue, SlicedMessage};
 
-use crate::arrivals::Arrivals;
-use crate::bell::Bell;
+use crate::backoff::{Backoff, UnderWay};
 use crate::digest;
 use crate::frames::{self, ANNOUNCED, Announced, Frames, PACKED};
-use crate::nap::{Nap, UnderWay};
 use crate::operation::{MOST, Memory, Operation};
 use crate::pool::Pool;
 use crate::receiving::{Come, Receiving, Wrong};
-use crate::rings::Rings;
 use crate::world::World;
 
 /// What carries so many bytes is not copied into a message with others.
@@ -56,7 +54,6 @@ struct Peer {
 /// All ways.
 pub(crate) struct Messages {
     pub(crate) world: World,
-    rings: Rings,
     peers: Vec<Peer>,
     /// Who is to get something.
     listed: Vec<usize>,
@@ -117,7 +114,7 @@ impl Peer {
 }
 
 impl Messages {
-    pub(crate) fn new(world: World, rings: Rings) -> Messages {
+    pub(crate) fn new(world: World) -> Messages {
         let peer = || Peer {
             open: Vec::new(),
             waiting: VecDeque::new(),
@@ -140,7 +137,6 @@ impl Messages {
             values: VecDeque::new(),
             lent: 0,
             world,
-            rings,
         }
     }
 
@@ -295,7 +291,6 @@ impl Messages {
                     peer.close();
                 }
             }
-            let before = peer.last;
             while peer.sending.len() < MESSAGES
                 && peer.bytes < BYTES
                 && let Some((tag, memory)) = peer.waiting.pop_front()
@@ -308,9 +303,6 @@ impl Messages {
                 peer.bytes += memory.len();
                 let operation = self.world.send(to, tag, memory, false);
                 peer.sending.push_back(operation);
-            }
-            if peer.last != before {
-                self.rings.ring(to, before, now);
             }
             peer.listed = !(peer.open.is_empty() && peer.waiting.is_empty());
             peer.listed
@@ -408,23 +400,20 @@ impl Messages {
         self.come.push_front((from, Come::Packed(frames)));
     }
 
-    /// Looks, and then away, where what comes is thrown away.
-    fn look_on(&mut self, nap: &mut Nap, bell: &Bell) {
+    /// Polls, and pauses, where what comes is thrown away.
+    fn poll_on(&mut self, backoff: &mut Backoff) {
         let _ = self.look(|_, _, _| ());
-        // Nobody rings for what all do at the end.
-        let mut arrivals = Arrivals::default();
-        let now = Instant::now();
-        if nap.take((bell, &mut arrivals), now, None, self.under_way()) {
-            let _ = self.look(|_, _, _| ());
-        }
+        thread::yield_now();
+        thread::sleep(backoff.pause(Instant::now(), self.under_way()));
+        let _ = self.look(|_, _, _| ());
     }
 
     /// Waits until all that was ever sent, by anybody, has been received. Every OS process calls it, and sends
     /// nothing afterwards. What comes is thrown away.
-    pub(crate) fn finish(&mut self, bell: &Bell) {
-        let mut nap = Nap::new();
+    pub(crate) fn finish(&mut self) {
+        let mut backoff = Backoff::default();
         while !self.push(true) || !self.sending.is_empty() {
-            self.look_on(&mut nap, bell);
+            self.poll_on(&mut backoff);
         }
         // Who has matched the last message of frames of another has matched all of these before (MPI: messages with a tag do not overtake).
         for to in 0..self.peers.len() {
@@ -437,12 +426,12 @@ impl Messages {
             }
         }
         while !self.sending.is_empty() || self.receiving.is_coming() {
-            self.look_on(&mut nap, bell);
+            self.poll_on(&mut backoff);
         }
         // When those of all are matched, nothing is on its way any more but what they announce.
         let mut barrier = self.world.barrier();
         while !barrier.is_done() || self.receiving.is_coming() {
-            self.look_on(&mut nap, bell);
+            self.poll_on(&mut backoff);
         }
         // What has been matched has come, and is there to be taken: MPI may have found it in one look, and tell of it in the next.
         let (mut moved, mut still) = (self.receiving.moved(), 0);

@@ -1,17 +1,33 @@
 //! OS processes of the same host, which share memory: tokens between them do not go by MPI.
 
-use std::os::unix::net::SocketAddr;
-use std::sync::Arc;
+use std::fs;
 
-use graphmap_runtime::between::{Header, HostLanes, Invitation, Wake};
+use graphmap_runtime::between::{Header, HostLanes, Invitation};
 
-use crate::bell::Bell;
 use crate::frames::long;
-use crate::rings::Rings;
 use crate::world::World;
 
 /// Frames that are taken of each at a time: who sends without end keeps nobody else waiting.
 const TAKEN: usize = 16;
+
+/// Bytes of the name of a place (see [`place`]), with zeros behind it.
+const PLACE: usize = 96;
+
+/// Returns what OS processes that can share memory have in common: the system, its network, and its numbers of processes. Only
+/// zeros: nothing.
+fn place() -> Vec<u8> {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let space = |name: &str| fs::read_link(format!("/proc/self/ns/{name}")).ok();
+    let mut place = match (space("net"), space("pid")) {
+        (Some(net), Some(pid)) if !boot.is_empty() => {
+            format!("{} {} {}", boot.trim(), net.display(), pid.display())
+        }
+        _ => String::new(),
+    }
+    .into_bytes();
+    place.resize(PLACE, 0);
+    place
+}
 
 /// See the module.
 pub(crate) struct SameHost {
@@ -25,30 +41,17 @@ pub(crate) struct SameHost {
 impl SameHost {
     /// Makes, or joins, the memory of this host, where there are several of `wanted`. All OS processes call it; none has any where one of its
     /// host cannot have it.
-    pub(crate) fn new(
-        world: &World,
-        rings: &Rings,
-        bell: &Arc<Bell>,
-        wanted: bool,
-    ) -> Option<SameHost> {
-        let me = world.me();
-        let of: Vec<usize> = (0..world.count())
-            .filter(|&other| other == me || rings.reach(other))
-            .collect();
-        let at = of.iter().position(|&other| other == me)?;
-        let wake = || -> Wake {
-            let (bell, names): (_, Vec<Option<SocketAddr>>) = (
-                Arc::clone(bell),
-                of.iter().map(|&other| rings.name(other)).collect(),
-            );
-            Box::new(move |who| {
-                if let Some(Some(name)) = names.get(who) {
-                    bell.strike(name);
-                }
-            })
+    pub(crate) fn new(world: &World, wanted: bool) -> Option<SameHost> {
+        let (me, own) = (world.me(), place());
+        let places = world.gather(&own);
+        let is_here = |&other: &usize| {
+            let place = &places[other * PLACE..][..PLACE];
+            other == me || (place == own && own[0] != 0)
         };
+        let of: Vec<usize> = (0..world.count()).filter(is_here).collect();
+        let at = of.iter().position(|&other| other == me)?;
         let made = (wanted && of.len() > 1 && at == 0)
-            .then(|| HostLanes::create(of.clone(), wake()).ok())
+            .then(|| HostLanes::create(of.clone()).ok())
             .flatten();
         let (mut lanes, invitation) = match made {
             Some((lanes, invitation)) => (Some(lanes), Some(invitation)),
@@ -57,7 +60,7 @@ impl SameHost {
         let told = world.gather(&tell(invitation));
         let first = told.chunks_exact(TOLD).nth(of[0]).and_then(invited);
         if let (Some(invitation), true, true) = (first, wanted, at > 0) {
-            lanes = HostLanes::join(invitation, at, of.clone(), wake()).ok();
+            lanes = HostLanes::join(invitation, at, of.clone()).ok();
         }
         let have = world.gather(&[u8::from(lanes.is_some())]);
         let all = of.iter().all(|&other| have.get(other) == Some(&1));
@@ -100,22 +103,6 @@ impl SameHost {
                 false => differs(self.of[from], theirs),
             }
         })
-    }
-}
-
-/// From here on it is said that this OS process sleeps, until this goes.
-pub(crate) struct Asleep<'a>(&'a HostLanes);
-
-impl<'a> Asleep<'a> {
-    pub(crate) fn new(same_host: &'a SameHost) -> Self {
-        same_host.lanes.begins_to_sleep();
-        Asleep(&same_host.lanes)
-    }
-}
-
-impl Drop for Asleep<'_> {
-    fn drop(&mut self) {
-        self.0.is_awake();
     }
 }
 

@@ -155,6 +155,6 @@ pub mod between {
         Doorbell, Header, Link, ReceivedSlices, RunState, SentValue, SliceMemory, SlicedMessage,
     };
     pub use graphmap_executor::link::job::{Copies, Job, NotJoined, Started};
-    pub use graphmap_executor::link::shm::host::{HostLanes, Invitation, Wake};
+    pub use graphmap_executor::link::shm::host::{HostLanes, Invitation};
     pub use graphmap_executor::over_mpi::OverMpi;
 }

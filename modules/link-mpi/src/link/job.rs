@@ -1,6 +1,7 @@
 //! What a run asks of a link whose OS processes something else has started, and ends.
 
 use std::io::Write;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use graphmap_runtime::between::{
@@ -8,14 +9,12 @@ use graphmap_runtime::between::{
 };
 use graphmap_runtime::{Encoder, RunError};
 
-use super::{HELLO, MpiLink, header};
-use crate::arrivals::Arrivals;
+use super::{FAIL, HELLO, MpiLink, header};
 use crate::messages::is_ours;
-use crate::nap::{Nap, UnderWay};
 use crate::operation::MOST;
 use crate::printed::{self, FORWARDING};
 use crate::receiving::Come;
-use crate::{calls, digest, finalize, launchers};
+use crate::{digest, finalize};
 
 /// Looking at MPI while there is something else to do is worth it this often.
 const LOOK: Duration = Duration::from_micros(2);
@@ -23,17 +22,14 @@ const LOOK: Duration = Duration::from_micros(2);
 /// So often is taken what has come from this host before MPI is looked at.
 const SAME_HOST_IN_A_ROW: u32 = 64;
 
-/// How long an OS process 0 that has lost its launcher lets the others say why: they wait for a second for it to do that.
-const LAST_WORDS: Duration = Duration::from_millis(1200);
-
 /// How long it may take to tell all others that the run has failed, as some may not be there any more.
 const LEAVING: Duration = Duration::from_millis(100);
 
 /// How long a launcher has to end who knows that OS process 0 has said why: that of Open MPI takes two seconds where there are several
 /// hosts, and some round trips.
 const ENDING: Duration = Duration::from_secs(10);
-/// How often is looked meanwhile whether there is a launcher.
-const LOOK_UP: Duration = Duration::from_millis(10);
+/// How often it is polled whether that has been said.
+const POLLED: Duration = Duration::from_millis(1);
 
 /// How long MPI has for what it is sending of values when the run is over: others receive it whatever it is.
 const LETTING_GO: Duration = Duration::from_secs(2);
@@ -98,7 +94,7 @@ impl Job for MpiLink {
         {
             self.push(true);
             self.look();
-            std::thread::yield_now();
+            thread::yield_now();
         }
     }
 
@@ -220,31 +216,25 @@ impl Job for MpiLink {
         while (self.same_host.as_ref()).is_some_and(|same_host| !same_host.lanes().flush())
             && start.elapsed() < LETTING_GO
         {
-            std::thread::yield_now();
+            thread::yield_now();
         }
         let mut messages = self.messages.borrow_mut();
-        messages.finish(&self.bell);
+        messages.finish();
         finalize::end(&mut messages.world);
     }
 
     fn linger(&self, at_most: Duration) -> bool {
-        let (start, mut nap) = (Instant::now(), Nap::new());
-        while start.elapsed() < at_most && !self.speaks.get() && !self.is_told.get() {
+        let start = Instant::now();
+        while start.elapsed() < at_most && !self.is_told.get() {
             self.push(true);
             self.look();
-            let left = at_most.saturating_sub(start.elapsed());
-            let waits = (&*self.bell, &mut Arrivals::default());
-            if nap.take(waits, Instant::now(), Some(left), UnderWay::default()) {
-                self.look();
-            }
+            thread::sleep(POLLED);
         }
-        // MPI is not looked at any more: it would tell of those that are gone.
-        let is_told = self.is_told.get();
-        while is_told && start.elapsed() < ENDING && !self.cut.get() && !self.orphaned.get() {
-            std::thread::sleep(LOOK_UP);
-            self.find();
+        // MPI is not polled any more: it would report those that are gone.
+        if self.is_told.get() {
+            thread::sleep(ENDING);
         }
-        is_told
+        self.is_told.get()
     }
 
     fn abort(&self, code: u8) -> ! {
@@ -252,7 +242,7 @@ impl Job for MpiLink {
         // OS processes of a host when those of another are gone.
         if self.me == 0 && self.known.state.get() == RunState::Failed {
             let cause = self.known.cause.borrow().clone().unwrap_or_default();
-            self.tell_all(self.failure(), &cause);
+            self.tell_all(header(FAIL, 0), &cause);
             let start = Instant::now();
             while !(self.push(true) && self.messages.borrow().is_sent())
                 && start.elapsed() < LEAVING
@@ -263,15 +253,6 @@ impl Job for MpiLink {
         // What has been printed is not lost, as far as that can be helped.
         let _ = std::io::stdout().flush();
         printed::wait_until_read(FORWARDING);
-        if self.cut.get() {
-            launchers::end();
-        }
-        if self.orphaned.get() && self.me == 0 {
-            std::thread::sleep(LAST_WORDS);
-        }
-        if self.cut.get() || self.orphaned.get() {
-            calls::leave(code);
-        }
         self.messages.borrow().world.abort(code)
     }
 }

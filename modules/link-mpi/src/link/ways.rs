@@ -5,7 +5,6 @@ use graphmap_runtime::between::{Header, HostLanes, Link};
 
 use super::{MpiLink, differs};
 use crate::messages::is_ours;
-use crate::nap::UnderWay;
 use crate::same_host::SameHost;
 
 impl MpiLink {
@@ -31,19 +30,10 @@ impl MpiLink {
         (self.same_host.as_ref()).is_some_and(|same_host| same_host.lanes().is_ready())
     }
 
-    /// Whether there is no other host, so that nothing comes by MPI.
+    /// Whether nothing comes by MPI, as there is no other OS process but those that share memory.
     #[inline]
     pub(super) fn is_alone(&self) -> bool {
-        self.same_host.as_ref().is_some_and(SameHost::is_all)
-    }
-
-    /// What MPI is doing, and how much has come from this host, too: who was woken for that was not woken for nothing.
-    pub(super) fn under_way(&self) -> UnderWay {
-        let under_way = self.messages.borrow().under_way();
-        UnderWay {
-            moved: under_way.moved + self.same_host_moved.get(),
-            ..under_way
-        }
+        self.count == 1 || self.same_host.as_ref().is_some_and(SameHost::is_all)
     }
 
     /// Hands on what has come from this host; whether there were frames of the runtime.
@@ -56,7 +46,7 @@ impl MpiLink {
         };
         let agreement = self.messages.borrow().agreement();
         let mut tokens = 0;
-        let moved = same_host.receive(
+        same_host.receive(
             agreement,
             |from, header, bytes| match is_ours(header) {
                 true => self.see(from, header, bytes),
@@ -70,8 +60,6 @@ impl MpiLink {
                 self.fail(&Encoder::to_vec(&differs(from, self.me, what)));
             },
         )?;
-        self.same_host_moved
-            .set(self.same_host_moved.get() + moved as u64);
         let received = &self.known.received;
         received.set(received.get() + tokens);
         Ok(tokens > 0)

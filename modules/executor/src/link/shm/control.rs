@@ -37,9 +37,6 @@ pub const FAILED: u32 = 2;
 const DONE: u32 = 1;
 const GONE: u32 = 2;
 
-/// Called with the number of an OS process of the host, to wake it.
-pub type Wake = Box<dyn Fn(usize) + Send + Sync>;
-
 #[repr(C, align(64))]
 struct Bell {
     /// 1 while its owner sleeps.
@@ -82,8 +79,8 @@ pub struct ControlPage {
     me: usize,
     count: usize,
     each: usize,
-    /// Of some OS processes of a run alone, which sleep elsewhere: what numbers they have in the run, and how they are woken.
-    part: Option<(Vec<usize>, Wake)>,
+    /// The numbers in the run of these OS processes, if they are only some of it.
+    numbers: Option<Vec<usize>>,
 }
 
 impl ControlPage {
@@ -106,14 +103,13 @@ impl ControlPage {
             me,
             count,
             each,
-            part: None,
+            numbers: None,
         }
     }
 
-    /// The OS processes are some of a run, which have these numbers there and are woken by this, as they sleep elsewhere: between
-    /// [`ControlPage::raise`] and [`ControlPage::lower`].
-    pub fn of_run(&mut self, numbers: Vec<usize>, wake: Wake) {
-        self.part = Some((numbers, wake));
+    /// Sets the numbers that these OS processes have in the run, of which they are only some.
+    pub fn of_run(&mut self, numbers: Vec<usize>) {
+        self.numbers = Some(numbers);
     }
 
     /// The same page, for each scheduler of this OS process: this is that of the first.
@@ -123,7 +119,7 @@ impl ControlPage {
             me: self.me + at,
             count: self.count,
             each: self.each,
-            part: None,
+            numbers: None,
         };
         (0..self.each).map(|at| Arc::new(of(at))).collect()
     }
@@ -164,7 +160,7 @@ impl ControlPage {
     /// The number in the run of the OS process of a scheduler.
     pub fn number_of(&self, scheduler: usize) -> usize {
         let os_process = self.os_process_of(scheduler);
-        let numbers = self.part.as_ref().map(|(numbers, _)| numbers);
+        let numbers = self.numbers.as_ref();
         (numbers.and_then(|numbers| numbers.get(os_process))).map_or(os_process, |&number| number)
     }
 
@@ -211,26 +207,7 @@ impl ControlPage {
         fence(Ordering::SeqCst);
         let asleep = &self.page().bells[who].asleep;
         if asleep.load(Ordering::SeqCst) == 1 && self.take_down(who) {
-            match &self.part {
-                Some((_, wake)) => wake(who),
-                None => memory::wake(asleep),
-            }
-        }
-    }
-
-    /// Raises the flag of who is going to sleep elsewhere. What was put into its lanes before can be seen then, and for what
-    /// is put there later it is woken.
-    pub fn raise(&self) {
-        self.page().bells[self.me].asleep.store(1, Ordering::SeqCst);
-        fence(Ordering::SeqCst);
-        self.page().awake.fetch_sub(1, Ordering::SeqCst);
-    }
-
-    /// Takes the flag down, if nobody has.
-    pub fn lower(&self) {
-        let asleep = &self.page().bells[self.me].asleep;
-        if asleep.swap(0, Ordering::SeqCst) == 1 {
-            self.page().awake.fetch_add(1, Ordering::SeqCst);
+            memory::wake(asleep);
         }
     }
 

@@ -11,13 +11,13 @@ use std::os::unix::process::parent_id;
 use std::path::PathBuf;
 use std::process;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::cma;
-pub use super::control::Wake;
 use super::control::{ControlPage, MOST};
 use super::lanes::Lanes;
 use super::memory::SharedMemory;
-use crate::link::between::{Header, Link};
+use crate::link::between::{Doorbell, Header, Link};
 use crate::payload::received::ReceivedSlices;
 use crate::payload::sliced::{SentValue, SlicedMessage};
 
@@ -43,12 +43,11 @@ pub struct Invitation {
 }
 
 impl HostLanes {
-    /// Those of the first of OS processes that have these numbers in the run, and what the others join them by. `wake` is called with
-    /// the number on the host of each that is asleep ([`HostLanes::begins_to_sleep`]) and has got something.
+    /// Those of the first of OS processes that have these numbers in the run, and what the others join them by.
     ///
     /// # Errors
     /// There is no memory to be shared, or there are too many.
-    pub fn create(numbers: Vec<usize>, wake: Wake) -> io::Result<(HostLanes, Invitation)> {
+    pub fn create(numbers: Vec<usize>) -> io::Result<(HostLanes, Invitation)> {
         let count = numbers.len();
         if !(1..=MOST).contains(&count) {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -62,19 +61,14 @@ impl HostLanes {
         };
         let control = ControlPage::new(Arc::new(memory), 0, count, 1);
         control.begin(invitation.key, 0);
-        Ok((HostLanes::new(control, numbers, wake)?, invitation))
+        Ok((HostLanes::new(control, numbers)?, invitation))
     }
 
     /// Those of the OS process with this number on the host, in the memory of the first.
     ///
     /// # Errors
     /// The memory cannot be had, is that of other lanes, or another has this number.
-    pub fn join(
-        invitation: Invitation,
-        me: usize,
-        numbers: Vec<usize>,
-        wake: Wake,
-    ) -> io::Result<HostLanes> {
+    pub fn join(invitation: Invitation, me: usize, numbers: Vec<usize>) -> io::Result<HostLanes> {
         let (Invitation { process, file, key }, count) = (invitation, numbers.len());
         let path = PathBuf::from(format!("/proc/{process}/fd/{file}"));
         let file = File::options().read(true).write(true).open(path)?;
@@ -85,11 +79,11 @@ impl HostLanes {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         let control = ControlPage::new(Arc::new(memory), me, count, 1);
-        HostLanes::new(control, numbers, wake)
+        HostLanes::new(control, numbers)
     }
 
-    fn new(mut control: ControlPage, numbers: Vec<usize>, wake: Wake) -> io::Result<HostLanes> {
-        control.of_run(numbers, wake);
+    fn new(mut control: ControlPage, numbers: Vec<usize>) -> io::Result<HostLanes> {
+        control.of_run(numbers);
         control.unstir();
         if !control.claim() {
             return Err(io::ErrorKind::AlreadyExists.into());
@@ -209,14 +203,15 @@ impl HostLanes {
         self.lanes.wait_for_room();
     }
 
-    /// From now on who sends to this OS process wakes it, once: it has to look whether something has come, and may sleep then.
-    pub fn begins_to_sleep(&self) {
-        self.control.raise();
+    /// Sleeps until another OS process of the host sends something, the doorbell is rung, or for a time. `stay` is asked
+    /// whether there is something to do after all when no ring is lost any more.
+    pub fn sleep(&self, stay: impl Fn() -> bool, at_most: Option<Duration>) {
+        self.control.sleep(|| stay() || self.is_ready(), at_most);
     }
 
-    /// It does not sleep any more.
-    pub fn is_awake(&self) {
-        self.control.lower();
+    /// Returns the bell that ends [`HostLanes::sleep`].
+    pub fn doorbell(&self) -> Arc<dyn Doorbell> {
+        Arc::clone(&self.control) as Arc<dyn Doorbell>
     }
 
     /// The run is over, or fails: who finds that memory of this host can be read no more is to know why.
@@ -250,24 +245,13 @@ impl HostLanes {
 mod tests {
     use super::*;
     use crate::payload::Format;
-    use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::sync::mpsc;
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread;
 
-    fn nobody() -> Wake {
-        Box::new(|_| ())
-    }
-
     #[test]
-    fn frames_go_each_way_and_wake_who_sleeps() {
-        let woken: Arc<AtomicUsize> = Arc::default();
-        let counts = Arc::clone(&woken);
-        let wake = Box::new(move |who| {
-            assert_eq!(who, 1);
-            counts.fetch_add(1, Ordering::SeqCst);
-        });
-        let (first, invitation) = HostLanes::create(vec![3, 5], wake).unwrap();
-        let second = HostLanes::join(invitation, 1, vec![3, 5], nobody()).unwrap();
+    fn frames_go_each_way() {
+        let (first, invitation) = HostLanes::create(vec![3, 5]).unwrap();
+        let second = HostLanes::join(invitation, 1, vec![3, 5]).unwrap();
         first.agree(5);
         second.agree(6);
         assert_eq!((first.agreement(1), second.agreement(0)), (6, 5));
@@ -276,40 +260,24 @@ mod tests {
             number: 8,
             extra: 9,
         };
-        let send = |bytes: &[u8]| {
-            first.send(1, header, bytes);
-            assert!(first.flush());
-        };
-        let receive = || {
-            let mut come = Vec::new();
-            let count = second.receive(9, |from, header, bytes| {
-                come.push((from, header, bytes.to_vec()));
-            });
-            assert_eq!(count.unwrap(), come.len());
-            come
-        };
-        send(&[1]);
-        assert_eq!(woken.load(Ordering::SeqCst), 0);
-        second.begins_to_sleep();
-        assert!(second.is_ready());
-        send(&[2]);
-        send(&[3]);
-        assert_eq!(woken.load(Ordering::SeqCst), 1);
-        second.is_awake();
-        assert_eq!(receive(), [1, 2, 3].map(|byte| (0, header, vec![byte])));
-        send(&[4]);
-        second.begins_to_sleep();
-        second.is_awake();
+        for byte in 1..4 {
+            first.send(1, header, &[byte]);
+        }
+        assert!(first.flush() && second.is_ready());
+        let mut come = Vec::new();
+        let count = second.receive(9, |from, header, bytes| {
+            come.push((from, header, bytes.to_vec()));
+        });
+        assert_eq!(count.unwrap(), come.len());
+        assert_eq!(come, [1, 2, 3].map(|byte| (0, header, vec![byte])));
         second.send(0, header, &[]);
         assert!(second.flush() && first.is_ready());
-        assert_eq!(woken.load(Ordering::SeqCst), 1);
     }
 
-    /// Two that answer each other, and sleep whenever they can: no stroke is lost.
+    /// Two that answer each other, and sleep whenever they can: no ring is lost.
     #[test]
-    fn who_sleeps_is_woken_by_whatever_comes() {
+    fn a_frame_ends_the_sleep_of_its_receiver() {
         const TIMES: u32 = 20_000;
-        let wake = |thread: thread::Thread| -> Wake { Box::new(move |_| thread.unpark()) };
         let answer = |lanes: &HostLanes, to: usize, begins: bool| {
             let header = Header::default();
             let mut left = TIMES;
@@ -318,40 +286,46 @@ mod tests {
                 assert!(lanes.flush());
             }
             while left > 0 {
-                if lanes.receive(9, |_, _, _| ()).unwrap() > 0 {
-                    left -= 1;
-                    if left > 0 || !begins {
-                        lanes.send(to, header, &[]);
-                        assert!(lanes.flush());
-                    }
+                if lanes.receive(9, |_, _, _| ()).unwrap() == 0 {
+                    lanes.sleep(|| false, None);
                     continue;
                 }
-                lanes.begins_to_sleep();
-                if !lanes.is_ready() {
-                    thread::park();
+                left -= 1;
+                if left > 0 || !begins {
+                    lanes.send(to, header, &[]);
+                    assert!(lanes.flush());
                 }
-                lanes.is_awake();
             }
         };
-        let first = thread::current();
-        let (sender, receiver) = mpsc::channel();
-        let second = thread::spawn(move || {
-            let invitation = receiver.recv().unwrap();
-            let lanes = HostLanes::join(invitation, 1, vec![0, 1], wake(first)).unwrap();
-            answer(&lanes, 0, false);
+        let (lanes, invitation) = HostLanes::create(vec![0, 1]).unwrap();
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                let lanes = HostLanes::join(invitation, 1, vec![0, 1]).unwrap();
+                answer(&lanes, 0, false);
+            });
+            answer(&lanes, 1, true);
         });
-        let (lanes, invitation) =
-            HostLanes::create(vec![0, 1], wake(second.thread().clone())).unwrap();
-        sender.send(invitation).unwrap();
-        answer(&lanes, 1, true);
-        second.join().unwrap();
+    }
+
+    #[test]
+    fn the_doorbell_ends_a_sleep() {
+        let (lanes, _) = HostLanes::create(vec![0, 1]).unwrap();
+        let rung = AtomicBool::new(false);
+        let bell = lanes.doorbell();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                rung.store(true, Ordering::SeqCst);
+                bell.ring();
+            });
+            lanes.sleep(|| rung.load(Ordering::SeqCst), None);
+        });
     }
 
     /// Who sleeps with one would keep it for as long as nothing comes, and what waits for its end, too.
     #[test]
     fn a_value_of_which_all_has_been_sent_is_to_be_given_back() {
-        let (first, invitation) = HostLanes::create(vec![0, 1], nobody()).unwrap();
-        let second = HostLanes::join(invitation, 1, vec![0, 1], nobody()).unwrap();
+        let (first, invitation) = HostLanes::create(vec![0, 1]).unwrap();
+        let second = HostLanes::join(invitation, 1, vec![0, 1]).unwrap();
         let header = Header {
             kind: 1,
             number: 2,
@@ -373,15 +347,15 @@ mod tests {
 
     #[test]
     fn a_place_is_taken_once_and_in_the_right_memory() {
-        let (first, invitation) = HostLanes::create(vec![0, 1, 2], nobody()).unwrap();
+        let (first, invitation) = HostLanes::create(vec![0, 1, 2]).unwrap();
         assert_eq!(first.count(), 3);
         let refused = |invitation, me, count| {
-            let joined = HostLanes::join(invitation, me, (0..count).collect(), nobody());
+            let joined = HostLanes::join(invitation, me, (0..count).collect());
             joined.err().map(|error| error.kind())
         };
         let taken = Some(io::ErrorKind::AlreadyExists);
         assert_eq!(refused(invitation, 0, 3), taken);
-        let second = HostLanes::join(invitation, 1, vec![0, 1, 2], nobody()).unwrap();
+        let second = HostLanes::join(invitation, 1, vec![0, 1, 2]).unwrap();
         assert_eq!(refused(invitation, 1, 3), taken);
         let invalid = Some(io::ErrorKind::InvalidInput);
         assert_eq!(refused(invitation, 2, 2), invalid);
@@ -396,8 +370,8 @@ mod tests {
             ..invitation
         };
         assert!(refused(gone, 2, 3).is_some());
-        assert!(HostLanes::create(vec![], nobody()).is_err());
-        assert!(HostLanes::create(vec![0; MOST + 1], nobody()).is_err());
+        assert!(HostLanes::create(vec![]).is_err());
+        assert!(HostLanes::create(vec![0; MOST + 1]).is_err());
         drop((first, second));
     }
 }

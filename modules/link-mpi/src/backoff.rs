@@ -1,0 +1,112 @@
+//! How long to wait between two polls of MPI, which wakes nobody.
+//!
+//! A thread that has just received something polls without a pause and yields its core in between. The longer
+//! nothing comes, the longer it sleeps, up to [`MOST`].
+
+use std::time::{Duration, Instant};
+
+/// For this long MPI is polled without a pause: some times what an answer takes over TCP, and longer than the shortest
+/// sleep of the other side, which the kernel makes a twentieth of a millisecond longer. Otherwise two that answer each
+/// other, once late, would stay so, because each would sleep as the other had.
+const EAGER: Duration = Duration::from_micros(200);
+/// And this much longer for each byte that is on its way, because MPI moves what is large only when it is called: as
+/// long as it takes over a network of a thousand million bits a second.
+const A_BYTE: Duration = Duration::from_nanos(10);
+/// The clock is read, and the core offered to others, after so many polls: each takes as long as some polls.
+const POLLS: u32 = 8;
+/// A sleep is this part of the time for which nothing has come, up to [`LONGEST`].
+const PART: u32 = 8;
+const SHORTEST: Duration = Duration::from_micros(50);
+/// A first message after a tenth of a second is late by half of this in the middle.
+const LONGEST: Duration = Duration::from_micros(1500);
+/// After a longer time it grows on slowly: to poll every 1.5 ms took 1.8% of a core, to poll every 10 ms takes 0.3%.
+const SLOWLY: u32 = 256;
+const MOST: Duration = Duration::from_millis(10);
+
+/// What MPI is doing.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct UnderWay {
+    /// So many bytes are on their way, from here or to here.
+    pub(crate) bytes: usize,
+    /// How many messages have begun or ended so far.
+    pub(crate) moved: u64,
+}
+
+/// Since when nothing has come, or begun to, or gone.
+#[derive(Default)]
+pub(crate) struct Backoff {
+    start: Option<Instant>,
+    polls: u32,
+    moved: u64,
+}
+
+impl Backoff {
+    /// After a poll that has found nothing: whether to poll again before anything else is asked.
+    pub(crate) fn polls_again(&mut self) -> bool {
+        self.polls += 1;
+        !self.polls.is_multiple_of(POLLS)
+    }
+
+    /// Returns how long to sleep before the next poll; zero: not at all.
+    pub(crate) fn pause(&mut self, now: Instant, under_way: UnderWay) -> Duration {
+        if under_way.moved != self.moved {
+            (self.start, self.moved) = (None, under_way.moved);
+        }
+        let silence = now.saturating_duration_since(*self.start.get_or_insert(now));
+        let bytes = u32::try_from(under_way.bytes).unwrap_or(u32::MAX);
+        if silence < EAGER + A_BYTE * bytes {
+            return Duration::ZERO;
+        }
+        // There are no eight polls to a reading of the clock any more.
+        self.polls = POLLS - 1;
+        let longest = (silence / SLOWLY).clamp(LONGEST, MOST);
+        (silence / PART).clamp(SHORTEST, longest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_with_the_silence_and_start_again_when_something_moves() {
+        let (mut backoff, mut under_way) = (Backoff::default(), UnderWay::default());
+        let start = Instant::now();
+        let at = |micros| start + Duration::from_micros(micros);
+        let mut pause = |micros, under_way| backoff.pause(at(micros), under_way).as_micros();
+        assert_eq!([pause(0, under_way), pause(199, under_way)], [0, 0]);
+        assert_eq!([pause(200, under_way), pause(800, under_way)], [50, 100]);
+        assert_eq!(pause(300_000, under_way), LONGEST.as_micros());
+        assert_eq!(pause(1_024_000, under_way), 4000);
+        assert_eq!(pause(10_000_000, under_way), MOST.as_micros());
+        under_way.moved += 1;
+        assert_eq!(pause(11_000_000, under_way), 0);
+        assert_eq!(pause(11_000_300, under_way), 50);
+    }
+
+    #[test]
+    fn messages_under_way_are_polled_for_longer() {
+        let (mut backoff, start) = (Backoff::default(), Instant::now());
+        let under_way = UnderWay {
+            bytes: 1 << 20,
+            moved: 0,
+        };
+        let mut pause = |millis| backoff.pause(start + Duration::from_millis(millis), under_way);
+        assert_eq!([pause(0), pause(10)], [Duration::ZERO; 2]);
+        assert!(pause(11) > Duration::ZERO);
+    }
+
+    #[test]
+    fn the_clock_is_read_after_some_polls_and_after_each_pause() {
+        let mut backoff = Backoff::default();
+        let again: Vec<bool> = (1..=16).map(|_| backoff.polls_again()).collect();
+        let expected: Vec<bool> = (1..=16).map(|poll| poll % POLLS != 0).collect();
+        assert_eq!(again, expected);
+        let start = Instant::now();
+        for seconds in 0..3 {
+            let now = start + Duration::from_secs(seconds);
+            let _ = backoff.pause(now, UnderWay::default());
+        }
+        assert!(!backoff.polls_again());
+    }
+}

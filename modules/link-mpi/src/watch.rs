@@ -1,0 +1,220 @@
+//! Threads that end this OS process where neither MPI nor its launcher would end the job.
+//!
+//! The launcher has a daemon on each host, which starts the OS processes there and ends them. If it is killed, `mpiexec`
+//! of MPICH 4.0.2 waits for it for ever, and what it has started goes on. So each OS process ends without its daemon, and
+//! MPI tells the others that it cannot be reached.
+//!
+//! For a host that does not answer any more, as when a cable is pulled, MPI waits for a quarter of an hour, or for ever.
+//! The kernels know better: they acknowledge what comes over TCP whatever the OS processes do, so a long computation is
+//! not taken for death, and asked to keep a connection alive they send something on it also when nobody else does. So it
+//! is checked, at each TCP connection of this OS process that leads to another host of the job, for how long nothing has
+//! been acknowledged. MPI over another network than TCP has no connections, and then nothing is found.
+
+use std::fs;
+use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::Duration;
+
+use graphmap_runtime::Exit;
+use graphmap_runtime::between::Doorbell;
+
+use crate::bell::Bell;
+use crate::sockets::{self, Connection};
+use crate::{calls, launchers};
+
+/// The variable that says how long a host may not answer, in seconds.
+const VARIABLE: &str = "GRAPHMAP_UNREACHABLE";
+
+/// How often it is checked whether the launcher is still there.
+const OFTEN: Duration = Duration::from_millis(500);
+/// How long OS process 0 has to report what has been found, and to end the launcher, before others end by themselves.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// So many questions in a row that nobody answers. One or two may be lost on the way; and where nobody was asked, as before the first check
+/// of a connection, or while only the other side sends over it, nothing is acknowledged for long, and all is well.
+const ASKED: u32 = 3;
+
+/// Most addresses of a host that the others know.
+const MOST: usize = 16;
+/// Bytes of the addresses of a host: four for each, then zeros.
+pub(crate) const TOLD: usize = 4 * MOST;
+
+/// The addresses of this host, for the others.
+pub(crate) fn told() -> Vec<u8> {
+    let table = fs::read_to_string("/proc/net/fib_trie").unwrap_or_default();
+    let mut bytes: Vec<u8> = addresses(&table)
+        .iter()
+        .flat_map(Ipv4Addr::octets)
+        .collect();
+    bytes.resize(TOLD, 0);
+    bytes
+}
+
+/// The addresses of its own in the kernel's table of routes, as many as are told.
+fn addresses(table: &str) -> Vec<Ipv4Addr> {
+    let mut found = Vec::new();
+    let mut last = None;
+    for line in table.lines() {
+        let line = line.trim();
+        if let Some(address) = line.strip_prefix("|-- ") {
+            last = address.parse::<Ipv4Addr>().ok();
+        } else if line == "/32 host LOCAL"
+            && let Some(address) = last
+            && !address.is_loopback()
+            && !found.contains(&address)
+        {
+            found.push(address);
+        }
+    }
+    found.truncate(MOST);
+    found
+}
+
+/// The hosts that have addresses which this one has not: of all `hosts`, the addresses of each.
+fn others(hosts: &[String], told: &[u8], me: usize) -> Vec<(IpAddr, String)> {
+    let each = told.as_chunks::<TOLD>().0;
+    let each: Vec<_> = each.iter().map(|told| told.as_chunks::<4>().0).collect();
+    let mut others = Vec::new();
+    for (addresses, host) in each.iter().zip(hosts) {
+        let others_only = |address: &&[u8; 4]| **address != [0; 4] && !each[me].contains(address);
+        let addresses = addresses.iter().filter(others_only);
+        others.extend(addresses.map(|&address| (IpAddr::from(address), host.clone())));
+    }
+    others.sort();
+    others.dedup_by(|a, b| a.0 == b.0);
+    others
+}
+
+/// Watches the launcher of this OS process, as long as the program runs. Returns where it is written that it is gone:
+/// what is printed here is lost then, so another OS process has to report it. `here`: the name of this host.
+pub(crate) fn launcher(here: &str, bell: &Arc<Bell>) -> Arc<OnceLock<String>> {
+    let gone: Arc<OnceLock<String>> = Arc::default();
+    if let Some((id, name)) = launchers::nearest() {
+        let (told, bell, here) = (Arc::clone(&gone), Arc::clone(bell), here.to_string());
+        watch("launcher", OFTEN, move || {
+            if launchers::nearest().is_some_and(|(now, _)| now == id) {
+                return;
+            }
+            told.get_or_init(|| {
+                format!(
+                    "the launcher of MPI is gone on {here}: {name}, process {id}, was killed or has failed"
+                )
+            });
+            bell.ring();
+            // The thread that calls MPI may be busy.
+            thread::sleep(GRACE);
+            calls::leave(Exit::Lost as u8);
+        });
+    }
+    gone
+}
+
+/// Ends this OS process and its launchers when another of `hosts` has not answered for `limit`, as long as the program
+/// runs. `told`: the addresses of each.
+pub(crate) fn others_than(me: usize, hosts: &[String], told: &[u8], limit: Duration) {
+    let others = others(hosts, told, me);
+    if others.is_empty() {
+        return;
+    }
+    let here = hosts[me].clone();
+    watch("hosts", limit / 8, move || {
+        let Some(host) = silent(&others, limit) else {
+            return;
+        };
+        if me > 0 {
+            thread::sleep(GRACE);
+        }
+        calls::over();
+        let _ = writeln!(
+            std::io::stderr(),
+            "error: {host} has not answered {here} for {} s: the network between them is cut, or the host is down \
+             ({VARIABLE} says how long to wait)",
+            limit.as_secs()
+        );
+        launchers::end();
+        calls::leave(Exit::Lost as u8);
+    });
+}
+
+/// Calls a function every so often, on a thread. Without a thread, it is as MPI and its launcher have it.
+fn watch(name: &str, every: Duration, mut check: impl FnMut() + Send + 'static) {
+    let watch = move || {
+        loop {
+            thread::sleep(every);
+            check();
+        }
+    };
+    let _ = thread::Builder::new().name(name.into()).spawn(watch);
+}
+
+/// A host that has not acknowledged anything for so long, though it was asked.
+fn silent(others: &[(IpAddr, String)], limit: Duration) -> Option<String> {
+    for connection in sockets::all() {
+        let Connection {
+            to,
+            silence,
+            unanswered,
+            ..
+        } = connection;
+        let Ok(at) = others.binary_search_by(|(address, _)| address.cmp(&to)) else {
+            continue;
+        };
+        // A connection that is closed meanwhile leads to nobody.
+        let _ = connection.keep_alive(limit / 4);
+        if silence >= limit && unanswered >= ASKED {
+            return Some(others[at].1.clone());
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{TcpListener, TcpStream};
+
+    #[test]
+    fn who_was_not_asked_owes_no_answer() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let _to = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let _from = listener.accept().unwrap();
+        let limit = Duration::from_millis(20);
+        thread::sleep(2 * limit);
+        let others = [(IpAddr::from([127, 0, 0, 1]), "a".to_string())];
+        assert_eq!(silent(&others, limit), None);
+    }
+
+    const TABLE: &str = "Main:\n  +-- 0.0.0.0/0 3 0 4\n     |-- 10.77.0.0\n        /24 link UNICAST\n     \
+        |-- 10.77.0.2\n        /32 host LOCAL\n     |-- 10.77.0.255\n        /32 link BROADCAST\n     \
+        |-- 127.0.0.1\n        /32 host LOCAL\nLocal:\n     |-- 10.77.0.2\n        /32 host LOCAL\n     \
+        |-- 172.17.0.1\n        /32 host LOCAL\n";
+
+    #[test]
+    fn a_host_has_the_addresses_that_its_kernel_calls_local() {
+        let two = [Ipv4Addr::new(10, 77, 0, 2), Ipv4Addr::new(172, 17, 0, 1)];
+        assert_eq!(addresses(TABLE), two);
+        assert!(addresses("").is_empty());
+        assert!(addresses("     |-- x\n  /32 host LOCAL\n/32 host LOCAL").is_empty());
+    }
+
+    #[test]
+    fn addresses_that_every_host_has_lead_to_no_other() {
+        let tell = |addresses: &[[u8; 4]]| {
+            let mut bytes = addresses.concat();
+            bytes.resize(TOLD, 0);
+            bytes
+        };
+        let bridge = [172, 17, 0, 1];
+        let told = [
+            tell(&[[10, 0, 0, 1], bridge]),
+            tell(&[bridge, [10, 0, 0, 2]]),
+        ]
+        .concat();
+        let hosts = ["a".to_string(), "b".to_string()];
+        let b = (IpAddr::from([10, 0, 0, 2]), "b".to_string());
+        assert_eq!(others(&hosts, &told, 0), [b]);
+        assert!(others(&hosts[..1], &told[..TOLD], 0).is_empty());
+    }
+}
