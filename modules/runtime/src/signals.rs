@@ -2,13 +2,13 @@
 //! ignored, because a file beyond `ulimit -f` is then an error of the write.
 
 use std::ffi::c_int;
-use std::mem::MaybeUninit;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use graphmap_executor::link::shm::memory;
+use graphmap_executor::os_signal;
 
 /// Counts the questions to a program that is one OS process.
 static OWN: AtomicU32 = AtomicU32::new(0);
@@ -33,22 +33,13 @@ extern "C" fn ignore(_signal: c_int) {}
 
 /// Handles both signals from now on, unless they are ignored or have a handler.
 pub(crate) fn handle() {
-    if cfg!(miri) {
-        return;
-    }
     handle_by(libc::SIGXFSZ, ignore);
     QUESTIONS.store(ptr::from_ref(&OWN).cast_mut(), Ordering::SeqCst);
     handle_by(libc::SIGUSR1, count);
 }
 
 fn handle_by(signal: c_int, handler: extern "C" fn(c_int)) {
-    let mut now = MaybeUninit::<libc::sigaction>::uninit();
-    // SAFETY: a null pointer changes nothing, and there is room for the present action.
-    if unsafe { libc::sigaction(signal, ptr::null(), now.as_mut_ptr()) } != 0 {
-        return;
-    }
-    // SAFETY: the call above has succeeded, and initialised it.
-    if unsafe { now.assume_init() }.sa_sigaction == libc::SIG_DFL {
+    if os_signal::handler(signal) == Some(libc::SIG_DFL) {
         // SAFETY: both handlers are async-signal-safe.
         unsafe { libc::signal(signal, handler as *const () as usize) };
     }

@@ -55,7 +55,7 @@ mod system {
     use std::sync::Arc;
 
     use super::super::control::ControlPage;
-    use crate::os_signal::{Action, action};
+    use crate::os_signal;
 
     pub(super) fn bind(command: &mut Command, control: Arc<ControlPage>, number: usize) {
         let (me, fd) = (process::id(), control.memory().fd());
@@ -73,7 +73,7 @@ mod system {
     }
 
     pub(super) fn can_be_waited_for() {
-        if action(libc::SIGCHLD as u32) == Some(Action::Ignored) {
+        if os_signal::handler(libc::SIGCHLD) == Some(libc::SIG_IGN) {
             // SAFETY: numbers.
             unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
         }
