@@ -117,7 +117,7 @@ mod system {
 
     pub(super) fn resize(fd: i32, len: usize) -> io::Result<()> {
         let len = i64::try_from(len).map_err(|_| io::ErrorKind::FileTooLarge)?;
-        // SAFETY: numbers both of them. What is beyond the limit on files (`ulimit -f`) is an error: `file_limit`.
+        // SAFETY: numbers both of them. A size beyond `ulimit -f` is an error where SIGXFSZ is handled.
         match unsafe { libc::ftruncate(fd, len) } {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
