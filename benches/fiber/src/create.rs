@@ -7,7 +7,7 @@ use std::task::{Context, Waker};
 
 use corosensei::Coroutine;
 use corosensei::stack::DefaultStack;
-use graphmap_fiber::{Fiber, Guard, Options, Stacks, wait};
+use graphmap_fiber::{Fiber, Options, Stacks, wait};
 
 use crate::measure;
 
@@ -67,24 +67,21 @@ pub(crate) fn report(rounds: usize) {
     );
 
     println!("first use of a stack, with its page, and its unwinding; of {FRESH}, all suspended:");
-    let fresh = |guard| {
+    let fresh = |options: Options| {
         let mut kept = Vec::new();
         move || {
-            let stacks = Stacks::new(Options::new().guards(&[guard]));
+            let stacks = Stacks::new(options.clone());
             kept.clear();
             for _ in 0..FRESH {
-                let Ok(mut fiber) = stacks.fiber("", || wait(pending::<()>())) else {
-                    println!("  (no {guard} here)");
-                    return;
-                };
+                let mut fiber = stacks.fiber("", || wait(pending::<()>())).unwrap();
                 poll(&mut fiber);
                 kept.push(fiber);
             }
             // All are dropped in the next round.
         }
     };
-    let (mut marker, mut protection) = (fresh(Guard::Marker), fresh(Guard::Protection));
-    let mut canary = fresh(Guard::Canary);
+    let mut marker = fresh(Options::new());
+    let mut protection = fresh(Options::new().without_markers());
     let mut kept = Vec::new();
     let mut bare = || {
         kept.clear();
@@ -102,7 +99,6 @@ pub(crate) fn report(rounds: usize) {
         &mut [
             ("MADV_GUARD_INSTALL", &mut marker),
             ("mprotect", &mut protection),
-            ("canary", &mut canary),
             ("bare corosensei, a mapping each", &mut bare),
         ],
     );

@@ -37,7 +37,8 @@ pub(crate) fn report() {
     }
     let counts = stacks.counts();
     let each = |now: usize, before: usize| (now - before) as f64 / COUNT as f64;
-    println!("{counts}, all suspended");
+    let (live, protected) = (counts.live, counts.protected);
+    println!("{live} stacks ({protected} by mprotect), all suspended");
     println!("  reserved {:>8.0} B each", each(counts.reserved, 0));
     println!(
         "  resident {:>8.0} B each",

@@ -77,3 +77,5 @@ pub use payload::{DecodeError, Decoder, Encoder, Format, Payload};
 pub use payload::{Known, Probe, Unknown};
 pub use place::Place;
 pub use sequence::{Sequence, SequenceError};
+#[doc(hidden)]
+pub use variables::bytes;

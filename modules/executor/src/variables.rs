@@ -276,7 +276,7 @@ fn link(value: &OsStr) -> Option<Link> {
 }
 
 /// A number of bytes: `K` or `KiB` to `T` or `TiB` are powers of 1024, `kB` to `TB` of 1000. The case of letters does not matter.
-fn bytes(text: &str) -> Option<u64> {
+pub fn bytes(text: &str) -> Option<u64> {
     let digits = text
         .find(|c: char| !c.is_ascii_digit())
         .unwrap_or(text.len());

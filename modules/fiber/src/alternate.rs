@@ -1,19 +1,21 @@
-//! A stack for handlers of signals, of each thread that runs fibers.
+//! A stack for handlers of signals, for each thread that runs fibers.
 //!
-//! Rust gives one to the threads that it starts, if it has handlers of its own. Threads of others have none.
+//! Rust gives one to the threads that it starts, if it has handlers of its own. Threads of other
+//! languages have none.
 
 use std::cell::OnceCell;
 use std::io;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-use crate::system::{Mapping, page_size};
+use crate::system::{self, Mapping, done};
 
 thread_local! {
+    /// None if the thread had a stack already.
     static OWN: OnceCell<Option<Own>> = const { OnceCell::new() };
 }
 
-/// Sees to it that this thread has such a stack.
+/// Gives this thread a stack for handlers, unless it has one.
 pub(crate) fn provide() -> io::Result<()> {
     let provided = OWN.try_with(|own| {
         if own.get().is_none() {
@@ -21,39 +23,45 @@ pub(crate) fn provide() -> io::Result<()> {
         }
         Ok(())
     });
-    // A thread that ends has it no more; overflows are told without a name then.
+    // A thread that ends has none any more. The kernel ends the program without a report then.
     provided.unwrap_or(Ok(()))
 }
 
-/// A stack of ours.
-#[derive(Debug)]
+/// A stack, the lowest page of which is a guard.
 struct Own {
     mapping: Mapping,
+    page: usize,
 }
 
 impl Own {
     fn if_there_is_none() -> io::Result<Option<Own>> {
-        let now = exchange(None)?;
-        if now.ss_flags & libc::SS_DISABLE == 0 {
+        if exchange(None)?.ss_flags & libc::SS_DISABLE == 0 {
             return Ok(None);
         }
-        let len = (least() + (32 << 10)).next_multiple_of(page_size());
-        let mapping = Mapping::reserve(len + page_size())?;
-        // SAFETY: nobody uses it yet.
-        unsafe { mapping.protect(0, page_size())? };
+        let page = system::page_size();
+        // SAFETY: `getauxval` has no preconditions. It returns 0 where the kernel does not say.
+        let least = unsafe { libc::getauxval(libc::AT_MINSIGSTKSZ) as usize };
+        let len = (least.max(libc::MINSIGSTKSZ) + (32 << 10)).next_multiple_of(page);
+        let mapping = Mapping::reserve(page + len)?;
+        // SAFETY: the mapping is new, so no value is in it.
+        unsafe { system::protect(mapping.start(), page)? };
+        let own = Own { mapping, page };
         exchange(Some(libc::stack_t {
-            ss_sp: ptr::with_exposed_provenance_mut(mapping.start() + page_size()),
+            ss_sp: ptr::with_exposed_provenance_mut(own.start()),
             ss_flags: 0,
             ss_size: len,
         }))?;
-        Ok(Some(Own { mapping }))
+        Ok(Some(own))
+    }
+
+    fn start(&self) -> usize {
+        self.mapping.start() + self.page
     }
 }
 
 impl Drop for Own {
     fn drop(&mut self) {
-        let own = self.mapping.start() + page_size();
-        if exchange(None).is_ok_and(|now| now.ss_sp.addr() == own) {
+        if exchange(None).is_ok_and(|now| now.ss_sp.addr() == self.start()) {
             let _ = exchange(Some(libc::stack_t {
                 ss_sp: ptr::null_mut(),
                 ss_flags: libc::SS_DISABLE,
@@ -63,21 +71,12 @@ impl Drop for Own {
     }
 }
 
-/// What a handler needs at least.
-fn least() -> usize {
-    // SAFETY: it takes a number; 0 where the kernel does not say.
-    let least = unsafe { libc::getauxval(libc::AT_MINSIGSTKSZ) as usize };
-    least.max(libc::MINSIGSTKSZ)
-}
-
-/// Sets this thread's stack for handlers, if one is given, and tells what it was.
+/// Sets this thread's stack for handlers, if one is given, and returns the earlier.
 fn exchange(new: Option<libc::stack_t>) -> io::Result<libc::stack_t> {
     let mut old = MaybeUninit::uninit();
     let new = new.as_ref().map_or(ptr::null(), ptr::from_ref);
-    // SAFETY: memory that is ours until this is undone, and room for the answer.
-    match unsafe { libc::sigaltstack(new, old.as_mut_ptr()) } {
-        // SAFETY: it was told.
-        0 => Ok(unsafe { old.assume_init() }),
-        _ => Err(io::Error::last_os_error()),
-    }
+    // SAFETY: the new stack stays mapped until it is replaced, and `old` has room for the answer.
+    done(unsafe { libc::sigaltstack(new, old.as_mut_ptr()) })?;
+    // SAFETY: the call has succeeded, so `old` is written.
+    Ok(unsafe { old.assume_init() })
 }

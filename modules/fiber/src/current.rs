@@ -1,10 +1,12 @@
 //! Waiting on the stack of the fiber that runs.
 
+use std::any::Any;
 use std::cell::Cell;
 use std::future::IntoFuture;
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
 use std::ptr;
+use std::sync::atomic::{Ordering, compiler_fence};
 use std::task::{Context, Poll};
 use std::{process, thread};
 
@@ -35,9 +37,32 @@ impl Resume {
     }
 }
 
+/// What a body has ended with: its output, or the payload of its panic.
+pub(crate) type Outcome<T> = Result<T, Box<dyn Any + Send>>;
+
+/// Where a stack is, for the report of its overflow.
+pub(crate) struct Extent {
+    /// The name of its fiber.
+    pub(crate) name: String,
+    /// The lowest address, where the guard begins.
+    pub(crate) lowest: usize,
+    /// Bytes of the guard.
+    pub(crate) guard: usize,
+    /// Bytes of all.
+    pub(crate) size: usize,
+}
+
+impl Extent {
+    /// Returns whether an address is in the guard.
+    pub(crate) fn is_guard(&self, address: usize) -> bool {
+        (self.lowest..self.lowest + self.guard).contains(&address)
+    }
+}
+
 /// What suspends a fiber; it lies on its stack.
-pub(crate) struct Suspender<'a> {
+struct Suspender<'a> {
     yielder: &'a Yielder<Resume, ()>,
+    extent: &'a Extent,
     /// Of the poll that has resumed the stack last.
     context: Cell<*mut Context<'static>>,
     /// The [`uninterrupted_depth`] when the stack was resumed last: while it is greater, the stack must not be suspended.
@@ -62,17 +87,46 @@ pub(crate) fn resuming<R>(resume: impl FnOnce() -> R) -> R {
 }
 
 /// Runs the body of a fiber, which has been resumed by a poll for the first time.
-pub(crate) fn run<T>(yielder: &Yielder<Resume, ()>, resume: Resume, body: impl FnOnce() -> T) -> T {
-    let suspender = Suspender {
-        yielder,
-        context: Cell::new(resume.context),
-        depth: Cell::new(0),
-        is_cancelled: Cell::new(false),
-        tries: Cell::new(0),
+pub(crate) fn run<T>(
+    yielder: &Yielder<Resume, ()>,
+    resume: Resume,
+    extent: &Extent,
+    body: impl FnOnce() -> T,
+) -> Outcome<T> {
+    let run = || {
+        let suspender = Suspender {
+            yielder,
+            extent,
+            context: Cell::new(resume.context),
+            depth: Cell::new(0),
+            is_cancelled: Cell::new(false),
+            tries: Cell::new(0),
+        };
+        suspender.enter();
+        // The handler of a fault reads `CURRENT`.
+        compiler_fence(Ordering::SeqCst);
+        call(body)
     };
-    suspender.enter();
-    // Whoever has resumed the stack makes another one current when it is left, so nobody finds the suspender then.
+    let outcome = catch_unwind(AssertUnwindSafe(run));
+    // The suspender is gone.
+    CURRENT.set(ptr::null());
+    outcome
+}
+
+/// Calls a body. It is not inlined, because the frame of a body may overflow the stack when it is
+/// made, and the report needs the suspender then.
+#[inline(never)]
+fn call<T>(body: impl FnOnce() -> T) -> T {
     body()
+}
+
+/// Calls `f` with the extent of the stack that the thread runs on, if it is a fiber's. A handler of
+/// a fault may call it.
+pub(crate) fn with_extent<R>(f: impl FnOnce(&Extent) -> R) -> Option<R> {
+    // SAFETY: null, or the suspender of the stack that runs. It lives until its body has ended, and
+    // then `run` sets null before it does anything that may fault.
+    let suspender = unsafe { CURRENT.get().as_ref() };
+    suspender.map(|suspender| f(suspender.extent))
 }
 
 impl Suspender<'_> {

@@ -3,8 +3,6 @@
 use std::fmt;
 use std::io;
 
-use crate::label::Label;
-
 /// Why [`try_wait`](crate::try_wait) has not waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -41,15 +39,14 @@ impl std::error::Error for WaitError {}
 /// There is no stack for a fiber.
 #[derive(Debug)]
 pub struct StackError {
-    pub(crate) name: Label,
+    pub(crate) name: String,
     pub(crate) size: usize,
     pub(crate) live: usize,
     pub(crate) error: io::Error,
 }
 
 impl StackError {
-    /// What the kernel says; [`Unsupported`](io::ErrorKind::Unsupported) where it has none of the
-    /// [guards](crate::Options::guards) that are allowed.
+    /// Returns the kind of error that the kernel has reported.
     pub fn kind(&self) -> io::ErrorKind {
         self.error.kind()
     }
@@ -57,7 +54,7 @@ impl StackError {
 
 impl fmt::Display for StackError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = String::from_utf8_lossy(self.name.bytes());
+        let name = &self.name;
         let (size, live) = (self.size / 1024, self.live);
         let of = if name.is_empty() { "" } else { " of " };
         write!(

@@ -11,13 +11,9 @@ use std::thread;
 use corosensei::stack::STACK_ALIGNMENT;
 use corosensei::{Coroutine, CoroutineResult};
 
-use crate::canary::Canary;
-use crate::current::{self, Cancelled, Resume};
+use crate::current::{self, Cancelled, Outcome, Resume};
 use crate::error::StackError;
 use crate::pool::{self, Stack, Stacks};
-
-/// What came of a body: what it has returned, or what it has panicked with.
-type Outcome<T> = Result<T, Box<dyn Any + Send>>;
 
 /// Of how many bytes a body is kept elsewhere, as it takes room on the stack once more when it runs.
 const LARGE: usize = 512;
@@ -43,12 +39,11 @@ type Body<T> = Coroutine<Resume, (), Outcome<T>, Stack>;
 pub struct Fiber<T: 'static> {
     /// None once it is over. While it runs it says that it is done.
     stack: Option<Body<T>>,
-    /// If nothing else tells that the stack overflows.
-    canary: Option<Box<Canary>>,
 }
 
 impl<T: 'static> Fiber<T> {
-    /// A fiber that will run this function, on a stack as [`Options::from_env`](crate::Options::from_env) has it, with the best guard that can be had.
+    /// Makes a fiber that will run this function, on a stack with the options of
+    /// [`Options::from_env`](crate::Options::from_env).
     ///
     /// # Panics
     ///
@@ -60,7 +55,7 @@ impl<T: 'static> Fiber<T> {
         }
     }
 
-    /// As [`new`](Fiber::new), and with a name, by which it is told if its stack overflows: the first 63 bytes of it.
+    /// As [`new`](Fiber::new), with a name. The report of an overflow has its first 63 characters.
     ///
     /// # Errors
     ///
@@ -78,8 +73,8 @@ impl<T: 'static> Fiber<T> {
 }
 
 impl Stacks {
-    /// A fiber that will run this function on one of these stacks, with a name, by which it is told if the stack overflows: the
-    /// first 63 bytes of it.
+    /// Makes a fiber that will run this function on one of these stacks, with a name. The report of
+    /// an overflow has its first 63 characters.
     ///
     /// # Errors
     ///
@@ -89,24 +84,20 @@ impl Stacks {
         name: impl Display,
         body: impl FnOnce() -> T + 'static,
     ) -> Result<Fiber<T>, StackError> {
+        let name = name.to_string();
         let stack = self.take(&name)?;
-        let canary = stack.canary().map(Box::new);
         let stack = match size_of_val(&body) > LARGE || align_of_val(&body) > STACK_ALIGNMENT {
-            true => begin(stack, Box::new(body)),
-            false => begin(stack, body),
+            true => begin(stack, name, Box::new(body)),
+            false => begin(stack, name, body),
         };
-        Ok(Fiber {
-            stack: Some(stack),
-            canary,
-        })
+        Ok(Fiber { stack: Some(stack) })
     }
 }
 
 /// A stack that will run this body.
-fn begin<T: 'static>(stack: Stack, body: impl FnOnce() -> T + 'static) -> Body<T> {
-    let run = |yielder: &_, resume| {
-        catch_unwind(AssertUnwindSafe(|| current::run(yielder, resume, body)))
-    };
+fn begin<T: 'static>(stack: Stack, name: String, body: impl FnOnce() -> T + 'static) -> Body<T> {
+    let extent = stack.extent(name);
+    let run = move |yielder: &_, resume| current::run(yielder, resume, &extent, body);
     Coroutine::with_stack(stack, run)
 }
 
@@ -124,16 +115,8 @@ impl<T: 'static> Future for Fiber<T> {
         }
         let resume = Resume::new(context, false);
         match current::resuming(|| stack.resume(resume)) {
-            CoroutineResult::Yield(()) => {
-                if let Some(canary) = &fiber.canary {
-                    canary.look();
-                }
-                Poll::Pending
-            }
+            CoroutineResult::Yield(()) => Poll::Pending,
             CoroutineResult::Return(outcome) => {
-                if let Some(canary) = &fiber.canary {
-                    canary.look_at_all();
-                }
                 fiber.stack = None;
                 match outcome {
                     Ok(output) => Poll::Ready(output),
@@ -157,9 +140,6 @@ impl<T: 'static> Drop for Fiber<T> {
             true => cancel(&mut stack),
             false => never_begun(&mut stack),
         };
-        if let Some(canary) = &self.canary {
-            canary.look_at_all();
-        }
         match stack.done() {
             true => drop(stack),
             // Suspended for ever.

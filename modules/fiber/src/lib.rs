@@ -37,7 +37,7 @@
 //! * A body that catches this goes on to its next wait, which unwinds again; one that catches it 100 times is
 //!   left suspended for ever, and so are the values on its stack.
 //! * What a cancelled body panics with comes out of the drop, unless that thread is panicking already.
-//! * A fiber that is forgotten keeps its stack.
+//! * A fiber that is forgotten keeps its stack, which is never used again.
 //! * A fiber may be dropped by a panic; to poll one then is an error, as it would take itself for one that unwinds. A body that is dropped by
 //!   a panic and waits in a loop, whatever it is told, ends the program after a thousand times.
 //!
@@ -51,6 +51,14 @@
 //! poll, too: its processes wait in it by themselves, or as fibers of that run. Code that calls a function of others in the middle of
 //! a change calls it [`uninterrupted`]. An executor of another library is not known here: do not wait in what it polls on the stack of a
 //! fiber.
+//!
+//! # C code
+//!
+//! A body may call C code that calls Rust code back, and that may wait. If the fiber is dropped in
+//! such a wait, the stack unwinds up to the function that C code has called. A function with the ABI
+//! `"C"` ends the program there, as for any panic. With the ABI `"C-unwind"` the C frames unwind,
+//! which is undefined behaviour unless the C code is compiled for it (`-fexceptions`). A fiber that
+//! must not unwind is kept in a [`ManuallyDrop`](std::mem::ManuallyDrop), or forgotten.
 //!
 //! # What bodies must not do
 //!
@@ -72,17 +80,12 @@
 compile_error!("graphmap runs on Linux on x86-64 and aarch64 only");
 
 mod alternate;
-mod budget;
-mod canary;
 mod current;
 mod error;
 mod fiber;
-mod label;
 mod options;
 mod overflow;
 mod pool;
-mod registry;
-mod shape;
 mod slab;
 mod system;
 
@@ -90,5 +93,5 @@ pub use current::{on_fiber, try_wait, wait};
 pub use error::{OptionsError, StackError, WaitError};
 pub use fiber::Fiber;
 pub use graphmap_executor::uninterrupted;
-pub use options::{Guard, Options};
+pub use options::Options;
 pub use pool::{Counts, Stacks};

@@ -1,31 +1,30 @@
-//! Who has overflowed a stack is told by name.
+//! Reports a fiber that overflows its stack, by its name.
 //!
-//! The kernel tells by `SIGSEGV` that a guard was touched. The handler runs on a stack of its own, as there is no room on the one that
-//! has overflowed, and says whose stack it was. Then the signal does what it does by default: the program ends by it (a shell
-//! says 139), with a core where these are kept. What is not about a guard goes to the handler before, which in Rust tells
-//! overflows of threads.
+//! An access to the guard of a stack is a `SIGSEGV`. The handler runs on a stack of its own, because
+//! the overflowed one has no room. It compares the address with the guard of the stack that the
+//! thread runs on. If the address is in it, the handler writes a report, and the program ends by the
+//! signal (a shell says 139), with a core where these are kept. Any other fault goes to the earlier
+//! handler. Rust's own handler reports overflows of threads.
 //!
-//! All that runs in the handler is reading memory, `write` and `sigaction`.
+//! The handler calls only `write`, `sigaction` and `raise`, and reads a thread-local that needs no
+//! initialisation.
 
 use std::ffi::{c_int, c_void};
-use std::io;
-use std::mem::{self, MaybeUninit};
-use std::process;
+use std::fs::File;
+use std::io::{self, Write};
+use std::mem::{self, ManuallyDrop, MaybeUninit};
+use std::os::fd::FromRawFd;
 use std::ptr;
 use std::sync::OnceLock;
 
 use crate::alternate;
-use crate::label::Label;
-use crate::registry::{self, Met};
-use crate::shape::Shape;
+use crate::current::{self, Extent};
+use crate::system::done;
 
-/// The signals by which kernels tell that a page may not be touched.
-const SIGNALS: [c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
+/// What was done for the signal before.
+static EARLIER: OnceLock<libc::sigaction> = OnceLock::new();
 
-/// What was done for each of them before.
-static EARLIER: OnceLock<[libc::sigaction; 2]> = OnceLock::new();
-
-/// From now on overflows are told, also on this thread.
+/// Has overflows reported from now on, also those of this thread.
 pub(crate) fn watch() -> io::Result<()> {
     static WATCHES: OnceLock<Result<(), i32>> = OnceLock::new();
     alternate::provide()?;
@@ -35,192 +34,93 @@ pub(crate) fn watch() -> io::Result<()> {
 }
 
 fn install() -> io::Result<()> {
-    // They are known before a handler of ours may ask for them.
-    let mut earlier = [default(), default()];
-    for (signal, earlier) in SIGNALS.into_iter().zip(&mut earlier) {
-        // SAFETY: it is told what there is, and changes nothing.
-        done(unsafe { libc::sigaction(signal, ptr::null(), earlier) })?;
-    }
+    // The earlier action is known before the handler may need it.
+    let mut earlier = default();
+    // SAFETY: the call sets nothing, and `earlier` has room for the answer.
+    done(unsafe { libc::sigaction(libc::SIGSEGV, ptr::null(), &mut earlier) })?;
     let _ = EARLIER.set(earlier);
     let mut action = default();
     action.sa_sigaction = handle as *const () as usize;
     action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-    for signal in SIGNALS {
-        // SAFETY: the handler does what one may do.
-        done(unsafe { libc::sigaction(signal, &action, ptr::null_mut()) })?;
-    }
-    Ok(())
+    // SAFETY: `handle` has the type that `SA_SIGINFO` asks for, and calls only functions that are safe
+    // in a handler.
+    done(unsafe { libc::sigaction(libc::SIGSEGV, &action, ptr::null_mut()) })
 }
 
-/// What the kernel does by itself.
+/// Returns the action of a signal for which no handler is set.
 fn default() -> libc::sigaction {
-    // SAFETY: numbers and null pointers, of which zero is the default, no flags and no signals.
-    let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
-    action.sa_sigaction = libc::SIG_DFL;
-    action
+    // SAFETY: numbers and null pointers. Zero is the default action, no flags and no signals.
+    unsafe { MaybeUninit::zeroed().assume_init() }
 }
 
-fn done(code: c_int) -> io::Result<()> {
-    match code {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
+/// Replaces the action of the signal. It cannot fail: the signal exists, and may have any action.
+fn set(action: &libc::sigaction) {
+    // SAFETY: the action is the default, or one that was set before.
+    unsafe { libc::sigaction(libc::SIGSEGV, action, ptr::null_mut()) };
 }
 
 extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: the kernel gives what it knows of the signal; who sends one has no address.
+    // SAFETY: the kernel passes a description of the signal, with an address if it made the signal.
     let (by_kernel, address) = unsafe { ((*info).si_code > 0, (*info).si_addr().addr()) };
-    if by_kernel {
-        let met = registry::met(address).filter(|met| uses(context, met));
-        if let Some(met) = met {
-            tell(&met.label, met.shape.usable());
-            end_by(signal);
-            // The access that has failed is made again, and ends the program.
-            return;
+    let report = |extent: &Extent| {
+        let overflows = extent.is_guard(address);
+        if overflows {
+            report(extent);
+        }
+        overflows
+    };
+    let overflows = by_kernel && current::with_extent(report).unwrap_or(false);
+    if overflows {
+        // The failed access is made again, and ends the program.
+        return set(&default());
+    }
+    let earlier = EARLIER.get().copied().unwrap_or_else(default);
+    let is_function = ![libc::SIG_DFL, libc::SIG_IGN].contains(&earlier.sa_sigaction);
+    if is_function && earlier.sa_flags & libc::SA_SIGINFO != 0 {
+        type Handler = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
+        // SAFETY: it is a function that was set with `SA_SIGINFO`, so it has that type.
+        let handler = unsafe { mem::transmute::<usize, Handler>(earlier.sa_sigaction) };
+        return handler(signal, info, context);
+    }
+    // Nothing, the default, or a handler of another type: the kernel does that when the failed
+    // access is made again.
+    set(&earlier);
+    if !by_kernel {
+        // A signal that was sent does not come again by itself. This one comes when the handler
+        // returns.
+        // SAFETY: `raise` has no preconditions.
+        unsafe { libc::raise(signal) };
+    }
+}
+
+/// Writes to the standard error that a stack has overflowed, without taking memory.
+fn report(extent: &Extent) {
+    let name = match &*extent.name {
+        "" => "a fiber without a name",
+        name => name,
+    };
+    let room = extent.size - extent.guard;
+    let (room, larger) = (room / 1024, room.next_power_of_two() / 1024 * 4);
+    let mut text = [0; 512];
+    let mut rest = &mut text[..];
+    // There is room: 63 characters are 252 bytes at most.
+    let _ = writeln!(
+        rest,
+        "the stack of {name:.63} has overflowed: it has room for {room} KiB\n\
+         help: have larger stacks, as with GRAPHMAP_STACK={larger}k; or keep large arrays in a Vec, and recurse less \
+         deeply"
+    );
+    let left = rest.len();
+    let len = text.len() - left;
+    let text = &mut text[..len];
+    for byte in &mut *text {
+        // A name must not govern the terminal.
+        if byte.is_ascii_control() && *byte != b'\n' {
+            *byte = b'?';
         }
     }
-    pass_on(signal, info, context, by_kernel);
-}
-
-/// Whether the thread that was interrupted is on that stack; a stray pointer may lead to a guard, too.
-fn uses(context: *mut c_void, met: &Met) -> bool {
-    // Room for what is pushed before the stack pointer is looked at.
-    let stack = met.limit.saturating_sub(met.shape.stride)..met.limit + met.shape.stride;
-    pointer(context).is_none_or(|pointer| stack.contains(&pointer))
-}
-
-/// Where the stack of the thread ended that was interrupted.
-fn pointer(context: *mut c_void) -> Option<usize> {
-    let context: *const libc::ucontext_t = context.cast();
-    // SAFETY: what the kernel gives a handler.
-    #[cfg(target_arch = "x86_64")]
-    let pointer = unsafe { (*context).uc_mcontext.gregs[libc::REG_RSP as usize] as usize };
-    // SAFETY: as above.
-    #[cfg(target_arch = "aarch64")]
-    let pointer = unsafe { (*context).uc_mcontext.sp as usize };
-    Some(pointer)
-}
-
-/// From now on the signal does what the kernel does by itself.
-fn end_by(signal: c_int) {
-    // SAFETY: no handler is set.
-    unsafe { libc::sigaction(signal, &default(), ptr::null_mut()) };
-}
-
-/// Does what was done for the signal before.
-fn pass_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void, by_kernel: bool) {
-    let which = SIGNALS.iter().position(|s| *s == signal);
-    let earlier = EARLIER.get().zip(which).map(|(all, which)| all[which]);
-    let earlier = earlier.unwrap_or_else(default);
-    match earlier.sa_sigaction {
-        libc::SIG_IGN if !by_kernel => {}
-        libc::SIG_DFL | libc::SIG_IGN => {
-            end_by(signal);
-            if !by_kernel {
-                // Nothing would bring it again. It comes when the handler has returned.
-                // SAFETY: it takes a number.
-                unsafe { libc::raise(signal) };
-            }
-        }
-        handler if earlier.sa_flags & libc::SA_SIGINFO != 0 => {
-            type Handler = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
-            // SAFETY: somebody has set it, as a handler of that kind.
-            let handler = unsafe { mem::transmute::<usize, Handler>(handler) };
-            handler(signal, info, context);
-        }
-        handler => {
-            // SAFETY: as above.
-            let handler = unsafe { mem::transmute::<usize, extern "C" fn(c_int)>(handler) };
-            handler(signal);
-        }
-    }
-}
-
-/// An overflow was found after it has happened: ends the program.
-pub(crate) fn found(limit: usize, shape: Shape) -> ! {
-    let label: *const Label = ptr::with_exposed_provenance(limit + shape.label(0));
-    // SAFETY: a stack has a label at its top, which may be any bytes.
-    tell(unsafe { &*label }, shape.usable());
-    say(b"what is below it in memory may be spoilt: the program ends\n");
-    process::abort()
-}
-
-fn tell(label: &Label, usable: usize) {
-    let mut text = Text::new();
-    text.add(b"the stack of ");
-    match label.bytes() {
-        b"" => text.add(b"a fiber without a name"),
-        name => text.add(name),
-    }
-    text.add(b" has overflowed: it has room for ");
-    text.add_number(usable / 1024);
-    text.add(b" KiB\nhelp: have larger stacks, as with GRAPHMAP_STACK=");
-    text.add_number(usable.next_power_of_two() / 1024 * 4);
-    text.add(b"k; or keep large arrays in a Vec, and recurse less deeply\n");
-    say(text.bytes());
-}
-
-fn say(mut text: &[u8]) {
-    while !text.is_empty() {
-        // SAFETY: bytes that are there.
-        let written = unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
-        match usize::try_from(written) {
-            Ok(written) if written > 0 => text = &text[written.min(text.len())..],
-            _ => return,
-        }
-    }
-}
-
-/// A text that takes no memory from anywhere. What does not fit is left out.
-struct Text {
-    text: [u8; 384],
-    len: usize,
-}
-
-impl Text {
-    fn new() -> Self {
-        Text {
-            text: [0; 384],
-            len: 0,
-        }
-    }
-
-    fn add(&mut self, text: &[u8]) {
-        for (to, from) in self.text[self.len..].iter_mut().zip(text) {
-            // What a terminal obeys, it is not to obey from here.
-            *to = if from.is_ascii_control() && *from != b'\n' {
-                b'?'
-            } else {
-                *from
-            };
-            self.len += 1;
-        }
-    }
-
-    fn add_number(&mut self, number: usize) {
-        if number >= 10 {
-            self.add_number(number / 10);
-        }
-        self.add(&[b'0' + (number % 10) as u8]);
-    }
-
-    fn bytes(&self) -> &[u8] {
-        &self.text[..self.len]
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_text_holds_what_fits() {
-        let mut text = Text::new();
-        text.add(b"a\x1b[2J\n");
-        text.add_number(0);
-        text.add_number(65_530);
-        assert_eq!(text.bytes(), b"a?[2J\n065530");
-        text.add(&[b'x'; 400]);
-        assert_eq!(text.bytes().len(), 384);
-    }
+    // SAFETY: the standard error is open or the write fails, and `ManuallyDrop` leaves it open.
+    let mut stderr = ManuallyDrop::new(unsafe { File::from_raw_fd(libc::STDERR_FILENO) });
+    // Without a standard error nothing can be reported.
+    let _ = stderr.write_all(text);
 }

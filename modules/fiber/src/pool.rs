@@ -1,143 +1,115 @@
 //! Stacks of one thread, recycled.
 
 use std::cell::{OnceCell, RefCell};
-use std::fmt::{self, Display};
+use std::fmt;
+use std::io;
 use std::num::NonZeroUsize;
-use std::ptr;
 use std::rc::Rc;
 
-use crate::canary::Canary;
+use crate::current::Extent;
 use crate::error::StackError;
-use crate::label::Label;
-use crate::options::{Guard, Options};
+use crate::options::Options;
 use crate::overflow;
-use crate::shape::Shape;
 use crate::slab::Slab;
 use crate::system;
 
-/// How many stacks the first slab has; each has twice as many as the one before.
-const FIRST: u32 = 64;
+/// Number of stacks of a slab.
+const STACKS: usize = 64;
 
-/// How many a slab has at most.
-const MOST: u32 = 1024;
+/// Most slabs that are kept while no stack is in use.
+const KEPT: usize = 16;
+
+/// Most free stacks that keep their memory.
+const WARM: usize = KEPT * STACKS;
+
+/// Number of different offsets of the tops of stacks in their pages.
+const COLOURS: usize = 32;
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
 
 /// Stacks for the fibers of one thread. Clones are the same stacks.
 ///
-/// A stack is a part of a *slab*, a mapping of many stacks (Bonwick, *The slab allocator*, 1994): address space, of which memory is
-/// taken page by page as a body uses it. One that is over is used again, with the pages that it has. A slab of which nothing
-/// is in use goes back to the kernel, but for one.
+/// A stack is a part of a *slab*, a mapping of 64 stacks: address space, of which memory is taken
+/// page by page as a body uses it. A stack is used again when its fiber is over. Up to 1024 free
+/// stacks keep their memory. When there are more, the kernel gets it back; it gets back their address
+/// space, too, when no stack is in use.
 #[derive(Clone)]
 pub struct Stacks(Rc<Pool>);
 
-#[derive(Debug)]
 struct Pool {
-    options: Options,
-    shape: Shape,
-    slabs: RefCell<Slabs>,
+    /// Bytes of a stack, guard included: a multiple of a page.
+    size: usize,
+    page: usize,
+    markers: bool,
+    held: RefCell<Held>,
 }
 
-#[derive(Debug, Default)]
-struct Slabs {
-    slabs: Vec<Option<Slab>>,
-    /// Which of them are not full; the last is used first.
-    roomy: Vec<usize>,
-    /// Which are there no more.
-    gone: Vec<usize>,
-    /// How many stacks are in use, by what guards them.
-    live: [usize; Guard::ALL.len()],
+/// Slabs, and the lowest addresses of their stacks that are free.
+#[derive(Default)]
+struct Held {
+    slabs: Vec<Slab>,
+    /// They have the memory that they were used with. The last is taken first.
+    warm: Vec<usize>,
+    /// They have none, unless it is locked.
+    cold: Vec<usize>,
+    /// Number of stacks in use.
+    live: usize,
 }
 
-/// How many stacks there are, and what guards them.
+/// How many stacks there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
-    /// How many stacks are in use.
+    /// Number of stacks in use.
     pub live: usize,
-    /// How many of these are guarded by `MADV_GUARD_INSTALL`.
-    pub markers: usize,
-    /// How many are guarded by `mprotect`.
-    pub protections: usize,
-    /// How many have a canary only.
-    pub canaries: usize,
-    /// How many bytes of address space all take, those that are not in use too.
+    /// Bytes of address space of all stacks, used or not.
     pub reserved: usize,
-}
-
-impl Display for Counts {
-    /// As in `3 stacks: 2 guarded by MADV_GUARD_INSTALL, 1 by canary`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} stacks", self.live)?;
-        let counts = [self.markers, self.protections, self.canaries];
-        let guards = Guard::ALL.into_iter().zip(counts);
-        let guards = guards.filter(|(_, count)| *count > 0);
-        for (number, (guard, count)) in guards.enumerate() {
-            let before = if number == 0 { ":" } else { "," };
-            let verb = if number == 0 { " guarded" } else { "" };
-            write!(f, "{before} {count}{verb} by {guard}")?;
-        }
-        Ok(())
-    }
+    /// Number of all stacks that `mprotect` guards. `MADV_GUARD_INSTALL` guards the others.
+    pub protected: usize,
 }
 
 impl Stacks {
-    /// Stacks like that; memory is taken when there is one in use.
+    /// Stacks with these options. They take memory when the first is used.
     pub fn new(options: Options) -> Stacks {
         let page = system::page_size();
-        let shape = Shape {
-            stride: options.size.next_multiple_of(page),
-            guard: page,
-        };
         Stacks(Rc::new(Pool {
-            options,
-            shape,
-            slabs: RefCell::default(),
+            size: options.size.next_multiple_of(page),
+            page,
+            markers: options.markers,
+            held: RefCell::default(),
         }))
     }
 
-    /// How many stacks there are, and what guards them.
+    /// Returns how many stacks there are.
     pub fn counts(&self) -> Counts {
-        let slabs = self.0.slabs.borrow();
-        let [markers, protections, canaries] = slabs.live;
+        let held = self.0.held.borrow();
         Counts {
-            live: slabs.live.iter().sum(),
-            markers,
-            protections,
-            canaries,
-            reserved: slabs.slabs.iter().flatten().map(Slab::bytes).sum(),
+            live: held.live,
+            reserved: held.slabs.iter().map(Slab::bytes).sum(),
+            protected: held.slabs.iter().map(Slab::protected).sum(),
         }
     }
 
-    /// Gives the kernel back what memory the stacks hold that are not in use. Their address space stays.
+    /// Gives the memory of free stacks back to the kernel. Their address space stays.
     ///
     /// # Errors
     ///
-    /// Of the kernel.
-    pub fn trim(&self) -> std::io::Result<()> {
-        let mut slabs = self.0.slabs.borrow_mut();
-        slabs.slabs.iter_mut().flatten().try_for_each(Slab::trim)
+    /// Those of `madvise`.
+    pub fn trim(&self) -> io::Result<()> {
+        self.0.trim(&mut self.0.held.borrow_mut())
     }
 
-    /// A stack that nobody uses, with this name on it.
-    pub(crate) fn take(&self, name: &dyn Display) -> Result<Stack, StackError> {
-        let taken = self.0.take().map_err(|error| StackError {
-            name: Label::new(name),
-            size: self.0.shape.stride,
+    /// Takes a free stack. The name is for the error.
+    pub(crate) fn take(&self, name: &str) -> Result<Stack, StackError> {
+        let lowest = self.0.take().map_err(|error| StackError {
+            name: name.into(),
+            size: self.0.size,
             live: self.counts().live,
             error,
-        });
-        let (place, start) = taken?;
-        let (shape, number) = (self.0.shape, place.number as usize);
-        let stack = Stack {
-            pool: self.0.clone(),
-            place,
-            base: NonZeroUsize::new(start + shape.base(number)).expect("beyond address 0"),
-        };
-        // Of what is called here nothing holds the pool: it may be code of the user.
-        let label = Label::new(name);
-        let top: *mut Label = ptr::with_exposed_provenance_mut(start + shape.label(number));
-        // SAFETY: the stack is ours, and its label lies above its base.
-        unsafe { top.write(label) };
-        Ok(stack)
+        })?;
+        let pool = self.0.clone();
+        Ok(Stack { pool, lowest })
     }
 }
 
@@ -148,132 +120,101 @@ impl fmt::Debug for Stacks {
 }
 
 impl Pool {
-    fn take(&self) -> std::io::Result<(Place, usize)> {
-        let slabs = &mut *self.slabs.borrow_mut();
-        let (index, number) = loop {
-            let Some(index) = slabs.roomy.last().copied() else {
-                overflow::watch()?;
-                let most = FIRST.saturating_mul(1 << slabs.slabs.len().min(16));
-                let slab = Slab::new(self.shape, most.min(MOST))?;
-                slabs.add(slab);
-                continue;
-            };
-            let slab = slabs.slabs[index].as_mut();
-            let number = match slab {
-                Some(slab) => slab.take(&self.options.guards)?,
-                None => None,
-            };
-            match number {
-                Some(number) => break (index, number),
-                None => drop(slabs.roomy.pop()),
-            }
-        };
-        let slab = slabs.slabs[index].as_ref().expect("a stack of it is taken");
-        let guard = slab.guarded_by(number);
-        slabs.live[guard as usize] += 1;
-        if slab.is_full() {
-            slabs.roomy.pop();
+    fn take(&self) -> io::Result<usize> {
+        let held = &mut *self.held.borrow_mut();
+        if held.warm.is_empty() && held.cold.is_empty() {
+            overflow::watch()?;
+            let slab = |count| Slab::new(self.size, count, self.markers);
+            // One stack may still fit where a slab does not.
+            let slab = slab(STACKS).or_else(|_| slab(1))?;
+            held.cold.extend(slab.stacks().rev());
+            held.slabs.push(slab);
         }
-        let place = Place {
-            slab: index as u32,
-            number,
-            guard,
-        };
-        Ok((place, slab.start()))
+        let free = held.warm.pop().or_else(|| held.cold.pop());
+        held.live += 1;
+        Ok(free.expect("a slab was added if none was free"))
     }
 
-    fn give_back(&self, place: Place) {
-        let slabs = &mut *self.slabs.borrow_mut();
-        let index = place.slab as usize;
-        slabs.live[place.guard as usize] -= 1;
-        let Some(slab) = &mut slabs.slabs[index] else {
+    fn give_back(&self, lowest: usize) {
+        let held = &mut *self.held.borrow_mut();
+        held.live -= 1;
+        if held.live == 0 && held.slabs.len() > KEPT {
+            held.slabs.truncate(KEPT);
+            held.cold.clear();
+            held.warm.clear();
+            held.warm.extend(held.slabs.iter().flat_map(Slab::stacks));
             return;
-        };
-        if slab.is_full() {
-            slabs.roomy.push(index);
         }
-        slab.give_back(place.number);
-        if slab.is_empty() {
-            slabs.keep_one_empty(index);
+        held.warm.push(lowest);
+        if held.warm.len() > WARM {
+            // It fails for memory that is locked, which stays then.
+            let _ = self.trim(held);
         }
     }
-}
 
-impl Slabs {
-    fn add(&mut self, slab: Slab) {
-        let index = self.gone.pop().unwrap_or_else(|| {
-            self.slabs.push(None);
-            self.slabs.len() - 1
+    /// Gives back the memory of all free stacks.
+    fn trim(&self, held: &mut Held) -> io::Result<()> {
+        held.warm.sort_unstable();
+        let mut runs = held.warm.chunk_by(|one, next| one + self.size == *next);
+        let trimmed = runs.try_for_each(|run| {
+            // Stacks side by side, without the guard of the first. The kernel keeps the guards
+            // between them.
+            let (first, len) = (run[0] + self.page, run.len() * self.size - self.page);
+            // SAFETY: the stacks are parts of slabs of this pool, and no fiber uses them.
+            unsafe { system::advise(first, len, libc::MADV_DONTNEED) }
         });
-        self.slabs[index] = Some(slab);
-        self.roomy.push(index);
+        held.cold.append(&mut held.warm);
+        trimmed
     }
-
-    /// A slab has become empty: if another is, it goes.
-    fn keep_one_empty(&mut self, index: usize) {
-        let empty = |i: &usize| *i != index && self.slabs[*i].as_ref().is_some_and(Slab::is_empty);
-        if self.roomy.iter().any(empty) {
-            self.slabs[index] = None;
-            self.roomy.retain(|i| *i != index);
-            self.gone.push(index);
-        }
-    }
-}
-
-/// Which stack of a pool it is, and what guards it.
-#[derive(Clone, Copy, Debug)]
-struct Place {
-    slab: u32,
-    number: u32,
-    guard: Guard,
 }
 
 /// A stack that is in use.
-#[derive(Debug)]
 pub(crate) struct Stack {
     pool: Rc<Pool>,
-    place: Place,
-    base: NonZeroUsize,
+    lowest: usize,
 }
 
 impl Stack {
-    fn lowest(&self) -> usize {
-        let shape = &self.pool.shape;
-        let number = self.place.number as usize;
-        self.base.get() - (shape.base(number) - shape.limit(number))
-    }
-
-    /// What has to be looked at when the stack is suspended, if nothing else guards it.
-    pub(crate) fn canary(&self) -> Option<Canary> {
-        let shape = self.pool.shape;
-        (self.place.guard == Guard::Canary).then(|| Canary::new(self.lowest(), shape))
+    /// Returns where the stack is, with the name of its fiber.
+    pub(crate) fn extent(&self, name: String) -> Extent {
+        Extent {
+            name,
+            lowest: self.lowest,
+            guard: self.pool.page,
+            size: self.pool.size,
+        }
     }
 }
 
-// SAFETY: the memory between both is ours while this lives, and aligned to lines and pages. At its lower end is a page
-// that nobody may touch. Where the options allow a canary instead, an overflow is told when the stack is suspended, as they say.
+// SAFETY: the memory from `limit` to `base` belongs to this value while it lives: the pool gives it
+// away once, and lives as long as the value. The slab has made the lowest page a guard. Both addresses
+// are multiples of 64.
 unsafe impl corosensei::stack::Stack for Stack {
     fn base(&self) -> NonZeroUsize {
-        self.base
+        // Stacks side by side begin at different lines of their pages: otherwise all of them would
+        // share a few sets of a cache. At least half of the uppermost page is left.
+        let size = self.pool.size;
+        let colour = self.lowest / size % COLOURS;
+        NonZeroUsize::new(self.lowest + size - colour * LINE).expect("beyond address 0")
     }
 
     fn limit(&self) -> NonZeroUsize {
-        NonZeroUsize::new(self.lowest()).expect("beyond address 0")
+        NonZeroUsize::new(self.lowest).expect("beyond address 0")
     }
 }
 
 impl Drop for Stack {
     fn drop(&mut self) {
-        self.pool.give_back(self.place);
+        self.pool.give_back(self.lowest);
     }
 }
 
 thread_local! {
-    /// The stacks of fibers that nobody has chosen others for.
+    /// The stacks of fibers for which no others are chosen.
     static DEFAULT: OnceCell<Stacks> = const { OnceCell::new() };
 }
 
-/// Calls `f` with them; a thread that ends has some for this once.
+/// Calls `f` with the default stacks of the thread. A thread that ends gets some for this call only.
 pub(crate) fn with_default<R>(f: impl FnOnce(&Stacks) -> R) -> R {
     let fresh = || match Options::from_env() {
         Ok(options) => Stacks::new(options),

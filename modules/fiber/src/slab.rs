@@ -1,156 +1,116 @@
-//! Many stacks in one mapping.
+//! Stacks side by side in one mapping, each with a guard.
+//!
+//! The lowest page of a stack is its guard: an access to it fails. Guards are either markers in the
+//! page tables (`MADV_GUARD_INSTALL`, Linux 6.13), of which there may be any number, or pages of
+//! their own rights (`mprotect`), which split the mapping.
 
+use std::fs;
 use std::io;
 use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use corosensei::stack::valgrind::ValgrindStackRegistration;
 
-use crate::budget::Share;
-use crate::options::Guard;
-use crate::registry::{self, Entry};
-use crate::shape::Shape;
-use crate::system::Mapping;
+use crate::system::{self, GUARD_INSTALL, Mapping};
 
-/// Many stacks in one mapping, of which some are in use.
+/// Number of stacks of this OS process that `mprotect` guards.
+static PROTECTED: AtomicUsize = AtomicUsize::new(0);
+
+/// Stacks side by side in one mapping.
 #[derive(Debug)]
 pub(crate) struct Slab {
-    shape: Shape,
-    /// The stacks that were used and are free.
-    free: Vec<u32>,
-    /// What guards the stacks that have been used; the others never were.
-    guards: Vec<Guard>,
+    /// Bytes of each stack, guard included.
+    size: usize,
+    /// Stacks that `mprotect` guards: all or none.
+    protected: usize,
     /// Tells valgrind, if this runs on it, that these are stacks.
     known: Vec<ValgrindStackRegistration>,
-    /// How many stacks there are.
-    stacks: u32,
-    entry: &'static Entry,
-    /// Given back after the mapping.
     mapping: Mapping,
-    share: Share,
 }
 
 impl Slab {
-    /// So many stacks at most, and fewer where there is not room for as many.
-    pub(crate) fn new(shape: Shape, most: u32) -> io::Result<Slab> {
-        let mut stacks = most.max(1);
-        let mapping = loop {
-            let len = shape.stride.checked_mul(stacks as usize);
-            let mapping = len.map(Mapping::reserve);
-            match mapping.unwrap_or_else(|| Err(io::ErrorKind::OutOfMemory.into())) {
-                Ok(mapping) => break mapping,
-                Err(error) if stacks == 1 => return Err(error),
-                Err(_) => stacks /= 2,
-            }
-        };
-        Ok(Slab {
-            shape,
-            free: Vec::new(),
-            guards: Vec::new(),
+    /// Maps and guards `count` stacks of `size` bytes, a multiple of a page.
+    ///
+    /// `mprotect` makes the guards if `MADV_GUARD_INSTALL` fails, or is not wanted.
+    pub(crate) fn new(size: usize, count: usize, markers: bool) -> io::Result<Slab> {
+        let page = system::page_size();
+        let mapping = Mapping::reserve(size * count)?;
+        // A huge page would take memory for 32 stacks when one is touched. The call fails only on
+        // kernels that have no huge pages.
+        // SAFETY: the mapping is new, and the advice does not change contents.
+        let _ = unsafe { system::advise(mapping.start(), mapping.len(), libc::MADV_NOHUGEPAGE) };
+        let mut slab = Slab {
+            size,
+            protected: 0,
             known: Vec::new(),
-            stacks,
-            entry: registry::list(mapping.start(), mapping.len(), shape),
             mapping,
-            share: Share::none(),
-        })
-    }
-
-    /// A stack that is free, with one of these guards, the one that was used last, if there is one: by its number.
-    pub(crate) fn take(&mut self, guards: &[Guard]) -> io::Result<Option<u32>> {
-        if let Some(number) = self.free.pop() {
-            return Ok(Some(number));
+        };
+        // SAFETY: the mapping is new, so no value is in it.
+        let marker = |lowest| unsafe { system::advise(lowest, page, GUARD_INSTALL) };
+        if !markers || slab.stacks().try_for_each(marker).is_err() {
+            slab.protect(count, page)?;
         }
-        let number = self.guards.len();
-        if number == self.stacks as usize {
-            return Ok(None);
+        let known = |lowest| {
+            let first = ptr::with_exposed_provenance_mut(lowest + page);
+            ValgrindStackRegistration::new(first, size - page)
+        };
+        slab.known = slab.stacks().map(known).collect();
+        Ok(slab)
+    }
+
+    /// Guards all stacks by `mprotect`.
+    fn protect(&mut self, count: usize, page: usize) -> io::Result<()> {
+        let limit = fs::read_to_string("/proc/sys/vm/max_map_count").ok();
+        let limit = limit.and_then(|limit| limit.trim().parse().ok());
+        // The default of Linux.
+        let limit: usize = limit.unwrap_or(65_530);
+        let most = most_protected(limit);
+        let add = |before: usize| Some(before + count).filter(|after| *after <= most);
+        let (set, fetch) = (Ordering::Relaxed, Ordering::Relaxed);
+        if PROTECTED.fetch_update(set, fetch, add).is_err() {
+            return Err(too_many(limit));
         }
-        let mut failed = io::ErrorKind::Unsupported.into();
-        for guard in guards {
-            match self.guard(number, *guard) {
-                Ok(()) => {
-                    self.guards.push(*guard);
-                    self.known.push(self.make_known(number));
-                    return Ok(Some(number as u32));
-                }
-                Err(error) => failed = error,
-            }
-        }
-        Err(failed)
+        self.protected = count;
+        // SAFETY: the stacks are new, so no value is in them.
+        let protect = |lowest| unsafe { system::protect(lowest, page) };
+        self.stacks().try_for_each(protect)
     }
 
-    fn make_known(&self, number: usize) -> ValgrindStackRegistration {
-        let from = self.shape.limit(number) + self.shape.guard;
-        let first = ptr::with_exposed_provenance_mut(self.start() + from);
-        ValgrindStackRegistration::new(first, self.shape.stride - self.shape.guard)
+    /// Returns the lowest address of each stack, in ascending order.
+    pub(crate) fn stacks(&self) -> impl DoubleEndedIterator<Item = usize> + use<> {
+        let start = self.mapping.start();
+        (start..start + self.mapping.len()).step_by(self.size)
     }
 
-    fn guard(&mut self, number: usize, guard: Guard) -> io::Result<()> {
-        let (from, len) = (self.shape.limit(number), self.shape.guard);
-        match guard {
-            // SAFETY: nobody has used the stack yet.
-            Guard::Marker => unsafe { self.mapping.install_guard(from, len) },
-            Guard::Protection => {
-                if !self.share.add() {
-                    return Err(io::ErrorKind::OutOfMemory.into());
-                }
-                // SAFETY: as above.
-                let done = unsafe { self.mapping.protect(from, len) };
-                if done.is_err() {
-                    self.share.spent();
-                }
-                done
-            }
-            // It is zero: nobody has touched it.
-            Guard::Canary => Ok(()),
-        }
+    /// Returns the number of stacks that `mprotect` guards.
+    pub(crate) fn protected(&self) -> usize {
+        self.protected
     }
 
-    /// A stack is free again.
-    pub(crate) fn give_back(&mut self, number: u32) {
-        self.free.push(number);
-    }
-
-    /// What guards a stack that was taken.
-    pub(crate) fn guarded_by(&self, number: u32) -> Guard {
-        self.guards[number as usize]
-    }
-
-    /// Whether no stack is to be had, none in use.
-    pub(crate) fn is_full(&self) -> bool {
-        self.free.is_empty() && self.guards.len() == self.stacks as usize
-    }
-
-    /// Whether no stack is in use.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.free.len() == self.guards.len()
-    }
-
-    /// Address space.
+    /// Returns the number of bytes of address space.
     pub(crate) fn bytes(&self) -> usize {
         self.mapping.len()
-    }
-
-    /// Where this stack's slab begins.
-    pub(crate) fn start(&self) -> usize {
-        self.mapping.start()
-    }
-
-    /// Gives back the memory of stacks that are free.
-    pub(crate) fn trim(&mut self) -> io::Result<()> {
-        for number in &self.free {
-            let from = self.shape.limit(*number as usize) + self.shape.guard;
-            // SAFETY: nobody uses the stack.
-            unsafe {
-                self.mapping
-                    .discard(from, self.shape.stride - self.shape.guard)?;
-            }
-        }
-        Ok(())
     }
 }
 
 impl Drop for Slab {
     fn drop(&mut self) {
-        self.known.clear();
-        self.entry.unlist();
+        PROTECTED.fetch_sub(self.protected, Ordering::Relaxed);
     }
+}
+
+/// Returns how many stacks `mprotect` may guard where an OS process may have `limit` mappings.
+///
+/// Each takes two. An eighth of the mappings is left, because allocators and threads need some.
+fn most_protected(limit: usize) -> usize {
+    limit / 16 * 7
+}
+
+fn too_many(limit: usize) -> io::Error {
+    let why = format!(
+        "without MADV_GUARD_INSTALL (Linux 6.13) each takes two of {limit} mappings; raise the limit, as with \
+         `sysctl vm.max_map_count={}`",
+        limit.saturating_mul(4)
+    );
+    io::Error::new(io::ErrorKind::OutOfMemory, why)
 }

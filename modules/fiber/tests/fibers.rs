@@ -3,7 +3,10 @@
 #![cfg(not(miri))]
 
 use std::cell::{Cell, RefCell};
+use std::ffi::{c_int, c_void};
 use std::future::{Future, pending, poll_fn, ready};
+use std::io::Write;
+use std::os::unix::process::ExitStatusExt;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any, resume_unwind};
 use std::pin::Pin;
 use std::rc::Rc;
@@ -560,6 +563,63 @@ fn what_is_captured_keeps_its_alignment() {
     assert_eq!(finish(fiber), (0, 3));
 }
 
+/// Sorts by C code, which calls back a function that waits.
+fn sort_in_c(numbers: &mut [i32]) {
+    extern "C" fn compare(one: *const c_void, other: *const c_void) -> c_int {
+        wait(once());
+        // SAFETY: `qsort` passes pointers to two of the elements.
+        let (one, other) = unsafe { (*one.cast::<i32>(), *other.cast::<i32>()) };
+        one.cmp(&other) as c_int
+    }
+    let (first, count) = (numbers.as_mut_ptr().cast(), numbers.len());
+    // SAFETY: the elements are there, have that size, and `compare` orders them.
+    unsafe { libc::qsort(first, count, size_of::<i32>(), Some(compare)) };
+}
+
+#[test]
+fn a_callback_of_c_code_may_wait() {
+    let fiber = Fiber::new(|| {
+        let mut numbers = [3, 1, 2];
+        sort_in_c(&mut numbers);
+        numbers
+    });
+    assert_eq!(finish(fiber), [1, 2, 3]);
+}
+
+#[test]
+#[ignore = "run by `a_fiber_that_is_dropped_within_c_code_ends_the_program`"]
+fn dropped_within_c_code() {
+    let say = |text| writeln!(std::io::stderr(), "{text}").unwrap();
+    let fiber = || {
+        let mut fiber = Fiber::new(move || {
+            let _says = Then(|| say("unwound"));
+            sort_in_c(&mut [3, 1, 2]);
+        });
+        assert!(poll(&mut fiber).is_pending());
+        fiber
+    };
+    std::mem::forget(fiber());
+    say("kept");
+    drop(fiber());
+    say("over");
+}
+
+#[test]
+fn a_fiber_that_is_dropped_within_c_code_ends_the_program() {
+    let run = run_ignored("dropped_within_c_code");
+    assert_eq!(run.status.signal(), Some(6), "{run:?}");
+    let said = String::from_utf8_lossy(&run.stderr);
+    let after = said
+        .split_once("kept\n")
+        .unwrap_or_else(|| panic!("{said}"))
+        .1;
+    assert!(after.contains("cannot unwind"), "{said}");
+    assert!(
+        !after.contains("unwound\n") && !after.contains("over\n"),
+        "{said}"
+    );
+}
+
 /// Ends the program on the stack of a fiber that is kept in a thread-local.
 #[test]
 #[ignore = "run by `a_fiber_may_end_the_program`"]
@@ -574,17 +634,23 @@ fn ends_the_program() {
     });
 }
 
-/// With the thread-locals of its thread it is dropped, while it runs.
-#[test]
-fn a_fiber_may_end_the_program() {
-    let run = std::process::Command::new(std::env::current_exe().unwrap())
+/// Runs a test of this file that is left out otherwise.
+fn run_ignored(test: &str) -> std::process::Output {
+    std::process::Command::new(std::env::current_exe().unwrap())
         .args([
             "--exact",
-            "ends_the_program",
+            test,
             "--ignored",
+            "--nocapture",
             "--test-threads=1",
         ])
         .output()
-        .unwrap();
+        .unwrap()
+}
+
+/// With the thread-locals of its thread it is dropped, while it runs.
+#[test]
+fn a_fiber_may_end_the_program() {
+    let run = run_ignored("ends_the_program");
     assert_eq!(run.status.code(), Some(7), "{run:?}");
 }

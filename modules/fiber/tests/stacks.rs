@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
-use graphmap_fiber::{Fiber, Guard, Options, Stacks, wait};
+use graphmap_fiber::{Fiber, Options, Stacks, wait};
 
 fn poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     Pin::new(future).poll(&mut Context::from_waker(Waker::noop()))
@@ -28,49 +28,31 @@ fn waiting(stacks: &Stacks) -> (Fiber<()>, usize) {
     (fiber, place.get())
 }
 
-/// What guards this system has, the canary last.
-fn guards() -> Vec<Guard> {
-    let mut guards = Guard::ALL.to_vec();
-    guards.retain(|guard| {
-        let stacks = Stacks::new(Options::new().guards(&[*guard]));
-        stacks.fiber("", || ()).is_ok()
-    });
-    assert!(guards.ends_with(&[Guard::Protection, Guard::Canary]));
-    guards
+/// Stacks with the guards of this kernel, and with those of a kernel before Linux 6.13.
+fn kinds() -> [Options; 2] {
+    [Options::new(), Options::new().without_markers()]
 }
 
 #[test]
-fn each_guard_is_counted_and_said() {
-    for guard in guards() {
-        let stacks = Stacks::new(Options::new().guards(&[guard]));
-        assert_eq!(stacks.counts().to_string(), "0 stacks");
-        let fibers: Vec<_> = (0..3).map(|_| waiting(&stacks)).collect();
-        let said = stacks.counts().to_string();
-        assert_eq!(said, format!("3 stacks: 3 guarded by {guard}"));
+fn stacks_are_counted() {
+    for (options, old) in kinds().into_iter().zip([false, true]) {
+        let stacks = Stacks::new(options);
         let counts = stacks.counts();
-        let each = [counts.markers, counts.protections, counts.canaries];
-        assert_eq!(each[guard as usize], 3);
-        assert_eq!(counts.live, 3);
+        assert_eq!((counts.live, counts.reserved, counts.protected), (0, 0, 0));
+        let fibers: Vec<_> = (0..100).map(|_| waiting(&stacks)).collect();
+        let counts = stacks.counts();
+        assert_eq!((counts.live, counts.reserved), (100, 128 << 16));
+        assert!(counts.protected == 128 || !old);
+        assert!([0, 128].contains(&counts.protected));
         drop(fibers);
         assert_eq!(stacks.counts().live, 0);
     }
 }
 
 #[test]
-fn who_allows_no_guard_gets_no_stack() {
-    let stacks = Stacks::new(Options::new().guards(&[]));
-    let error = stacks.fiber("rank 3 (sink)", || ()).unwrap_err();
-    assert_eq!(error.kind(), std::io::ErrorKind::Unsupported);
-    let said = error.to_string();
-    let begins = "there is no stack of 64 KiB for the fiber of rank 3 (sink), with 0 in use: ";
-    assert!(said.starts_with(begins), "{said}");
-    assert_eq!(stacks.counts().live, 0);
-}
-
-#[test]
 fn stacks_do_not_meet_and_are_used_again() {
-    for guard in guards() {
-        let stacks = Stacks::new(Options::new().guards(&[guard]));
+    for options in kinds() {
+        let stacks = Stacks::new(options);
         let all: Vec<_> = (0..500).map(|_| waiting(&stacks)).collect();
         let mut places: Vec<_> = all.iter().map(|(_, place)| *place).collect();
         places.sort();
@@ -91,13 +73,12 @@ fn stacks_do_not_meet_and_are_used_again() {
 }
 
 #[test]
-fn slabs_that_are_empty_go_but_for_one() {
+fn at_most_1024_stacks_are_kept_while_none_is_in_use() {
     let stacks = Stacks::new(Options::new());
     for _ in 0..3 {
         let mut all: Vec<_> = (0..3000).map(|_| waiting(&stacks).0).collect();
         let reserved = stacks.counts().reserved;
         assert!(reserved >= 3000 << 16);
-        // In an order that empties slabs one after the other, and not.
         all.reverse();
         let kept = all.split_off(1500);
         drop(kept);
@@ -125,9 +106,9 @@ fn use_up(bytes: usize) -> u8 {
 
 #[test]
 fn most_of_a_stack_can_be_used_whatever_guards_it() {
-    for guard in guards() {
+    for options in kinds() {
         for size in [64 << 10, 1 << 20] {
-            let stacks = Stacks::new(Options::new().size(size).guards(&[guard]));
+            let stacks = Stacks::new(options.clone().size(size));
             for _ in 0..3 {
                 let body = move || {
                     let used = use_up(size / 2);
@@ -160,6 +141,23 @@ fn memory_that_is_not_in_use_can_be_given_back() {
         assert!(after + (1 << 20) < before, "{before} to {after}");
         drop(kept);
     }
+}
+
+/// More free stacks than those that are kept give their memory back, while others are in use.
+#[test]
+fn a_burst_of_fibers_leaves_the_memory_of_1024_stacks() {
+    let stacks = Stacks::new(Options::new());
+    let (kept, _) = waiting(&stacks);
+    let burst: Vec<_> = (0..20_000).map(|_| waiting(&stacks).0).collect();
+    let before = resident();
+    drop(burst);
+    let after = resident();
+    // Each has one page at least; other tests run beside.
+    assert!(after + (50 << 20) < before, "{before} to {after}");
+    // What was given back can be used again.
+    let again: Vec<_> = (0..2000).map(|_| waiting(&stacks).0).collect();
+    assert_eq!(stacks.counts().live, 2001);
+    drop((again, kept));
 }
 
 fn resident() -> usize {

@@ -105,21 +105,16 @@ const RUNTIME: &[&str] = &[
     "lib",
 ];
 
-/// Those of the stacks.
+/// Those of the fibers.
 const FIBER: &[&str] = &[
-    "system",
-    "budget",
-    "label",
-    "shape",
     "error",
+    "system",
     "options",
-    "registry",
+    "current",
     "alternate",
     "overflow",
-    "canary",
     "slab",
     "pool",
-    "current",
     "fiber",
     "lib",
 ];
