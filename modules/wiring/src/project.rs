@@ -7,7 +7,7 @@
 //! | `src/processes/KIND.rs` | the user's, written once for each kind |
 //! | `src/wiring.rs`, `src/processes/mod.rs` | generated, written again when the graph changes |
 //! | `.graphmap` | the [sources](bundled) of the runtime: a link or a copy |
-//! | `Cargo.lock` | Cargo's; with [entries](locked) for what the runtime depends on from the start |
+//! | `Cargo.lock` | Cargo's; with entries for what the runtime depends on from the start |
 //!
 //! A project knows its graph by `[package.metadata.graphmap] graph = "..."` in its `Cargo.toml`, and
 //! by `skeletons = "..."` there the user's folder of skeletons, where its wiring is made with one.
