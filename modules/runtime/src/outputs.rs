@@ -15,10 +15,10 @@ use graphmap_executor::trace::Trace;
 const STATISTICS: &str = "the statistics";
 const PROFILE: &str = "the profile";
 
-/// Checks before the run that its files can be opened for writing. Creates those that do not exist.
+/// Checks before the run that its files can be written, and have different paths.
 ///
 /// # Errors
-/// The first file that cannot be opened.
+/// The first file that cannot be written, or is named twice.
 pub(crate) fn check(options: &Options) -> Result<(), RunError> {
     let outputs = [
         ("GRAPHMAP_STATS", STATISTICS, options.stats_file.as_deref()),
@@ -29,8 +29,16 @@ pub(crate) fn check(options: &Options) -> Result<(), RunError> {
             options.trace.as_ref().map(Trace::file),
         ),
     ];
-    for (variable, what, file) in outputs {
+    for (at, (variable, what, file)) in outputs.into_iter().enumerate() {
         let Some(file) = file else { continue };
+        let same = outputs[..at].iter().find(|other| other.2 == Some(file));
+        if let Some((other, ..)) = same.filter(|_| !output_file::is_stream(file)) {
+            let file = RunError::shown(file);
+            return Err(RunError::Options(format!(
+                "{other} and {variable} name one file: {}",
+                file.display()
+            )));
+        }
         output_file::check(file).map_err(|error| {
             let file = RunError::shown(file);
             let file = file.display();
