@@ -60,7 +60,8 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         (Some(_), _) => {
             let target = ranks::target(session, &how)?;
             ranks = ranks::count(args, session, &target.platform)?;
-            // All are needed to map them alone; else the program makes them, and may be the only one that knows how many.
+            // All are needed to map them alone; else the program makes them, and may be the only
+            // one that knows how many.
             let needed = ranks.filter(|_| asked || args.mapping.is_some());
             let network = session.verified_ranks(needed.unwrap_or(1), &args.graph, &target)?;
             (network, Some(target.platform))

@@ -1,6 +1,6 @@
-//! Groups as plain arrays, in the place of `modules/mpi-core/src/group.rs` where they are measured beside rank maps: the
-//! members, and their ranks in ascending order of members, in which they are looked up. The world is its size, as
-//! elsewhere.
+//! Groups as plain arrays, in the place of `modules/mpi-core/src/group.rs` where they are measured
+//! beside rank maps: the members, and their ranks in ascending order of members, in which they are
+//! looked up. The world is its size, as elsewhere.
 
 use std::sync::Arc;
 

@@ -28,8 +28,8 @@ pub struct Launch {
     pub args: Vec<String>,
     /// Variables that all OS processes are to have: names and values.
     pub environment: Vec<(String, String)>,
-    /// What the launcher calls, instead of its own choice, to start something on another host: as `ssh`, it takes the
-    /// name of a host and a command.
+    /// What the launcher calls, instead of its own choice, to start something on another host: as
+    /// `ssh`, it takes the name of a host and a command.
     pub agent: Option<String>,
     /// The launcher labels each line of output with the rank that wrote it.
     pub label: bool,
@@ -66,9 +66,10 @@ fn label(options: &BTreeMap<String, String>) -> Result<bool, Diagnostics> {
 }
 
 impl Launch {
-    /// What a mapped network is to be started as, with the options `program`, `args`, `env.NAME`, `agent`, `first_rank`, `label`
-    /// and `main`, on the hosts of `platform` where it is known. Where processes have ranks of their own ([`crate::ranks`]) the program is told by `GRAPHMAP_PLACED`
-    /// which they are.
+    /// What a mapped network is to be started as, with the options `program`, `args`, `env.NAME`,
+    /// `agent`, `first_rank`, `label` and `main`, on the hosts of `platform` where it is known.
+    /// Where processes have ranks of their own ([`crate::ranks`]) the program is told by
+    /// `GRAPHMAP_PLACED` which they are.
     ///
     /// # Errors
     /// Names of hosts that no launcher takes (`G0433`), ranks that cannot be (`G0437`).
@@ -302,8 +303,9 @@ impl Launch {
 /// Longest value of a variable that a configfile or a program file sets.
 pub(crate) const LONGEST_VALUE: usize = 1000;
 
-/// Returns variables as a file without quotes sets them, each as `write` writes its name and its value;
-/// the value is `None` if the file cannot say it. A warning (`G0433`) in `out` names each of those.
+/// Returns variables as a file without quotes sets them, each as `write` writes its name and its
+/// value; the value is `None` if the file cannot say it. A warning (`G0433`) in `out` names each of
+/// those.
 pub(crate) fn plain_variables<'a>(
     variables: impl IntoIterator<Item = &'a (String, String)>,
     file: &str,
@@ -390,8 +392,8 @@ pub fn shell_quoted(word: &str) -> String {
     }
 }
 
-/// The words that start a program on cores, as all hosts of Linux know them: no launcher's own way of
-/// binding can say every binding, or the operating system's numbers, and `taskset` can.
+/// The words that start a program on cores, as all hosts of Linux know them: no launcher's own way
+/// of binding can say every binding, or the operating system's numbers, and `taskset` can.
 pub(crate) fn on_cores(cores: &[u32], words: &str) -> String {
     match cores {
         [] => words.to_string(),

@@ -47,15 +47,16 @@ pub struct BlockedProcess {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BlockedWait {
-    /// The call of `mpi` in which it waits, in words; then nothing else is told but `place`, which is
-    /// that of the call.
+    /// The call of `mpi` in which it waits, in words; then nothing else is told but `place`, which
+    /// is that of the call.
     pub call: Option<String>,
     /// Waiting to write to a full channel; otherwise to read from an empty one.
     pub write: bool,
     /// Waiting for the reader to leave (`Output::stopped`); `write` is
     /// true then, too, for it is the writing end.
     pub stop: bool,
-    /// Waiting for the other end of a flow-controlled channel to open, to leave or to close; `write` is false then.
+    /// Waiting for the other end of a flow-controlled channel to open, to leave or to close;
+    /// `write` is false then.
     pub control: bool,
     /// The port of the process that waits; empty if unknown.
     pub port: String,

@@ -2,9 +2,9 @@
 //! messages between schedulers, OS processes and hosts.
 //!
 //! [`graphmap-runtime`](https://docs.rs/graphmap-runtime) has channels on top of this crate, and
-//! `graphmap-mpi-core` has ranks of MPI. Both use its modules, which are hidden in the documentation
-//! because they may change with any version. Programs use the names that `graphmap-runtime`
-//! re-exports.
+//! `graphmap-mpi-core` has ranks of MPI. Both use its modules, which are hidden in the
+//! documentation because they may change with any version. Programs use the names that
+//! `graphmap-runtime` re-exports.
 
 #[cfg(not(all(
     target_os = "linux",

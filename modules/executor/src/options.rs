@@ -15,7 +15,8 @@ use crate::trace::{EVENTS, MOST_EVENTS, Trace};
 ///
 #[doc = include_str!("variables.md")]
 ///
-/// All of them are checked at the start, whatever the run uses. An empty variable is as if it were not set.
+/// All of them are checked at the start, whatever the run uses. An empty variable is as if it were
+/// not set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
     #[doc(hidden)]
@@ -51,7 +52,8 @@ pub struct Options {
     /// OS processes are left on whatever cores they are.
     #[doc(hidden)]
     pub unpinned: bool,
-    /// Large tokens are read where they are, or take the way through shared memory like all others; or what takes less time.
+    /// Large tokens are read where they are, or take the way through shared memory like all others;
+    /// or what takes less time.
     #[doc(hidden)]
     pub single_copy: Option<bool>,
     /// The cores of each OS process.
@@ -122,16 +124,17 @@ impl Options {
         self
     }
 
-    /// How many schedulers each OS process has: at least 1. They share its processes in blocks of consecutive ranks.
+    /// How many schedulers each OS process has: at least 1. They share its processes in blocks of
+    /// consecutive ranks.
     pub fn schedulers(mut self, count: usize) -> Self {
         self.schedulers = Some(count);
         self
     }
 
-    /// How many threads the schedulers share: at least 1. Without this there are as many as cores at
-    /// most: two schedulers on one core would give it to each other by the kernel for each token that
-    /// they pass on, and on one thread they pass it on themselves. A process that holds up its thread
-    /// (it sleeps, or waits for a file) holds up all that share it.
+    /// How many threads the schedulers share: at least 1. Without this there are as many as cores
+    /// at most: two schedulers on one core would give it to each other by the kernel for each token
+    /// that they pass on, and on one thread they pass it on themselves. A process that holds up its
+    /// thread (it sleeps, or waits for a file) holds up all that share it.
     pub fn threads(mut self, count: usize) -> Self {
         self.threads = Some(count);
         self
@@ -144,9 +147,10 @@ impl Options {
         self
     }
 
-    /// How many bytes channels may grow by, all together, to resolve blocks: of each that grows, what it may hold
-    /// more times what a token takes as a value (not what that owns elsewhere), at least one byte. A run that would need more ends
-    /// with [`RunError::Memory`]. Without this there is no bound.
+    /// How many bytes channels may grow by, all together, to resolve blocks: of each that grows,
+    /// what it may hold more times what a token takes as a value (not what that owns elsewhere), at
+    /// least one byte. A run that would need more ends with [`RunError::Memory`]. Without this
+    /// there is no bound.
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = Some(bytes);
         self
@@ -164,16 +168,18 @@ impl Options {
         self
     }
 
-    /// Writes what each process did when, and who read what of whom, to a file in the JSON format of Chrome's traces, which
-    /// [Perfetto](https://ui.perfetto.dev) shows: at the end of the run, whether it ends well or not. Each scheduler keeps its last
-    /// [`Options::trace_events`]. Of a `Local` network there are turns and no messages. It makes a run slower.
+    /// Writes what each process did when, and who read what of whom, to a file in the JSON format
+    /// of Chrome's traces, which [Perfetto](https://ui.perfetto.dev) shows: at the end of the run,
+    /// whether it ends well or not. Each scheduler keeps its last [`Options::trace_events`]. Of a
+    /// `Local` network there are turns and no messages. It makes a run slower.
     pub fn trace(mut self, file: impl AsRef<Path>) -> Self {
         self.trace = Some(Trace::new(file.as_ref()));
         self
     }
 
-    /// How many events each scheduler keeps for [`Options::trace`]: turns of processes, tokens written and tokens read. At least 1 and
-    /// at most 2^24; 65,536 if not said. An event takes 40 bytes during the run and some 150 in the file.
+    /// How many events each scheduler keeps for [`Options::trace`]: turns of processes, tokens
+    /// written and tokens read. At least 1 and at most 2^24; 65,536 if not said. An event takes 40
+    /// bytes during the run and some 150 in the file.
     pub fn trace_events(mut self, count: usize) -> Self {
         self.trace_events = Some(count.clamp(1, MOST_EVENTS));
         self

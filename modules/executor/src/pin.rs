@@ -1,7 +1,7 @@
 //! Schedulers of a host, each on a core of its own.
 //!
-//! Each OS process chooses for its own by the same rules from the cores that the program was started with, so nobody has
-//! to tell another. What cannot be pinned runs all the same.
+//! Each OS process chooses for its own by the same rules from the cores that the program was
+//! started with, so nobody has to tell another. What cannot be pinned runs all the same.
 
 /// The cores of each scheduler of this OS process.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -13,8 +13,8 @@ pub struct Pins {
 }
 
 impl Pins {
-    /// For OS process `me` of `count`, each with so many schedulers: cores of their own where there are enough, or of
-    /// those that are `named` for each OS process, if all of them are there.
+    /// For OS process `me` of `count`, each with so many schedulers: cores of their own where there
+    /// are enough, or of those that are `named` for each OS process, if all of them are there.
     pub fn choose(me: usize, count: usize, each: usize, named: Option<&[Vec<u32>]>) -> Self {
         Pins::of(me, count, each, named, &system::allowed(), system::siblings)
     }
@@ -51,7 +51,8 @@ impl Pins {
         }
     }
 
-    /// Pins this thread, which is to run one of the schedulers. Threads that it starts from then on are there too.
+    /// Pins this thread, which is to run one of the schedulers. Threads that it starts from then on
+    /// are there too.
     pub fn pin(&self, at: usize) {
         if let Some(cores) = self.cores.get(at).filter(|cores| !cores.is_empty()) {
             // What the system refuses is left where it is.
@@ -81,8 +82,8 @@ pub fn parse(text: &str) -> Option<Vec<Vec<u32>>> {
     all.filter(|all| !all.is_empty())
 }
 
-/// A core for each of so many; none, if there are fewer. `siblings` tells the hardware threads that are on the same core
-/// as one.
+/// A core for each of so many; none, if there are fewer. `siblings` tells the hardware threads that
+/// are on the same core as one.
 fn choose(count: usize, allowed: &[u32], siblings: impl Fn(u32) -> String) -> Vec<u32> {
     if count > allowed.len() {
         return Vec::new();
@@ -114,7 +115,8 @@ mod system {
     pub(super) fn allowed() -> Vec<u32> {
         let mut cores: Cores = [0; 128];
         let set = cores.as_mut_ptr().cast();
-        // SAFETY: `set` leads to `size_of::<Cores>()` bytes that the call may write. 0 is this thread.
+        // SAFETY: `set` leads to `size_of::<Cores>()` bytes that the call may write. 0 is this
+        // thread.
         if unsafe { libc::sched_getaffinity(0, size_of::<Cores>(), set) } != 0 {
             return Vec::new();
         }

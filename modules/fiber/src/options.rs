@@ -29,7 +29,8 @@ impl Options {
         }
     }
 
-    /// As [`new`](Options::new), with the size that `GRAPHMAP_STACK` says: bytes, or `k`, `m` or `g` of them in powers of 1024.
+    /// As [`new`](Options::new), with the size that `GRAPHMAP_STACK` says: bytes, or `k`, `m` or
+    /// `g` of them in powers of 1024.
     ///
     /// # Errors
     ///
@@ -38,7 +39,8 @@ impl Options {
         Options::from_env_or(Self::SIZE)
     }
 
-    /// As [`from_env`](Options::from_env), with this size where `GRAPHMAP_STACK` is not set, or empty.
+    /// As [`from_env`](Options::from_env), with this size where `GRAPHMAP_STACK` is not set, or
+    /// empty.
     ///
     /// # Errors
     ///
@@ -56,14 +58,16 @@ impl Options {
         }
     }
 
-    /// So many bytes each, guard included, rounded up to whole pages: address space, of which memory is taken as a stack grows.
-    /// Less than [`LEAST`](Options::LEAST) or more than [`MOST`](Options::MOST) is as much as that.
+    /// So many bytes each, guard included, rounded up to whole pages: address space, of which
+    /// memory is taken as a stack grows. Less than [`LEAST`](Options::LEAST) or more than
+    /// [`MOST`](Options::MOST) is as much as that.
     pub fn size(mut self, bytes: usize) -> Self {
         self.size = bytes.clamp(Self::LEAST, Self::MOST);
         self
     }
 
-    /// Guards stacks by `mprotect`, as on a kernel without `MADV_GUARD_INSTALL` (before Linux 6.13).
+    /// Guards stacks by `mprotect`, as on a kernel without `MADV_GUARD_INSTALL` (before Linux
+    /// 6.13).
     ///
     /// Each stack takes two mappings of the OS process then, and guards may take seven eighths of
     /// `vm.max_map_count`: 28,665 stacks, unless the limit was changed.

@@ -1,10 +1,10 @@
 //! Reports a fiber that overflows its stack, by its name.
 //!
-//! An access to the guard of a stack is a `SIGSEGV`. The handler runs on a stack of its own, because
-//! the overflowed one has no room. It compares the address with the guard of the stack that the
-//! thread runs on. If the address is in it, the handler writes a report, and the program ends by the
-//! signal (a shell says 139), with a core where these are kept. Any other fault goes to the earlier
-//! handler. Rust's own handler reports overflows of threads.
+//! An access to the guard of a stack is a `SIGSEGV`. The handler runs on a stack of its own,
+//! because the overflowed one has no room. It compares the address with the guard of the stack that
+//! the thread runs on. If the address is in it, the handler writes a report, and the program ends
+//! by the signal (a shell says 139), with a core where these are kept. Any other fault goes to the
+//! earlier handler. Rust's own handler reports overflows of threads.
 //!
 //! The handler calls only `write`, `sigaction` and `raise`, and reads a thread-local that needs no
 //! initialisation.
@@ -42,8 +42,8 @@ fn install() -> io::Result<()> {
     let mut action = default();
     action.sa_sigaction = handle as *const () as usize;
     action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-    // SAFETY: `handle` has the type that `SA_SIGINFO` asks for, and calls only functions that are safe
-    // in a handler.
+    // SAFETY: `handle` has the type that `SA_SIGINFO` asks for, and calls only functions that are
+    // safe in a handler.
     done(unsafe { libc::sigaction(libc::SIGSEGV, &action, ptr::null_mut()) })
 }
 

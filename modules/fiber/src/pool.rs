@@ -32,8 +32,8 @@ const LINE: usize = 64;
 ///
 /// A stack is a part of a *slab*, a mapping of 64 stacks: address space, of which memory is taken
 /// page by page as a body uses it. A stack is used again when its fiber is over. Up to 1024 free
-/// stacks keep their memory. When there are more, the kernel gets it back; it gets back their address
-/// space, too, when no stack is in use.
+/// stacks keep their memory. When there are more, the kernel gets it back; it gets back their
+/// address space, too, when no stack is in use.
 #[derive(Clone)]
 pub struct Stacks(Rc<Pool>);
 
@@ -187,8 +187,8 @@ impl Stack {
 }
 
 // SAFETY: the memory from `limit` to `base` belongs to this value while it lives: the pool gives it
-// away once, and lives as long as the value. The slab has made the lowest page a guard. Both addresses
-// are multiples of 64.
+// away once, and lives as long as the value. The slab has made the lowest page a guard. Both
+// addresses are multiples of 64.
 unsafe impl corosensei::stack::Stack for Stack {
     fn base(&self) -> NonZeroUsize {
         // Stacks side by side begin at different lines of their pages: otherwise all of them would
@@ -214,7 +214,8 @@ thread_local! {
     static DEFAULT: OnceCell<Stacks> = const { OnceCell::new() };
 }
 
-/// Calls `f` with the default stacks of the thread. A thread that ends gets some for this call only.
+/// Calls `f` with the default stacks of the thread. A thread that ends gets some for this call
+/// only.
 pub(crate) fn with_default<R>(f: impl FnOnce(&Stacks) -> R) -> R {
     let fresh = || match Options::from_env() {
         Ok(options) => Stacks::new(options),

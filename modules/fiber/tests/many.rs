@@ -91,7 +91,8 @@ fn two_hundred_thousand_with_markers() {
     drop(stacks);
 }
 
-/// Guards by `mprotect` take two mappings each, and leave some. One more is an error that names the limit.
+/// Guards by `mprotect` take two mappings each, and leave some. One more is an error that names the
+/// limit.
 fn as_many_as_mappings_allow() {
     let before = mappings();
     let limit = fs::read_to_string("/proc/sys/vm/max_map_count").unwrap();

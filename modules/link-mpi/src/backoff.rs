@@ -1,32 +1,34 @@
-//! How long to wait between two polls of MPI, which wakes nobody.
+//! The pause between two polls of MPI, which does not wake a waiting thread.
 //!
-//! A thread that has just received something polls without a pause and yields its core in between. The longer
-//! nothing comes, the longer it sleeps, up to [`MOST`].
+//! A thread that has just received something polls without a pause, and yields its core in between.
+//! The longer nothing arrives, the longer it sleeps, up to [`MOST`].
 
 use std::time::{Duration, Instant};
 
-/// For this long MPI is polled without a pause: some times what an answer takes over TCP, and longer than the shortest
-/// sleep of the other side, which the kernel makes a twentieth of a millisecond longer. Otherwise two that answer each
-/// other, once late, would stay so, because each would sleep as the other had.
+/// MPI is polled without a pause for this duration. It is some times the duration of an answer over
+/// TCP, and longer than the shortest sleep of the other side, to which the kernel adds 50 µs.
+/// Otherwise two sides that answer each other would both sleep for ever after one late answer.
 const EAGER: Duration = Duration::from_micros(200);
-/// And this much longer for each byte that is on its way, because MPI moves what is large only when it is called: as
-/// long as it takes over a network of a thousand million bits a second.
+/// The addition for each byte in transit, because MPI moves large messages only when it is called.
+/// It is the duration of a byte on a network of one gigabit per second.
 const A_BYTE: Duration = Duration::from_nanos(10);
-/// The clock is read, and the core offered to others, after so many polls: each takes as long as some polls.
+/// The number of polls after which the clock is read and the core is yielded, because each of these
+/// takes as long as some polls.
 const POLLS: u32 = 8;
 /// A sleep is this part of the time for which nothing has come, up to [`LONGEST`].
 const PART: u32 = 8;
 const SHORTEST: Duration = Duration::from_micros(50);
 /// A first message after a tenth of a second is late by half of this in the middle.
 const LONGEST: Duration = Duration::from_micros(1500);
-/// After a longer time it grows on slowly: to poll every 1.5 ms took 1.8% of a core, to poll every 10 ms takes 0.3%.
+/// Beyond [`LONGEST`], a sleep is this part of the time: polling every 1.5 ms took 1.8% of a core,
+/// polling every 10 ms takes 0.3%.
 const SLOWLY: u32 = 256;
 const MOST: Duration = Duration::from_millis(10);
 
 /// What MPI is doing.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct UnderWay {
-    /// So many bytes are on their way, from here or to here.
+    /// The number of bytes in transit, sent or received.
     pub(crate) bytes: usize,
     /// How many messages have begun or ended so far.
     pub(crate) moved: u64,

@@ -12,7 +12,8 @@ pub(crate) struct Bell {
     rung: AtomicBool,
     stirred: AtomicBool,
     thread: Thread,
-    /// Where the thread sleeps if it shares memory with others of this host, which then wake it too.
+    /// Where the thread sleeps if it shares memory with others of this host, which then wake it
+    /// too.
     lanes: Option<Arc<dyn Doorbell>>,
 }
 

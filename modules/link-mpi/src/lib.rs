@@ -11,14 +11,15 @@
 //! }
 //! ```
 //!
-//! Started by a launcher of MPI, OS process `i` of the mapping is rank `i` of the job; started by itself, the program runs
-//! as [`graphmap_runtime::main`] has it, and MPI is not begun. One thread, that which runs the network, calls
-//! MPI (`MPI_THREAD_FUNNELED`), and nothing that blocks: frames are packed into messages that are sent without
-//! waiting ([`messages`]), what comes is received into memory that MPI has before ([`receiving`]), that nothing moves any more is found
-//! by counting ([`waves`]), and MPI is polled ever more rarely while nothing arrives ([`backoff`]).
+//! Started by a launcher of MPI, OS process `i` of the mapping is rank `i` of the job; started by
+//! itself, the program runs as [`graphmap_runtime::main`] has it, and MPI is not begun. One thread,
+//! that which runs the network, calls MPI (`MPI_THREAD_FUNNELED`), and nothing that blocks: frames
+//! are packed into messages that are sent without waiting ([`messages`]), what comes is received
+//! into memory that MPI has before ([`receiving`]), that nothing moves any more is found by
+//! counting ([`waves`]), and MPI is polled ever more rarely while nothing arrives ([`backoff`]).
 //!
-//! A program is linked to one MPI. Which, says `MPICC` when it is built; cargo does not notice that it
-//! changes, so each MPI needs a target folder of its own.
+//! A program is linked to one MPI. Which, says `MPICC` when it is built; cargo does not notice that
+//! it changes, so each MPI needs a target folder of its own.
 
 mod backoff;
 mod bell;
@@ -77,8 +78,8 @@ fn connect(started: Started, running: &Running) -> Result<Rc<dyn Job>, NotJoined
 /// Longest text of what is wrong in an OS process.
 const WRONG: usize = 1024;
 
-/// Returns the settings, or the error of the first OS process that has one. All OS processes call it, and hear of that: the
-/// others would wait for one that ended alone. OS process 0 reports it.
+/// Returns the settings, or the error of the first OS process that has one. All OS processes call
+/// it, and hear of that: the others would wait for one that ended alone. OS process 0 reports it.
 fn agreed(world: &World, settings: Result<OverMpi, String>) -> Result<OverMpi, NotJoined> {
     let wrong = settings.as_ref().err().map_or("", |wrong| wrong);
     let mut cuts = 0..=WRONG.min(wrong.len());

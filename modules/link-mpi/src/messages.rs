@@ -1,9 +1,10 @@
 //! Frames to and from all other OS processes, as messages that are on their way.
 //!
-//! Frames to one OS process are packed into one message until that is sent: at once where nothing was sent a moment ago,
-//! else after [`HOLD`], or when it is [`FULL`], or when there is nothing else to do. A frame that carries
-//! [`LARGE`] or more is announced, and comes next, from the very bytes that are to be sent. Nothing waits: what MPI
-//! has not done is looked at again. The constants below, of [`posted`](crate::posted) and of [`backoff`](crate::backoff) were fitted to
+//! Frames to one OS process are packed into one message until that is sent: at once where nothing
+//! was sent a moment ago, else after [`HOLD`], or when it is [`FULL`], or when there is nothing
+//! else to do. A frame that carries [`LARGE`] or more is announced, and comes next, from the very
+//! bytes that are to be sent. Nothing waits: what MPI has not done is looked at again. The
+//! constants below, of [`posted`](crate::posted) and of [`backoff`](crate::backoff) were fitted to
 //! `benches/hosts/run`.
 
 use std::collections::VecDeque;
@@ -25,8 +26,8 @@ use crate::world::World;
 const LARGE: usize = 64 << 10;
 /// A message that has grown so large is sent.
 const FULL: usize = 64 << 10;
-/// How long frames wait for others to come along, while there is something else to do: about as long as
-/// sending a message keeps a core busy.
+/// How long frames wait for others to come along, while there is something else to do: about as
+/// long as sending a message keeps a core busy.
 const HOLD: Duration = Duration::from_micros(5);
 /// Most bytes and messages to one OS process that MPI may have at a time: more wait here.
 const BYTES: usize = 16 << 20;
@@ -69,7 +70,8 @@ pub(crate) struct Messages {
     /// Messages that MPI has done sending.
     gone: u64,
     pool: Pool,
-    /// Values of which all has been sent, and how many messages have values that were not given back.
+    /// Values of which all has been sent, and how many messages have values that were not given
+    /// back.
     values: VecDeque<SentValue>,
     lent: usize,
 }
@@ -193,7 +195,8 @@ impl Messages {
         }
     }
 
-    /// As [`Messages::send`], of bytes in pieces, if they are to be copied into a message with others.
+    /// As [`Messages::send`], of bytes in pieces, if they are to be copied into a message with
+    /// others.
     pub(crate) fn try_send_pieces(&mut self, to: usize, header: Header, pieces: &[&[u8]]) -> bool {
         let len = pieces.iter().map(|piece| piece.len()).sum::<usize>();
         if len >= LARGE {
@@ -275,7 +278,8 @@ impl Messages {
         is_free
     }
 
-    /// Gives MPI what it may have: all, if there is nothing else to do (`idle`). Whether nothing is left.
+    /// Gives MPI what it may have: all, if there is nothing else to do (`idle`). Whether nothing is
+    /// left.
     pub(crate) fn push(&mut self, idle: bool) -> bool {
         if self.listed.is_empty() {
             return true;
@@ -311,8 +315,8 @@ impl Messages {
         self.listed.is_empty()
     }
 
-    /// Looks after what MPI has, and takes what has come: `see` is shown each frame of the link itself; those
-    /// of the runtime for [`Messages::take`].
+    /// Looks after what MPI has, and takes what has come: `see` is shown each frame of the link
+    /// itself; those of the runtime for [`Messages::take`].
     pub(crate) fn look(
         &mut self,
         mut see: impl FnMut(usize, Header, &[u8]),
@@ -374,8 +378,8 @@ impl Messages {
         !(self.come.is_empty() && self.values.is_empty())
     }
 
-    /// The next message that holds frames of the runtime, and who has sent it: what is left of it goes back by
-    /// [`Messages::put_back`].
+    /// The next message that holds frames of the runtime, and who has sent it: what is left of it
+    /// goes back by [`Messages::put_back`].
     pub(crate) fn take(&mut self) -> Option<(usize, Come)> {
         loop {
             let (from, come) = self.come.pop_front()?;
@@ -408,14 +412,15 @@ impl Messages {
         let _ = self.look(|_, _, _| ());
     }
 
-    /// Waits until all that was ever sent, by anybody, has been received. Every OS process calls it, and sends
-    /// nothing afterwards. What comes is thrown away.
+    /// Waits until all that was ever sent, by anybody, has been received. Every OS process calls
+    /// it, and sends nothing afterwards. What comes is thrown away.
     pub(crate) fn finish(&mut self) {
         let mut backoff = Backoff::default();
         while !self.push(true) || !self.sending.is_empty() {
             self.poll_on(&mut backoff);
         }
-        // Who has matched the last message of frames of another has matched all of these before (MPI: messages with a tag do not overtake).
+        // Who has matched the last message of frames of another has matched all of these before
+        // (MPI: messages with a tag do not overtake).
         for to in 0..self.peers.len() {
             if self.peers[to].last.is_some() {
                 let last = Memory::Bytes(frames::packed(self.agreement));
@@ -433,7 +438,8 @@ impl Messages {
         while !barrier.is_done() || self.receiving.is_coming() {
             self.poll_on(&mut backoff);
         }
-        // What has been matched has come, and is there to be taken: MPI may have found it in one look, and tell of it in the next.
+        // What has been matched has come, and is there to be taken: MPI may have found it in one
+        // look, and tell of it in the next.
         let (mut moved, mut still) = (self.receiving.moved(), 0);
         while still < 2 || self.receiving.is_coming() {
             let _ = self.look(|_, _, _| ());
@@ -441,7 +447,8 @@ impl Messages {
             still = if moved == before { still + 1 } else { 0 };
         }
         self.receiving.cancel();
-        // What is left of values comes too late: to drop them is code of the user, which may need what is gone.
+        // What is left of values comes too late: to drop them is code of the user, which may need
+        // what is gone.
         self.values.drain(..).for_each(std::mem::forget);
     }
 

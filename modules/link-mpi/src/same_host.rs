@@ -13,8 +13,8 @@ const TAKEN: usize = 16;
 /// Bytes of the name of a place (see [`place`]), with zeros behind it.
 const PLACE: usize = 96;
 
-/// Returns what OS processes that can share memory have in common: the system, its network, and its numbers of processes. Only
-/// zeros: nothing.
+/// Returns what OS processes that can share memory have in common: the system, its network, and its
+/// numbers of processes. Only zeros: nothing.
 fn place() -> Vec<u8> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let space = |name: &str| fs::read_link(format!("/proc/self/ns/{name}")).ok();
@@ -39,8 +39,8 @@ pub(crate) struct SameHost {
 }
 
 impl SameHost {
-    /// Makes, or joins, the memory of this host, where there are several of `wanted`. All OS processes call it; none has any where one of its
-    /// host cannot have it.
+    /// Makes, or joins, the memory of this host, where there are several of `wanted`. All OS
+    /// processes call it; none has any where one of its host cannot have it.
     pub(crate) fn new(world: &World, wanted: bool) -> Option<SameHost> {
         let (me, own) = (world.me(), place());
         let places = world.gather(&own);
@@ -87,8 +87,8 @@ impl SameHost {
         &self.lanes
     }
 
-    /// Hands on what has come, with who has sent it: its number in the run. How many frames there were. `differs`: one has another
-    /// agreement than this OS process.
+    /// Hands on what has come, with who has sent it: its number in the run. How many frames there
+    /// were. `differs`: one has another agreement than this OS process.
     pub(crate) fn receive(
         &self,
         agreement: u64,

@@ -16,14 +16,15 @@ unsafe extern "C" {
 // Of Linux: `IPPROTO_TCP`, `TCP_INFO`.
 const TCP: i32 = 6;
 const INFO: i32 = 11;
-/// Where `struct tcp_info` has its `tcpi_state`, its `tcpi_retransmits` and `tcpi_probes`, which are 0 again when an answer comes, and its
-/// `tcpi_last_ack_recv`, in milliseconds.
+/// Where `struct tcp_info` has its `tcpi_state`, its `tcpi_retransmits` and `tcpi_probes`, which
+/// are 0 again when an answer comes, and its `tcpi_last_ack_recv`, in milliseconds.
 const STATE: usize = 0;
 const RETRANSMITS: usize = 2;
 const PROBES: usize = 3;
 const ESTABLISHED: u8 = 1;
 const LAST_ACK: usize = 56;
-/// Unanswered messages after which the kernel would close a connection: never before we have found it out.
+/// Unanswered messages after which the kernel would close a connection: never before we have found
+/// it out.
 const UNANSWERED: u32 = 127;
 
 /// A TCP connection.
@@ -48,14 +49,14 @@ pub(crate) fn all() -> impl Iterator<Item = Connection> {
 fn connection(fd: i32) -> Option<Connection> {
     let mut info = [0u8; LAST_ACK + 4];
     let mut len = info.len() as u32;
-    // Before it is duplicated, because to close a duplicate of another file would release its locks.
-    // SAFETY: there is room for `len` bytes.
+    // Before it is duplicated, because to close a duplicate of another file would release its
+    // locks. SAFETY: there is room for `len` bytes.
     let error = unsafe { getsockopt(fd, TCP, INFO, info.as_mut_ptr().cast(), &raw mut len) };
     if error != 0 || (len as usize) < info.len() || info[STATE] != ESTABLISHED {
         return None;
     }
-    // SAFETY: it is open for no longer than this takes. It may be closed by now, or another: then it is that of which is
-    // reported, or there is none.
+    // SAFETY: it is open for no longer than this takes. It may be closed by now, or another: then
+    // it is that of which is reported, or there is none.
     let file = unsafe { BorrowedFd::borrow_raw(fd) }.try_clone_to_owned();
     let socket = TcpStream::from(file.ok()?);
     let last = info[LAST_ACK..].try_into().map(u32::from_ne_bytes).ok()?;

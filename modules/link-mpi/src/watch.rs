@@ -1,14 +1,15 @@
-//! Threads that end this OS process where neither MPI nor its launcher would end the job.
+//! Threads that end this OS process if neither MPI nor its launcher would end the job.
 //!
-//! The launcher has a daemon on each host, which starts the OS processes there and ends them. If it is killed, `mpiexec`
-//! of MPICH 4.0.2 waits for it for ever, and what it has started goes on. So each OS process ends without its daemon, and
-//! MPI tells the others that it cannot be reached.
+//! The launcher has a daemon on each host, which starts the OS processes there and ends them. If
+//! the daemon is killed, `mpiexec` of MPICH 4.0.2 waits for it for ever, and its OS processes go
+//! on. So an OS process ends without its daemon, and MPI reports to the others that it is
+//! unreachable.
 //!
-//! For a host that does not answer any more, as when a cable is pulled, MPI waits for a quarter of an hour, or for ever.
-//! The kernels know better: they acknowledge what comes over TCP whatever the OS processes do, so a long computation is
-//! not taken for death, and asked to keep a connection alive they send something on it also when nobody else does. So it
-//! is checked, at each TCP connection of this OS process that leads to another host of the job, for how long nothing has
-//! been acknowledged. MPI over another network than TCP has no connections, and then nothing is found.
+//! If a host does not answer any more, for example because a cable was pulled, MPI waits for a
+//! quarter of an hour, or for ever. The kernels know earlier. They acknowledge TCP segments even if
+//! the OS processes compute, and send keepalive probes on an idle connection. So a thread checks,
+//! for each TCP connection of this OS process to another host of the job, since when nothing has
+//! been acknowledged. MPI over another network than TCP has no connections and is not checked.
 
 use std::fs;
 use std::io::Write;
@@ -29,11 +30,13 @@ const VARIABLE: &str = "GRAPHMAP_UNREACHABLE";
 
 /// How often it is checked whether the launcher is still there.
 const OFTEN: Duration = Duration::from_millis(500);
-/// How long OS process 0 has to report what has been found, and to end the launcher, before others end by themselves.
+/// How long OS process 0 has to report what has been found, and to end the launcher, before others
+/// end by themselves.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// So many questions in a row that nobody answers. One or two may be lost on the way; and where nobody was asked, as before the first check
-/// of a connection, or while only the other side sends over it, nothing is acknowledged for long, and all is well.
+/// A host is unreachable after this number of unanswered probes in a row. One or two may be lost.
+/// Before the first probe, or while only the other side sends, nothing is acknowledged for a long
+/// time although the host is reachable.
 const ASKED: u32 = 3;
 
 /// Most addresses of a host that the others know.
@@ -87,8 +90,9 @@ fn others(hosts: &[String], told: &[u8], me: usize) -> Vec<(IpAddr, String)> {
     others
 }
 
-/// Watches the launcher of this OS process, as long as the program runs. Returns where it is written that it is gone:
-/// what is printed here is lost then, so another OS process has to report it. `here`: the name of this host.
+/// Watches the launcher of this OS process until the program ends. Sets the result when the
+/// launcher is gone: text printed here is then lost, so another OS process must report it. `here`
+/// is the name of this host.
 pub(crate) fn launcher(here: &str, bell: &Arc<Bell>) -> Arc<OnceLock<String>> {
     let gone: Arc<OnceLock<String>> = Arc::default();
     if let Some((id, name)) = launchers::nearest() {
@@ -111,8 +115,8 @@ pub(crate) fn launcher(here: &str, bell: &Arc<Bell>) -> Arc<OnceLock<String>> {
     gone
 }
 
-/// Ends this OS process and its launchers when another of `hosts` has not answered for `limit`, as long as the program
-/// runs. `told`: the addresses of each.
+/// Ends this OS process and its launchers when another of `hosts` has not answered for `limit`.
+/// `told` has the addresses of each OS process.
 pub(crate) fn others_than(me: usize, hosts: &[String], told: &[u8], limit: Duration) {
     let others = others(hosts, told, me);
     if others.is_empty() {
@@ -138,7 +142,8 @@ pub(crate) fn others_than(me: usize, hosts: &[String], told: &[u8], limit: Durat
     });
 }
 
-/// Calls a function every so often, on a thread. Without a thread, it is as MPI and its launcher have it.
+/// Calls a function every so often, on a thread. Without a thread, it is as MPI and its launcher
+/// have it.
 fn watch(name: &str, every: Duration, mut check: impl FnMut() + Send + 'static) {
     let watch = move || {
         loop {
@@ -161,7 +166,7 @@ fn silent(others: &[(IpAddr, String)], limit: Duration) -> Option<String> {
         let Ok(at) = others.binary_search_by(|(address, _)| address.cmp(&to)) else {
             continue;
         };
-        // A connection that is closed meanwhile leads to nobody.
+        // A connection that was closed in the meantime has no peer.
         let _ = connection.keep_alive(limit / 4);
         if silence >= limit && unanswered >= ASKED {
             return Some(others[at].1.clone());

@@ -30,10 +30,12 @@ pub enum Error {
         /// The type that was asked for.
         asked: Cow<'static, str>,
     },
-    /// The message has come from another OS process, and its bytes are not those of a value: what a hand-written
-    /// [`Payload`](graphmap_executor::Payload) encodes is not what it decodes. It has been received, and is lost.
+    /// The message has come from another OS process, and its bytes are not those of a value: what a
+    /// hand-written [`Payload`](graphmap_executor::Payload) encodes is not what it decodes. It has
+    /// been received, and is lost.
     Unreadable(String),
-    /// The message has more elements than there is room for. As many as there is room for have been received.
+    /// The message has more elements than there is room for. As many as there is room for have been
+    /// received.
     Truncated {
         /// How many elements were sent.
         sent: usize,
@@ -46,8 +48,8 @@ pub enum Error {
     Inactive,
     /// The persistent request was started before, and its outcome has not been told.
     Active,
-    /// The ranks of a communicator have not made the same collective call, or not with the same root, type or count.
-    /// Each of them is told so that has not gone on before.
+    /// The ranks of a communicator have not made the same collective call, or not with the same
+    /// root, type or count. Each of them is told so that has not gone on before.
     Mismatch(Box<Mismatch>),
     /// A collective call needs another number of values: one for each rank, or one of the root.
     Count {
@@ -66,7 +68,8 @@ pub enum Error {
     Thread(Cow<'static, str>),
     /// There have been more than 2^32 - 1 communicators in this run, or endpoints.
     TooMany,
-    /// A communicator would have more ranks than MPI can count, which is `i32::MAX`, or than there is memory for.
+    /// A communicator would have more ranks than MPI can count, which is `i32::MAX`, or than there
+    /// is memory for.
     TooManyRanks {
         /// How many were asked for.
         ranks: u64,

@@ -1,7 +1,9 @@
-//! Communicators that every rank knows: of all processes, of a module of the drawing, of a kind, of an OS process, of a host.
+//! Communicators that every rank knows: of all processes, of a module of the drawing, of a kind, of
+//! an OS process, of a host.
 //!
-//! Who is in one of them is known everywhere, and so is its number, which is one of those that no other communicator gets.
-//! So nobody has to be asked: a scheduler joins one when the first of its ranks does, and what has come for it before waits.
+//! Who is in one of them is known everywhere, and so is its number, which is one of those that no
+//! other communicator gets. So nobody has to be asked: a scheduler joins one when the first of its
+//! ranks does, and what has come for it before waits.
 
 use std::rc::Rc;
 
@@ -13,9 +15,10 @@ use super::split_type::SplitType;
 use super::state::World;
 use graphmap_executor::exec::report::modules_around;
 
-/// The communicator of a module that the process which asks is in, ranked as in the network: by level, where level 0 is the
-/// [world](super::world), level 1 the outermost module around the process, and so on inwards; `None`: it is in none of that
-/// level. Nobody else has to ask, and who asks again gets the same.
+/// The communicator of a module that the process which asks is in, ranked as in the network: by
+/// level, where level 0 is the [world](super::world), level 1 the outermost module around the
+/// process, and so on inwards; `None`: it is in none of that level. Nobody else has to ask, and who
+/// asks again gets the same.
 ///
 /// ```
 /// # use graphmap_runtime::{Ends, Names, Network, Options, Ports, mpi, run};
@@ -50,9 +53,11 @@ pub fn of_level(level: usize) -> Result<Option<Communicator>, Error> {
         .transpose()
 }
 
-/// The communicator of a module that the process which asks is in, by name: that of the module, its path (the names of
-/// the modules around it and its own, with dots between), or the name of its kind. Of several that a process is in, it is the innermost; a
-/// name comes before one of a kind. The name of no module, `""`, is that of the [world](super::world). `None`: it is in no such module.
+/// The communicator of a module that the process which asks is in, by name: that of the module, its
+/// path (the names of the modules around it and its own, with dots between), or the name of its
+/// kind. Of several that a process is in, it is the innermost; a name comes before one of a kind.
+/// The name of no module, `""`, is that of the [world](super::world). `None`: it is in no such
+/// module.
 ///
 /// # Errors
 /// As for [`of_level`].
@@ -71,8 +76,9 @@ pub fn of_module(name: &str) -> Result<Option<Communicator>, Error> {
         .transpose()
 }
 
-/// The communicator of all processes of the kind of the one that asks: ranks are [indices](graphmap_executor::Me::index) in the kind where these
-/// ascend with the ranks of the network.
+/// The communicator of all processes of the kind of the one that asks: ranks are
+/// [indices](graphmap_executor::Me::index) in the kind where these ascend with the ranks of the
+/// network.
 ///
 /// # Errors
 /// As for [`of_level`].
@@ -88,7 +94,8 @@ pub fn of_os_process() -> Result<Communicator, Error> {
     of_common(SplitType::OsProcess)
 }
 
-/// The communicator of the processes on the host of the one that asks; in its OS process, where the name of the host is not known.
+/// The communicator of the processes on the host of the one that asks; in its OS process, where the
+/// name of the host is not known.
 ///
 /// # Errors
 /// As for [`of_level`].
@@ -187,8 +194,8 @@ impl World {
         }
     }
 
-    /// What one is called that nobody here has asked for, by its number, and the rank there of a rank of the world; `None`: somebody
-    /// has made it.
+    /// What one is called that nobody here has asked for, by its number, and the rank there of a
+    /// rank of the world; `None`: somebody has made it.
     pub(super) fn unasked(&self, number: u32, member: u32) -> Option<(String, Option<u32>)> {
         let which = Known::of_number(number, self.run())?;
         let members = self.members(which);
@@ -196,7 +203,8 @@ impl World {
         Some((self.name_of(which), rank.map(|rank| rank as u32)))
     }
 
-    /// The lowest number of those that have this in common with a rank of the world: of kinds, schedulers, or OS processes.
+    /// The lowest number of those that have this in common with a rank of the world: of kinds,
+    /// schedulers, or OS processes.
     pub(super) fn lowest(&self, by: SplitType, rank: u32) -> u32 {
         let run = self.run();
         let os_process = run.os_process_of_rank(rank);

@@ -1,9 +1,10 @@
-//! Processes as the ranks of MPI: matched messages, communicators and collective calls, beside the ports of the drawing.
+//! Processes as the ranks of MPI: matched messages, communicators and collective calls, beside the
+//! ports of the drawing.
 //!
-//! Every process of a run is a rank; [`world`] is the communicator of all. A message has a value of any type that is a
-//! [`Payload`](graphmap_executor::Payload), and is matched as MPI says: by communicator, source and tag, where a receive may leave
-//! source and tag open, in the order in which messages were sent. Between ranks of a scheduler, values move without
-//! a copy.
+//! Every process of a run is a rank; [`world`] is the communicator of all. A message has a value of
+//! any type that is a [`Payload`](graphmap_executor::Payload), and is matched as MPI says: by
+//! communicator, source and tag, where a receive may leave source and tag open, in the order in
+//! which messages were sent. Between ranks of a scheduler, values move without a copy.
 //!
 //! ```
 //! use graphmap_runtime::{Local, Options, mpi};

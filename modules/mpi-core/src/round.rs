@@ -1,9 +1,10 @@
 //! Where the ranks of a communicator meet for a collective call.
 //!
-//! The n-th collective call of each rank belongs to the n-th round. Who comes leaves what it brings in its place, so the
-//! order of ranks is kept whoever comes first; the last to come makes the result of it all, once. So a call of n ranks
-//! takes work in proportion to n, and no messages. A rank may go on without the others as soon as it has what it needs,
-//! but not by more than some rounds. Where some of the ranks are on other schedulers, see `distributed.rs`.
+//! The n-th collective call of each rank belongs to the n-th round. Who comes leaves what it brings
+//! in its place, so the order of ranks is kept whoever comes first; the last to come makes the
+//! result of it all, once. So a call of n ranks takes work in proportion to n, and no messages. A
+//! rank may go on without the others as soon as it has what it needs, but not by more than some
+//! rounds. Where some of the ranks are on other schedulers, see `distributed.rs`.
 
 use std::any::Any;
 use std::cell::{Ref, RefCell};
@@ -27,8 +28,8 @@ const AHEAD: u32 = 8;
 /// Most rounds that another scheduler may be ahead by: who forgets its calls need not wait for any.
 const FAR_AHEAD: u32 = 1 << 16;
 
-/// For so many ranks it is kept between rounds which is next for each. For more it is made anew, so that a communicator of which
-/// nobody is in a call takes nothing for each of its ranks.
+/// For so many ranks it is kept between rounds which is next for each. For more it is made anew, so
+/// that a communicator of which nobody is in a call takes nothing for each of its ranks.
 const KEPT: usize = 1024;
 
 impl Rounds {
@@ -58,7 +59,8 @@ impl Rounds {
         self.get(turn)
     }
 
-    /// Returns the round of the next call of the rank at a place, of so many that are here.
+    /// Returns the round of the next call of the rank at a place. The last argument is the number
+    /// of ranks here.
     fn next_turn(&mut self, place: Option<usize>, here: u32) -> u32 {
         if self.turns.is_empty() {
             // No round is under way, so all are where the first is.
@@ -144,7 +146,7 @@ pub(super) struct Calling<'a> {
 /// The consequences of a rank's arrival at a round.
 #[derive(Default)]
 struct Arrival {
-    /// The mistake that all are told, if this call made it.
+    /// The error of this call that all ranks receive.
     mistake: Option<Error>,
     /// This is the root, and has brought what all need.
     root_came: bool,
@@ -178,7 +180,7 @@ impl Round {
             }
             Ok(brought) => (None, self.put(rank, shared.group().len(), brought)),
         };
-        // All are told the same mistake: the first.
+        // All ranks receive the same error: the first.
         let mistake = mistake.filter(|_| self.error.is_none());
         if mistake.is_some() {
             self.error.clone_from(&mistake);
@@ -217,8 +219,9 @@ impl Round {
     }
 }
 
-/// Begins the next collective call of a rank: `make` is to make the result of what all have brought, in the order of ranks,
-/// if this is the last to come, and `take` takes this rank's part of it.
+/// Begins the next collective call of a rank: `make` is to make the result of what all have
+/// brought, in the order of ranks, if this is the last to come, and `take` takes this rank's part
+/// of it.
 pub(super) fn begin<T: Payload + 'static, R: Payload + 'static, Out>(
     calling: Calling<'_>,
     brought: Result<Brought<T, R>, Error>,
@@ -426,7 +429,8 @@ impl<R> Future for Collective<R> {
                 return Poll::Ready(Err(Error::Over));
             }
             let mut rounds = this.shared.rounds.borrow_mut();
-            // If code of the user works on the result and polls this meanwhile, this waits until the result is back.
+            // If code of the user works on the result and polls this meanwhile, this waits until
+            // the result is back.
             let is_lent = |round: &mut Round| round.data.is_none() && round.error.is_none();
             if is_ready(&mut rounds, turn, this.needs) && !rounds.get(turn).is_some_and(is_lent) {
                 break;
@@ -483,7 +487,8 @@ impl<R> Future for Collective<R> {
     }
 }
 
-/// What has come of a round, while a rank takes its part: it goes back to the others, be it by a panic.
+/// What has come of a round, while a rank takes its part: it goes back to the others, be it by a
+/// panic.
 struct Lent<'a> {
     shared: &'a CommunicatorState,
     turn: u32,

@@ -1,5 +1,5 @@
-//! The OS processes of a run on one host: the first starts the others, as copies of its own program, and sees
-//! to it that all end together.
+//! The OS processes of a run on one host: the first starts the others, as copies of its own
+//! program, and sees to it that all end together.
 
 use std::env;
 use std::ffi::OsStr;
@@ -20,14 +20,15 @@ use graphmap_executor::link::shm::control::{ControlPage, FAILED, MOST};
 use graphmap_executor::link::shm::memory::SharedMemory;
 use graphmap_executor::sync::lock;
 
-/// Tells a copy what it is: the OS process that started it, the number of the memory there, its own number,
-/// how many there are, how many schedulers each has, and what the memory begins with.
+/// Tells a copy what it is: the OS process that started it, the number of the memory there, its own
+/// number, how many there are, how many schedulers each has, and what the memory begins with.
 const VARIABLE: &str = "GRAPHMAP_OS_PROCESS";
 /// The file of a program that runs, whatever has become of its name.
 const ITSELF: &str = "/proc/self/exe";
 /// How long the OS processes of a run that fails have to end by themselves, before they are killed.
 const GRACE: Duration = Duration::from_millis(1500);
-/// How long the first has to say why a run fails, and to write what comes of it: more than its trace is given.
+/// How long the first has to say why a run fails, and to write what comes of it: more than its
+/// trace is given.
 const WRITING: Duration = Duration::from_secs(75);
 /// How often the first looks whether the run has failed. Who fails wakes it.
 const LOOK: Duration = Duration::from_secs(3600);
@@ -43,8 +44,8 @@ pub(crate) fn processes_have_ended() {
 /// This OS process has joined the run that it was started for.
 static JOINED: AtomicBool = AtomicBool::new(false);
 
-/// What this OS process is, if another has started it as one of several. It is told once: two threads that took the same part would
-/// both read what one is to read.
+/// What this OS process is, if another has started it as one of several. It is told once: two
+/// threads that took the same part would both read what one is to read.
 pub(crate) fn joined() -> Result<Option<Arc<ControlPage>>, RunError> {
     let Some(told) = env::var_os(VARIABLE) else {
         return Ok(None);
@@ -96,7 +97,8 @@ fn numbers(told: &OsStr) -> Option<([u32; 5], u64)> {
     fits.then_some(numbers).zip(key.parse().ok())
 }
 
-/// Lets the other OS processes of the run read the memory of this one: all have the first above them.
+/// Lets the other OS processes of the run read the memory of this one: all have the first above
+/// them.
 pub(crate) fn permit_to_read(first: bool) {
     cma::permit(if first {
         process::id()
@@ -113,10 +115,12 @@ pub(crate) struct Relatives {
     finished: Arc<Mutex<bool>>,
 }
 
-/// Starts the others, each with so many schedulers. If there are `streams`, the standard output and
-/// standard error of OS process `i` are those at `i - 1`. `say` is called if the run fails while the first cannot end it.
+/// Starts the other OS processes, each with `each` schedulers. If there are `streams`, the standard
+/// output and standard error of OS process `i` are those at `i - 1`. `say` is called if the run
+/// fails while the first cannot end it.
 ///
-/// It has to be called by the thread that runs the network: when that ends, the kernel ends the others.
+/// It has to be called by the thread that runs the network: when that ends, the kernel ends the
+/// others.
 pub(crate) fn start(
     count: usize,
     each: usize,
@@ -130,7 +134,13 @@ pub(crate) fn start(
             streams.len() + 1
         )));
     }
-    let open = |file: &Path| File::options().write(true).open(file);
+    let open = |file: &Path| {
+        let opened = File::options().write(true).open(file);
+        opened.map_err(|error| {
+            let what = format!("GRAPHMAP_STREAMS: {}: {error}", file.display());
+            io::Error::new(error.kind(), what)
+        })
+    };
     let fail = |what: &str, error: io::Error| RunError::Lost(format!("{what}: {error}"));
     if count * each > MOST {
         return Err(RunError::Options(format!(
@@ -293,7 +303,8 @@ struct ByExit {
     say: fn(RunError) -> Exit,
 }
 
-/// A process has called `exit` in the first, in the middle of a run: it ends as when another is lost.
+/// A process has called `exit` in the first, in the middle of a run: it ends as when another is
+/// lost.
 extern "C" fn at_exit() {
     let Some(ByExit { children, say }) = lock(&BY_EXIT).take() else {
         return;

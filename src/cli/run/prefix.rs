@@ -1,4 +1,4 @@
-//! Output of a program whose lines begin with the number of their OS process.
+//! Prefixes the lines of a program with the number of the OS process that printed them.
 //!
 //! Each OS process writes to pipes of its own, and a thread for each pipe prints the lines. The
 //! first OS process starts the others, and opens their pipes by the names in [`VARIABLE`].
@@ -80,7 +80,7 @@ impl Prefixed {
     /// Waits until all is printed. The command of [`Prefixed::begin`] must have been dropped.
     ///
     /// # Errors
-    /// Something could not be printed, and not because nobody reads it.
+    /// Something could not be printed. A closed pipe is not an error.
     pub(super) fn finish(self) -> io::Result<()> {
         drop(self.writers);
         while self.ended.recv_timeout(SILENCE) == Err(RecvTimeoutError::Timeout) {

@@ -1,7 +1,7 @@
 //! On which floor each module of a crate stands.
 
-/// The layers of the schedulers, from the bottom up: a layer may use those below it, and files of the
-/// same folder.
+/// The layers of the schedulers, from the bottom up: a layer may use those below it, and files of
+/// the same folder.
 const EXECUTOR: &[&str] = &[
     "os_signal",
     "finally",

@@ -1,8 +1,8 @@
-//! The quiescence check of a scheduler: what it tells and does where all stand still. No process runs meanwhile, and nothing
-//! that a process made is called: waits are read from the words of the points at which they are.
+//! Deadlock detection: the checks and decisions of a scheduler when all schedulers are quiescent.
 //!
-//! The meeting of the schedulers of all OS processes of a run about a standstill: each tells the first what it knows,
-//! and the first decides for all.
+//! No process runs during a check, and no code of a process is called: the waits are read from the
+//! state words of channels. With several schedulers or OS processes, each reports its waits to the
+//! first, which decides for all.
 
 use super::frames::{
     ABOVE, ALSO, CLOSE, CREDIT, DATA, DATA_AND_CREDIT, EXPOSED, FarReader, LEFT, Mail, Outside,
@@ -51,11 +51,13 @@ impl Scheduler {
     fn tell(&self) -> Told {
         let ended = self.ended.take();
         self.told.set(self.live.get() > 0);
-        // Before the mail: who wakes puts mail in and lets go of the waker then, so one of the two is seen.
+        // Before the mail: who wakes puts mail in and lets go of the waker then, so one of the two
+        // is seen.
         let foreign = self.core.shared.has_foreign_wakers();
         let mut told = Told {
             live: self.live.get(),
-            // What comes from other OS processes now is about the meeting, or somebody there has moved.
+            // What comes from other OS processes now is about the meeting, or somebody there has
+            // moved.
             moved: self.outside.as_ref().is_some_and(|o| o.moved.get())
                 || !self.queue.is_empty()
                 || self.hooks.has_loose()
@@ -102,7 +104,8 @@ impl Scheduler {
             ..
         } = look;
         if cross.is_none() && word & ID == ELSEWHERE && word & (GONE | ARMED) == 0 {
-            // It is in another OS process, which tells. (At an end of ours it says that nobody waits.)
+            // It is in another OS process, which tells. (At an end of ours it says that nobody
+            // waits.)
             return None;
         }
         if is_hooked(word) && matches!(self.hooks.behind(word), Some(Behind::Bundle(true))) {
@@ -202,8 +205,8 @@ const WAIT: u8 = 2;
 const END: u8 = 3;
 
 impl Scheduler {
-    /// Does what the process whose turn it was has deferred: to wake others, to get frames on their way.
-    /// The next may compute for long.
+    /// Does what the process whose turn it was has deferred: to wake others, to get frames on their
+    /// way. The next may compute for long.
     #[inline(always)]
     pub(super) fn flush_deferred(&self) {
         if self.deferred.is_pending() {
@@ -218,7 +221,8 @@ impl Scheduler {
             // Where tokens are dropped, others may have been read and written.
             self.deferred.flush();
         }
-        // Who has failed tells that first: others would fail, too, of ends of channels that it has closed.
+        // Who has failed tells that first: others would fail, too, of ends of channels that it has
+        // closed.
         if let Some(outside) = &self.outside
             && !self.core.shared.stopped()
         {
@@ -229,8 +233,8 @@ impl Scheduler {
         }
     }
 
-    /// Sends what ports of the runs around this one have for other OS processes, as far as there is room; false: this one is not
-    /// to sleep yet.
+    /// Sends what ports of the runs around this one have for other OS processes, as far as there is
+    /// room; false: this one is not to sleep yet.
     #[cold]
     fn flush_around(&self) -> bool {
         let flushed = current::flush_around(self);
@@ -240,8 +244,9 @@ impl Scheduler {
         flushed
     }
 
-    /// Called before this scheduler sleeps: exchanges with other OS processes for the runs around it that have frames for which there
-    /// is no room, or values to drop when they have been sent, and waits a little. Returns true if it did.
+    /// Called before this scheduler sleeps: exchanges with other OS processes for the runs around
+    /// it that have frames for which there is no room, or values to drop when they have been sent,
+    /// and waits a little. Returns true if it did.
     pub(super) fn waits_for_room_around(&self) -> bool {
         !self.outer.get().is_null() && self.waits_around()
     }
@@ -254,8 +259,9 @@ impl Scheduler {
             // Values that were dropped may have had ends of channels.
             self.flush_deferred();
         }
-        // A decoder may have started this run. Then nothing is received before the run ends, so this scheduler must not wait for room:
-        // the other OS process may be waiting in the same way. Only code outside of the run can depend on the frames.
+        // A decoder may have started this run. Then nothing is received before the run ends, so
+        // this scheduler must not wait for room: the other OS process may be waiting in the same
+        // way. Only code outside of the run can depend on the frames.
         let waits = exchanges || !flushed && self.core.shared.has_foreign_wakers();
         if waits && self.queue.is_empty() {
             thread::sleep(ROOM);
@@ -279,7 +285,8 @@ impl Scheduler {
         self.drop_sent(outside);
         let mut came = false;
         if outside.is_ready() {
-            // To read a payload is code of the user. If it panics the run is over, and the rest is of no use.
+            // To read a payload is code of the user. If it panics the run is over, and the rest is
+            // of no use.
             self.guarded(|| {
                 match outside.receive(FRAMES, |from, header, bytes| {
                     came = true;
@@ -456,8 +463,9 @@ impl Scheduler {
         called
     }
 
-    /// Goes to a meeting that is on, also with something to do, as who was woken from outside of the network when it had just been called: the
-    /// others wait there, and what there is to do may be to look for what they would send.
+    /// Goes to a meeting that is on, also with something to do, as who was woken from outside of
+    /// the network when it had just been called: the others wait there, and what there is to do may
+    /// be to look for what they would send.
     #[inline]
     pub(super) fn meet_if_called(&self) -> Option<Verdict> {
         let outside = self.outside.as_ref()?;
@@ -475,8 +483,8 @@ impl Scheduler {
         self.standstill()
     }
 
-    /// Sleeps until something comes, or a standstill is to be told as `quiet`, or meets the other OS processes. `ran`: something has run
-    /// since the last time.
+    /// Sleeps until something comes, or a standstill is to be told as `quiet`, or meets the other
+    /// OS processes. `ran`: something has run since the last time.
     pub(super) fn sleep_among(
         &self,
         outside: &Outside,

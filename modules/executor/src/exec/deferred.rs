@@ -1,24 +1,29 @@
 //! Wake-ups that are deferred to the end of a turn.
 //!
-//! To ask whether the other side of a channel sleeps takes a fence, which costs more than a token. So a process that
-//! takes or puts many tokens leaves that to the end of its turn: a wake-up may be late by a turn, never lost (`link/spsc.rs` says why).
-//! The fence is here, one for all that is asked.
+//! To ask whether the other side of a channel sleeps takes a fence, which costs more than a token.
+//! So a process that takes or puts many tokens leaves that to the end of its turn: a wake-up may be
+//! late by a turn, never lost (`link/spsc.rs` says why). The fence is here, one for all that is
+//! asked.
 //!
-//! Ends of channels between schedulers, of any OS processes, that a process has left in its turn, closed when that is over.
+//! Ends of channels between schedulers, of any OS processes, that a process has left in its turn,
+//! closed when that is over.
 //!
-//! A process that fails drops its ports first, and only then is it known that it has. Whoever saw them closed before, on another
-//! thread, might fail of that, and be told in its place. So the other side sees an end closed when its process has come to the
-//! end of its turn, and, if that was its failure, after the run was stopped for it.
+//! A process that fails drops its ports first, and only then is it known that it has. Whoever saw
+//! them closed before, on another thread, might fail of that, and be told in its place. So the
+//! other side sees an end closed when its process has come to the end of its turn, and, if that was
+//! its failure, after the run was stopped for it.
 //!
 //! Tokens that a reader leaves behind when it goes.
 //!
-//! To drop them is code of the user. Nothing of the channel is left to be done by then, so a destructor may panic, wait on the
-//! stack of a fiber, or use any channel.
+//! To drop them is code of the user. Nothing of the channel is left to be done by then, so a
+//! destructor may panic, wait on the stack of a fiber, or use any channel.
 //!
-//! A token may hold a port whose tokens hold ports in turn. To drop each within the one before would take a stack as deep as that
-//! chain. Beyond a depth tokens are queued, and are dropped by whichever comes first: a drop of tokens of the same run that ends, or
-//! the scheduler after the turn. The second is needed because the drops that are counted may be those of fibers that wait in a
-//! destructor, which may wait for what is queued. Outside of runs nothing can wait in a destructor of a token.
+//! A token may hold a port whose tokens hold ports in turn. To drop each within the one before
+//! would take a stack as deep as that chain. Beyond a depth tokens are queued, and are dropped by
+//! whichever comes first: a drop of tokens of the same run that ends, or the scheduler after the
+//! turn. The second is needed because the drops that are counted may be those of fibers that wait
+//! in a destructor, which may wait for what is queued. Outside of runs nothing can wait in a
+//! destructor of a token.
 
 use crate::finally::Finally;
 use crate::sync::{Ordering, fence};
@@ -27,16 +32,16 @@ use std::collections::VecDeque;
 use std::mem::{self, ManuallyDrop};
 use std::ptr;
 
-/// What a scheduler has yet to do at an end: see `link/spsc.rs` about late wake-ups. Field by field, as a
-/// polled wait.
+/// What a scheduler has yet to do at an end: see `link/spsc.rs` about late wake-ups. Field by
+/// field, as a polled wait.
 struct DeferredWake {
     end: Cell<*const ()>,
     /// Asks behind a fence.
     tell: Cell<unsafe fn(*const ())>,
 }
 
-/// The wake-ups that the process whose turn it is has deferred: for the channel it took from last, and for the one it
-/// put into last.
+/// The wake-ups that the process whose turn it is has deferred: for the channel it took from last,
+/// and for the one it put into last.
 pub struct DeferredWakes {
     some: Cell<bool>,
     wakes: [DeferredWake; 2],
@@ -98,7 +103,8 @@ impl DeferredWakes {
     /// Defers asking whom to wake at an end, and asks at the one before it if that was another.
     ///
     /// # Safety
-    /// The function has to fit the end, and [`DeferredWakes::forget`] has to be called before it goes.
+    /// The function has to fit the end, and [`DeferredWakes::forget`] has to be called before it
+    /// goes.
     #[inline]
     pub unsafe fn defer(&self, way: usize, end: *const (), tell: unsafe fn(*const ())) {
         let wake = &self.wakes[way];
@@ -170,7 +176,8 @@ impl Closings {
         self.queue.borrow_mut().push_back(closing);
     }
 
-    /// The next, of which nothing is borrowed: to close it is code of the user, which may leave further ends.
+    /// The next, of which nothing is borrowed: to close it is code of the user, which may leave
+    /// further ends.
     #[inline]
     pub(super) fn pop(&self) -> Option<Closing> {
         self.queue.borrow_mut().pop_front()
@@ -208,8 +215,8 @@ impl Drop for Tokens {
 
 /// The drops of tokens that are going on in a run, and those that are queued.
 ///
-/// Without a destructor: that of a thread is there as long as the thread. What is queued is dropped by
-/// [`drop_queued`](Leaving::drop_queued).
+/// Without a destructor: that of a thread is there as long as the thread. What is queued is dropped
+/// by [`drop_queued`](Leaving::drop_queued).
 #[derive(Default)]
 pub(super) struct Leaving {
     /// Not a depth: drops of several fibers may be going on at the same time, and end in any order.
@@ -228,7 +235,8 @@ thread_local! {
 }
 
 impl Leaving {
-    /// Drops tokens that a reader has left behind, or queues them. `process` is the one that leaves them.
+    /// Drops tokens that a reader has left behind, or queues them. `process` is the one that leaves
+    /// them.
     #[inline]
     pub(super) fn drop_or_queue<T>(
         &self,

@@ -2,7 +2,8 @@
 //!
 //! A scheduler and the floor above it: which calls its processes wait in, and what comes for them.
 //!
-//! What the schedulers of all OS processes have counted and recorded comes together at the first, when the run is over.
+//! What the schedulers of all OS processes have counted and recorded comes together at the first,
+//! when the run is over.
 
 use super::current;
 use super::current::with_current;
@@ -142,8 +143,8 @@ impl Scheduler {
     }
 }
 
-/// The floor above the scheduler of this thread, and the rank of the process that is running; `None` if none is, or if the
-/// floor is none of this type.
+/// The floor above the scheduler of this thread, and the rank of the process that is running;
+/// `None` if none is, or if the floor is none of this type.
 pub fn current<F: Floor>() -> Option<(Rc<F>, u32)> {
     let found = current::with_current(|scheduler| {
         let (kind, index) = scheduler.running()?;
@@ -154,7 +155,8 @@ pub fn current<F: Floor>() -> Option<(Rc<F>, u32)> {
     found.flatten()
 }
 
-/// How long nothing may come of what others have recorded of a run that has failed: one of them may compute for long.
+/// How long nothing may come of what others have recorded of a run that has failed: one of them may
+/// compute for long.
 const SILENCE: Duration = Duration::from_secs(1);
 /// How long all of it may take.
 const ALL: Duration = Duration::from_secs(10);
@@ -162,8 +164,8 @@ const ALL: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(1);
 
 impl Scheduler {
-    /// Sends what was counted to the first scheduler, which gathers what all have, in their order; none if the run has
-    /// failed.
+    /// Sends what was counted to the first scheduler, which gathers what all have, in their order;
+    /// none if the run has failed.
     pub fn gather(
         &self,
         outside: &Outside,
@@ -215,7 +217,8 @@ impl Scheduler {
         all.into_iter().collect()
     }
 
-    /// The run has failed. Takes what comes from those who can still send, until all of them have or nothing comes any more.
+    /// The run has failed. Takes what comes from those who can still send, until all of them have
+    /// or nothing comes any more.
     fn gather_late(
         &self,
         outside: &Outside,

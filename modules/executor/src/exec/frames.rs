@@ -1,8 +1,8 @@
-//! Frames between a scheduler and those in other OS processes: how they are sent, taken, and given to the channel
-//! that they are for.
+//! Frames between a scheduler and those in other OS processes: how they are sent, taken, and given
+//! to the channel that they are for.
 //!
-//! What else than channels processes of a scheduler may wait at: a floor above, of which this one knows no more
-//! than what is here.
+//! What else than channels processes of a scheduler may wait at: a floor above, of which this one
+//! knows no more than what is here.
 
 use super::deferred;
 use super::hooks::Side;
@@ -61,12 +61,14 @@ pub trait FarReader {
     fn token(&self) -> &'static str;
     /// A token has come.
     fn deliver(&self, bytes: &[u8]) -> Result<(), String>;
-    /// A token has come whose large slices are to be read elsewhere: in the memory of its writer, or where they were received.
+    /// A token has come whose large slices are to be read elsewhere: in the memory of its writer,
+    /// or where they were received.
     fn deliver_slices(&self, bytes: &[u8], memory: &dyn RemoteMemory) -> Result<(), String>;
 }
 
-/// The writing end's side of a channel whose reader is in another OS process: how many tokens may be
-/// sent, and who waits until there may be more. Used by one thread; atomic for the registry's sake.
+/// The writing end's side of a channel whose reader is in another OS process: how many tokens may
+/// be sent, and who waits until there may be more. Used by one thread; atomic for the registry's
+/// sake.
 pub struct FarWriter {
     pub number: u32,
     /// The scheduler of the reader.
@@ -188,17 +190,18 @@ impl PendingCredit {
     }
 }
 
-/// The reading ends here of channels from a scheduler of another OS process, and the writing ends of those to it. Each
-/// is known by its place in the order of the network's channels, to both alike: so a frame names it without a table of
-/// numbers.
+/// The reading ends here of channels from a scheduler of another OS process, and the writing ends
+/// of those to it. Each is known by its place in the order of the network's channels, to both
+/// alike: so a frame names it without a table of numbers.
 #[derive(Default)]
 struct Peer {
     readers: Vec<Option<Rc<dyn FarReader>>>,
     writers: Vec<Option<Arc<FarWriter>>>,
 }
 
-/// Credit that waits for a token to the same scheduler, with which it goes in one frame: who answers gives room back and sends in the
-/// same turn. (Piggybacking: Tanenbaum and Wetherall, Computer Networks, 5th ed., 3.4.)
+/// Credit that waits for a token to the same scheduler, with which it goes in one frame: who
+/// answers gives room back and sends in the same turn. (Piggybacking: Tanenbaum and Wetherall,
+/// Computer Networks, 5th ed., 3.4.)
 #[derive(Clone, Copy)]
 struct Piggyback {
     to: SchedulerId,
@@ -216,10 +219,12 @@ pub struct Mail {
 /// The number of a channel, and a token that went over it.
 type Exposed = (u32, Box<dyn Any>);
 
-/// After so many looks at the link, one after each batch of turns, credit that is pending is sent in any case.
+/// After so many looks at the link, one after each batch of turns, credit that is pending is sent
+/// in any case.
 const LATEST: u32 = 16;
 
-/// More credit than this goes alone: the highest bit of `extra` is a link's own. Channels of such a capacity send it rarely.
+/// More credit than this goes alone: the highest bit of `extra` is a link's own. Channels of such a
+/// capacity send it rarely.
 const MOST_WITH_TOKEN: u32 = 1 << 16;
 
 /// All other schedulers.
@@ -230,8 +235,8 @@ pub struct Outside {
     piggyback: Cell<Option<Piggyback>>,
     /// How often the link was looked at since pending credit was last sent.
     unsent: Cell<u32>,
-    /// Tokens that others read in the memory of this OS process, by number, each with its channel, and the numbers that
-    /// are free.
+    /// Tokens that others read in the memory of this OS process, by number, each with its channel,
+    /// and the numbers that are free.
     exposed: RefCell<Vec<Option<Exposed>>>,
     free: RefCell<Vec<u32>>,
     pub(super) mail: RefCell<VecDeque<Mail>>,
@@ -243,8 +248,8 @@ pub struct Outside {
     pub(super) is_exchanging: Cell<bool>,
     /// The last meeting that this one was at.
     pub(super) met: Cell<u32>,
-    /// Something has run since this one was last counted asleep: what others bring to a meeting that was called before
-    /// that may be true no more.
+    /// Something has run since this one was last counted asleep: what others bring to a meeting
+    /// that was called before that may be true no more.
     pub(super) moved: Cell<bool>,
 }
 
@@ -280,7 +285,8 @@ impl Outside {
         readers.len() as u32 - 1
     }
 
-    /// Adds the writing end that is made with the place it has among the channels to that scheduler.
+    /// Adds the writing end that is made with the place it has among the channels to that
+    /// scheduler.
     pub fn add_writer(
         &self,
         peer: SchedulerId,
@@ -324,7 +330,8 @@ impl Outside {
         deferred::note();
     }
 
-    /// Sends the credit that waits for a token, before anything else is sent: what was given first comes first.
+    /// Sends the credit that waits for a token, before anything else is sent: what was given first
+    /// comes first.
     #[inline]
     fn send_piggyback(&self) {
         if let Some(Piggyback { to, index, tokens }) = self.piggyback.take() {
@@ -392,7 +399,8 @@ impl Outside {
         deferred::note();
     }
 
-    /// How long slices of a token may be that stay where they are until they are sent or read; 0: none do.
+    /// How long slices of a token may be that stay where they are until they are sent or read; 0:
+    /// none do.
     #[inline]
     pub fn longest_slice(&self) -> usize {
         self.link.longest_slice()
@@ -428,7 +436,8 @@ impl Outside {
         self.link.take_slices()
     }
 
-    /// What the frame of a token begins with: it is counted. Credit for where it goes joins it, and adds what is to be behind its bytes.
+    /// What the frame of a token begins with: it is counted. Credit for where it goes joins it, and
+    /// adds what is to be behind its bytes.
     #[inline]
     fn data(&self, writer: &FarWriter, add: impl FnOnce(&[u8])) -> Header {
         let (kind, extra) = match self.piggyback.get() {
@@ -456,7 +465,8 @@ impl Outside {
         self.link.has_access(to.0 as usize)
     }
 
-    /// Sends a token of which `bytes` tell where its large slices are: it is kept until they have been read.
+    /// Sends a token of which `bytes` tell where its large slices are: it is kept until they have
+    /// been read.
     pub fn send_exposed(&self, writer: &FarWriter, token: Box<dyn Any>, bytes: &[u8]) {
         let mut exposed = self.exposed.borrow_mut();
         let at = self.free.borrow_mut().pop().unwrap_or_else(|| {
@@ -486,7 +496,8 @@ impl Outside {
         Some(exposed)
     }
 
-    /// All tokens that are still kept for others: for when the run is over. To drop them is code of the user.
+    /// All tokens that are still kept for others: for when the run is over. To drop them is code of
+    /// the user.
     pub(super) fn take_kept(&self) -> impl Iterator<Item = Exposed> {
         self.free.take();
         self.link.let_go();
@@ -524,14 +535,16 @@ impl Outside {
         }
     }
 
-    /// Says that an end has gone. Once the run is over nobody reads that any more, and lanes may be full of it.
+    /// Says that an end has gone. Once the run is over nobody reads that any more, and lanes may be
+    /// full of it.
     pub fn take_leave(&self, to: SchedulerId, kind: u32, channel: u32) {
         if self.state() == RunState::Running {
             self.send(to, kind, channel, 0, &[]);
         }
     }
 
-    /// Sends all credit that is pending, now and then: who never sleeps does not keep for ever what others wait for.
+    /// Sends all credit that is pending, now and then: who never sleeps does not keep for ever what
+    /// others wait for.
     #[inline]
     pub(super) fn send_credit_at_times(&self) {
         let count = self.unsent.get() + 1;
@@ -615,8 +628,8 @@ pub trait Floor: Any {
     /// Tells of every wait.
     fn calls(&self, tell: TellWait<'_>);
 
-    /// The run is over, and its processes have gone: lets go of all that is kept for them. How many messages nobody has
-    /// received, and one of them in words.
+    /// The run is over, and its processes have gone: lets go of all that is kept for them. How many
+    /// messages nobody has received, and one of them in words.
     fn close(&self) -> UnreceivedMessages;
 
     /// What was sent, where the run is profiled. After that nothing is counted.
@@ -632,10 +645,12 @@ pub trait Floor: Any {
     fn frame(&self, from: u32, header: between::Header, bytes: &[u8]) -> Result<(), String>;
 }
 
-/// Makes the part of a floor that a scheduler has: of this run, of this number, with these other OS processes.
+/// Makes the part of a floor that a scheduler has: of this run, of this number, with these other OS
+/// processes.
 pub type MakeFloor = fn(&Arc<Shared>, SchedulerId, Option<&Rc<Outside>>) -> Rc<dyn Floor>;
 
-/// The part of a floor that a scheduler has: made when a process first asks for it, or something comes for it.
+/// The part of a floor that a scheduler has: made when a process first asks for it, or something
+/// comes for it.
 #[derive(Default)]
 pub struct Above {
     floor: OnceCell<Rc<dyn Floor>>,

@@ -36,8 +36,8 @@ where
     NonNull::from(Box::leak(Box::new(Task { header, future }))).cast()
 }
 
-/// Polls or drops a process. At this name backtraces leave off, as they do where Rust itself calls a program: what
-/// is further out is ours, and tells nobody why a process has panicked.
+/// Polls or drops a process. At this name backtraces leave off, as they do where Rust itself calls
+/// a program: what is further out is ours, and tells nobody why a process has panicked.
 ///
 /// # Safety
 /// `header` is that of a live `Task<F>`, and nobody else uses it now.

@@ -4,7 +4,8 @@
 //!
 //! Which tasks of a set were woken, and who is woken for that.
 //!
-//! Hooks: members of bundles, tasks of processes and wakers of other libraries, which are woken through a channel as processes are.
+//! Hooks: members of bundles, tasks of processes and wakers of other libraries, which are woken
+//! through a channel as processes are.
 //!
 //! No code of the user runs while a hook fires or goes: the wakers concerned are left with the
 //! scheduler, which wakes or drops them between turns ([`Hooks::take_loose`]).
@@ -55,7 +56,8 @@ impl ReadyList {
         }))
     }
 
-    /// There are so many members from now on, if there were fewer: those that are new are not in the list.
+    /// There are so many members from now on, if there were fewer: those that are new are not in
+    /// the list.
     #[inline]
     pub(super) fn grow(&self, members: usize) {
         let mut list = self.0.borrow_mut();
@@ -94,15 +96,16 @@ impl ReadyList {
 #[derive(Default)]
 pub(super) struct Woken {
     pub(super) list: ReadyList,
-    /// Who polls the set, as a word of a channel; not armed: it was woken, or polls by a foreign waker.
+    /// Who polls the set, as a word of a channel; not armed: it was woken, or polls by a foreign
+    /// waker.
     waiter: Cell<u32>,
     /// The process that polls it.
     process: Cell<u32>,
 }
 
 impl Woken {
-    /// The set is polled by a process: whom to wake from now on, it or the hook of its task in which the set is. Whether it was
-    /// the same process before.
+    /// The set is polled by a process: whom to wake from now on, it or the hook of its task in
+    /// which the set is. Whether it was the same process before.
     #[inline]
     pub(super) fn set_poller(&self, process: u32, id: u32) -> bool {
         self.waiter.set(ARMED | id);
@@ -174,8 +177,8 @@ impl Ready {
         self.list.pop()
     }
 
-    /// Takes a token from, or gives one to, a member that was taken off the list. That may be code of the user: if it panics, the member
-    /// is on the list again.
+    /// Takes a token from, or gives one to, a member that was taken off the list. That may be code
+    /// of the user: if it panics, the member is on the list again.
     #[inline(always)]
     pub fn about<R>(&self, member: u32, f: impl FnOnce() -> R) -> R {
         let back = Finally(|| self.push(member));
@@ -265,8 +268,8 @@ pub type Owner = usize;
 
 enum Hook {
     Free,
-    /// A waker that is none of ours, the process in whose turn it came, and whose word names the hook:
-    /// a word that was carried here from another run may name it as well.
+    /// A waker that is none of ours, the process in whose turn it came, and whose word names the
+    /// hook: a word that was carried here from another run may name it as well.
     Foreign(Waker, u32, Owner),
     Member(Rc<Ready>, u32),
     Task(Rc<Woken>, u32),
@@ -344,8 +347,8 @@ impl Hooks {
         HOOK | at
     }
 
-    /// A hook for a foreign waker, in the turn of `process`. `word` is that of the channel's end: if
-    /// it is armed with a foreign hook already, that one is used again.
+    /// A hook for a foreign waker, in the turn of `process`. `word` is that of the channel's end:
+    /// if it is armed with a foreign hook already, that one is used again.
     #[inline]
     pub fn foreign(&self, waker: &Waker, word: u32, process: u32, owner: Owner) -> u32 {
         let mut new = Hook::Foreign(waker.clone(), process, owner);

@@ -2,17 +2,20 @@
 //!
 //! Inquiries: another thread asks a run that goes on what its processes are doing.
 //!
-//! The thread leaves the question and wakes all schedulers. Each answers between two turns, when nothing of its own
-//! changes (`inspect.rs`): which of its processes can run, and at which channels the others wait. Answers of several
-//! schedulers are not of the same moment. Of one that does not answer in time it is told which process it is running.
+//! The thread leaves the question and wakes all schedulers. Each answers between two turns, when
+//! nothing of its own changes (`inspect.rs`): which of its processes can run, and at which channels
+//! the others wait. Answers of several schedulers are not of the same moment. Of one that does not
+//! answer in time it is told which process it is running.
 //!
-//! A run that nobody asks about pays a look at a flag for each batch of wake-ups from other threads.
+//! A run that nobody asks about pays a look at a flag for each batch of wake-ups from other
+//! threads.
 //!
 //! Processes whose turns last so long that the others of their scheduler wait for them.
 //!
-//! Seen from another thread, by what a scheduler writes anyway: which process it runs, and, once for each batch of turns, how many
-//! batches there were. So a process that lets others run now and then may be told too, if a whole batch of turns is mostly its own:
-//! nobody is woken from outside meanwhile.
+//! Seen from another thread, by what a scheduler writes anyway: which process it runs, and, once
+//! for each batch of turns, how many batches there were. So a process that lets others run now and
+//! then may be told too, if a whole batch of turns is mostly its own: nobody is woken from outside
+//! meanwhile.
 
 use super::report::WaitingCall;
 use super::task::Waiting;
@@ -24,8 +27,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Atomic for the sake of threads which a process starts and joins within one poll; Relaxed, because starting and
-/// joining order everything.
+/// Atomic for the sake of threads which a process starts and joins within one poll; Relaxed,
+/// because starting and joining order everything.
 pub(crate) struct RunningTask {
     /// A process, or the hook of a task of one.
     current: AtomicU32,
@@ -58,7 +61,8 @@ impl RunningTask {
         }
     }
 
-    /// A task of the process is being polled, which is woken by this hook. What was before, to be [set](Self::set) when that is over.
+    /// A task of the process is being polled, which is woken by this hook. What was before, to be
+    /// [set](Self::set) when that is over.
     pub(super) fn set_task(&self, hook: u32) -> u32 {
         self.process.store(self.process(), Ordering::Relaxed);
         self.current.swap(hook, Ordering::Relaxed)
@@ -89,7 +93,8 @@ impl RunningTask {
 /// What a scheduler is doing.
 pub(crate) enum Answer {
     Idle(Snapshot),
-    /// It is running a process, by its place on the scheduler, or something else, and has not answered.
+    /// It is running a process, by its place on the scheduler, or something else, and has not
+    /// answered.
     Busy(Option<u32>),
 }
 
@@ -132,8 +137,8 @@ pub(super) struct Seated {
     pub(super) base: u32,
 }
 
-// SAFETY: both may be looked at by other threads, and the pointers are used under the lock under which their owner takes them
-// away before it goes.
+// SAFETY: both may be looked at by other threads, and the pointers are used under the lock under
+// which their owner takes them away before it goes.
 unsafe impl Send for Seated {}
 
 impl Seated {
@@ -171,7 +176,8 @@ impl Inquiry {
         self.answered.notify_all();
     }
 
-    /// Leaves the question for all who can be asked, whom `wake` then wakes, and waits so long for answers: those of each scheduler.
+    /// Leaves the question for all who can be asked, whom `wake` then wakes, and waits so long for
+    /// answers: those of each scheduler.
     pub(super) fn ask(&self, patience: Duration, wake: impl FnOnce()) -> Vec<Answer> {
         for seat in &mut *lock(&self.seats) {
             seat.asked = seat.known.is_some();
@@ -200,7 +206,8 @@ impl Inquiry {
         answers.collect()
     }
 
-    /// Whether schedulers may have been asked. What was asked before a wake-up came is seen: the inbox has a lock.
+    /// Whether schedulers may have been asked. What was asked before a wake-up came is seen: the
+    /// inbox has a lock.
     #[inline]
     pub(super) fn is_on(&self) -> bool {
         self.asked.load(Ordering::Relaxed)
@@ -219,7 +226,8 @@ impl Inquiry {
         }
     }
 
-    /// Of each scheduler that is running a process: how many batches of turns it has been through, and the place of the process there.
+    /// Of each scheduler that is running a process: how many batches of turns it has been through,
+    /// and the place of the process there.
     pub(super) fn at_work(&self) -> Vec<Option<(u32, u32)>> {
         let seats = lock(&self.seats);
         let seats = seats.iter().map(|seat| {
@@ -231,7 +239,8 @@ impl Inquiry {
         seats.collect()
     }
 
-    /// The id of the process at a place of a scheduler, and whether others than it are queued there; none if the scheduler has gone.
+    /// The id of the process at a place of a scheduler, and whether others than it are queued
+    /// there; none if the scheduler has gone.
     pub(super) fn others_queued(&self, scheduler: usize, process: u32) -> Option<(u32, bool)> {
         let seats = lock(&self.seats);
         let seated = seats.get(scheduler)?.known.as_ref()?;
@@ -257,7 +266,8 @@ struct Seen {
 }
 
 impl Overlong {
-    /// Looks at what each scheduler runs now. Tells scheduler and process, and for how long that has run, where `others` of it can run.
+    /// Looks at what each scheduler runs now. Tells scheduler and process, and for how long that
+    /// has run, where `others` of it can run.
     pub(super) fn look(
         &mut self,
         now: Instant,

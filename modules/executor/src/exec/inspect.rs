@@ -55,8 +55,9 @@ impl Tell for Shared {
 }
 
 impl Shared {
-    /// Whether others of a scheduler can run while it runs this one: they have been woken by it, or by other threads, or a thread that
-    /// is a rank there has called. What has come from other schedulers and OS processes is not looked at.
+    /// Whether others of a scheduler can run while it runs this one: they have been woken by it, or
+    /// by other threads, or a thread that is a rank there has called. What has come from other
+    /// schedulers and OS processes is not looked at.
     fn others_can_run(&self, scheduler: usize, process: u32) -> bool {
         let other = |id| self.inbox(scheduler).has_other(id);
         match self.inquiry.others_queued(scheduler, process) {
@@ -65,7 +66,8 @@ impl Shared {
         }
     }
 
-    /// Whether a thread that is a rank of a scheduler has called, which has not been looked at: its letter has the scheduler's own number.
+    /// Whether a thread that is a rank of a scheduler has called, which has not been looked at: its
+    /// letter has the scheduler's own number.
     fn has_called(&self, scheduler: usize) -> bool {
         let own = self.number(SchedulerIndex(scheduler as u32)).0;
         self.inbox(scheduler).has_letter_of(own)
@@ -254,8 +256,8 @@ impl Scheduler {
         snapshot
     }
 
-    /// Who waits at a side of a channel, as [`Scheduler::wait`], which tells the standstill; bundles included, and
-    /// nothing is noted.
+    /// Who waits at a side of a channel, as [`Scheduler::wait`], which tells the standstill;
+    /// bundles included, and nothing is noted.
     fn waits(&self, look: Look) -> Option<Update> {
         let Look {
             number,

@@ -1,10 +1,11 @@
 //! How long a scheduler that has nothing to do looks around before it sleeps.
 //!
-//! Spinning pays where the answer comes sooner than a sleep and a wake-up take, and is in vain where others compute for long.
-//! Which of the two it is changes rarely: so who has looked in vain a number of times looks only shortly, and at length now
-//! and then, until that has paid again. Waiting processes choose between spinning and blocking in that way by the waits
-//! before in Karlin, Li, Manasse and Owicki, "Empirical studies of competitive spinning for a shared-memory multiprocessor"
-//! (SOSP 1991), section 4.
+//! Spinning pays where the answer comes sooner than a sleep and a wake-up take, and is in vain
+//! where others compute for long. Which of the two it is changes rarely: so who has looked in vain
+//! a number of times looks only shortly, and at length now and then, until that has paid again.
+//! Waiting processes choose between spinning and blocking in that way by the waits before in
+//! Karlin, Li, Manasse and Owicki, "Empirical studies of competitive spinning for a shared-memory
+//! multiprocessor" (SOSP 1991), section 4.
 //!
 //! How many turns a scheduler takes before it looks at what has come from others.
 
@@ -39,7 +40,8 @@ impl Lookout {
 
     /// Nothing came.
     pub(super) fn was_in_vain(&self) {
-        // Behind the last it is once more at length, and goes on from where all that are short begin.
+        // Behind the last it is once more at length, and goes on from where all that are short
+        // begin.
         let vain = self.vain.get() + 1;
         self.vain
             .set(if vain > 2 * TRIES { TRIES + 1 } else { vain });
@@ -50,13 +52,14 @@ impl Lookout {
 const BATCH: usize = 64;
 /// Fewest turns that are worth a look at the clock.
 const FEW: usize = 4;
-/// Turns that take longer than this, as many as a batch has at most, keep others waiting. Far more than where turns move a hundred tokens
-/// each between schedulers (64 of them take 0.2 to 0.4 ms): to look around after each of those takes longer than they do.
-/// `benches/placement/run shm` shows both: the farm, and the sieve that is dealt out in turn.
+/// Turns that take longer than this, as many as a batch has at most, keep others waiting. Far more
+/// than where turns move a hundred tokens each between schedulers (64 of them take 0.2 to 0.4 ms):
+/// to look around after each of those takes longer than they do. `benches/placement/run shm` shows
+/// both: the farm, and the sieve that is dealt out in turn.
 const LONG: Duration = Duration::from_millis(1);
 
-/// How many turns a batch has. Where processes compute for long in their turns each turn is a batch, so that what has come from others is
-/// looked at between them, and not after all of them.
+/// How many turns a batch has. Where processes compute for long in their turns each turn is a
+/// batch, so that what has come from others is looked at between them, and not after all of them.
 pub(super) struct BatchSize {
     turns: Cell<usize>,
     /// Turns since the last look at the clock, where each is a batch.
@@ -95,8 +98,8 @@ impl BatchSize {
         self.since.get() >= BATCH
     }
 
-    /// From one look to the next there may have been nothing at all, or batches that were too short for a look: then each turn is a batch
-    /// for a while.
+    /// From one look to the next there may have been nothing at all, or batches that were too short
+    /// for a look: then each turn is a batch for a while.
     #[inline(never)]
     fn look(&self, now: Instant) {
         self.since.set(0);

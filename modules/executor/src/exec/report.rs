@@ -1,4 +1,4 @@
-//! Who is who: names and places of processes and channels, worked out when somebody asks.
+//! Names and places of processes and channels, computed when a report needs them.
 //!
 //! What else than channels processes wait in: calls of a floor above, in words.
 //!
@@ -140,7 +140,8 @@ crate::payload!(WaitingCall {
     place
 });
 
-/// The calls that were told, with the numbers that they have among waits: those behind the channels'.
+/// The calls that were told, with the numbers that they have among waits: those behind the
+/// channels'.
 #[derive(Default)]
 pub struct Calls {
     first: u32,

@@ -59,8 +59,8 @@ pub struct Scheduler {
     pub(super) queue: Queue,
     pub(super) batch_size: BatchSize,
     pub(super) tasks: Vec<Slot>,
-    /// Where the table would have the process whose id is 0: so to find one takes no subtraction, for which all that runs would
-    /// have to wait.
+    /// Where the table would have the process whose id is 0: so to find one takes no subtraction,
+    /// for which all that runs would have to wait.
     origin: *const Slot,
     /// The id of the first process. Those of a run around this one come before: so an id on a port
     /// that was moved between the two means the same everywhere.
@@ -185,7 +185,8 @@ impl Scheduler {
                 .is_some_and(|outside| outside.is_ready())
     }
 
-    /// Gives the scheduler a process, ready to run. All are given before the first has its turn: `task.rs` rests on it.
+    /// Gives the scheduler a process, ready to run. All are given before the first has its turn:
+    /// `task.rs` rests on it.
     #[inline]
     pub fn put(&self, at: usize, header: NonNull<TaskHeader>) {
         debug_assert!(
@@ -260,7 +261,8 @@ impl Scheduler {
         if id.wrapping_sub(self.base) as usize >= self.tasks.len() {
             return None;
         }
-        // SAFETY: the table is as long as that and begins with the first id; neither its place nor its length ever changes.
+        // SAFETY: the table is as long as that and begins with the first id; neither its place nor
+        // its length ever changes.
         Some(unsafe { &*self.origin.wrapping_add(id as usize) })
     }
 

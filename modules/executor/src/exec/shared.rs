@@ -33,8 +33,8 @@ impl Ceiling {
         Ceiling { most, grown: 0 }
     }
 
-    /// Counts growths, all of them or none: those of one standstill stand for cycles that are not looked at
-    /// again.
+    /// Counts growths, all of them or none: those of one standstill stand for cycles that are not
+    /// looked at again.
     pub(crate) fn admit(
         &mut self,
         growths: &[Grow],
@@ -102,8 +102,8 @@ pub struct Told {
 }
 
 impl Told {
-    /// What another brings is known too. What comes later counts, but of each side of a channel only one
-    /// of them tells.
+    /// What another brings is known too. What comes later counts, but of each side of a channel
+    /// only one of them tells.
     pub fn join(&mut self, mut other: Told) {
         self.live += other.live;
         self.moved |= other.moved;
@@ -268,7 +268,8 @@ impl Shared {
         (here < self.inboxes.len() as u32).then_some(SchedulerIndex(here))
     }
 
-    /// The number of the scheduler that a rank is on, among all of the run. Those that share a thread are one.
+    /// The number of the scheduler that a rank is on, among all of the run. Those that share a
+    /// thread are one.
     #[inline]
     pub fn home_of(&self, rank: u32) -> SchedulerId {
         let placement = self.placement.as_ref();
@@ -516,7 +517,8 @@ impl Shared {
             self.stop();
             return Verdict::End;
         }
-        // Before the mail: who wakes puts mail in and lets go of the waker then, so one of the two is seen.
+        // Before the mail: who wakes puts mail in and lets go of the waker then, so one of the two
+        // is seen.
         let foreign = told.foreign || self.has_foreign_wakers();
         let mail = self.inboxes.iter().any(Inbox::is_filled);
         if told.moved || mail {

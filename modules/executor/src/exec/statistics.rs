@@ -16,10 +16,12 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Messages and bytes between ranks, and collective calls, by communicator. Only pairs that have talked are in it.
+/// Messages and bytes between ranks, and collective calls, by communicator. Only pairs that have
+/// talked are in it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RankTraffic {
-    /// The names of communicators, each once, and how many collective calls all their ranks have made together.
+    /// The names of communicators, each once, and how many collective calls all their ranks have
+    /// made together.
     pub communicators: Vec<(String, u64)>,
     /// Communicator, and ranks of the world from and to which; messages and bytes.
     pub pairs: Vec<(Pair, Volume)>,
@@ -66,7 +68,8 @@ impl Sum {
         }
     }
 
-    /// As fields of an object of JSON, each with a comma before it; empty where no rank has called anything.
+    /// As fields of an object of JSON, each with a comma before it; empty where no rank has called
+    /// anything.
     pub fn json(&self) -> String {
         let mut json = String::new();
         if self.communicators.is_empty() {
@@ -102,7 +105,8 @@ impl Sum {
 pub struct Tally {
     pub measured: bool,
     pub profiled: bool,
-    /// That the run is traced, for the scheduler; and what others have recorded, on its way to the first.
+    /// That the run is traced, for the scheduler; and what others have recorded, on its way to the
+    /// first.
     pub trace: Option<Trace>,
     pub recorded: Vec<Part>,
     directory: Option<Arc<dyn Directory>>,
@@ -121,7 +125,8 @@ pub struct Tally {
     pub room_waits: BTreeMap<u32, u64>,
     /// How many times it told what its processes wait for, and how many waits that were.
     pub told: (u64, u64),
-    /// Frames that were sent over the link between OS processes, and in how many messages, where it packs them into such.
+    /// Frames that were sent over the link between OS processes, and in how many messages, where it
+    /// packs them into such.
     pub frames: Option<(u64, Option<u64>)>,
     pub processes: usize,
     /// The core that it was pinned to.

@@ -1,7 +1,8 @@
-//! A process in memory, as its scheduler sees it: 16 bytes, behind which is its future (`future.rs`).
+//! A process in memory, as its scheduler sees it: 16 bytes, behind which is its future
+//! (`future.rs`).
 //!
-//! A prediction of who runs next: value prediction by a program (M. Lipasti, C. Wilkerson and J. Shen, "Value locality and load
-//! value prediction", ASPLOS 1996, have processors do it).
+//! A prediction of who runs next: value prediction by a program (M. Lipasti, C. Wilkerson and J.
+//! Shen, "Value locality and load value prediction", ASPLOS 1996, have processors do it).
 //!
 //! The run queue of one scheduler: ids of processes, each in it at most once.
 //!
@@ -24,15 +25,17 @@ const TOLD: u32 = 1 << 29;
 /// How many kinds there may be.
 pub const MAX_KINDS: u32 = TOLD;
 
-/// Polls a process with a context; without one, drops it. True when it has ended and the memory is free.
+/// Polls a process with a context; without one, drops it. True when it has ended and the memory is
+/// free.
 pub(super) type Call = unsafe fn(NonNull<TaskHeader>, Option<&mut Context<'_>>) -> bool;
 
 /// The part of a process that does not depend on its function.
 #[repr(C)]
 pub struct TaskHeader {
     call: Call,
-    /// Number of the kind, and the marks QUEUED, DONE and TOLD. Atomic, though one thread alone has it, so that it is always
-    /// written whole: a byte of it that was just written holds up who reads all of it.
+    /// Number of the kind, and the marks QUEUED, DONE and TOLD. Atomic, though one thread alone has
+    /// it, so that it is always written whole: a byte of it that was just written holds up who
+    /// reads all of it.
     kind: AtomicU32,
     /// Which one of its kind.
     index: u32,
@@ -119,12 +122,14 @@ pub unsafe fn discard(header: NonNull<TaskHeader>) {
     unsafe { (header.as_ref().call)(header, None) };
 }
 
-/// Who had the last turn of an even number in a batch, and the last of an odd one: two who write to each other run in turns.
+/// Who had the last turn of an even number in a batch, and the last of an odd one: two who write to
+/// each other run in turns.
 ///
-/// Who is to run stands in memory: the process that woke it wrote it there, and had it from a channel, where it wrote itself in a
-/// turn of its own. A processor that could do the work of several turns at once waits for that chain of stores and loads. Where
-/// the prediction is right the turn goes on with it, and it is no part of the chain: whether it is right is a branch, which the
-/// processor predicts.
+/// Who is to run stands in memory: the process that woke it wrote it there, and had it from a
+/// channel, where it wrote itself in a turn of its own. A processor that could do the work of
+/// several turns at once waits for that chain of stores and loads. Where the prediction is right
+/// the turn goes on with it, and it is no part of the chain: whether it is right is a branch, which
+/// the processor predicts.
 pub(super) struct Predictions([AtomicPtr<TaskHeader>; 2]);
 
 impl Predictions {
@@ -144,10 +149,12 @@ impl Predictions {
     pub(super) fn confirm(&self, turn: usize, header: NonNull<TaskHeader>) -> NonNull<TaskHeader> {
         let predicted = &self.0[turn & 1];
         let same = predicted.load(Relaxed);
-        // It is loaded once more, and atomic for that: of two that it knows to be equal the compiler would take what is given.
+        // It is loaded once more, and atomic for that: of two that it knows to be equal the
+        // compiler would take what is given.
         if predicted.load(Relaxed) == header.as_ptr() {
-            // SAFETY: one thread alone writes it, so it is `header`, which is not null. The caller follows it for `header`: it may, as
-            // it is of the same task. No task is made after the first turn (`Scheduler::put`), so none has the address of another.
+            // SAFETY: one thread alone writes it, so it is `header`, which is not null. The caller
+            // follows it for `header`: it may, as it is of the same task. No task is made after the
+            // first turn (`Scheduler::put`), so none has the address of another.
             return unsafe { NonNull::new_unchecked(same) };
         }
         predicted.store(header.as_ptr(), Relaxed);
@@ -166,7 +173,8 @@ pub(crate) struct Queue {
     random: Cell<u64>,
 }
 
-/// The ids in it. One thread changes them; any may look, so they are atomic, and Relaxed: as good as plain memory.
+/// The ids in it. One thread changes them; any may look, so they are atomic, and Relaxed: as good
+/// as plain memory.
 pub(crate) struct Waiting {
     next: AtomicU32,
     ids: Box<[AtomicU32]>,
@@ -182,7 +190,8 @@ impl Waiting {
         unsafe { self.ids.get_unchecked(at) }
     }
 
-    /// Whether there seems to be another than this one: for threads that only look, at a queue that may change meanwhile.
+    /// Whether there seems to be another than this one: for threads that only look, at a queue that
+    /// may change meanwhile.
     #[inline]
     pub(crate) fn has_other(&self, than: u32) -> bool {
         let is_other = |id: u32| id != NOBODY && id != than;

@@ -74,7 +74,8 @@ impl Drop for Section {
 /// Calls a function during which no wait is allowed: a wait of `graphmap-fiber` in it returns
 /// `WaitError::InPoll`.
 ///
-/// Call the code of others so in the middle of a change. A run is such a function itself: only its own processes wait in it.
+/// Call the code of others so in the middle of a change. A run is such a function itself: only its
+/// own processes wait in it.
 #[inline(always)]
 pub fn uninterrupted<R>(f: impl FnOnce() -> R) -> R {
     let _section = Section::begin();
@@ -83,7 +84,8 @@ pub fn uninterrupted<R>(f: impl FnOnce() -> R) -> R {
 
 /// Returns the number of [`uninterrupted`] calls and runs that this thread is in.
 ///
-/// For code that suspends stacks: a stack must not be suspended while this is more than it was when the stack was resumed.
+/// For code that suspends stacks: a stack must not be suspended while this is more than it was when
+/// the stack was resumed.
 #[inline(always)]
 pub fn uninterrupted_depth() -> u32 {
     DEPTH.get()

@@ -1,6 +1,7 @@
 //! How processes begin to wait on a side of a point, are woken there, and cease to wait.
 //!
-//! Who is named by a wait, and is woken by that name: a process, a hook, somebody of the run around this one.
+//! Who is named by a wait, and is woken by that name: a process, a hook, somebody of the run around
+//! this one.
 
 use super::hooks::{Behind, Owner, Ready, Side};
 use super::scheduler::Scheduler;
@@ -54,8 +55,9 @@ impl Point {
         self.set(side, GONE | with);
     }
 
-    /// Wakes the other side, which waits for this one or for its leaving. If it does neither, `last` is told who waited there last: it
-    /// may have been woken already and have had no turn since.
+    /// Wakes the other side, which waits for this one or for its leaving. If it does neither,
+    /// `last` is told who waited there last: it may have been woken already and have had no turn
+    /// since.
     #[inline]
     pub fn wake_left(&self, side: Side, how: impl Fn(u32), last: impl Fn(u32)) {
         let word = self.word(side);
@@ -115,7 +117,8 @@ impl Scheduler {
 
     /// Frees the hook of a foreign waker by the word of the end it waits at: the end leaves, or
     /// somebody else is going to wait there. Else the waker would be kept for ever. A word that was
-    /// carried here from another run names a hook that may be another's by now, which is left alone.
+    /// carried here from another run names a hook that may be another's by now, which is left
+    /// alone.
     #[inline]
     pub fn unhook(&self, word: u32, owner: Owner) {
         if !is_hooked(word) {

@@ -20,7 +20,8 @@ use super::hooks::Side;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
-/// The strongly connected component of each process (Tarjan 1972): of two processes on a cycle it is the same number.
+/// The strongly connected component of each process (Tarjan 1972): of two processes on a cycle it
+/// is the same number.
 pub fn components(processes: usize, channels: &[(u32, u32)]) -> Vec<u32> {
     const UNSEEN: u32 = u32::MAX;
     // The readers of each process, one process after the other.
@@ -296,8 +297,8 @@ impl WaitGraph {
         self.at(number * 2 + Side::Write as u32).capacity
     }
 
-    /// A shortest cycle of processes through a full channel, its writer first; the writer alone where none is
-    /// known.
+    /// A shortest cycle of processes through a full channel, its writer first; the writer alone
+    /// where none is known.
     pub fn cycle(&self, number: u32) -> Vec<u32> {
         let Node { rank, peer, .. } = self.at(number * 2 + Side::Write as u32);
         // From the reader on: who was found by whose waits.
@@ -340,8 +341,9 @@ impl WaitGraph {
         self.doubled(grow)
     }
 
-    /// As [`WaitGraph::grow`], where waits in calls have been told: some of them are for any of several. Full
-    /// channels whose readers wait so, or for somebody who does, may be what all wait for.
+    /// As [`WaitGraph::grow`], where waits in calls have been told: some of them are for any of
+    /// several. Full channels whose readers wait so, or for somebody who does, may be what all wait
+    /// for.
     pub fn grow_for_calls(&mut self) -> Vec<Grow> {
         let grow = self.grow();
         if !grow.is_empty() || self.is_deadlocked() {
@@ -412,8 +414,8 @@ impl WaitGraph {
         components.into_iter().flat_map(|of| of.full).collect()
     }
 
-    /// The smallest of the full channels that may be on a cycle through somebody of whom it is not known
-    /// whom he waits for: Parks' own rule, for those.
+    /// The smallest of the full channels that may be on a cycle through somebody of whom it is not
+    /// known whom he waits for: Parks' own rule, for those.
     fn full_on_unseen_cycles(&mut self) -> Vec<u32> {
         let least = |of: &BTreeSet<(u32, u32)>| of.first().map_or(u32::MAX, |full| full.0);
         let mut full: Vec<(u32, u32)> = Vec::new();
@@ -435,8 +437,8 @@ impl WaitGraph {
         full.into_iter().map(|(_, side)| side).collect()
     }
 
-    /// Of each component that can be reached from the roots: whether somebody can be reached from there of
-    /// whom it is not known whom he waits for. The search is not cleared.
+    /// Of each component that can be reached from the roots: whether somebody can be reached from
+    /// there of whom it is not known whom he waits for. The search is not cleared.
     fn lead_to_unknown(&mut self, roots: &[u32]) -> Vec<bool> {
         self.components(roots);
         let mut leads = vec![false; self.search.components as usize];

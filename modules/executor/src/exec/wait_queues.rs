@@ -1,9 +1,10 @@
 //! Where processes of one scheduler wait for each other.
 //!
 //! A *point* has two sides, and a word for each that says who waits there (`link/waiter.rs`). A
-//! channel begins with one; whatever else processes wait at can begin with one too. What is known of
-//! waits when the network stands still is read from these words: a wait costs nothing but the
-//! word it needs anyway, and one look at a mark. How processes begin and cease to wait is in `wait.rs`.
+//! channel begins with one; whatever else processes wait at can begin with one too. What is known
+//! of waits when the network stands still is read from these words: a wait costs nothing but the
+//! word it needs anyway, and one look at a mark. How processes begin and cease to wait is in
+//! `wait.rs`.
 //!
 //! The points of a run, by number: what the standstill looks at, and how a channel is found that is
 //! to grow.
@@ -136,7 +137,8 @@ pub struct Look {
     /// Who waits there; 0 if the channel is gone.
     pub word: u32,
     pub capacity: u32,
-    /// The word of the other side, which may still name who waited there last; 0 if it is not known.
+    /// The word of the other side, which may still name who waited there last; 0 if it is not
+    /// known.
     pub other: u32,
     /// The slot of an end of a channel between schedulers.
     pub cross: Option<u32>,
@@ -157,8 +159,9 @@ pub struct Registry {
     collected: Cell<usize>,
     crosses: RefCell<Vec<Cross>>,
     touched_crosses: RefCell<Vec<u32>>,
-    /// Who was told to wait at which ends of channels between schedulers. What wakes them is another
-    /// thread, which cannot touch the end; so it is looked at again when they have had a turn.
+    /// Who was told to wait at which ends of channels between schedulers. What wakes them is
+    /// another thread, which cannot touch the end; so it is looked at again when they have had a
+    /// turn.
     told: RefCell<HashMap<u32, Vec<u32>>>,
     /// The registries of this thread that were made before and after this one.
     older: Cell<*const Registry>,
@@ -171,15 +174,17 @@ thread_local! {
     static NEWEST: Cell<*const Registry> = const { Cell::new(ptr::null()) };
 }
 
-/// Calls `f` with the registry that has this point, if that is still there, and the point's place in it.
+/// Calls `f` with the registry that has this point, if that is still there, and the point's place
+/// in it.
 #[inline(always)]
 fn with_home<R>(point: &Point, f: impl FnOnce(&Registry, &Place) -> R) -> Option<R> {
     let mut registry = NEWEST.get();
     // SAFETY: the list is of registries of this thread, each of which leaves it before it goes, and
     // `f`, which is of this file, lets none go.
     while let Some(this) = unsafe { registry.as_ref() } {
-        // SAFETY: the table is not written, and stays as long as it is, while this is borrowed: `f`, which is of this file, adds no point.
-        // Each channel that goes comes here, and to count such borrows would take longer than all the rest.
+        // SAFETY: the table is not written, and stays as long as it is, while this is borrowed:
+        // `f`, which is of this file, adds no point. Each channel that goes comes here, and to
+        // count such borrows would take longer than all the rest.
         let points = unsafe { this.points.try_borrow_unguarded() };
         let points = points.expect("no point is added just now");
         let place = points.get(point.slot() as usize);

@@ -1,6 +1,8 @@
-//! Collective calls, begun: what is packed goes to the runtime's own, and what these give is unpacked.
+//! Collective calls, begun: what is packed goes to the runtime's own, and what these give is
+//! unpacked.
 //!
-//! Every function here that is given places needs their buffers to be borrowed as long as what it returns may be polled.
+//! Every function here that is given places needs their buffers to be borrowed as long as what it
+//! returns may be polled.
 
 use std::rc::Rc;
 
@@ -172,7 +174,8 @@ impl Reduction {
         self
     }
 
-    /// Whether the operation is one that the program has made, which it may drop when its call has ended.
+    /// Whether the operation is one that the program has made, which it may drop when its call has
+    /// ended.
     fn is_users(&self) -> bool {
         !matches!(self.elements.operation, RawOperation::System(_))
     }
@@ -220,7 +223,7 @@ impl Reduction {
     }
 }
 
-// The runtime is called by no closure: it tells the line of its caller, which a closure would be.
+// Not a closure, because the runtime reports the line of its caller.
 
 /// # Safety
 /// As the module says; and the operation has to be lent as long.

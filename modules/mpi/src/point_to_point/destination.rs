@@ -120,13 +120,13 @@ pub trait Destination: AsCommunicator {
         /// [`try_ready_send_with_tag`](Self::try_ready_send_with_tag).
         ///
         /// # Safety
-        /// None is needed here: if nobody waits to receive, it is an error.
+        /// Not required here: if there is no matching receive, the send is an error.
         [unsafe] fn ready_send_with_tag,
         /// # Errors
         /// [`CallError::Rank`], [`CallError::Tag`], [`CallError::Over`], [`CallError::NotReady`].
         try_ready_send_with_tag,
         /// # Safety
-        /// None is needed here: if nobody waits to receive, it is an error.
+        /// Not required here: if there is no matching receive, the send is an error.
         immediate_ready_send_with_tag<Sc, Buf>(self, buf: &Buf, tag: Tag)
         where Buf: Buffer + ?Sized
         {
@@ -138,10 +138,10 @@ pub trait Destination: AsCommunicator {
         /// As [`ready_send_with_tag`](Self::ready_send_with_tag).
         ///
         /// # Safety
-        /// None is needed here: if nobody waits to receive, it is an error.
+        /// Not required here: if there is no matching receive, the send is an error.
         [unsafe] fn ready_send,
         /// # Safety
-        /// None is needed here: if nobody waits to receive, it is an error.
+        /// Not required here: if there is no matching receive, the send is an error.
         immediate_ready_send<Sc, Buf>(self, buf: &Buf)
         where Buf: Buffer + ?Sized
         {

@@ -39,9 +39,8 @@ impl Order {
 /// is tied to most strongly for its load: dense regions grow together (as when labels spread,
 /// Raghavan, Albert, Kumara 2007), and the leaves of a hub do not stay apart for ever. Numbered
 /// meshes are paired instead, and only those left over join a cluster. With `within`, a cluster
-/// stays inside one block. No cluster gets heavier than `heaviest` but a vertex that is so alone, and
-/// `joins` says who may join whom.
-/// Returns the cluster of each vertex and how many there are.
+/// stays inside one block. No cluster gets heavier than `heaviest` but a vertex that is so alone,
+/// and `joins` says who may join whom. Returns the cluster of each vertex and how many there are.
 pub(crate) fn cluster(
     level: &Level,
     within: Option<&[u32]>,
@@ -155,7 +154,8 @@ impl Clusters<'_> {
         best
     }
 
-    /// The best cluster that a vertex is tied to, if it is better than the partner. Clears the ties.
+    /// The best cluster that a vertex is tied to, if it is better than the partner. Clears the
+    /// ties.
     #[inline]
     fn cluster_beside(&mut self, v: u32, partner: (f32, u32)) -> Option<u32> {
         let room = self.heaviest - self.level.load[v as usize];
@@ -198,10 +198,10 @@ impl Clusters<'_> {
     }
 }
 
-/// Joins those that stayed alone beside the same hub, the one that they are tied to most: around
-/// a hub that has taken up what it may, its leaves have nobody else to join (two-hop matching, LaSalle
-/// and others, "Improving graph partitioning for modern graphs and architectures", 2015). Time linear
-/// in vertices and edges.
+/// Joins those that stayed alone beside the same hub, the one that they are tied to most: around a
+/// hub that has taken up what it may, its leaves have nobody else to join (two-hop matching,
+/// LaSalle and others, "Improving graph partitioning for modern graphs and architectures", 2015).
+/// Time linear in vertices and edges.
 pub(crate) fn leaves(
     level: &Level,
     within: Option<&[u32]>,

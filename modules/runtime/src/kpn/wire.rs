@@ -209,8 +209,8 @@ impl Wiring<'_> {
         Some((end, end))
     }
 
-    /// This scheduler's end of a channel between two schedulers of this OS process: the one that the
-    /// other has left, or one of a new channel, whose other end is left for the other.
+    /// This scheduler's end of a channel between two schedulers of this OS process: the one that
+    /// the other scheduler has stored, or one of a new channel, whose other end is stored for it.
     fn exchanged(
         &self,
         maker: &dyn Maker,

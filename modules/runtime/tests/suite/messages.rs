@@ -1,6 +1,6 @@
 //! What the compiler says of wrong programs: each file of `messages/` tells, by `//~v text` in the
-//! line above, where it finds an error and what the error's first line has in it, and no other. What it says
-//! besides speaks of no type that only our macros name.
+//! line above, where it finds an error and what the error's first line has in it, and no other.
+//! What it says besides speaks of no type that only our macros name.
 #![cfg(not(miri))]
 
 use std::collections::BTreeMap;
@@ -9,7 +9,8 @@ use std::process::Command;
 
 const HERE: &str = env!("CARGO_MANIFEST_DIR");
 
-/// A call of the compiler that checks a library and makes nothing but its metadata. `form`: that of its messages.
+/// A call of the compiler that checks a library and makes nothing but its metadata. `form`: that of
+/// its messages.
 fn rustc(source: &Path, into: &Path, form: &str) -> Command {
     let mut command = Command::new(std::env::var_os("RUSTC").unwrap_or("rustc".into()));
     command
@@ -21,7 +22,8 @@ fn rustc(source: &Path, into: &Path, form: &str) -> Command {
     command
 }
 
-/// Checks the runtime, and returns the file of its metadata. Those that it depends on are beside it.
+/// Checks the runtime, and returns the file of its metadata. Those that it depends on are beside
+/// it.
 fn library(target: &Path) -> PathBuf {
     let output = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()))
         .args([

@@ -199,7 +199,9 @@ fn a_backtrace_has_the_frames_of_the_process_and_none_of_ours() {
                 .filter_map(|after| after.split_once(b))
                 .any(|(between, _)| is_number(between))
         };
-        assert!(has("printed", "::act"), "{said}");
+        // With line tables, a frame has the name of the function alone.
+        let is_there = has("printed", "::act") || said.lines().any(|line| line.ends_with(" act"));
+        assert!(is_there, "{said}");
         assert_eq!(has("graphmap_runtime", "::"), ours, "{said}");
     }
 }

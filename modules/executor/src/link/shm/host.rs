@@ -1,4 +1,5 @@
-//! Lanes among some OS processes of a run whose others are reached otherwise: those of one host in a job on many.
+//! Lanes among some OS processes of a run whose others are reached otherwise: those of one host in
+//! a job on many.
 
 use std::collections::hash_map::RandomState;
 use std::env;
@@ -23,9 +24,10 @@ use crate::payload::sliced::{SentValue, SlicedMessage};
 
 /// The lanes of one OS process of a host to the others of a job there, and from them.
 ///
-/// They are numbered on the host, from 0: the first [makes](HostLanes::create) the memory, the others [join](HostLanes::join) it. Frames are
-/// those of `Link::send`, with the same promises; how the run stands is no concern of these lanes but
-/// for [`HostLanes::over`]. They are used by one thread.
+/// They are numbered on the host, from 0: the first [makes](HostLanes::create) the memory, the
+/// others [join](HostLanes::join) it. Frames are those of `Link::send`, with the same promises; how
+/// the run stands is no concern of these lanes but for [`HostLanes::over`]. They are used by one
+/// thread.
 pub struct HostLanes {
     lanes: Lanes,
     control: Arc<ControlPage>,
@@ -43,7 +45,8 @@ pub struct Invitation {
 }
 
 impl HostLanes {
-    /// Those of the first of OS processes that have these numbers in the run, and what the others join them by.
+    /// Those of the first of OS processes that have these numbers in the run, and what the others
+    /// join them by.
     ///
     /// # Errors
     /// There is no memory to be shared, or there are too many.
@@ -109,7 +112,8 @@ impl HostLanes {
         self.control.count()
     }
 
-    /// Says what this OS process has in common with those that it can run with. To be said before anything is sent.
+    /// Says what this OS process has in common with those that it can run with. To be said before
+    /// anything is sent.
     pub fn agree(&self, agreement: u64) {
         self.control.agree(agreement);
     }
@@ -178,14 +182,15 @@ impl HostLanes {
         self.lanes.flush()
     }
 
-    /// Whether something has come, what waits can be sent, or a value is to be given back, by [`HostLanes::take_sent`].
+    /// Whether something has come, what waits can be sent, or a value is to be given back, by
+    /// [`HostLanes::take_sent`].
     #[inline]
     pub fn is_ready(&self) -> bool {
         self.lanes.is_ready() || self.lanes.has_sent()
     }
 
-    /// Hands on frames that are here as a whole, where they lie, at most so many of each: who has sent it, what it is, and what it
-    /// carries. How many there were.
+    /// Hands on frames that are here as a whole, where they lie, at most so many of each: who has
+    /// sent it, what it is, and what it carries. How many there were.
     ///
     /// # Errors
     /// What has come cannot be a frame.
@@ -203,8 +208,9 @@ impl HostLanes {
         self.lanes.wait_for_room();
     }
 
-    /// Sleeps until another OS process of the host sends something, the doorbell is rung, or for a time. `stay` is asked
-    /// whether there is something to do after all when no ring is lost any more.
+    /// Sleeps until another OS process of the host sends something, the doorbell is rung, or for a
+    /// time. `stay` is asked whether there is something to do after all when no ring is lost any
+    /// more.
     pub fn sleep(&self, stay: impl Fn() -> bool, at_most: Option<Duration>) {
         self.control.sleep(|| stay() || self.is_ready(), at_most);
     }
@@ -214,7 +220,8 @@ impl HostLanes {
         Arc::clone(&self.control) as Arc<dyn Doorbell>
     }
 
-    /// The run is over, or fails: who finds that memory of this host can be read no more is to know why.
+    /// The run is over, or fails: who finds that memory of this host can be read no more is to know
+    /// why.
     pub fn over(&self, fails: bool) {
         match fails {
             true => self.control.fail(&[]),
@@ -321,7 +328,8 @@ mod tests {
         });
     }
 
-    /// Who sleeps with one would keep it for as long as nothing comes, and what waits for its end, too.
+    /// Who sleeps with one would keep it for as long as nothing comes, and what waits for its end,
+    /// too.
     #[test]
     fn a_value_of_which_all_has_been_sent_is_to_be_given_back() {
         let (first, invitation) = HostLanes::create(vec![0, 1]).unwrap();

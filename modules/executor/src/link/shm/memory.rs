@@ -13,8 +13,8 @@ pub struct SharedMemory {
     fd: i32,
 }
 
-// SAFETY: it is memory that other OS processes use as well: whoever uses it does so through atomics, or
-// by the rules of a lane.
+// SAFETY: it is memory that other OS processes use as well: whoever uses it does so through
+// atomics, or by the rules of a lane.
 unsafe impl Send for SharedMemory {}
 // SAFETY: as above.
 unsafe impl Sync for SharedMemory {}
@@ -33,8 +33,9 @@ impl SharedMemory {
         }
     }
 
-    /// The memory that this OS process has inherited under a number, if its first bytes are that key: else the number is
-    /// that of another file, which is left alone. What this OS process starts does not inherit it.
+    /// The memory that this OS process has inherited under a number, if its first bytes are that
+    /// key: else the number is that of another file, which is left alone. What this OS process
+    /// starts does not inherit it.
     pub fn inherit(fd: i32, key: u64) -> io::Result<Self> {
         let len = system::inherited(fd, key)?;
         let start = system::map(fd, len)?;
@@ -69,7 +70,8 @@ impl Drop for SharedMemory {
     }
 }
 
-/// Sleeps while the word is `value`, until somebody calls [`wake`], or for a time. It may return early.
+/// Sleeps while the word is `value`, until somebody calls [`wake`], or for a time. It may return
+/// early.
 pub fn wait(word: &AtomicU32, value: u32, at_most: Option<Duration>) {
     system::futex_wait(word, value, at_most);
 }
@@ -117,7 +119,8 @@ mod system {
 
     pub(super) fn resize(fd: i32, len: usize) -> io::Result<()> {
         let len = i64::try_from(len).map_err(|_| io::ErrorKind::FileTooLarge)?;
-        // SAFETY: numbers both of them. A size beyond `ulimit -f` is an error where SIGXFSZ is handled.
+        // SAFETY: numbers both of them. A size beyond `ulimit -f` is an error where SIGXFSZ is
+        // handled.
         match unsafe { libc::ftruncate(fd, len) } {
             0 => Ok(()),
             _ => Err(io::Error::last_os_error()),
