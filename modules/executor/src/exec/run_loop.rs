@@ -75,70 +75,83 @@ impl Scheduler {
         self.tally.take()
     }
 
-    /// Runs until the whole run ends.
+    /// Polls the processes until the whole run ends.
     fn work(&self) {
         // SAFETY: the core lives as long as `self`, longer than the waker.
         let waker = unsafe { future::waker(&self.core) };
         let shared = &*self.core.shared;
-        let inbox = shared.inbox(self.index());
-        // When a standstill is to be told that lasts until then.
-        let mut quiet = None;
+        // Until when a wait for something outside of the network lasts before it is reported.
+        let mut deadline = None;
         while !shared.stopped() {
             match self.meet_if_called() {
                 Some(Verdict::End) => return,
-                Some(verdict) => quiet = verdict.told_at(),
+                Some(verdict) => deadline = verdict.told_at(),
                 None => {}
             }
-            if inbox.is_filled() {
-                self.take_mail();
-            }
-            self.polled.poll(false, |id| self.wake(id));
-            self.guarded(|| self.turn(&waker));
-            self.tidy();
-            // Who has failed tells that before all else.
-            if shared.stopped()
-                || self.exchange()
-                || !self.queue.is_empty()
-                || inbox.is_filled()
-                || self.spin()
-                || self.arm()
-            {
-                continue;
-            }
-            if self.hooks.has_loose() || self.waits_for_room_around() || self.has_left_something() {
+            self.poll_batch(&waker);
+            if self.finds_work() {
                 continue;
             }
             let ran = self.ran.replace(false);
             if ran {
-                // It is looked at anew.
-                quiet = None;
+                deadline = None;
                 shared.stir();
             }
             if let Some(recorder) = &self.recorder {
                 recorder.idle();
             }
-            if let Some(outside) = &self.outside {
-                match self.sleep_among(outside, ran, quiet) {
-                    Some(Verdict::End) => return,
-                    Some(verdict) => quiet = verdict.told_at(),
-                    None => {}
-                }
-                continue;
+            let woken = match &self.outside {
+                Some(outside) => self.sleep_among(outside, ran, deadline),
+                None => self.sleep(deadline),
+            };
+            match woken {
+                Some(Verdict::End) => return,
+                Some(verdict) => deadline = verdict.told_at(),
+                None => {}
             }
-            self.tally.borrow_mut().sleeps += 1;
-            let at_most = quiet.map(|at| at.saturating_duration_since(Instant::now()));
-            match shared.sleep(self.index(), at_most) {
-                // Perhaps for nothing: whoever woke it may have come late.
-                Unparked::Woken => {}
-                Unparked::TimedOut => {
-                    quiet = None;
-                    shared.ask();
-                }
-                Unparked::AllAsleep => match self.standstill() {
-                    Verdict::End => return,
-                    verdict => quiet = verdict.told_at(),
-                },
+        }
+    }
+
+    /// Takes the mail, polls a batch of the processes that are ready, and does what they left to be
+    /// done between polls.
+    fn poll_batch(&self, waker: &Waker) {
+        if self.core.shared.inbox(self.index()).is_filled() {
+            self.take_mail();
+        }
+        self.polled.poll(false, |id| self.wake(id));
+        self.guarded(|| self.turn(waker));
+        self.tidy();
+    }
+
+    /// Returns true if the scheduler must not sleep: the run has ended, a process is ready, or
+    /// something has come or was left that may make one ready. Otherwise all waits are armed.
+    fn finds_work(&self) -> bool {
+        // A failure must be reported before this scheduler does anything else.
+        self.core.shared.stopped()
+            || self.exchange()
+            || !self.queue.is_empty()
+            || self.core.shared.inbox(self.index()).is_filled()
+            || self.spin()
+            || self.arm()
+            || self.hooks.has_loose()
+            || self.waits_for_room_around()
+            || self.has_left_something()
+    }
+
+    /// Sleeps until another scheduler of this OS process wakes this one, or until the deadline.
+    /// Returns the decision of the schedulers if all of them slept.
+    fn sleep(&self, deadline: Option<Instant>) -> Option<Verdict> {
+        let shared = &*self.core.shared;
+        self.tally.borrow_mut().sleeps += 1;
+        let at_most = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+        match shared.sleep(self.index(), at_most) {
+            // Possibly spurious: the scheduler that woke this one may have come late.
+            Unparked::Woken => None,
+            Unparked::TimedOut => {
+                shared.ask();
+                Some(Verdict::Wait(None))
             }
+            Unparked::AllAsleep => Some(self.standstill()),
         }
     }
 
