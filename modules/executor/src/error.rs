@@ -144,10 +144,14 @@ impl RunError {
     }
 }
 
-/// Most bytes of what another OS process is told as the cause of the end. Miri, which takes a
-/// microsecond for what takes a nanosecond, has less to cut.
+/// Upper bound on the bytes of the cause that is sent to other OS processes when a run fails. It is
+/// small for Miri and loom, which check every word of the memory that it takes.
 #[doc(hidden)]
-pub const CAUSE: usize = if cfg!(miri) { 1 << 10 } else { 1 << 20 };
+pub const CAUSE: usize = match (cfg!(loom), cfg!(miri)) {
+    (true, _) => 64,
+    (_, true) => 1 << 10,
+    _ => 1 << 20,
+};
 
 impl RunError {
     /// The error for another OS process. Texts that are too long are cut.

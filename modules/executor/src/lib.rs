@@ -23,6 +23,8 @@ pub mod exec;
 #[doc(hidden)]
 pub mod finally;
 mod host;
+#[cfg(all(test, loom))]
+mod interleavings;
 #[doc(hidden)]
 pub mod link;
 #[doc(hidden)]

@@ -1,9 +1,9 @@
 //! The run that is on, for who asks what it is doing.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 
-use crate::sync::lock;
+use crate::sync::{Mutex, lock};
 
 /// A run that can tell what its processes are doing.
 pub trait Tell: Send + Sync {

@@ -1,14 +1,26 @@
-//! The few primitives the lock-free parts are written with.
+//! The primitives that the lock-free parts are written with.
 //!
-//! `link/` and `exec/parker.rs` name these and not `std`, so that the same source files can be
-//! compiled against loom's model of the memory (see `modules/runtime/loom`).
+//! `link/`, `exec/parker.rs` and all callers of [`lock`] name these and not `std`. So the tests in
+//! `interleavings/` run them on loom's model of memory.
 
-pub use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence};
-pub use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+#[cfg(all(test, loom))]
+pub use loom::{
+    cell::UnsafeCell,
+    sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence},
+    sync::{Condvar, Mutex, MutexGuard},
+};
+pub use std::sync::PoisonError;
+#[cfg(not(all(test, loom)))]
+pub use std::sync::{
+    Condvar, Mutex, MutexGuard,
+    atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence},
+};
 
-/// `UnsafeCell` with the closures loom wants, so that it can see every access.
+/// `UnsafeCell` with the closures of loom's, which sees every access by them.
+#[cfg(not(all(test, loom)))]
 pub struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
 
+#[cfg(not(all(test, loom)))]
 impl<T> UnsafeCell<T> {
     pub const fn new(value: T) -> Self {
         UnsafeCell(std::cell::UnsafeCell::new(value))

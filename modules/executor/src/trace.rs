@@ -5,9 +5,9 @@
 //! and however large the network is.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
-use crate::sync::lock;
+use crate::sync::{Mutex, lock};
 
 /// How many events each scheduler keeps where nothing else is said: some 2.5 MB, and five times as much in the file.
 pub const EVENTS: usize = 1 << 16;

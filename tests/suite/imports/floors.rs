@@ -26,6 +26,7 @@ const EXECUTOR: &[&str] = &[
     "variables",
     "link",
     "exec",
+    "interleavings",
     "lib",
 ];
 

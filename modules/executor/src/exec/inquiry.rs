@@ -21,10 +21,9 @@ use super::report::WaitingCall;
 use super::task::Waiting;
 use super::wait_graph::Update;
 use crate::link::waiter::{HOOK, NOBODY};
-use crate::sync::lock;
+use crate::sync::{Condvar, Mutex, PoisonError, lock};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Atomic for the sake of threads which a process starts and joins within one poll; Relaxed,

@@ -15,9 +15,9 @@ use crate::link::inbox::{Inbox, Letter};
 use crate::options::{Notice, Options};
 use crate::overgrown::Overgrown;
 use crate::placement::{Placement, SchedulerId, SchedulerIndex};
-use crate::sync::lock;
+use crate::sync::{Condvar, Mutex, PoisonError, lock};
 use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 

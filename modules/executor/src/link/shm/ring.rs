@@ -1,6 +1,7 @@
-//! The bytes of a [`lane`](super::lane) in shared memory, and where what is in them.
+//! The bytes of a [`lane`](super::lane) in shared memory, and where frames are in them.
 //!
-//! A file of its own, so that loom can have another in its place (`modules/runtime/loom`) and see every access.
+//! It is separate from `lane.rs` because the tests with loom replace it by memory whose every access
+//! loom sees (`interleavings/lanes.rs`).
 
 use std::ops::Range;
 use std::ptr::NonNull;

@@ -1,6 +1,17 @@
 //! A lane as it is, in memory whose every access loom sees.
 
-#[path = "../../src/link/shm/lane.rs"]
+use loom::thread;
+
+use self::lane::{Receiver, Sender};
+use self::ring::ByteRing;
+use crate::link::between::Header;
+
+#[allow(
+    dead_code,
+    clippy::duplicate_mod,
+    reason = "it is compiled once more, with another ring beside it"
+)]
+#[path = "../link/shm/lane.rs"]
 mod lane;
 
 /// In place of `link/shm/ring.rs`: four units, so that few frames go around its end.
@@ -137,96 +148,87 @@ mod ring {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use loom::thread;
+fn lane() -> (Sender, Receiver) {
+    let ring = ByteRing::empty();
+    // SAFETY: the one sender and the one receiver.
+    unsafe { (Sender::new(ring.clone()), Receiver::new(ring)) }
+}
 
-    use super::lane::{Receiver, Sender};
-    use super::ring::ByteRing;
-    use crate::link::between::Header;
-
-    fn lane() -> (Sender, Receiver) {
-        let ring = ByteRing::empty();
-        // SAFETY: the one sender and the one receiver.
-        unsafe { (Sender::new(ring.clone()), Receiver::new(ring)) }
+fn header(number: u32) -> Header {
+    Header {
+        kind: 1,
+        number,
+        extra: !number,
     }
+}
 
-    fn header(number: u32) -> Header {
-        Header {
-            kind: 1,
-            number,
-            extra: !number,
+fn bytes(number: u32, len: usize) -> Vec<u8> {
+    vec![number as u8 + 1; len]
+}
+
+fn receive(receiver: &Receiver, number: u32, len: usize) {
+    let frame = loop {
+        match receiver.next().expect("what was sent is a frame") {
+            Some(frame) => break frame,
+            None => thread::yield_now(),
         }
-    }
+    };
+    // Whoever writes over it too early does it here.
+    thread::yield_now();
+    // SAFETY: it was not passed yet.
+    let got = unsafe { frame.bytes.as_ref() };
+    assert_eq!(
+        (frame.header, got),
+        (header(number), &bytes(number, len)[..])
+    );
+    receiver.pass(&frame);
+}
 
-    fn bytes(number: u32, len: usize) -> Vec<u8> {
-        vec![number as u8 + 1; len]
-    }
+fn model(preemptions: usize, f: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound.get_or_insert(preemptions);
+    builder.check(f);
+}
 
-    fn receive(receiver: &Receiver, number: u32, len: usize) {
-        let frame = loop {
-            match receiver.next().expect("what was sent is a frame") {
-                Some(frame) => break frame,
-                None => thread::yield_now(),
-            }
-        };
-        // Whoever writes over it too early does it here.
-        thread::yield_now();
-        // SAFETY: it was not passed yet.
-        let got = unsafe { frame.bytes.as_ref() };
-        assert_eq!(
-            (frame.header, got),
-            (header(number), &bytes(number, len)[..])
-        );
-        receiver.pass(&frame);
-    }
-
-    fn model(preemptions: usize, f: impl Fn() + Sync + Send + 'static) {
-        let mut builder = loom::model::Builder::new();
-        builder.preemption_bound.get_or_insert(preemptions);
-        builder.check(f);
-    }
-
-    /// Frames of these lengths, of which those with `true` may be withheld.
-    fn frames_arrive(frames: &'static [(usize, bool)]) {
-        model(3, move || {
-            let (sender, receiver) = lane();
-            let writer = thread::spawn(move || {
-                for (&(len, wait), number) in frames.iter().zip(0..) {
-                    while !sender.try_send(header(number), &bytes(number, len), wait) {
-                        sender.publish();
-                        thread::yield_now();
-                    }
+/// Frames of these lengths, of which those with `true` may be withheld.
+fn frames_arrive(frames: &'static [(usize, bool)]) {
+    model(3, move || {
+        let (sender, receiver) = lane();
+        let writer = thread::spawn(move || {
+            for (&(len, wait), number) in frames.iter().zip(0..) {
+                while !sender.try_send(header(number), &bytes(number, len), wait) {
+                    sender.publish();
+                    thread::yield_now();
                 }
-                sender.publish();
-            });
-            for (&(len, _), number) in frames.iter().zip(0..) {
-                receive(&receiver, number, len);
             }
-            assert!(receiver.next().expect("no frame").is_none());
-            writer.join().unwrap();
+            sender.publish();
         });
-    }
+        for (&(len, _), number) in frames.iter().zip(0..) {
+            receive(&receiver, number, len);
+        }
+        assert!(receiver.next().expect("no frame").is_none());
+        writer.join().unwrap();
+    });
+}
 
-    #[test]
-    fn frames_arrive_whole_and_in_order_around_the_end() {
-        frames_arrive(&[(48, false), (8, false), (48, false), (16, false)]);
-    }
+#[test]
+fn frames_arrive_whole_and_in_order_around_the_end() {
+    frames_arrive(&[(48, false), (8, false), (48, false), (16, false)]);
+}
 
-    #[test]
-    fn what_is_withheld_arrives_with_what_follows_or_is_published() {
-        frames_arrive(&[(8, true), (48, true), (8, false), (48, true), (0, true)]);
-    }
+#[test]
+fn what_is_withheld_arrives_with_what_follows_or_is_published() {
+    frames_arrive(&[(8, true), (48, true), (8, false), (48, true), (0, true)]);
+}
 
-    #[test]
-    fn what_the_reader_says_of_its_access_is_heard() {
-        model(3, || {
-            let (sender, receiver) = lane();
-            let reader = thread::spawn(move || receiver.tell_access(true));
-            let early = sender.access();
-            assert!(early.is_none() || early == Some(true));
-            reader.join().unwrap();
-            assert_eq!(sender.access(), Some(true));
-        });
-    }
+#[test]
+fn what_the_reader_says_of_its_access_is_heard() {
+    model(3, || {
+        let (sender, receiver) = lane();
+        let reader = thread::spawn(move || receiver.tell_access(true));
+        let early = sender.access();
+        assert!(early.is_none() || early == Some(true));
+        reader.join().unwrap();
+        assert_eq!(sender.access(), Some(true));
+    });
 }

@@ -1,0 +1,436 @@
+//! Tests with loom: every interleaving of the ring between schedulers, of the inbox, of sleeping,
+//! and of the byte rings between OS processes. Loom runs each test for all orders, and for all
+//! values that the memory model lets a load return. A lost wake-up shows as a deadlock, a race on a
+//! slot as an error.
+//!
+//! Run: `RUSTFLAGS="--cfg loom" cargo test -p graphmap-executor --release --lib interleavings`
+
+mod lanes;
+
+use loom::sync::Arc;
+use loom::thread;
+
+use crate::exec::parker::{Parker, Unparked};
+use crate::link::inbox::Inbox;
+use crate::link::spsc::{Offered, Pop, Push, Ring};
+use crate::link::waiter::{ARMED, STOP};
+use crate::sync::{Ordering, fence};
+
+/// Two schedulers, as far as these files know them.
+struct Pair {
+    parker: Parker,
+    inboxes: [Inbox; 2],
+    ring: Ring<Box<u32>>,
+}
+
+impl Pair {
+    fn new(capacity: u32) -> Arc<Self> {
+        Arc::new(Pair {
+            parker: Parker::new(2),
+            inboxes: [Inbox::new(), Inbox::new()],
+            ring: Ring::new(capacity, ()),
+        })
+    }
+
+    fn send(&self, to: usize, id: Option<u32>) {
+        if let Some(id) = id {
+            self.inboxes[to].push(id);
+            self.parker.unpark(to);
+        }
+    }
+
+    /// Sleeps until there is mail. That all sleep must not happen: it would be a block.
+    fn rest(&self, me: usize) {
+        let mut mail = Vec::new();
+        while mail.is_empty() {
+            let rest = self
+                .parker
+                .park(me, || self.inboxes[me].is_filled(), || true, None);
+            assert_eq!(rest, Unparked::Woken);
+            self.inboxes[me].drain(&mut mail);
+        }
+    }
+
+    /// As the end of a turn does.
+    fn settle_taken(&self) -> Option<u32> {
+        fence(Ordering::SeqCst);
+        self.ring.unarm_writer()
+    }
+
+    fn write(&self, token: u32) -> bool {
+        // SAFETY: only the first thread writes.
+        if let Some(wake) = unsafe { self.ring.push_in_place(|| Box::new(token)) } {
+            self.send(1, wake.or_else(|| self.ring.flush_put()));
+            return true;
+        }
+        // SAFETY: only the first thread writes.
+        if let Some(wake) = unsafe { self.ring.push_at_once(|| Box::new(token)) } {
+            self.send(1, wake.or_else(|| self.ring.flush_put()));
+            return true;
+        }
+        let mut token = Box::new(token);
+        loop {
+            // SAFETY: only the first thread writes.
+            match unsafe { self.ring.push(token, false) } {
+                Push::Done(wake) | Push::Offered(wake) => {
+                    self.send(1, wake.or_else(|| self.ring.flush_put()));
+                    return true;
+                }
+                Push::Gone(_) => return false,
+                Push::Full(back) => token = back,
+            }
+            if self.ring.arm_writer(10) {
+                self.rest(0);
+            } else {
+                self.ring.disarm_writer();
+            }
+        }
+    }
+
+    /// As a write that waits does: leaves the token in the rendezvous slot.
+    fn offer(&self, token: u32) -> bool {
+        let mut token = Box::new(token);
+        let wake = loop {
+            // SAFETY: only the first thread writes.
+            match unsafe { self.ring.push(token, true) } {
+                Push::Done(wake) => {
+                    self.send(1, wake.or_else(|| self.ring.flush_put()));
+                    return true;
+                }
+                Push::Offered(wake) => break wake,
+                Push::Gone(_) => return false,
+                Push::Full(back) => token = back,
+            }
+            self.wait_for_room();
+        };
+        self.send(1, wake.or_else(|| self.ring.flush_put()));
+        loop {
+            // SAFETY: only the first thread writes.
+            match unsafe { self.ring.offered() } {
+                Offered::Done => return true,
+                Offered::Refused => return false,
+                Offered::Waits => self.wait_for_room(),
+            }
+        }
+    }
+
+    fn wait_for_room(&self) {
+        if self.ring.arm_writer(10) {
+            self.rest(0);
+        } else {
+            self.ring.disarm_writer();
+        }
+    }
+
+    fn read(&self) -> Option<u32> {
+        // SAFETY: only the second thread reads.
+        match unsafe { self.ring.pop_in_place() } {
+            Some(Pop::Value(token, wake)) => {
+                self.send(0, wake.or_else(|| self.settle_taken()));
+                return Some(*token);
+            }
+            Some(Pop::End) => unreachable!("the end takes another look"),
+            Some(Pop::Empty) | None => {}
+        }
+        // SAFETY: only the second thread reads.
+        if let Some((token, wake)) = unsafe { self.ring.pop_at_once() } {
+            self.send(0, wake.or_else(|| self.settle_taken()));
+            return Some(*token);
+        }
+        loop {
+            // SAFETY: only the second thread reads.
+            match unsafe { self.ring.pop() } {
+                Pop::Value(token, wake) => {
+                    self.send(0, wake.or_else(|| self.settle_taken()));
+                    return Some(*token);
+                }
+                Pop::End => return None,
+                Pop::Empty => {}
+            }
+            if self.ring.arm_reader(11) {
+                self.rest(1);
+            } else {
+                self.ring.disarm_reader();
+            }
+        }
+    }
+}
+
+/// Up to three preemptions, which takes seconds, or as many as `LOOM_MAX_PREEMPTIONS` says:
+/// four take minutes.
+fn model(f: impl Fn() + Sync + Send + 'static) {
+    model_within(3, f);
+}
+
+/// Up to so many preemptions, for what would take minutes with one more.
+fn model_within(preemptions: usize, f: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound.get_or_insert(preemptions);
+    builder.check(f);
+}
+
+#[test]
+fn tokens_arrive_in_order_and_nobody_sleeps_for_ever() {
+    model(|| {
+        let pair = Pair::new(1);
+        let writer = Arc::clone(&pair);
+        let writer = thread::spawn(move || {
+            assert!(writer.write(1) && writer.write(2));
+            let wake = writer.ring.close_writer();
+            writer.send(1, wake);
+        });
+        assert_eq!(
+            [pair.read(), pair.read(), pair.read()],
+            [Some(1), Some(2), None]
+        );
+        writer.join().unwrap();
+    });
+}
+
+#[test]
+fn a_reader_that_leaves_stops_the_writer() {
+    model(|| {
+        let pair = Pair::new(1);
+        let writer = Arc::clone(&pair);
+        let writer = thread::spawn(move || {
+            let mut written = 0;
+            while written < 4 && writer.write(written) {
+                written += 1;
+            }
+            assert!((1..=3).contains(&written));
+        });
+        assert_eq!(pair.read(), Some(0));
+        let wake = pair.ring.close_reader();
+        pair.send(0, wake);
+        writer.join().unwrap();
+    });
+}
+
+#[test]
+fn who_looks_first_and_arms_before_sleeping_loses_nothing() {
+    model(|| {
+        let pair = Pair::new(1);
+        let writer = Arc::clone(&pair);
+        let writer = thread::spawn(move || {
+            for token in 1..=2 {
+                // SAFETY: only this thread writes.
+                if !unsafe { writer.ring.writer_is_ready(true) } {
+                    thread::yield_now();
+                }
+                assert!(writer.write(token));
+            }
+            let wake = writer.ring.close_writer();
+            writer.send(1, wake);
+        });
+        for expected in [Some(1), Some(2), None] {
+            // SAFETY: only this thread reads.
+            if !unsafe { pair.ring.reader_is_ready(true) } {
+                thread::yield_now();
+            }
+            // A look that says yes is a hint only: the read arms and sleeps if need be.
+            assert_eq!(pair.read(), expected);
+        }
+        writer.join().unwrap();
+    });
+}
+
+#[test]
+fn what_is_settled_once_for_two_tokens_wakes_all_the_same() {
+    model(|| {
+        let pair = Pair::new(2);
+        let writer = Arc::clone(&pair);
+        let writer = thread::spawn(move || {
+            for token in 1..=2 {
+                // SAFETY: only this thread writes.
+                match unsafe { writer.ring.push(Box::new(token), false) } {
+                    Push::Done(wake) => writer.send(1, wake),
+                    _ => unreachable!("there is room for two"),
+                }
+            }
+            let wake = writer.ring.flush_put();
+            writer.send(1, wake);
+            // For the other direction: room for a third comes with a flush only.
+            assert!(writer.write(3));
+        });
+        assert_eq!(pair.read(), Some(1));
+        let mut taken = 0;
+        while taken < 2 {
+            // SAFETY: only this thread reads.
+            match unsafe { pair.ring.pop() } {
+                Pop::Value(_, wake) => {
+                    pair.send(0, wake);
+                    taken += 1;
+                }
+                Pop::End => unreachable!("the writer has not left"),
+                Pop::Empty => {
+                    let wake = pair.settle_taken();
+                    pair.send(0, wake);
+                    if pair.ring.arm_reader(11) {
+                        pair.rest(1);
+                    } else {
+                        pair.ring.disarm_reader();
+                    }
+                }
+            }
+        }
+        writer.join().unwrap();
+    });
+}
+
+#[test]
+fn what_is_in_hand_is_read_in_order() {
+    model_within(2, || {
+        let pair = Pair::new(1);
+        let writer = Arc::clone(&pair);
+        let writer = thread::spawn(move || {
+            assert!((1..=3).all(|token| writer.offer(token)));
+            let wake = writer.ring.close_writer();
+            writer.send(1, wake);
+        });
+        assert_eq!(
+            [(); 4].map(|()| pair.read()),
+            [Some(1), Some(2), Some(3), None]
+        );
+        writer.join().unwrap();
+    });
+}
+
+#[test]
+fn what_is_taken_back_is_not_read() {
+    model_within(2, || {
+        let pair = Pair::new(1);
+        let writer = Arc::clone(&pair);
+        let writer = thread::spawn(move || {
+            assert!(writer.write(1));
+            let mut back = Vec::new();
+            for token in [2, 3] {
+                // SAFETY: only this thread writes.
+                match unsafe { writer.ring.push(Box::new(token), true) } {
+                    Push::Offered(wake) => {
+                        writer.send(1, wake.or_else(|| writer.ring.flush_put()));
+                        // SAFETY: as above.
+                        match unsafe { writer.ring.take_back() } {
+                            Some(token) => back.push(*token),
+                            None => writer.send(1, writer.ring.flush_put()),
+                        }
+                    }
+                    Push::Done(wake) => {
+                        writer.send(1, wake.or_else(|| writer.ring.flush_put()));
+                    }
+                    Push::Full(token) => back.push(*token),
+                    Push::Gone(_) => unreachable!("the reader is there"),
+                }
+            }
+            let wake = writer.ring.close_writer();
+            writer.send(1, wake);
+            back
+        });
+        let mut all: Vec<u32> = std::iter::from_fn(|| pair.read()).collect();
+        assert!(all.is_sorted() && all[0] == 1);
+        all.extend(writer.join().unwrap());
+        all.sort_unstable();
+        assert_eq!(all, [1, 2, 3]);
+    });
+}
+
+#[test]
+fn who_leaves_without_what_is_in_hand_says_so() {
+    model(|| {
+        let pair = Pair::new(1);
+        let writer = Arc::clone(&pair);
+        let writer =
+            thread::spawn(move || (1..=2).take_while(|&token| writer.offer(token)).count() as u32);
+        let first = pair.read();
+        let wake = pair.ring.close_reader();
+        pair.send(0, wake);
+        let mut dropped = 0;
+        // SAFETY: only this thread reads.
+        while let Pop::Value(_, wake) = unsafe { pair.ring.pop() } {
+            pair.send(0, wake);
+            dropped += 1;
+        }
+        let written = writer.join().unwrap();
+        assert!(first == Some(1) && dropped <= 1);
+        // One more than was read has room, and a third has not.
+        assert!((1..=2).contains(&written));
+        assert_eq!(pair.ring.taken(), 1);
+    });
+}
+
+/// `word` is what the writer leaves in its word: named only, or armed as a hook has to be.
+fn waits_for_the_stop(word: u32) {
+    model(move || {
+        let pair = Pair::new(1);
+        let writer = Arc::clone(&pair);
+        let writer = thread::spawn(move || {
+            // What the reader takes may wake an armed writer early; its leaving has to.
+            assert!(writer.write(1));
+            while !writer.ring.arm_stop(word) {
+                writer.rest(0);
+            }
+            writer.ring.disarm_writer();
+            // SAFETY: only this thread writes.
+            let pushed = unsafe { writer.ring.push(Box::new(2), false) };
+            assert!(matches!(pushed, Push::Gone(_)));
+        });
+        assert_eq!(pair.read(), Some(1));
+        let wake = pair.ring.close_reader();
+        pair.send(0, wake);
+        writer.join().unwrap();
+    });
+}
+
+#[test]
+fn a_writer_that_waits_for_the_stop_hears_of_it() {
+    waits_for_the_stop(STOP | 10);
+}
+
+#[test]
+fn a_hook_that_waits_for_the_stop_hears_of_it() {
+    waits_for_the_stop(ARMED | STOP | 10);
+}
+
+#[test]
+fn a_writer_can_wait_for_the_stop_and_then_for_room() {
+    model(|| {
+        let pair = Pair::new(1);
+        let writer = Arc::clone(&pair);
+        let writer = thread::spawn(move || {
+            for token in 1..=2 {
+                // As in a `select!` in which the stop loses: named, and nothing more.
+                if writer.ring.arm_stop(STOP | 10) || !writer.write(token) {
+                    return;
+                }
+            }
+        });
+        assert_eq!(pair.read(), Some(1));
+        let wake = pair.ring.close_reader();
+        pair.send(0, wake);
+        writer.join().unwrap();
+    });
+}
+
+#[test]
+fn the_last_to_sleep_knows_it() {
+    model(|| {
+        let pair = Pair::new(1);
+        let other = Arc::clone(&pair);
+        // The other sends one wake-up and then has nothing to do: both must find out.
+        let sleep = |pair: &Pair, me: usize| loop {
+            let rest = pair
+                .parker
+                .park(me, || pair.inboxes[me].is_filled(), || true, None);
+            if rest == Unparked::AllAsleep {
+                break;
+            }
+            pair.inboxes[me].drain(&mut Vec::new());
+        };
+        let other = thread::spawn(move || {
+            other.send(1, Some(7));
+            sleep(&other, 0);
+            assert!(!other.inboxes[1].is_filled());
+        });
+        sleep(&pair, 1);
+        other.join().unwrap();
+    });
+}
