@@ -30,7 +30,7 @@ use graphmap_executor::link::shm::control::ControlPage;
 use graphmap_executor::link::shm::lanes::Lanes;
 use graphmap_executor::options::Options;
 use graphmap_executor::pin::{self, Pins};
-use graphmap_executor::placement::{SchedulerId, SchedulerIndex};
+use graphmap_executor::placement::{Placement, SchedulerIndex};
 
 /// Stack of a scheduler's thread: as much as a main thread has, as processes may run on either.
 const STACK: usize = 8 << 20;
@@ -83,7 +83,7 @@ pub(crate) fn run_until_over(network: Arc<Network>, options: &Options) -> Result
     })
 }
 
-/// Runs a network in this OS process.
+/// Runs a network in this OS process alone.
 fn run_here(network: &Arc<Network>, options: &Options) -> Result<Report, RunError> {
     let start = Instant::now();
     network.check()?;
@@ -91,49 +91,19 @@ fn run_here(network: &Arc<Network>, options: &Options) -> Result<Report, RunErro
     if placement.threads() == 1 {
         has_room(network.processes())?;
     }
-    let directory: Arc<dyn Directory> = network.clone();
-    let shared = Shared::new(
-        placement.threads(),
-        Arc::clone(&directory),
-        Some(placement.clone()),
-        options,
-        None,
-    );
-    let exchange = Exchange::default();
-    let one = |me: usize| {
-        let residents = wire::residents(network, &placement, SchedulerId(me as u32));
-        // Seeds of their own: a shuffled run must not shuffle all schedulers alike.
-        let shuffle = options.shuffle.map(|seed| seed.wrapping_add(me as u64));
-        let tally = Tally::new(&directory, residents.len(), options);
-        let registry = Registry::new();
-        let scheduler = Scheduler::new(
-            &shared,
-            me,
-            residents.len(),
-            shuffle,
-            tally,
-            registry,
-            current::first_ids(),
-        );
-        set_floor_above(&scheduler);
-        scheduler.live(|| {
-            let built = wire::build(network, &placement, &exchange, &scheduler, residents);
-            if let Err(mistakes) = built {
-                shared.end(RunError::Wiring(mistakes));
-            }
-        })
-    };
+    let part = Part::new(network, &placement, options, placement.threads(), None);
+    let run = |index| part.run_scheduler(index, None, |_, tally| tally);
     let tallies = if placement.threads() == 1 {
-        vec![one(0)]
+        vec![run(0)]
     } else {
         thread::scope(|scope| {
-            let one = &one;
+            let run = &run;
             let mut threads = Vec::new();
-            for me in 0..placement.threads() {
-                match spawn(scope, me, move || one(me)) {
+            for index in 0..placement.threads() {
+                match spawn(scope, index, move || run(index)) {
                     Ok(thread) => threads.push(thread),
                     Err(error) => {
-                        shared.end(error);
+                        part.shared.end(error);
                         break;
                     }
                 }
@@ -141,15 +111,83 @@ fn run_here(network: &Arc<Network>, options: &Options) -> Result<Report, RunErro
             threads.into_iter().map(join).collect()
         })
     };
-    let growths = shared.outcome()?;
+    let growths = part.shared.outcome()?;
     let asked = placement.schedulers();
     Ok(stats::report(
-        &directory,
+        &part.directory,
         tallies,
         growths,
         asked,
         start.elapsed(),
     ))
+}
+
+/// The part of a network that runs in this OS process, as all of its schedulers see it.
+struct Part<'a> {
+    network: &'a Arc<Network>,
+    directory: Arc<dyn Directory>,
+    placement: &'a Placement,
+    options: &'a Options,
+    shared: Arc<Shared>,
+    exchange: Exchange,
+}
+
+impl<'a> Part<'a> {
+    fn new(
+        network: &'a Arc<Network>,
+        placement: &'a Placement,
+        options: &'a Options,
+        schedulers: usize,
+        among: Option<Among>,
+    ) -> Self {
+        let directory: Arc<dyn Directory> = network.clone();
+        let all = Some(placement.clone());
+        let shared = Shared::new(schedulers, Arc::clone(&directory), all, options, among);
+        Part {
+            network,
+            directory,
+            placement,
+            options,
+            shared,
+            exchange: Exchange::default(),
+        }
+    }
+
+    /// Builds the processes of a scheduler on this thread and runs them until the whole run ends.
+    /// Returns the result of `end`, which gets the scheduler and its statistics.
+    fn run_scheduler<R>(
+        &self,
+        index: usize,
+        outside: Option<Rc<Outside>>,
+        end: impl FnOnce(&Scheduler, Tally) -> R,
+    ) -> R {
+        let number = self.shared.number(SchedulerIndex(index as u32));
+        let residents = wire::residents(self.network, self.placement, number);
+        // Each scheduler has a seed of its own, because otherwise all shuffle in the same way.
+        let shuffle = self.options.shuffle;
+        let shuffle = shuffle.map(|seed| seed.wrapping_add(u64::from(number.0)));
+        let mut tally = Tally::new(&self.directory, residents.len(), self.options);
+        tally.core = outside.as_ref().and_then(|_| pin::core());
+        let mut scheduler = Scheduler::new(
+            &self.shared,
+            index,
+            residents.len(),
+            shuffle,
+            tally,
+            Registry::new(),
+            current::first_ids(),
+        );
+        scheduler.connect(outside);
+        set_floor_above(&scheduler);
+        let tally = scheduler.live(|| {
+            let (network, placement) = (self.network, self.placement);
+            let built = wire::build(network, placement, &self.exchange, &scheduler, residents);
+            if let Err(mistakes) = built {
+                self.shared.end(RunError::Wiring(mistakes));
+            }
+        });
+        end(&scheduler, tally)
+    }
 }
 
 /// What joins this OS process to the others of a run.
@@ -161,13 +199,50 @@ pub(crate) enum Transport {
 }
 
 impl Transport {
-    /// Which OS process this is, of how many.
+    /// Returns the index of this OS process, and the number of all.
     fn place(&self) -> (usize, usize) {
         match self {
             Transport::SharedMemory(control) => {
                 (control.os_process(), control.count() / control.each())
             }
             Transport::Job(job) => (job.me(), job.count()),
+        }
+    }
+
+    /// Returns the control pages of the schedulers of this OS process, if they share memory, and
+    /// the link of the first.
+    ///
+    /// # Safety
+    /// As of [`run_among`].
+    unsafe fn connect(&self, options: &Options) -> (Vec<Arc<ControlPage>>, AnyLink) {
+        match self {
+            Transport::SharedMemory(control) => {
+                let controls = control.schedulers();
+                if options.single_copy != Some(false) {
+                    relatives::permit_to_read(control.os_process() == 0);
+                }
+                // SAFETY: the caller's promise; it is the only call for the first scheduler.
+                let lanes = unsafe { Lanes::new(Arc::clone(&controls[0]), options.single_copy) };
+                (controls, AnyLink::Lanes(lanes))
+            }
+            Transport::Job(job) => (Vec::new(), AnyLink::Other(Rc::clone(job))),
+        }
+    }
+
+    /// Returns what the schedulers know of the other OS processes.
+    fn among(&self, controls: &[Arc<ControlPage>], apart: bool) -> Among {
+        let (me, count) = self.place();
+        let doorbell = |control: &Arc<ControlPage>| Arc::clone(control) as Arc<dyn Doorbell>;
+        let (bells, hosts) = match self {
+            Transport::SharedMemory(_) => (controls.iter().map(doorbell).collect(), None),
+            Transport::Job(job) => (vec![job.doorbell()], Some(job.hosts())),
+        };
+        Among {
+            me,
+            count,
+            bells,
+            apart,
+            hosts,
         }
     }
 }
@@ -208,7 +283,7 @@ pub(crate) unsafe fn run_among(
     Over { result, trace }
 }
 
-/// As [`run_among`], but for the trace.
+/// As [`run_among`], but without the trace.
 ///
 /// # Safety
 /// As there.
@@ -219,99 +294,46 @@ unsafe fn run_part(
 ) -> Result<Report, RunError> {
     let start = Instant::now();
     let (os_process, count) = transport.place();
-    let (controls, first) = match transport {
-        Transport::SharedMemory(control) => {
-            let controls = control.schedulers();
-            if options.single_copy != Some(false) {
-                relatives::permit_to_read(os_process == 0);
-            }
-            // SAFETY: the caller's promise; that of the first scheduler.
-            let lanes = unsafe { Lanes::new(Arc::clone(&controls[0]), options.single_copy) };
-            (controls, AnyLink::Lanes(lanes))
-        }
-        Transport::Job(job) => (Vec::new(), AnyLink::Other(Rc::clone(job))),
-    };
-    let outside = Rc::new(Outside::new(first));
+    // SAFETY: the caller's promise.
+    let (controls, link) = unsafe { transport.connect(options) };
+    let outside = Rc::new(Outside::new(link));
     let link = outside.link();
     let each = controls.len().max(1);
-    let begun = network.check().and_then(|()| {
-        let options = options.clone().os_processes(count).schedulers(each);
-        options.threads(count * each).placement(network.processes())
-    });
-    let placement = begun.inspect_err(|error| link.fail(&error.to_cause()))?;
+    let placement = place(&network, options, count, each);
+    let placement = placement.inspect_err(|error| link.fail(&error.to_cause()))?;
     let pins = match controls.is_empty() || options.unpinned {
         true => Pins::default(),
         false => Pins::choose(os_process, count, each, options.cores.as_deref()),
     };
-    let doorbell = |control: &Arc<ControlPage>| Arc::clone(control) as Arc<dyn Doorbell>;
-    let bells = match transport {
-        Transport::SharedMemory(_) => controls.iter().map(doorbell).collect(),
-        Transport::Job(job) => vec![job.doorbell()],
-    };
-    let among = Among {
-        me: os_process,
-        count,
-        bells,
-        apart: pins.apart,
-        hosts: match transport {
-            Transport::SharedMemory(_) => None,
-            Transport::Job(job) => Some(job.hosts()),
-        },
-    };
-    let directory: Arc<dyn Directory> = network.clone();
-    let place = Some(placement.clone());
-    let shared = Shared::new(each, Arc::clone(&directory), place, options, Some(among));
-    let exchange = Exchange::default();
-    // How many schedulers have processes that may run.
+    let among = transport.among(&controls, pins.apart);
+    let part = Part::new(&network, &placement, options, each, Some(among));
+    // The number of schedulers of this OS process that have processes which may run.
     let working = AtomicUsize::new(each);
-    let one = |at: usize, outside: Rc<Outside>| {
-        pins.pin(at);
-        let number = shared.number(SchedulerIndex(at as u32));
-        let residents = wire::residents(&network, &placement, number);
-        let shuffle = options
-            .shuffle
-            .map(|seed| seed.wrapping_add(u64::from(number.0)));
-        let mut tally = Tally::new(&directory, residents.len(), options);
-        tally.core = pin::core();
-        let registry = Registry::new();
-        let mut scheduler = Scheduler::new(
-            &shared,
-            at,
-            residents.len(),
-            shuffle,
-            tally,
-            registry,
-            current::first_ids(),
-        );
-        scheduler.connect(Some(Rc::clone(&outside)));
-        set_floor_above(&scheduler);
-        let tally = scheduler.live(|| {
-            let built = wire::build(&network, &placement, &exchange, &scheduler, residents);
-            if let Err(mistakes) = built {
-                shared.end(RunError::Wiring(mistakes));
+    let run = |index: usize, outside: &Rc<Outside>| {
+        pins.pin(index);
+        part.run_scheduler(index, Some(Rc::clone(outside)), |scheduler, tally| {
+            if working.fetch_sub(1, Ordering::SeqCst) == 1 {
+                relatives::processes_have_ended();
             }
-        });
-        if working.fetch_sub(1, Ordering::SeqCst) == 1 {
-            relatives::processes_have_ended();
-        }
-        // The first hears of its own at the end.
-        if os_process > 0
-            && let Some(why) = panics::unwritten()
-        {
-            outside.link().fail(&panics::cannot_print(&why).to_cause());
-        }
-        scheduler.gather(&outside, tally, &directory)
+            // The first OS process reports its own at the end.
+            if os_process > 0
+                && let Some(why) = panics::unwritten()
+            {
+                outside.link().fail(&panics::cannot_print(&why).to_cause());
+            }
+            scheduler.gather(outside, tally, &part.directory)
+        })
     };
     let tallies = thread::scope(|scope| {
-        let (one, shared) = (&one, &shared);
+        let (run, shared) = (&run, &part.shared);
         let mut threads = Vec::new();
-        for (at, control) in controls.iter().enumerate().skip(1) {
-            let own = move || {
-                // SAFETY: the caller's promise; that of this scheduler.
+        for (index, control) in controls.iter().enumerate().skip(1) {
+            let run_on_thread = move || {
+                // SAFETY: the caller's promise; it is the only call for this scheduler.
                 let lanes = unsafe { Lanes::new(Arc::clone(control), options.single_copy) };
-                one(at, Rc::new(Outside::new(AnyLink::Lanes(lanes))))
+                run(index, &Rc::new(Outside::new(AnyLink::Lanes(lanes))))
             };
-            match spawn(scope, at, own) {
+            match spawn(scope, index, run_on_thread) {
                 Ok(thread) => threads.push(thread),
                 Err(error) => {
                     shared.end(error);
@@ -319,21 +341,38 @@ unsafe fn run_part(
                 }
             }
         }
-        let tallies = one(0, Rc::clone(&outside));
+        let tallies = run(0, &outside);
         threads.into_iter().for_each(|thread| drop(join(thread)));
         tallies
     });
     let lost = || relatives::cause(link.cause());
-    let growths = shared.outcome();
+    let growths = part.shared.outcome();
     if link.state() == RunState::Failed {
         return Err(lost());
     }
     let growths = growths?;
     let tallies = tallies.ok_or_else(lost)?;
     link.done();
-    let elapsed = start.elapsed();
-    let asked = count * each;
-    Ok(stats::report(&directory, tallies, growths, asked, elapsed))
+    let (asked, elapsed) = (count * each, start.elapsed());
+    Ok(stats::report(
+        &part.directory,
+        tallies,
+        growths,
+        asked,
+        elapsed,
+    ))
+}
+
+/// Returns the placement of a network on `count` OS processes with `each` schedulers.
+fn place(
+    network: &Network,
+    options: &Options,
+    count: usize,
+    each: usize,
+) -> Result<Placement, RunError> {
+    network.check()?;
+    let options = options.clone().os_processes(count).schedulers(each);
+    options.threads(count * each).placement(network.processes())
 }
 
 /// Starts the thread of a scheduler.
