@@ -24,76 +24,35 @@ use crate::cli::supervisor::{self, Bound};
 use crate::codes;
 use args::{Link, RunArgs};
 use graphmap_kpn::diagnostic::Diagnostic;
+use graphmap_kpn::mapping::Mapping;
+use graphmap_kpn::network::Verified;
+use graphmap_wiring::project::Project;
 use prefix::Prefixed;
 use program::{build, ended, handed, obeyed};
 use project::{find_project, unasked};
 use std::num::NonZeroU32;
+use std::path::Path;
+use std::process::Command;
 
 pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     let undrawn = ranks::project(args, session)?;
-    match (&args.hosts, args.link) {
-        (_, Some(Link::Mpi)) | (Some(_), None) => return hosts::run(args, undrawn, session),
-        (Some(_), Some(_)) => {
-            let message =
-                "`--hosts` runs a network under mpiexec, and `--link` names something else";
-            let diagnostic = Diagnostic::error(codes::USAGE, message)
-                .help("leave `--link` out: MPI joins OS processes on several hosts");
-            return session.fail(Exit::Usage, diagnostic);
-        }
-        (None, _) if args.print => {
-            let message = "`--print` shows the command of a launcher, and none is asked for";
-            let diagnostic = Diagnostic::error(codes::USAGE, message)
-                .help("say on which hosts, `--hosts`, or `--link mpi` for this one");
-            return session.fail(Exit::Usage, diagnostic);
-        }
-        (None, _) => {}
+    if is_under_launcher(args, session)? {
+        return hosts::run(args, undrawn, session);
     }
-    let strategy = args.strategy.as_deref();
-    let how = MappingArgs {
-        os_processes: args.os_processes,
-        mapping: args.mapping.clone(),
-        ..MappingArgs::simple(NonZeroU32::MIN, strategy.unwrap_or("auto"))
-    };
-    let asked = strategy.is_some() || !args.graph.passes.pass.is_empty();
-    let mut ranks = None;
-    let (network, platform) = match (&undrawn, asked) {
-        (Some(_), _) => {
-            let target = ranks::target(session, &how)?;
-            ranks = ranks::count(args, session, &target.platform)?;
-            // All are needed to map them alone; else the program makes them, and may be the only
-            // one that knows how many.
-            let needed = ranks.filter(|_| asked || args.mapping.is_some());
-            let network = session.verified_ranks(needed.unwrap_or(1), &args.graph, &target)?;
-            (network, Some(target.platform))
-        }
-        (None, true) => {
-            let (network, target) = session.verified_for(&args.file, &args.graph, &how)?;
-            (network, Some(target.platform))
-        }
-        (None, false) => {
-            let mapping = args.mapping.as_deref();
-            let network = session.verified_with(&args.file, &args.graph, mapping)?;
-            (network, None)
-        }
-    };
-    let mapping = match (&args.mapping, platform) {
-        (Some(path), _) => Some(obeyed(args, session, path, &network, undrawn.is_none())?),
-        (None, Some(platform)) if strategy.is_some() => {
-            let plan = session.plan(&network, &platform, &how, false)?;
-            Some(plan.mapped.mapping().clone())
-        }
-        _ => None,
-    };
-    // A mapping says how many OS processes there are, those included in which nothing runs.
+    let Placed {
+        network,
+        mapping,
+        ranks,
+    } = placed(args, session, undrawn.as_ref())?;
+    // A mapping states the number of OS processes, including those in which nothing runs.
     let os_processes = match (args.os_processes, &mapping) {
-        (Some(said), _) => Some(said.to_string()),
+        (Some(count), _) => Some(count.to_string()),
         (None, Some(mapping)) => Some(mapping.bindings.len().to_string()),
         (None, None) => None,
     };
-    let placed = match &mapping {
-        Some(mapping) => Some(handed(session, mapping)?),
-        None => None,
-    };
+    let handed = mapping
+        .map(|mapping| handed(session, &mapping))
+        .transpose()?;
     outputs::check(args, session)?;
     let (project, doubts) = find_project(args, session, undrawn, &network)?;
     let ranks = ranks::told(args, session, &project, &network, ranks)?;
@@ -106,7 +65,7 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     if args.no_run {
         return Ok(Exit::Ok);
     }
-    // The program speaks next: what is to be said of the graph is said before.
+    // The diagnostics of the graph are shown before the program writes.
     session.flush();
     let mut command = match supervisor::command(program.as_os_str(), Bound::Program) {
         Ok(command) => command,
@@ -114,7 +73,7 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     };
     command.args(&args.args);
     command.args(ranks);
-    // What the user's shell has set holds where the command line says nothing.
+    // Variables of the user's shell stay where the command line sets none.
     command.envs(args.variables());
     if let Some(count) = &os_processes {
         command.env("GRAPHMAP_OS_PROCESSES", count);
@@ -124,26 +83,106 @@ pub(crate) fn run(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         Some(Link::Shm) => command.env("GRAPHMAP_LINK", "shm"),
         Some(Link::Mpi) | None => &mut command,
     };
-    if let Some(handed) = &placed {
+    if let Some(handed) = &handed {
         handed.tell(&mut command);
     }
-    if !args.prefix {
-        let result = session.timed("run", |_| child::run(&mut command));
-        return ended(session, &program, result);
+    if args.prefix {
+        let count = prefixed(args, os_processes.as_deref());
+        return run_prefixed(session, &program, command, count);
     }
-    let count = prefixed(args, os_processes.as_deref());
+    let result = session.timed("run", |_| child::run(&mut command));
+    ended(session, &program, result)
+}
+
+/// Returns true if the program is to be started by the launcher of an MPI.
+fn is_under_launcher(args: &RunArgs, session: &mut Session<'_>) -> Outcome<bool> {
+    let (message, help) = match (&args.hosts, args.link) {
+        (_, Some(Link::Mpi)) | (Some(_), None) => return Ok(true),
+        (Some(_), Some(_)) => (
+            "`--hosts` runs a network under mpiexec, and `--link` names something else",
+            "leave `--link` out: MPI joins OS processes on several hosts",
+        ),
+        (None, _) if args.print => (
+            "`--print` shows the command of a launcher, and none is asked for",
+            "say on which hosts, `--hosts`, or `--link mpi` for this one",
+        ),
+        (None, _) => return Ok(false),
+    };
+    let diagnostic = Diagnostic::error(codes::USAGE, message).help(help);
+    session.fail(Exit::Usage, diagnostic)
+}
+
+/// A network that is ready to run.
+struct Placed {
+    network: Verified,
+    /// The mapping, if the command line asks for one.
+    mapping: Option<Mapping>,
+    /// The number of ranks of a project without a graph file, if it is known before the program
+    /// runs.
+    ranks: Option<u32>,
+}
+
+/// Checks the network, and reads or searches the mapping that the command line asks for.
+fn placed(args: &RunArgs, session: &mut Session<'_>, undrawn: Option<&Project>) -> Outcome<Placed> {
+    let strategy = args.strategy.as_deref();
+    let how = MappingArgs {
+        os_processes: args.os_processes,
+        mapping: args.mapping.clone(),
+        ..MappingArgs::simple(NonZeroU32::MIN, strategy.unwrap_or("auto"))
+    };
+    let is_asked = strategy.is_some() || !args.graph.passes.pass.is_empty();
+    let mut ranks = None;
+    let (network, platform) = if undrawn.is_some() {
+        let target = ranks::target(session, &how)?;
+        ranks = ranks::count(args, session, &target.platform)?;
+        // The graph has all ranks only if they are mapped here. Otherwise the program makes them,
+        // and it may be the only one that knows their number.
+        let needed = ranks.filter(|_| is_asked || args.mapping.is_some());
+        let network = session.verified_ranks(needed.unwrap_or(1), &args.graph, &target)?;
+        (network, Some(target.platform))
+    } else if is_asked {
+        let (network, target) = session.verified_for(&args.file, &args.graph, &how)?;
+        (network, Some(target.platform))
+    } else {
+        let mapping = args.mapping.as_deref();
+        let network = session.verified_with(&args.file, &args.graph, mapping)?;
+        (network, None)
+    };
+    let mapping = match (&args.mapping, platform) {
+        (Some(path), _) => Some(obeyed(args, session, path, &network, undrawn.is_none())?),
+        (None, Some(platform)) if strategy.is_some() => {
+            let plan = session.plan(&network, &platform, &how, false)?;
+            Some(plan.mapped.mapping().clone())
+        }
+        _ => None,
+    };
+    Ok(Placed {
+        network,
+        mapping,
+        ranks,
+    })
+}
+
+/// Runs the program with the number of its OS process before each line of output.
+fn run_prefixed(
+    session: &mut Session<'_>,
+    program: &Path,
+    mut command: Command,
+    count: usize,
+) -> Outcome<Exit> {
     let prefixed = match Prefixed::begin(count, &mut command) {
         Ok(prefixed) => prefixed,
-        Err(error) => return ended(session, &program, Err(error)),
+        Err(error) => return ended(session, program, Err(error)),
     };
     let result = session.timed("run", |_| child::run(&mut command));
+    // It has the write ends of the pipes.
     drop(command);
     if let Err(error) = prefixed.finish() {
         let message = format!("the output of the program cannot be written: {error}");
         let diagnostic = Diagnostic::error(codes::CANNOT_WRITE, message);
         return session.fail(Exit::Usage, diagnostic);
     }
-    ended(session, &program, result)
+    ended(session, program, result)
 }
 
 /// Returns the number of OS processes whose lines get a prefix. Those joined by threads are one.
