@@ -62,15 +62,15 @@ mod variables;
 
 pub use block::{Block, BlockedProcess, BlockedWait, Quiet};
 pub use error::{Exit, Failure, RunError};
-pub use exec::discovery::{
+pub use exec::introspection::{
     Connection, Connections, Direction, Module, OsProcess, Process, Processes, collocated,
     connections, in_os_process, modules, of_kind, os_processes, process, process_of_rank,
     processes,
 };
-pub use exec::discovery::{Me, me, yield_now};
+pub use exec::introspection::{Me, me, yield_now};
 pub use exec::outcome::{Outcome, Stopped};
-pub use exec::tasks::TaskSet;
-pub use exec::tasks::join;
+pub use exec::task_set::TaskSet;
+pub use exec::task_set::join;
 pub use exec::user_code::{uninterrupted, uninterrupted_depth};
 pub use options::Options;
 pub use overgrown::Overgrown;

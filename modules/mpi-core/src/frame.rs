@@ -6,7 +6,7 @@
 
 use super::envelope::Envelope;
 use super::parcel::{Parcel, Wanted};
-use graphmap_executor::exec::frames::ABOVE;
+use graphmap_executor::exec::upper_layer::ABOVE;
 use graphmap_executor::link::between::Header;
 
 /// Something that one scheduler tells another.

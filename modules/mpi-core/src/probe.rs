@@ -11,7 +11,7 @@ use super::parcel::Parcel;
 use super::state::World;
 use super::unpack::{open, unpack};
 use super::value::Value;
-use graphmap_executor::exec::discovery::yield_now;
+use graphmap_executor::exec::introspection::yield_now;
 
 /// Looks for something once; if it is not there, all others have a turn first.
 pub(super) async fn look<T>(

@@ -16,7 +16,7 @@ use super::state::World;
 use super::unpack::{open, unpack};
 use super::value::Value;
 use graphmap_executor::exec::current;
-use graphmap_executor::exec::discovery::yield_now;
+use graphmap_executor::exec::introspection::yield_now;
 use graphmap_executor::link::waiter::ARMED;
 
 impl Entry {

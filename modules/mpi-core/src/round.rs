@@ -19,7 +19,7 @@ use super::error::Error;
 use super::request::Request;
 use super::state::{CommunicatorState, Round, Rounds};
 use super::world::wake;
-use graphmap_executor::exec::frames::TellWait;
+use graphmap_executor::exec::upper_layer::TellWait;
 use graphmap_executor::exec::user_code::uninterrupted;
 use graphmap_executor::payload::Payload;
 

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 
 use super::error::Error;
 use super::request::Request;
-use graphmap_executor::exec::discovery::yield_now;
+use graphmap_executor::exec::introspection::yield_now;
 
 /// What has come of a request.
 type Outcome<R> = Result<<R as Request>::Outcome, Error>;

@@ -21,13 +21,12 @@ use super::others::Others;
 use super::state::{CommunicatorState, Rounds, World};
 use super::window::NAMES;
 use graphmap_executor::exec::current;
-use graphmap_executor::exec::exchange;
 use graphmap_executor::exec::frames::Outside;
-use graphmap_executor::exec::frames::{Floor, TellWait};
 use graphmap_executor::exec::hooks::Owner;
 use graphmap_executor::exec::report::UnreceivedMessages;
 use graphmap_executor::exec::shared::Shared as Run;
 use graphmap_executor::exec::statistics::RankTraffic;
+use graphmap_executor::exec::upper_layer::{Floor, TellWait};
 use graphmap_executor::exec::user_code;
 use graphmap_executor::link::between::Header;
 use graphmap_executor::link::inbox::Letter;
@@ -111,7 +110,7 @@ impl World {
 
     /// The communicator of all, and the rank of the process that asks.
     pub(super) fn current() -> Result<(Rc<CommunicatorState>, u32), Error> {
-        let (world, rank) = exchange::current::<World>().ok_or(Error::NoProcess)?;
+        let (world, rank) = current::upper_layer::<World>().ok_or(Error::NoProcess)?;
         let all = world.all.borrow().clone().ok_or(Error::Over)?;
         Ok((all, rank))
     }

@@ -20,7 +20,7 @@ use graphmap_executor::exec::report::{
 use graphmap_executor::exec::scheduler::MOST;
 use graphmap_executor::exec::task::{self, TaskHeader};
 use graphmap_executor::exec::user_code;
-use graphmap_executor::exec::wait_queues::Registry;
+use graphmap_executor::exec::wait_points::Registry;
 use graphmap_executor::options::Options;
 
 /// A network without a table: channels and processes are made one by one, and all run on the

@@ -22,7 +22,7 @@ use graphmap_executor::exec::scheduler::Scheduler;
 use graphmap_executor::exec::shared::{Among, Shared};
 use graphmap_executor::exec::statistics::Tally;
 use graphmap_executor::exec::task::{self, TaskHeader};
-use graphmap_executor::exec::wait_queues::Registry;
+use graphmap_executor::exec::wait_points::Registry;
 use graphmap_executor::link::any::AnyLink;
 use graphmap_executor::link::between::{Doorbell, RunState};
 use graphmap_executor::link::job::Job;

@@ -1,19 +1,23 @@
-//! The scheduler of this thread, and what ports and wakers want of it.
+//! The scheduler of this thread: how ports and wakers reach it.
 
+use super::deferred::OUTSIDE;
+use super::report::ProcessInfo;
+use super::scheduler::FirstIds;
+use super::scheduler::MOST;
+use super::scheduler::Scheduler;
+use super::scheduler::WakerCore;
+use super::task::TaskHeader;
+use super::upper_layer::Floor;
+use super::user_code::uninterrupted;
+use super::wait_points::Registry;
+use crate::link::waiter::HOOK;
+use crate::link::waiter::NOBODY;
+use std::any::Any;
 use std::cell::Cell;
 use std::error::Error;
 use std::ptr;
 use std::rc::Rc;
 use std::task::Context;
-
-use super::deferred::OUTSIDE;
-use super::report::ProcessInfo;
-use super::scheduler::WakerCore;
-use super::scheduler::{FirstIds, MOST, Scheduler};
-use super::task::TaskHeader;
-use super::user_code::uninterrupted;
-use super::wait_queues::Registry;
-use crate::link::waiter::{HOOK, NOBODY};
 
 /// Most causes of an error that are told.
 const CAUSES: usize = 32;
@@ -268,4 +272,16 @@ pub fn failed(kind: u32, index: u32, error: &dyn Error) {
         let process = scheduler.directory.process(kind, index);
         scheduler.core.shared.fail(Some(process), message);
     });
+}
+
+/// Returns the upper layer of the scheduler of this thread, and the rank of the process that is
+/// running. `None`: no process is running, or the layer has another type.
+pub fn upper_layer<F: Floor>() -> Option<(Rc<F>, u32)> {
+    let found = with_current(|scheduler| {
+        let (kind, index) = scheduler.running()?;
+        let floor = Rc::clone(scheduler.floor()?) as Rc<dyn Any>;
+        let rank = scheduler.directory().rank(kind, index);
+        Some((floor.downcast().ok()?, rank))
+    });
+    found.flatten()
 }

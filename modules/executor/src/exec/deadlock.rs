@@ -1,28 +1,49 @@
-//! Deadlock detection: the checks and decisions of a scheduler when all schedulers are quiescent.
+//! Deadlock detection: the procedure when all schedulers are quiescent.
 //!
-//! No process runs during a check, and no code of a process is called: the waits are read from the
-//! state words of channels. With several schedulers or OS processes, each reports its waits to the
-//! first, which decides for all.
+//! No process runs meanwhile, and no code of a process is called: the waits are read from the state
+//! words of channels. [`Scheduler::standstill`] is the entry. With several schedulers or OS processes,
+//! each reports its waits to the first (`meeting.rs`), and that decides for all: a channel grows
+//! because it is full on a cycle of waits (`wait_graph.rs`), or the network is blocked, or something
+//! outside of it may still wake a process.
 
-use super::frames::{
-    ABOVE, ALSO, CLOSE, CREDIT, DATA, DATA_AND_CREDIT, EXPOSED, FarReader, LEFT, Mail, Outside,
-    READ, SLICED, TALLY, TOLD, VERDICT,
-};
-use super::hooks::{Behind, Side};
+use super::frames::Outside;
+use super::frames::TOLD;
+use super::frames::VERDICT;
+use super::hooks::Behind;
+use super::hooks::Side;
+use super::meeting::Meeting;
+use super::meeting::QUIETER;
+use super::meeting::Told;
+use super::meeting::Verdict;
+use super::report;
+use super::report::Calls;
+use super::report::WaitingCall;
 use super::scheduler::Scheduler;
-use super::shared::{Told, Verdict};
-use super::wait_graph::{Grow, UNKNOWN, Update, Wait};
-use super::wait_queues::Look;
-use super::{current, report, user_code};
+use super::shared::Shared;
+use super::task::TaskHeader;
+use super::user_code;
+use super::wait_graph::Grow;
+use super::wait_graph::UNKNOWN;
+use super::wait_graph::Update;
+use super::wait_graph::Wait;
+use super::wait_points::Look;
+use crate::block::Block;
 use crate::error::RunError;
-use crate::link::between::{Header, RunState};
-use crate::link::waiter::{ARMED, ELSEWHERE, GONE, HOOK, ID, STOP, is_hooked};
-use crate::payload::{Decoder, Encoder};
+use crate::link::inbox::Inbox;
+use crate::link::waiter::ARMED;
+use crate::link::waiter::ELSEWHERE;
+use crate::link::waiter::GONE;
+use crate::link::waiter::HOOK;
+use crate::link::waiter::ID;
+use crate::link::waiter::STOP;
+use crate::link::waiter::is_hooked;
+use crate::payload::Decoder;
+use crate::payload::Encoder;
 use crate::placement::SchedulerId;
-use std::any::Any;
+use crate::sync::PoisonError;
+use crate::sync::lock;
 use std::sync::Arc;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::sync::atomic::Ordering;
 
 impl Scheduler {
     /// Everyone slept: tells what has become of the waits of its processes, and does what the
@@ -166,38 +187,6 @@ impl Scheduler {
     }
 }
 
-crate::payload!(
-    enum Side {
-        Read,
-        Write,
-    }
-);
-crate::payload!(Wait {
-    rank,
-    peer,
-    hint,
-    stop,
-    capacity
-});
-crate::payload!(Update { number, side, wait });
-crate::payload!(Told {
-    live,
-    moved,
-    foreign,
-    updates,
-    ended,
-    ranks,
-    above,
-    calls
-});
-crate::payload!(Grow { number, capacity });
-
-/// Most frames that are taken before processes run.
-const FRAMES: usize = 1024;
-
-/// How often a run within another looks whether there is room for what that one sends.
-const ROOM: Duration = Duration::from_micros(100);
-
 /// Verdicts as numbers, with the channels that grow.
 const RESUME: u8 = 0;
 const CENSUS: u8 = 1;
@@ -205,255 +194,6 @@ const WAIT: u8 = 2;
 const END: u8 = 3;
 
 impl Scheduler {
-    /// Does what the process whose turn it was has deferred: to wake others, to get frames on their
-    /// way. The next may compute for long.
-    #[inline(always)]
-    pub(super) fn flush_deferred(&self) {
-        if self.deferred.is_pending() {
-            self.flush_deferred_now();
-        }
-    }
-
-    #[inline(never)]
-    fn flush_deferred_now(&self) {
-        self.deferred.flush();
-        if self.close_left() {
-            // Where tokens are dropped, others may have been read and written.
-            self.deferred.flush();
-        }
-        // Who has failed tells that first: others would fail, too, of ends of channels that it has
-        // closed.
-        if let Some(outside) = &self.outside
-            && !self.core.shared.stopped()
-        {
-            outside.flush();
-        }
-        if !self.outer.get().is_null() {
-            self.flush_around();
-        }
-    }
-
-    /// Sends what ports of the runs around this one have for other OS processes, as far as there is
-    /// room; false: this one is not to sleep yet.
-    #[cold]
-    fn flush_around(&self) -> bool {
-        let flushed = current::flush_around(self);
-        if !flushed {
-            self.deferred.note();
-        }
-        flushed
-    }
-
-    /// Called before this scheduler sleeps: exchanges with other OS processes for the runs around
-    /// it that have frames for which there is no room, or values to drop when they have been sent,
-    /// and waits a little. Returns true if it did.
-    pub(super) fn waits_for_room_around(&self) -> bool {
-        !self.outer.get().is_null() && self.waits_around()
-    }
-
-    #[cold]
-    fn waits_around(&self) -> bool {
-        let flushed = self.flush_around();
-        let exchanges = current::exchange_around(self);
-        if exchanges {
-            // Values that were dropped may have had ends of channels.
-            self.flush_deferred();
-        }
-        // A decoder may have started this run. Then nothing is received before the run ends, so
-        // this scheduler must not wait for room: the other OS process may be waiting in the same
-        // way. Only code outside of the run can depend on the frames.
-        let waits = exchanges || !flushed && self.core.shared.has_foreign_wakers();
-        if waits && self.queue.is_empty() {
-            thread::sleep(ROOM);
-        }
-        waits
-    }
-
-    /// Takes what has come from other OS processes, and sends what waits; whether something came.
-    pub(super) fn exchange(&self) -> bool {
-        match &self.outside {
-            Some(outside) => self.exchange_with(outside),
-            None => false,
-        }
-    }
-
-    #[inline(never)]
-    pub(super) fn exchange_with(&self, outside: &Outside) -> bool {
-        outside.send_credit_at_times();
-        outside.flush();
-        let was_exchanging = outside.is_exchanging.replace(true);
-        self.drop_sent(outside);
-        let mut came = false;
-        if outside.is_ready() {
-            // To read a payload is code of the user. If it panics the run is over, and the rest is
-            // of no use.
-            self.guarded(|| {
-                match outside.receive(FRAMES, |from, header, bytes| {
-                    came = true;
-                    self.take(outside, from, header, bytes);
-                }) {
-                    Ok(count) => came |= count > 0,
-                    Err(why) => self.core.shared.fail(None, why),
-                }
-            });
-        }
-        outside.is_exchanging.set(was_exchanging);
-        if outside.state() != RunState::Running {
-            self.core.shared.halt();
-        }
-        came
-    }
-
-    fn take(&self, outside: &Outside, from: usize, header: Header, bytes: &[u8]) {
-        match header.kind {
-            DATA | DATA_AND_CREDIT => {
-                let (bytes, credit) = match header.kind {
-                    DATA => (bytes, None),
-                    _ => self.split_credit(from, bytes),
-                };
-                if let Some(reader) = outside.reader(from, header.number) {
-                    self.deliver(&*reader, |reader| reader.deliver(bytes));
-                }
-                for reader in outside.take_also(from) {
-                    if let Some(reader) = outside.reader(from, reader) {
-                        self.deliver(&*reader, |reader| reader.deliver(bytes));
-                    }
-                }
-                // Behind the token, so that to wait for its last line is not to wait for its first.
-                if let Some(credit) = credit {
-                    let number = u32::from_ne_bytes(*credit);
-                    if let Some(id) = outside.take_notice(from, Header { number, ..header }) {
-                        self.wake(id);
-                    }
-                }
-            }
-            EXPOSED => {
-                let readers = outside.take_also(from);
-                for reader in [header.number].into_iter().chain(readers) {
-                    if let Some(reader) = outside.reader(from, reader) {
-                        let memory = outside.memory_of(from);
-                        self.deliver(&*reader, |reader| reader.deliver_slices(bytes, &memory));
-                    }
-                }
-                outside.send(SchedulerId(from as u32), READ, header.extra, 0, &[]);
-            }
-            SLICED => self.take_sliced(outside, from, header.number),
-            ALSO => outside.is_also_for(from, bytes),
-            READ => {
-                if let Some((channel, token)) = outside.was_read(header.number) {
-                    self.drop_token(channel, token);
-                }
-                // It may have had ends of channels.
-                self.deferred.flush();
-            }
-            CLOSE => drop(outside.remove_reader(from, header.number)),
-            CREDIT | LEFT => {
-                if let Some(id) = outside.take_notice(from, header) {
-                    self.wake(id);
-                }
-            }
-            TOLD | VERDICT | TALLY => {
-                let (kind, bytes) = (header.kind, bytes.to_vec());
-                let mail = Mail { from, kind, bytes };
-                outside.mail.borrow_mut().push_back(mail);
-            }
-            above if above >= ABOVE => self.take_frame(from as u32, header, bytes),
-            _ => {}
-        }
-    }
-
-    /// The bytes of a token, and the channel that gets the credit that came with it.
-    #[inline]
-    fn split_credit<'a>(&self, from: usize, bytes: &'a [u8]) -> (&'a [u8], Option<&'a [u8; 4]>) {
-        if let Some((token, channel)) = bytes.split_last_chunk() {
-            return (token, Some(channel));
-        }
-        let who = self.core.shared.os_process_of(SchedulerId(from as u32));
-        let why = format!(
-            "a token that came from OS process {who} ends before the credit it is to bring"
-        );
-        self.core.shared.fail(None, why);
-        (bytes, None)
-    }
-
-    /// A token whose slices have been received: the last of its readers gets their memory.
-    #[cold]
-    fn take_sliced(&self, outside: &Outside, from: usize, reader: u32) {
-        let Some(slices) = outside.take_slices() else {
-            let who = self.core.shared.os_process_of(SchedulerId(from as u32));
-            let why = format!("a token that came from OS process {who} has none of its slices");
-            return self.core.shared.fail(None, why);
-        };
-        let also = outside.take_also(from);
-        let readers = also.into_iter().chain([reader]);
-        let mut readers = readers
-            .filter_map(|reader| outside.reader(from, reader))
-            .peekable();
-        while let Some(reader) = readers.next() {
-            if readers.peek().is_none() {
-                slices.is_read_for_the_last_time();
-            }
-            self.deliver(&*reader, |reader| {
-                reader.deliver_slices(slices.told(), &slices)
-            });
-        }
-    }
-
-    /// Drops tokens of which all has been sent.
-    #[inline]
-    fn drop_sent(&self, outside: &Outside) {
-        while let Some((channel, token)) = outside.take_sent() {
-            self.drop_token(channel, token);
-            // It may have had ends of channels.
-            self.deferred.flush();
-        }
-    }
-
-    /// Has a token delivered, which is to be read: code of the user.
-    #[inline]
-    fn deliver(
-        &self,
-        reader: &dyn FarReader,
-        deliver: impl FnOnce(&dyn FarReader) -> Result<(), String>,
-    ) {
-        let mut read = Ok(());
-        if let Err(panic) = user_code::caught(|| read = deliver(reader)) {
-            read = Err(format!("cannot be read: panicked: {panic}"));
-        }
-        if let Err(why) = read {
-            self.fail_to_read(reader, &why);
-        }
-    }
-
-    /// Drops a token of a channel that starts here, which its reader has read: code of the user.
-    pub(super) fn drop_token(&self, channel: u32, token: Box<dyn Any>) {
-        let Err(panic) = user_code::caught(|| drop(token)) else {
-            return;
-        };
-        let directory = self.directory();
-        let process = directory.peers(channel).0.map(|rank| {
-            let (kind, index) = directory.of_rank(rank);
-            directory.process(kind, index)
-        });
-        let channel = report::channel(directory, channel);
-        let message =
-            format!("a token that went over {channel} panicked when it was dropped: {panic}");
-        self.core.shared.fail(process, message);
-    }
-
-    /// A token has come that is none: the run fails at its reader.
-    #[cold]
-    fn fail_to_read(&self, reader: &dyn FarReader, why: &str) {
-        let (directory, number) = (self.directory(), reader.number());
-        let process = directory.peers(number).1.map(|rank| {
-            let (kind, index) = directory.of_rank(rank);
-            directory.process(kind, index)
-        });
-        let (token, channel) = (reader.token(), report::channel(directory, number));
-        let message = format!("a token of type {token} that came over {channel} {why}");
-        self.core.shared.fail(process, message);
-    }
-
     /// Whether a meeting is on that this one was not at: it goes there now.
     pub(super) fn is_called(&self, outside: &Outside) -> bool {
         let called = outside.is_called();
@@ -481,38 +221,6 @@ impl Scheduler {
         }
         self.is_called(outside);
         self.standstill()
-    }
-
-    /// Sleeps until something comes, or a standstill is to be told as `quiet`, or meets the other
-    /// OS processes. `ran`: something has run since the last time.
-    pub(super) fn sleep_among(
-        &self,
-        outside: &Outside,
-        ran: bool,
-        quiet: Option<Instant>,
-    ) -> Option<Verdict> {
-        if ran {
-            outside.moved.set(true);
-        }
-        if self.is_called(outside) {
-            return Some(self.standstill());
-        }
-        let shared = &*self.core.shared;
-        self.tally.borrow_mut().sleeps += 1;
-        outside.moved.set(false);
-        let at_most = quiet.map(|at| at.saturating_duration_since(Instant::now()));
-        let stay = || {
-            let inbox = shared.inbox(self.index());
-            inbox.is_filled()
-                || shared.stopped()
-                || outside.is_called()
-                || outside.state() != RunState::Running
-        };
-        outside.sleep(stay, at_most);
-        quiet.filter(|at| *at <= Instant::now()).map(|_| {
-            shared.ask();
-            Verdict::Wait(None)
-        })
     }
 
     /// Tells the first, and does what that decides.
@@ -592,20 +300,189 @@ impl Scheduler {
         outside.flush();
         verdict
     }
+}
 
-    /// The next message that is not about a channel; none if the run has failed.
-    pub(super) fn next_mail(&self, outside: &Outside) -> Option<Mail> {
-        loop {
-            self.exchange_with(outside);
-            let mail = outside.mail.borrow_mut().pop_front();
-            if mail.is_some() {
-                return mail;
+impl Scheduler {
+    /// The calls in which processes of this scheduler wait that have not been woken.
+    pub(super) fn calls(&self) -> Vec<WaitingCall> {
+        let mut calls = Vec::new();
+        let Some(floor) = self.above.made() else {
+            return calls;
+        };
+        floor.calls(&mut |word, peer, what| {
+            let id = match word & HOOK {
+                0 => Some(word & ID),
+                _ => match self.hooks.behind(word) {
+                    Some(Behind::Process(id)) => Some(id),
+                    _ => None,
+                },
+            };
+            let awake = |id| self.header(id).is_some_and(TaskHeader::is_queued);
+            let id = id.filter(|&id| word & ARMED != 0 && !awake(id));
+            if let Some(rank) = id.and_then(|id| self.rank(id)) {
+                let (text, place) = what();
+                let peer = peer.unwrap_or(UNKNOWN);
+                calls.push(WaitingCall {
+                    rank,
+                    peer,
+                    text,
+                    place,
+                });
             }
-            let failed = || outside.state() == RunState::Failed;
-            if failed() {
-                return None;
-            }
-            outside.sleep(failed, None);
+        });
+        calls
+    }
+}
+
+impl Shared {
+    /// Everyone slept: each tells what it knows, and the last to come decides for all.
+    pub fn meet(&self, mut told: Told) -> Verdict {
+        let mut meeting = lock(&self.meeting);
+        meeting.arrived += 1;
+        meeting.told.live += told.live;
+        meeting.told.moved |= told.moved;
+        meeting.told.foreign |= told.foreign;
+        for rank in told.ended {
+            meeting.graph.remove(rank);
         }
+        // Later ones come later: what was told by those who arrived first concerns other channels.
+        meeting.told.updates.append(&mut told.updates);
+        meeting.told.ranks.append(&mut told.ranks);
+        meeting.told.above |= told.above;
+        meeting.told.calls.append(&mut told.calls);
+        if meeting.arrived < self.inboxes.len() {
+            let number = meeting.number;
+            while meeting.number == number {
+                meeting = self
+                    .decided
+                    .wait(meeting)
+                    .unwrap_or_else(PoisonError::into_inner);
+            }
+            return match &meeting.verdict {
+                // One who waits is enough.
+                Some(Verdict::Wait(_)) => Verdict::Wait(None),
+                verdict => verdict.clone().unwrap_or(Verdict::End),
+            };
+        }
+        let told = std::mem::take(&mut meeting.told);
+        let verdict = self.decide(&mut meeting, told);
+        meeting.number += 1;
+        meeting.arrived = 0;
+        meeting.verdict = Some(verdict.clone());
+        self.decided.notify_all();
+        verdict
+    }
+
+    /// Decides by what those of all OS processes have told.
+    pub fn decide_for_all(&self, mut told: Told) -> Verdict {
+        let mut meeting = lock(&self.meeting);
+        for rank in std::mem::take(&mut told.ended) {
+            meeting.graph.remove(rank);
+        }
+        self.decide(&mut meeting, told)
+    }
+
+    fn decide(&self, meeting: &mut Meeting, told: Told) -> Verdict {
+        for update in told.updates {
+            meeting.graph.update(update);
+        }
+        if self.stopped() {
+            return Verdict::End;
+        }
+        if told.live == 0 {
+            self.stop();
+            return Verdict::End;
+        }
+        // Before the mail: who wakes puts mail in and lets go of the waker then, so one of the two
+        // is seen.
+        let foreign = told.foreign || self.has_foreign_wakers();
+        let mail = self.inboxes.iter().any(Inbox::is_filled);
+        if told.moved || mail {
+            // A quiet while that somebody has ended begins anew.
+            meeting.asked = false;
+            return Verdict::Resume(Arc::default());
+        }
+        if !told.ranks.is_empty() {
+            let calls = Calls::new(self.directory.channels(), told.calls);
+            calls
+                .updates(false)
+                .for_each(|wait| meeting.graph.update(wait));
+            let verdict = self.decide_by_all(meeting, told.ranks, &calls, foreign);
+            calls
+                .updates(true)
+                .for_each(|wait| meeting.graph.update(wait));
+            return verdict;
+        }
+        let grow = meeting.graph.grow();
+        if !grow.is_empty() {
+            return self.resume(meeting, grow, &Calls::default());
+        }
+        // Calls are known once all is told.
+        if foreign && !meeting.asked && !told.above {
+            return self.wait(meeting);
+        }
+        Verdict::Census
+    }
+
+    /// Decides when all processes that are left are known, and the calls in which they wait.
+    fn decide_by_all(
+        &self,
+        meeting: &mut Meeting,
+        ranks: Vec<u32>,
+        calls: &Calls,
+        foreign: bool,
+    ) -> Verdict {
+        if !calls.is_empty() {
+            let grow = meeting.graph.grow_for_calls();
+            if !grow.is_empty() {
+                return self.resume(meeting, grow, calls);
+            }
+        }
+        if foreign && !meeting.asked {
+            return self.wait(meeting);
+        }
+        let mut block = report::describe(&mut meeting.graph, ranks, calls, &*self.directory);
+        self.locate(&mut block.cycle);
+        self.locate(&mut block.others);
+        self.tell(meeting, block, foreign)
+    }
+
+    /// Channels are to grow, if they may.
+    fn resume(&self, meeting: &mut Meeting, grow: Vec<Grow>, calls: &Calls) -> Verdict {
+        let Meeting { ceiling, graph, .. } = &mut *meeting;
+        if let Err(mut overgrown) = ceiling.admit(&grow, graph, calls, &*self.directory) {
+            self.locate(&mut overgrown.cycle);
+            self.end(RunError::Memory(overgrown));
+            return Verdict::End;
+        }
+        meeting.growths.extend_from_slice(&grow);
+        Verdict::Resume(grow.into())
+    }
+
+    /// Something outside of the network may wake somebody.
+    fn wait(&self, meeting: &Meeting) -> Verdict {
+        self.stirred.store(false, Ordering::SeqCst);
+        Verdict::Wait(lock(&self.notice).is_some().then_some(meeting.quiet))
+    }
+
+    /// A standstill has been described: it is told, and ends the run unless something outside of
+    /// it may wake somebody.
+    fn tell(&self, meeting: &mut Meeting, block: Block, foreign: bool) -> Verdict {
+        if !foreign {
+            self.end(RunError::Blocked(block));
+            return Verdict::End;
+        }
+        meeting.asked = false;
+        meeting.quiet = meeting.quiet.saturating_mul(QUIETER);
+        self.stirred.store(false, Ordering::SeqCst);
+        let notice = lock(&self.notice).clone();
+        // It is told again after a longer while, if nothing moves until then.
+        let again = notice.is_some().then_some(meeting.quiet);
+        user_code::quietly(|| {
+            if let Some(notice) = notice {
+                notice.give(&block);
+            }
+        });
+        Verdict::Wait(again)
     }
 }

@@ -1,158 +1,242 @@
-//! Saying to a scheduler of another OS process that an end here has gone.
-//!
-//! A scheduler and the floor above it: which calls its processes wait in, and what comes for them.
-//!
-//! What the schedulers of all OS processes have counted and recorded comes together at the first,
-//! when the run is over.
+//! Frames that come from the schedulers of other OS processes: each is given to the channel, the writer
+//! or the upper layer that it is for. When the run is over, the statistics of all come together at the
+//! first scheduler. `frames.rs` sends.
 
-use super::current;
-use super::current::with_current;
-use super::frames::{Floor, Mail, Outside, TALLY};
-use super::hooks::Behind;
-use super::report::{Directory, UnreceivedMessages, WaitingCall};
+use super::frames::ALSO;
+use super::frames::CLOSE;
+use super::frames::CREDIT;
+use super::frames::DATA;
+use super::frames::DATA_AND_CREDIT;
+use super::frames::EXPOSED;
+use super::frames::FarReader;
+use super::frames::LEFT;
+use super::frames::Mail;
+use super::frames::Outside;
+use super::frames::READ;
+use super::frames::SLICED;
+use super::frames::TALLY;
+use super::frames::TOLD;
+use super::frames::VERDICT;
+use super::report;
+use super::report::Directory;
 use super::scheduler::Scheduler;
-use super::statistics::{RankTraffic, Recorder, Tally};
-use super::task::TaskHeader;
-use super::wait_graph::UNKNOWN;
-use crate::link::between;
+use super::statistics::Recorder;
+use super::statistics::Tally;
+use super::upper_layer::ABOVE;
+use super::user_code;
+use crate::link::between::Header;
 use crate::link::between::RunState;
-use crate::link::inbox::Letter;
-use crate::link::waiter::{ARMED, HOOK, ID};
 use crate::placement::SchedulerId;
 use std::any::Any;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use std::time::Instant;
 
-/// What another OS process is to be told.
-struct Leave {
-    outside: Rc<Outside>,
-    to: SchedulerId,
-    kind: u32,
-    channel: u32,
-}
-
-impl Leave {
-    /// Whether the scheduler of this thread is that of the end, and fulfils something.
-    fn is_at(&self, and: impl FnOnce(&Scheduler) -> bool) -> bool {
-        let is_at = |scheduler: &Scheduler| {
-            let outside = scheduler.outside();
-            outside.is_some_and(|outside| Rc::ptr_eq(outside, &self.outside)) && and(scheduler)
-        };
-        with_current(is_at).unwrap_or(false)
-    }
-
-    fn take(self) {
-        // Of a run that has failed the failure is told, and nothing before it.
-        if !self.is_at(|scheduler| scheduler.shared().stopped()) {
-            self.outside.take_leave(self.to, self.kind, self.channel);
-        }
-    }
-}
-
-/// Says so when the turn of the end's process is over.
-pub fn take_leave(outside: &Rc<Outside>, to: SchedulerId, kind: u32, channel: u32) {
-    let leave = Box::new(Leave {
-        outside: Rc::clone(outside),
-        to,
-        kind,
-        channel,
-    });
-    let end = Box::into_raw(leave);
-    // SAFETY: it came from a Box, and is called once.
-    let close = |end: *const ()| unsafe { Box::from_raw(end.cast::<Leave>().cast_mut()) }.take();
-    // SAFETY: it is there until `close` is called, by this or by the scheduler of this thread.
-    unsafe {
-        if !(*end).is_at(|scheduler| scheduler.close_later(end.cast(), close)) {
-            close(end.cast());
-        }
-    }
-}
+/// Most frames that are taken before processes run.
+const FRAMES: usize = 1024;
 
 impl Scheduler {
-    /// The calls in which processes of this scheduler wait that have not been woken.
-    pub(super) fn calls(&self) -> Vec<WaitingCall> {
-        let mut calls = Vec::new();
-        let Some(floor) = self.above.made() else {
-            return calls;
-        };
-        floor.calls(&mut |word, peer, what| {
-            let id = match word & HOOK {
-                0 => Some(word & ID),
-                _ => match self.hooks.behind(word) {
-                    Some(Behind::Process(id)) => Some(id),
-                    _ => None,
-                },
-            };
-            let awake = |id| self.header(id).is_some_and(TaskHeader::is_queued);
-            let id = id.filter(|&id| word & ARMED != 0 && !awake(id));
-            if let Some(rank) = id.and_then(|id| self.rank(id)) {
-                let (text, place) = what();
-                let peer = peer.unwrap_or(UNKNOWN);
-                calls.push(WaitingCall {
-                    rank,
-                    peer,
-                    text,
-                    place,
-                });
-            }
-        });
-        calls
+    /// Takes what has come from other OS processes, and sends what waits; whether something came.
+    pub(super) fn exchange(&self) -> bool {
+        match &self.outside {
+            Some(outside) => self.exchange_with(outside),
+            None => false,
+        }
     }
 
-    /// Whether processes may wait in calls.
-    pub(super) fn has_floor_above(&self) -> bool {
-        self.above.made().is_some()
-    }
-
-    /// The floor above; none if there is none.
-    fn floor(&self) -> Option<&Rc<dyn Floor>> {
-        self.above
-            .floor(self.shared(), self.number(), self.outside())
-    }
-
-    /// Gives the floor above what has come for it.
-    pub(super) fn take_letters(&self, letters: Vec<Letter>) {
-        for letter in letters {
+    #[inline(never)]
+    pub(super) fn exchange_with(&self, outside: &Outside) -> bool {
+        outside.send_credit_at_times();
+        outside.flush();
+        let was_exchanging = outside.is_exchanging.replace(true);
+        self.drop_sent(outside);
+        let mut came = false;
+        if outside.is_ready() {
+            // To read a payload is code of the user. If it panics the run is over, and the rest is
+            // of no use.
             self.guarded(|| {
-                if let Some(floor) = self.floor() {
-                    floor.letter(letter);
+                match outside.receive(FRAMES, |from, header, bytes| {
+                    came = true;
+                    self.take(outside, from, header, bytes);
+                }) {
+                    Ok(count) => came |= count > 0,
+                    Err(why) => self.core.shared.fail(None, why),
                 }
+            });
+        }
+        outside.is_exchanging.set(was_exchanging);
+        if outside.state() != RunState::Running {
+            self.core.shared.halt();
+        }
+        came
+    }
+
+    fn take(&self, outside: &Outside, from: usize, header: Header, bytes: &[u8]) {
+        match header.kind {
+            DATA | DATA_AND_CREDIT => {
+                let (bytes, credit) = match header.kind {
+                    DATA => (bytes, None),
+                    _ => self.split_credit(from, bytes),
+                };
+                if let Some(reader) = outside.reader(from, header.number) {
+                    self.deliver(&*reader, |reader| reader.deliver(bytes));
+                }
+                for reader in outside.take_also(from) {
+                    if let Some(reader) = outside.reader(from, reader) {
+                        self.deliver(&*reader, |reader| reader.deliver(bytes));
+                    }
+                }
+                // Behind the token, so that to wait for its last line is not to wait for its first.
+                if let Some(credit) = credit {
+                    let number = u32::from_ne_bytes(*credit);
+                    if let Some(id) = outside.take_notice(from, Header { number, ..header }) {
+                        self.wake(id);
+                    }
+                }
+            }
+            EXPOSED => {
+                let readers = outside.take_also(from);
+                for reader in [header.number].into_iter().chain(readers) {
+                    if let Some(reader) = outside.reader(from, reader) {
+                        let memory = outside.memory_of(from);
+                        self.deliver(&*reader, |reader| reader.deliver_slices(bytes, &memory));
+                    }
+                }
+                outside.send(SchedulerId(from as u32), READ, header.extra, 0, &[]);
+            }
+            SLICED => self.take_sliced(outside, from, header.number),
+            ALSO => outside.is_also_for(from, bytes),
+            READ => {
+                if let Some((channel, token)) = outside.was_read(header.number) {
+                    self.drop_token(channel, token);
+                }
+                // It may have had ends of channels.
+                self.deferred.flush();
+            }
+            CLOSE => drop(outside.remove_reader(from, header.number)),
+            CREDIT | LEFT => {
+                if let Some(id) = outside.take_notice(from, header) {
+                    self.wake(id);
+                }
+            }
+            TOLD | VERDICT | TALLY => {
+                let (kind, bytes) = (header.kind, bytes.to_vec());
+                let mail = Mail { from, kind, bytes };
+                outside.mail.borrow_mut().push_back(mail);
+            }
+            above if above >= ABOVE => self.take_frame(from as u32, header, bytes),
+            _ => {}
+        }
+    }
+
+    /// The bytes of a token, and the channel that gets the credit that came with it.
+    #[inline]
+    fn split_credit<'a>(&self, from: usize, bytes: &'a [u8]) -> (&'a [u8], Option<&'a [u8; 4]>) {
+        if let Some((token, channel)) = bytes.split_last_chunk() {
+            return (token, Some(channel));
+        }
+        let who = self.core.shared.os_process_of(SchedulerId(from as u32));
+        let why = format!(
+            "a token that came from OS process {who} ends before the credit it is to bring"
+        );
+        self.core.shared.fail(None, why);
+        (bytes, None)
+    }
+
+    /// A token whose slices have been received: the last of its readers gets their memory.
+    #[cold]
+    fn take_sliced(&self, outside: &Outside, from: usize, reader: u32) {
+        let Some(slices) = outside.take_slices() else {
+            let who = self.core.shared.os_process_of(SchedulerId(from as u32));
+            let why = format!("a token that came from OS process {who} has none of its slices");
+            return self.core.shared.fail(None, why);
+        };
+        let also = outside.take_also(from);
+        let readers = also.into_iter().chain([reader]);
+        let mut readers = readers
+            .filter_map(|reader| outside.reader(from, reader))
+            .peekable();
+        while let Some(reader) = readers.next() {
+            if readers.peek().is_none() {
+                slices.is_read_for_the_last_time();
+            }
+            self.deliver(&*reader, |reader| {
+                reader.deliver_slices(slices.told(), &slices)
             });
         }
     }
 
-    /// The same, from another OS process.
-    pub(super) fn take_frame(&self, from: u32, header: between::Header, bytes: &[u8]) {
-        let Some(floor) = self.floor() else { return };
-        if let Err(why) = floor.frame(from, header, bytes) {
-            self.fail_without_process(why);
+    /// Drops tokens of which all has been sent.
+    #[inline]
+    fn drop_sent(&self, outside: &Outside) {
+        while let Some((channel, token)) = outside.take_sent() {
+            self.drop_token(channel, token);
+            // It may have had ends of channels.
+            self.deferred.flush();
         }
     }
 
-    /// What was sent by calls of the floor above, where the run is profiled.
-    pub(super) fn traffic_above(&self) -> RankTraffic {
-        let made = self.above.made();
-        made.map_or_else(RankTraffic::default, |floor| floor.traffic())
+    /// Has a token delivered, which is to be read: code of the user.
+    #[inline]
+    fn deliver(
+        &self,
+        reader: &dyn FarReader,
+        deliver: impl FnOnce(&dyn FarReader) -> Result<(), String>,
+    ) {
+        let mut read = Ok(());
+        if let Err(panic) = user_code::caught(|| read = deliver(reader)) {
+            read = Err(format!("cannot be read: panicked: {panic}"));
+        }
+        if let Err(why) = read {
+            self.fail_to_read(reader, &why);
+        }
     }
 
-    /// The processes of this run have gone: closes the floor above.
-    pub(super) fn close_above(&self) -> UnreceivedMessages {
-        self.above.made().map_or((0, None), |floor| floor.close())
+    /// Drops a token of a channel that starts here, which its reader has read: code of the user.
+    pub(super) fn drop_token(&self, channel: u32, token: Box<dyn Any>) {
+        let Err(panic) = user_code::caught(|| drop(token)) else {
+            return;
+        };
+        let directory = self.directory();
+        let process = directory.peers(channel).0.map(|rank| {
+            let (kind, index) = directory.of_rank(rank);
+            directory.process(kind, index)
+        });
+        let channel = report::channel(directory, channel);
+        let message =
+            format!("a token that went over {channel} panicked when it was dropped: {panic}");
+        self.core.shared.fail(process, message);
     }
-}
 
-/// The floor above the scheduler of this thread, and the rank of the process that is running;
-/// `None` if none is, or if the floor is none of this type.
-pub fn current<F: Floor>() -> Option<(Rc<F>, u32)> {
-    let found = current::with_current(|scheduler| {
-        let (kind, index) = scheduler.running()?;
-        let floor = Rc::clone(scheduler.floor()?) as Rc<dyn Any>;
-        let rank = scheduler.directory().rank(kind, index);
-        Some((floor.downcast().ok()?, rank))
-    });
-    found.flatten()
+    /// A token has come that is none: the run fails at its reader.
+    #[cold]
+    fn fail_to_read(&self, reader: &dyn FarReader, why: &str) {
+        let (directory, number) = (self.directory(), reader.number());
+        let process = directory.peers(number).1.map(|rank| {
+            let (kind, index) = directory.of_rank(rank);
+            directory.process(kind, index)
+        });
+        let (token, channel) = (reader.token(), report::channel(directory, number));
+        let message = format!("a token of type {token} that came over {channel} {why}");
+        self.core.shared.fail(process, message);
+    }
+
+    /// The next message that is not about a channel; none if the run has failed.
+    pub(super) fn next_mail(&self, outside: &Outside) -> Option<Mail> {
+        loop {
+            self.exchange_with(outside);
+            let mail = outside.mail.borrow_mut().pop_front();
+            if mail.is_some() {
+                return mail;
+            }
+            let failed = || outside.state() == RunState::Failed;
+            if failed() {
+                return None;
+            }
+            outside.sleep(failed, None);
+        }
+    }
 }
 
 /// How long nothing may come of what others have recorded of a run that has failed: one of them may

@@ -1,9 +1,7 @@
-//! The future of a process, with its header in one allocation.
+//! The future of a process, with its header in one allocation, and the wakers of its context.
 //!
-//! Wakers. Our own channels do without them; they are for foreign futures.
-//!
-//! The waker in a process's context is a pointer to its scheduler's `WakerCore` and costs nothing.
-//! Only when somebody clones it does it become a counted object that any thread may keep.
+//! The waker is a pointer to the scheduler's `WakerCore` and costs nothing. When it is cloned, it becomes
+//! a counted object that any thread may keep. Ports do not use it; it is for futures of other libraries.
 
 use super::current;
 use super::outcome::Outcome;

@@ -1,14 +1,8 @@
-//! The sides of a channel.
+//! Hooks: ids for what waits in the name of a process. A member of a bundle, a task of a set and a waker
+//! of another library each have one, and are woken through a channel as processes are.
 //!
-//! Which members of something may have something, in the order in which they got it.
-//!
-//! Which tasks of a set were woken, and who is woken for that.
-//!
-//! Hooks: members of bundles, tasks of processes and wakers of other libraries, which are woken
-//! through a channel as processes are.
-//!
-//! No code of the user runs while a hook fires or goes: the wakers concerned are left with the
-//! scheduler, which wakes or drops them between turns ([`Hooks::take_loose`]).
+//! No code of the user runs while a hook fires or is freed: the wakers concerned are left with the
+//! scheduler, which wakes or drops them between polls ([`Hooks::take_loose`]).
 
 use crate::finally::Finally;
 use crate::link::waiter::{ARMED, HOOK, ID, INDEX, NOBODY, STOP};

@@ -1,39 +1,47 @@
 //! Single-threaded schedulers of processes that are futures, and the waits between them. They know
-//! nothing of channels except the wait queues at their ends ([`wait_queues`]).
+//! nothing of channels except the points at which processes wait ([`wait_points`]).
 //!
 //! | what happens | entry point |
 //! |---|---|
-//! | a scheduler runs until the whole run ends | `run_loop.rs`, `Scheduler::live` |
-//! | a process is polled | `poll.rs`, `Scheduler::poll` |
-//! | a process begins to wait at a channel, and is woken there | `wait.rs`; `wait_queues.rs` has the queues |
-//! | a wake-up from another thread, or of a foreign future | `hooks.rs`, `future.rs`, `parker.rs` |
-//! | all schedulers are idle: which processes are in a deadlock, and which channels grow | `deadlock.rs`; `wait_graph.rs` has the search |
-//! | a frame goes to another scheduler or OS process | `frames.rs`, `exchange.rs` |
-//! | a report on processes that wait | `inspect.rs`, `inquiry.rs`, `report.rs` |
+//! | a scheduler runs until the whole run ends | `Scheduler::live` in `run_loop.rs` |
+//! | a process is polled | `Scheduler::step` in `poll.rs` |
+//! | a process begins to wait | `Scheduler::waiter` and `Point::arm` in `wait.rs` |
+//! | a process is woken on its own scheduler | `Scheduler::wake` in `wait.rs` |
+//! | a process is woken from another thread | `Shared::send` in `shared.rs`; `future.rs` has the wakers |
+//! | a scheduler sleeps | `Parker::park` in `parker.rs` |
+//! | all schedulers are quiescent: deadlock, or channels that grow | `Scheduler::standstill` in `deadlock.rs` |
+//! | a frame is sent to another OS process | `Outside::send_token` in `frames.rs` |
+//! | a frame is received | `Scheduler::exchange` in `exchange.rs` |
+//! | what a process left is closed and dropped | `Scheduler::flush_deferred` in `between_polls.rs` |
+//! | another thread asks what processes are doing | `Inquiry::ask` in `snapshots.rs` |
 
+pub mod between_polls;
 pub mod current;
 mod deadlock;
 mod deferred;
-pub mod discovery;
-pub mod exchange;
+mod exchange;
 pub mod frames;
 pub mod future;
 pub mod hooks;
-mod inquiry;
-mod inspect;
+pub mod introspection;
+mod meeting;
 pub mod outcome;
 mod pacing;
 pub(crate) mod parker;
 mod poll;
-pub mod polled;
+pub mod polled_waits;
 pub mod report;
 mod run_loop;
+mod run_queue;
+mod run_state;
 pub mod scheduler;
 pub mod shared;
+mod snapshots;
 pub mod statistics;
 pub mod task;
-pub mod tasks;
+pub mod task_set;
+pub mod upper_layer;
 pub mod user_code;
 mod wait;
 pub mod wait_graph;
-pub mod wait_queues;
+pub mod wait_points;

@@ -1,15 +1,14 @@
-//! Turns of processes that are timed: where a run is measured or traced.
-//!
-//! A turn of a process.
+//! The poll of a process, and batches of polls that are timed because the run is measured or traced.
 
-use super::deferred::Closing;
-use super::scheduler::{Scheduler, Slot};
+use super::scheduler::Scheduler;
+use super::scheduler::Slot;
 use super::statistics::Recorder;
-use super::task::{self, TaskHeader};
-use super::user_code;
+use super::task;
+use super::task::TaskHeader;
 use crate::link::waiter::NOBODY;
 use std::ptr::NonNull;
-use std::task::{Context, Waker};
+use std::task::Context;
+use std::task::Waker;
 use std::time::Instant;
 
 impl Scheduler {
@@ -197,63 +196,5 @@ impl Scheduler {
         self.guarded(build);
         self.closings.making.set(false);
         self.flush_deferred();
-    }
-
-    /// Has an end closed when the turn of the process that is running is over, or all processes are made; false: nothing is to be waited
-    /// for, and the caller closes it.
-    ///
-    /// # Safety
-    /// `close` may be called with `end` once, by this thread, at any time in the life of the scheduler.
-    pub(super) unsafe fn close_later(&self, end: *const (), close: unsafe fn(*const ())) -> bool {
-        let in_turn = self.core.running.process() != NOBODY || self.closings.making.get();
-        if !in_turn || self.core.shared.stopped() {
-            return false;
-        }
-        self.closings.push(Closing {
-            end,
-            close,
-            process: self.leaves(),
-        });
-        self.deferred.note();
-        true
-    }
-
-    /// Returns kind and index of the process in whose name an end or a token is left just now: what a token holds is left by the
-    /// process that left the token, which may have ended by then.
-    pub(super) fn leaves(&self) -> Option<(u32, u32)> {
-        self.closings.of.get().or_else(|| self.running())
-    }
-
-    /// Closes the ends that were left, and drops the tokens that nobody has read. Returns whether there were any.
-    pub(super) fn close_left(&self) -> bool {
-        let mut any = false;
-        loop {
-            if let Some(Closing {
-                end,
-                close,
-                process,
-            }) = self.closings.pop()
-            {
-                // SAFETY: the promise to `close_later`; it was taken out.
-                self.in_the_name_of(process, || unsafe { close(end) });
-            } else if let Some(tokens) = self.leaving.pop() {
-                self.in_the_name_of(tokens.process, || drop(tokens));
-            } else {
-                return any;
-            }
-            any = true;
-        }
-    }
-
-    /// Calls code of the user between turns. A panic is the failure of that process.
-    pub fn in_the_name_of(&self, process: Option<(u32, u32)>, f: impl FnOnce()) {
-        let around = self.closings.of.replace(process);
-        let called = user_code::caught(f);
-        self.closings.of.set(around);
-        if let Err(message) = called {
-            let process = process.map(|(kind, index)| self.directory.process(kind, index));
-            let message = format!("panicked: {message}");
-            self.core.shared.fail(process, message);
-        }
     }
 }

@@ -1,8 +1,4 @@
-//! Names and places of processes and channels, computed when a report needs them.
-//!
-//! What else than channels processes wait in: calls of a floor above, in words.
-//!
-//! What a standstill looks like to those who drew the network.
+//! The report of a blocked network: processes, the channels or calls in which they wait, and the cycle.
 
 use super::hooks::Side;
 use super::wait_graph::{Update, Wait, WaitGraph};

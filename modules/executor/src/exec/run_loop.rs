@@ -1,18 +1,26 @@
 //! The life of a scheduler: its processes have turns, in batches, until the whole run ends.
 
-use super::current::{CURRENT, with_current};
-use super::hooks::Loose;
+use super::current::CURRENT;
+use super::current::with_current;
+use super::frames::Outside;
+use super::future;
+use super::meeting::Verdict;
 use super::parker::Unparked;
 use super::scheduler::Scheduler;
-use super::shared::Verdict;
 use super::statistics::Tally;
+use super::task;
+use super::user_code;
 use super::user_code::Section;
-use super::{future, task, user_code};
+use crate::link::between::RunState;
 use crate::link::waiter::NOBODY;
 use crate::say::say;
-use std::task::{Context, Waker};
-use std::time::{Duration, Instant};
-use std::{hint, process, ptr};
+use std::hint;
+use std::process;
+use std::ptr;
+use std::task::Context;
+use std::task::Waker;
+use std::time::Duration;
+use std::time::Instant;
 
 /// How long is looked for mail at most while another OS process copies a large token out of this one's memory: about as
 /// long as it takes to copy some megabytes, and to be woken takes a fifth of that.
@@ -155,6 +163,39 @@ impl Scheduler {
         }
     }
 
+    /// Sleeps until a frame or a wake-up comes, or until the deadline. Returns the decision of the
+    /// schedulers if it has met those of the other OS processes. `ran`: something has run since the
+    /// last time.
+    fn sleep_among(
+        &self,
+        outside: &Outside,
+        ran: bool,
+        deadline: Option<Instant>,
+    ) -> Option<Verdict> {
+        if ran {
+            outside.moved.set(true);
+        }
+        if self.is_called(outside) {
+            return Some(self.standstill());
+        }
+        let shared = &*self.core.shared;
+        self.tally.borrow_mut().sleeps += 1;
+        outside.moved.set(false);
+        let at_most = deadline.map(|at| at.saturating_duration_since(Instant::now()));
+        let stay = || {
+            let inbox = shared.inbox(self.index());
+            inbox.is_filled()
+                || shared.stopped()
+                || outside.is_called()
+                || outside.state() != RunState::Running
+        };
+        outside.sleep(stay, at_most);
+        deadline.filter(|at| *at <= Instant::now()).map(|_| {
+            shared.ask();
+            Verdict::Wait(None)
+        })
+    }
+
     /// Drops every process that is left.
     fn clear(&self) {
         for (at, task) in self.tasks.iter().enumerate() {
@@ -184,18 +225,6 @@ impl Scheduler {
         self.registry.clear();
     }
 
-    /// Closes the ends and drops the tokens that were left outside of turns: nobody is to wait for that while this one sleeps.
-    /// Returns whether there were any.
-    fn has_left_something(&self) -> bool {
-        let any = self.close_left();
-        if any {
-            self.ran.set(true);
-            self.deferred.note();
-            self.flush_deferred();
-        }
-        any
-    }
-
     fn take_mail(&self) {
         self.ran.set(true);
         let mut mail = self.mail.take();
@@ -206,28 +235,6 @@ impl Scheduler {
         self.mail.set(mail);
         self.take_letters(self.core.shared.inbox(self.index()).letters());
         self.answer();
-    }
-
-    /// Wakes and drops the foreign wakers that have piled up: code of the user, which runs here and
-    /// not in the middle of something of ours.
-    #[inline]
-    fn tidy(&self) {
-        if self.hooks.has_loose() {
-            self.tidy_now();
-        }
-    }
-
-    #[cold]
-    fn tidy_now(&self) {
-        self.ran.set(true);
-        for loose in self.hooks.take_loose() {
-            self.guarded(|| match loose {
-                Loose::Wake(waker) => waker.wake(),
-                Loose::Drop(waker) => drop(waker),
-            });
-        }
-        // They may have read and written across schedulers, and this one may sleep now.
-        self.flush_deferred();
     }
 
     fn turn(&self, waker: &Waker) {

@@ -1,22 +1,35 @@
-//! What a waker needs to know of a scheduler.
-//!
-//! One scheduler: the processes of one thread.
+//! A scheduler: the processes of one thread, and the state that its wakers need.
 
-use super::deferred::{Closings, DeferredWakes, Leaving};
-use super::frames::{Above, Outside};
+use super::deferred::Closings;
+use super::deferred::DeferredWakes;
+use super::deferred::Leaving;
+use super::frames::Outside;
 use super::hooks::Hooks;
-use super::inquiry::RunningTask;
-use super::pacing::{BatchSize, Lookout};
-use super::polled::PolledWaits;
+use super::pacing::BatchSize;
+use super::pacing::Lookout;
+use super::polled_waits::PolledWaits;
 use super::report::Directory;
+use super::report::UnreceivedMessages;
+use super::run_queue::Queue;
 use super::shared::Shared;
-use super::statistics::{Recorder, Tally};
-use super::task::{Predictions, Queue, TaskHeader};
+use super::statistics::RankTraffic;
+use super::statistics::Recorder;
+use super::statistics::Tally;
+use super::task::Predictions;
+use super::task::RunningTask;
+use super::task::TaskHeader;
+use super::upper_layer::Above;
+use super::upper_layer::Floor;
 use super::user_code;
-use super::wait_queues::Registry;
-use crate::link::waiter::{ELSEWHERE, NOBODY};
-use crate::placement::{SchedulerId, SchedulerIndex};
-use std::cell::{Cell, RefCell};
+use super::wait_points::Registry;
+use crate::link::between;
+use crate::link::inbox::Letter;
+use crate::link::waiter::ELSEWHERE;
+use crate::link::waiter::NOBODY;
+use crate::placement::SchedulerId;
+use crate::placement::SchedulerIndex;
+use std::cell::Cell;
+use std::cell::RefCell;
 use std::pin::Pin;
 use std::ptr;
 use std::ptr::NonNull;
@@ -312,5 +325,49 @@ impl Scheduler {
             .running()
             .map(|(kind, index)| self.directory.process(kind, index));
         self.core.shared.fail(process, message);
+    }
+}
+
+/// The layer above.
+impl Scheduler {
+    /// Whether processes may wait in calls.
+    pub(super) fn has_floor_above(&self) -> bool {
+        self.above.made().is_some()
+    }
+
+    /// The floor above; none if there is none.
+    pub(super) fn floor(&self) -> Option<&Rc<dyn Floor>> {
+        self.above
+            .floor(self.shared(), self.number(), self.outside())
+    }
+
+    /// Gives the floor above what has come for it.
+    pub(super) fn take_letters(&self, letters: Vec<Letter>) {
+        for letter in letters {
+            self.guarded(|| {
+                if let Some(floor) = self.floor() {
+                    floor.letter(letter);
+                }
+            });
+        }
+    }
+
+    /// The same, from another OS process.
+    pub(super) fn take_frame(&self, from: u32, header: between::Header, bytes: &[u8]) {
+        let Some(floor) = self.floor() else { return };
+        if let Err(why) = floor.frame(from, header, bytes) {
+            self.fail_without_process(why);
+        }
+    }
+
+    /// What was sent by calls of the floor above, where the run is profiled.
+    pub(super) fn traffic_above(&self) -> RankTraffic {
+        let made = self.above.made();
+        made.map_or_else(RankTraffic::default, |floor| floor.traffic())
+    }
+
+    /// The processes of this run have gone: closes the floor above.
+    pub(super) fn close_above(&self) -> UnreceivedMessages {
+        self.above.made().map_or((0, None), |floor| floor.close())
     }
 }

@@ -1,143 +1,44 @@
-//! How much channels may grow by, all of a run together.
-//!
-//! What the schedulers of a run share, and the meeting in which they look at a standstill.
+//! The state that the schedulers of a run share in one OS process: inboxes, the stop flag, failures, and
+//! where ranks are.
 
-use super::inquiry::{Inquiry, Overlong};
-use super::parker::{Parker, Unparked};
-use super::report::{Calls, Directory, ProcessInfo, WaitingCall};
-use super::wait_graph::{Grow, Update, WaitGraph};
-use super::{report, user_code};
-use crate::block::{Block, BlockedProcess};
-use crate::error::{Failure, RunError};
+use super::meeting::Ceiling;
+use super::meeting::Meeting;
+use super::meeting::QUIET;
+use super::parker::Parker;
+use super::parker::Unparked;
+use super::report::Directory;
+use super::report::ProcessInfo;
+use super::snapshots::Inquiry;
+use super::snapshots::Overlong;
+use super::user_code;
+use super::wait_graph::Grow;
+use crate::block::BlockedProcess;
+use crate::error::Failure;
+use crate::error::RunError;
 use crate::host;
 use crate::link::between::Doorbell;
-use crate::link::inbox::{Inbox, Letter};
-use crate::options::{Notice, Options};
-use crate::overgrown::Overgrown;
-use crate::placement::{Placement, SchedulerId, SchedulerIndex};
-use crate::sync::{Condvar, Mutex, PoisonError, lock};
-use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use crate::link::inbox::Inbox;
+use crate::link::inbox::Letter;
+use crate::options::Notice;
+use crate::options::Options;
+use crate::placement::Placement;
+use crate::placement::SchedulerId;
+use crate::placement::SchedulerIndex;
+use crate::sync::AtomicBool;
+use crate::sync::Condvar;
+use crate::sync::Mutex;
+use crate::sync::lock;
+use std::sync::Arc;
+use std::sync::Weak;
+use std::sync::atomic::AtomicIsize;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
 use std::thread;
-use std::time::{Duration, Instant};
-
-/// What there may be, and what there is.
-#[derive(Default)]
-pub(crate) struct Ceiling {
-    most: Option<u64>,
-    grown: u64,
-}
-
-impl Ceiling {
-    pub(crate) fn new(most: Option<u64>) -> Self {
-        Ceiling { most, grown: 0 }
-    }
-
-    /// Counts growths, all of them or none: those of one standstill stand for cycles that are not
-    /// looked at again.
-    pub(crate) fn admit(
-        &mut self,
-        growths: &[Grow],
-        graph: &WaitGraph,
-        calls: &Calls,
-        directory: &dyn Directory,
-    ) -> Result<(), Overgrown> {
-        let Some(ceiling) = self.most else {
-            return Ok(());
-        };
-        let mut grown = self.grown;
-        for grow in growths {
-            let capacity = graph.capacity(grow.number);
-            // One that takes no memory as a value may be kept with something that does.
-            let token = directory.token_size(grow.number).max(1);
-            let more = u64::from(grow.capacity.saturating_sub(capacity));
-            grown = grown.saturating_add(more.saturating_mul(token as u64));
-            if grown > ceiling {
-                let (cycle, cycle_len) =
-                    report::processes(&graph.cycle(grow.number), graph, calls, directory);
-                return Err(Overgrown {
-                    channel: report::channel(directory, grow.number),
-                    capacity: capacity as usize,
-                    wanted: grow.capacity as usize,
-                    token,
-                    grown: self.grown,
-                    ceiling,
-                    cycle,
-                    cycle_len,
-                });
-            }
-        }
-        self.grown = grown;
-        Ok(())
-    }
-}
+use std::time::Duration;
 
 /// How long a scheduler looks for mail before it sleeps. A sleep and a wake-up by the kernel
 /// take about this long.
 const PATIENCE: Duration = Duration::from_micros(20);
-
-/// How long a network stands still that something outside may wake before that is told, and how
-/// many times longer the next time.
-const QUIET: Duration = Duration::from_secs(2);
-const QUIETER: u32 = 4;
-
-/// What a scheduler brings to the meeting about a standstill.
-#[derive(Default)]
-pub struct Told {
-    /// How many processes it has left.
-    pub live: usize,
-    /// Something can run after all.
-    pub moved: bool,
-    /// Something outside of the network, in another OS process, holds wakers.
-    pub foreign: bool,
-    /// What has become of waits since the last meeting.
-    pub updates: Vec<Update>,
-    /// Processes that have ended, by rank: of those told as waiting, at least.
-    pub ended: Vec<u32>,
-    /// All that are left, by rank; only where that was asked for.
-    pub ranks: Vec<u32>,
-    /// Some may wait in calls, of which is told only where that was asked for.
-    pub above: bool,
-    pub calls: Vec<WaitingCall>,
-}
-
-impl Told {
-    /// What another brings is known too. What comes later counts, but of each side of a channel
-    /// only one of them tells.
-    pub fn join(&mut self, mut other: Told) {
-        self.live += other.live;
-        self.moved |= other.moved;
-        self.foreign |= other.foreign;
-        self.updates.append(&mut other.updates);
-        self.ended.append(&mut other.ended);
-        self.ranks.append(&mut other.ranks);
-        self.above |= other.above;
-        self.calls.append(&mut other.calls);
-    }
-}
-
-/// What the schedulers decided about a standstill.
-#[derive(Clone)]
-pub enum Verdict {
-    /// These channels grow, each by the hand of its writer's scheduler, and the run goes on.
-    Resume(Arc<[Grow]>),
-    /// Each tells which processes it has left, in another meeting.
-    Census,
-    /// Nothing can be done but wait for something outside of the network. The scheduler told so is
-    /// to say when that has taken as long as this.
-    Wait(Option<Duration>),
-    End,
-}
-
-impl Verdict {
-    /// When the scheduler told so is to say that nothing has happened.
-    pub(super) fn told_at(&self) -> Option<Instant> {
-        match self {
-            Verdict::Wait(quiet) => Instant::now().checked_add((*quiet)?),
-            _ => None,
-        }
-    }
-}
 
 pub struct Shared {
     pub run: u64,
@@ -145,23 +46,23 @@ pub struct Shared {
     /// Whether what is sent is counted.
     pub profiled: bool,
     placement: Option<Placement>,
-    inboxes: Vec<Inbox>,
+    pub(super) inboxes: Vec<Inbox>,
     parker: Parker,
     /// Clones of wakers held outside of the runtime.
     foreign: AtomicIsize,
     /// Something has run since the last meeting.
-    stirred: AtomicBool,
+    pub(super) stirred: AtomicBool,
     stop: AtomicBool,
     failure: Mutex<Option<RunError>>,
-    meeting: Mutex<Meeting>,
-    decided: Condvar,
+    pub(super) meeting: Mutex<Meeting>,
+    pub(super) decided: Condvar,
     patience: Option<Duration>,
     pub(super) inquiry: Inquiry,
     pub(super) overlong: Mutex<Overlong>,
     /// Where the run is one of several OS processes.
     among: Option<Among>,
     /// Given back when the run ends: a waker that is kept keeps this whole struct.
-    notice: Mutex<Option<Notice>>,
+    pub(super) notice: Mutex<Option<Notice>>,
 }
 
 /// One OS process of several, as its threads know it.
@@ -174,21 +75,6 @@ pub struct Among {
     pub apart: bool,
     /// The host of each OS process, as far as it is known; without it, all are on this one.
     pub hosts: Option<Vec<String>>,
-}
-
-#[derive(Default)]
-struct Meeting {
-    number: u64,
-    arrived: usize,
-    told: Told,
-    graph: WaitGraph,
-    growths: Vec<Grow>,
-    ceiling: Ceiling,
-    verdict: Option<Verdict>,
-    /// How long the next quiet while is before it is told.
-    quiet: Duration,
-    /// A quiet while has passed: the standstill is to be told.
-    asked: bool,
 }
 
 impl Shared {
@@ -305,7 +191,7 @@ impl Shared {
     }
 
     /// Says where processes are, if there are several places.
-    fn locate(&self, processes: &mut [BlockedProcess]) {
+    pub(super) fn locate(&self, processes: &mut [BlockedProcess]) {
         if self.among.is_none() {
             return;
         }
@@ -390,7 +276,7 @@ impl Shared {
         lock(&self.failure).clone()
     }
 
-    fn stop(&self) {
+    pub(super) fn stop(&self) {
         self.stop.store(true, Ordering::SeqCst);
         for scheduler in 0..self.inboxes.len() {
             self.unpark(scheduler);
@@ -457,156 +343,5 @@ impl Shared {
     pub fn ask(&self) {
         lock(&self.meeting).asked = true;
         self.stir();
-    }
-
-    /// Everyone slept: each tells what it knows, and the last to come decides for all.
-    pub fn meet(&self, mut told: Told) -> Verdict {
-        let mut meeting = lock(&self.meeting);
-        meeting.arrived += 1;
-        meeting.told.live += told.live;
-        meeting.told.moved |= told.moved;
-        meeting.told.foreign |= told.foreign;
-        for rank in told.ended {
-            meeting.graph.remove(rank);
-        }
-        // Later ones come later: what was told by those who arrived first concerns other channels.
-        meeting.told.updates.append(&mut told.updates);
-        meeting.told.ranks.append(&mut told.ranks);
-        meeting.told.above |= told.above;
-        meeting.told.calls.append(&mut told.calls);
-        if meeting.arrived < self.inboxes.len() {
-            let number = meeting.number;
-            while meeting.number == number {
-                meeting = self
-                    .decided
-                    .wait(meeting)
-                    .unwrap_or_else(PoisonError::into_inner);
-            }
-            return match &meeting.verdict {
-                // One who waits is enough.
-                Some(Verdict::Wait(_)) => Verdict::Wait(None),
-                verdict => verdict.clone().unwrap_or(Verdict::End),
-            };
-        }
-        let told = std::mem::take(&mut meeting.told);
-        let verdict = self.decide(&mut meeting, told);
-        meeting.number += 1;
-        meeting.arrived = 0;
-        meeting.verdict = Some(verdict.clone());
-        self.decided.notify_all();
-        verdict
-    }
-
-    /// Decides by what those of all OS processes have told.
-    pub fn decide_for_all(&self, mut told: Told) -> Verdict {
-        let mut meeting = lock(&self.meeting);
-        for rank in std::mem::take(&mut told.ended) {
-            meeting.graph.remove(rank);
-        }
-        self.decide(&mut meeting, told)
-    }
-
-    fn decide(&self, meeting: &mut Meeting, told: Told) -> Verdict {
-        for update in told.updates {
-            meeting.graph.update(update);
-        }
-        if self.stopped() {
-            return Verdict::End;
-        }
-        if told.live == 0 {
-            self.stop();
-            return Verdict::End;
-        }
-        // Before the mail: who wakes puts mail in and lets go of the waker then, so one of the two
-        // is seen.
-        let foreign = told.foreign || self.has_foreign_wakers();
-        let mail = self.inboxes.iter().any(Inbox::is_filled);
-        if told.moved || mail {
-            // A quiet while that somebody has ended begins anew.
-            meeting.asked = false;
-            return Verdict::Resume(Arc::default());
-        }
-        if !told.ranks.is_empty() {
-            let calls = Calls::new(self.directory.channels(), told.calls);
-            calls
-                .updates(false)
-                .for_each(|wait| meeting.graph.update(wait));
-            let verdict = self.decide_by_all(meeting, told.ranks, &calls, foreign);
-            calls
-                .updates(true)
-                .for_each(|wait| meeting.graph.update(wait));
-            return verdict;
-        }
-        let grow = meeting.graph.grow();
-        if !grow.is_empty() {
-            return self.resume(meeting, grow, &Calls::default());
-        }
-        // Calls are known once all is told.
-        if foreign && !meeting.asked && !told.above {
-            return self.wait(meeting);
-        }
-        Verdict::Census
-    }
-
-    /// Decides when all processes that are left are known, and the calls in which they wait.
-    fn decide_by_all(
-        &self,
-        meeting: &mut Meeting,
-        ranks: Vec<u32>,
-        calls: &Calls,
-        foreign: bool,
-    ) -> Verdict {
-        if !calls.is_empty() {
-            let grow = meeting.graph.grow_for_calls();
-            if !grow.is_empty() {
-                return self.resume(meeting, grow, calls);
-            }
-        }
-        if foreign && !meeting.asked {
-            return self.wait(meeting);
-        }
-        let mut block = report::describe(&mut meeting.graph, ranks, calls, &*self.directory);
-        self.locate(&mut block.cycle);
-        self.locate(&mut block.others);
-        self.tell(meeting, block, foreign)
-    }
-
-    /// Channels are to grow, if they may.
-    fn resume(&self, meeting: &mut Meeting, grow: Vec<Grow>, calls: &Calls) -> Verdict {
-        let Meeting { ceiling, graph, .. } = &mut *meeting;
-        if let Err(mut overgrown) = ceiling.admit(&grow, graph, calls, &*self.directory) {
-            self.locate(&mut overgrown.cycle);
-            self.end(RunError::Memory(overgrown));
-            return Verdict::End;
-        }
-        meeting.growths.extend_from_slice(&grow);
-        Verdict::Resume(grow.into())
-    }
-
-    /// Something outside of the network may wake somebody.
-    fn wait(&self, meeting: &Meeting) -> Verdict {
-        self.stirred.store(false, Ordering::SeqCst);
-        Verdict::Wait(lock(&self.notice).is_some().then_some(meeting.quiet))
-    }
-
-    /// A standstill has been described: it is told, and ends the run unless something outside of
-    /// it may wake somebody.
-    fn tell(&self, meeting: &mut Meeting, block: Block, foreign: bool) -> Verdict {
-        if !foreign {
-            self.end(RunError::Blocked(block));
-            return Verdict::End;
-        }
-        meeting.asked = false;
-        meeting.quiet = meeting.quiet.saturating_mul(QUIETER);
-        self.stirred.store(false, Ordering::SeqCst);
-        let notice = lock(&self.notice).clone();
-        // It is told again after a longer while, if nothing moves until then.
-        let again = notice.is_some().then_some(meeting.quiet);
-        user_code::quietly(|| {
-            if let Some(notice) = notice {
-                notice.give(&block);
-            }
-        });
-        Verdict::Wait(again)
     }
 }

@@ -1,8 +1,5 @@
-//! What ranks have sent each other, for the profile of a run.
-//!
-//! What a scheduler counts.
-//!
-//! What a scheduler of a traced run records: the last of its events, in a ring.
+//! The statistics of a scheduler: counters of processes and channels, traffic between ranks, and, in a
+//! traced run, the last of its events in a ring buffer.
 
 use super::report::{Directory, UnreceivedMessages};
 use crate::options::Options;

@@ -1,16 +1,27 @@
-//! How processes begin to wait on a side of a point, are woken there, and cease to wait.
-//!
-//! Who is named by a wait, and is woken by that name: a process, a hook, somebody of the run around
-//! this one.
+//! How a process begins to wait on a side of a point ([`Point::arm`], [`Scheduler::waiter`]), is woken
+//! there ([`Scheduler::wake`]), and ceases to wait ([`Point::disarm`]). A wait names a process, a hook, or
+//! a process of the run around this one.
 
-use super::hooks::{Behind, Owner, Ready, Side};
+use super::current;
+use super::hooks::Behind;
+use super::hooks::Owner;
+use super::hooks::Ready;
+use super::hooks::Side;
 use super::scheduler::Scheduler;
-use super::wait_queues::Point;
-use super::{current, wait_queues};
-use crate::link::waiter::{ARMED, GONE, HOOK, ID, STOP, is_hooked, may_be_hooked, waits};
+use super::wait_points;
+use super::wait_points::Point;
+use crate::link::waiter::ARMED;
+use crate::link::waiter::GONE;
+use crate::link::waiter::HOOK;
+use crate::link::waiter::ID;
+use crate::link::waiter::STOP;
+use crate::link::waiter::is_hooked;
+use crate::link::waiter::may_be_hooked;
+use crate::link::waiter::waits;
 use std::ptr;
 use std::rc::Rc;
-use std::task::{Context, Waker};
+use std::task::Context;
+use std::task::Waker;
 
 impl Point {
     /// Somebody waits on a side, by a word. A hook that waited there before must have been freed.
@@ -77,7 +88,7 @@ impl Point {
     #[inline(always)]
     fn touch(&self) {
         if self.mark() {
-            wait_queues::touch(self);
+            wait_points::touch(self);
         }
     }
 }

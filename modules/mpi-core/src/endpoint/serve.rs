@@ -14,7 +14,7 @@ use super::super::state::World;
 use super::desk::{OUTSIDE, Polling, Seat};
 use super::line::{Ask, Begin, CallWaker, CountedWaker, Line};
 use graphmap_executor::exec::current;
-use graphmap_executor::exec::frames::TellWait;
+use graphmap_executor::exec::upper_layer::TellWait;
 use graphmap_executor::exec::user_code;
 use graphmap_executor::exec::user_code::uninterrupted;
 use graphmap_executor::link::waiter::ARMED;

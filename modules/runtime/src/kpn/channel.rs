@@ -19,8 +19,8 @@ use std::ptr::NonNull;
 
 use graphmap_executor::exec::current;
 use graphmap_executor::exec::hooks::Side;
-use graphmap_executor::exec::wait_queues::Point;
-use graphmap_executor::exec::wait_queues::{self, Registry};
+use graphmap_executor::exec::wait_points::Point;
+use graphmap_executor::exec::wait_points::{self, Registry};
 use graphmap_executor::link::waiter::GONE;
 
 /// What taking a token out gave.
@@ -326,7 +326,7 @@ impl<T> Channel<T> {
     /// Both ends must have left, and nobody may use the channel afterwards.
     unsafe fn free(channel: NonNull<Self>) {
         // SAFETY: it is there until the end of this function.
-        let number = wait_queues::strike(unsafe { channel.as_ref().point() });
+        let number = wait_points::strike(unsafe { channel.as_ref().point() });
         // SAFETY: `create` made the Box, no end is left, and the registry has forgotten it. It holds
         // no tokens: the reader took them, and nothing is put in once the reader has gone.
         let this = unsafe { Box::from_raw(channel.as_ptr()) };

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use graphmap_executor::exec::exchange::take_leave;
+use graphmap_executor::exec::between_polls::take_leave;
 use graphmap_executor::exec::frames::{LEFT, Outside, PendingCredit};
 use graphmap_executor::placement::SchedulerId;
 

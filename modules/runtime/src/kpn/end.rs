@@ -13,7 +13,7 @@ use super::meter::Meter;
 use graphmap_executor::exec::current::waiting;
 use graphmap_executor::exec::hooks::Side;
 use graphmap_executor::exec::scheduler::Scheduler;
-use graphmap_executor::exec::wait_queues::Registry;
+use graphmap_executor::exec::wait_points::Registry;
 use graphmap_executor::link::spsc::Offered;
 use graphmap_executor::link::waiter::{ARMED, HOOK, STOP};
 use graphmap_executor::trace::Way;

@@ -15,7 +15,7 @@ use super::meter::{Counts, Formats, Meter};
 use super::ports::{Input, Output};
 use graphmap_executor::exec::hooks::Side;
 use graphmap_executor::exec::scheduler::Scheduler;
-use graphmap_executor::exec::wait_queues::Registry;
+use graphmap_executor::exec::wait_points::Registry;
 use graphmap_executor::finally::Finally;
 use graphmap_executor::placement::{SchedulerId, SchedulerIndex};
 

@@ -17,7 +17,7 @@ use graphmap_executor::exec::future;
 use graphmap_executor::exec::outcome::Outcome;
 use graphmap_executor::exec::scheduler::MOST;
 use graphmap_executor::exec::task::{self, TaskHeader};
-use graphmap_executor::exec::wait_queues;
+use graphmap_executor::exec::wait_points;
 use graphmap_executor::payload::Format;
 use graphmap_executor::sequence::Sequence;
 
@@ -456,7 +456,7 @@ impl Network {
         match self
             .channels
             .checked_add(count as u32)
-            .filter(|&n| n < wait_queues::MOST)
+            .filter(|&n| n < wait_points::MOST)
         {
             Some(channels) => self.channels = channels,
             None => self

@@ -1,9 +1,8 @@
-//! What a process can ask about itself.
+//! What a process can ask about itself and the others: names, kinds, ranks, OS processes, modules, and
+//! the channels that join them.
 //!
-//! What a process can ask about the others: who they are, where they are, and what joins it to them.
-//!
-//! Nothing is kept for it: names come from the network's own sequences, places from the placement, one by one as they are
-//! asked for. So a network of a million processes has no table of a million, in whatever OS process one asks.
+//! No table is kept for it: names come from the sequences of the network, places from the placement,
+//! each when it is asked for. So a network of a million processes has no table of a million.
 
 use super::current;
 use super::report::{Directory, EndOf, modules_around};

@@ -1,9 +1,9 @@
-//! Two futures of one process at the same time.
+//! Several futures of one process at the same time: two ([`join`]), or any number, of which those are
+//! polled that were woken ([`TaskSet`]).
 //!
-//! Many futures of one process at the same time, of which those are polled that were woken.
-//!
-//! A task has a hook, and is polled in its name: so what it waits at names the hook, as it would name the process, and a wait costs no more than
-//! that of a process. The hook that fires puts the task on a list, and wakes the process.
+//! Each task has a hook and is polled in its name. So the wait of a task names the hook, as that of a
+//! process names the process, and costs no more. A hook that fires puts its task on a list and wakes the
+//! process.
 
 use super::current;
 use super::hooks::Woken;

@@ -1,93 +1,28 @@
-//! Which process a scheduler is polling, and which task of it, for other threads to see.
+//! How another thread finds out what the processes of a run are doing.
 //!
-//! Inquiries: another thread asks a run that goes on what its processes are doing.
+//! It sets a flag and wakes all schedulers. Each answers with a [`Snapshot`] between two polls
+//! (`run_state.rs`): which of its processes are ready, and at which channels the others wait. Snapshots
+//! of several schedulers are not of the same moment. A scheduler that does not answer in time is
+//! reported with the process that it is polling.
 //!
-//! The thread leaves the question and wakes all schedulers. Each answers between two turns, when
-//! nothing of its own changes (`inspect.rs`): which of its processes can run, and at which channels
-//! the others wait. Answers of several schedulers are not of the same moment. Of one that does not
-//! answer in time it is told which process it is running.
-//!
-//! A run that nobody asks about pays a look at a flag for each batch of wake-ups from other
-//! threads.
-//!
-//! Processes whose turns last so long that the others of their scheduler wait for them.
-//!
-//! Seen from another thread, by what a scheduler writes anyway: which process it runs, and, once
-//! for each batch of turns, how many batches there were. So a process that lets others run now and
-//! then may be told too, if a whole batch of turns is mostly its own: nobody is woken from outside
-//! meanwhile.
+//! A process whose polls last so long that others of its scheduler wait for it ([`Overlong`]) is found
+//! without a request, by what a scheduler writes in any case: which process it polls, and, for each
+//! batch of polls, how many batches there were.
 
 use super::report::WaitingCall;
-use super::task::Waiting;
+use super::run_queue::Waiting;
+use super::task::RunningTask;
 use super::wait_graph::Update;
-use crate::link::waiter::{HOOK, NOBODY};
-use crate::sync::{Condvar, Mutex, PoisonError, lock};
+use crate::link::waiter::NOBODY;
+use crate::sync::AtomicBool;
+use crate::sync::Condvar;
+use crate::sync::Mutex;
+use crate::sync::PoisonError;
+use crate::sync::lock;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::time::{Duration, Instant};
-
-/// Atomic for the sake of threads which a process starts and joins within one poll; Relaxed,
-/// because starting and joining order everything.
-pub(crate) struct RunningTask {
-    /// A process, or the hook of a task of one.
-    current: AtomicU32,
-    /// While that is a hook: the process.
-    process: AtomicU32,
-    batches: AtomicU32,
-}
-
-impl RunningTask {
-    pub(super) fn new() -> Self {
-        RunningTask {
-            current: AtomicU32::new(NOBODY),
-            process: AtomicU32::new(NOBODY),
-            batches: AtomicU32::new(0),
-        }
-    }
-
-    /// Whom to wake for what is being polled: a process, or the hook of a task of one.
-    #[inline(always)]
-    pub(super) fn id(&self) -> u32 {
-        self.current.load(Ordering::Relaxed)
-    }
-
-    /// The id of the process that is being polled.
-    #[inline(always)]
-    pub(super) fn process(&self) -> u32 {
-        match self.id() {
-            id if id & HOOK == 0 => id,
-            _ => self.process.load(Ordering::Relaxed),
-        }
-    }
-
-    /// A task of the process is being polled, which is woken by this hook. What was before, to be
-    /// [set](Self::set) when that is over.
-    pub(super) fn set_task(&self, hook: u32) -> u32 {
-        self.process.store(self.process(), Ordering::Relaxed);
-        self.current.swap(hook, Ordering::Relaxed)
-    }
-
-    /// This process is being polled from now on.
-    #[inline(always)]
-    pub(super) fn set(&self, id: u32) {
-        self.current.store(id, Ordering::Relaxed);
-    }
-
-    /// Counts batches of turns: who sees it stand still knows that one goes on.
-    pub(super) fn batches(&self) -> u32 {
-        self.batches.load(Ordering::Relaxed)
-    }
-
-    /// A batch of turns is over.
-    #[inline(always)]
-    pub(super) fn end_batch(&self) {
-        self.set(NOBODY);
-        // One thread writes it.
-        let batches = self.batches();
-        self.batches
-            .store(batches.wrapping_add(1), Ordering::Relaxed);
-    }
-}
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use std::time::Instant;
 
 /// What a scheduler is doing.
 pub(crate) enum Answer {
@@ -301,7 +236,7 @@ impl Overlong {
 #[cfg(test)]
 mod inquiry_tests {
     use super::*;
-    use crate::exec::task::Queue;
+    use crate::exec::run_queue::Queue;
     use crate::link::waiter::HOOK;
 
     /// Who polls a task runs, and not the hook of that.

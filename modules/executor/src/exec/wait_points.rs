@@ -1,25 +1,29 @@
-//! Where processes of one scheduler wait for each other.
+//! Points at which processes of one scheduler wait for each other, and the registry of all of a run.
 //!
-//! A *point* has two sides, and a word for each that says who waits there (`link/waiter.rs`). A
-//! channel begins with one; whatever else processes wait at can begin with one too. What is known
-//! of waits when the network stands still is read from these words: a wait costs nothing but the
-//! word it needs anyway, and one look at a mark. How processes begin and cease to wait is in
-//! `wait.rs`.
+//! A *point* has two sides, and a state word for each that names the process that waits there
+//! (`link/waiter.rs`). A channel begins with one. Deadlock detection reads the waits from these words,
+//! so a wait costs nothing but the word that it needs anyway, and one check of a mark. `wait.rs` has how
+//! processes begin and cease to wait.
 //!
-//! The points of a run, by number: what the standstill looks at, and how a channel is found that is
-//! to grow.
-//!
-//! A registry belongs to one thread, as its points do. It holds pointers to points that are there,
-//! and to no others: who frees a point has it struck from the list first ([`strike`]), whichever
-//! run, or none, is on at that time. So the registries of a thread know each other.
+//! The registry has the points of a run by number, for deadlock detection and for the growth of
+//! channels. It belongs to one thread, as its points do. It holds pointers to live points only: a point
+//! is removed from the list before it is freed ([`strike`]), whichever run is on at that time, or none.
+//! Therefore the registries of a thread know each other.
 
-use super::hooks::{Owner, Side};
-use crate::link::waiter::{ARMED, GONE, ID, NOBODY, STOP};
-use std::cell::{Cell, RefCell};
+use super::hooks::Owner;
+use super::hooks::Side;
+use crate::link::waiter::ARMED;
+use crate::link::waiter::GONE;
+use crate::link::waiter::ID;
+use crate::link::waiter::NOBODY;
+use crate::link::waiter::STOP;
+use std::cell::Cell;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::marker::PhantomPinned;
 use std::pin::Pin;
-use std::ptr::{self, NonNull};
+use std::ptr;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 /// In `slot`: the words have changed since they were last collected, and the registry knows.

@@ -1,23 +1,31 @@
-//! What the processes of a run are doing, in words.
-//!
-//! What a scheduler answers when it is asked what its processes are doing, between two turns.
+//! The state of a run in words: which processes are ready, and where the others wait. It answers the
+//! signal USR1 and finds processes that let no others run. `snapshots.rs` asks the schedulers.
 
 use super::hooks::Side;
-use super::inquiry::{Answer, Seated, Snapshot};
 use super::report;
 use super::report::Calls;
 use super::scheduler::Scheduler;
 use super::shared::Shared;
-use super::wait_graph::{UNKNOWN, Update, Wait, WaitGraph};
-use super::wait_queues::Look;
+use super::snapshots::Answer;
+use super::snapshots::Seated;
+use super::snapshots::Snapshot;
+use super::wait_graph::UNKNOWN;
+use super::wait_graph::Update;
+use super::wait_graph::Wait;
+use super::wait_graph::WaitGraph;
+use super::wait_points::Look;
 use crate::block::BlockedProcess;
-use crate::link::waiter::{ARMED, GONE, NOBODY, STOP};
+use crate::link::waiter::ARMED;
+use crate::link::waiter::GONE;
+use crate::link::waiter::NOBODY;
+use crate::link::waiter::STOP;
 use crate::placement::SchedulerIndex;
 use crate::running::Tell;
 use crate::sync::lock;
 use std::collections::HashMap;
 use std::ptr::NonNull;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use std::time::Instant;
 
 /// How long a scheduler may take to answer.
 const PATIENCE: Duration = Duration::from_millis(300);
