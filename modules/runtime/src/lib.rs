@@ -93,8 +93,9 @@
 //!
 //! # Features
 //!
-//! `mpi`, which is on by default: processes are ranks of MPI as well ([`mpi`]). It is a third of what there is to compile, so projects that
-//! `graphmap new` makes leave it out until they want it.
+//! * `derive`: `#[derive(Payload)]`. Projects that `graphmap new` makes have it.
+//! * `mpi`, which is on by default: processes are ranks of MPI as well ([`mpi`]). It is a third of
+//!   the code to compile, so new projects leave it out.
 
 // What ranks alone use, and what is said of them, is not taken out where there are none.
 #![cfg_attr(
@@ -126,6 +127,8 @@ mod visible;
 pub use entry::main;
 #[doc(hidden)]
 pub use entry::main_over;
+#[cfg(feature = "derive")]
+pub use graphmap_derive::Payload;
 pub use graphmap_executor::{
     Block, BlockedProcess, BlockedWait, Connection, Connections, DecodeError, Decoder, Direction,
     Encoder, Exit, Failure, Format, Me, Module, Options, OsProcess, Outcome, Overgrown, Payload,

@@ -455,6 +455,7 @@ pub(crate) const FLOORS: &[(&str, &[&str])] = &[
     ("view", VIEW),
     ("binding", BINDING),
     ("mpi", MPI),
+    ("derive", &["item", "lib"]),
     ("mpi-derive", &["lib"]),
     ("mpi-sys", &["lib"]),
     ("link-mpi", LINK_MPI),

@@ -1,7 +1,8 @@
-//! Payloads of the user's types.
+//! Payloads of user types.
 
-/// The [`Format`](crate::Format) of a type, if it is a [`Payload`](crate::Payload): for code that is
-/// generated before that is known. The type has to be written out: of a type parameter it is `None`.
+/// Returns the [`Format`](crate::Format) of a type if it is a [`Payload`](crate::Payload). Generated
+/// code calls it before it is known whether the type is one. The type must be a concrete one: for a
+/// type parameter the macro returns `None`.
 ///
 /// ```
 /// use graphmap_runtime::format_of;
@@ -18,8 +19,11 @@ macro_rules! format_of {
     }};
 }
 
-/// Makes a struct or enum of yours a [`Payload`](crate::Payload): its name and all its fields or
-/// variants, each as it would stand in a pattern.
+/// Implements [`Payload`](crate::Payload) for a struct or an enum of yours, from a list of its fields
+/// or variants, each as in a pattern.
+///
+/// `#[derive(Payload)]` of `graphmap-runtime` reads the list from the type; this macro is for programs
+/// without the feature `derive`, and for formats of other libraries (below).
 ///
 /// ```
 /// use graphmap_runtime::payload;
@@ -44,9 +48,10 @@ macro_rules! format_of {
 /// }
 /// ```
 ///
-/// A type that another library can already write down, such as one that has serde's derives, needs no fields listed: `by`
-/// names the functions of a format. The first makes bytes of a reference, the second a value of a slice; each gives a
-/// `Result`. What cannot be written down ends the process that sends it as a panic does.
+/// A type that another library can already encode, such as one with serde's derives, needs no list
+/// of fields: `by` names the functions of a format. The first makes bytes of a reference, the second
+/// a value of a slice; each returns a `Result`. If encoding fails, the process that sends the value
+/// panics.
 ///
 /// ```
 /// # fn to_text(seconds: &Seconds) -> Result<String, String> { Ok(seconds.0.to_string()) }
@@ -56,8 +61,8 @@ macro_rules! format_of {
 /// # }
 /// use graphmap_runtime::{Decoder, Encoder};
 ///
-/// // With `#[derive(serde::Serialize, serde::Deserialize)]`: `by postcard::to_allocvec, postcard::from_bytes`, or those of
-/// // serde_json, rmp_serde and so on.
+/// // With `#[derive(serde::Serialize, serde::Deserialize)]`: `by postcard::to_allocvec,
+/// // postcard::from_bytes`, or those of serde_json, rmp_serde and so on.
 /// #[derive(Debug, PartialEq)]
 /// struct Seconds(u8);
 /// graphmap_runtime::payload!(Seconds by to_text, from_text);
@@ -67,8 +72,8 @@ macro_rules! format_of {
 /// assert!(Decoder::from_slice::<Seconds>(&bytes[..2]).is_err());
 /// ```
 ///
-/// A field or variant that is left out is an error of the compiler, and so is one whose type is no
-/// payload:
+/// A field or variant that is left out is an error of the compiler, and so is a field whose type is
+/// not a payload:
 ///
 /// ```compile_fail
 /// struct Task { rows: u32, name: String }
@@ -77,16 +82,19 @@ macro_rules! format_of {
 #[macro_export]
 macro_rules! payload {
     (enum $name:ident $(<$($of:ident),+ $(,)?>)? { $($variants:tt)* }) => {
-        $crate::payload!(@variants [$name [$($($of)+)?]] [] 0usize; $($variants)* ,);
+        $crate::payload!(@variants [$name [$($($of: $crate::Payload),+)?] [$($($of),+)?] []] [] 0usize;
+            $($variants)* ,);
     };
     ($name:ident $(<$($of:ident),+ $(,)?>)? { $($field:ident),* $(,)? }) => {
-        $crate::payload!(@struct [$name [$($($of)+)?]] ($name { $($field),* }) $($field)*);
+        $crate::payload!(@struct [$name [$($($of: $crate::Payload),+)?] [$($($of),+)?] []]
+            [$name { $($field),* }] $($field: _),*);
     };
     ($name:ident $(<$($of:ident),+ $(,)?>)? ( $($field:ident),* $(,)? )) => {
-        $crate::payload!(@struct [$name [$($($of)+)?]] ($name ( $($field),* )) $($field)*);
+        $crate::payload!(@struct [$name [$($($of: $crate::Payload),+)?] [$($($of),+)?] []]
+            [$name ( $($field),* )] $($field: _),*);
     };
     ($name:ident $(<$($of:ident),+ $(,)?>)?) => {
-        $crate::payload!(@struct [$name [$($($of)+)?]] ($name));
+        $crate::payload!(@struct [$name [$($($of: $crate::Payload),+)?] [$($($of),+)?] []] [$name]);
     };
 
     ($name:ident $(<$($of:ty),+ $(,)?>)? by $write:expr, $read:expr $(,)?) => {
@@ -96,7 +104,7 @@ macro_rules! payload {
                     ::core::result::Result::Ok(bytes) => {
                         ::core::convert::AsRef::<[u8]>::as_ref(&bytes).len()
                     }
-                    // To encode it tells why.
+                    // `encode` reports the reason.
                     ::core::result::Result::Err(_) => 0,
                 };
                 $crate::Encoder::size_of_length(length) + length
@@ -125,17 +133,22 @@ macro_rules! payload {
         }
     };
 
-    (@struct [$name:ident [$($of:ident)*]] ($($whole:tt)*) $($field:ident)*) => {
-        impl<$($of: $crate::Payload),*> $crate::Payload for $name<$($of),*> {
-            fn size(&self) -> usize {
+    // `#[derive(Payload)]` calls this arm and `@enum` as well, with the types of the fields in place
+    // of `_`: the compiler then reports a type that is not a payload once, where the user wrote it.
+    // The head is the name, the parameters, the arguments and the `where` clause; behind it are a
+    // text that is both pattern and expression, and the names that it binds.
+    (@struct [$name:ident [$($parameters:tt)*] [$($arguments:tt)*] [$($where:tt)*]]
+        [$($whole:tt)*] $($field:ident: $type:ty),* $(,)?) => {
+        impl<$($parameters)*> $crate::Payload for $name<$($arguments)*> $($where)* {
+            fn size(&self) -> ::core::primitive::usize {
                 let $($whole)* = self;
-                // A struct without bytes would have none to be counted by.
-                1usize.max(0usize $(+ $crate::Payload::size($field))*)
+                // A struct without bytes takes one, so that values can be counted by their bytes.
+                1usize.max(0usize $(+ <$type as $crate::Payload>::size($field))*)
             }
             fn encode<'payload>(&'payload self, to: &mut $crate::Encoder<'payload>) {
                 let $($whole)* = self;
-                $($crate::Payload::encode($field, to);)*
-                if 0usize $(+ $crate::Payload::size($field))* == 0 {
+                $(<$type as $crate::Payload>::encode($field, to);)*
+                if 0usize $(+ <$type as $crate::Payload>::size($field))* == 0 {
                     to.copy(&[0]);
                 }
             }
@@ -143,7 +156,7 @@ macro_rules! payload {
                 from: &mut $crate::Decoder<'_>,
             ) -> ::core::result::Result<Self, $crate::DecodeError> {
                 let before = from.remaining();
-                $(let $field = $crate::Payload::decode(from)?;)*
+                $(let $field = <$type as $crate::Payload>::decode(from)?;)*
                 if before == from.remaining() && from.take::<1>()? != [0] {
                     return ::core::result::Result::Err(from.error(::core::stringify!($name)));
                 }
@@ -152,34 +165,36 @@ macro_rules! payload {
         }
     };
 
-    // One variant after the other, with its number: what it looks like, and its fields.
-    (@variants $type:tt [$($done:tt)*] $tag:expr; $(,)?) => {
-        $crate::payload!(@enum $type $($done)*);
+    // Takes one variant after the other and appends its number, its pattern and its fields.
+    (@variants $head:tt [$($done:tt)*] $tag:expr; $(,)?) => {
+        $crate::payload!(@enum $head $($done)*);
     };
-    (@variants [$name:ident $of:tt] [$($done:tt)*] $tag:expr;
+    (@variants [$name:ident $($head:tt)*] [$($done:tt)*] $tag:expr;
         $variant:ident { $($field:ident),* $(,)? }, $($rest:tt)*) => {
-        $crate::payload!(@variants [$name $of]
-            [$($done)* { [$tag] [$name::$variant { $($field),* }] $($field)* }]
+        $crate::payload!(@variants [$name $($head)*]
+            [$($done)* { [$tag] [$name::$variant { $($field),* }] $($field: _),* }]
             $tag + 1; $($rest)*);
     };
-    (@variants [$name:ident $of:tt] [$($done:tt)*] $tag:expr;
+    (@variants [$name:ident $($head:tt)*] [$($done:tt)*] $tag:expr;
         $variant:ident ( $($field:ident),* $(,)? ), $($rest:tt)*) => {
-        $crate::payload!(@variants [$name $of]
-            [$($done)* { [$tag] [$name::$variant ( $($field),* )] $($field)* }]
+        $crate::payload!(@variants [$name $($head)*]
+            [$($done)* { [$tag] [$name::$variant ( $($field),* )] $($field: _),* }]
             $tag + 1; $($rest)*);
     };
-    (@variants [$name:ident $of:tt] [$($done:tt)*] $tag:expr; $variant:ident, $($rest:tt)*) => {
-        $crate::payload!(@variants [$name $of]
+    (@variants [$name:ident $($head:tt)*] [$($done:tt)*] $tag:expr;
+        $variant:ident, $($rest:tt)*) => {
+        $crate::payload!(@variants [$name $($head)*]
             [$($done)* { [$tag] [$name::$variant] }]
             $tag + 1; $($rest)*);
     };
-    (@enum [$name:ident [$($of:ident)*]]
-        $({ [$tag:expr] [$($whole:tt)*] $($field:ident)* })*) => {
-        impl<$($of: $crate::Payload),*> $crate::Payload for $name<$($of),*> {
-            fn size(&self) -> usize {
+    (@enum [$name:ident [$($parameters:tt)*] [$($arguments:tt)*] [$($where:tt)*]]
+        $({ [$tag:expr] [$($whole:tt)*] $($field:ident: $type:ty),* $(,)? })*) => {
+        impl<$($parameters)*> $crate::Payload for $name<$($arguments)*> $($where)* {
+            fn size(&self) -> ::core::primitive::usize {
                 match self {
                     $($($whole)* => {
-                        $crate::Encoder::size_of_length($tag) $(+ $crate::Payload::size($field))*
+                        $crate::Encoder::size_of_length($tag)
+                            $(+ <$type as $crate::Payload>::size($field))*
                     })*
                 }
             }
@@ -187,7 +202,7 @@ macro_rules! payload {
                 match self {
                     $($($whole)* => {
                         to.length($tag);
-                        $($crate::Payload::encode($field, to);)*
+                        $(<$type as $crate::Payload>::encode($field, to);)*
                     })*
                 }
             }
@@ -196,7 +211,7 @@ macro_rules! payload {
             ) -> ::core::result::Result<Self, $crate::DecodeError> {
                 let tag = from.length()?;
                 $(if tag == $tag {
-                    $(let $field = $crate::Payload::decode(from)?;)*
+                    $(let $field = <$type as $crate::Payload>::decode(from)?;)*
                     return ::core::result::Result::Ok($($whole)*);
                 })*
                 ::core::result::Result::Err(from.error(::core::concat!(

@@ -1,10 +1,10 @@
-//! Payloads: what a token is as bytes.
+//! Payloads: tokens as bytes.
 //!
-//! A token that stays in its OS process moves as a value, and needs nothing. What has to be counted in
-//! bytes, or is to leave the OS process, is a [`Payload`].
+//! A token that stays in its OS process moves as a value, and its type needs no encoding. A token
+//! that is counted in bytes, or leaves the OS process, is a [`Payload`].
 //!
 //! The encoding is for OS processes that run the same program on machines of the same kind: numbers
-//! have the machine's own order of bytes and nothing says what follows. It is no format for files.
+//! have the byte order of the machine, and fields have no tags. It is not a format for files.
 
 mod collections;
 mod decoder;
@@ -25,21 +25,22 @@ pub use format::Format;
 #[doc(hidden)]
 pub use format::{Known, Probe, Unknown};
 
-/// A type whose values can be laid out as bytes and read back: what tokens need to be counted in bytes
+/// A type whose values can be laid out as bytes and read back. Tokens need it to be counted in bytes
 /// and to cross between OS processes.
 ///
-/// It is there for numbers, `bool`, `char`, strings, ranges, durations, and for tuples, arrays,
-/// options, results, boxes and collections of payloads. Types of your own get it by
-/// [`payload!`](crate::payload!), which asks for their fields:
+/// Numbers, `bool`, `char`, strings, ranges, durations, and tuples, arrays, options, results, boxes
+/// and collections of payloads implement it. Types of your own derive it, by the feature `derive` of
+/// `graphmap-runtime`:
 ///
 /// ```
+/// use graphmap_runtime::{Decoder, Encoder, Payload};
+///
+/// #[derive(Payload)]
 /// struct Strip {
 ///     first_row: usize,
 ///     pixels: Vec<u8>,
 /// }
-/// graphmap_runtime::payload!(Strip { first_row, pixels });
 ///
-/// use graphmap_runtime::{Decoder, Encoder, Payload};
 /// let strip = Strip { first_row: 3, pixels: vec![0; 300] };
 /// assert_eq!(strip.size(), 8 + 2 + 300); // two bytes for the length
 /// let bytes = Encoder::to_vec(&strip);
@@ -47,9 +48,18 @@ pub use format::{Known, Probe, Unknown};
 /// assert_eq!((back.first_row, back.pixels.len()), (3, 300));
 /// ```
 ///
-/// By hand, [`size`](Self::size) and [`encode`](Self::encode) have to agree, and
-/// [`decode`](Self::decode) has to take just what `encode` gave. It must not trust what it is given:
+/// [`payload!`](crate::payload!) does the same without the feature, and uses the functions of another
+/// format, such as one of serde.
+///
+/// By hand, [`size`](Self::size) and [`encode`](Self::encode) must agree, and
+/// [`decode`](Self::decode) must take exactly the bytes that `encode` gave. It must not trust them:
 /// bytes that no value has are a [`DecodeError`].
+#[diagnostic::on_unimplemented(
+    message = "a value of `{Self}` cannot be sent as bytes",
+    label = "does not implement `Payload`",
+    note = "derive it for a type of yours: `#[derive(graphmap_runtime::Payload)]`",
+    note = "wrap a type of another crate in one of yours: `graphmap_runtime::payload!(Type by write, read)`"
+)]
 pub trait Payload: Sized {
     /// The size in bytes, where it is the same for all values. Where it is not, each has one at least.
     const SIZE: Option<usize> = None;

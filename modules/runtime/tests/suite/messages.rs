@@ -30,6 +30,7 @@ fn library(target: &Path) -> PathBuf {
             "check",
             "--lib",
             "--no-default-features",
+            "--features=derive",
             "--message-format=json",
         ])
         .arg("--manifest-path")
