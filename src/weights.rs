@@ -109,7 +109,7 @@ fn apply(profile: &Profile, bytes: bool, file: &str, context: &mut PassContext<'
         let message = format!("`{file}`: bytes of `{types}` are without what such a value owns");
         context.diagnostics.push(
             Diagnostic::note(codes::UNMEASURED, message)
-                .help("say `graphmap_runtime::payload!(Type { its, fields });` beside the type, or `--set traffic=messages` here"),
+                .help("add `#[derive(graphmap_runtime::Payload)]` to the type, or say `--set traffic=messages` here"),
         );
     }
     let network = &mut *context.network;

@@ -12,7 +12,7 @@ cargo build --release --quiet --bin communicators
 copy=target/arrays
 mkdir -p $copy/modules $copy/benches/runtime
 rm -rf $copy/modules/* $copy/benches/runtime/src
-for crate in executor fiber mpi mpi-core mpi-derive rankmap runtime; do cp -r ../../modules/$crate $copy/modules; done
+for crate in derive executor fiber mpi mpi-core mpi-derive rankmap runtime; do cp -r ../../modules/$crate $copy/modules; done
 cp arrays/group.rs $copy/modules/mpi-core/src/group.rs
 cp -r Cargo.toml Cargo.lock src $copy/benches/runtime
 sed -i '/^\[dev-dependencies\]/,/^$/d; /^\[lints\]/,/^$/d' $copy/modules/rankmap/Cargo.toml

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 
 /// Name of a package, and of its files in `copied/`: `NAME-src` is the folder of its source,
 /// `NAME.toml` its manifest.
-const CRATES: [(&str, &str); 8] = [
+const CRATES: [(&str, &str); 9] = [
+    ("graphmap-derive", "derive"),
     ("graphmap-executor", "executor"),
     ("graphmap-fiber", "fiber"),
     ("graphmap-link-mpi", "link-mpi"),

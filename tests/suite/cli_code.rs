@@ -251,7 +251,7 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
     );
     let done = test.run().status(1);
     done.stderr_has("error[G0610]: src/types.rs does not define the type `Load`\n --> copies.dot:2:5\n")
-        .stderr_has("= help: add `#[derive(Clone, Debug, Default, PartialEq)] pub struct Load; graphmap_runtime::payload!(Load);` to src/types.rs")
+        .stderr_has("= help: add `#[derive(Clone, Debug, Default, PartialEq, graphmap_runtime::Payload)] pub struct Load;` to src/types.rs")
         .stderr_has("graphmap: 1 error\n");
 
     // It has got a field since, and the line that lists them has not.
@@ -271,6 +271,16 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
         .status(1)
         .stderr_has("error[G0703]: `payload!` of `Load` does not list its field `m`\n --> copies/src/types.rs:4:1")
         .stderr_has("list all of them: `graphmap_runtime::payload!(Load { n, m })`")
+        .stderr_has("graphmap: 1 error");
+
+    // The derive lists the fields itself, and their types must be payloads, too.
+    let derived = "use std::cell::Cell;\n\n#[derive(graphmap_runtime::Payload)]\npub struct Load {\n    \
+                   pub n: u64,\n    pub cell: Cell<u64>,\n}\n";
+    test = test.file("copies/src/types.rs", derived);
+    test.run()
+        .status(1)
+        .stderr_has("error[G0703]: a value of `Cell<u64>` cannot be sent as bytes")
+        .stderr_has(" --> copies/src/types.rs:6:15")
         .stderr_has("graphmap: 1 error");
 
     // What an attribute makes wrong in the wiring is reported at the attribute, once.

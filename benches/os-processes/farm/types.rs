@@ -1,23 +1,20 @@
 //! What travels over the channels.
 
 /// A number of rounds that are to be computed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, graphmap_runtime::Payload)]
 pub struct Task {
     pub rounds: u64,
 }
-graphmap_runtime::payload!(Task { rounds });
 
 /// "I have nothing to do."
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, graphmap_runtime::Payload)]
 pub struct Request;
-graphmap_runtime::payload!(Request);
 
 /// What came out of a task.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, graphmap_runtime::Payload)]
 pub struct Strip {
     pub value: f64,
 }
-graphmap_runtime::payload!(Strip { value });
 
 /// Floating point operations that cannot be left out: as many as `rounds` says.
 pub fn compute(rounds: u64) -> f64 {

@@ -1,12 +1,11 @@
 //! What travels over the channels.
 
 /// One of the source's tokens; every 4,096th is large.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, graphmap_runtime::Payload)]
 pub struct Token {
     pub number: u64,
     pub more: Vec<u8>,
 }
-graphmap_runtime::payload!(Token { number, more });
 
 impl Token {
     pub fn new(number: u64) -> Token {

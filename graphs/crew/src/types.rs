@@ -1,7 +1,7 @@
 //! What travels on the channels.
 
 /// How many steps of Collatz a number takes to 1, and in which shift that was found.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, graphmap_runtime::Payload)]
 pub struct Answer {
     /// The number.
     pub number: u64,
@@ -10,13 +10,7 @@ pub struct Answer {
     /// The first shift of whoever answers is 1.
     pub shift: u64,
 }
-graphmap_runtime::payload!(Answer {
-    number,
-    steps,
-    shift
-});
 
 /// The helpers may come.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, graphmap_runtime::Payload)]
 pub struct Start;
-graphmap_runtime::payload!(Start);

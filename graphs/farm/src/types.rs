@@ -3,25 +3,19 @@
 use std::ops::Range;
 
 /// A strip of the picture that is to be drawn.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, graphmap_runtime::Payload)]
 pub struct Task {
     pub width: usize,
     pub height: usize,
     pub rows: Range<usize>,
 }
-graphmap_runtime::payload!(Task {
-    width,
-    height,
-    rows
-});
 
 /// "I have nothing to do."
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, graphmap_runtime::Payload)]
 pub struct Request;
-graphmap_runtime::payload!(Request);
 
 /// A strip that has been drawn.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, graphmap_runtime::Payload)]
 pub struct Strip {
     pub rows: Range<usize>,
     /// Red, green and blue of each pixel, row by row.
@@ -29,8 +23,3 @@ pub struct Strip {
     /// Which of the workers drew it.
     pub worker: usize,
 }
-graphmap_runtime::payload!(Strip {
-    rows,
-    pixels,
-    worker
-});

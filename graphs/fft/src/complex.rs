@@ -2,12 +2,11 @@
 
 use std::ops::{Add, Mul, Sub};
 
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, graphmap_runtime::Payload)]
 pub struct Complex {
     pub re: f64,
     pub im: f64,
 }
-graphmap_runtime::payload!(Complex { re, im });
 
 impl Complex {
     /// The point of the unit circle after that part of a turn, clockwise.

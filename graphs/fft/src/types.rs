@@ -3,9 +3,8 @@
 use crate::complex::Complex;
 
 /// A value, and the row of the butterfly it belongs to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, graphmap_runtime::Payload)]
 pub struct Sample {
     pub row: usize,
     pub value: Complex,
 }
-graphmap_runtime::payload!(Sample { row, value });

@@ -1,12 +1,11 @@
 //! Square matrices of whole numbers.
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, graphmap_runtime::Payload)]
 pub struct Matrix {
     size: usize,
     /// Row by row.
     numbers: Vec<i64>,
 }
-graphmap_runtime::payload!(Matrix { size, numbers });
 
 impl Matrix {
     /// A matrix from its numbers, by row and column.

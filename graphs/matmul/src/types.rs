@@ -4,9 +4,8 @@
 pub type Block = crate::matrix::Matrix;
 
 /// A block of each factor: what a cell starts with.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, graphmap_runtime::Payload)]
 pub struct Pair {
     pub left: Block,
     pub right: Block,
 }
-graphmap_runtime::payload!(Pair { left, right });

@@ -1,13 +1,12 @@
 //! A square plate, and how heat spreads over it.
 
 /// A plate, or a block of one, with a rim of points around it that belongs to the neighbours.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, graphmap_runtime::Payload)]
 pub struct Plate {
     size: usize,
     /// Row by row, the rim included: `size + 2` points a row.
     points: Vec<f64>,
 }
-graphmap_runtime::payload!(Plate { size, points });
 
 /// A side of a plate.
 #[derive(Clone, Copy, Debug)]

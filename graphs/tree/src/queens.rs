@@ -3,7 +3,7 @@
 /// A board whose first rows are filled.
 ///
 /// A set bit stands for a column of the next row that a queen above attacks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, graphmap_runtime::Payload)]
 pub struct Board {
     size: u32,
     queens: u32,
@@ -11,13 +11,6 @@ pub struct Board {
     leftward: u32,
     rightward: u32,
 }
-graphmap_runtime::payload!(Board {
-    size,
-    queens,
-    straight,
-    leftward,
-    rightward
-});
 
 impl Board {
     /// An empty board.

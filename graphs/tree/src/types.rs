@@ -6,17 +6,15 @@ use crate::queens::Board;
 pub type Task = Board;
 
 /// "I have nothing to do."
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, graphmap_runtime::Payload)]
 pub struct Request;
-graphmap_runtime::payload!(Request);
 
 /// How many tasks were done, and how many ways they have found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, graphmap_runtime::Payload)]
 pub struct Count {
     pub tasks: u64,
     pub ways: u64,
 }
-graphmap_runtime::payload!(Count { tasks, ways });
 
 impl std::ops::Add for Count {
     type Output = Count;

@@ -154,7 +154,7 @@ fn who_fails_is_told_once() {
     assert_ends("error", 2, 1, &["alice (rank 0", "it is broken"]);
     let told = ["bob (rank 1, pair.dot:4:2)", "no more", "OS process 1"];
     assert_ends("panic", 2, 1, &told);
-    let told = ["Opaque is no payload", "from OS process 0 to 1"];
+    let told = ["Opaque is not a payload", "from OS process 0 to 1"];
     assert_ends("opaque", 2, 1, &told);
     // Before others hear that ends of its channels are gone, for which they would fail, too.
     for case in ["fails before its reader:0", "fails before its reader:1"] {

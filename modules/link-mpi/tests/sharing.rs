@@ -86,7 +86,7 @@ fn what_is_wrong_is_told() {
     for case in ["fails before its reader:0", "fails before its reader:1"] {
         assert_ends(case, 2, 1, &["p1 (rank 1", "it is broken"]);
     }
-    let told = ["Opaque is no payload", "from OS process 0 to 1"];
+    let told = ["Opaque is not a payload", "from OS process 0 to 1"];
     assert_ends("opaque", 2, 1, &told);
     let told = ["has another network than OS process"];
     assert_ends("differs", 3, 1, &told);

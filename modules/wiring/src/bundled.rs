@@ -15,12 +15,13 @@ pub const FOLDER: &str = ".graphmap";
 pub const REQUIREMENT: &str = "0.1";
 
 /// The names of all packages.
-pub const PACKAGES: [&str; 8] = [
-    EXECUTOR, FIBER, LINK, MPI_CORE, MPI_DERIVE, RANKMAP, RUNTIME, MPI,
+pub const PACKAGES: [&str; 9] = [
+    DERIVE, EXECUTOR, FIBER, LINK, MPI_CORE, MPI_DERIVE, RANKMAP, RUNTIME, MPI,
 ];
 
 /// The runtime, and the packages that it depends on.
 pub const RUNTIME: &str = "graphmap-runtime";
+pub(crate) const DERIVE: &str = "graphmap-derive";
 pub(crate) const EXECUTOR: &str = "graphmap-executor";
 pub(crate) const MPI_CORE: &str = "graphmap-mpi-core";
 pub(crate) const RANKMAP: &str = "graphmap-rankmap";
@@ -118,7 +119,7 @@ mod tests {
                 match dependency.get("path") {
                     Some(path) => assert_eq!(path.as_str(), Some(&*format!("../{name}"))),
                     None => {
-                        let own = [EXECUTOR, MPI_CORE, RANKMAP, RUNTIME];
+                        let own = [DERIVE, EXECUTOR, MPI_CORE, RANKMAP, RUNTIME];
                         let is_own = own.contains(&package["name"].as_str().unwrap());
                         assert!(!is_own || name == "libc", "{path}: {name}");
                     }

@@ -289,13 +289,13 @@ impl TypeModel {
         }
     }
 
-    /// A definition that will do for a start.
+    /// Returns a definition to begin with.
     pub fn stub(&self) -> String {
         match self.untyped {
             true => format!("pub type {} = u64;", self.name),
             false => format!(
-                "#[derive(Clone, Debug, Default, PartialEq)] pub struct {0}; \
-                 graphmap_runtime::payload!({0});",
+                "#[derive(Clone, Debug, Default, PartialEq, graphmap_runtime::Payload)] \
+                 pub struct {};",
                 self.name
             ),
         }

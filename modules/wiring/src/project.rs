@@ -263,6 +263,7 @@ pub(crate) fn package_name(name: &str) -> String {
     let taken = [
         "alloc",
         "core",
+        "graphmap-derive",
         "graphmap-executor",
         "graphmap-fiber",
         "graphmap-link-mpi",

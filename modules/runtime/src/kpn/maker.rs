@@ -45,7 +45,8 @@ pub(crate) trait Maker: Send + Sync {
         scheduler: &Scheduler,
         formats: Option<&Formats>,
     ) -> (*mut u8, *mut u8);
-    /// The raw end of a new channel to or from another OS process; none if the type is no payload.
+    /// Returns the raw end of a new channel to or from another OS process. `None` if the type is
+    /// not a payload.
     fn make_far(
         &self,
         site: Site,

@@ -236,18 +236,14 @@ impl Wiring<'_> {
         mine
     }
 
-    /// A channel goes from one OS process to another, and its tokens cannot.
+    /// Returns the error that a channel goes to another OS process and its tokens have no encoding.
     fn no_payload(&self, class: &Class, number: u32, homes: (SchedulerId, SchedulerId)) -> String {
         let channel = report::channel(self.network, number);
         let [from, to] = [homes.0, homes.1].map(|home| self.scheduler.shared().os_process_of(home));
         let token = class.token_name;
-        let name = match token.contains(['<', '(', '[', '&']) {
-            true => "Type",
-            false => token.rsplit("::").next().unwrap_or(token),
-        };
         format!(
-            "{channel} goes from OS process {from} to {to}, and {token} is no payload: write \
-             `graphmap_runtime::payload!({name} {{ its, fields }});` beside the type"
+            "{channel} goes from OS process {from} to {to}, and {token} is not a payload: add \
+             `#[derive(graphmap_runtime::Payload)]` to the type"
         )
     }
 

@@ -429,7 +429,7 @@ fn what_cannot_cross_is_told_with_its_place() {
     let told = [
         "a.out -> b.in (opaque.dot:3:5)",
         "from OS process 0 to 1",
-        "Opaque is no payload",
+        "Opaque is not a payload",
     ];
     assert_ends("opaque", 2, Exit::Failed, &told);
     assert_ends("opaque", 1, Exit::Ok, &[]);
