@@ -283,6 +283,22 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
         .stderr_has(" --> copies/src/types.rs:6:15")
         .stderr_has("graphmap: 1 error");
 
+    // A project that was made without the feature.
+    let manifest = test.read("copies/Cargo.toml");
+    let without = manifest.replace(", features = [\"derive\"]", "");
+    assert_ne!(without, manifest);
+    test = test.file("copies/Cargo.toml", without);
+    for derive in [
+        "#[derive(graphmap_runtime::Payload)]\npub struct Load;\n",
+        "use graphmap_runtime::Payload;\n#[derive(Payload)]\npub struct Load;\n",
+    ] {
+        test = test.file("copies/src/types.rs", derive);
+        test.run()
+            .status(1)
+            .stderr_has("add `features = [\"derive\"]` to `graphmap-runtime` in Cargo.toml");
+    }
+    test = test.file("copies/Cargo.toml", manifest);
+
     // What an attribute makes wrong in the wiring is reported at the attribute, once.
     let plain = "#[derive(Clone)]\npub struct Load;\ngraphmap_runtime::payload!(Load);\n";
     test = test.file("copies/src/types.rs", plain);

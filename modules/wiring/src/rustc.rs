@@ -87,6 +87,16 @@ impl<'a> Explainer<'a> {
             .unwrap_or("");
         let folder = file.parent().unwrap_or(Path::new(""));
         let (text, number) = with_number(&diagnostic.message);
+        // The trait of this name is always there.
+        if text.contains("find derive macro `Payload`")
+            || text.contains("find `Payload` in `graphmap_runtime`")
+        {
+            let mut derive = diagnostic;
+            derive.help = vec![
+                "add `features = [\"derive\"]` to `graphmap-runtime` in Cargo.toml".to_owned(),
+            ];
+            return derive;
+        }
         if folder.ends_with("src/processes") && stem != "mod" {
             let Some(kind) = model.kinds.iter().position(|kind| kind.function == stem) else {
                 return diagnostic;

@@ -105,6 +105,7 @@ fn a_project_of_ranks_may_have_the_link() {
         ("mpi", "graphmap-fiber"),
         ("graphmap-link-mpi", "graphmap-runtime"),
         ("graphmap-fiber", "graphmap-executor"),
+        ("graphmap-runtime", "graphmap-derive"),
         ("graphmap-runtime", "graphmap-executor"),
     ] {
         let manifest = read(&format!(".graphmap/{name}/Cargo.toml"));

@@ -1,8 +1,9 @@
 //! Payloads of user types.
 
-/// Returns the [`Format`](crate::Format) of a type if it is a [`Payload`](crate::Payload). Generated
-/// code calls it before it is known whether the type is one. The type must be a concrete one: for a
-/// type parameter the macro returns `None`.
+/// Returns the [`Format`](crate::Format) of a type if it is a [`Payload`](crate::Payload).
+///
+/// Generated code calls it before it is known whether the type is a payload. The type must be a
+/// concrete one: for a type parameter the macro returns `None`.
 ///
 /// ```
 /// use graphmap_runtime::format_of;
@@ -19,11 +20,11 @@ macro_rules! format_of {
     }};
 }
 
-/// Implements [`Payload`](crate::Payload) for a struct or an enum of yours, from a list of its fields
-/// or variants, each as in a pattern.
+/// Implements [`Payload`](crate::Payload) for a struct or an enum of yours, from a list of its
+/// fields or variants, each as in a pattern.
 ///
-/// `#[derive(Payload)]` of `graphmap-runtime` reads the list from the type; this macro is for programs
-/// without the feature `derive`, and for formats of other libraries (below).
+/// `#[derive(Payload)]` of `graphmap-runtime` reads the list from the type. This macro is for
+/// programs without the feature `derive`, and for formats of other libraries (below).
 ///
 /// ```
 /// use graphmap_runtime::payload;
@@ -49,9 +50,9 @@ macro_rules! format_of {
 /// ```
 ///
 /// A type that another library can already encode, such as one with serde's derives, needs no list
-/// of fields: `by` names the functions of a format. The first makes bytes of a reference, the second
-/// a value of a slice; each returns a `Result`. If encoding fails, the process that sends the value
-/// panics.
+/// of fields: `by` names the functions of a format. The first makes bytes of a reference, the
+/// second a value of a slice; each returns a `Result`. If encoding fails, the process that sends
+/// the value panics.
 ///
 /// ```
 /// # fn to_text(seconds: &Seconds) -> Result<String, String> { Ok(seconds.0.to_string()) }
@@ -133,10 +134,10 @@ macro_rules! payload {
         }
     };
 
-    // `#[derive(Payload)]` calls this arm and `@enum` as well, with the types of the fields in place
-    // of `_`: the compiler then reports a type that is not a payload once, where the user wrote it.
-    // The head is the name, the parameters, the arguments and the `where` clause; behind it are a
-    // text that is both pattern and expression, and the names that it binds.
+    // `#[derive(Payload)]` calls this arm and `@enum` as well, with the types of the fields in
+    // place of `_`: the compiler then reports a type that is not a payload once, at the type. The
+    // head is the name, the parameters, the arguments and the `where` clause; behind it are tokens
+    // that are both pattern and expression, and the names that they bind.
     (@struct [$name:ident [$($parameters:tt)*] [$($arguments:tt)*] [$($where:tt)*]]
         [$($whole:tt)*] $($field:ident: $type:ty),* $(,)?) => {
         impl<$($parameters)*> $crate::Payload for $name<$($arguments)*> $($where)* {

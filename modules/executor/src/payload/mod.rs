@@ -25,12 +25,12 @@ pub use format::Format;
 #[doc(hidden)]
 pub use format::{Known, Probe, Unknown};
 
-/// A type whose values can be laid out as bytes and read back. Tokens need it to be counted in bytes
-/// and to cross between OS processes.
+/// A type whose values can be laid out as bytes and read back. Tokens need it to be counted in
+/// bytes and to cross between OS processes.
 ///
 /// Numbers, `bool`, `char`, strings, ranges, durations, and tuples, arrays, options, results, boxes
-/// and collections of payloads implement it. Types of your own derive it, by the feature `derive` of
-/// `graphmap-runtime`:
+/// and collections of payloads implement it. Types of your own derive it, by the feature `derive`
+/// of `graphmap-runtime`:
 ///
 /// ```
 /// use graphmap_runtime::{Decoder, Encoder, Payload};
@@ -48,8 +48,8 @@ pub use format::{Known, Probe, Unknown};
 /// assert_eq!((back.first_row, back.pixels.len()), (3, 300));
 /// ```
 ///
-/// [`payload!`](crate::payload!) does the same without the feature, and uses the functions of another
-/// format, such as one of serde.
+/// [`payload!`](crate::payload!) does the same without the feature, and uses the functions of
+/// another format, such as one of serde.
 ///
 /// By hand, [`size`](Self::size) and [`encode`](Self::encode) must agree, and
 /// [`decode`](Self::decode) must take exactly the bytes that `encode` gave. It must not trust them:
