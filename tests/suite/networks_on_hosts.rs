@@ -55,7 +55,7 @@ fn write_project(project: &Path, case: &Case) {
     let mut manifest = format!(
         "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
          [package.metadata.graphmap]\ngraph = \"../{name}.dot\"\n\n\
-         [dependencies]\ngraphmap-runtime = {{ path = {runtime:?} }}\n\
+         [dependencies]\ngraphmap-runtime = {{ path = {runtime:?}, features = [\"derive\"] }}\n\
          graphmap-link-mpi = {{ path = {link:?} }}\n",
         name = case.name,
         runtime = root().join("modules/runtime"),
