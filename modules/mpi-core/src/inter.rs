@@ -315,6 +315,13 @@ impl InterCommunicator {
         &self.local
     }
 
+    /// Returns the communicator of both groups that carries the messages, and the rank in it of the
+    /// first rank of the remote group. For the blocking API, whose messages are packed.
+    #[doc(hidden)]
+    pub fn bridge(&self) -> (&Communicator, usize) {
+        (&self.bridge, self.offset)
+    }
+
     /// Both groups, for collective calls.
     pub(super) fn inside(&self) -> &Communicator {
         &self.inside

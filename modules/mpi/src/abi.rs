@@ -65,3 +65,5 @@ pub const RSMPI_ANY_TAG: c_int = -1;
 pub const RSMPI_ANY_SOURCE: c_int = -2;
 /// No rank.
 pub const RSMPI_PROC_NULL: c_int = -1;
+/// This rank is the root of a collective call of two groups (`MPI_ROOT`).
+pub(crate) const RSMPI_ROOT: c_int = -3;

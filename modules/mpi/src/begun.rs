@@ -59,12 +59,12 @@ pub unsafe fn MPI_Isend(
 ) -> c_int {
     // SAFETY: as the caller says.
     unsafe {
-        let communicator = communicator(comm).core();
+        let by = communicator(comm).groups().messages();
         if dest == RSMPI_PROC_NULL {
             return begin(nothing(), request);
         }
         let content = Content::at(buf.cast(), number(count), datatype.0);
-        let sending = content.send(communicator, rank(dest), tag, SendMode::Standard);
+        let sending = content.send(by, rank(dest), tag, SendMode::Standard);
         begin(Send::new(sending), request)
     }
 }
@@ -86,13 +86,13 @@ pub unsafe fn MPI_Irecv(
 ) -> c_int {
     // SAFETY: as the caller says.
     unsafe {
-        let communicator = communicator(comm).core();
+        let by = communicator(comm).groups().messages();
         if source == RSMPI_PROC_NULL {
             return begin(nothing(), request);
         }
         let place = Place::at(buf.cast(), 0, number(count), datatype.0);
-        let receiving = communicator.recv(sender(source), tagged(tag));
-        begin(Receive::new(receiving, place), request)
+        let receiving = by.communicator.recv(sender(by, source), tagged(tag));
+        begin(Receive::new(receiving, place, by.offset), request)
     }
 }
 
@@ -119,8 +119,8 @@ unsafe fn reducing(
     unsafe {
         let bytes = packed_at(sendbuf.cast(), 0, count, layout);
         let place = Place::at(recvbuf.cast(), 0, count, layout);
-        let communicator = communicator(comm).core();
-        all_reduce(communicator, Reduction::of(bytes, elements), place)
+        let groups = communicator(comm).groups();
+        all_reduce(groups, Reduction::of(bytes, elements), place)
     }
 }
 

@@ -12,10 +12,12 @@ use std::rc::Rc;
 use graphmap_runtime::mpi as core;
 
 use crate::abi::{MPI_Comm, MPI_Fint, MPI_Info, MPI_SUCCESS, RSMPI_COMM_NULL};
+use crate::collective::begin::barrier;
 use crate::datatype::layout::MPI_Datatype;
 use crate::done;
 use crate::fiber::wait;
 use crate::place::{Place, packed_at};
+use crate::request::complete;
 use crate::shared::Shared;
 
 /// Whose address says that edges have no weights.
@@ -122,7 +124,7 @@ pub unsafe fn RSMPI_Comm_f2c(comm: MPI_Fint) -> MPI_Comm {
 pub unsafe fn MPI_Barrier(comm: MPI_Comm) -> c_int {
     // SAFETY: as the caller says.
     let of = unsafe { communicator(comm) };
-    done(wait(of.core().barrier()));
+    done(complete(barrier(of.groups())));
     MPI_SUCCESS
 }
 

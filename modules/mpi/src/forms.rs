@@ -14,7 +14,7 @@
 //!     {
 //!         let (reduction, place) = (Reduction::new(sendbuf, &op), Place::of(recvbuf));
 //!         // SAFETY: all forms borrow buffer and operation as long as the call may be polled.
-//!         unsafe { begin::all_reduce(self.as_handle().core(), reduction, place) }
+//!         unsafe { begin::all_reduce(self.as_handle().groups(), reduction, place) }
 //!     }
 //! }
 //! ```

@@ -26,4 +26,16 @@ impl Life {
     pub(crate) fn is_initialized(&self) -> bool {
         matches!(self.0.get(), Phase::Initialized(_))
     }
+
+    /// Checks that the rank may communicate.
+    ///
+    /// # Panics
+    /// If it may not.
+    #[track_caller]
+    pub(crate) fn check(&self) {
+        assert!(
+            self.is_initialized(),
+            "a call after the rank was finalized: its `Universe` was dropped"
+        );
+    }
 }

@@ -12,6 +12,7 @@ use crate::datatype::traits::{
 };
 use crate::datatype::traits::{PartitionedBufferMut, Pointer};
 use crate::raw::AsRaw;
+use crate::shared::Messages;
 use crate::{Count, Tag};
 
 /// The layout of the elements of a buffer.
@@ -68,11 +69,12 @@ impl<'a> Content<'a> {
     #[inline]
     pub(crate) fn send(
         self,
-        communicator: &core::Communicator,
+        by: Messages<'_>,
         to: usize,
         tag: Tag,
         mode: core::SendMode,
     ) -> core::Sending {
+        let (communicator, to) = (by.communicator, by.peer(to));
         match self {
             Content::Dense(bytes) => communicator.send_bytes(bytes, to, tag, mode),
             Content::Packed(bytes) => communicator.send_packed(bytes.into(), to, tag, mode),
@@ -299,10 +301,11 @@ pub(crate) fn values<T: Equivalence>(bytes: &[u8]) -> Result<Vec<T>, core::Error
     Ok(values)
 }
 
-/// What is told of a message of so many bytes.
-pub(crate) fn status(status: core::Status) -> MPI_Status {
+/// The status of a message of so many bytes. Ranks begin at `offset` in the communicator that has
+/// carried it.
+pub(crate) fn status(status: core::Status, offset: usize) -> MPI_Status {
     MPI_Status {
-        MPI_SOURCE: Count::try_from(status.source).unwrap_or(Count::MAX),
+        MPI_SOURCE: Count::try_from(status.source.wrapping_sub(offset)).unwrap_or(Count::MAX),
         MPI_TAG: status.tag,
         MPI_ERROR: MPI_SUCCESS,
         bytes: status.count,

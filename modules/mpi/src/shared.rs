@@ -19,9 +19,77 @@ pub(crate) enum Kind {
     Itself,
 }
 
+/// The groups of a communicator, as the runtime has them.
+pub(crate) enum Groups {
+    One(core::Communicator),
+    Two(core::InterCommunicator),
+}
+
+impl From<core::Communicator> for Groups {
+    fn from(one: core::Communicator) -> Self {
+        Groups::One(one)
+    }
+}
+
+impl From<core::InterCommunicator> for Groups {
+    fn from(two: core::InterCommunicator) -> Self {
+        Groups::Two(two)
+    }
+}
+
+impl Groups {
+    /// The group of the rank that has this.
+    fn local(&self) -> &core::Communicator {
+        match self {
+            Groups::One(one) => one,
+            Groups::Two(two) => two.local(),
+        }
+    }
+
+    /// The group that messages go to and come from.
+    fn peers(&self) -> &core::Group {
+        match self {
+            Groups::One(one) => one.group(),
+            Groups::Two(two) => two.remote_group(),
+        }
+    }
+
+    /// The communicator that carries the messages.
+    pub(crate) fn messages(&self) -> Messages<'_> {
+        let (communicator, offset) = match self {
+            Groups::One(one) => (one, 0),
+            Groups::Two(two) => two.bridge(),
+        };
+        Messages {
+            communicator,
+            offset,
+            peers: self.peers().size(),
+        }
+    }
+}
+
+/// A communicator that carries messages. The ranks of an intercommunicator are translated: those of
+/// the remote group begin at `offset` there.
+#[derive(Clone, Copy)]
+pub(crate) struct Messages<'a> {
+    pub(crate) communicator: &'a core::Communicator,
+    pub(crate) offset: usize,
+    peers: usize,
+}
+
+impl Messages<'_> {
+    /// Translates a rank that the program names. One that does not exist stays one.
+    pub(crate) fn peer(&self, rank: usize) -> usize {
+        match rank < self.peers {
+            true => rank + self.offset,
+            false => rank.max(self.communicator.size()),
+        }
+    }
+}
+
 /// A communicator, as a rank has it: all of its handles of the world share one, and so do those of itself.
 pub(crate) struct Shared {
-    core: core::Communicator,
+    groups: Groups,
     pub(crate) name: RefCell<String>,
     pub(crate) grid: Option<core::Cartesian>,
     /// Whom the rank receives from and sends to, where ranks have said so.
@@ -31,9 +99,9 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(core: core::Communicator, name: String, life: Life) -> Self {
+    pub(crate) fn new(groups: impl Into<Groups>, name: String, life: Life) -> Self {
         Shared {
-            core,
+            groups: groups.into(),
             name: RefCell::new(name),
             grid: None,
             graph: None,
@@ -43,21 +111,45 @@ impl Shared {
     }
 
     /// One that is made of this one.
-    pub(crate) fn derived(&self, core: core::Communicator) -> Shared {
-        Shared::new(core, String::new(), self.life.clone())
+    pub(crate) fn derived(&self, groups: impl Into<Groups>) -> Shared {
+        Shared::new(groups, String::new(), self.life.clone())
     }
 
-    /// The communicator of the runtime.
+    /// Returns the groups, for a call that communicates.
     ///
     /// # Panics
     /// If the rank was finalized.
     #[track_caller]
+    pub(crate) fn groups(&self) -> &Groups {
+        self.life.check();
+        &self.groups
+    }
+
+    /// Returns the only group, for a call that is not defined for two.
+    ///
+    /// # Panics
+    /// If the rank was finalized, or this is an intercommunicator.
+    #[track_caller]
     pub(crate) fn core(&self) -> &core::Communicator {
-        assert!(
-            self.life.is_initialized(),
-            "a call after the rank was finalized: its `Universe` was dropped"
-        );
-        &self.core
+        match self.groups() {
+            Groups::One(one) => one,
+            Groups::Two(_) => panic!(
+                "the call is not defined for an intercommunicator: `merge` makes a communicator of both groups"
+            ),
+        }
+    }
+
+    /// Returns the remote group; `None`: there is only one.
+    pub(crate) fn remote(&self) -> Option<&core::Group> {
+        match &self.groups {
+            Groups::One(_) => None,
+            Groups::Two(two) => Some(two.remote_group()),
+        }
+    }
+
+    /// Returns the group that messages go to and come from.
+    pub(crate) fn peers(&self) -> &core::Group {
+        self.groups.peers()
     }
 
     /// Its handle.
@@ -65,9 +157,9 @@ impl Shared {
         MPI_Comm(std::ptr::from_ref(self).cast())
     }
 
-    /// What does not communicate can be asked for at any time.
+    /// Returns the local group, at any time: for what does not communicate.
     pub(crate) fn known(&self) -> &core::Communicator {
-        &self.core
+        self.groups.local()
     }
 }
 
@@ -92,10 +184,16 @@ impl CommunicatorHandle {
         CommunicatorHandle(unsafe { Rc::from_raw(raw.0.cast()) })
     }
 
-    /// The communicator of the runtime.
+    /// The only group: see [`Shared::core`].
     #[track_caller]
     pub(crate) fn core(&self) -> &core::Communicator {
         self.0.core()
+    }
+
+    /// The groups: see [`Shared::groups`].
+    #[track_caller]
+    pub(crate) fn groups(&self) -> &Groups {
+        self.0.groups()
     }
 }
 

@@ -9,16 +9,38 @@ use std::rc::Rc;
 use graphmap_runtime::mpi as core;
 
 use super::operation::Operation;
+use crate::abi::{RSMPI_PROC_NULL, RSMPI_ROOT};
 use crate::datatype::traits::Buffer;
 use crate::operation::{Elements, RawOperation};
 use crate::place::{Place, count, layout, packed};
-use crate::request::{Begun, Collective, Lent};
-use crate::shared::CommunicatorHandle;
+use crate::request::{Begun, Called, Collective, Lent};
+use crate::shared::{CommunicatorHandle, Groups};
 use crate::topology::Rank;
 
 /// A rank as the runtime has it; what is less than 0 is none.
 fn number(rank: Rank) -> usize {
     usize::try_from(rank).unwrap_or(usize::MAX)
+}
+
+/// The root of a call of two groups: a rank of the remote group, or one of the two constants.
+fn inter_root(rank: Rank) -> core::InterRoot {
+    match rank {
+        RSMPI_ROOT => core::InterRoot::This,
+        RSMPI_PROC_NULL => core::InterRoot::Beside,
+        rank => core::InterRoot::Remote(number(rank)),
+    }
+}
+
+/// Returns whether the root of a call of two groups is in the remote group.
+fn is_remote(root: Rank) -> bool {
+    matches!(inter_root(root), core::InterRoot::Remote(_))
+}
+
+/// The result of a call of two groups that gives some ranks nothing: for them, no bytes.
+async fn or_nothing(
+    call: impl Future<Output = Result<Option<Vec<u8>>, core::Error>>,
+) -> Result<Vec<u8>, core::Error> {
+    Ok(call.await?.unwrap_or_default())
 }
 
 /// Puts what each rank has brought into its place.
@@ -40,8 +62,12 @@ unsafe fn fill_all(places: &[Place], all: &[Vec<u8>]) -> Result<(), core::Error>
 }
 
 #[track_caller]
-pub(super) fn barrier(of: &CommunicatorHandle) -> impl Begun + use<> {
-    Collective::new(of.core().barrier(), |()| Ok(()))
+pub(crate) fn barrier(of: &Groups) -> impl Begun + use<> {
+    let call = match of {
+        Groups::One(one) => Called::One(one.barrier()),
+        Groups::Two(two) => Called::two(two.barrier()),
+    };
+    Collective::new(call, |()| Ok(()))
 }
 
 /// # Safety
@@ -52,18 +78,25 @@ pub(super) unsafe fn broadcast(
     root: Rank,
     place: Place,
 ) -> impl Begun + use<> {
-    let communicator = of.core();
-    let is_root = communicator.rank() == number(root);
+    let groups = of.groups();
+    let (gives, receives) = match groups {
+        Groups::One(one) => {
+            let is_root = one.rank() == number(root);
+            (is_root, !is_root)
+        }
+        Groups::Two(_) => (root == RSMPI_ROOT, is_remote(root)),
+    };
     // SAFETY: it is borrowed.
-    let value = is_root.then(|| unsafe { place.packed() });
-    Collective::new(
-        communicator.bcast(value, number(root)),
-        move |bytes: Vec<u8>| match is_root {
-            true => Ok(()),
-            // SAFETY: as the caller says.
-            false => unsafe { place.fill_exactly(&bytes) },
-        },
-    )
+    let value = gives.then(|| unsafe { place.packed() });
+    let call = match groups {
+        Groups::One(one) => Called::One(one.bcast(value, number(root))),
+        Groups::Two(two) => Called::two(or_nothing(two.bcast(value, inter_root(root)))),
+    };
+    Collective::new(call, move |bytes: Vec<u8>| match receives {
+        // SAFETY: as the caller says.
+        true => unsafe { place.fill_exactly(&bytes) },
+        false => Ok(()),
+    })
 }
 
 /// # Safety
@@ -75,13 +108,14 @@ pub(super) unsafe fn gather(
     bytes: Vec<u8>,
     places: Vec<Place>,
 ) -> impl Begun + use<> {
-    Collective::new(
-        of.core().gather(bytes, number(root)),
-        move |all: Option<Vec<Vec<u8>>>| {
-            // SAFETY: as the caller says.
-            all.map_or(Ok(()), |all| unsafe { fill_all(&places, &all) })
-        },
-    )
+    let call = match of.groups() {
+        Groups::One(one) => Called::One(one.gather(bytes, number(root))),
+        Groups::Two(two) => Called::two(two.gather(Some(bytes), inter_root(root))),
+    };
+    Collective::new(call, move |all: Option<Vec<Vec<u8>>>| {
+        // SAFETY: as the caller says.
+        all.map_or(Ok(()), |all| unsafe { fill_all(&places, &all) })
+    })
 }
 
 /// # Safety
@@ -92,7 +126,11 @@ pub(super) unsafe fn all_gather(
     bytes: Vec<u8>,
     places: Vec<Place>,
 ) -> impl Begun + use<> {
-    Collective::new(of.core().allgather(bytes), move |all: Rc<[Vec<u8>]>| {
+    let call = match of.groups() {
+        Groups::One(one) => Called::One(one.allgather(bytes)),
+        Groups::Two(two) => Called::two(two.allgather(bytes)),
+    };
+    Collective::new(call, move |all: Rc<[Vec<u8>]>| {
         // SAFETY: as the caller says.
         unsafe { fill_all(&places, &all) }
     })
@@ -107,13 +145,18 @@ pub(super) unsafe fn scatter(
     parts: Option<Vec<Vec<u8>>>,
     place: Place,
 ) -> impl Begun + use<> {
-    Collective::new(
-        of.core().scatter(parts, number(root)),
-        move |bytes: Vec<u8>| {
-            // SAFETY: as the caller says.
-            unsafe { place.fill_exactly(&bytes) }
-        },
-    )
+    let (call, receives) = match of.groups() {
+        Groups::One(one) => (Called::One(one.scatter(parts, number(root))), true),
+        Groups::Two(two) => {
+            let call = Called::two(or_nothing(two.scatter(parts, inter_root(root))));
+            (call, is_remote(root))
+        }
+    };
+    Collective::new(call, move |bytes: Vec<u8>| match receives {
+        // SAFETY: as the caller says.
+        true => unsafe { place.fill_exactly(&bytes) },
+        false => Ok(()),
+    })
 }
 
 /// # Safety
@@ -124,7 +167,11 @@ pub(super) unsafe fn all_to_all(
     parts: Vec<Vec<u8>>,
     places: Vec<Place>,
 ) -> impl Begun + use<> {
-    Collective::new(of.core().alltoall(parts), move |all: Vec<Vec<u8>>| {
+    let call = match of.groups() {
+        Groups::One(one) => Called::One(one.alltoall(parts)),
+        Groups::Two(two) => Called::two(two.alltoall(parts)),
+    };
+    Collective::new(call, move |all: Vec<Vec<u8>>| {
         // SAFETY: as the caller says.
         unsafe { fill_all(&places, &all) }
     })
@@ -208,7 +255,7 @@ impl Reduction {
     unsafe fn deliver<R: Into<Option<Vec<u8>>>>(
         self,
         place: Option<Place>,
-        call: core::Collective<R>,
+        call: Called<R>,
     ) -> impl Begun + use<R> {
         let lent = self.lending.0.clone();
         let finish = move |result: R| {
@@ -234,15 +281,22 @@ pub(super) unsafe fn reduce(
     reduction: Reduction,
     place: Option<Place>,
 ) -> Result<Box<dyn Begun>, core::Error> {
-    let communicator = of.core();
+    let groups = of.groups();
     let (bytes, reduction) = reduction.checked()?;
-    if reduction.is_users() {
+    let call = match groups {
         // A rank that has lent its operation must not go on before all have come.
-        let call = communicator.allreduce(bytes, reduction.combining());
-        // SAFETY: as the caller says.
-        return Ok(Box::new(unsafe { reduction.deliver(place, call) }));
-    }
-    let call = communicator.reduce(bytes, reduction.combining(), number(root));
+        Groups::One(one) if reduction.is_users() => {
+            let call = Called::One(one.allreduce(bytes, reduction.combining()));
+            // SAFETY: as the caller says.
+            return Ok(Box::new(unsafe { reduction.deliver(place, call) }));
+        }
+        Groups::One(one) => Called::One(one.reduce(bytes, reduction.combining(), number(root))),
+        // It goes on when all have come.
+        Groups::Two(two) => {
+            let (combining, root) = (reduction.combining(), inter_root(root));
+            Called::two(two.reduce(Some(bytes), combining, root))
+        }
+    };
     // SAFETY: as the caller says.
     Ok(Box::new(unsafe { reduction.deliver(place, call) }))
 }
@@ -251,12 +305,15 @@ pub(super) unsafe fn reduce(
 /// As for [`reduce`].
 #[track_caller]
 pub(crate) unsafe fn all_reduce(
-    communicator: &core::Communicator,
+    groups: &Groups,
     reduction: Reduction,
     place: Place,
 ) -> Result<impl Begun + use<>, core::Error> {
     let (bytes, reduction) = reduction.checked()?;
-    let call = communicator.allreduce(bytes, reduction.combining());
+    let call = match groups {
+        Groups::One(one) => Called::One(one.allreduce(bytes, reduction.combining())),
+        Groups::Two(two) => Called::two(two.allreduce(bytes, reduction.combining())),
+    };
     // SAFETY: as the caller says.
     Ok(unsafe { reduction.deliver(Some(place), call) })
 }
@@ -269,13 +326,18 @@ pub(super) unsafe fn reduce_scatter(
     reduction: Reduction,
     place: Place,
 ) -> Result<impl Begun + use<>, core::Error> {
-    let communicator = of.core();
-    let ranks = communicator.size().max(1);
+    let groups = of.groups();
+    let ranks = of.0.peers().size().max(1);
+    // All ranks are told if they are not equal: then there are none.
+    let is_divisible = reduction.elements.count.is_multiple_of(ranks);
     let (bytes, reduction) = reduction.in_parts(ranks).checked()?;
     let each = bytes.len() / ranks;
     let part = |rank: usize| bytes[rank * each..(rank + 1) * each].to_vec();
-    let parts = (0..ranks).map(part).collect();
-    let call = communicator.reduce_scatter(parts, reduction.combining());
+    let parts = (0..ranks).filter(|_| is_divisible).map(part).collect();
+    let call = match groups {
+        Groups::One(one) => Called::One(one.reduce_scatter(parts, reduction.combining())),
+        Groups::Two(two) => Called::two(two.reduce_scatter(parts, reduction.combining())),
+    };
     // SAFETY: as the caller says.
     Ok(unsafe { reduction.deliver(Some(place), call) })
 }
@@ -290,7 +352,7 @@ pub(super) unsafe fn scan(
 ) -> Result<impl Begun + use<>, core::Error> {
     let communicator = of.core();
     let (bytes, reduction) = reduction.checked()?;
-    let call = communicator.scan(bytes, reduction.combining());
+    let call = Called::One(communicator.scan(bytes, reduction.combining()));
     // SAFETY: as the caller says.
     Ok(unsafe { reduction.deliver(Some(place), call) })
 }
@@ -305,7 +367,7 @@ pub(super) unsafe fn exclusive_scan(
 ) -> Result<impl Begun + use<>, core::Error> {
     let communicator = of.core();
     let (bytes, reduction) = reduction.checked()?;
-    let call = communicator.exscan(bytes, reduction.combining());
+    let call = Called::One(communicator.exscan(bytes, reduction.combining()));
     // SAFETY: as the caller says.
     Ok(unsafe { reduction.deliver(Some(place), call) })
 }

@@ -9,7 +9,7 @@ use crate::request::{Request, StaticScope, complete};
 use crate::topology::Communicator;
 use crate::{CallError, done};
 
-/// How many ranks there are.
+/// How many ranks each rank sends to and receives from.
 fn ranks<C: Communicator + ?Sized>(of: &C) -> usize {
     usize::try_from(of.target_size()).unwrap_or(0)
 }
@@ -19,6 +19,10 @@ fn ranks<C: Communicator + ?Sized>(of: &C) -> usize {
 /// # Panics
 /// All of them, if ranks have made different calls, or brought something else than is to be received: see those of them whose names
 /// begin with `try_`, which return what is wrong. Operations keep the order of ranks.
+///
+/// # Intercommunicators
+/// Each group receives what the other one sends, so parts are those of the remote group's ranks.
+/// Scans are not defined for two groups, and panic.
 pub trait CommunicatorCollectives: Communicator {
     /// Waits until all ranks have called it.
     #[track_caller]
@@ -32,14 +36,14 @@ pub trait CommunicatorCollectives: Communicator {
     /// [`CallError::Mismatch`] and others.
     #[track_caller]
     fn try_barrier(&self) -> Result<(), CallError> {
-        complete(begin::barrier(self.as_handle())).map(drop)
+        complete(begin::barrier(self.as_handle().groups())).map(drop)
     }
 
     /// As [`barrier`](Self::barrier), as a request.
     #[track_caller]
     fn immediate_barrier(&self) -> Request<'static, ()> {
         // SAFETY: nothing is borrowed.
-        unsafe { Request::begin(begin::barrier(self.as_handle()), &(), StaticScope) }
+        unsafe { Request::begin(begin::barrier(self.as_handle().groups()), &(), StaticScope) }
     }
 
     forms! {
@@ -115,7 +119,7 @@ pub trait CommunicatorCollectives: Communicator {
         {
             let (reduction, place) = (Reduction::new(sendbuf, &op), Place::of(recvbuf));
             // SAFETY: all forms borrow buffer and operation as long as the call may be polled.
-            unsafe { begin::all_reduce(self.as_handle().core(), reduction, place) }
+            unsafe { begin::all_reduce(self.as_handle().groups(), reduction, place) }
         }
     }
 
@@ -130,7 +134,7 @@ pub trait CommunicatorCollectives: Communicator {
         where S: Buffer + ?Sized, R: BufferMut + ?Sized, O: Operation
         {
             assert_eq!(
-                count(recvbuf) * ranks(self),
+                count(recvbuf) * usize::try_from(self.size()).unwrap_or(0),
                 count(sendbuf),
                 "each rank receives its part of what is sent"
             );

@@ -4,12 +4,13 @@ use std::process::Command;
 
 use super::begin::{self, Reduction};
 use super::operation::Operation;
+use crate::abi::{RSMPI_PROC_NULL, RSMPI_ROOT};
 use crate::datatype::traits::{Buffer, BufferMut, PartitionedBuffer, PartitionedBufferMut};
 use crate::forms::forms;
 use crate::place::{Place, packed, packed_equally, packed_parts};
 use crate::shared::AsHandle;
 use crate::shared::CommunicatorHandle;
-use crate::topology::{AsCommunicator, Communicator, InterCommunicator, Process, Rank};
+use crate::topology::{AsCommunicator, Communicator, InterCommunicator, LocalRoot, Process, Rank};
 use crate::{CallError, MpiError};
 
 /// The communicator of a root.
@@ -17,7 +18,7 @@ fn handle<T: Root + ?Sized>(root: &T) -> &CommunicatorHandle {
     root.as_communicator().as_handle()
 }
 
-/// How many ranks there are.
+/// How many ranks the root sends to and receives from.
 fn ranks<T: Root + ?Sized>(root: &T) -> usize {
     usize::try_from(root.as_communicator().target_size()).unwrap_or(0)
 }
@@ -26,14 +27,19 @@ fn ranks<T: Root + ?Sized>(root: &T) -> usize {
 /// If the rank that calls this is not the root, or if it is.
 #[track_caller]
 fn is_root<T: Root + ?Sized>(root: &T, expected: bool) {
-    let (rank, root) = (root.as_communicator().rank(), root.root_rank());
+    let (of, root) = (root.as_communicator(), root.root_rank());
+    let rank = of.rank();
+    let is_root = match of.as_handle().0.remote() {
+        Some(_) => root == RSMPI_ROOT,
+        None => rank == root,
+    };
     match expected {
         true => assert!(
-            rank == root,
+            is_root,
             "rank {rank} has made the call of the root, which is rank {root}"
         ),
         false => assert!(
-            rank != root,
+            !is_root,
             "rank {rank} is the root, and has made the call of the others"
         ),
     }
@@ -44,6 +50,11 @@ fn is_root<T: Root + ?Sized>(root: &T, expected: bool) {
 /// # Panics
 /// As those of [`CommunicatorCollectives`](super::CommunicatorCollectives); and if the root makes the call of the others, or another
 /// one that of the root.
+///
+/// # Intercommunicators
+/// The ranks of one group name the root as a process of the remote group. Those of the other one
+/// say which of them it is by a [`LocalRoot`]: it calls as the root, and receives nothing from its
+/// own group; the others of its group call as such, and neither send nor receive.
 pub trait Root: AsCommunicator {
     /// Which rank is the root.
     fn root_rank(&self) -> Rank;
@@ -218,5 +229,14 @@ pub trait Root: AsCommunicator {
 impl Root for Process<'_> {
     fn root_rank(&self) -> Rank {
         self.rank()
+    }
+}
+
+impl Root for LocalRoot<'_> {
+    fn root_rank(&self) -> Rank {
+        match self {
+            LocalRoot::This(_) => RSMPI_ROOT,
+            LocalRoot::Other(_) => RSMPI_PROC_NULL,
+        }
     }
 }

@@ -23,8 +23,8 @@ pub(super) fn begin<D: Destination + ?Sized>(
     content: Content<'_>,
     tag: Tag,
 ) -> Send {
-    let communicator = to.as_communicator().as_handle().core();
-    Send::new(content.send(communicator, rank(to), tag, mode))
+    let by = to.as_communicator().as_handle().groups().messages();
+    Send::new(content.send(by, rank(to), tag, mode))
 }
 
 /// Whom messages are sent to. Those without a tag are sent with tag 0.

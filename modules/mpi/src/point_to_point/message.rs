@@ -2,7 +2,7 @@
 
 use graphmap_runtime::mpi as core;
 
-use crate::abi::MPI_Message;
+use crate::abi::{MPI_Message, MPI_Status};
 use crate::datatype::traits::{BufferMut, Equivalence};
 use crate::done;
 use crate::place::{Place, status, value, values};
@@ -15,14 +15,21 @@ use crate::status::Status;
 #[derive(Debug)]
 pub struct Message {
     message: core::Message,
+    status: MPI_Status,
     raw: MPI_Message,
 }
 
 impl Message {
-    pub(super) fn found(message: core::Message) -> (Message, Status) {
-        let told = Status::from_raw(status(message.status()));
+    /// A message of a communicator in which ranks begin at `offset`.
+    pub(super) fn found(message: core::Message, offset: usize) -> (Message, Status) {
+        let status = status(message.status(), offset);
         let raw = MPI_Message(std::ptr::null());
-        (Message { message, raw }, told)
+        let message = Message {
+            message,
+            status,
+            raw,
+        };
+        (message, Status::from_raw(status))
     }
 
     /// Whether it is from no process: there are none here.
@@ -32,8 +39,8 @@ impl Message {
 
     #[track_caller]
     fn bytes(self) -> Result<(core::Packed, Status), core::Error> {
-        let (bytes, told) = self.message.recv::<core::Packed>()?;
-        Ok((bytes, Status::from_raw(status(told))))
+        let (bytes, _) = self.message.recv::<core::Packed>()?;
+        Ok((bytes, Status::from_raw(self.status)))
     }
 
     /// Receives it as a value.
@@ -69,7 +76,7 @@ impl Message {
         Buf: 'a + BufferMut + ?Sized,
         Sc: Scope<'a>,
     {
-        let told = status(self.message.status());
+        let told = self.status;
         let received = self.bytes().and_then(|(bytes, _)| {
             // SAFETY: it is borrowed.
             unsafe { Place::of(buf).fill(&bytes) }?;

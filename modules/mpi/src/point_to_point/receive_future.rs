@@ -18,21 +18,27 @@ use crate::status::Status;
 #[must_use]
 pub struct ReceiveFuture<T> {
     receiving: core::Receiving<core::Packed>,
+    /// Where ranks begin in the communicator that carries the message.
+    offset: usize,
     value: PhantomData<fn() -> T>,
 }
 
 impl<T: Equivalence> ReceiveFuture<T> {
-    pub(super) fn new(receiving: core::Receiving<core::Packed>) -> Self {
+    pub(super) fn new(receiving: core::Receiving<core::Packed>, offset: usize) -> Self {
         ReceiveFuture {
             receiving,
+            offset,
             value: PhantomData,
         }
     }
 
     #[track_caller]
-    fn opened(received: Result<(core::Packed, core::Status), core::Error>) -> (T, Status) {
+    fn opened(
+        received: Result<(core::Packed, core::Status), core::Error>,
+        offset: usize,
+    ) -> (T, Status) {
         let (bytes, told) = done(received);
-        (done(value(&bytes)), Status::from_raw(status(told)))
+        (done(value(&bytes)), Status::from_raw(status(told, offset)))
     }
 
     /// Waits for it.
@@ -41,7 +47,7 @@ impl<T: Equivalence> ReceiveFuture<T> {
     /// If the message is no such value.
     #[track_caller]
     pub fn get(self) -> (T, Status) {
-        Self::opened(wait(self.receiving))
+        Self::opened(wait(self.receiving), self.offset)
     }
 
     /// The value, if it has come; if it has not, all other ranks have a turn first.
@@ -58,7 +64,7 @@ impl<T: Equivalence> ReceiveFuture<T> {
             return Err(self);
         }
         match poll_once(Pin::new(&mut self.receiving)) {
-            Poll::Ready(received) => Ok(Self::opened(received)),
+            Poll::Ready(received) => Ok(Self::opened(received, self.offset)),
             Poll::Pending => Err(self),
         }
     }

@@ -7,18 +7,18 @@ use super::receive_future::ReceiveFuture;
 use crate::abi::{RSMPI_ANY_SOURCE, RSMPI_ANY_TAG};
 use crate::datatype::traits::{BufferMut, Equivalence};
 use crate::fiber::wait;
-use crate::place::{Place, status, value};
+use crate::place::{self, Place, value};
 use crate::request::{Receive, Request, Scope, complete};
-use crate::shared::AsHandle;
+use crate::shared::{AsHandle, Messages};
 use crate::status::Status;
 use crate::topology::{AnyProcess, AsCommunicator, Process, Rank};
 use crate::{CallError, Tag, done};
 
 /// A source as the runtime has it.
-pub(crate) fn sender(rank: Rank) -> core::Source {
+pub(crate) fn sender(by: Messages<'_>, rank: Rank) -> core::Source {
     match rank {
         RSMPI_ANY_SOURCE => core::ANY_SOURCE,
-        rank => core::Source::from(rank),
+        rank => core::Source::Rank(by.peer(usize::try_from(rank).unwrap_or(usize::MAX))),
     }
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn tagged(tag: Tag) -> core::TagOf {
 
 /// Where messages come from, and on which communicator.
 struct From<'a> {
-    communicator: &'a core::Communicator,
+    by: Messages<'a>,
     source: core::Source,
     tag: core::TagOf,
 }
@@ -40,16 +40,21 @@ struct From<'a> {
 impl<'a> From<'a> {
     #[track_caller]
     fn new<S: Source + ?Sized>(source: &'a S, tag: Tag) -> Self {
+        let by = source.as_communicator().as_handle().groups().messages();
         From {
-            communicator: source.as_communicator().as_handle().core(),
-            source: sender(source.source_rank()),
+            by,
+            source: sender(by, source.source_rank()),
             tag: tagged(tag),
         }
     }
 
     #[track_caller]
     fn receive(&self) -> core::Receiving<core::Packed> {
-        self.communicator.recv(self.source, self.tag)
+        self.by.communicator.recv(self.source, self.tag)
+    }
+
+    fn status(&self, status: core::Status) -> Status {
+        Status::from_raw(place::status(status, self.by.offset))
     }
 }
 
@@ -60,7 +65,10 @@ impl<'a> From<'a> {
 #[track_caller]
 pub(super) unsafe fn begin<S: Source + ?Sized>(source: &S, place: Place, tag: Tag) -> Receive {
     // SAFETY: as the caller says.
-    unsafe { Receive::new(From::new(source, tag).receive(), place) }
+    unsafe {
+        let from = From::new(source, tag);
+        Receive::new(from.receive(), place, from.by.offset)
+    }
 }
 
 /// As [`begin`], and who sends may put the elements in their place.
@@ -71,7 +79,7 @@ pub(super) unsafe fn begin<S: Source + ?Sized>(source: &S, place: Place, tag: Ta
 pub(super) unsafe fn into_place<S: Source + ?Sized>(source: &S, place: Place, tag: Tag) -> Receive {
     let from = From::new(source, tag);
     // SAFETY: as the caller says.
-    unsafe { Receive::into_place(from.communicator, from.source, from.tag, place) }
+    unsafe { Receive::into_place(from.by, from.source, from.tag, place) }
 }
 
 /// Whom messages are received from: a rank or any. Those without a tag take messages with any.
@@ -86,8 +94,8 @@ pub unsafe trait Source: AsCommunicator {
     #[track_caller]
     fn probe_with_tag(&self, tag: Tag) -> Status {
         let from = From::new(self, tag);
-        let found = wait(from.communicator.probe(from.source, from.tag));
-        Status::from_raw(status(done(found)))
+        let found = wait(from.by.communicator.probe(from.source, from.tag));
+        from.status(done(found))
     }
 
     /// As [`probe_with_tag`](Self::probe_with_tag).
@@ -100,7 +108,8 @@ pub unsafe trait Source: AsCommunicator {
     #[track_caller]
     fn matched_probe_with_tag(&self, tag: Tag) -> (Message, Status) {
         let from = From::new(self, tag);
-        Message::found(done(wait(from.communicator.mprobe(from.source, from.tag))))
+        let found = wait(from.by.communicator.mprobe(from.source, from.tag));
+        Message::found(done(found), from.by.offset)
     }
 
     /// As [`matched_probe_with_tag`](Self::matched_probe_with_tag).
@@ -124,8 +133,9 @@ pub unsafe trait Source: AsCommunicator {
     /// [`CallError::Truncated`], [`CallError::Count`]: it is too long or too short.
     #[track_caller]
     fn try_receive_with_tag<Msg: Equivalence>(&self, tag: Tag) -> Result<(Msg, Status), CallError> {
-        let (bytes, told) = wait(From::new(self, tag).receive())?;
-        Ok((value(&bytes)?, Status::from_raw(status(told))))
+        let from = From::new(self, tag);
+        let (bytes, told) = wait(from.receive())?;
+        Ok((value(&bytes)?, from.status(told)))
     }
 
     /// As [`receive_with_tag`](Self::receive_with_tag).
@@ -213,7 +223,8 @@ pub unsafe trait Source: AsCommunicator {
     /// Begins to receive a value.
     #[track_caller]
     fn immediate_receive_with_tag<Msg: Equivalence>(&self, tag: Tag) -> ReceiveFuture<Msg> {
-        ReceiveFuture::new(From::new(self, tag).receive())
+        let from = From::new(self, tag);
+        ReceiveFuture::new(from.receive(), from.by.offset)
     }
 
     /// As [`immediate_receive_with_tag`](Self::immediate_receive_with_tag).
@@ -226,8 +237,8 @@ pub unsafe trait Source: AsCommunicator {
     #[track_caller]
     fn immediate_probe_with_tag(&self, tag: Tag) -> Option<Status> {
         let from = From::new(self, tag);
-        let found = done(wait(from.communicator.iprobe(from.source, from.tag)));
-        found.map(|found| Status::from_raw(status(found)))
+        let found = done(wait(from.by.communicator.iprobe(from.source, from.tag)));
+        found.map(|found| from.status(found))
     }
 
     /// As [`immediate_probe_with_tag`](Self::immediate_probe_with_tag).
@@ -240,8 +251,8 @@ pub unsafe trait Source: AsCommunicator {
     #[track_caller]
     fn immediate_matched_probe_with_tag(&self, tag: Tag) -> Option<(Message, Status)> {
         let from = From::new(self, tag);
-        let found = done(wait(from.communicator.improbe(from.source, from.tag)));
-        found.map(Message::found)
+        let found = done(wait(from.by.communicator.improbe(from.source, from.tag)));
+        found.map(|found| Message::found(found, from.by.offset))
     }
 
     /// As [`immediate_matched_probe_with_tag`](Self::immediate_matched_probe_with_tag).

@@ -18,7 +18,7 @@ mod several;
 pub use guard::{CancelGuard, WaitGuard};
 pub(crate) use lent::Lent;
 pub(crate) use pending::{
-    Begun, Collective, Done, Pending, Receive, Send, complete, give_way, owned,
+    Begun, Called, Collective, Done, Pending, Receive, Send, complete, give_way, owned,
 };
 pub use pending::{MPI_Request, RSMPI_REQUEST_NULL};
 pub use scope::{LocalScope, Scope, StaticScope, scope};

@@ -12,6 +12,7 @@ use super::lent::Lent;
 use crate::abi::MPI_Status;
 use crate::fiber::{poll_once, wait};
 use crate::place::{Place, empty_status, status};
+use crate::shared::Messages;
 
 /// A call that was begun. What it borrows is written to only when it is polled.
 pub(crate) trait Begun {
@@ -75,15 +76,22 @@ impl Begun for Send {
 pub(crate) struct Receive {
     receiving: Option<core::Receiving<core::Packed>>,
     place: Place,
+    /// Where ranks begin in the communicator that carries the message.
+    offset: usize,
 }
 
 impl Receive {
     /// # Safety
     /// The buffer has to be borrowed as long as this may be polled.
-    pub(crate) unsafe fn new(receiving: core::Receiving<core::Packed>, place: Place) -> Self {
+    pub(crate) unsafe fn new(
+        receiving: core::Receiving<core::Packed>,
+        place: Place,
+        offset: usize,
+    ) -> Self {
         Receive {
             receiving: Some(receiving),
             place,
+            offset,
         }
     }
 
@@ -94,7 +102,7 @@ impl Receive {
     #[track_caller]
     #[inline]
     pub(crate) unsafe fn into_place(
-        communicator: &core::Communicator,
+        by: Messages<'_>,
         source: core::Source,
         tag: core::TagOf,
         place: Place,
@@ -102,10 +110,10 @@ impl Receive {
         // SAFETY: as the caller says.
         unsafe {
             let receiving = match place.receive_buffer() {
-                Some((to, room)) => communicator.recv_packed_at(to, room, source, tag),
-                None => communicator.recv(source, tag),
+                Some((to, room)) => by.communicator.recv_packed_at(to, room, source, tag),
+                None => by.communicator.recv(source, tag),
             };
-            Receive::new(receiving, place)
+            Receive::new(receiving, place, by.offset)
         }
     }
 }
@@ -122,7 +130,7 @@ impl Begun for Receive {
                 // SAFETY: as whoever has made this has said.
                 unsafe { self.place.fill(&bytes) }?;
             }
-            Ok(status(told))
+            Ok(status(told, self.offset))
         })
     }
 
@@ -141,15 +149,34 @@ impl Begun for Receive {
     }
 }
 
+/// A collective call of one group or of two.
+pub(crate) enum Called<R> {
+    One(core::Collective<R>),
+    Two(Pin<Box<dyn Future<Output = Result<R, core::Error>>>>),
+}
+
+impl<R> Called<R> {
+    pub(crate) fn two(call: impl Future<Output = Result<R, core::Error>> + 'static) -> Self {
+        Called::Two(Box::pin(call))
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<R, core::Error>> {
+        match self {
+            Called::One(call) => Pin::new(call).poll(context),
+            Called::Two(call) => call.as_mut().poll(context),
+        }
+    }
+}
+
 /// A collective call that was begun, and what is done with what it gives.
 pub(crate) struct Collective<R, F> {
-    call: core::Collective<R>,
+    call: Called<R>,
     finish: Option<F>,
     lent: Option<Lent>,
 }
 
 impl<R, F: FnOnce(R) -> Result<(), core::Error>> Collective<R, F> {
-    pub(crate) fn new(call: core::Collective<R>, finish: F) -> Self {
+    pub(crate) fn new(call: Called<R>, finish: F) -> Self {
         Collective {
             call,
             finish: Some(finish),
@@ -166,7 +193,7 @@ impl<R, F: FnOnce(R) -> Result<(), core::Error>> Collective<R, F> {
 
 impl<R, F: FnOnce(R) -> Result<(), core::Error>> Begun for Collective<R, F> {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<MPI_Status, core::Error>> {
-        Pin::new(&mut self.call).poll(context).map(|result| {
+        self.call.poll(context).map(|result| {
             let finish = self.finish.take().ok_or(core::Error::Inactive)?;
             finish(result?)?;
             Ok(empty_status())

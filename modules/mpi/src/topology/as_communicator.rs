@@ -2,7 +2,7 @@
 
 use super::cartesian::CartesianCommunicator;
 use super::communicator::Communicator;
-use super::intercommunicator::InterCommunicator;
+use super::intercommunicator::{InterCommunicator, LocalRoot};
 use super::process::{AnyProcess, Process};
 use super::simple::SimpleCommunicator;
 
@@ -44,6 +44,16 @@ impl<'a> AsCommunicator for Process<'a> {
 
     fn as_communicator(&self) -> &Self::Out {
         &self.comm
+    }
+}
+
+impl AsCommunicator for LocalRoot<'_> {
+    type Out = InterCommunicator;
+
+    fn as_communicator(&self) -> &Self::Out {
+        match self {
+            LocalRoot::This(of) | LocalRoot::Other(of) => of,
+        }
     }
 }
 

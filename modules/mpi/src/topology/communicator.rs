@@ -90,12 +90,23 @@ pub trait Communicator: AsHandle {
 
     /// How it compares with another.
     fn compare(&self, other: &dyn Communicator) -> CommunicatorRelation {
-        let (this, other) = (self.as_handle().0.known(), other.as_handle().0.known());
-        match this.compare(other) {
-            core::Comparison::Identical => CommunicatorRelation::Identical,
-            core::Comparison::Congruent => CommunicatorRelation::Congruent,
-            core::Comparison::Similar => CommunicatorRelation::Similar,
-            core::Comparison::Unequal => CommunicatorRelation::Unequal,
+        let (this, other) = (&self.as_handle().0, &other.as_handle().0);
+        let local = this.known().compare(other.known());
+        let remote = match (this.remote(), other.remote()) {
+            (None, None) => core::Comparison::Identical,
+            (Some(this), Some(other)) => this.compare(other),
+            _ => core::Comparison::Unequal,
+        };
+        match (local, remote) {
+            (core::Comparison::Unequal, _) | (_, core::Comparison::Unequal) => {
+                CommunicatorRelation::Unequal
+            }
+            (core::Comparison::Similar, _) | (_, core::Comparison::Similar) => {
+                CommunicatorRelation::Similar
+            }
+            // Each intercommunicator has a local communicator of its own.
+            (core::Comparison::Identical, _) => CommunicatorRelation::Identical,
+            (core::Comparison::Congruent, _) => CommunicatorRelation::Congruent,
         }
     }
 
@@ -172,7 +183,8 @@ pub trait Communicator: AsHandle {
 
     /// Its ranks.
     fn group(&self) -> UserGroup {
-        UserGroup::new(self.as_handle().0.known())
+        let known = self.as_handle().0.known();
+        UserGroup::new(known.group(), known)
     }
 
     /// Ends the run.
@@ -390,12 +402,12 @@ impl Communicator for InterCommunicator {
 
 impl Communicator for Process<'_> {
     fn target_size(&self) -> Rank {
-        self.size()
+        rank(self.as_handle().0.peers().size())
     }
 }
 
 impl Communicator for AnyProcess<'_> {
     fn target_size(&self) -> Rank {
-        self.size()
+        rank(self.as_handle().0.peers().size())
     }
 }

@@ -33,10 +33,10 @@ impl Group for SystemGroup {}
 pub struct UserGroup(Box<Members>);
 
 impl UserGroup {
-    /// That of a communicator.
-    pub(super) fn new(of: &core::Communicator) -> Self {
-        let group = of.group().clone();
-        let maker = Some((group.clone(), of.rank()));
+    /// A group that a rank of a communicator has made.
+    pub(super) fn new(group: &core::Group, of: &core::Communicator) -> Self {
+        let maker = Some((of.group().clone(), of.rank()));
+        let group = group.clone();
         UserGroup(Box::new(Members { group, maker }))
     }
 }
@@ -71,7 +71,7 @@ fn made(group: core::Group, of: [Option<&Members>; 2]) -> UserGroup {
 }
 
 /// A number of a rank as the runtime has it; what is less than 0 is that of no rank.
-fn number(rank: Rank) -> usize {
+pub(super) fn number(rank: Rank) -> usize {
     usize::try_from(rank).unwrap_or(usize::MAX)
 }
 

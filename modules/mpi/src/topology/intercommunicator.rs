@@ -1,41 +1,185 @@
 //! Communicators between two groups of ranks.
 
+use graphmap_runtime::mpi as core;
+
 use super::Rank;
-use super::group::UserGroup;
+use super::communicator::Communicator;
+use super::group::{UserGroup, number, rank};
 use super::simple::SimpleCommunicator;
 use crate::abi::MPI_Comm;
-use crate::raw::AsRaw;
-use crate::shared::{AsHandle, CommunicatorHandle};
+use crate::fiber::wait;
+use crate::raw::{AsRaw, FromRaw};
+use crate::shared::{AsHandle, CommunicatorHandle, Groups};
+use crate::{CallError, Tag, done};
 
-/// A communicator between two groups of ranks. rsmpi makes them by spawning ranks only, which is not to be had here, so there are none.
-pub struct InterCommunicator {
-    handle: CommunicatorHandle,
-    none: std::convert::Infallible,
-}
+/// A communicator between two groups of ranks: that of the rank that has it, which is the local
+/// group, and the remote group. Processes to send to and to receive from are those of the remote
+/// group.
+///
+/// rsmpi makes intercommunicators by spawning only. [`create`](Self::create),
+/// [`this_root`](Self::this_root) and [`other_root`](Self::other_root) are graphmap's own.
+///
+/// ```
+/// use mpi::collective::SystemOperation;
+/// use mpi::topology::{Color, InterCommunicator, MergeOrder};
+/// use mpi::traits::*;
+///
+/// fn main() {
+///     mpi::run(5, rank).unwrap();
+/// }
+///
+/// fn rank() {
+///     let universe = mpi::initialize().unwrap();
+///     let world = universe.world();
+///     // Even ranks in one group, odd ranks in the other; ranks 0 and 1 of the world lead.
+///     let side = world.rank() % 2;
+///     let local = world.split_by_color(Color::with_value(side)).unwrap();
+///     let both = InterCommunicator::create(&local, 0, &world, 1 - side, 7);
+///     assert_eq!((both.size(), both.remote_size()), if side == 0 { (3, 2) } else { (2, 3) });
+///     // A message to the first rank of the remote group, from each of the local group.
+///     both.process_at_rank(0).send(&world.rank());
+///     if both.rank() == 0 {
+///         for _ in 0..both.remote_size() {
+///             let (came, status) = both.any_process().receive::<i32>();
+///             assert_eq!(came, 2 * status.source_rank() + 1 - side);
+///         }
+///     }
+///     // The sum of the remote group.
+///     let mut sum = 0;
+///     both.all_reduce_into(&world.rank(), &mut sum, SystemOperation::sum());
+///     assert_eq!(sum, if side == 0 { 1 + 3 } else { 0 + 2 + 4 });
+///     // From rank 1 of the odd ranks to all even ranks.
+///     let mut word = if world.rank() == 3 { 42 } else { 0 };
+///     match world.rank() {
+///         3 => both.this_root().broadcast_into(&mut word),
+///         1 => both.other_root().broadcast_into(&mut word),
+///         _ => both.process_at_rank(1).broadcast_into(&mut word),
+///     }
+///     assert_eq!(word, if world.rank() == 1 { 0 } else { 42 });
+///     let order = if side == 0 { MergeOrder::High } else { MergeOrder::Low };
+///     let all = both.merge(order);
+///     assert_eq!((all.size(), all.rank()), (5, [2, 0, 3, 1, 4][world.rank() as usize]));
+/// }
+/// ```
+pub struct InterCommunicator(CommunicatorHandle);
 
 impl InterCommunicator {
-    /// A communicator of its handle, if it is one.
+    /// Makes an intercommunicator of the ranks of `local` and those of another communicator, which
+    /// call this, too (`MPI_Intercomm_create`). The leader of `local` and the remote leader have the
+    /// communicator `peer` in common, in which `remote_leader` is the rank of the latter. The tag
+    /// separates intercommunicators that the same leaders make at the same time. A collective call
+    /// of both groups.
+    ///
+    /// # Panics
+    /// As [`try_create`](Self::try_create) returns errors.
+    #[track_caller]
+    pub fn create<L: Communicator + ?Sized, P: Communicator + ?Sized>(
+        local: &L,
+        local_leader: Rank,
+        peer: &P,
+        remote_leader: Rank,
+        tag: Tag,
+    ) -> InterCommunicator {
+        let made = Self::try_create(local, local_leader, peer, remote_leader, tag);
+        done(made)
+    }
+
+    /// As [`create`](Self::create), and returns errors.
+    ///
+    /// # Errors
+    /// [`CallError::Group`]: the groups have a rank in common; [`CallError::Rank`],
+    /// [`CallError::Tag`], [`CallError::Mismatch`].
+    #[track_caller]
+    pub fn try_create<L: Communicator + ?Sized, P: Communicator + ?Sized>(
+        local: &L,
+        local_leader: Rank,
+        peer: &P,
+        remote_leader: Rank,
+        tag: Tag,
+    ) -> Result<InterCommunicator, CallError> {
+        let (of, peer) = (local.as_handle(), peer.as_handle().core());
+        let (leader, remote_leader) = (number(local_leader), number(remote_leader));
+        let call = of.core();
+        let made = wait(call.intercommunicator(leader, peer, remote_leader, tag))?;
+        let handle = CommunicatorHandle::new(of.0.derived(made));
+        Ok(InterCommunicator(handle))
+    }
+
+    /// Makes an intercommunicator of its handle, if it is one.
     ///
     /// # Safety
-    /// The handle has to be valid.
-    pub unsafe fn try_from_raw(_raw: MPI_Comm) -> Option<Self> {
-        None
+    /// As for [`FromRaw`].
+    pub unsafe fn try_from_raw(raw: MPI_Comm) -> Option<Self> {
+        if raw.0.is_null() {
+            return None;
+        }
+        // SAFETY: as the caller says.
+        let handle = unsafe { CommunicatorHandle::from_raw(raw) };
+        if handle.0.remote().is_none() {
+            // It stays with the caller.
+            std::mem::forget(handle);
+            return None;
+        }
+        Some(InterCommunicator(handle))
     }
 
-    /// How many ranks the other group has.
+    fn remote(&self) -> &core::Group {
+        self.0.0.peers()
+    }
+
+    /// Returns the number of ranks of the remote group.
     pub fn remote_size(&self) -> Rank {
-        match self.none {}
+        rank(self.remote().size())
     }
 
-    /// The other group.
+    /// Returns the remote group.
     pub fn remote_group(&self) -> UserGroup {
-        match self.none {}
+        UserGroup::new(self.remote(), self.0.0.known())
     }
 
-    /// The communicator of both groups, in an order.
-    pub fn merge(&self, _merge_order: MergeOrder) -> SimpleCommunicator {
-        match self.none {}
+    /// Makes a communicator of both groups, that of `High` behind that of `Low`. A collective call
+    /// of both groups.
+    ///
+    /// # Panics
+    /// If the ranks of a group do not all pass the same order: see [`try_merge`](Self::try_merge).
+    #[track_caller]
+    pub fn merge(&self, merge_order: MergeOrder) -> SimpleCommunicator {
+        done(self.try_merge(merge_order))
     }
+
+    /// As [`merge`](Self::merge), and returns errors.
+    ///
+    /// # Errors
+    /// [`CallError::Group`]: the ranks of a group do not all pass the same order;
+    /// [`CallError::Mismatch`].
+    #[track_caller]
+    pub fn try_merge(&self, merge_order: MergeOrder) -> Result<SimpleCommunicator, CallError> {
+        let merged = match self.0.groups() {
+            Groups::Two(two) => wait(two.merge(merge_order == MergeOrder::High))?,
+            // Only by a handle that was none of an intercommunicator.
+            Groups::One(_) => panic!("the communicator has one group"),
+        };
+        Ok(SimpleCommunicator::made(self.0.0.derived(merged)))
+    }
+
+    /// This rank as the root of a collective call of both groups (`MPI_ROOT`).
+    pub fn this_root(&self) -> LocalRoot<'_> {
+        LocalRoot::This(self)
+    }
+
+    /// Another rank of the local group as the root of such a call (`MPI_PROC_NULL`).
+    pub fn other_root(&self) -> LocalRoot<'_> {
+        LocalRoot::Other(self)
+    }
+}
+
+/// The root of a collective call of two groups, for the ranks of its group. Not part of rsmpi.
+#[derive(Clone, Copy)]
+pub enum LocalRoot<'a> {
+    /// The rank that calls.
+    This(&'a InterCommunicator),
+    /// Another rank of its group.
+    Other(&'a InterCommunicator),
 }
 
 // SAFETY: that of the handle.
@@ -43,21 +187,29 @@ unsafe impl AsRaw for InterCommunicator {
     type Raw = MPI_Comm;
 
     fn as_raw(&self) -> MPI_Comm {
-        self.handle.as_raw()
+        self.0.as_raw()
+    }
+}
+
+impl FromRaw for InterCommunicator {
+    unsafe fn from_raw(handle: MPI_Comm) -> Self {
+        // SAFETY: as the caller says.
+        InterCommunicator(unsafe { CommunicatorHandle::from_raw(handle) })
     }
 }
 
 impl AsHandle for InterCommunicator {
     fn as_handle(&self) -> &CommunicatorHandle {
-        &self.handle
+        &self.0
     }
 }
 
-/// Which group comes first when two are merged.
+/// Which group comes first when two are merged. If both groups pass the same, the one whose leader
+/// has the lower rank in the world comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MergeOrder {
-    /// That of the rank that says so.
+    /// That of the rank that passes it.
     Low,
-    /// The other one.
+    /// The remote group.
     High,
 }

@@ -24,9 +24,10 @@ impl<'a> Process<'a> {
         self.rank
     }
 
-    /// Whether it is the one that calls this.
+    /// Returns whether it is the rank that calls this. A process of a remote group never is.
     pub fn is_self(&self) -> bool {
-        rank(self.as_handle().0.known().rank()) == self.rank
+        let of = &self.as_handle().0;
+        of.remote().is_none() && rank(of.known().rank()) == self.rank
     }
 }
 

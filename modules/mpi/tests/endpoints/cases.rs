@@ -8,25 +8,8 @@ use mpi::endpoint::{self, Endpoint, Endpoints, JoinHandle};
 use mpi::topology::{Color, CommunicatorRelation, Rank, SimpleCommunicator};
 use mpi::traits::*;
 
+use crate::harness::{Case, case};
 use crate::threads;
-
-/// What each of so many ranks does, with the communicator of all.
-pub(crate) struct Case {
-    pub(crate) name: &'static str,
-    pub(crate) ranks: usize,
-    pub(crate) rank: fn(SimpleCommunicator),
-    /// What the run has to say when it fails; nothing: it does not.
-    pub(crate) told: &'static [&'static str],
-}
-
-const fn case(name: &'static str, ranks: usize, rank: fn(SimpleCommunicator)) -> Case {
-    Case {
-        name,
-        ranks,
-        rank,
-        told: &[],
-    }
-}
 
 pub(crate) const CASES: &[Case] = &[
     case("numbers of endpoints", 3, numbers),

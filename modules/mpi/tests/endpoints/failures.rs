@@ -9,7 +9,8 @@ use mpi::endpoint::{self, Endpoints, JoinHandle};
 use mpi::topology::{Rank, SimpleCommunicator};
 use mpi::traits::*;
 
-use crate::cases::{Case, sum};
+use crate::cases::sum;
+use crate::harness::Case;
 
 const fn failing(
     name: &'static str,
