@@ -3,7 +3,6 @@
 use graphmap_runtime::mpi as core;
 
 use super::Rank;
-use super::communicator::Communicator;
 use super::group::{UserGroup, number, rank};
 use super::simple::SimpleCommunicator;
 use crate::abi::MPI_Comm;
@@ -64,7 +63,7 @@ use crate::{CallError, Tag, done};
 pub struct InterCommunicator(CommunicatorHandle);
 
 impl InterCommunicator {
-    /// Makes an intercommunicator of the ranks of `local` and those of another communicator, which
+    /// Makes an intercommunicator of the ranks of the communicator `local` and of another one, which
     /// call this, too (`MPI_Intercomm_create`). The leader of `local` and the remote leader have the
     /// communicator `peer` in common, in which `remote_leader` is the rank of the latter. The tag
     /// separates intercommunicators that the same leaders make at the same time. A collective call
@@ -73,7 +72,7 @@ impl InterCommunicator {
     /// # Panics
     /// As [`try_create`](Self::try_create) returns errors.
     #[track_caller]
-    pub fn create<L: Communicator + ?Sized, P: Communicator + ?Sized>(
+    pub fn create<L: AsHandle + ?Sized, P: AsHandle + ?Sized>(
         local: &L,
         local_leader: Rank,
         peer: &P,
@@ -90,7 +89,7 @@ impl InterCommunicator {
     /// [`CallError::Group`]: the groups have a rank in common; [`CallError::Rank`],
     /// [`CallError::Tag`], [`CallError::Mismatch`].
     #[track_caller]
-    pub fn try_create<L: Communicator + ?Sized, P: Communicator + ?Sized>(
+    pub fn try_create<L: AsHandle + ?Sized, P: AsHandle + ?Sized>(
         local: &L,
         local_leader: Rank,
         peer: &P,
