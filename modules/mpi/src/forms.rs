@@ -219,4 +219,67 @@ macro_rules! forms {
     };
 }
 
-pub(crate) use forms;
+/// Declares a call in two forms: one that panics, and one that returns errors.
+///
+/// ```text
+/// call! {
+///     /// Sets elements of a rank.
+///     pub fn put,
+///     /// # Errors
+///     /// [`CallError::Rank`].
+///     try_put(&self, values: &[T], target: Rank, offset: usize) -> () {
+///         wait(self.core().put(values, number(target), offset))
+///     }
+/// }
+/// ```
+///
+/// The block is the body of the second form, whose result it is.
+macro_rules! call {
+    (
+        $(#[$doc:meta])* $vis:vis fn $call:ident,
+        $(#[$try_doc:meta])* $try:ident $(<$T:ident $(: $bound:ident $(+ $more:tt)*)?>)?
+        (&$self:ident $($parameters:tt)*) -> $Result:ty $body:block
+    ) => {
+        call! {
+            @both $(#[$doc])* [$vis] fn $call, $(#[$try_doc])* $try
+            [$($T $(: $bound $(+ $more)*)?)?] [&] ($self $($parameters)*) -> $Result $body
+        }
+    };
+
+    (
+        $(#[$doc:meta])* $vis:vis fn $call:ident,
+        $(#[$try_doc:meta])* $try:ident
+        ($self:ident $($parameters:tt)*) -> $Result:ty $body:block
+    ) => {
+        call! {
+            @both $(#[$doc])* [$vis] fn $call, $(#[$try_doc])* $try
+            [] [] ($self $($parameters)*) -> $Result $body
+        }
+    };
+
+    (
+        @both
+        $(#[$doc:meta])* [$vis:vis] fn $call:ident, $(#[$try_doc:meta])* $try:ident
+        [$($generics:tt)*] [$($by:tt)?]
+        ($self:ident $(, $parameter:ident: $Type:ty)* $(,)?) -> $Result:ty $body:block
+    ) => {
+        $(#[$doc])*
+        ///
+        /// # Panics
+        #[doc = concat!("On an error: see [`", stringify!($try), "`](Self::", stringify!($try), ").")]
+        #[track_caller]
+        $vis fn $call<$($generics)*>($($by)? $self $(, $parameter: $Type)*) -> $Result {
+            $crate::done($self.$try($($parameter),*))
+        }
+
+        #[doc = concat!("As [`", stringify!($call), "`](Self::", stringify!($call), "), and returns errors.")]
+        ///
+        $(#[$try_doc])*
+        #[track_caller]
+        $vis fn $try<$($generics)*>(
+            $($by)? $self $(, $parameter: $Type)*
+        ) -> Result<$Result, CallError> $body
+    };
+}
+
+pub(crate) use {call, forms};

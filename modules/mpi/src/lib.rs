@@ -67,6 +67,7 @@ mod shared;
 mod status;
 mod threading;
 pub mod topology;
+pub mod window;
 
 /// What a program wants to have in scope.
 pub mod traits {

@@ -373,6 +373,7 @@ const MPI: &[&str] = &[
     "forms",
     "collective",
     "point_to_point",
+    "window",
     "run",
     "calls",
     "begun",

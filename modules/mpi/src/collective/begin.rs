@@ -15,12 +15,7 @@ use crate::operation::{Elements, RawOperation};
 use crate::place::{Place, count, layout, packed};
 use crate::request::{Begun, Called, Collective, Lent};
 use crate::shared::{CommunicatorHandle, Groups};
-use crate::topology::Rank;
-
-/// A rank as the runtime has it; what is less than 0 is none.
-fn number(rank: Rank) -> usize {
-    usize::try_from(rank).unwrap_or(usize::MAX)
-}
+use crate::topology::{Rank, number};
 
 /// The root of a call of two groups: a rank of the remote group, or one of the two constants.
 fn inter_root(rank: Rank) -> core::InterRoot {

@@ -7,13 +7,8 @@ use crate::forms::forms;
 use crate::place::Content;
 use crate::request::Send;
 use crate::shared::AsHandle;
-use crate::topology::{AsCommunicator, Process, Rank};
+use crate::topology::{AsCommunicator, Process, Rank, number};
 use crate::{CallError, Tag};
-
-/// Whom it is for; what is less than 0 is no rank.
-fn rank<D: Destination + ?Sized>(to: &D) -> usize {
-    usize::try_from(to.destination_rank()).unwrap_or(usize::MAX)
-}
 
 /// Begins to send the elements of a buffer, which may be used again at once.
 #[track_caller]
@@ -24,7 +19,7 @@ pub(super) fn begin<D: Destination + ?Sized>(
     tag: Tag,
 ) -> Send {
     let by = to.as_communicator().as_handle().groups().messages();
-    Send::new(content.send(by, rank(to), tag, mode))
+    Send::new(content.send(by, number(to.destination_rank()), tag, mode))
 }
 
 /// Whom messages are sent to. Those without a tag are sent with tag 0.

@@ -71,12 +71,12 @@ fn made(group: core::Group, of: [Option<&Members>; 2]) -> UserGroup {
 }
 
 /// A number of a rank as the runtime has it; what is less than 0 is that of no rank.
-pub(super) fn number(rank: Rank) -> usize {
+pub(crate) fn number(rank: Rank) -> usize {
     usize::try_from(rank).unwrap_or(usize::MAX)
 }
 
 /// A number of a rank as rsmpi has it.
-pub(super) fn rank(number: usize) -> Rank {
+pub(crate) fn rank(number: usize) -> Rank {
     Rank::try_from(number).expect("there are fewer ranks than 2^31")
 }
 

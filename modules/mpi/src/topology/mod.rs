@@ -13,6 +13,7 @@ pub use as_communicator::AsCommunicator;
 pub use cartesian::{CartesianCommunicator, CartesianLayout};
 pub use communicator::{AnyCommunicator, Color, Communicator, CommunicatorRelation, Key};
 pub use group::{Group, GroupRelation, SystemGroup, UserGroup};
+pub(crate) use group::{number, rank};
 pub use intercommunicator::{InterCommunicator, LocalRoot, MergeOrder};
 pub use process::{AnyProcess, Process};
 pub use simple::SimpleCommunicator;

@@ -1,0 +1,55 @@
+//! Communicators whose ranks make windows together.
+
+use super::element::Element;
+use super::memory::Window;
+use super::shared_memory::SharedWindow;
+use crate::CallError;
+use crate::fiber::wait;
+use crate::forms::call;
+use crate::topology::Communicator;
+
+/// Communicators whose ranks make windows. All of these are collective calls.
+pub trait Windows: Communicator {
+    call! {
+        /// Exposes memory to all ranks (`MPI_Win_create`, `MPI_Win_allocate`). Each rank may expose
+        /// another number of elements.
+        fn create_window,
+        /// # Errors
+        /// [`CallError::Mismatch`]: ranks have made different calls, or with different types.
+        try_create_window<T: Element>(&self, memory: Vec<T>) -> Window<T> {
+            let of = self.as_handle();
+            let made = wait(of.core().window(memory))?;
+            Ok(Window::new(made, &of.0.life))
+        }
+    }
+
+    call! {
+        /// Makes a window without memory, to which each rank [attaches](Window::attach) pieces
+        /// (`MPI_Win_create_dynamic`).
+        fn create_dynamic_window,
+        /// # Errors
+        /// As for [`try_create_window`](Self::try_create_window).
+        try_create_dynamic_window<T: Element>(&self) -> Window<T> {
+            let of = self.as_handle();
+            let made = wait(of.core().dynamic_window())?;
+            Ok(Window::new(made, &of.0.life))
+        }
+    }
+
+    call! {
+        /// Makes memory that all ranks refer to (`MPI_Win_allocate_shared`). Its elements are of a
+        /// type that threads may share, such as atomic numbers. All ranks must be in one OS process.
+        fn create_shared_window,
+        /// # Errors
+        /// [`CallError::Window`]: the ranks are in several OS processes; [`CallError::Mismatch`].
+        try_create_shared_window<T: Send + Sync + 'static>(
+            &self, memory: Vec<T>,
+        ) -> SharedWindow<T> {
+            let of = self.as_handle();
+            let made = wait(of.core().shared_window(memory))?;
+            Ok(SharedWindow::new(made, &of.0.life))
+        }
+    }
+}
+
+impl<C: Communicator + ?Sized> Windows for C {}

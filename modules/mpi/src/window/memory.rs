@@ -1,0 +1,284 @@
+//! Windows onto memory of each rank of a communicator.
+
+use std::ops::Range;
+
+use graphmap_runtime::mpi as core;
+
+use super::element::Element;
+use super::lock::{Locked, LockedAll};
+use crate::CallError;
+use crate::fiber::wait;
+use crate::forms::call;
+use crate::life::Life;
+use crate::topology::{Rank, number, rank};
+
+/// Memory of each rank of a communicator, to which all of them have access.
+///
+/// See the [module](super) for an example. Targets are ranks of the communicator, and offsets count
+/// elements from the first that the target exposes.
+pub struct Window<T: Element> {
+    core: core::Window<T>,
+    life: Life,
+}
+
+impl<T: Element> Window<T> {
+    pub(super) fn new(core: core::Window<T>, life: &Life) -> Self {
+        let life = life.clone();
+        Window { core, life }
+    }
+
+    /// Returns the window of the runtime, for a call that communicates.
+    ///
+    /// # Panics
+    /// If the rank was finalized.
+    #[track_caller]
+    fn core(&self) -> &core::Window<T> {
+        self.life.check();
+        &self.core
+    }
+
+    /// Returns the rank that has this.
+    pub fn rank(&self) -> Rank {
+        rank(self.core.rank())
+    }
+
+    /// Returns the number of ranks.
+    pub fn size(&self) -> Rank {
+        rank(self.core.size())
+    }
+
+    /// Returns the number of elements that a rank exposes; `None`: there is no such rank, or the
+    /// window is dynamic.
+    pub fn len_of(&self, rank: Rank) -> Option<usize> {
+        self.core.len_of(number(rank))
+    }
+
+    call! {
+        /// Calls `f` with the memory of this rank. Meanwhile no other rank has access to it, so `f`
+        /// must not make calls that wait: they panic.
+        pub fn with,
+        /// # Errors
+        /// [`CallError::Window`]: within such a call of the same window, or the window is dynamic.
+        try_with<R>(&self, f: impl FnOnce(&mut [T]) -> R) -> R { self.core.with(f) }
+    }
+
+    call! {
+        /// Sets elements of a rank (`MPI_Put`).
+        pub fn put,
+        /// # Errors
+        /// [`CallError::Rank`]; [`CallError::Window`]: the target does not expose these elements, or
+        /// has dropped its window.
+        try_put(&self, values: &[T], target: Rank, offset: usize) -> () {
+            wait(self.core().put(values, number(target), offset))
+        }
+    }
+
+    call! {
+        /// Returns elements of a rank (`MPI_Get`).
+        pub fn get,
+        /// # Errors
+        /// As for [`try_put`](Self::try_put).
+        try_get(&self, target: Rank, elements: Range<usize>) -> Vec<T> {
+            wait(self.core().get(number(target), elements))
+        }
+    }
+
+    call! {
+        /// Waits until all accesses of this rank to another have been performed (`MPI_Win_flush`).
+        pub fn flush,
+        /// # Errors
+        /// As for [`try_put`](Self::try_put).
+        try_flush(&self, target: Rank) -> () { wait(self.core().flush(number(target))) }
+    }
+
+    call! {
+        /// As [`flush`](Self::flush), for all ranks (`MPI_Win_flush_all`).
+        pub fn flush_all,
+        /// # Errors
+        /// As for [`try_put`](Self::try_put).
+        try_flush_all(&self) -> () { wait(self.core().flush_all()) }
+    }
+
+    call! {
+        /// Waits for all ranks, and until their accesses have been performed (`MPI_Win_fence`). A
+        /// collective call.
+        pub fn fence,
+        /// # Errors
+        /// As for [`try_put`](Self::try_put); [`CallError::Mismatch`].
+        try_fence(&self) -> () { wait(self.core().fence()) }
+    }
+
+    call! {
+        /// Ends the window as [`fence`](Self::fence) does, and returns the memory of this rank
+        /// (`MPI_Win_free`); of a dynamic window, all pieces in the order in which they were
+        /// attached. A collective call.
+        pub fn free,
+        /// # Errors
+        /// As for [`try_fence`](Self::try_fence).
+        try_free(self) -> Vec<T> {
+            self.life.check();
+            wait(self.core.free())
+        }
+    }
+}
+
+/// # Locks
+impl<T: Element> Window<T> {
+    call! {
+        /// Locks the memory of a rank for this rank alone (`MPI_Win_lock`, `MPI_LOCK_EXCLUSIVE`).
+        pub fn lock,
+        /// # Errors
+        /// [`CallError::Rank`]; [`CallError::Window`]: this rank has that lock already, or the
+        /// target has dropped its window.
+        try_lock(&self, target: Rank) -> Locked<'_, T> {
+            Ok(Locked(wait(self.core().lock(number(target)))?))
+        }
+    }
+
+    call! {
+        /// Locks the memory of a rank for this rank and others that share the lock (`MPI_Win_lock`,
+        /// `MPI_LOCK_SHARED`).
+        pub fn lock_shared,
+        /// # Errors
+        /// As for [`try_lock`](Self::try_lock).
+        try_lock_shared(&self, target: Rank) -> Locked<'_, T> {
+            Ok(Locked(wait(self.core().lock_shared(number(target)))?))
+        }
+    }
+
+    call! {
+        /// As [`lock_shared`](Self::lock_shared), for all ranks (`MPI_Win_lock_all`).
+        pub fn lock_all,
+        /// # Errors
+        /// As for [`try_lock`](Self::try_lock).
+        try_lock_all(&self) -> LockedAll<'_, T> {
+            Ok(LockedAll(wait(self.core().lock_all())?))
+        }
+    }
+}
+
+/// # Access by some ranks
+///
+/// The target calls `post` and `wait`, those that have access call `start` and `complete`.
+impl<T: Element> Window<T> {
+    call! {
+        /// Opens the memory of this rank to some others (`MPI_Win_post`). Does not wait for them.
+        pub fn post,
+        /// # Errors
+        /// [`CallError::Rank`].
+        try_post(&self, origins: &[Rank]) -> () { wait(self.core().post(&numbers(origins))) }
+    }
+
+    call! {
+        /// Waits until some ranks have opened their memory to this one (`MPI_Win_start`).
+        pub fn start,
+        /// # Errors
+        /// [`CallError::Rank`].
+        try_start(&self, targets: &[Rank]) -> () { wait(self.core().start(&numbers(targets))) }
+    }
+
+    call! {
+        /// Ends what [`start`](Self::start) began: waits until the accesses of this rank to those
+        /// have been performed (`MPI_Win_complete`).
+        pub fn complete,
+        /// # Errors
+        /// As for [`try_put`](Self::try_put).
+        try_complete(&self) -> () { wait(self.core().complete()) }
+    }
+
+    call! {
+        /// Ends what [`post`](Self::post) began: waits until those ranks have called
+        /// [`complete`](Self::complete) (`MPI_Win_wait`).
+        pub fn wait,
+        /// # Errors
+        /// [`CallError::Over`].
+        try_wait(&self) -> () { wait(self.core().wait()) }
+    }
+}
+
+/// # Operations on numbers
+impl<T: core::Number> Window<T> {
+    call! {
+        /// Combines values with elements of a rank (`MPI_Accumulate`).
+        pub fn accumulate,
+        /// # Errors
+        /// As for [`try_put`](Self::try_put), and if the operation is not defined for the type:
+        /// bits of floating point numbers, sums of truth values.
+        try_accumulate(&self, values: &[T], target: Rank, offset: usize, op: core::Op) -> () {
+            wait(self.core().accumulate(values, number(target), offset, op))
+        }
+    }
+
+    call! {
+        /// As [`accumulate`](Self::accumulate), and returns the elements as they were before
+        /// (`MPI_Get_accumulate`).
+        pub fn get_accumulate,
+        /// # Errors
+        /// As for [`try_accumulate`](Self::try_accumulate).
+        try_get_accumulate(
+            &self, values: &[T], target: Rank, offset: usize, op: core::Op,
+        ) -> Vec<T> {
+            wait(self.core().get_accumulate(values, number(target), offset, op))
+        }
+    }
+
+    call! {
+        /// As [`get_accumulate`](Self::get_accumulate), of one element (`MPI_Fetch_and_op`).
+        pub fn fetch_and_op,
+        /// # Errors
+        /// As for [`try_accumulate`](Self::try_accumulate).
+        try_fetch_and_op(&self, value: T, target: Rank, offset: usize, op: core::Op) -> T {
+            wait(self.core().fetch_and_op(value, number(target), offset, op))
+        }
+    }
+
+    call! {
+        /// Sets an element of a rank to `value` if it equals `expected`, and returns it as it was
+        /// before (`MPI_Compare_and_swap`).
+        pub fn compare_and_swap,
+        /// # Errors
+        /// As for [`try_put`](Self::try_put).
+        try_compare_and_swap(&self, expected: T, value: T, target: Rank, offset: usize) -> T {
+            let target = number(target);
+            wait(self.core().compare_and_swap(expected, value, target, offset))
+        }
+    }
+}
+
+/// # Dynamic windows
+///
+/// The offset of a piece of memory is returned where it is attached. No offset is used again.
+impl<T: Element> Window<T> {
+    call! {
+        /// Exposes a piece of memory, and returns the offset of its first element
+        /// (`MPI_Win_attach`).
+        pub fn attach,
+        /// # Errors
+        /// [`CallError::Window`]: the window is not dynamic, or its memory is in use by
+        /// [`with_attached`](Self::with_attached).
+        try_attach(&self, memory: Vec<T>) -> usize { self.core.attach(memory) }
+    }
+
+    call! {
+        /// Removes the piece that begins at an offset, and returns it (`MPI_Win_detach`).
+        pub fn detach,
+        /// # Errors
+        /// As for [`try_attach`](Self::try_attach), and if no piece begins there.
+        try_detach(&self, piece: usize) -> Vec<T> { self.core.detach(piece) }
+    }
+
+    call! {
+        /// Calls `f` with the piece of this rank that begins at an offset, as [`with`](Self::with)
+        /// does with all memory.
+        pub fn with_attached,
+        /// # Errors
+        /// [`CallError::Window`]: no piece begins there, or within such a call of the same window.
+        try_with_attached<R>(&self, piece: usize, f: impl FnOnce(&mut [T]) -> R) -> R {
+            self.core.with_attached(piece, f)
+        }
+    }
+}
+
+fn numbers(ranks: &[Rank]) -> Vec<usize> {
+    ranks.iter().copied().map(number).collect()
+}

@@ -1,0 +1,60 @@
+//! Windows: access to the memory of other ranks (one-sided communication, `MPI_Win`).
+//!
+//! Not part of rsmpi, which has MPI's functions for this in its binding only. So nothing of this is
+//! in [`mpi::traits`](crate::traits).
+//!
+//! ```
+//! use mpi::traits::*;
+//! use mpi::window::{Op, Windows};
+//!
+//! fn main() {
+//!     mpi::run(5, rank).unwrap();
+//! }
+//!
+//! fn rank() {
+//!     let universe = mpi::initialize().unwrap();
+//!     let world = universe.world();
+//!     let (me, size) = (world.rank(), world.size());
+//!     // Each rank exposes two numbers.
+//!     let window = world.create_window(vec![0; 2]);
+//!     // A counter at rank 0, and a number for the next rank.
+//!     let ticket = window.fetch_and_op(1, 0, 0, Op::Sum);
+//!     assert!(ticket < size);
+//!     window.put(&[me], (me + 1) % size, 1);
+//!     window.fence();
+//!     window.with(|mine| assert_eq!(mine[1], (me + size - 1) % size));
+//!     // A read and a write that no other rank comes between.
+//!     let lock = window.lock(0);
+//!     let count = window.get(0, 0..1)[0];
+//!     window.put(&[count + 10], 0, 0);
+//!     lock.unlock();
+//!     let memory = window.free();
+//!     assert_eq!(memory[0], if me == 0 { size + 10 * size } else { 0 });
+//! }
+//! ```
+//!
+//! # Rules
+//!
+//! * The memory of a rank belongs to its scheduler, which performs the accesses of all ranks one
+//!   after the other. Each is atomic, of any number of elements. The rank itself need not take part.
+//! * A rank reads and changes its own memory by [`Window::with`], also while other ranks have access.
+//! * A call that returns elements has been performed when it returns. One that does not, such as
+//!   [`Window::put`], has been performed when the rank has called [`Window::flush`],
+//!   [`Window::fence`], [`Window::complete`] or [`Locked::unlock`]. The accesses of a rank to
+//!   another are performed in the order of the calls.
+//! * A lock excludes the ranks that ask for the lock. It is not required for an access.
+//! * A window that is dropped instead of freed is closed: accesses of other ranks to it are errors.
+//! * All calls that can fail have two forms: one that panics, and one that begins with `try_`.
+
+mod create;
+mod element;
+mod lock;
+mod memory;
+mod shared_memory;
+
+pub use create::Windows;
+pub use element::Element;
+pub use graphmap_runtime::mpi::{Number, Op};
+pub use lock::{Locked, LockedAll};
+pub use memory::Window;
+pub use shared_memory::SharedWindow;

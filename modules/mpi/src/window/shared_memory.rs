@@ -1,0 +1,76 @@
+//! Memory that the ranks of one OS process share.
+
+use graphmap_runtime::mpi as core;
+
+use crate::CallError;
+use crate::fiber::wait;
+use crate::forms::call;
+use crate::life::Life;
+use crate::topology::{Rank, number, rank};
+
+/// Memory of all ranks of a communicator within one OS process, to which each has references.
+///
+/// MPI lets ranks load from and store to such memory. Ranks may be on several threads, so elements
+/// are of a type that threads may share (`Sync`), and its methods are what ranks do with them.
+///
+/// ```
+/// use std::sync::atomic::{AtomicI32, Ordering};
+///
+/// use mpi::traits::*;
+/// use mpi::window::Windows;
+///
+/// mpi::run(4, || {
+///     let universe = mpi::initialize().unwrap();
+///     let world = universe.world();
+///     let window = world.create_shared_window(vec![AtomicI32::new(0)]);
+///     window.of(0).unwrap()[0].fetch_add(world.rank(), Ordering::Relaxed);
+///     window.fence();
+///     let wanted = if world.rank() == 0 { 6 } else { 0 };
+///     assert_eq!(window.own()[0].load(Ordering::Relaxed), wanted);
+/// })
+/// .unwrap();
+/// ```
+pub struct SharedWindow<T> {
+    core: core::SharedWindow<T>,
+    life: Life,
+}
+
+impl<T> SharedWindow<T> {
+    pub(super) fn new(core: core::SharedWindow<T>, life: &Life) -> Self {
+        let life = life.clone();
+        SharedWindow { core, life }
+    }
+
+    /// Returns the rank that has this.
+    pub fn rank(&self) -> Rank {
+        rank(self.core.rank())
+    }
+
+    /// Returns the number of ranks.
+    pub fn size(&self) -> Rank {
+        rank(self.core.size())
+    }
+
+    /// Returns the elements that a rank shares (`MPI_Win_shared_query`); `None`: there is no such
+    /// rank.
+    pub fn of(&self, rank: Rank) -> Option<&[T]> {
+        self.core.of(number(rank))
+    }
+
+    /// Returns the elements that this rank shares.
+    pub fn own(&self) -> &[T] {
+        self.core.own()
+    }
+
+    call! {
+        /// Waits for all ranks (`MPI_Win_fence`): each finds afterwards what any of them has done to
+        /// the memory before. A collective call.
+        pub fn fence,
+        /// # Errors
+        /// [`CallError::Mismatch`].
+        try_fence(&self) -> () {
+            self.life.check();
+            wait(self.core.fence())
+        }
+    }
+}
