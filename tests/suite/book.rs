@@ -73,6 +73,32 @@ fn every_graph_of_the_book_is_checked() {
     assert!(graphs > 10, "only {graphs} graphs found");
 }
 
+/// The examples of the blocking API's extensions are parts of documentation tests.
+#[test]
+fn examples_of_two_groups_and_of_windows_are_tested() {
+    let page = include_str!("../../docs/src/rsmpi.md");
+    for (heading, source) in [
+        ("## Two groups", "topology/intercommunicator.rs"),
+        ("## Windows", "window/mod.rs"),
+    ] {
+        let (_, section) = page.split_once(&format!("\n{heading}\n")).unwrap();
+        let (_, _, example) = blocks(section).swap_remove(0);
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("modules/mpi/src");
+        let source = fs::read_to_string(folder.join(source)).unwrap();
+        let comments = source.lines().filter_map(|line| {
+            let line = line.trim_start().strip_prefix("//")?;
+            Some(line.trim_start_matches(['/', '!']).trim())
+        });
+        let mut comments = comments.filter(|line| !line.is_empty());
+        for line in example.lines().filter(|line| !line.is_empty()) {
+            assert!(
+                comments.any(|tested| tested == line),
+                "the example of `{heading}` is not tested from this line on: {line}"
+            );
+        }
+    }
+}
+
 /// The anchors of a chapter's headings, as mdBook makes them.
 #[test]
 fn the_finding_of_the_chapter_on_diagnostics_is_the_one_that_is_told() {

@@ -37,7 +37,12 @@
 //! * *Requests* that are let go of are cancelled; nothing is written into a buffer but by the rank that waits for it.
 //! * *Structs that derive `Equivalence`* are as large as the compiler makes them, packed or aligned to more than their fields: rsmpi reads
 //!   and writes beyond slices of such. [`PartitionedBuffer`](datatype::PartitionedBuffer) is unsafe to implement.
-//! * *Endpoints* ([`endpoint`]) are further ranks of a rank, on stacks or threads of their own: there are none in rsmpi.
+//!
+//! # What rsmpi does not have
+//!
+//! * [`endpoint`]: further ranks of a rank, on stacks or threads of their own.
+//! * [`window`]: access to the memory of other ranks (one-sided communication).
+//! * [`InterCommunicator::create`](topology::InterCommunicator::create): an intercommunicator of two communicators.
 
 use std::fmt;
 use std::os::raw::c_int;
