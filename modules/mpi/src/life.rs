@@ -23,6 +23,7 @@ impl Life {
     }
 
     /// Whether the rank may communicate.
+    #[inline]
     pub(crate) fn is_initialized(&self) -> bool {
         matches!(self.0.get(), Phase::Initialized(_))
     }
@@ -32,6 +33,7 @@ impl Life {
     /// # Panics
     /// If it may not.
     #[track_caller]
+    #[inline]
     pub(crate) fn check(&self) {
         assert!(
             self.is_initialized(),

@@ -55,15 +55,20 @@ impl Groups {
     }
 
     /// The communicator that carries the messages.
+    #[inline]
     pub(crate) fn messages(&self) -> Messages<'_> {
-        let (communicator, offset) = match self {
-            Groups::One(one) => (one, 0),
-            Groups::Two(two) => two.bridge(),
+        let (communicator, offset, peers) = match self {
+            // All ranks are those of the communicator, which checks them.
+            Groups::One(one) => (one, 0, usize::MAX),
+            Groups::Two(two) => {
+                let (bridge, offset) = two.bridge();
+                (bridge, offset, two.remote_size())
+            }
         };
         Messages {
             communicator,
             offset,
-            peers: self.peers().size(),
+            peers,
         }
     }
 }
@@ -79,6 +84,7 @@ pub(crate) struct Messages<'a> {
 
 impl Messages<'_> {
     /// Translates a rank that the program names. One that does not exist stays one.
+    #[inline]
     pub(crate) fn peer(&self, rank: usize) -> usize {
         match rank < self.peers {
             true => rank + self.offset,
@@ -120,6 +126,7 @@ impl Shared {
     /// # Panics
     /// If the rank was finalized.
     #[track_caller]
+    #[inline]
     pub(crate) fn groups(&self) -> &Groups {
         self.life.check();
         &self.groups
@@ -192,6 +199,7 @@ impl CommunicatorHandle {
 
     /// The groups: see [`Shared::groups`].
     #[track_caller]
+    #[inline]
     pub(crate) fn groups(&self) -> &Groups {
         self.0.groups()
     }

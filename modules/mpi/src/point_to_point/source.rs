@@ -11,14 +11,15 @@ use crate::place::{self, Place, value};
 use crate::request::{Receive, Request, Scope, complete};
 use crate::shared::{AsHandle, Messages};
 use crate::status::Status;
-use crate::topology::{AnyProcess, AsCommunicator, Process, Rank, number};
+use crate::topology::{AnyProcess, AsCommunicator, Process, Rank};
 use crate::{CallError, Tag, done};
 
 /// A source as the runtime has it.
 pub(crate) fn sender(by: Messages<'_>, rank: Rank) -> core::Source {
-    match rank {
-        RSMPI_ANY_SOURCE => core::ANY_SOURCE,
-        rank => core::Source::Rank(by.peer(number(rank))),
+    match core::Source::from(rank) {
+        _ if rank == RSMPI_ANY_SOURCE => core::ANY_SOURCE,
+        core::Source::Rank(rank) => core::Source::Rank(by.peer(rank)),
+        any => any,
     }
 }
 
