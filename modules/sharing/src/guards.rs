@@ -28,16 +28,25 @@ const LOCKS: &[&str] = &[
 /// Methods that hand a guard on.
 const HAND_ON: &[&str] = &["expect", "unwrap", "unwrap_or_else"];
 
-/// Methods of rsmpi that may wait: those with these names, and with more words behind them.
+/// Methods of the crate `mpi` that may wait: those with these names, and with more words behind them.
 const WAITS: &[&str] = &[
+    "accumulate",
     "all_gather",
     "all_reduce",
     "all_to_all",
     "barrier",
     "broadcast",
+    "create_dynamic_window",
+    "create_shared_window",
+    "create_window",
     "duplicate",
     "exclusive_scan",
+    "fence",
+    "fetch_and_op",
+    "flush_all",
     "gather",
+    "get_accumulate",
+    "lock_all",
     "matched_probe",
     "matched_receive",
     "probe",
@@ -281,6 +290,7 @@ mod tests {
     fn a_guard_that_lives_across_a_wait_is_found() {
         for (text, method) in [
             ("let g = M.lock().unwrap(); world.barrier();", "barrier"),
+            ("let g = M.lock().unwrap(); window.fence();", "fence"),
             (
                 "let mut g = M.lock()?; *g += 1; p.receive_vec::<u8>();",
                 "receive_vec",
