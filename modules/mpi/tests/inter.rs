@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use harness::{Case, case};
 use mpi::CallError;
 use mpi::collective::{SystemOperation, UserOperation};
+use mpi::endpoint::{self, Endpoints};
 use mpi::point_to_point as p2p;
 use mpi::topology::{
     Color, CommunicatorRelation, GroupRelation, InterCommunicator, MergeOrder, SimpleCommunicator,
@@ -22,6 +23,7 @@ const CASES: &[Case] = &[
     case("collective calls with a root", 5, rooted),
     case("reduce_scatter_block", 6, reduce_scatter),
     case("merge", 5, merge),
+    case("endpoints of the same ranks", 3, endpoints),
     case("errors", 4, errors),
     Case {
         told: &["the call is not defined for an intercommunicator: `merge` makes"],
@@ -375,6 +377,29 @@ fn merge(world: SimpleCommunicator) {
     // Whoever leads the first group.
     let all = both.merge(MergeOrder::High);
     assert_eq!(all.rank(), side * (world.size() + 1) / 2 + both.rank());
+}
+
+/// Both groups have an endpoint of each rank.
+fn endpoints(world: SimpleCommunicator) {
+    let came = endpoint::each(world.endpoints(2), |mine| {
+        let side = mine.rank() % 2;
+        let local = mine.split_by_color(Color::with_value(side)).unwrap();
+        let both = InterCommunicator::create(&local, 0, &mine, 1 - side, 0);
+        assert_eq!(both.remote_size(), both.size());
+        let peer = both.process_at_rank(both.rank());
+        let (came, status): (i32, _) = p2p::send_receive(&mine.rank(), &peer, &peer);
+        assert_eq!(status.source_rank(), both.rank());
+        let mut sum = 0;
+        both.all_reduce_into(&mine.rank(), &mut sum, SystemOperation::sum());
+        assert_eq!(sum, if side == 0 { 1 + 3 + 5 } else { 2 + 4 });
+        let order = match side {
+            0 => MergeOrder::High,
+            _ => MergeOrder::Low,
+        };
+        assert_eq!(both.merge(order).rank(), (1 - side) * 3 + both.rank());
+        came
+    });
+    assert_eq!(came, [2 * world.rank() + 1, 2 * world.rank()]);
 }
 
 fn errors(world: SimpleCommunicator) {
