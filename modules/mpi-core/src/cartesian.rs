@@ -3,12 +3,14 @@
 use std::panic::Location;
 use std::rc::Rc;
 
-use super::call::{Brought, Call, CallOutcome, Needs};
+use super::call::{Brought, Call, CallOutcome, Combine, Needs};
 use super::communicator::Communicator;
 use super::error::Error;
+use super::group::Group;
 use super::recipe::Recipes;
 use super::round::begin;
-use super::split::{communicator, made};
+use super::split::made;
+use super::state::World;
 
 /// A grid of ranks, as many as the product of its dimensions, with the last coordinate counting fastest (row-major).
 ///
@@ -38,6 +40,10 @@ const INDIVISIBLE: Error =
     Error::topology("the ranks are no multiple of the product of the dimensions that are given");
 const DIFFERENT: Error =
     Error::topology("the ranks of a communicator have asked for different grids");
+const DIFFERENT_PARTS: Error =
+    Error::topology("the ranks of a grid have asked for different parts");
+const UNKNOWN_PART: Error =
+    Error::topology("a part of a grid needs to know of each dimension whether it is kept");
 const LARGER: Error = Error::topology("the grid has more ranks than the communicator");
 
 impl Grid {
@@ -197,6 +203,37 @@ fn split_up(
     false
 }
 
+/// A call in which all ranks must ask for the same: communicators without members, because the ranks
+/// know them, with labels up to a count or an error that depend on it.
+struct Agreement<T> {
+    world: Rc<World>,
+    count: fn(&T, usize) -> Result<u32, Error>,
+    /// How many ranks there are.
+    ranks: usize,
+    different: Error,
+}
+
+impl<T: PartialEq + 'static> Combine<T, Rc<Recipes>> for Agreement<T> {
+    /// One part of each scheduler, where its ranks agree.
+    fn combine(&mut self, mut parts: Vec<(u32, T)>) -> Vec<(u32, T)> {
+        parts.dedup_by(|next, before| next.1 == before.1);
+        parts
+    }
+
+    fn make(self, all: Vec<T>) -> CallOutcome<Rc<Recipes>> {
+        let differ = all.iter().any(|asked| *asked != all[0]);
+        let count = match all.first().filter(|_| !differ) {
+            Some(asked) => (self.count)(asked, self.ranks),
+            None => Err(self.different),
+        };
+        let recipes = match count {
+            Ok(count) => Recipes::of(&self.world, (0..count).map(|label| (label, None))),
+            Err(error) => Recipes::wrong(error),
+        };
+        CallOutcome::all(Rc::new(recipes))
+    }
+}
+
 /// A communicator whose ranks are a [`Grid`].
 #[derive(Debug, Clone)]
 pub struct Cartesian {
@@ -226,44 +263,57 @@ impl Cartesian {
         self.grid.shift(self.communicator.rank(), dimension, by)
     }
 
-    /// The part of the grid that this rank lies in, where the dimensions that are not kept are cut (`MPI_Cart_sub`). A collective
-    /// call.
+    /// The part of the grid that this rank lies in, where the dimensions that are not kept are cut (`MPI_Cart_sub`). A
+    /// collective call. Each rank knows the members of its part: all that is sent is what is kept.
     ///
     /// # Errors
-    /// [`Error::Topology`]: it is not said of each dimension whether it is kept; and as [`Communicator::split`].
+    /// [`Error::Topology`]: it is not said of each dimension whether it is kept, or ranks have asked for different parts;
+    /// [`Error::Mismatch`], [`Error::TooMany`].
     #[track_caller]
     pub fn part(&self, keep: &[bool]) -> impl Future<Output = Result<Cartesian, Error>> + use<> {
-        let fits = keep.len() == self.grid.dims.len();
-        let mut colour = 0;
+        let (call, at) = (Call::new::<Vec<bool>>("part", None), Location::caller());
+        let parent = Rc::clone(self.communicator.shared());
+        let mut label = 0;
+        let (mut parts, mut sides, mut fixed) = (1, Vec::new(), Vec::new());
         let (mut dims, mut periodic) = (Vec::new(), Vec::new());
-        let Grid {
-            dims: all,
-            periodic: around,
-        } = &self.grid;
-        for (((&keep, &dim), &around), at) in
-            keep.iter().zip(all).zip(around).zip(self.coordinates())
-        {
+        let fits = keep.len() == self.grid.dims.len();
+        let all = self.grid.dims.iter().zip(&self.grid.periodic);
+        for ((&keep, (&dim, &around)), at) in keep.iter().zip(all).zip(self.coordinates()) {
             if keep {
                 dims.push(dim);
                 periodic.push(around);
             } else {
-                colour = colour * dim + at;
+                (label, parts) = (label * dim + at, parts * dim);
             }
+            // Fewer than there are ranks, of which there are fewer than 2^32.
+            sides.push(dim as u32);
+            fixed.push((!keep).then_some(at as u32));
         }
-        // Fewer than there are ranks, of which there are fewer than 2^32.
-        let colour = fits.then_some(colour as u32);
-        let made = self.communicator.split(colour, 0);
+        let make = Agreement {
+            world: Rc::clone(&parent.world),
+            count: |&(_, parts): &(Vec<bool>, Option<u32>), _| parts.ok_or(UNKNOWN_PART),
+            ranks: self.grid.size(),
+            different: DIFFERENT_PARTS,
+        };
+        let brought = (keep.to_vec(), fits.then_some(parts as u32));
+        let calling = self.communicator.calling(call, at);
+        let brought = Ok(Brought::Part(brought));
+        let made = begin(
+            calling,
+            brought,
+            Needs::All,
+            make,
+            made::<(Vec<bool>, Option<u32>)>,
+        );
         async move {
-            let made = made.await?;
-            match fits {
-                true => Ok(Cartesian {
-                    communicator: made.ok_or(Error::Inactive)?,
-                    grid: Grid { dims, periodic },
-                }),
-                false => Err(Error::topology(
-                    "a part of a grid needs to know of each dimension whether it is kept",
-                )),
-            }
+            let (recipes, rank) = made.await?;
+            let name = || format!("{}.part({label})", parent.name());
+            let group = || parent.group().compose(&Group::section(&sides, &fixed)?);
+            let made = recipes.communicator(&parent, rank, Some(label as u32), name, group)?;
+            Ok(Cartesian {
+                communicator: made.ok_or(Error::Inactive)?,
+                grid: Grid { dims, periodic },
+            })
         }
     }
 }
@@ -281,29 +331,24 @@ impl Communicator {
         grid: &Grid,
     ) -> impl Future<Output = Result<Option<Cartesian>, Error>> + use<> {
         let (call, at) = (Call::new::<Grid>("cartesian", None), Location::caller());
-        let this = Rc::clone(self.shared());
-        let parent = Rc::clone(&this);
-        let make = move |grids: Vec<Grid>| {
-            let size = grids.first().map_or(0, Grid::size);
-            let recipes = if grids.iter().any(|grid| *grid != grids[0]) {
-                Recipes::wrong(DIFFERENT)
-            } else if size > grids.len() {
-                Recipes::wrong(LARGER)
-            } else {
-                let ranks: Vec<u32> = (0..size as u32).collect();
-                let mut recipes = Recipes::none(grids.len());
-                recipes.join(&this, &ranks, format!("{}.cartesian", this.name()));
-                recipes.look_up();
-                recipes
-            };
-            CallOutcome::all(Rc::new(recipes))
+        let parent = Rc::clone(self.shared());
+        let make = Agreement {
+            world: Rc::clone(&parent.world),
+            count: |grid: &Grid, ranks| (grid.size() <= ranks).then_some(1).ok_or(LARGER),
+            ranks: self.size(),
+            different: DIFFERENT,
         };
         let brought = Ok(Brought::Part(grid.clone()));
         let calling = self.calling(call, at);
         let made = begin(calling, brought, Needs::All, make, made::<Grid>);
-        let (made, grid) = (communicator(parent, made), grid.clone());
+        let grid = grid.clone();
         async move {
-            let made = made.await?;
+            let (recipes, rank) = made.await?;
+            let size = grid.size() as u32;
+            let name = || format!("{}.cartesian", parent.name());
+            let group = || parent.group().compose(&Group::all(size));
+            let label = (rank < size).then_some(0);
+            let made = recipes.communicator(&parent, rank, label, name, group)?;
             Ok(made.map(|communicator| Cartesian { communicator, grid }))
         }
     }

@@ -44,7 +44,13 @@ impl Communicator {
         let group = group.clone();
         async move {
             let (recipes, rank) = made.await?;
-            recipes.communicator(&parent, rank, Some(&group))
+            // A communicator has the label of its first rank. All of its ranks have said its group.
+            let ranks = parent.group();
+            let is_in = ranks.at(rank).is_some_and(|member| group.has(member));
+            let first = group.at(0).filter(|_| is_in);
+            let first = first.and_then(|member| ranks.rank_of(member));
+            let name = || format!("{}.create({})", parent.name(), first.unwrap_or_default());
+            recipes.communicator(&parent, rank, first, name, || Ok(group.clone()))
         }
     }
 }
@@ -144,10 +150,10 @@ impl Combine<Said, Rc<Recipes>> for Creation {
 /// Communicators of the groups that ranks have asked for: `which` of them each has.
 fn created(this: &CommunicatorState, groups: &[Group], which: &[u32]) -> Recipes {
     let parent = this.group();
-    let mut recipes = Recipes::none(which.len());
-    // Which communicator is that of a group.
-    let mut made: Vec<Option<u32>> = vec![None; groups.len()];
-    let mut refused = Vec::new();
+    // The group of the communicator that each rank is in, and the first ranks of all of these.
+    let mut gets: Vec<Option<u32>> = vec![None; which.len()];
+    let (mut firsts, mut refused) = (Vec::new(), Vec::new());
+    let mut made = vec![false; groups.len()];
     for (place, group) in (0..).zip(groups) {
         // The first of a group makes its communicator.
         let first = group.at(0).and_then(|member| parent.rank_of(member));
@@ -157,16 +163,22 @@ fn created(this: &CommunicatorState, groups: &[Group], which: &[u32]) -> Recipes
         let ranks: Option<Vec<u32>> = group.members().map(|it| parent.rank_of(it)).collect();
         match ranks {
             Some(ranks) => {
-                let name = format!("{}.create({first})", this.name());
-                made[place as usize] = Some(recipes.of_group(this, group.clone(), &ranks, name));
+                firsts.push(first);
+                made[place as usize] = true;
+                // Of several that a rank is in by mistake, it is in the last.
+                ranks
+                    .into_iter()
+                    .for_each(|rank| gets[rank as usize] = Some(place));
             }
             None => refused.push(first),
         }
     }
+    firsts.sort_unstable();
+    let mut recipes = Recipes::of(&this.world, firsts.into_iter().map(|first| (first, None)));
     refused.sort_unstable();
     let mut refused = refused.into_iter().peekable();
     for (rank, &place) in (0..).zip(which) {
-        let (wanted, gets) = (made[place as usize], recipes.which(rank));
+        let (is_made, gets) = (made[place as usize], gets[rank as usize]);
         // Of a group that has become a communicator, those that it has not given to are no members.
         let is_asked = || {
             let member = parent.at(rank);
@@ -175,12 +187,11 @@ fn created(this: &CommunicatorState, groups: &[Group], which: &[u32]) -> Recipes
         if refused.next_if_eq(&rank).is_some() {
             recipes.refuse(rank, OUTSIDE);
         } else if match gets {
-            Some(_) => gets != wanted,
-            None => wanted.is_none() && is_asked(),
+            Some(gets) => !is_made || gets != place,
+            None => !is_made && is_asked(),
         } {
             recipes.refuse(rank, OTHERS);
         }
     }
-    recipes.look_up();
     recipes
 }

@@ -118,18 +118,46 @@ impl Group {
         self.0.include(&narrow(ranks)?).map(Group).map_err(wrong)
     }
 
-    /// The same of ranks of which none is there twice: this one where they are all of it in their order, and relative to it
-    /// where they are the most of it and that is smaller. Few ranks are kept by themselves: a scheduler that is told of them
-    /// would be told of this one with each of many parts.
-    pub(super) fn part(&self, ranks: &[u32]) -> Result<Group, Error> {
-        if ranks.len() == self.size() && ranks.iter().copied().eq(0..self.len()) {
-            return Ok(self.clone());
-        }
-        if ranks.len() < self.size() / 2 {
-            let members = ranks.iter().map(|&rank| self.at(rank).ok_or(OUTSIDE));
-            return Group::of(members.collect::<Result<_, _>>()?);
-        }
-        self.0.include(ranks).map(Group).map_err(wrong)
+    /// Returns the group of the ranks of this one that are the members of `ranks`, in their order: this one if these are
+    /// all, and relative to it where that is smaller.
+    pub(super) fn compose(&self, ranks: &Group) -> Result<Group, Error> {
+        self.0.compose(&ranks.0).map(Group).map_err(wrong)
+    }
+
+    /// Splits `0..ranks` by a colour and a key for each: a group for each colour, ascending by colour.
+    pub(super) fn split(
+        ranks: u32,
+        choice: impl Fn(u32) -> (Option<u32>, i64),
+    ) -> Result<Vec<(u32, Group)>, Error> {
+        let choice = |rank| {
+            let (colour, key) = choice(rank);
+            rankmap::Choice { colour, key }
+        };
+        let parts = RankMap::identity(ranks.into()).split(choice);
+        let parts = parts.map_err(wrong)?.into_iter();
+        Ok(parts.map(|(colour, part)| (colour, Group(part))).collect())
+    }
+
+    /// Returns the ranks of a grid with the coordinates that are given, whatever the others.
+    pub(super) fn section(sides: &[u32], fixed: &[Option<u32>]) -> Result<Group, Error> {
+        let grid = rankmap::Cartesian::new(sides);
+        let section = grid.and_then(|grid| grid.section(fixed));
+        section.map(Group).map_err(wrong)
+    }
+
+    /// Returns the group with each member plus `by`; `None` if there are not such ranks.
+    pub(super) fn moved(&self, by: i64) -> Option<Group> {
+        self.0.moved(by).map(Group)
+    }
+
+    /// Returns how far the members of another group are behind those of this one, if that is the same for all.
+    pub(super) fn distance(&self, other: &Group) -> Option<i64> {
+        let last = self.len().checked_sub(1)?;
+        let far = |rank: u32| Some(i64::from(other.at(rank)?) - i64::from(self.at(rank)?));
+        let by = far(0)?;
+        let may_be =
+            self.len() == other.len() && far(last) == Some(by) && far(last / 2) == Some(by);
+        (may_be && self.moved(by)?.same(other)).then_some(by)
     }
 
     /// The group without these of its ranks.
@@ -259,7 +287,8 @@ mod tests {
         assert!(size > members.len());
         let every: Vec<usize> = (0..all.size()).step_by(100).collect();
         let ranks: Vec<u32> = every.iter().map(|&rank| rank as u32).collect();
-        for part in [all.include(&every).unwrap(), all.part(&ranks).unwrap()] {
+        let ranks = Group::of(ranks).unwrap();
+        for part in [all.include(&every).unwrap(), all.compose(&ranks).unwrap()] {
             let bytes = Encoder::to_vec(&part).clone();
             assert_eq!(bytes.len(), Payload::size(&part));
             assert!(bytes.len() < size / 10, "{} of {size}", bytes.len());

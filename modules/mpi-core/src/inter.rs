@@ -18,7 +18,7 @@ use super::probe::Message;
 use super::recipe::Recipes;
 use super::request::{Receiving, Request, Sending};
 use super::round::begin;
-use super::split::{communicator, made};
+use super::split::made;
 use super::value::Value;
 
 const OVERLAP: Error =
@@ -473,22 +473,26 @@ impl InterCommunicator {
         let make = move |high: Vec<bool>| {
             let sides = high.split_at(cut.min(high.len()));
             let differ = |side: &[bool]| side.iter().any(|high| *high != side[0]);
-            let recipes = if differ(sides.0) || differ(sides.1) {
-                Recipes::wrong(DIFFER)
-            } else {
-                let mut ranks: Vec<u32> = (0..high.len() as u32).collect();
-                ranks.sort_by_key(|&rank| high[rank as usize]);
-                let mut recipes = Recipes::none(high.len());
-                recipes.join(&this, &ranks, format!("{}.merge", this.name()));
-                recipes.look_up();
-                recipes
+            let mut ranks: Vec<u32> = (0..high.len() as u32).collect();
+            ranks.sort_by_key(|&rank| high[rank as usize]);
+            let recipes = match Group::of(ranks) {
+                Ok(ranks) if !differ(sides.0) && !differ(sides.1) => {
+                    Recipes::one(&this.world, Some(ranks))
+                }
+                _ => Recipes::wrong(DIFFER),
             };
             CallOutcome::all(Rc::new(recipes))
         };
         let brought = Ok(Brought::Part(high));
         let calling = self.inside.calling(call, at);
         let made = begin(calling, brought, Needs::All, make, made::<bool>);
-        async move { communicator(parent, made).await?.ok_or(Error::Inactive) }
+        async move {
+            let (recipes, rank) = made.await?;
+            let name = || format!("{}.merge", parent.name());
+            let group = || Err(Error::Inactive);
+            let merged = recipes.communicator(&parent, rank, Some(0), name, group)?;
+            merged.ok_or(Error::Inactive)
+        }
     }
 
     /// Waits until all ranks of both groups have called it.

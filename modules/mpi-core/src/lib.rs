@@ -74,6 +74,7 @@ mod receive_buffer;
 mod recipe;
 mod request;
 mod round;
+mod runs;
 mod several;
 mod split;
 mod split_type;

@@ -1,82 +1,162 @@
-//! Communicators that are to be: what each scheduler is told of them, and makes of it when the first of its ranks asks.
+//! Communicators that a collective call makes: what each scheduler receives of them, and makes of
+//! it when the first of its ranks asks.
+//!
+//! A rank knows which communicator it asked for: its colour, or the group that it said. So what is
+//! sent is a *label* for each communicator and no table of ranks, and the members only if the ranks
+//! cannot tell them themselves. Communicators with labels and members in regular steps, such as
+//! those of rows, are sent as one *family*.
 
-use std::cell::OnceCell;
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::communicator::Communicator;
-use super::entry::NONE;
 use super::error::Error;
 use super::group::Group;
-use super::state::CommunicatorState;
-use super::state::World;
+use super::state::{CommunicatorState, World};
 use graphmap_executor::payload::{DecodeError, Decoder, Encoder, Payload};
 
-/// A communicator that is to be.
-struct Recipe {
-    number: u32,
-    group: Group,
-    name: String,
-    /// When somebody here has asked. It stays until all here have what they get.
-    made: OnceCell<Rc<CommunicatorState>>,
+/// Communicators with labels in steps, whose members are those of the first, moved.
+struct Family {
+    label: u32,
+    /// From one label to the next.
+    step: u32,
+    count: u32,
+    /// How many communicators are before these.
+    index: u32,
+    /// The ranks of the parent that the first has; `None`: the ranks know them.
+    ranks: Option<Group>,
+    /// From a rank of one to that of the next.
+    by: i64,
 }
 
-impl Payload for Recipe {
-    fn size(&self) -> usize {
-        self.number.size() + self.group.size_as_bytes() + self.name.size()
+graphmap_executor::payload!(Family {
+    label,
+    step,
+    count,
+    index,
+    ranks,
+    by
+});
+
+impl Family {
+    /// Adds a communicator with a larger label, if it goes on as the others do.
+    fn take(&mut self, label: u32, ranks: Option<&Group>) -> bool {
+        let far = match (&self.ranks, ranks) {
+            (None, None) => Some(0),
+            (Some(first), Some(next)) => first.distance(next),
+            _ => None,
+        };
+        let Some(far) = far else { return false };
+        let (step, count) = (label - self.label, self.count);
+        if count == 1 {
+            (self.step, self.by) = (step, far);
+        } else if self.step.checked_mul(count) != Some(step) || self.by * i64::from(count) != far {
+            return false;
+        }
+        self.count += 1;
+        true
     }
 
-    fn encode<'a>(&'a self, to: &mut Encoder<'a>) {
-        self.number.encode(to);
-        self.group.encode(to);
-        self.name.encode(to);
-    }
-
-    fn decode(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
-        Ok(Recipe {
-            number: u32::decode(from)?,
-            group: Group::decode(from)?,
-            name: String::decode(from)?,
-            made: OnceCell::new(),
-        })
+    /// Returns the ranks of the parent that a communicator of the family has.
+    fn ranks(&self, at: u32) -> Option<Group> {
+        self.ranks.as_ref()?.moved(self.by.checked_mul(at.into())?)
     }
 }
 
-/// So few communicators are looked through for the one that has a rank.
-const FEW: usize = 4;
+/// Returns families of communicators, of which each has a larger label than the one before.
+fn families(labelled: impl IntoIterator<Item = (u32, Option<Group>)>) -> Vec<Family> {
+    let (mut families, mut index): (Vec<Family>, u32) = (Vec::new(), 0);
+    for (label, ranks) in labelled {
+        let last = families.last_mut();
+        if !last.is_some_and(|last| last.take(label, ranks.as_ref())) {
+            families.push(Family {
+                label,
+                step: 0,
+                count: 1,
+                index,
+                ranks,
+                by: 0,
+            });
+        }
+        index += 1;
+    }
+    families
+}
 
-/// What comes of a call that makes communicators.
+/// Returns the family that has a label, and where in it that is.
+fn find(families: &[Family], label: u32) -> Option<(&Family, u32)> {
+    let before = families.partition_point(|it| it.label <= label);
+    let family = &families[before.checked_sub(1)?];
+    let far = label - family.label;
+    let at = match far {
+        0 => Some(0),
+        _ if family.step > 0 && far.is_multiple_of(family.step) => Some(far / family.step),
+        _ => None,
+    };
+    Some((family, at.filter(|&at| at < family.count)?))
+}
+
+/// What a call comes to that makes communicators.
 #[derive(Default)]
 pub(super) struct Recipes {
-    recipes: Vec<Recipe>,
-    /// Which of them each rank of the parent is in; empty: it is looked up in their groups.
-    which: Vec<u32>,
+    /// The number of the first communicator. The others have those that this scheduler gives next.
+    first: u32,
+    /// Ascending by label.
+    families: Vec<Family>,
     /// What is wrong with the calls of ranks, in order.
     wrong: Vec<(u32, Error)>,
     /// What is wrong with all of it.
     all_wrong: Option<Error>,
+    /// Those that ranks here have asked for, until all here have what they get.
+    made: RefCell<HashMap<u32, Rc<CommunicatorState>>>,
 }
 
-graphmap_executor::payload!(Recipes {
-    recipes,
-    which,
-    wrong,
-    all_wrong
-});
-
-impl Recipes {
-    /// Of one communicator of all ranks.
-    pub(super) fn one(world: &World, group: Group, name: String) -> Self {
-        let mut this = Recipes::default();
-        this.add(world, group, name);
-        this
+impl Payload for Recipes {
+    fn size(&self) -> usize {
+        let outcome = (self.first.size(), self.families.size());
+        outcome.0 + outcome.1 + self.wrong.size() + self.all_wrong.size()
     }
 
-    /// Of none so far, for so many ranks.
-    pub(super) fn none(ranks: usize) -> Self {
-        Recipes {
-            which: vec![NONE; ranks],
-            ..Recipes::default()
+    fn encode<'a>(&'a self, to: &mut Encoder<'a>) {
+        self.first.encode(to);
+        self.families.encode(to);
+        self.wrong.encode(to);
+        self.all_wrong.encode(to);
+    }
+
+    fn decode(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        Ok(Recipes {
+            first: u32::decode(from)?,
+            families: Vec::decode(from)?,
+            wrong: Vec::decode(from)?,
+            all_wrong: Option::decode(from)?,
+            made: RefCell::default(),
+        })
+    }
+}
+
+impl Recipes {
+    /// One communicator for each label, ascending, with ranks of the parent.
+    pub(super) fn of(
+        world: &World,
+        labelled: impl IntoIterator<Item = (u32, Option<Group>)>,
+    ) -> Self {
+        let families = families(labelled);
+        let last = families.last();
+        match world.new_numbers(last.map_or(0, |last| last.index + last.count)) {
+            Ok(first) => Recipes {
+                first,
+                families,
+                ..Recipes::default()
+            },
+            Err(error) => Recipes::wrong(error),
         }
+    }
+
+    /// One communicator, with label 0.
+    pub(super) fn one(world: &World, ranks: Option<Group>) -> Self {
+        Recipes::of(world, [(0, ranks)])
     }
 
     /// Nothing comes of it.
@@ -87,100 +167,139 @@ impl Recipes {
         }
     }
 
-    fn add(&mut self, world: &World, group: Group, name: String) {
-        match world.new_number() {
-            Ok(number) => self.recipes.push(Recipe {
-                number,
-                group,
-                name,
-                made: OnceCell::new(),
-            }),
-            Err(error) => self.all_wrong = Some(error),
-        }
-    }
-
-    /// Joins some ranks of a communicator, in this order. None of them is joined already.
-    pub(super) fn join(&mut self, parent: &CommunicatorState, ranks: &[u32], name: String) {
-        match parent.group().part(ranks) {
-            Ok(group) => drop(self.of_group(parent, group, ranks, name)),
-            Err(error) => self.all_wrong = Some(error),
-        }
-    }
-
-    /// The same, where the group is known: which of those that are to be it is.
-    pub(super) fn of_group(
-        &mut self,
-        parent: &CommunicatorState,
-        group: Group,
-        ranks: &[u32],
-        name: String,
-    ) -> u32 {
-        let which = self.recipes.len() as u32;
-        self.add(&parent.world, group, name);
-        for &rank in ranks {
-            if let Some(place) = self.which.get_mut(rank as usize) {
-                *place = which;
-            }
-        }
-        which
-    }
-
-    /// Which of those that are to be a rank of the parent is in.
-    pub(super) fn which(&self, rank: u32) -> Option<u32> {
-        let which = self.which.get(rank as usize).copied();
-        which.filter(|&which| which != NONE)
-    }
-
-    /// All are there. Where these are few, ranks are looked up in them, so that what other schedulers are sent does not grow
-    /// with the ranks.
-    pub(super) fn look_up(&mut self) {
-        if self.recipes.len() <= FEW {
-            self.which = Vec::new();
-        }
-    }
-
-    /// What the call of a rank has asked for is wrong.
+    /// Refuses the call of a rank, larger than those refused before.
     pub(super) fn refuse(&mut self, rank: u32, error: Error) {
-        let at = self.wrong.partition_point(|wrong| wrong.0 < rank);
-        self.wrong.insert(at, (rank, error));
+        self.wrong.push((rank, error));
     }
 
-    /// What a rank of the parent gets. If it has said the group, that is there already, and is what the communicator has.
+    /// Returns the communicator that a rank of the parent asked for by its label, if it did.
+    /// `group` makes the members, unless they were sent.
     pub(super) fn communicator(
         &self,
         parent: &CommunicatorState,
         rank: u32,
-        said: Option<&Group>,
+        label: Option<u32>,
+        name: impl FnOnce() -> String,
+        group: impl FnOnce() -> Result<Group, Error>,
     ) -> Result<Option<Communicator>, Error> {
         let wrong = self.wrong.binary_search_by_key(&rank, |wrong| wrong.0);
         let wrong = wrong.ok().map(|at| &self.wrong[at].1);
         if let Some(error) = self.all_wrong.as_ref().or(wrong) {
             return Err(error.clone());
         }
-        let Some(member) = parent.group().at(rank) else {
+        let found = label.and_then(|label| find(&self.families, label));
+        let Some(((family, at), member)) = found.zip(parent.group().at(rank)) else {
             return Ok(None);
         };
-        let found = match self.which.is_empty() {
-            // Of several that a rank is in by mistake, it is in the last.
-            true => {
-                let in_it = |recipe: &Recipe| recipe.group.rank_of(member);
-                let mut all = self.recipes.iter().rev();
-                all.find_map(|recipe| Some((recipe, in_it(recipe)?)))
+        let index = family.index.wrapping_add(at);
+        let made = self.made.borrow().get(&index).cloned();
+        let shared = match made {
+            Some(shared) => shared,
+            None => {
+                let group = match family.ranks {
+                    Some(_) => {
+                        let ranks = family.ranks(at).ok_or(Error::Inactive)?;
+                        parent.group().compose(&ranks)?
+                    }
+                    None => group()?,
+                };
+                let world = &parent.world;
+                let number = world.number_after(self.first, index);
+                let shared = world.join(number, group, name(), Some(parent));
+                self.made.borrow_mut().insert(index, Rc::clone(&shared));
+                shared
             }
-            false => self.which(rank).and_then(|which| {
-                let recipe = self.recipes.get(which as usize)?;
-                Some((recipe, recipe.group.rank_of(member)?))
-            }),
         };
-        let Some((recipe, own)) = found else {
-            return Ok(None);
+        let own = shared.group().rank_of(member);
+        Ok(own.map(|own| Communicator::new(shared, own)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Splits ranks, and checks what is sent against lists: how many families there are, in how many bytes.
+    fn check(ranks: u32, choice: impl Fn(u32) -> (Option<u32>, i64)) -> (usize, usize) {
+        let parts = Group::split(ranks, &choice).unwrap();
+        let families = families(parts.into_iter().map(|(label, part)| (label, Some(part))));
+        let bytes = Encoder::to_vec(&families).clone();
+        assert_eq!(bytes.len(), families.size());
+        let families: Vec<Family> = Decoder::from_slice(&bytes).unwrap();
+        let mut of: HashMap<u32, Vec<(i64, u32)>> = HashMap::new();
+        for rank in 0..ranks {
+            let (colour, key) = choice(rank);
+            if let Some(colour) = colour {
+                of.entry(colour).or_default().push((key, rank));
+            }
+        }
+        let mut colours: Vec<u32> = of.keys().copied().collect();
+        colours.sort_unstable();
+        for (index, colour) in (0..).zip(colours) {
+            let mut wanted = of.remove(&colour).unwrap();
+            wanted.sort_unstable();
+            let (family, at) = find(&families, colour).unwrap();
+            assert_eq!(family.index + at, index);
+            let found = family.ranks(at).unwrap();
+            let wanted = wanted.into_iter().map(|(_, rank)| rank);
+            assert!(found.members().eq(wanted), "{colour}: {found:?}");
+        }
+        let all: u32 = families.iter().map(|family| family.count).sum();
+        let mut labels = 0..2 * ranks.max(8);
+        assert!(labels.all(|it| find(&families, it).is_none() || choice_has(ranks, &choice, it)));
+        assert!(find(&families, u32::MAX).is_none() || choice_has(ranks, &choice, u32::MAX));
+        assert!(all <= ranks);
+        (families.len(), bytes.len())
+    }
+
+    fn choice_has(ranks: u32, choice: impl Fn(u32) -> (Option<u32>, i64), label: u32) -> bool {
+        (0..ranks).any(|rank| choice(rank).0 == Some(label))
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "safe code, which takes minutes there")]
+    fn regular_groups_are_families() {
+        let (rows, bytes) = check(2000, |rank| (Some(rank / 50), 0));
+        assert!(rows == 1 && bytes < 50, "{rows} {bytes}");
+        assert_eq!(check(2000, |rank| (Some(rank % 40), 0)).0, 1);
+        assert_eq!(
+            check(2000, |rank| (Some(7 * (rank / 50) + 3), rank.into())).0,
+            1
+        );
+        assert_eq!(
+            check(2000, |rank| (Some(39 - rank / 50), -i64::from(rank))).0,
+            1
+        );
+        // Planes of a cube, in the middle.
+        assert_eq!(check(1728, |rank| (Some(rank / 12 % 12), 0)).0, 1);
+        // The last row is shorter, and then there is no row.
+        assert_eq!(
+            check(2011, |rank| (Some(rank / 50).filter(|&row| row < 41), 0)).0,
+            2
+        );
+        assert_eq!(check(2000, |rank| (Some(u32::MAX - rank / 1000), 0)).0, 1);
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "safe code, which takes minutes there")]
+    fn any_groups_are_as_lists_say() {
+        let mut state = 1_u32;
+        let mut next = || {
+            state = state.wrapping_mul(0x9e37_79b1).wrapping_add(0x7f4a_7c15);
+            state.rotate_left(15) >> 8
         };
-        let shared = recipe.made.get_or_init(|| {
-            let (number, name) = (recipe.number, recipe.name.clone());
-            let said = said.filter(|said| said.same(&recipe.group));
-            let group = said.unwrap_or(&recipe.group).clone();
-            parent.world.join(number, group, name, Some(parent))
-        });
-        Ok(Some(Communicator::new(Rc::clone(shared), own)))
+        for ranks in [0, 1, 2, 3, 5, 16, 100, 333] {
+            for colours in [1, 2, 7, 50, 1000] {
+                let keys = [1, 3, 1000][next() as usize % 3];
+                let drawn: Vec<(Option<u32>, i64)> = (0..ranks)
+                    .map(|_| {
+                        let key = i64::from(next() % keys) - i64::from(keys / 2);
+                        let key = if next() % 50 == 0 { i64::MIN } else { key };
+                        (Some(next() % colours).filter(|_| next() % 5 > 0), key)
+                    })
+                    .collect();
+                check(ranks, |rank| drawn[rank as usize]);
+            }
+        }
     }
 }

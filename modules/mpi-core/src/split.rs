@@ -1,16 +1,16 @@
 //! Communicators that are made of others.
 
 use std::any::Any;
-use std::collections::BTreeMap;
 use std::panic::Location;
 use std::rc::Rc;
 
-use super::call::{Brought, Call, CallOutcome, Data, Needs, Taker};
+use super::call::{Brought, Call, CallOutcome, Combine, Data, Needs, Taker};
 use super::communicator::Communicator;
 use super::error::Error;
 use super::group::Group;
 use super::recipe::Recipes;
-use super::round::{Collective, begin};
+use super::round::begin;
+use super::runs::Rows;
 use super::state::CommunicatorState;
 
 /// What came of the call, and the rank that asks.
@@ -21,13 +21,33 @@ pub(super) fn made<T: 'static>(data: &mut dyn Any, taker: Taker) -> Option<Made>
     Some((recipes, taker.rank))
 }
 
-/// What a rank makes of what it is told.
-pub(super) async fn communicator(
-    parent: Rc<CommunicatorState>,
-    made: Collective<Made>,
-) -> Result<Option<Communicator>, Error> {
-    let (recipes, rank) = made.await?;
-    recipes.communicator(&parent, rank, None)
+/// The colour of a rank that has none, among numbers.
+const NO_COLOUR: i64 = -1;
+
+/// A split of the ranks of a communicator. The numbers of each are its colour and its key.
+struct Splitting(Rc<CommunicatorState>);
+
+impl Combine<Rows, Rc<Recipes>> for Splitting {
+    fn combine(&mut self, parts: Vec<(u32, Rows)>) -> Vec<(u32, Rows)> {
+        Rows::together(parts, &[])
+    }
+
+    fn make(self, all: Vec<Rows>) -> CallOutcome<Rc<Recipes>> {
+        let ranks = self.0.group().len();
+        let (rows, _) = Rows::apart(all, ranks as usize, (NO_COLOUR, 0));
+        let parts = Group::split(ranks, |rank| {
+            let (colour, key) = rows[rank as usize];
+            (u32::try_from(colour).ok(), key)
+        });
+        let recipes = match parts {
+            Ok(parts) => {
+                let parts = parts.into_iter().map(|(colour, part)| (colour, Some(part)));
+                Recipes::of(&self.0.world, parts)
+            }
+            Err(error) => Recipes::wrong(error),
+        };
+        CallOutcome::all(Rc::new(recipes))
+    }
 }
 
 /// # Communicators made of this one
@@ -53,19 +73,22 @@ impl Communicator {
         let call = Call::new::<()>(what, None);
         let this = Rc::clone(self.shared());
         let parent = Rc::clone(&this);
-        let make = move |_| {
-            let name = format!("{}.{what}", this.name());
-            let recipes = Recipes::one(&this.world, this.group().clone(), name);
-            CallOutcome::all(Rc::new(recipes))
-        };
+        let make = move |_| CallOutcome::all(Rc::new(Recipes::one(&this.world, None)));
         let brought = Ok(Brought::<(), _>::Nothing);
         let calling = self.calling(call, at);
         let made = begin(calling, brought, Needs::All, make, made::<()>);
-        async move { communicator(parent, made).await?.ok_or(Error::Inactive) }
+        async move {
+            let (recipes, rank) = made.await?;
+            let name = || format!("{}.{what}", parent.name());
+            let group = || Ok(parent.group().clone());
+            let copy = recipes.communicator(&parent, rank, Some(0), name, group)?;
+            copy.ok_or(Error::Inactive)
+        }
     }
 
     /// Communicators of the ranks with the same colour, in the order of their keys, and of their ranks where keys are equal.
-    /// A rank without a colour is in none. Takes O(n log n).
+    /// A rank without a colour is in none. Takes O(n log n);
+    /// schedulers send each other bytes in proportion to the runs of colours and keys, and to the forms of the new groups.
     ///
     /// # Errors
     /// [`Error::Mismatch`], [`Error::TooMany`].
@@ -77,28 +100,17 @@ impl Communicator {
     ) -> impl Future<Output = Result<Option<Communicator>, Error>> + use<> {
         type Wish = (Option<u32>, i64);
         let (call, at) = (Call::new::<Wish>("split", None), Location::caller());
-        let this = Rc::clone(self.shared());
-        let parent = Rc::clone(&this);
-        let make = move |wishes: Vec<Wish>| {
-            let mut colours: BTreeMap<u32, Vec<(i64, u32)>> = BTreeMap::new();
-            for (rank, (colour, key)) in (0..).zip(&wishes) {
-                if let Some(colour) = colour {
-                    colours.entry(*colour).or_default().push((*key, rank));
-                }
-            }
-            let mut recipes = Recipes::none(wishes.len());
-            for (colour, mut ranks) in colours {
-                ranks.sort_unstable();
-                let ranks: Vec<u32> = ranks.into_iter().map(|(_, rank)| rank).collect();
-                recipes.join(&this, &ranks, format!("{}.split({colour})", this.name()));
-            }
-            recipes.look_up();
-            CallOutcome::all(Rc::new(recipes))
-        };
-        let brought = Ok(Brought::Part((colour, key)));
+        let parent = Rc::clone(self.shared());
+        let make = Splitting(Rc::clone(&parent));
+        let number = colour.map_or(NO_COLOUR, i64::from);
+        let brought = Ok(Brought::Part(Rows::One(number, key)));
         let calling = self.calling(call, at);
-        let made = begin(calling, brought, Needs::All, make, made::<Wish>);
-        communicator(parent, made)
+        let made = begin(calling, brought, Needs::All, make, made::<Rows>);
+        async move {
+            let (recipes, rank) = made.await?;
+            let name = || format!("{}.split({})", parent.name(), colour.unwrap_or_default());
+            recipes.communicator(&parent, rank, colour, name, || Err(Error::Inactive))
+        }
     }
 
     /// A communicator of this rank alone. No other takes part.
@@ -107,7 +119,7 @@ impl Communicator {
     /// [`Error::TooMany`].
     pub fn alone(&self) -> Result<Communicator, Error> {
         let this = self.shared();
-        let group = Group::of(this.group().at(self.rank() as u32).into_iter().collect())?;
+        let group = this.group().include(&[self.rank()])?;
         let number = this.world.new_number()?;
         let name = format!("{}.alone", this.name());
         Ok(Communicator::new(

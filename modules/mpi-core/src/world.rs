@@ -115,13 +115,29 @@ impl World {
         Ok((all, rank))
     }
 
-    /// The number of a new communicator.
+    /// Returns the number of a new communicator.
     pub(super) fn new_number(&self) -> Result<u32, Error> {
+        self.new_numbers(1)
+    }
+
+    /// Returns the first number of `count` new communicators.
+    pub(super) fn new_numbers(&self, count: u32) -> Result<u32, Error> {
         let number = self.next.get();
-        let step = self.others.as_ref().map_or(1, Others::count);
+        let all = count.checked_mul(self.step()).ok_or(Error::TooMany)?;
         self.next
-            .set(number.checked_add(step).ok_or(Error::TooMany)?);
+            .set(number.checked_add(all).ok_or(Error::TooMany)?);
         Ok(number)
+    }
+
+    /// Returns the number of the communicator that is `index` after another one, where the numbers
+    /// of both were given at once.
+    pub(super) fn number_after(&self, first: u32, index: u32) -> u32 {
+        first.wrapping_add(index.wrapping_mul(self.step()))
+    }
+
+    /// Each scheduler gives every n-th number, so no two give the same.
+    fn step(&self) -> u32 {
+        self.others.as_ref().map_or(1, Others::count)
     }
 
     /// A communicator, as the ranks here have it. Each of their schedulers joins it once. One of the ranks that another one

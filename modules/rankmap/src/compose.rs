@@ -139,6 +139,25 @@ impl Builder {
     }
 }
 
+impl RankMap {
+    /// The map with each member plus `by`; `None` where one of them would not be a rank.
+    ///
+    /// Cost: `O(p)` for so many progressions. Source: own.
+    pub fn moved(&self, by: i64) -> Option<RankMap> {
+        let start = |piece: &Progression| i64::from(piece.start()).checked_add(by);
+        let to = |piece: Progression| {
+            let start = u32::try_from(start(&piece)?).ok()?;
+            Progression::new(start, piece.step(), piece.len()).ok()
+        };
+        let mut all = true;
+        self.all(&mut |piece| all &= to(piece).is_some());
+        let moved = Builder::new().source(&|give| {
+            self.all(&mut |piece| to(piece).into_iter().for_each(&mut *give));
+        });
+        moved.ok().filter(|_| all)
+    }
+}
+
 /// Compositions that cost nothing.
 fn join_closed(outer: &RankMap, inner: &RankMap) -> Option<RankMap> {
     if inner.is_empty() {

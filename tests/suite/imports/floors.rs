@@ -36,6 +36,7 @@ const MPI_CORE: &[&str] = &[
     "envelope",
     "numbering",
     "packed",
+    "runs",
     "value",
     "window::lock",
     "window::regions",

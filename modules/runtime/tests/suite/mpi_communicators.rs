@@ -6,8 +6,8 @@ use std::task::Poll;
 
 use crate::common::communicator_cases::communicators;
 use crate::common::ranks::{Where, everywhere, run_at};
-use crate::common::{seeds, size};
-use graphmap_runtime::mpi::{ANY_SOURCE, ANY_TAG, Comparison, Error};
+use crate::common::{Random, seeds, size};
+use graphmap_runtime::mpi::{ANY_SOURCE, ANY_TAG, Comparison, Error, Grid};
 
 /// Duplicated, split, created, put together, cut from grids, one of the other, wherever ranks are.
 #[test]
@@ -80,5 +80,124 @@ fn communicators_are_let_go_of_at_different_times() {
             }
         }
         Ok::<(), Error>(())
+    });
+}
+
+/// The colour and the key of a rank of so many, in one of several ways.
+fn wish(way: u64, rank: usize, size: usize, seed: u64) -> (Option<u32>, i64) {
+    let drawn = Random(seed + 1 + rank as u64).next();
+    let (side, of_rank) = (1 + size.isqrt(), rank as i64);
+    match way {
+        0 => (Some((rank / side) as u32), 0),
+        1 => (Some((rank % side) as u32), -of_rank),
+        2 => (Some(u32::MAX - (rank / side) as u32), drawn as i64),
+        3 => (Some((rank / side % 3 * 1000) as u32), of_rank % 5 - 2),
+        4 => ((rank % 3 > 0).then_some(7), i64::MAX - of_rank % 2),
+        5 => (
+            Some(drawn as u32 % 5).filter(|&colour| colour > 1),
+            drawn as i64 >> 62,
+        ),
+        6 => (None, 0),
+        _ => (Some(rank as u32), i64::MIN),
+    }
+}
+
+/// Colours and keys of all kinds, by runs and without any order, against sorted lists.
+#[test]
+fn splits_are_as_lists_say() {
+    for seed in seeds(12, 1) {
+        let mut random = Random(seed + 1);
+        let most = [3, 40, size(2000, 40)][seed as usize % 3];
+        let count = 1 + random.below(most) as usize;
+        everywhere(count, seed, move |world| async move {
+            let (me, size) = (world.rank(), world.size());
+            for way in 0..8 {
+                let (colour, key) = wish(way, me, size, seed);
+                let Some(part) = world.split(colour, key).await? else {
+                    assert_eq!(colour, None);
+                    continue;
+                };
+                let mut members: Vec<usize> = (0..size)
+                    .filter(|&it| wish(way, it, size, seed).0 == colour)
+                    .collect();
+                members.sort_by_key(|&it| wish(way, it, size, seed).1);
+                let found = part.group().members().map(|member| member as usize);
+                assert!(found.eq(members.iter().copied()), "{way}");
+                assert_eq!(members[part.rank()], me);
+                let name = format!("world.split({})", colour.unwrap());
+                assert_eq!(part.name(), name);
+                // It has messages of its own.
+                let next = (part.rank() + 1) % part.size();
+                let sent = part.send((way, colour, me), next, 0);
+                let ((of, same, from), _) = part
+                    .recv::<(u64, Option<u32>, usize)>(ANY_SOURCE, 0)
+                    .await?;
+                assert_eq!(
+                    (
+                        of,
+                        same,
+                        members[(members.len() + part.rank() - 1) % members.len()]
+                    ),
+                    (way, colour, from)
+                );
+                sent.await?;
+                // A split of a split, of which the order is not that of the world.
+                let half = part
+                    .split(Some((part.rank() % 2) as u32), 0)
+                    .await?
+                    .unwrap();
+                assert_eq!(half.size(), (part.size() + 1 - part.rank() % 2) / 2);
+                assert_eq!(half.rank(), part.rank() / 2);
+            }
+            Ok(())
+        });
+    }
+}
+
+/// Ranks that ask for different grids, or parts of one, are all refused, wherever they are.
+#[test]
+fn ranks_agree_on_grids() {
+    everywhere(12, 1, |world| async move {
+        let me = world.rank();
+        let is_refused = |error: Option<Error>| matches!(error, Some(Error::Topology(_)));
+        for odd in [0, 5, 11] {
+            let dims = if me == odd { [4, 3] } else { [3, 4] };
+            let grid = Grid::new(&dims, &[true, false])?;
+            assert!(is_refused(world.cartesian(&grid).await.err()));
+            let grid = Grid::new(&[3, 4], &[true, me == odd])?;
+            assert!(is_refused(world.cartesian(&grid).await.err()));
+        }
+        let large = Grid::new(&[13], &[false])?;
+        assert!(is_refused(world.cartesian(&large).await.err()));
+        let grid = world
+            .cartesian(&Grid::new(&[3, 4], &[true, false])?)
+            .await?
+            .unwrap();
+        for odd in [0, 5, 11] {
+            let error = grid.part(&[me == odd, true]).await.unwrap_err();
+            let wanted = "the ranks of a grid have asked for different parts";
+            assert!(error.to_string().contains(wanted), "{error}");
+            let error = grid
+                .part(if me == odd { &[] } else { &[true, false] })
+                .await
+                .err();
+            assert!(is_refused(error));
+        }
+        assert!(is_refused(grid.part(&[true]).await.err()));
+        let error = match me {
+            3 => grid.part(&[true, false]).await.err(),
+            _ => grid.communicator().split(Some(0), 0).await.err(),
+        };
+        assert!(matches!(error, Some(Error::Mismatch(_))));
+        let row = grid.part(&[false, true]).await?;
+        assert_eq!(
+            row.communicator().name(),
+            format!("world.cartesian.part({})", me / 4)
+        );
+        assert_eq!(
+            *row.communicator().allgather(me).await?,
+            [0, 1, 2, 3].map(|at| me / 4 * 4 + at)
+        );
+        Ok(())
     });
 }

@@ -1,0 +1,209 @@
+//! Numbers that many ranks bring to a collective call, written as progressions.
+//!
+//! What ranks ask for is mostly regular: the colours of rows are runs of one number, the keys are
+//! the ranks. Each column of numbers becomes its longest progressions, each of them a few bytes, so
+//! that a scheduler sends the leader bytes in proportion to the runs and not to its ranks.
+
+use std::iter;
+
+/// So many numbers that are not of ranks are read.
+const MOST_MORE: usize = 1 << 20;
+
+/// Two numbers of one rank, or those of all ranks of a scheduler.
+pub(super) enum Rows {
+    /// Those of one rank, which is known by its place.
+    One(i64, i64),
+    /// Columns: the ranks, both numbers of each, and more numbers that are not of ranks.
+    Many(Vec<Vec<u8>>),
+}
+
+graphmap_executor::payload!(
+    enum Rows {
+        One(first, second),
+        Many(columns),
+    }
+);
+
+impl Rows {
+    /// Combines the numbers of the ranks of a scheduler, and more numbers.
+    pub(super) fn together(parts: Vec<(u32, Rows)>, more: &[i64]) -> Vec<(u32, Rows)> {
+        let Some(&(first, _)) = parts.first() else {
+            return parts;
+        };
+        let column = |of: fn(&(u32, Rows)) -> i64| pack(parts.iter().map(of));
+        let one = |part: &(u32, Rows)| match part.1 {
+            Rows::One(one, other) => (one, other),
+            Rows::Many(_) => (0, 0),
+        };
+        let columns = vec![
+            column(|part| part.0.into()),
+            pack(parts.iter().map(|part| one(part).0)),
+            pack(parts.iter().map(|part| one(part).1)),
+            pack(more.iter().copied()),
+        ];
+        vec![(first, Rows::Many(columns))]
+    }
+
+    /// Returns the numbers of each of `size` ranks, and all other numbers. A rank of which nothing
+    /// was sent has `missing`.
+    pub(super) fn apart(
+        all: Vec<Rows>,
+        size: usize,
+        missing: (i64, i64),
+    ) -> (Vec<(i64, i64)>, Vec<i64>) {
+        let (mut rows, mut more) = (vec![missing; size], Vec::new());
+        for (place, part) in (0..).zip(all) {
+            let mut put = |rank: i64, row| {
+                let rank = usize::try_from(rank).ok();
+                if let Some(place) = rank.and_then(|rank| rows.get_mut(rank)) {
+                    *place = row;
+                }
+            };
+            match part {
+                Rows::One(one, other) => put(place, (one, other)),
+                Rows::Many(columns) => {
+                    let column = |at: usize| unpack(columns.get(at).map_or(&[], Vec::as_slice));
+                    let numbers = column(1).zip(column(2));
+                    // No more than there are ranks, whatever another scheduler says.
+                    let numbers = column(0).zip(numbers).take(size);
+                    numbers.for_each(|(rank, row)| put(rank, row));
+                    more.extend(column(3).take(MOST_MORE));
+                }
+            }
+        }
+        (rows, more)
+    }
+}
+
+/// Writes numbers as progressions: the length of each, how far its first number is from the last
+/// one before, and its step.
+fn pack(numbers: impl Iterator<Item = i64>) -> Vec<u8> {
+    let (mut bytes, mut before) = (Vec::new(), 0);
+    let mut run: Option<(i64, i64, u64)> = None;
+    let mut end = |(first, step, count): (i64, i64, u64)| {
+        write(&mut bytes, count);
+        write(&mut bytes, zigzag(first.wrapping_sub(before)));
+        if count > 1 {
+            write(&mut bytes, zigzag(step));
+        }
+        before = at(first, step, count - 1);
+    };
+    for number in numbers {
+        run = Some(match run {
+            None => (number, 0, 1),
+            Some((first, _, 1)) => (first, number.wrapping_sub(first), 2),
+            Some((first, step, count)) if at(first, step, count) == number => {
+                (first, step, count + 1)
+            }
+            Some(ended) => {
+                end(ended);
+                (number, 0, 1)
+            }
+        });
+    }
+    run.into_iter().for_each(end);
+    bytes
+}
+
+/// Reads what [`pack`] has written, up to the first bytes that it cannot have written.
+fn unpack(bytes: &[u8]) -> impl Iterator<Item = i64> {
+    let (mut rest, mut before) = (bytes, 0_i64);
+    let runs = iter::from_fn(move || {
+        let count = read(&mut rest)?;
+        let first = before.wrapping_add(unzigzag(read(&mut rest)?));
+        let step = match count {
+            0 => return None,
+            1 => 0,
+            _ => unzigzag(read(&mut rest)?),
+        };
+        before = at(first, step, count - 1);
+        Some((first, step, count))
+    });
+    runs.flat_map(|(first, step, count)| (0..count).map(move |index| at(first, step, index)))
+}
+
+fn at(first: i64, step: i64, index: u64) -> i64 {
+    first.wrapping_add(step.wrapping_mul(index.cast_signed()))
+}
+
+/// Small numbers of either sign become small ones without.
+fn zigzag(number: i64) -> u64 {
+    (number << 1 ^ number >> 63).cast_unsigned()
+}
+
+fn unzigzag(number: u64) -> i64 {
+    (number >> 1).cast_signed() ^ -(number & 1).cast_signed()
+}
+
+/// Writes seven bits in a byte, the lowest first.
+fn write(bytes: &mut Vec<u8>, number: u64) {
+    let mut rest = number;
+    while rest >= 0x80 {
+        bytes.push(rest as u8 | 0x80);
+        rest >>= 7;
+    }
+    bytes.push(rest as u8);
+}
+
+fn read(bytes: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    for shift in (0..64).step_by(7) {
+        let (&byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        number |= u64::from(byte & 0x7F) << shift;
+        if byte < 0x80 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_what_was_packed() {
+        let mixed = |n: i64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64.cast_signed());
+        let cases: [Vec<i64>; 7] = [
+            vec![],
+            vec![i64::MIN, i64::MAX, 0, -1, i64::MAX, i64::MIN, i64::MIN],
+            (0..100).map(mixed).collect(),
+            (0..100).map(|n| mixed(n) >> 61).collect(),
+            (0..1000).map(|n| n / 10).collect(),
+            (0..1000).map(|n| -n).collect(),
+            vec![5],
+        ];
+        for numbers in cases {
+            let bytes = pack(numbers.iter().copied());
+            assert!(unpack(&bytes).eq(numbers.iter().copied()));
+            // Bytes that are cut give a part of the numbers, or end.
+            for end in 0..bytes.len() {
+                let cut: Vec<i64> = unpack(&bytes[..end]).collect();
+                assert!(numbers.starts_with(&cut), "{end}");
+            }
+        }
+    }
+
+    #[test]
+    fn regular_numbers_take_few_bytes() {
+        let rows = (0..1_000_000).map(|rank| rank / 1000);
+        assert_eq!(pack(rows).len(), 1000 * 4);
+        assert_eq!(pack(0..1_000_000).len(), 3 + 1 + 1);
+        let random = (0..10_000_i64).map(|n| n.wrapping_mul(0x9e37_79b9) >> 7 & 511);
+        assert!(pack(random).len() <= 10_000 * 3);
+    }
+
+    #[test]
+    fn forged_rows_do_not_take_long() {
+        let mut endless = Vec::new();
+        write(&mut endless, u64::MAX);
+        endless.extend([0, 0]);
+        let columns = vec![endless.clone(); 4];
+        let (rows, more) = Rows::apart(vec![Rows::Many(columns)], 3, (-1, 0));
+        assert_eq!(rows, [(0, 0), (-1, 0), (-1, 0)]);
+        assert_eq!(more.len(), MOST_MORE);
+        let (rows, more) = Rows::apart(vec![Rows::Many(Vec::new())], 2, (-1, 0));
+        assert_eq!((rows, more), (vec![(-1, 0); 2], vec![]));
+    }
+}
