@@ -15,7 +15,7 @@ rm -rf $copy/modules/* $copy/benches/runtime/src
 for crate in derive executor fiber mpi mpi-core mpi-derive rankmap runtime; do cp -r ../../modules/$crate $copy/modules; done
 cp arrays/group.rs $copy/modules/mpi-core/src/group.rs
 cp -r Cargo.toml Cargo.lock src $copy/benches/runtime
-sed -i '/^\[dev-dependencies\]/,/^$/d; /^\[lints\]/,/^$/d' $copy/modules/rankmap/Cargo.toml
+sed -i '/^\[dev-dependencies\]/,/^$/d; /^\[lints\]/,/^$/d' $copy/modules/*/Cargo.toml
 cargo build --release --quiet --bin communicators --manifest-path $copy/benches/runtime/Cargo.toml --target-dir $copy/target
 while [ $# -gt 0 ]; do
     target/release/communicators "$rounds" "$1" "$2" $copy/target/release/communicators

@@ -94,10 +94,11 @@ impl World {
         }
     }
 
-    /// Whether a process or endpoint is one of this scheduler. What is sent to an endpoint by who knows of it already may come before the
-    /// word that it has been made: then it is taken for one that is here.
-    fn is_here(&self, member: u32) -> bool {
-        member < DONE && self.elsewhere(member).is_none()
+    /// Returns whether a message may be for a process or endpoint of this scheduler. Which endpoints are here cannot be
+    /// said: a message may come before the word that its receiver was made, or when that is gone and its number is that of
+    /// another, which does not receive it because it is in other communicators.
+    fn may_be_here(&self, member: u32) -> bool {
+        member < DONE && (member >= self.ranks || self.elsewhere(member).is_none())
     }
 
     /// Something has come from another scheduler; `None`: it cannot be.
@@ -127,7 +128,7 @@ impl World {
                     from,
                     credit: cost,
                 };
-                self.is_here(home).then_some(())?;
+                self.may_be_here(home).then_some(())?;
                 self.change(|matching| matching.arrive(arrival, true, at));
             }
             Frame::RequestToSend {
@@ -150,7 +151,7 @@ impl World {
                     from,
                     credit: 0,
                 };
-                self.is_here(home).then_some(())?;
+                self.may_be_here(home).then_some(())?;
                 if !self.change(|matching| matching.arrive(arrival, !ready, at)) {
                     others.send(from, Frame::Refused { entry });
                 }

@@ -1,5 +1,8 @@
 //! Which processes a communicator has, and in what order: a rank map, in as few bytes as its structure needs.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use graphmap_rankmap as rankmap;
 use rankmap::RankMap;
 
@@ -21,7 +24,31 @@ use graphmap_executor::payload::{DecodeError, Decoder, Encoder, Payload};
 /// assert_eq!(all.difference(&even).members().collect::<Vec<_>>(), [1, 3, 5, 7, 9]);
 /// ```
 #[derive(Clone, Debug)]
-pub struct Group(RankMap);
+pub struct Group {
+    map: RankMap,
+    /// Of the endpoints that it may name.
+    leases: Vec<Arc<Lease>>,
+}
+
+/// Keeps the numbers of endpoints that were made together from being given again: a scheduler that
+/// has groups of them has them all hold one lease.
+#[derive(Debug, Default)]
+pub(super) struct Lease {
+    /// Others may have groups of them that do not hold it.
+    is_lasting: AtomicBool,
+}
+
+impl Lease {
+    /// Makes it last as long as the run.
+    pub(super) fn last(&self) {
+        self.is_lasting.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns whether no group holds it any more, and so none ever will.
+    pub(super) fn is_over(this: &mut Arc<Lease>) -> bool {
+        Arc::get_mut(this).is_some_and(|lease| !*lease.is_lasting.get_mut())
+    }
+}
 
 /// How two groups compare, or two communicators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +73,14 @@ fn wrong(error: rankmap::Error) -> Error {
     }
 }
 
+/// A group without endpoints, or of which the leases last.
+impl From<RankMap> for Group {
+    fn from(map: RankMap) -> Self {
+        let leases = Vec::new();
+        Group { map, leases }
+    }
+}
+
 /// Ranks as rank maps have them.
 fn narrow(ranks: &[usize]) -> Result<Vec<u32>, Error> {
     let all = ranks.iter().map(|&rank| u32::try_from(rank));
@@ -55,7 +90,7 @@ fn narrow(ranks: &[usize]) -> Result<Vec<u32>, Error> {
 impl Group {
     /// The first ranks of the world, in order.
     pub fn all(ranks: u32) -> Group {
-        Group(RankMap::identity(u64::from(ranks)))
+        RankMap::identity(u64::from(ranks)).into()
     }
 
     /// A group of ranks in the world. Takes O(n log n) where they do not ascend.
@@ -63,14 +98,21 @@ impl Group {
     /// # Errors
     /// [`Error::Group`]: a rank is there twice.
     pub fn of(members: Vec<u32>) -> Result<Group, Error> {
-        RankMap::from_slice(&members).map(Group).map_err(wrong)
+        let map = RankMap::from_slice(&members);
+        map.map(Group::from).map_err(wrong)
     }
 
-    /// So many in a row, from one on.
-    pub(super) fn range(first: u32, len: u32) -> Result<Group, Error> {
-        RankMap::range(first, 1, u64::from(len))
-            .map(Group)
-            .map_err(wrong)
+    /// Endpoints that were made together, by the number of the first.
+    pub(super) fn of_endpoints(first: u32, len: u32, lease: &Arc<Lease>) -> Result<Group, Error> {
+        let map = RankMap::range(first, 1, u64::from(len)).map_err(wrong)?;
+        let leases = vec![Arc::clone(lease)];
+        Ok(Group { map, leases })
+    }
+
+    /// Some of its members.
+    fn some(&self, map: Result<RankMap, rankmap::Error>) -> Result<Group, Error> {
+        let leases = self.leases.clone();
+        map.map(|map| Group { map, leases }).map_err(wrong)
     }
 
     /// How many it has.
@@ -80,34 +122,35 @@ impl Group {
 
     /// How many bytes it takes in memory.
     pub fn bytes(&self) -> usize {
-        self.0.bytes()
+        self.map.bytes()
     }
 
     /// Processes are fewer than 2^32.
     pub(super) fn len(&self) -> u32 {
-        self.0.len() as u32
+        self.map.len() as u32
     }
 
     /// The rank in the world of a rank of the group.
     #[inline]
     pub(super) fn at(&self, rank: u32) -> Option<u32> {
-        self.0.select(rank)
+        self.map.select(rank)
     }
 
     /// The rank in the group of a rank of the world. Takes O(log n) at most where the group is no closed form.
     #[inline]
     pub(super) fn rank_of(&self, member: u32) -> Option<u32> {
-        self.0.rank(member)
+        self.map.rank(member)
     }
 
-    /// The ranks in the world of its members, in order.
+    /// The ranks in the world of its members, in order. The number of an endpoint is its own as long as a group has it:
+    /// when there is none any more, another endpoint may get it.
     pub fn members(&self) -> impl Iterator<Item = u32> + '_ {
-        self.0.iter()
+        self.map.iter()
     }
 
     /// Whether a process is in it, by its rank in the world.
     pub fn has(&self, member: u32) -> bool {
-        self.0.contains(member)
+        self.map.contains(member)
     }
 
     /// The group of these of its ranks, in this order.
@@ -115,13 +158,13 @@ impl Group {
     /// # Errors
     /// [`Error::Group`]: it does not have a rank, or a rank is there twice.
     pub fn include(&self, ranks: &[usize]) -> Result<Group, Error> {
-        self.0.include(&narrow(ranks)?).map(Group).map_err(wrong)
+        self.some(self.map.include(&narrow(ranks)?))
     }
 
     /// Returns the group of the ranks of this one that are the members of `ranks`, in their order: this one if these are
     /// all, and relative to it where that is smaller.
     pub(super) fn compose(&self, ranks: &Group) -> Result<Group, Error> {
-        self.0.compose(&ranks.0).map(Group).map_err(wrong)
+        self.some(self.map.compose(&ranks.map))
     }
 
     /// Splits `0..ranks` by a colour and a key for each: a group for each colour, ascending by colour.
@@ -135,19 +178,19 @@ impl Group {
         };
         let parts = RankMap::identity(ranks.into()).split(choice);
         let parts = parts.map_err(wrong)?.into_iter();
-        Ok(parts.map(|(colour, part)| (colour, Group(part))).collect())
+        Ok(parts.map(|(colour, part)| (colour, part.into())).collect())
     }
 
     /// Returns the ranks of a grid with the coordinates that are given, whatever the others.
     pub(super) fn section(sides: &[u32], fixed: &[Option<u32>]) -> Result<Group, Error> {
         let grid = rankmap::Cartesian::new(sides);
         let section = grid.and_then(|grid| grid.section(fixed));
-        section.map(Group).map_err(wrong)
+        section.map(Group::from).map_err(wrong)
     }
 
     /// Returns the group with each member plus `by`; `None` if there are not such ranks.
     pub(super) fn moved(&self, by: i64) -> Option<Group> {
-        self.0.moved(by).map(Group)
+        self.map.moved(by).map(Group::from)
     }
 
     /// Returns how far the members of another group are behind those of this one, if that is the same for all.
@@ -165,7 +208,7 @@ impl Group {
     /// # Errors
     /// As [`Group::include`].
     pub fn exclude(&self, ranks: &[usize]) -> Result<Group, Error> {
-        self.0.exclude(&narrow(ranks)?).map(Group).map_err(wrong)
+        self.some(self.map.exclude(&narrow(ranks)?))
     }
 
     /// The group of its ranks from the first of each triple to the second, in steps of the third, which may be less than 0.
@@ -193,22 +236,40 @@ impl Group {
             let step = i64::try_from(step).unwrap_or(1);
             all.push((first, reached, if steps == 0 { 1 } else { step }));
         }
-        self.0.range_include(&all).map(Group).map_err(wrong)
+        self.some(self.map.range_include(&all))
     }
 
     /// All of this one in its order, then those of the other that this one does not have.
     pub fn union(&self, other: &Group) -> Group {
-        Group(self.0.union(&other.0))
+        let map = self.map.union(&other.map);
+        let leases = self.leases.clone();
+        Group { map, leases }.holding(other)
+    }
+
+    /// The same group, which holds the leases of another one too.
+    pub(super) fn holding(mut self, other: &Group) -> Group {
+        for lease in &other.leases {
+            if !self.leases.iter().any(|it| Arc::ptr_eq(it, lease)) {
+                self.leases.push(Arc::clone(lease));
+            }
+        }
+        self
     }
 
     /// Those of this one that the other one has too.
     pub fn intersection(&self, other: &Group) -> Group {
-        Group(self.0.intersection(&other.0))
+        Group {
+            map: self.map.intersection(&other.map),
+            leases: self.leases.clone(),
+        }
     }
 
     /// Those of this one that the other one does not have.
     pub fn difference(&self, other: &Group) -> Group {
-        Group(self.0.difference(&other.0))
+        Group {
+            map: self.map.difference(&other.map),
+            leases: self.leases.clone(),
+        }
     }
 
     /// Which ranks these of its ranks have in the other one; `None`: one that it does not have, or that this one does not.
@@ -222,7 +283,7 @@ impl Group {
 
     /// Whether another has the same processes in the same order. In constant time where it is this one, or both are closed forms.
     pub(super) fn same(&self, other: &Group) -> bool {
-        self.0.compare(&other.0) == rankmap::Comparison::Identical
+        self.map.compare(&other.map) == rankmap::Comparison::Identical
     }
 
     /// How many bytes it is, for who sends it.
@@ -236,12 +297,12 @@ impl Group {
             true => RankMap::from_slice(&self.members().collect::<Vec<_>>()).ok(),
             false => None,
         };
-        alone.as_ref().unwrap_or(&self.0).to_bytes()
+        alone.as_ref().unwrap_or(&self.map).to_bytes()
     }
 
     /// How it compares with another.
     pub fn compare(&self, other: &Group) -> Comparison {
-        match self.0.compare(&other.0) {
+        match self.map.compare(&other.map) {
             rankmap::Comparison::Identical => Comparison::Identical,
             rankmap::Comparison::Similar => Comparison::Similar,
             rankmap::Comparison::Unequal => Comparison::Unequal,
@@ -256,6 +317,8 @@ impl Payload for Group {
     }
 
     fn encode<'a>(&'a self, to: &mut Encoder<'a>) {
+        // What is read has no leases.
+        self.leases.iter().for_each(|lease| lease.last());
         to.copy(&Encoder::to_vec(&self.to_bytes()));
     }
 
@@ -263,7 +326,7 @@ impl Payload for Group {
         let map = RankMap::from_bytes(&Vec::<u8>::decode(from)?);
         let processes = map.ok().filter(|map| map.len() <= u64::from(u32::MAX));
         match processes {
-            Some(map) => Ok(Group(map)),
+            Some(map) => Ok(map.into()),
             None => Err(from.error("a group of ranks")),
         }
     }

@@ -154,19 +154,23 @@ graphmap_executor::payload!(Met {
 fn meet(
     local: &Communicator,
     peer: &Communicator,
-    other: usize,
+    remote: usize,
     tag: i32,
     at: &'static Location<'static>,
 ) -> impl Future<Output = Result<Met, Error>> + use<> {
     let mine = local.group().clone();
     let needed = local.shared().world.endpoints.borrow().needed_for(&mine);
     let me = peer.home();
-    let found = u32::try_from(other)
+    let found = u32::try_from(remote)
         .ok()
         .and_then(|rank| peer.group().at(rank));
     let size = peer.size();
     let made = found.filter(|&other| other != me).map(|other| {
-        let pair = Group::of(vec![me.min(other), me.max(other)]);
+        let ranks = match me < other {
+            true => [peer.rank(), remote],
+            false => [remote, peer.rank()],
+        };
+        let pair = peer.group().include(&ranks);
         let key = match tag {
             0.. => Ok((peer.shared().number(), tag)),
             _ => Err(Error::Tag(tag)),
@@ -176,7 +180,7 @@ fn meet(
     });
     async move {
         let (made, mine_first) = match (found, made) {
-            (None, _) => return Err(Error::Rank { rank: other, size }),
+            (None, _) => return Err(Error::Rank { rank: remote, size }),
             (Some(_), None) => return Err(OVERLAP),
             (Some(_), Some(made)) => made?,
         };

@@ -135,6 +135,11 @@ impl World {
         first.wrapping_add(index.wrapping_mul(self.step()))
     }
 
+    /// The number of this scheduler.
+    pub(super) fn me(&self) -> u32 {
+        self.others.as_ref().map_or(0, Others::me)
+    }
+
     /// Each scheduler gives every n-th number, so no two give the same.
     fn step(&self) -> u32 {
         self.others.as_ref().map_or(1, Others::count)
@@ -156,6 +161,11 @@ impl World {
                 let process_of = |member| self.process_of(member);
                 let distribution =
                     others.and_then(|others| others.distribution(&group, process_of));
+                // A group that was made of numbers holds nothing itself.
+                let group = match like {
+                    Some(like) => group.holding(like.group()),
+                    None => group,
+                };
                 (group, distribution.map(Rc::new))
             }
         };

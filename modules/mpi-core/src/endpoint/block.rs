@@ -5,10 +5,10 @@
 //! numbers of its own, and needs nobody's leave for that.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::super::entry::DONE;
-use super::super::group::Group;
+use super::super::group::{Group, Lease};
 use graphmap_executor::payload::{DecodeError, Decoder, Encoder, Payload};
 
 /// A communicator has at most so many ranks: as MPI counts them.
@@ -151,48 +151,126 @@ impl Payload for EndpointBlock {
     }
 }
 
-/// The endpoints that a scheduler knows of, and the numbers that it may still give.
+/// A block that a scheduler knows.
+struct KnownBlock {
+    block: EndpointBlock,
+    /// What its groups here hold, and the scheduler that has given the numbers. `None`: a block that
+    /// others have made, which lasts.
+    lease: Option<(Arc<Lease>, u32)>,
+}
+
+/// The endpoints that a scheduler knows of, and the numbers that it may give.
+///
+/// The leader of a communicator gives numbers for its endpoints. They may be given again when no
+/// group names them on any of the schedulers that the communicator is on: each reports that to the
+/// leader once, with the next call that makes endpoints and has the same leader. So a stale group
+/// never names endpoints that were made later. Numbers that have gone elsewhere, as bytes or to
+/// another group's schedulers, are not given again.
 pub(in super::super) struct Endpoints {
     /// How many processes the run has.
     processes: u32,
     /// By the number of the first.
-    blocks: BTreeMap<u32, Rc<EndpointBlock>>,
-    next: u32,
-    end: u32,
+    blocks: BTreeMap<u32, KnownBlock>,
+    /// Of each row of numbers that may be given the first, and the one behind the last.
+    free: BTreeMap<u32, u32>,
+    /// Of each block that was given, by its first number: its length, and how many schedulers have
+    /// not reported that none of their groups name it.
+    given: BTreeMap<u32, (u32, u32)>,
+    /// Blocks that no group here names any more, which is not reported yet: the leader and the first
+    /// number.
+    over: Vec<(u32, u32)>,
 }
 
 impl Endpoints {
     /// For a scheduler, of so many in the run.
     pub(in super::super) fn new(processes: u32, scheduler: u32, count: u32) -> Self {
         let each = DONE.saturating_sub(processes) / count.max(1);
-        let next = processes.saturating_add(scheduler.saturating_mul(each));
+        let first = processes.saturating_add(scheduler.saturating_mul(each));
         Endpoints {
             processes,
             blocks: BTreeMap::new(),
-            next,
-            end: next.saturating_add(each),
+            free: BTreeMap::from([(first, first.saturating_add(each))]),
+            given: BTreeMap::new(),
+            over: Vec::new(),
         }
     }
 
-    /// Numbers for so many in a row: the first. `None`: there are not as many left.
-    pub(super) fn reserve(&mut self, count: u32) -> Option<u32> {
-        let end = self
-            .next
-            .checked_add(count)
-            .filter(|&end| end <= self.end)?;
-        Some(std::mem::replace(&mut self.next, end))
+    /// Gives numbers for a block that so many schedulers are going to know: the first. `None`: there are not as many in
+    /// a row.
+    pub(super) fn reserve(&mut self, count: u32, schedulers: u32) -> Option<u32> {
+        if count == 0 {
+            return Some(self.processes);
+        }
+        let fits = |&(first, end): &(&u32, &u32)| end - first >= count;
+        let (&first, &end) = self.free.iter().find(fits)?;
+        self.free.remove(&first);
+        if end - first > count {
+            self.free.insert(first + count, end);
+        }
+        self.given.insert(first, (count, schedulers));
+        Some(first)
     }
 
-    /// Endpoints are known from here on.
+    /// A scheduler has reported that none of its groups name a block.
+    pub(super) fn is_over(&mut self, first: u32) {
+        let Some((count, schedulers)) = self.given.get_mut(&first) else {
+            return;
+        };
+        *schedulers = schedulers.saturating_sub(1);
+        if *schedulers > 0 {
+            return;
+        }
+        let (mut first, mut end) = (first, first + *count);
+        self.given.remove(&first);
+        if let Some(after) = self.free.remove(&end) {
+            end = after;
+        }
+        let before = self.free.range(..first).next_back();
+        if let Some((&before, _)) = before.filter(|before| *before.1 == first) {
+            first = before;
+        }
+        self.free.insert(first, end);
+    }
+
+    /// Takes what is to be reported to a leader: the blocks of which no group here names one any more.
+    pub(super) fn take_over(&mut self, leader: u32) -> Vec<u32> {
+        let over = &mut self.over;
+        // The parent of a block that goes may be of another block.
+        loop {
+            let before = over.len();
+            self.blocks.retain(|&first, known| {
+                let Some((lease, leader)) = &mut known.lease else {
+                    return true;
+                };
+                let is_over = Lease::is_over(lease);
+                if is_over {
+                    over.push((*leader, first));
+                }
+                !is_over
+            });
+            if over.len() == before {
+                break;
+            }
+        }
+        let is_for_it = |it: &mut (u32, u32)| it.0 == leader;
+        over.extract_if(.., is_for_it).map(|it| it.1).collect()
+    }
+
+    /// Endpoints that others have made are known from here on.
     pub(in super::super) fn learn(&mut self, block: EndpointBlock) {
+        self.know(block, None);
+    }
+
+    /// Endpoints are known from here on, as long as a group here holds the lease; and by whom their numbers were given.
+    pub(super) fn know(&mut self, block: EndpointBlock, lease: Option<(Arc<Lease>, u32)>) {
         if block.counts.all() > 0 {
             let known = self.blocks.entry(block.first);
-            known.or_insert_with(|| Rc::new(block));
+            known.or_insert(KnownBlock { block, lease });
         }
     }
 
-    fn block_of(&self, member: u32) -> Option<&Rc<EndpointBlock>> {
-        let (_, block) = self.blocks.range(..=member).next_back()?;
+    fn block_of(&self, member: u32) -> Option<&EndpointBlock> {
+        let (_, KnownBlock { block, .. }) = self.blocks.range(..=member).next_back()?;
         (member - block.first < block.counts.all()).then_some(block)
     }
 
@@ -211,12 +289,12 @@ impl Endpoints {
         None
     }
 
-    /// What has to be known of the members of a group, for who does not.
+    /// What has to be known of the members of a group, for who does not. The numbers of these endpoints are not given again.
     pub(in super::super) fn needed_for(&self, group: &Group) -> Vec<EndpointBlock> {
         let mut needed: BTreeSet<u32> = BTreeSet::new();
         let mut todo: Vec<Group> = vec![group.clone()];
         while let Some(group) = todo.pop() {
-            let mut last: Option<&Rc<EndpointBlock>> = None;
+            let mut last: Option<&EndpointBlock> = None;
             for member in group.members().filter(|&member| member >= self.processes) {
                 let is_in_last =
                     last.is_some_and(|last| member.wrapping_sub(last.first) < last.counts.all());
@@ -231,8 +309,11 @@ impl Endpoints {
                 }
             }
         }
-        let blocks = needed.iter().filter_map(|first| self.blocks.get(first));
-        blocks.map(|block| (**block).clone()).collect()
+        let known = needed.iter().filter_map(|first| self.blocks.get(first));
+        let told = known.inspect(|known| {
+            known.lease.iter().for_each(|(lease, _)| lease.last());
+        });
+        told.map(|known| known.block.clone()).collect()
     }
 }
 
@@ -283,14 +364,14 @@ mod tests {
     #[test]
     fn endpoints_of_endpoints() {
         let mut here = Endpoints::new(4, 1, 2);
-        let first = here.reserve(6).unwrap();
+        let first = here.reserve(6, 1).unwrap();
         let parent = Group::of(vec![3, 1, 2]).unwrap();
         here.learn(EndpointBlock::new(
             first,
             parent,
             Counts::of(&[1, 3, 2]).unwrap(),
         ));
-        let second = here.reserve(2).unwrap();
+        let second = here.reserve(2, 1).unwrap();
         assert_eq!(second, first + 6);
         let parent = Group::of(vec![first + 5, 0, first + 1]).unwrap();
         here.learn(EndpointBlock::new(
@@ -348,10 +429,71 @@ mod tests {
     fn numbers_are_given_by_each_scheduler_for_itself() {
         let mut all = [0, 1, 2].map(|scheduler| Endpoints::new(10, scheduler, 3));
         let each = (DONE - 10) / 3;
-        let firsts = all.each_mut().map(|of| of.reserve(each).unwrap());
+        let firsts = all.each_mut().map(|of| of.reserve(each, 3).unwrap());
         assert_eq!(firsts, [10, 10 + each, 10 + 2 * each]);
         assert!(firsts[2] + each <= DONE);
-        assert!(all.iter_mut().all(|of| of.reserve(1).is_none()));
-        assert!(all.iter_mut().all(|of| of.reserve(0).is_some()));
+        assert!(all.iter_mut().all(|of| of.reserve(1, 3).is_none()));
+        assert!(all.iter_mut().all(|of| of.reserve(0, 3).is_some()));
+    }
+
+    /// Numbers are given again when all schedulers have reported them, next to each other as one row.
+    #[test]
+    fn numbers_are_given_again_when_all_have_done_with_them() {
+        let mut endpoints = Endpoints::new(DONE - 100, 0, 1);
+        let first = DONE - 100;
+        let firsts: Vec<u32> = (0..10).map(|_| endpoints.reserve(10, 2).unwrap()).collect();
+        assert!(firsts.iter().copied().eq((first..DONE).step_by(10)));
+        assert_eq!(endpoints.reserve(1, 1), None);
+        for at in [3, 5, 4] {
+            endpoints.is_over(firsts[at]);
+            assert_eq!(endpoints.reserve(1, 1), None);
+        }
+        endpoints.is_over(firsts[5]);
+        endpoints.is_over(firsts[3]);
+        // What was not given is not free.
+        endpoints.is_over(firsts[3]);
+        endpoints.is_over(firsts[4] + 1);
+        assert_eq!(endpoints.reserve(11, 1), None);
+        endpoints.is_over(firsts[4]);
+        assert_eq!(endpoints.reserve(31, 1), None);
+        assert_eq!(endpoints.reserve(30, 1), Some(firsts[3]));
+        assert_eq!(endpoints.reserve(1, 1), None);
+    }
+
+    /// As long as a group has one of them, of endpoints of endpoints too, nothing is reported; nor when others were told.
+    #[test]
+    fn groups_keep_numbers() {
+        let mut endpoints = Endpoints::new(4, 0, 1);
+        let make = |endpoints: &mut Endpoints, parent: &Group| {
+            let counts = Counts::of(&vec![1; parent.size()]).unwrap();
+            let first = endpoints.reserve(counts.all(), 1).unwrap();
+            let lease = Arc::default();
+            let group = Group::of_endpoints(first, counts.all(), &lease).unwrap();
+            let block = EndpointBlock::new(first, parent.clone(), counts);
+            endpoints.know(block, Some((lease, 7)));
+            (first, group)
+        };
+        let (first, outer) = make(&mut endpoints, &Group::all(3));
+        let (second, inner) = make(&mut endpoints, &outer.include(&[2]).unwrap());
+        drop(outer);
+        assert!(endpoints.take_over(7).is_empty());
+        let kept = Group::all(1).union(&inner).exclude(&[0]).unwrap();
+        drop(inner);
+        assert!(endpoints.take_over(7).is_empty());
+        assert_eq!(endpoints.process_of(second), Some(2));
+        drop(kept);
+        assert!(endpoints.take_over(0).is_empty());
+        let mut over = endpoints.take_over(7);
+        over.sort_unstable();
+        assert_eq!(over, [first, second]);
+        assert!(endpoints.take_over(7).is_empty());
+        assert_eq!(endpoints.process_of(second), None);
+
+        let (_, written) = make(&mut endpoints, &Group::all(3));
+        drop(Encoder::to_vec(&written));
+        let (_, needed) = make(&mut endpoints, &Group::all(2));
+        assert_eq!(endpoints.needed_for(&needed).len(), 1);
+        drop((written, needed));
+        assert!(endpoints.take_over(7).is_empty());
     }
 }

@@ -1,16 +1,18 @@
 //! Endpoints are made: new ranks for each that asks for some.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::panic::Location;
 use std::rc::Rc;
+use std::sync::Arc;
 
-use super::super::call::{Brought, Call, CallOutcome, Needs};
+use super::super::call::{Brought, Call, CallOutcome, Combine, Needs};
 use super::super::collective::shared;
 use super::super::communicator::Communicator;
 use super::super::error::Error;
-use super::super::group::Group;
+use super::super::group::{Group, Lease};
 use super::super::round::begin;
-use super::super::state::{CommunicatorState, World};
+use super::super::runs::Rows;
+use super::super::state::CommunicatorState;
 use super::block::{Counts, EndpointBlock, MOST};
 use graphmap_executor::payload::{DecodeError, Decoder, Encoder, Payload};
 
@@ -21,6 +23,9 @@ struct Planned {
     counts: Counts,
     /// When somebody here has asked.
     joined: OnceCell<Rc<CommunicatorState>>,
+    /// Held until all here have what they get.
+    lease: Arc<Lease>,
+    is_known: Cell<bool>,
 }
 
 impl Payload for Planned {
@@ -38,6 +43,8 @@ impl Payload for Planned {
             made: Result::decode(from)?,
             counts: Counts::decode(from)?,
             joined: OnceCell::new(),
+            lease: Arc::default(),
+            is_known: Cell::new(false),
         })
     }
 }
@@ -46,28 +53,83 @@ fn too_many(ranks: u64) -> Error {
     Error::TooManyRanks { ranks }
 }
 
-impl Planned {
-    fn new(world: &World, asked: &[u32]) -> Self {
+/// Endpoints are made for the ranks of a communicator. The numbers of each are how many it asks for, and 0; those that are
+/// not of ranks are blocks that a scheduler has done with.
+struct Making(Rc<CommunicatorState>);
+
+impl Making {
+    /// The scheduler that gives the numbers, and on how many the communicator is.
+    fn leader(&self) -> (u32, u32) {
+        match &self.0.distribution {
+            Some(there) => (there.leader, there.others.len() as u32 + 1),
+            None => (self.0.world.me(), 1),
+        }
+    }
+
+    fn take_over(&self) -> Vec<u32> {
+        let mut endpoints = self.0.world.endpoints.borrow_mut();
+        endpoints.take_over(self.leader().0)
+    }
+}
+
+impl Combine<Rows, Rc<Planned>> for Making {
+    fn combine(&mut self, parts: Vec<(u32, Rows)>) -> Vec<(u32, Rows)> {
+        let over: Vec<i64> = self.take_over().into_iter().map(i64::from).collect();
+        Rows::together(parts, &over)
+    }
+
+    fn make(self, all: Vec<Rows>) -> CallOutcome<Rc<Planned>> {
+        let here = self.take_over();
+        let world = &self.0.world;
+        let (rows, over) = Rows::apart(all, self.0.group().size(), (0, 0));
+        let over = over
+            .into_iter()
+            .filter_map(|first| u32::try_from(first).ok());
+        for first in over.chain(here) {
+            world.endpoints.borrow_mut().is_over(first);
+        }
+        let number = |&(count, _): &(i64, i64)| u32::try_from(count).unwrap_or_default();
+        let asked: Vec<u32> = rows.iter().map(number).collect();
         let none = Counts::Alike { ranks: 0, each: 0 };
-        let (made, counts) = match Counts::of(asked) {
+        let (made, counts) = match Counts::of(&asked) {
             Err(ranks) => (Err(too_many(ranks)), none),
             Ok(counts) => {
-                let first = world.endpoints.borrow_mut().reserve(counts.all());
+                let schedulers = self.leader().1;
+                let first = world
+                    .endpoints
+                    .borrow_mut()
+                    .reserve(counts.all(), schedulers);
                 let numbers = first.ok_or(Error::TooMany);
                 let made = numbers.and_then(|first| Ok((world.new_number()?, first)));
                 (made, counts)
             }
         };
-        Planned {
+        CallOutcome::all(Rc::new(Planned {
             made,
             counts,
             joined: OnceCell::new(),
-        }
+            lease: Arc::default(),
+            is_known: Cell::new(false),
+        }))
     }
+}
 
+impl Planned {
     /// The handles of a rank.
-    fn handles(&self, parent: &CommunicatorState, rank: u32) -> Result<Vec<Communicator>, Error> {
+    fn handles(
+        &self,
+        parent: &Rc<CommunicatorState>,
+        rank: u32,
+    ) -> Result<Vec<Communicator>, Error> {
         let (number, first) = self.made.clone()?;
+        let world = &parent.world;
+        // Also where no rank here has any: each scheduler has to report that it has done with them.
+        if !self.is_known.replace(true) {
+            let block = EndpointBlock::new(first, parent.group().clone(), self.counts.clone());
+            let (leader, _) = Making(Rc::clone(parent)).leader();
+            let lease = (Arc::clone(&self.lease), leader);
+            world.endpoints.borrow_mut().know(block, Some(lease));
+        }
         let (from, to) = self.counts.of_rank(rank);
         let mut handles = Vec::new();
         let room = handles.try_reserve_exact((to - from) as usize);
@@ -75,11 +137,8 @@ impl Planned {
         if from == to {
             return Ok(handles);
         }
-        let group = Group::range(first, self.counts.all())?;
+        let group = Group::of_endpoints(first, self.counts.all(), &self.lease)?;
         let shared = self.joined.get_or_init(|| {
-            let world = &parent.world;
-            let block = EndpointBlock::new(first, parent.group().clone(), self.counts.clone());
-            world.endpoints.borrow_mut().learn(block);
             let name = format!("{}.endpoints", parent.name());
             world.join(number, group, name, None)
         });
@@ -115,20 +174,21 @@ impl Communicator {
     ///
     /// # Errors
     /// [`Error::TooManyRanks`]: more than `i32::MAX` together; [`Error::Mismatch`]; [`Error::TooMany`], also where a scheduler
-    /// has made all endpoints that it has numbers for: those of a run share what 2^32 are more than its processes.
+    /// has no numbers for so many: those of a run share what 2^32 are more than its processes. Numbers of endpoints are given
+    /// again when no communicator and no [`Group`](super::super::Group) has them any more.
     #[track_caller]
     pub fn endpoints(
         &self,
         count: usize,
     ) -> impl Future<Output = Result<Vec<Communicator>, Error>> + use<> {
         let (call, at) = (Call::new::<u32>("endpoints", None), Location::caller());
-        let this = Rc::clone(self.shared());
-        let parent = Rc::clone(&this);
+        let parent = Rc::clone(self.shared());
         let rank = self.rank() as u32;
-        let make =
-            move |asked: Vec<u32>| CallOutcome::all(Rc::new(Planned::new(&this.world, &asked)));
-        let counted = u32::try_from(count).ok().filter(|&count| count <= MOST);
-        let brought = counted.map(Brought::Part);
+        let make = Making(Rc::clone(&parent));
+        let counted = i64::try_from(count)
+            .ok()
+            .filter(|&count| count <= MOST.into());
+        let brought = counted.map(|count| Brought::Part(Rows::One(count, 0)));
         let brought = brought.ok_or_else(|| too_many(count as u64));
         let calling = self.calling(call, at);
         let planned = begin(
@@ -136,7 +196,7 @@ impl Communicator {
             brought,
             Needs::All,
             make,
-            shared::<u32, Rc<Planned>>,
+            shared::<Rows, Rc<Planned>>,
         );
         async move { planned.await?.handles(&parent, rank) }
     }

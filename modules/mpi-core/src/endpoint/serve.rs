@@ -23,7 +23,7 @@ use graphmap_executor::placement::SchedulerId;
 impl World {
     /// Where threads ask.
     pub(super) fn line(&self) -> &Arc<Line> {
-        let me = self.others.as_ref().map_or(0, |others| others.me());
+        let me = self.me();
         let line = self
             .desk
             .line

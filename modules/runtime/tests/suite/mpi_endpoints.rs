@@ -496,3 +496,162 @@ fn mistakes_are_told() {
         Ok(())
     });
 }
+
+/// The members of a group.
+fn numbers(group: &mpi::Group) -> Vec<u32> {
+    group.members().collect()
+}
+
+/// A program may make endpoints in each of many steps: their numbers are given again.
+#[test]
+fn endpoints_in_each_of_ten_thousand_steps() {
+    let steps = size(10_000, 20);
+    everywhere(3, 1, move |world| async move {
+        let mut seen = std::collections::BTreeSet::new();
+        for step in 0..steps {
+            // Some have none, and now and then nobody has.
+            let count = (step as usize + world.rank()) % 3 * usize::from(step % 100 > 0);
+            let made = world.endpoints(count).await?;
+            seen.extend(made.iter().flat_map(|rank| numbers(rank.group())));
+            if step % 1000 == 1 {
+                // What was kept for a while, and what was lent, is given again too.
+                let inner = each(&made, |rank| async move { rank.endpoints(1).await });
+                let inner = inner.await?.concat();
+                seen.extend(inner.iter().flat_map(|rank| numbers(rank.group())));
+                let sums = each(&inner, |rank| async move {
+                    let part = rank.split(Some(0), -(rank.rank() as i64)).await?.unwrap();
+                    part.dup().await?.allreduce(1, |a, b| a + b).await
+                });
+                assert!(sums.await?.iter().all(|&sum| sum == 3));
+            }
+        }
+        // Those of a step, those of the one before, and what these had.
+        assert!(seen.len() <= 12, "{seen:?}");
+        Ok(())
+    });
+}
+
+/// A group that has outlived its communicator names no endpoints that were made later, and nothing is refused meanwhile.
+#[test]
+fn a_stale_group_names_no_other_endpoints() {
+    everywhere(3, 1, |world| async move {
+        let me = world.rank();
+        let first = world.endpoints(2).await?;
+        // One rank keeps a part of it, of another order.
+        let kept = (me == 1)
+            .then(|| first[0].group().include(&[5, 2]))
+            .transpose()?;
+        let of_first = numbers(first[0].group());
+        drop(first);
+        for _ in 0..20 {
+            let next = world.endpoints(2).await?;
+            let group = next[0].group();
+            assert!(!group.members().any(|member| of_first.contains(&member)));
+            if let Some(kept) = &kept {
+                assert_eq!(kept.intersection(group).size(), 0);
+                assert_eq!(kept.translate(&[0, 1], group), [None, None]);
+            }
+            // It is no group of theirs, whoever says it.
+            let wrong = match &kept {
+                Some(kept) => next[1].create_group(kept, 0).await.err(),
+                None => None,
+            };
+            assert_eq!(matches!(wrong, Some(Error::Group(_))), kept.is_some());
+        }
+        drop(kept);
+        // When it is gone, they are given again.
+        let mut again = false;
+        for _ in 0..3 {
+            let next = world.endpoints(2).await?;
+            again |= next[0]
+                .group()
+                .members()
+                .any(|member| of_first.contains(&member));
+        }
+        assert!(again);
+        Ok(())
+    });
+}
+
+/// Communicators of groups that were made of numbers have their endpoints as others do.
+#[test]
+fn communicators_of_numbers_keep_them() {
+    everywhere(3, 1, |world| async move {
+        let first = world.endpoints(2).await?;
+        let all = numbers(first[0].group());
+        let created = each(&first, |rank| {
+            let all = all.clone();
+            async move {
+                let backwards = mpi::Group::of(all.iter().rev().copied().collect())?;
+                let one = rank.create(&backwards).await?.unwrap();
+                let other = rank.create_group(&backwards, 0).await?.unwrap();
+                Ok([one, other])
+            }
+        });
+        let created = created.await?.concat();
+        drop(first);
+        for _ in 0..10 {
+            let next = world.endpoints(2).await?;
+            assert!(
+                !next[0]
+                    .group()
+                    .members()
+                    .any(|member| all.contains(&member))
+            );
+            let sums = each(&created, |rank| async move {
+                let to = (rank.rank() + 1) % rank.size();
+                let from = (rank.rank() + rank.size() - 1) % rank.size();
+                rank.send(rank.rank(), to, 0).await?;
+                assert_eq!(rank.recv::<usize>(from, 0).await?.0, from);
+                rank.allreduce(1, |a, b| a + b).await
+            });
+            assert_eq!(sums.await?, [6; 4]);
+        }
+        Ok(())
+    });
+}
+
+/// A group that was sent to another process may be there for ever: its numbers are not given again.
+#[test]
+fn a_group_that_was_sent_names_no_other_endpoints() {
+    everywhere(4, 1, |world| async move {
+        let me = world.rank();
+        let first = world.endpoints(1).await?;
+        let to = (me + 1) % 4;
+        let sent = world.send(first[0].group().clone(), to, 0);
+        let (came, _) = world.recv::<mpi::Group>(ANY_SOURCE, 0).await?;
+        sent.await?;
+        drop(first);
+        for _ in 0..10 {
+            let next = world.endpoints(1).await?;
+            assert_eq!(came.intersection(next[0].group()).size(), 0);
+        }
+        Ok(())
+    });
+}
+
+/// Messages that nobody receives of endpoints that are gone are not received by those that have their numbers.
+#[test]
+fn late_messages_are_for_nobody_else() {
+    for seed in seeds(10, 1) {
+        everywhere(5, seed, |world| async move {
+            for step in 0..30_u64 {
+                // Each time, the endpoints are those of other processes.
+                let count = usize::from((world.rank() as u64 + step) % 5 < 2);
+                let made = world.endpoints(count).await?;
+                each(&made, |rank| async move {
+                    for to in 0..rank.size() {
+                        drop(rank.bsend(u64::MAX, to, 1));
+                        drop(rank.bsend(step, to, 0));
+                    }
+                    for from in 0..rank.size() {
+                        assert_eq!(rank.recv::<u64>(from, 0).await?.0, step);
+                    }
+                    Ok(())
+                })
+                .await?;
+            }
+            Ok(())
+        });
+    }
+}
