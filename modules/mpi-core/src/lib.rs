@@ -94,6 +94,7 @@ pub use communicator::{Communicator, world};
 pub use endpoint::{OnThread, Task, TaskEnd, ThreadRank};
 pub use envelope::{ANY_SOURCE, ANY_TAG, Source, Status, TagOf};
 pub use error::{Error, Mismatch};
+pub use graphmap_rankmap::Strategy;
 pub use group::{Comparison, Group};
 pub use inter::{FromRemote, InterCommunicator};
 pub use inter_rooted::InterRoot;

@@ -145,8 +145,8 @@ impl World {
         self.others.as_ref().map_or(1, Others::count)
     }
 
-    /// A communicator, as the ranks here have it. Each of their schedulers joins it once. One of the ranks that another one
-    /// has, such as a duplicate, shares what is known of them.
+    /// A communicator, as the ranks here have it. Each of their schedulers joins it once. One of the same ranks as its
+    /// parent, such as a duplicate, shares where these are.
     pub(super) fn join(
         self: &Rc<Self>,
         number: u32,
@@ -154,19 +154,18 @@ impl World {
         name: String,
         like: Option<&CommunicatorState>,
     ) -> Rc<CommunicatorState> {
-        let (group, distribution) = match like.filter(|like| like.group().same(&group)) {
-            Some(like) => (like.group().clone(), like.distribution.clone()),
+        // A group that was made of numbers holds nothing itself.
+        let group = match like {
+            Some(like) => group.holding(like.group()),
+            None => group,
+        };
+        let distribution = match like.filter(|like| like.group().same(&group)) {
+            Some(like) => like.distribution.clone(),
             None => {
-                let others = self.others.as_ref();
                 let process_of = |member| self.process_of(member);
-                let distribution =
-                    others.and_then(|others| others.distribution(&group, process_of));
-                // A group that was made of numbers holds nothing itself.
-                let group = match like {
-                    Some(like) => group.holding(like.group()),
-                    None => group,
-                };
-                (group, distribution.map(Rc::new))
+                let others = self.others.as_ref();
+                let found = others.and_then(|others| others.distribution(&group, process_of));
+                found.map(Rc::new)
             }
         };
         let shared = Rc::new(CommunicatorState {

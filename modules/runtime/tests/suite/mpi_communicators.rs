@@ -7,7 +7,7 @@ use std::task::Poll;
 use crate::common::communicator_cases::communicators;
 use crate::common::ranks::{Where, everywhere, run_at};
 use crate::common::{Random, seeds, size};
-use graphmap_runtime::mpi::{ANY_SOURCE, ANY_TAG, Comparison, Error, Grid};
+use graphmap_runtime::mpi::{ANY_SOURCE, ANY_TAG, Comparison, Error, Grid, Group, Strategy};
 
 /// Duplicated, split, created, put together, cut from grids, one of the other, wherever ranks are.
 #[test]
@@ -198,6 +198,54 @@ fn ranks_agree_on_grids() {
             *row.communicator().allgather(me).await?,
             [0, 1, 2, 3].map(|at| me / 4 * 4 + at)
         );
+        Ok(())
+    });
+}
+
+/// A program chooses in which form groups are kept, and communicators have them in that form.
+#[test]
+fn groups_are_kept_by_a_strategy() {
+    let count = size(120, 60) as usize;
+    everywhere(count, 1, move |world| async move {
+        // Members without a pattern, some of them in another order.
+        let is_in = |&rank: &u32| rank.wrapping_mul(0x9e37_79b1) >> 30 != 1;
+        let mut members: Vec<u32> = (0..count as u32).filter(is_in).collect();
+        let end = members.len();
+        members[end / 2..].sort_by_key(|rank| rank.wrapping_mul(0x85eb_ca6b));
+        let group = Group::of(members.clone())?;
+        let space = group.kept_by(Strategy::Space);
+        let time = group.kept_by(Strategy::Time);
+        assert!(space.bytes() <= group.bytes() && space.bytes() < time.bytes());
+        for (strategy, like) in [
+            (Strategy::Space, &space),
+            (Strategy::Time, &time),
+            (Strategy::Hybrid { alpha: 0.0 }, &space),
+            (Strategy::Hybrid { alpha: 1.0 }, &time),
+            (Strategy::default(), &group),
+        ] {
+            let kept = group.kept_by(strategy);
+            assert_eq!(kept.bytes(), like.bytes(), "{strategy:?}");
+            assert!(kept.members().eq(members.iter().copied()));
+            assert_eq!(kept.compare(&group), Comparison::Identical);
+            let Some(made) = world.create(&kept).await? else {
+                assert!(!group.has(world.rank() as u32));
+                continue;
+            };
+            assert_eq!(made.group().bytes(), like.bytes(), "{strategy:?}");
+            let again = made
+                .create(&made.group().kept_by(Strategy::Time))
+                .await?
+                .unwrap();
+            assert_eq!(again.group().bytes(), time.bytes());
+            let next = (again.rank() + 1) % again.size();
+            let sent = again.send(again.rank(), next, 0);
+            let (from, status) = again.recv::<usize>(ANY_SOURCE, 0).await?;
+            assert_eq!(
+                (from, (from + 1) % again.size()),
+                (status.source, again.rank())
+            );
+            sent.await?;
+        }
         Ok(())
     });
 }
