@@ -22,12 +22,6 @@ pub trait Contestant {
     fn ranks(&self) -> bool {
         true
     }
-    /// SELECT of many, in their places.
-    fn select_many(&self, ranks: &mut [u32]) {
-        for rank in ranks {
-            *rank = self.select(*rank).unwrap_or(0);
-        }
-    }
     /// All ranks in order, summed: iteration. Whether there is one.
     fn sum(&self) -> Option<u64> {
         None
@@ -48,9 +42,6 @@ impl Contestant for RankMap {
     }
     fn rank(&self, world: u32) -> Option<u32> {
         self.rank(world)
-    }
-    fn select_many(&self, ranks: &mut [u32]) {
-        self.select_many(ranks).expect("members");
     }
     fn sum(&self) -> Option<u64> {
         Some(self.iter().map(u64::from).sum())

@@ -44,26 +44,6 @@ pub fn select_waiting<C: Contestant + ?Sized>(one: &C, queries: &Queries) -> f64
     time_waiting(&queries.random, |rank| one.select(rank).unwrap_or(0))
 }
 
-/// How long SELECT takes a rank where 4,096 are asked at once, to copy them included.
-pub fn select_many<C: Contestant + ?Sized>(one: &C, queries: &Queries) -> f64 {
-    let round = Duration::from_micros(ROUND.load(Ordering::Relaxed));
-    let mut best = f64::INFINITY;
-    let mut some = [0; 4096];
-    for _ in 0..3 {
-        let (mut asked, start) = (0, Instant::now());
-        for queries in queries.random.chunks_exact(some.len()) {
-            some.copy_from_slice(queries);
-            one.select_many(black_box(&mut some));
-            asked += some.len();
-            if start.elapsed() > round {
-                break;
-            }
-        }
-        best = best.min(start.elapsed().as_nanos() as f64 / asked as f64);
-    }
-    best
-}
-
 /// The least of some rounds, a call.
 fn time(queries: &[u32], ask: impl Fn(u32) -> u32) -> f64 {
     let round = Duration::from_micros(ROUND.load(Ordering::Relaxed));

@@ -2,8 +2,8 @@
 
 use crate::classes::{Random, of_chapter_6, of_class};
 use crate::contestants::{Array, FORMS, Sorted};
-use crate::measure::{Costs, Queries, hurry, look_ups, measure, select_many, select_waiting};
-use graphmap_rankmap::{Axis, Builder, Cartesian, Memory, RankMap, Representation};
+use crate::measure::{Costs, Queries, hurry, look_ups, measure, select_waiting};
+use graphmap_rankmap::{Axis, Builder, Cartesian, RankMap, Representation};
 use std::collections::BTreeMap;
 
 const STRATEGIES: [&str; 3] = ["space", "time", "hybrid"];
@@ -290,9 +290,9 @@ pub fn limits() {
         "\nAt random in a million, beside arrays of the same members; the limits are 2 (closed) and 8 (Elias-Fano) for SELECT, 1 for RANK. \"Waiting\": each look-up begins when the one before has ended.\n"
     );
     println!(
-        "| group | members | bytes | SELECT | array | times | many | array | times | waiting | array | times | RANK | binary search | times |"
+        "| group | members | bytes | SELECT | array | times | waiting | array | times | RANK | binary search | times |"
     );
-    println!("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
+    println!("|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
     // Groups of about a million, whatever world that takes.
     let mut all = closed(100, 21);
     let large = |name: &str| {
@@ -336,7 +336,7 @@ pub fn limits() {
         })
         .collect();
     // In turns, the best of each: the machine is at times twice as slow.
-    let mut best = vec![[f64::INFINITY; 8]; prepared.len()];
+    let mut best = vec![[f64::INFINITY; 6]; prepared.len()];
     for _ in 0..12 {
         for ((_, map, queries, array, sorted), best) in prepared.iter().zip(&mut best) {
             let (a, b, c) = (
@@ -344,24 +344,20 @@ pub fn limits() {
                 look_ups(array, queries),
                 look_ups(sorted, queries),
             );
-            let (f, g) = (select_many(map, queries), select_many(array, queries));
             let (d, e) = (select_waiting(map, queries), select_waiting(array, queries));
             for (best, now) in best
                 .iter_mut()
-                .zip([a.select, b.select, a.rank, c.rank, d, e, f, g])
+                .zip([a.select, b.select, a.rank, c.rank, d, e])
             {
                 *best = best.min(now);
             }
         }
     }
-    for ((name, map, ..), [select, array, rank, search, one, look, many, looks]) in
-        prepared.iter().zip(best)
-    {
+    for ((name, map, ..), [select, array, rank, search, one, look]) in prepared.iter().zip(best) {
         let (times, waiting, part) = (select / array, one / look, rank / search);
-        let at_once = many / looks;
         let (len, bytes) = (number(map.len() as f64), number(map.bytes() as f64));
         println!(
-            "| {name} | {len} | {bytes} | {select:.2} | {array:.2} | {times:.2} | {many:.2} | {looks:.2} | {at_once:.2} | {one:.2} | {look:.2} | {waiting:.2} | {rank:.2} | {search:.2} | {part:.2} |"
+            "| {name} | {len} | {bytes} | {select:.2} | {array:.2} | {times:.2} | {one:.2} | {look:.2} | {waiting:.2} | {rank:.2} | {search:.2} | {part:.2} |"
         );
     }
 }
@@ -406,23 +402,16 @@ pub fn cube() {
     );
     let mut all = (0, 0, 0);
     let mut show = |name: &str, maps: &[RankMap]| {
-        let mut memory = Memory::new();
-        for map in maps {
-            memory.add(map);
-            // The duplicate.
-            memory.add(&map.clone());
-        }
+        // A duplicate shares all but itself.
+        let bytes = |map: &RankMap| map.bytes() + size_of::<RankMap>();
+        let bytes: usize = maps.iter().map(bytes).sum();
         let array: usize = maps.iter().map(|map| 2 * 4 * map.len() as usize).sum();
-        all = (
-            all.0 + 2 * maps.len(),
-            all.1 + memory.bytes(),
-            all.2 + array,
-        );
-        let times = format!("{:.2}", 1000.0 * memory.bytes() as f64 / array as f64);
+        all = (all.0 + 2 * maps.len(), all.1 + bytes, all.2 + array);
+        let times = format!("{:.2}", 1000.0 * bytes as f64 / array as f64);
         println!(
             "| {name}, and duplicates | {} | {} | {} | {times} |",
             number(2.0 * maps.len() as f64),
-            number(memory.bytes() as f64),
+            number(bytes as f64),
             number(array as f64)
         );
     };

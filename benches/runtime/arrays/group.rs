@@ -2,6 +2,7 @@
 //! beside rank maps: the members, and their ranks in ascending order of members, in which they are
 //! looked up. The world is its size, as elsewhere.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::error::Error;
@@ -10,6 +11,18 @@ use graphmap_executor::payload::{DecodeError, Decoder, Encoder, Payload};
 /// An ordered set of processes, each known by its rank in the world.
 #[derive(Clone, Debug)]
 pub struct Group(Form);
+
+/// No group of arrays lets go of the numbers of endpoints.
+#[derive(Debug, Default)]
+pub(super) struct Lease;
+
+impl Lease {
+    pub(super) fn last(&self) {}
+
+    pub(super) fn is_over(_: &mut Arc<Lease>) -> bool {
+        false
+    }
+}
 
 #[derive(Clone, Debug)]
 enum Form {
@@ -119,9 +132,56 @@ impl Group {
         Group::of(members.ok_or(OUTSIDE)?)
     }
 
-    pub(super) fn part(&self, ranks: &[u32]) -> Result<Group, Error> {
-        let members: Option<Vec<u32>> = ranks.iter().map(|&rank| self.at(rank)).collect();
+    pub(super) fn compose(&self, ranks: &Group) -> Result<Group, Error> {
+        let members: Option<Vec<u32>> = ranks.members().map(|rank| self.at(rank)).collect();
         Group::of(members.ok_or(OUTSIDE)?)
+    }
+
+    pub(super) fn split(
+        ranks: u32,
+        choice: impl Fn(u32) -> (Option<u32>, i64),
+    ) -> Result<Vec<(u32, Group)>, Error> {
+        let mut parts: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for rank in 0..ranks {
+            if let Some(colour) = choice(rank).0 {
+                parts.entry(colour).or_default().push(rank);
+            }
+        }
+        let parts = parts.into_iter().map(|(colour, mut part)| {
+            part.sort_by_key(|&rank| choice(rank).1);
+            Ok((colour, Group::of(part)?))
+        });
+        parts.collect()
+    }
+
+    pub(super) fn section(sides: &[u32], fixed: &[Option<u32>]) -> Result<Group, Error> {
+        let is_in = |rank: &u32| {
+            let mut rest = *rank;
+            sides.iter().zip(fixed).rev().all(|(side, fixed)| {
+                let at = rest % side;
+                rest /= side;
+                fixed.is_none_or(|fixed| fixed == at)
+            })
+        };
+        let all: u32 = sides.iter().product();
+        Group::of((0..all).filter(is_in).collect())
+    }
+
+    /// Arrays are not sent as families.
+    pub(super) fn distance(&self, _: &Group) -> Option<i64> {
+        None
+    }
+
+    pub(super) fn moved(&self, by: i64) -> Option<Group> {
+        (by == 0).then(|| self.clone())
+    }
+
+    pub(super) fn of_endpoints(first: u32, len: u32, _: &Arc<Lease>) -> Result<Group, Error> {
+        Group::of((first..first + len).collect())
+    }
+
+    pub(super) fn holding(self, _: &Group) -> Group {
+        self
     }
 
     /// The group without these of its ranks.

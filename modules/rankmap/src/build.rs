@@ -100,24 +100,6 @@ impl Builder {
         self.source(&|give| ranges.iter().for_each(|range| give(*range)))
     }
 
-    /// What each representation would cost, without building any but a decision diagram: whether that takes fewer
-    /// bytes than all others is not known before, but soon given up where it does not.
-    ///
-    /// Cost: `O(n)`, or `O(r)` where the ranks come in `r` ranges. Source: Mir Taheri 2011, 3.8 and chapter 7, where
-    /// such an estimate is asked for.
-    pub fn estimates(&self, map: &RankMap) -> Vec<Estimate> {
-        let survey = Survey::of(|give| map.all(give));
-        let complement = complement_of(&survey, &|give| map.all(give));
-        let mut found = estimates(&survey, complement.as_ref());
-        let by_space = Builder {
-            strategy: Strategy::Space,
-            ..*self
-        };
-        let diagram = by_space.diagram(&survey, &found, f64::INFINITY, &|give| map.all(give));
-        found.extend(diagram.as_ref().map(of_diagram));
-        found
-    }
-
     /// Another representation of the same group, by this strategy.
     ///
     /// Cost: that of [`Builder::iter`] for its members, or of [`Builder::progressions`] where it is known by these.
@@ -448,5 +430,77 @@ impl RankMap {
 impl From<Progression> for RankMap {
     fn from(progression: Progression) -> Self {
         RankMap::of(Form::Progression(progression))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ranks like those of programs and others: in order, in ranges, at random, permuted.
+    fn ranks(seed: u32) -> Vec<u32> {
+        let mixed = |k: u32| (k ^ seed).wrapping_mul(0x9E37_79B9).rotate_left(11);
+        let (len, part) = (mixed(1) % 400, 2 + mixed(2) % 40);
+        let mut ranks: Vec<u32> = match seed % 6 {
+            0 => (0..len).map(|k| mixed(3) % 99 + part * k).collect(),
+            1 => (0..len).filter(|k| k / part % 2 == 0).collect(),
+            2 => (0..len).filter(|k| mixed(*k) % part == 0).collect(),
+            3 => (0..len).filter(|k| mixed(*k) % part > 0).collect(),
+            4 => (0..len).map(|k| 512 * k + mixed(k) % 512).collect(),
+            _ => (0..len).filter(|k| mixed(k / part) % 3 > 0).collect(),
+        };
+        match mixed(4) % 4 {
+            0 => ranks.sort_by_key(|rank| mixed(*rank)),
+            1 => ranks.sort_by_key(|rank| rank % part),
+            _ => {}
+        }
+        ranks
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "safe code, which takes minutes there")]
+    fn what_is_estimated_is_what_is_built() {
+        for seed in 0..2000 {
+            let ranks = ranks(seed);
+            let each: Source<'_> = &|give| {
+                ranks
+                    .iter()
+                    .for_each(|rank| give(Progression::valid(*rank, 1, 1)))
+            };
+            let survey = Survey::of(each);
+            let complement = complement_of(&survey, each);
+            let found = estimates(&survey, complement.as_ref());
+            assert!(found.len() > 1 || ranks.is_empty(), "{seed}");
+            for Estimate {
+                representation,
+                bytes,
+                ..
+            } in found
+            {
+                let built = Builder::new().representation(representation).slice(&ranks);
+                let built = match built {
+                    Ok(built) => built,
+                    Err(error) => {
+                        assert_eq!(error, Error::Unsuitable);
+                        continue;
+                    }
+                };
+                let exact = match representation {
+                    // A complement is estimated by the default strategy.
+                    Representation::Complement => built.bytes() <= 2 * bytes,
+                    // How many ranks fall into a chunk is not known before.
+                    #[cfg(feature = "roaring")]
+                    Representation::Roaring => built.bytes() <= bytes,
+                    // Runs between each other are told apart from others by sorting them.
+                    Representation::Runs if !built.is_ascending() => bytes <= 2 * built.bytes(),
+                    // Of what does not ascend, nothing is known but size and extent before it is sorted.
+                    Representation::Shortcuts
+                    | Representation::Inverse
+                    | Representation::Wavelet => true,
+                    _ => built.bytes() == bytes,
+                };
+                assert!(exact, "{seed}: {bytes} bytes for {built:?}");
+            }
+        }
     }
 }

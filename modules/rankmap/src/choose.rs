@@ -13,12 +13,12 @@ use crate::map::{Complement, Composition, Form, RankMap};
 use crate::representation::Representation;
 use crate::survey::Survey;
 
-/// What to look at when there are several ways to represent a group.
+/// How to choose between several representations of a group.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Strategy {
     /// The fewest bytes.
     Space,
-    /// The fastest look-ups, SELECT and RANK counting the same.
+    /// The shortest look-ups. SELECT and RANK count the same.
     Time,
     /// The least `alpha * T + (1 - alpha) * S`, where `T` and `S` are the logarithms of time and bytes.
     Hybrid {
@@ -82,136 +82,151 @@ fn around<T>() -> usize {
     size_of::<RankMap>() + 2 * size_of::<usize>() + size_of::<T>()
 }
 
-/// What each form would cost for what was surveyed.
+/// Returns what each form would cost for what was surveyed, but for a decision diagram.
 pub(crate) fn estimates(survey: &Survey, complement: Option<&Survey>) -> Vec<Estimate> {
-    let mut found = Vec::new();
-    let mut add = |representation, bytes, (select, rank)| {
-        found.push(Estimate {
-            representation,
-            bytes,
-            select,
-            rank,
-        });
-    };
-    match &survey.closed {
-        Some(Closed::Progression(_)) => {
-            let bytes = size_of::<RankMap>();
-            add(Representation::Progression, bytes, time::PROGRESSION);
-        }
-        Some(Closed::Grid(grid)) => {
-            let bytes = around::<Grid>() + grid.bytes();
-            add(Representation::Grid, bytes, time::grid(grid.axes().count()));
-        }
-        None => {}
-    }
+    let mut found: Vec<Estimate> = closed(survey).into_iter().collect();
     if survey.len == 0 {
         return found;
     }
-    let (len, bits) = (
-        survey.len,
-        u64::from(survey.max) - u64::from(survey.min) + 1,
-    );
-    let pieces =
-        around::<Runs>() + Runs::bytes_for(survey.pieces, !survey.same_step, !survey.ascending);
-    let ranges = around::<Runs>() + Runs::bytes_for(survey.ranges, false, !survey.ascending);
-    let fewer = if pieces < ranges {
-        survey.pieces
-    } else {
-        survey.ranges
+    found.extend([runs(survey), list(survey)]);
+    match survey.ascending {
+        true => {
+            found.extend(sets(survey));
+            found.extend(complement.and_then(without));
+        }
+        false => found.extend(permutations(survey)),
+    }
+    found
+}
+
+fn estimate(representation: Representation, bytes: usize, (select, rank): time::Time) -> Estimate {
+    Estimate {
+        representation,
+        bytes,
+        select,
+        rank,
+    }
+}
+
+fn closed(survey: &Survey) -> Option<Estimate> {
+    Some(match survey.closed.as_ref()? {
+        Closed::Progression(_) => {
+            let bytes = size_of::<RankMap>();
+            estimate(Representation::Progression, bytes, time::PROGRESSION)
+        }
+        Closed::Grid(grid) => {
+            let time = time::grid(grid.axes().count());
+            estimate(Representation::Grid, around::<Grid>() + grid.bytes(), time)
+        }
+    })
+}
+
+/// Progressions, or ranges of neighbours if these take fewer bytes.
+fn runs(survey: &Survey) -> Estimate {
+    let unordered = !survey.ascending;
+    let pieces = Runs::bytes_for(survey.pieces, !survey.same_step, unordered);
+    let ranges = Runs::bytes_for(survey.ranges, false, unordered);
+    let (bytes, count) = match pieces < ranges {
+        true => (pieces, survey.pieces),
+        false => (ranges, survey.ranges),
     };
-    add(Representation::Runs, pieces.min(ranges), time::runs(fewer));
-    let list = around::<List>() + List::bytes_for(len, survey.min, survey.max, !survey.ascending);
-    add(
-        Representation::List,
-        list,
-        time::list(len, !survey.ascending),
-    );
-    if !survey.ascending {
-        // The set as it would be if nothing is known of it but its size.
-        let end = u64::from(survey.max) + 1;
-        let full = bits == len;
-        let (set, of_set) = match (full, EliasFano::fits(len, end)) {
-            (true, _) => (0, (0.0, time::PROGRESSION.1)),
-            (_, true) => (
-                around::<EliasFano>() + EliasFano::bytes_for(len, end),
-                time::ELIAS_FANO,
-            ),
-            _ => (
-                around::<Bitmap>() + Bitmap::bytes_for(len, bits, true),
-                time::bitmap(bits, true),
-            ),
-        };
-        let set = match full && survey.min == 0 {
-            true => 0,
-            false => set + 2 * size_of::<usize>() + size_of::<Composition>(),
-        };
-        let mut with = |representation, bytes, (select, rank): time::Time| {
-            add(
-                representation,
-                set + bytes,
-                (of_set.0 + select, of_set.1 + rank),
-            );
-        };
-        let permutation =
-            |inverse| around::<Permutation>() + Permutation::bytes_for(len, inverse, survey.frames);
+    estimate(
+        Representation::Runs,
+        around::<Runs>() + bytes,
+        time::runs(count),
+    )
+}
+
+fn list(survey: &Survey) -> Estimate {
+    let (len, unordered) = (survey.len, !survey.ascending);
+    let bytes = List::bytes_for(len, survey.min, survey.max, unordered);
+    let time = time::list(len, unordered);
+    estimate(Representation::List, around::<List>() + bytes, time)
+}
+
+/// A set in another order. Of the set nothing is known but its size and extent.
+fn permutations(survey: &Survey) -> [Estimate; 3] {
+    let (len, end) = (survey.len, u64::from(survey.max) + 1);
+    let bits = end - u64::from(survey.min);
+    let full = bits == len;
+    let (set, of_set) = match (full, EliasFano::fits(len, end)) {
+        (true, _) => (0, (0.0, time::PROGRESSION.1)),
+        (_, true) => (
+            around::<EliasFano>() + EliasFano::bytes_for(len, end),
+            time::ELIAS_FANO,
+        ),
+        _ => (
+            around::<Bitmap>() + Bitmap::bytes_for(len, bits, true),
+            time::bitmap(bits, true),
+        ),
+    };
+    let set = match full && survey.min == 0 {
+        true => 0,
+        false => set + 2 * size_of::<usize>() + size_of::<Composition>(),
+    };
+    let with = |representation, bytes: usize, (select, rank): time::Time| {
+        let time = (of_set.0 + select, of_set.1 + rank);
+        estimate(representation, set + bytes, time)
+    };
+    let permutation =
+        |inverse| around::<Permutation>() + Permutation::bytes_for(len, inverse, survey.frames);
+    let wavelet = around::<Wavelet>() + Wavelet::bytes_for(len, survey.ascents);
+    [
         with(
             Representation::Shortcuts,
             permutation(false),
             time::SHORTCUTS,
-        );
-        with(Representation::Inverse, permutation(true), time::INVERSE);
-        let wavelet = around::<Wavelet>() + Wavelet::bytes_for(len, survey.ascents);
+        ),
+        with(Representation::Inverse, permutation(true), time::INVERSE),
         with(
             Representation::Wavelet,
             wavelet,
             time::wavelet(survey.ascents),
-        );
-        return found;
-    }
-    let end = u64::from(survey.max) + 1;
-    if EliasFano::fits(len, end) {
-        let gaps = around::<EliasFano>() + EliasFano::bytes_for(len, end);
-        add(Representation::EliasFano, gaps, time::ELIAS_FANO);
-    }
-    for (representation, indexed) in [
-        (Representation::Bitmap, true),
-        (Representation::BareBitmap, false),
-    ] {
+        ),
+    ]
+}
+
+/// The forms of what ascends.
+fn sets(survey: &Survey) -> Vec<Estimate> {
+    let (len, end) = (survey.len, u64::from(survey.max) + 1);
+    let bits = end - u64::from(survey.min);
+    let bitmap = |representation, indexed| {
         let bytes = around::<Bitmap>() + Bitmap::bytes_for(len, bits, indexed);
-        add(representation, bytes, time::bitmap(bits, indexed));
+        estimate(representation, bytes, time::bitmap(bits, indexed))
+    };
+    let mut found = Vec::new();
+    if EliasFano::fits(len, end) {
+        let bytes = around::<EliasFano>() + EliasFano::bytes_for(len, end);
+        found.push(estimate(Representation::EliasFano, bytes, time::ELIAS_FANO));
+    }
+    found.push(bitmap(Representation::Bitmap, true));
+    found.push(bitmap(Representation::BareBitmap, false));
+    if EliasFano::fits(survey.ranges, end) {
+        let last = survey.last_range;
+        let bytes = RunLengths::bytes_for(survey.ranges, len, last.start(), last.len());
+        let bytes = around::<RunLengths>() + bytes;
+        let time = time::RUN_LENGTHS;
+        found.push(estimate(Representation::RunLengths, bytes, time));
     }
     #[cfg(feature = "roaring")]
     {
         use crate::form::roaring::Roaring;
         let (bytes, chunks) = Roaring::bytes_for(len, survey.ranges, survey.min, survey.max);
-        add(
-            Representation::Roaring,
-            around::<Roaring>() + bytes,
-            time::roaring(chunks),
-        );
-    }
-    let last = survey.last_range;
-    if EliasFano::fits(survey.ranges, end) {
-        let lengths = RunLengths::bytes_for(survey.ranges, len, last.start(), last.len());
-        add(
-            Representation::RunLengths,
-            around::<RunLengths>() + lengths,
-            time::RUN_LENGTHS,
-        );
-    }
-    if let Some(complement) = complement {
-        let of = estimates(complement, None);
-        let best = of.iter().min_by(|a, b| {
-            let weight = |e: &Estimate| Strategy::default().weight(e);
-            weight(a).total_cmp(&weight(b))
-        });
-        if let Some(best) = best {
-            let bytes = best.bytes + around::<Complement>();
-            let time = time::complement(complement.len, best.select, best.rank);
-            add(Representation::Complement, bytes, time);
-        }
+        let bytes = around::<Roaring>() + bytes;
+        let time = time::roaring(chunks);
+        found.push(estimate(Representation::Roaring, bytes, time));
     }
     found
+}
+
+/// What is left out, in the form that is best by the default strategy.
+fn without(complement: &Survey) -> Option<Estimate> {
+    let weight = |estimate: &Estimate| Strategy::default().weight(estimate);
+    let of = estimates(complement, None);
+    let best = of.iter().min_by(|a, b| weight(a).total_cmp(&weight(b)))?;
+    let bytes = best.bytes + around::<Complement>();
+    let time = time::complement(complement.len, best.select, best.rank);
+    Some(estimate(Representation::Complement, bytes, time))
 }
 
 /// The bytes of a decision diagram beside those of its nodes and words.

@@ -136,33 +136,6 @@ impl RankMap {
         }
     }
 
-    /// What ranks of this group are called in another: `MPI_Group_translate_ranks`. `None` where the other
-    /// does not have that member; an error where this one does not.
-    ///
-    /// Cost: SELECT and RANK for each; less where the other is this one or its parent. Source: MPI 4.1, 7.3.1.
-    pub fn translate(&self, ranks: &[u32], other: &RankMap) -> Result<Vec<Option<u32>>, Error> {
-        let len = self.len();
-        if let Some(rank) = ranks.iter().find(|rank| u64::from(**rank) >= len) {
-            let rank = u64::from(*rank);
-            return Err(Error::NoSuchRank { rank, len });
-        }
-        if self.is_same(other) {
-            return Ok(ranks.iter().map(|rank| Some(*rank)).collect());
-        }
-        match &self.form {
-            Form::Composition(both) if both.outer.is_same(other) => {
-                let mut found = ranks.to_vec();
-                both.inner.at_many(&mut found);
-                Ok(found.into_iter().map(Some).collect())
-            }
-            _ => {
-                let mut found = ranks.to_vec();
-                self.at_many(&mut found);
-                Ok(found.into_iter().map(|world| other.rank(world)).collect())
-            }
-        }
-    }
-
     /// The same members in ascending order.
     ///
     /// Cost: constant time where the form knows; else `O(n log n)`. Source: Mir Taheri 2011, 3.5.

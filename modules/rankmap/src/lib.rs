@@ -54,10 +54,7 @@
 //! | [`exclude`](RankMap::exclude) of `k` ranks | `k` log `k` | `k` log `k` | `k` log `k` |
 //! | [`compare`](RankMap::compare) | 1 if equal | `p` | `n` |
 //! | [`split`](RankMap::split) | `n` log `n` | `n` log `n` | `n` log `n` |
-//! | [`split_for`](RankMap::split_for) one colour | `n` | `n` | `n`, log `n` where keys change the order |
 //! | [`iter`](RankMap::iter) | `n` | `n` | `n` |
-//! | [`select_many`](RankMap::select_many) of `k` ranks | `k` | `k` SELECTs | `k` SELECTs |
-//! | [`translate`](RankMap::translate) of `k` ranks | `k` | `k` SELECTs and RANKs | `k` SELECTs and RANKs |
 //! | [`to_bytes`](RankMap::to_bytes) | 1 | `p` | the bytes in memory |
 //!
 //! Each operation tells its cost and its source where it stands, which a test holds.
@@ -117,7 +114,6 @@ pub use error::Error;
 pub use form::grid::Axis;
 pub use group::{Comparison, RangeTriplet};
 pub use map::{Iter, RankMap};
-pub use memory::Memory;
 pub use progression::Progression;
 pub use representation::Representation;
 pub use split::Choice;

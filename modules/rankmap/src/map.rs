@@ -5,7 +5,6 @@
 
 mod iter;
 mod lookup;
-mod many;
 mod walk;
 
 use std::sync::Arc;

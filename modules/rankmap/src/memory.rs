@@ -1,28 +1,9 @@
-//! What maps take in memory, what they share counted once.
+//! What a map takes in memory.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::map::{Form, RankMap};
-
-/// Adds up the bytes of maps; what several of them share is counted once.
-///
-/// ```
-/// use graphmap_rankmap::{Memory, RankMap};
-///
-/// let some = RankMap::from_slice(&[3, 17, 4, 29, 100])?;
-/// let mut memory = Memory::new();
-/// memory.add(&some);
-/// let alone = memory.bytes();
-/// memory.add(&some.clone());
-/// assert_eq!(memory.bytes(), alone + size_of::<RankMap>());
-/// # Ok::<(), graphmap_rankmap::Error>(())
-/// ```
-#[derive(Debug, Default)]
-pub struct Memory {
-    bytes: usize,
-    seen: HashSet<usize>,
-}
 
 /// The two counters in front of what an [`Arc`] shares.
 const COUNTERS: usize = 2 * size_of::<usize>();
@@ -32,35 +13,20 @@ impl RankMap {
     ///
     /// Cost: one look at each map that it is made of. Source: own.
     pub fn bytes(&self) -> usize {
-        let mut memory = Memory::new();
-        memory.add(self);
-        memory.bytes()
+        let mut memory = Memory::default();
+        memory.heap(self);
+        size_of::<RankMap>() + memory.bytes
     }
 }
 
+/// Bytes on the heap. Those that parts of a map share are counted once.
+#[derive(Default)]
+struct Memory {
+    bytes: usize,
+    seen: HashSet<usize>,
+}
+
 impl Memory {
-    /// Nothing so far.
-    ///
-    /// Cost: constant time. Source: own.
-    pub fn new() -> Self {
-        Memory::default()
-    }
-
-    /// Adds a map: itself, and what it has on the heap unless that is counted already.
-    ///
-    /// Cost: one look at each map that it is made of, in a hash set. Source: own.
-    pub fn add(&mut self, map: &RankMap) {
-        self.bytes += size_of::<RankMap>();
-        self.heap(map);
-    }
-
-    /// The bytes of all maps added so far.
-    ///
-    /// Cost: constant time. Source: own.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
     fn heap(&mut self, map: &RankMap) {
         match &map.form {
             Form::Progression(_) => {}

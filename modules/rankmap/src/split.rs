@@ -74,27 +74,6 @@ impl RankMap {
         parts.collect()
     }
 
-    /// The group of one colour: what a process needs that is in no other group of the split. The choice is asked by rank in
-    /// this group, more than once.
-    ///
-    /// Cost: `O(n)`, and what [`RankMap::split`] takes where keys change the order; else nothing is held but what comes
-    /// of it. Source: MPI 4.1, 7.4.2.
-    pub fn split_for(&self, colour: u32, choice: impl Fn(u32) -> Choice) -> Result<RankMap, Error> {
-        let of_it = || {
-            let ranks = (0..self.len()).map(|rank| rank as u32);
-            ranks.filter(|rank| choice(*rank).colour == Some(colour))
-        };
-        let key = |rank| choice(rank).key;
-        let builder = Builder::new();
-        let mut part = builder.source(&|give| {
-            of_it().for_each(|rank| give(Progression::valid(rank, 1, 1)));
-        })?;
-        if !of_it().is_sorted_by_key(key) {
-            part = ordered(&builder, &part, &key)?;
-        }
-        builder.compose(self, &part)
-    }
-
     /// The progressions of each colour, and whether its keys ascend; `None` where these are longer than the members.
     fn in_progressions(
         &self,

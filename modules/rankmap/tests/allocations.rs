@@ -38,12 +38,6 @@ fn asked(what: &str, map: &RankMap) {
                 .count() as u64,
             len.min(1000)
         );
-        let mut many = [0, (len / 2) as u32, (len - 1) as u32].repeat(100);
-        let last = map.select((len - 1) as u32);
-        assert_eq!(map.select_many(&mut many), Ok(()));
-        assert_eq!(many.last().copied(), last, "{what}");
-        let ranks = [0, (len / 2) as u32, (len - 1) as u32];
-        assert!(map.translate(&ranks, &map.clone()).is_ok());
     });
     let bytes = little(what, || map.to_bytes());
     assert!(bytes.len() < 1000, "{what}: {} bytes", bytes.len());
@@ -165,8 +159,11 @@ fn a_world_of_a_thousand_million_is_never_written_out() {
             key: i64::from(rank),
         };
         let parts = little(what, || large.split(choice).unwrap());
-        let one = little(what, || large.split_for(3, choice).unwrap());
-        assert_eq!((&one, one.bytes()), (&parts[3].1, size_of::<RankMap>()));
+        assert!(
+            parts
+                .iter()
+                .all(|(_, part)| part.bytes() == size_of::<RankMap>())
+        );
     }
 
     // Keys that change the order, but have one themselves.
@@ -187,10 +184,6 @@ fn a_world_of_a_thousand_million_is_never_written_out() {
         let parts = little(what, || large.split(choice).unwrap());
         assert_eq!(parts[0].1.select(1), Some(second), "{what}");
         assert!(parts[0].1.bytes() < 500, "{what}");
-        assert_eq!(
-            little(what, || large.split_for(7, choice).unwrap()),
-            parts[0].1
-        );
     }
 
     let as_diagram = |map: &RankMap| {

@@ -4,13 +4,10 @@ mod unary;
 
 use crate::bits::{Packed, words_for};
 use crate::error::Error;
-use crate::form::elias_fano::unary::{Unary, set_bit};
+use crate::form::elias_fano::unary::Unary;
 
 /// Over how many numbers with the same high bits is walked before halving pays.
 const NEAR: u64 = 8;
-
-/// How many are looked for at once.
-const SOME: usize = 128;
 
 /// A non-descending sequence of `n` numbers below `u` in `n * (2 + log2(u / n))` bits and samples of at most
 /// 2.9 bits a number.
@@ -122,45 +119,6 @@ impl EliasFano {
     fn join(&self, index: u32, place: u64, low: u32) -> u32 {
         let high = place.wrapping_sub(u64::from(index)) << self.width();
         high as u32 | low
-    }
-
-    /// The numbers at indices, in their places: one step after the other for some of them, so that memory is waited for
-    /// together.
-    pub(crate) fn at_many(&self, indices: &mut [u32]) {
-        let (mut places, mut words) = ([0; SOME], [0; SOME]);
-        let mut numbers = [0; SOME];
-        for some in indices.chunks_mut(SOME) {
-            let (places, words) = (&mut places[..some.len()], &mut words[..some.len()]);
-            let numbers = &mut numbers[..some.len()];
-            match self.some_near(some, places, words, numbers) {
-                Some(()) => some.copy_from_slice(numbers),
-                None => some.iter_mut().for_each(|index| *index = self.at(*index)),
-            }
-        }
-    }
-
-    /// The numbers at some indices, if none is scattered.
-    #[inline(always)]
-    fn some_near(
-        &self,
-        indices: &[u32],
-        places: &mut [u64],
-        words: &mut [u64],
-        numbers: &mut [u32],
-    ) -> Option<()> {
-        self.high.steps(indices, places)?;
-        for (low, index) in numbers.iter_mut().zip(indices) {
-            *low = self.low.get(u64::from(*index));
-        }
-        for (word, place) in words.iter_mut().zip(&*places) {
-            *word = self.high.bits_from(*place)?;
-        }
-        let bits = places.iter().zip(&*words).zip(indices);
-        for (number, ((place, word), index)) in numbers.iter_mut().zip(bits) {
-            let further = u64::from(set_bit(*word, *index)?);
-            *number = self.join(*index, place + further, *number);
-        }
-        Some(())
     }
 
     /// How many numbers are smaller, and whether the next one is equal.

@@ -2,7 +2,6 @@
 
 mod axis;
 mod derived;
-mod many;
 mod simplify;
 mod steps;
 

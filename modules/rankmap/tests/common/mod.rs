@@ -405,22 +405,6 @@ pub(crate) fn agree(map: &RankMap, ranks: &[u32]) {
         );
         assert_eq!(map.contains(stranger), place.contains_key(&stranger));
     }
-    // Backwards and in steps, so that neighbours are not asked together.
-    let asked: Vec<u32> = (0..ranks.len() as u32).rev().collect();
-    let order = asked
-        .iter()
-        .copied()
-        .step_by(3)
-        .chain(asked.iter().copied());
-    let mut many: Vec<u32> = order.clone().collect();
-    assert_eq!(map.select_many(&mut many), Ok(()));
-    assert!(
-        many.into_iter().eq(order.map(|rank| ranks[rank as usize])),
-        "{map:?}"
-    );
-    let mut beyond = vec![0, ranks.len() as u32];
-    assert!(map.select_many(&mut beyond).is_err());
-    assert_eq!(beyond, [0, ranks.len() as u32]);
     assert_eq!(map.select(ranks.len() as u32), None);
     assert_eq!(map.select(u32::MAX), None);
     if map.is_ascending() {

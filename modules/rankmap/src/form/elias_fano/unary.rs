@@ -142,19 +142,9 @@ impl Unary {
         Some(place + u64::from(further))
     }
 
-    /// For each number the place of the last step before its set bit; `None` where there is none for one of them.
-    #[inline(always)]
-    pub(super) fn steps(&self, indices: &[u32], places: &mut [u64]) -> Option<()> {
-        for (place, index) in places.iter_mut().zip(indices) {
-            let index = u64::from(*index);
-            *place = self.ones.get((index / ONES) as usize)?.step_of(index);
-        }
-        Some(())
-    }
-
     /// At least 57 bits from a place on, if it is not behind all bits.
     #[inline(always)]
-    pub(super) fn bits_from(&self, place: u64) -> Option<u64> {
+    fn bits_from(&self, place: u64) -> Option<u64> {
         eight(&self.bytes, (place / 8) as usize).map(|bits| bits >> (place % 8))
     }
 

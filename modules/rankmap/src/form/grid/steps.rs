@@ -166,20 +166,6 @@ impl Steps {
         matches!(self.added, Added::Torus(..) | Added::Seams(_))
     }
 
-    /// Whether it is the whole torus, shifted: no step of an axis adds more than all those of the next one.
-    pub(super) fn is_whole(&self) -> bool {
-        match &self.added {
-            Added::Torus(..) => true,
-            Added::Seams(seams) => are_whole(&seams.1),
-            _ => false,
-        }
-    }
-
-    /// The first member and what the fastest axis adds a step, both modulo 2^32.
-    pub(super) fn line(&self) -> (u32, u32) {
-        (self.start, self.step)
-    }
-
     /// The member at a group rank.
     #[inline(always)]
     pub(super) fn at(&self, index: u32) -> u32 {
