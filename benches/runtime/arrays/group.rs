@@ -274,6 +274,22 @@ impl Group {
     }
 }
 
+pub(super) struct Shown(pub(super) Group);
+
+impl Payload for Shown {
+    fn size(&self) -> usize {
+        self.0.size()
+    }
+
+    fn encode<'a>(&'a self, to: &mut Encoder<'a>) {
+        self.0.encode(to);
+    }
+
+    fn decode(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        Group::decode(from).map(Shown)
+    }
+}
+
 impl Payload for Group {
     fn size(&self) -> usize {
         Payload::size(&self.to_bytes())

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use super::call::{Brought, Call, CallOutcome, Combine, Needs};
 use super::communicator::Communicator;
 use super::error::Error;
-use super::group::Group;
+use super::group::{Group, Shown};
 use super::recipe::Recipes;
 use super::round::begin;
 use super::split::made;
@@ -37,7 +37,7 @@ impl Communicator {
         let make = Creation(Rc::clone(&parent));
         let brought = Ok(Brought::Part(Said {
             ranks: 1,
-            what: Ok(group.clone()),
+            what: Ok(Shown(group.clone())),
         }));
         let calling = self.calling(call, at);
         let made = begin(calling, brought, Needs::All, make, made::<Said>);
@@ -58,7 +58,7 @@ impl Communicator {
 /// What so many ranks in a row have said: a group, or the rank that has said it before them.
 struct Said {
     ranks: u32,
-    what: Result<Group, u32>,
+    what: Result<Shown, u32>,
 }
 
 graphmap_executor::payload!(Said { ranks, what });
@@ -104,7 +104,7 @@ impl Combine<Said, Rc<Recipes>> for Creation {
         let mut runs: Vec<(u32, Said)> = Vec::new();
         let mut before = None;
         for (rank, Said { ranks, what }) in parts {
-            let Ok(group) = what else { continue };
+            let Ok(Shown(group)) = what else { continue };
             let (at, is_new) = distinct.place(group);
             if is_new {
                 first_of.push(rank);
@@ -115,7 +115,7 @@ impl Combine<Said, Rc<Recipes>> for Creation {
                 }
                 _ => {
                     let what = match is_new {
-                        true => Ok(distinct.groups[at].clone()),
+                        true => Ok(Shown(distinct.groups[at].clone())),
                         false => Err(first_of[at]),
                     };
                     runs.push((rank, Said { ranks, what }));
@@ -133,7 +133,7 @@ impl Combine<Said, Rc<Recipes>> for Creation {
         for Said { ranks, what } in all {
             let first = which.len() as u32;
             let at = match what {
-                Ok(group) => {
+                Ok(Shown(group)) => {
                     let (at, _) = distinct.place(group);
                     said_by.insert(first, at);
                     at

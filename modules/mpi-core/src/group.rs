@@ -334,6 +334,24 @@ impl Group {
     }
 }
 
+/// A group that another scheduler looks at while a call lasts, and then lets go of: its leases need
+/// not last.
+pub(super) struct Shown(pub(super) Group);
+
+impl Payload for Shown {
+    fn size(&self) -> usize {
+        self.0.size_as_bytes()
+    }
+
+    fn encode<'a>(&'a self, to: &mut Encoder<'a>) {
+        to.copy(&Encoder::to_vec(&self.0.to_bytes()));
+    }
+
+    fn decode(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        Group::decode(from).map(Shown)
+    }
+}
+
 /// As rank maps are written down.
 impl Payload for Group {
     fn size(&self) -> usize {

@@ -144,6 +144,9 @@ impl RankMap {
     ///
     /// Cost: `O(p)` for so many progressions. Source: own.
     pub fn moved(&self, by: i64) -> Option<RankMap> {
+        if by == 0 {
+            return Some(self.clone());
+        }
         let start = |piece: &Progression| i64::from(piece.start()).checked_add(by);
         let to = |piece: Progression| {
             let start = u32::try_from(start(&piece)?).ok()?;

@@ -524,6 +524,18 @@ fn endpoints_in_each_of_ten_thousand_steps() {
                 });
                 assert!(sums.await?.iter().all(|&sum| sum == 3));
             }
+            if step % 50 == 1 {
+                let backwards = made.first().map(|rank| rank.group().include(&[2, 0]));
+                let backwards = &backwards.transpose()?;
+                let created = each(&made, |rank| async move {
+                    let Some(group) = backwards else {
+                        return Ok(None);
+                    };
+                    rank.create(group).await
+                });
+                let sizes = created.await?.into_iter().flatten().map(|made| made.size());
+                assert!(sizes.eq(made.iter().filter(|rank| rank.rank() != 1).map(|_| 2)));
+            }
         }
         // Those of a step, those of the one before, and what these had.
         assert!(seen.len() <= 12, "{seen:?}");
