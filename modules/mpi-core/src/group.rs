@@ -73,14 +73,6 @@ fn wrong(error: rankmap::Error) -> Error {
     }
 }
 
-/// A group without endpoints, or of which the leases last.
-impl From<RankMap> for Group {
-    fn from(map: RankMap) -> Self {
-        let leases = Vec::new();
-        Group { map, leases }
-    }
-}
-
 /// Ranks as rank maps have them.
 fn narrow(ranks: &[usize]) -> Result<Vec<u32>, Error> {
     let all = ranks.iter().map(|&rank| u32::try_from(rank));
@@ -90,7 +82,7 @@ fn narrow(ranks: &[usize]) -> Result<Vec<u32>, Error> {
 impl Group {
     /// The first ranks of the world, in order.
     pub fn all(ranks: u32) -> Group {
-        RankMap::identity(u64::from(ranks)).into()
+        Group::plain(RankMap::identity(u64::from(ranks)))
     }
 
     /// A group of ranks in the world. Takes O(n log n) where they do not ascend.
@@ -99,7 +91,13 @@ impl Group {
     /// [`Error::Group`]: a rank is there twice.
     pub fn of(members: Vec<u32>) -> Result<Group, Error> {
         let map = RankMap::from_slice(&members);
-        map.map(Group::from).map_err(wrong)
+        map.map(Group::plain).map_err(wrong)
+    }
+
+    /// Without endpoints, or with some of which the numbers are not given again.
+    fn plain(map: RankMap) -> Group {
+        let leases = Vec::new();
+        Group { map, leases }
     }
 
     /// Endpoints that were made together, by the number of the first.
@@ -202,19 +200,21 @@ impl Group {
         };
         let parts = RankMap::identity(ranks.into()).split(choice);
         let parts = parts.map_err(wrong)?.into_iter();
-        Ok(parts.map(|(colour, part)| (colour, part.into())).collect())
+        Ok(parts
+            .map(|(colour, part)| (colour, Group::plain(part)))
+            .collect())
     }
 
     /// Returns the ranks of a grid with the coordinates that are given, whatever the others.
     pub(super) fn section(sides: &[u32], fixed: &[Option<u32>]) -> Result<Group, Error> {
         let grid = rankmap::Cartesian::new(sides);
         let section = grid.and_then(|grid| grid.section(fixed));
-        section.map(Group::from).map_err(wrong)
+        section.map(Group::plain).map_err(wrong)
     }
 
     /// Returns the group with each member plus `by`; `None` if there are not such ranks.
     pub(super) fn moved(&self, by: i64) -> Option<Group> {
-        self.map.moved(by).map(Group::from)
+        self.map.moved(by).map(Group::plain)
     }
 
     /// Returns how far the members of another group are behind those of this one, if that is the same for all.
@@ -368,7 +368,7 @@ impl Payload for Group {
         let map = RankMap::from_bytes(&Vec::<u8>::decode(from)?);
         let processes = map.ok().filter(|map| map.len() <= u64::from(u32::MAX));
         match processes {
-            Some(map) => Ok(map.into()),
+            Some(map) => Ok(Group::plain(map)),
             None => Err(from.error("a group of ranks")),
         }
     }
