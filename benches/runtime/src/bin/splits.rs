@@ -41,7 +41,6 @@ fn main() -> ExitCode {
         net.kind("rank", Names::Numbered("rank", &all), &all, &[], process);
         net
     })
-    .into()
 }
 
 /// Makes the communicator of a rank's part of the world, and another one before it if need be.
@@ -54,7 +53,7 @@ async fn part(
     let colour = match way {
         "rows" => me / columns,
         "columns" => me % columns,
-        "random" => (me as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) as usize % (rows << 32) >> 32,
+        "random" => (me.wrapping_mul(0x9e37_79b9_7f4a_7c15) % (rows << 32)) >> 32,
         "grid" => {
             let grid = Grid::new(&[rows, columns], &[false; 2])?;
             let grid = world.cartesian(&grid).await?.ok_or(Error::Inactive)?;
