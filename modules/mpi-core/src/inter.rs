@@ -108,6 +108,8 @@ impl Communicator {
             for block in endpoints {
                 world.endpoints.borrow_mut().learn(block);
             }
+            // What was sent holds no leases.
+            let both = both.holding(local.group());
             let like = world.all.borrow().clone();
             let (name, me) = (local.name().to_string(), local.home());
             let made = create_of(world, like, (&both, me), Ok((number, BRIDGE)), name, at);

@@ -155,7 +155,7 @@ impl Payload for EndpointBlock {
 struct KnownBlock {
     block: EndpointBlock,
     /// What its groups here hold, and the scheduler that has given the numbers. `None`: a block that
-    /// others have made, which lasts.
+    /// others name, which lasts.
     lease: Option<(Arc<Lease>, u32)>,
 }
 
@@ -256,9 +256,12 @@ impl Endpoints {
         over.extract_if(.., is_for_it).map(|it| it.1).collect()
     }
 
-    /// Endpoints that others have made are known from here on.
+    /// Endpoints that others name are known from here on, as long as the run: groups that come from there hold no lease.
     pub(in super::super) fn learn(&mut self, block: EndpointBlock) {
-        self.know(block, None);
+        match self.blocks.get_mut(&block.first) {
+            Some(known) => known.lease = None,
+            None => self.know(block, None),
+        }
     }
 
     /// Endpoints are known from here on, as long as a group here holds the lease; and by whom their numbers were given.

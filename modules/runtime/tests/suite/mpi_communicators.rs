@@ -92,7 +92,10 @@ fn wish(way: u64, rank: usize, size: usize, seed: u64) -> (Option<u32>, i64) {
         1 => (Some((rank % side) as u32), -of_rank),
         2 => (Some(u32::MAX - (rank / side) as u32), drawn as i64),
         3 => (Some((rank / side % 3 * 1000) as u32), of_rank % 5 - 2),
-        4 => ((!rank.is_multiple_of(3)).then_some(7), i64::MAX - of_rank % 2),
+        4 => (
+            (!rank.is_multiple_of(3)).then_some(7),
+            i64::MAX - of_rank % 2,
+        ),
         5 => (
             Some(drawn as u32 % 5).filter(|&colour| colour > 1),
             drawn as i64 >> 62,

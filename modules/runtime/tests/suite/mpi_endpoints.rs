@@ -623,6 +623,34 @@ fn communicators_of_numbers_keep_them() {
     });
 }
 
+/// A communicator that two groups became has endpoints of both, when nothing else has them any more.
+#[test]
+fn merged_groups_keep_their_endpoints() {
+    everywhere(4, 1, |world| async move {
+        let all = world.endpoints(2).await?;
+        let merged = each(&all, |rank| async move {
+            let side = rank.rank() % 2;
+            let local = rank.split(Some(side as u32), 0).await?.unwrap();
+            let both = local.intercommunicator(0, &rank, 1 - side, 0).await?;
+            both.merge(side == 1).await
+        });
+        let merged = merged.await?;
+        drop(all);
+        for _ in 0..5 {
+            drop(world.endpoints(1).await?);
+            let sums = each(&merged, |rank| async move {
+                let half = rank
+                    .split(Some((rank.rank() / 4) as u32), 0)
+                    .await?
+                    .unwrap();
+                half.allreduce(1, |a, b| a + b).await
+            });
+            assert_eq!(sums.await?, [4; 2]);
+        }
+        Ok(())
+    });
+}
+
 /// A group that was sent to another process may be there for ever: its numbers are not given again.
 #[test]
 fn a_group_that_was_sent_names_no_other_endpoints() {
