@@ -627,17 +627,21 @@ fn communicators_of_numbers_keep_them() {
 #[test]
 fn merged_groups_keep_their_endpoints() {
     everywhere(4, 1, |world| async move {
-        let all = world.endpoints(2).await?;
-        let merged = each(&all, |rank| async move {
-            let side = rank.rank() % 2;
-            let local = rank.split(Some(side as u32), 0).await?.unwrap();
-            let both = local.intercommunicator(0, &rank, 1 - side, 0).await?;
-            both.merge(side == 1).await
+        let side = world.rank() % 2;
+        let own = world.split(Some(side as u32), 0).await?.unwrap();
+        let inner = own.endpoints(2).await?;
+        let merged = each(&inner, |rank| {
+            let world = world.clone();
+            async move {
+                let both = rank.intercommunicator(0, &world, 1 - side, 0).await?;
+                both.merge(side == 1).await
+            }
         });
         let merged = merged.await?;
-        drop(all);
+        drop(inner);
         for _ in 0..5 {
-            drop(world.endpoints(1).await?);
+            // What is not used any more is reported.
+            drop((world.endpoints(1).await?, own.endpoints(1).await?));
             let sums = each(&merged, |rank| async move {
                 let half = rank
                     .split(Some((rank.rank() / 4) as u32), 0)
