@@ -71,6 +71,8 @@ mod flow;
 mod front_end;
 mod identity;
 mod levels;
+#[cfg(feature = "petgraph")]
+pub mod petgraph;
 mod picture;
 mod program;
 mod registry;

@@ -6,6 +6,7 @@ use super::session::{Outcome, Session};
 use super::skeletons::{self, SkeletonArgs};
 use crate::levels::Lint;
 use crate::visible;
+use graphmap_kpn::cycles;
 use graphmap_kpn::diagnostic::{Diagnostics, Severity};
 use graphmap_kpn::level::Level;
 use graphmap_kpn::network::Network;
@@ -21,6 +22,7 @@ Examples:
   graphmap check farm.dot
   graphmap check graphs/*.dot --message-format json
   graphmap check farm.dot --deny warnings --allow G0314
+  graphmap check farm.dot --cycles
   some-program | graphmap check - --format json
 
 Ends with 0 when there are no errors, with 1 when there are.")]
@@ -28,6 +30,9 @@ pub(crate) struct CheckArgs {
     /// Graph files; `-` is standard input. Left out: that of graphmap.toml, or the only drawing here
     #[arg(required = false, value_name = "FILE")]
     files: Vec<File>,
+    /// List cycles of channels, with their capacities and tokens at the start
+    #[arg(long)]
+    cycles: bool,
     /// As `--deny warnings`
     #[arg(long, hide = true)]
     deny_warnings: bool,
@@ -49,6 +54,9 @@ pub(crate) fn run(args: &CheckArgs, session: &mut Session<'_>) -> Outcome<Exit> 
         let errors = session.errors();
         let checked = session.verified(file, &args.graph).and_then(|network| {
             session.find_all(types(&network));
+            if args.cycles {
+                session.find_all(cycles::notes(&network));
+            }
             skeleton(args, session, file, &network)?;
             // Somebody may want what was found to be an error.
             match session.errors() > errors {

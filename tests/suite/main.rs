@@ -29,6 +29,7 @@ mod cli_signals;
 mod cli_terminal;
 mod consumers;
 mod contributing;
+mod cycles;
 mod embedding;
 mod emitters;
 mod errors;

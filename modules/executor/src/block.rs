@@ -102,6 +102,18 @@ impl Block {
         self.others.iter().any(|process| process.waits.is_empty())
     }
 
+    /// Returns true if all processes of the cycle wait to read from channels of the graph. Then a token
+    /// in one of the channels at the start lets a process begin.
+    fn lacks_a_first_token(&self) -> bool {
+        let reads = |wait: &BlockedWait| {
+            let is_read = wait.call.is_none() && !wait.write && !wait.control;
+            is_read && wait.place.is_some()
+        };
+        let mut processes = self.cycle.iter();
+        !self.cycle.is_empty()
+            && processes.all(|process| process.more == 0 && process.waits.iter().all(reads))
+    }
+
     /// The block as that of a network that something outside of it may still wake: see
     /// [`Options::on_quiet`](crate::Options::on_quiet).
     pub fn quiet(&self) -> Quiet<'_> {
@@ -178,7 +190,14 @@ impl fmt::Display for Block {
             "the network is blocked: {} {are} left, and all wait",
             self.processes
         )?;
-        self.list(f)
+        self.list(f)?;
+        if self.lacks_a_first_token() {
+            f.write_str(
+                "\nif no token has been sent on this cycle yet, one at the start lets it begin: \
+                 `initial=1` on one of its channels",
+            )?;
+        }
+        Ok(())
     }
 }
 

@@ -59,6 +59,8 @@ pub const BAD_NUMBER: Code = Code(319);
 pub const FLOW_WITHOUT_SENSE: Code = Code(320);
 /// Flow control of some channels at a port of a kind, but not of others, or of another sort.
 pub const FLOW_CONFLICT: Code = Code(321);
+/// A cycle of channels (a note, if cycles are asked for).
+pub const CYCLE: Code = Code(322);
 
 /// `detail=` of a picture that is neither `processes` nor `kinds`.
 pub const DETAIL: Code = Code(20);

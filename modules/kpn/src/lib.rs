@@ -15,6 +15,7 @@ pub mod breaks;
 pub mod bundles;
 pub mod codes;
 pub mod controls;
+pub mod cycles;
 pub mod declared;
 pub mod diagnostic;
 pub mod emit;

@@ -23,8 +23,8 @@
 //! flow-controlled channels (a note, `G0314`); a channel from a process to itself (a warning, `G0315`): the process waits
 //! for ever once it reads before it writes, or fills the channel; a process that no channel reaches
 //! (a warning, `G0317`). Whether a cycle of channels blocks depends on what its processes do first
-//! (a demand driven farm is full of legal cycles), so nothing is said of cycles but what is
-//! certain, which is property 5; a run finds the rest.
+//! (a demand driven farm has several legal cycles). So cycles are not verified; [`crate::cycles`]
+//! lists them, and a run finds those that block.
 
 use crate::codes;
 use crate::declared::{BundleKind, Direction};

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::channel::Put;
-use graphmap_executor::exec::current;
 use graphmap_executor::exec::between_polls::take_leave;
+use graphmap_executor::exec::current;
 use graphmap_executor::exec::frames::{CLOSE, FarWriter, Outside};
 use graphmap_executor::exec::hooks::Owner;
 use graphmap_executor::exec::hooks::Side;

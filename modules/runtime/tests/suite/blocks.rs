@@ -242,7 +242,11 @@ fn long_reports_are_cut() {
         (block.processes, block.cycle.len(), block.others.len()),
         (members + 2, 20, 0)
     );
-    let more = format!("\n  and {} more\nbehind them:\n  and 2 more", members - 20);
+    let more = format!(
+        "\n  and {} more\nbehind them:\n  and 2 more\nif no token has been sent on this cycle yet, one at the \
+         start lets it begin: `initial=1` on one of its channels",
+        members - 20
+    );
     assert!(error.to_string().ends_with(&more), "{error}");
 }
 
