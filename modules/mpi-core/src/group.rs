@@ -282,10 +282,9 @@ impl Group {
 
     /// Those of this one that the other one has too.
     pub fn intersection(&self, other: &Group) -> Group {
-        Group {
-            map: self.map.intersection(&other.map),
-            leases: self.leases.clone(),
-        }
+        let map = self.map.intersection(&other.map);
+        let leases = self.leases.clone();
+        Group { map, leases }.holding(other)
     }
 
     /// Those of this one that the other one does not have.

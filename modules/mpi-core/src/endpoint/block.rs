@@ -151,12 +151,13 @@ impl Payload for EndpointBlock {
     }
 }
 
-/// A block that a scheduler knows.
-struct KnownBlock {
+/// A block whose numbers may be given again.
+struct LeasedBlock {
     block: EndpointBlock,
-    /// What its groups here hold, and the scheduler that has given the numbers. `None`: a block that
-    /// others name, which lasts.
-    lease: Option<(Arc<Lease>, u32)>,
+    /// Held by the groups of this scheduler that name the block.
+    lease: Arc<Lease>,
+    /// The scheduler that has given the numbers.
+    leader: u32,
 }
 
 /// The endpoints that a scheduler knows of, and the numbers that it may give.
@@ -169,8 +170,10 @@ struct KnownBlock {
 pub(in super::super) struct Endpoints {
     /// How many processes the run has.
     processes: u32,
-    /// By the number of the first.
-    blocks: BTreeMap<u32, KnownBlock>,
+    /// Blocks that are known until the run ends, by the number of the first endpoint.
+    lasting: BTreeMap<u32, EndpointBlock>,
+    /// The others, in the same way. Apart, because each call that makes endpoints checks all of them.
+    leased: BTreeMap<u32, LeasedBlock>,
     /// Of each row of numbers that may be given the first, and the one behind the last.
     free: BTreeMap<u32, u32>,
     /// Of each block that was given, by its first number: its length, and how many schedulers have
@@ -188,7 +191,8 @@ impl Endpoints {
         let first = processes.saturating_add(scheduler.saturating_mul(each));
         Endpoints {
             processes,
-            blocks: BTreeMap::new(),
+            lasting: BTreeMap::new(),
+            leased: BTreeMap::new(),
             free: BTreeMap::from([(first, first.saturating_add(each))]),
             given: BTreeMap::new(),
             over: Vec::new(),
@@ -238,13 +242,10 @@ impl Endpoints {
         // The parent of a block that goes may be of another block.
         loop {
             let before = over.len();
-            self.blocks.retain(|&first, known| {
-                let Some((lease, leader)) = &mut known.lease else {
-                    return true;
-                };
-                let is_over = Lease::is_over(lease);
+            self.leased.retain(|&first, known| {
+                let is_over = Lease::is_over(&mut known.lease);
                 if is_over {
-                    over.push((*leader, first));
+                    over.push((known.leader, first));
                 }
                 !is_over
             });
@@ -256,32 +257,42 @@ impl Endpoints {
         over.extract_if(.., is_for_it).map(|it| it.1).collect()
     }
 
-    /// Endpoints that others name are known from here on, as long as the run: groups that come from there hold no lease.
+    /// Endpoints that other schedulers name are known until the run ends: groups that come from there
+    /// hold no lease.
     pub(in super::super) fn learn(&mut self, block: EndpointBlock) {
-        match self.blocks.get_mut(&block.first) {
-            Some(known) => known.lease = None,
-            None => self.know(block, None),
+        if block.counts.all() > 0 {
+            self.leased.remove(&block.first);
+            self.lasting.entry(block.first).or_insert(block);
         }
     }
 
-    /// Endpoints are known from here on, as long as a group here holds the lease; and by whom their numbers were given.
-    pub(super) fn know(&mut self, block: EndpointBlock, lease: Option<(Arc<Lease>, u32)>) {
-        if block.counts.all() > 0 {
-            let known = self.blocks.entry(block.first);
-            known.or_insert(KnownBlock { block, lease });
+    /// Endpoints are known as long as a group of this scheduler holds the lease. The leader has given
+    /// their numbers.
+    pub(super) fn know(&mut self, block: EndpointBlock, lease: &Arc<Lease>, leader: u32) {
+        if block.counts.all() > 0 && !self.lasting.contains_key(&block.first) {
+            let lease = Arc::clone(lease);
+            let known = self.leased.entry(block.first);
+            known.or_insert(LeasedBlock {
+                block,
+                lease,
+                leader,
+            });
         }
     }
 
     fn block_of(&self, member: u32) -> Option<&EndpointBlock> {
-        let (_, KnownBlock { block, .. }) = self.blocks.range(..=member).next_back()?;
-        (member - block.first < block.counts.all()).then_some(block)
+        let lasting = self.lasting.range(..=member).next_back().map(|it| it.1);
+        let leased = self.leased.range(..=member).next_back();
+        let leased = leased.map(|(_, known)| &known.block);
+        let mut blocks = lasting.into_iter().chain(leased);
+        blocks.find(|block| member - block.first < block.counts.all())
     }
 
     /// The rank in the world of the process that a member of a group is, or is an endpoint of; `None`: it is not known yet.
     pub(in super::super) fn process_of(&self, member: u32) -> Option<u32> {
         let mut member = member;
         // Endpoints of endpoints go down by one block each time; what others say of them need not.
-        for _ in 0..=self.blocks.len() {
+        for _ in 0..=self.lasting.len() + self.leased.len() {
             if member < self.processes {
                 return Some(member);
             }
@@ -312,11 +323,14 @@ impl Endpoints {
                 }
             }
         }
-        let known = needed.iter().filter_map(|first| self.blocks.get(first));
-        let told = known.inspect(|known| {
-            known.lease.iter().for_each(|(lease, _)| lease.last());
+        let needed = needed.iter().filter_map(|first| {
+            if let Some(known) = self.leased.get(first) {
+                known.lease.last();
+                return Some(&known.block);
+            }
+            self.lasting.get(first)
         });
-        told.map(|known| known.block.clone()).collect()
+        needed.cloned().collect()
     }
 }
 
@@ -473,7 +487,7 @@ mod tests {
             let lease = Arc::default();
             let group = Group::of_endpoints(first, counts.all(), &lease).unwrap();
             let block = EndpointBlock::new(first, parent.clone(), counts);
-            endpoints.know(block, Some((lease, 7)));
+            endpoints.know(block, &lease, 7);
             (first, group)
         };
         let (first, outer) = make(&mut endpoints, &Group::all(3));

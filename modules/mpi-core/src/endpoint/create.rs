@@ -127,8 +127,8 @@ impl Planned {
         if !self.is_known.replace(true) {
             let block = EndpointBlock::new(first, parent.group().clone(), self.counts.clone());
             let (leader, _) = Making(Rc::clone(parent)).leader();
-            let lease = (Arc::clone(&self.lease), leader);
-            world.endpoints.borrow_mut().know(block, Some(lease));
+            let mut endpoints = world.endpoints.borrow_mut();
+            endpoints.know(block, &self.lease, leader);
         }
         let (from, to) = self.counts.of_rank(rank);
         let mut handles = Vec::new();
@@ -175,7 +175,8 @@ impl Communicator {
     /// # Errors
     /// [`Error::TooManyRanks`]: more than `i32::MAX` together; [`Error::Mismatch`]; [`Error::TooMany`], also where a scheduler
     /// has no numbers for so many: those of a run share what 2^32 are more than its processes. Numbers of endpoints are given
-    /// again when no communicator and no [`Group`](super::super::Group) has them any more.
+    /// again when no communicator and no [`Group`](super::super::Group) has them any more, except those of a call that failed
+    /// for some ranks, or whose future all ranks of a scheduler have dropped.
     #[track_caller]
     pub fn endpoints(
         &self,
