@@ -19,7 +19,7 @@ use super::matching::{Lost, Matching, Then};
 use super::numbering::Known;
 use super::others::Others;
 use super::state::{CommunicatorState, Rounds, World};
-use super::window::NAMES;
+use super::window::{NAMES, RECEIVERS};
 use graphmap_executor::exec::current;
 use graphmap_executor::exec::frames::Outside;
 use graphmap_executor::exec::hooks::Owner;
@@ -347,6 +347,7 @@ impl Floor for World {
     fn calls(&self, tell: TellWait<'_>) {
         let communicators = self.communicators.borrow();
         let of = |number: u32| communicators.get(&number).and_then(Weak::upgrade);
+        let windows = self.windows.borrow();
         for entry in &self.matching.borrow().slab.entries {
             if entry.word & ARMED == 0 {
                 continue;
@@ -355,6 +356,11 @@ impl Floor for World {
             let shared = of(entry.envelope.context);
             let group = shared.as_ref().map(|shared| shared.group());
             let (source, tag) = (entry.envelope.source(), entry.envelope.tag());
+            // In the communicator of a window, only calls of the window receive messages.
+            let window = (entry.envelope.context, entry.home);
+            let is_receive = entry.state == EntryState::Posted && windows.contains_key(&window);
+            let of_window = tag.filter(|_| is_receive);
+            let of_window = of_window.and_then(|tag| RECEIVERS.get(tag as usize).copied());
             let (peer, call, whom) = match entry.state {
                 EntryState::Held => {
                     let to = group.and_then(|group| group.rank_of(entry.home));
@@ -371,16 +377,15 @@ impl Floor for World {
                     let peer = source
                         .zip(group)
                         .and_then(|(source, group)| group.at(source));
-                    let call = if entry.state == EntryState::Posted {
-                        "receive"
-                    } else {
-                        "probe"
+                    let peer = self.awaited(Some(entry.home), peer);
+                    let call = match (of_window, entry.state) {
+                        (Some(call), _) => call,
+                        (None, EntryState::Posted) => "receive",
+                        (None, _) => "probe",
                     };
-                    (
-                        self.awaited(Some(entry.home), peer),
-                        call,
-                        source.map(|source| format!("from rank {source}")),
-                    )
+                    let from = if of_window.is_some() { "" } else { "from " };
+                    let whom = source.map(|source| format!("{from}rank {source}"));
+                    (peer, call, whom)
                 }
                 EntryState::Accessing => {
                     let call = tag.and_then(|what| NAMES.get(what as usize));
@@ -402,6 +407,7 @@ impl Floor for World {
                 .map_or("a communicator that is gone", |shared| shared.name());
             let tag = match (entry.state, tag) {
                 (EntryState::Accessing, _) => String::new(),
+                (_, Some(_)) if of_window.is_some() => String::new(),
                 (_, None) => ", any tag".to_string(),
                 (_, Some(tag)) => format!(", tag {tag}"),
             };

@@ -69,6 +69,20 @@ const CASES: &[Case] = &[
         })
     },
     Case {
+        told: &[
+            "the network is blocked: ",
+            "waits in start (world.window, rank 1): ",
+            "tests/windows.rs:",
+        ],
+        ..case("a standstill of epochs", 2, |world| {
+            let window = world.create_window(vec![0]);
+            match world.rank() {
+                0 => window.start(&[1]),
+                _ => world.barrier(),
+            }
+        })
+    },
+    Case {
         told: &["panicked: an access to the elements 1..3 of rank 1, which exposes 2"],
         ..case("an access beyond the end", 2, |world| {
             let window = world.create_window(vec![0; 2]);
@@ -497,10 +511,10 @@ fn errors(world: SimpleCommunicator) {
             window.try_lock(rank).err(),
             Some(CallError::Rank { .. })
         ));
-        assert!(matches!(
-            window.try_post(&[rank]),
-            Err(CallError::Rank { .. })
-        ));
+        // Nothing is left of it for the epoch of the right ranks below.
+        for called in [window.try_post(&[0, rank]), window.try_start(&[0, rank])] {
+            assert!(matches!(called, Err(CallError::Rank { .. })));
+        }
     }
     let beyond = Err(CallError::Window(
         "an access to the elements 1..3 of rank 2, which exposes 2".into(),
@@ -518,6 +532,13 @@ fn errors(world: SimpleCommunicator) {
     ));
     assert!(window.try_lock_all().is_err());
     lock.unlock();
+    window.post(&[0]);
+    match world.rank() {
+        0 => window.start(&[0, 1, 2]),
+        _ => window.start(&[]),
+    }
+    window.complete();
+    window.wait();
     let floats = world.create_window(vec![0.5_f32]);
     assert!(matches!(
         floats.try_accumulate(&[1.0], 0, 0, Op::Or),

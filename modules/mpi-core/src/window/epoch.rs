@@ -9,13 +9,9 @@ use super::super::error::Error;
 use super::super::value::Value;
 use super::Window;
 use super::access::Accessing;
-use super::operation::{Operation, What};
+use super::operation::{COMPLETED, OPENED, Operation, What};
 
 const TWICE: Error = Error::window("a rank locks the memory of another once at a time");
-
-/// Tags of the messages by which ranks open memory to others, and say that they have done with it.
-const OPENED: i32 = 0;
-const COMPLETED: i32 = 1;
 
 /// A lock that is asked for. To let go of it is to want it no more.
 #[must_use = "a lock that nobody waits for is not held"]
@@ -115,82 +111,90 @@ impl<T: Value + Copy> Window<T> {
         )
     }
 
-    /// Opens the memory of this rank to some others (`MPI_Win_post`), which wait for that by [`start`](Self::start).
+    /// Opens the memory of this rank to some others (`MPI_Win_post`), which wait for that by
+    /// [`start`](Self::start).
     ///
     /// # Errors
-    /// [`Error::Rank`], [`Error::Over`].
+    /// [`Error::Over`]; [`Error::Rank`]: the memory is opened to none of the ranks.
     pub async fn post(&self, origins: &[usize]) -> Result<(), Error> {
-        self.posted.borrow_mut().extend_from_slice(origins);
-        for &origin in origins {
-            self.ranks.bsend((), origin, OPENED).await?;
-        }
-        Ok(())
+        let origins = self.targets(origins)?;
+        self.posted.borrow_mut().extend_from_slice(&origins);
+        self.say(&origins, OPENED).await
     }
 
     /// Waits until some ranks have opened their memory to this one (`MPI_Win_start`).
     ///
     /// # Errors
-    /// As for [`post`](Self::post).
+    /// [`Error::Over`]; [`Error::Rank`]: it waits for none of the ranks, and begins nothing.
     #[track_caller]
     pub fn start(&self, targets: &[usize]) -> impl Future<Output = Result<(), Error>> + use<T> {
-        self.started.borrow_mut().extend_from_slice(targets);
-        let opened = targets
-            .iter()
-            .map(|&target| self.ranks.recv::<()>(target, OPENED));
-        let opened: Vec<_> = opened.collect();
-        async move {
-            for one in opened {
-                one.await?;
-            }
-            Ok(())
-        }
+        let at = Location::caller();
+        let opened = self.targets(targets).map(|targets| {
+            let opened = self.hear(&targets, OPENED, at);
+            self.started.borrow_mut().extend(targets);
+            opened
+        });
+        async move { opened?.await }
     }
 
-    /// Ends what [`start`](Self::start) began: waits until all that this rank has asked of those ranks has been done, and tells
-    /// them (`MPI_Win_complete`).
+    /// Ends the accesses that [`start`](Self::start) began (`MPI_Win_complete`). Waits until all
+    /// accesses of this rank to those ranks have been performed, and reports that to them.
     ///
     /// # Errors
-    /// As for [`post`](Self::post).
+    /// As for [`put`](Self::put): the first error of an access. It is reported to all ranks that the
+    /// accesses have ended, as their [`wait`](Self::wait) would not return otherwise.
     #[track_caller]
     pub fn complete(&self) -> impl Future<Output = Result<(), Error>> {
         let (targets, at) = (self.started.take(), Location::caller());
-        let flushed: Vec<_> = targets
-            .iter()
-            .map(|&target| match self.target(target) {
-                Ok(target) => self.flush_one(target, at),
-                Err(error) => Accessing::failed(error),
-            })
-            .collect();
+        let flush = |&target: &u32| self.flush_one(target, at);
+        let flushed: Vec<_> = targets.iter().map(flush).collect();
         async move {
-            for one in flushed {
-                one.await?;
-            }
-            for target in targets {
-                self.ranks.bsend((), target, COMPLETED).await?;
-            }
-            Ok(())
+            let flushed = wait_for(flushed).await;
+            flushed.and(self.say(&targets, COMPLETED).await)
         }
     }
 
-    /// Ends what [`post`](Self::post) began: waits until all of those ranks have done with the memory of this one
-    /// (`MPI_Win_wait`).
+    /// Ends the exposure that [`post`](Self::post) began (`MPI_Win_wait`). Waits until all of those
+    /// ranks have called [`complete`](Self::complete).
     ///
     /// # Errors
-    /// As for [`post`](Self::post).
+    /// [`Error::Over`].
     #[track_caller]
     pub fn wait(&self) -> impl Future<Output = Result<(), Error>> + use<T> {
-        let origins = self.posted.take();
-        let completed = origins
-            .into_iter()
-            .map(|origin| self.ranks.recv::<()>(origin, COMPLETED));
-        let completed: Vec<_> = completed.collect();
-        async move {
-            for one in completed {
-                one.await?;
-            }
-            Ok(())
-        }
+        self.hear(&self.posted.take(), COMPLETED, Location::caller())
     }
+
+    /// Returns ranks of the window, if it has all of them.
+    fn targets(&self, ranks: &[usize]) -> Result<Vec<u32>, Error> {
+        ranks.iter().map(|&rank| self.target(rank)).collect()
+    }
+
+    /// Sends a message to each of some ranks. Returns the first error.
+    async fn say(&self, ranks: &[u32], tag: i32) -> Result<(), Error> {
+        let send = |&rank: &u32| self.ranks.bsend((), rank as usize, tag);
+        wait_for(ranks.iter().map(send).collect()).await
+    }
+
+    /// Receives a message from each of some ranks. Returns the first error.
+    fn hear(
+        &self,
+        ranks: &[u32],
+        tag: i32,
+        at: &'static Location<'static>,
+    ) -> impl Future<Output = Result<(), Error>> + use<T> {
+        let (ranks, of) = (ranks.iter(), &self.ranks);
+        let receive = |&rank: &u32| of.recv_at::<()>((rank as usize).into(), tag.into(), at);
+        wait_for(ranks.map(receive).collect())
+    }
+}
+
+/// Waits for all of these, also after one has failed. Returns the first error.
+async fn wait_for<R>(them: Vec<impl Future<Output = Result<R, Error>>>) -> Result<(), Error> {
+    let mut outcome = Ok(());
+    for one in them {
+        outcome = outcome.and(one.await.map(drop));
+    }
+    outcome
 }
 
 impl<'w, T: Value + Copy> Future for Locking<'w, T> {
@@ -266,12 +270,6 @@ impl<T: Value + Copy> LockedAll<'_, T> {
             unlocked
         };
         let all: Vec<_> = self.0.into_iter().map(unlock).collect();
-        async move {
-            let mut outcome = Ok(());
-            for one in all {
-                outcome = outcome.and(one.await.map(drop));
-            }
-            outcome
-        }
+        wait_for(all)
     }
 }

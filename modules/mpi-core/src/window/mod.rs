@@ -38,7 +38,7 @@ pub use epoch::{Locked, LockedAll, Locking};
 pub(super) use lock::Asker;
 pub(super) use memory::Exposed;
 pub use number::{Number, Op};
-pub(super) use operation::NAMES;
+pub(super) use operation::{NAMES, RECEIVERS};
 pub use shared_memory::SharedWindow;
 
 /// Memory of all ranks of a communicator, to which each has access.
@@ -80,9 +80,10 @@ pub struct Window<T: Value + Copy> {
     under_way: RefCell<BTreeMap<u32, usize>>,
     /// Whose memory this rank has locked, or wants to.
     locked: RefCell<BTreeSet<u32>>,
-    /// To whom this rank has opened its memory, and whose it works on (`post` and `start`).
-    posted: RefCell<Vec<usize>>,
-    started: RefCell<Vec<usize>>,
+    /// The ranks to which this one has opened its memory (`post`).
+    posted: RefCell<Vec<u32>>,
+    /// The ranks whose memory this one has access to (`start`).
+    started: RefCell<Vec<u32>>,
 }
 
 impl<T: Value + Copy> fmt::Debug for Window<T> {

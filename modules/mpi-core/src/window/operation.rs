@@ -35,6 +35,14 @@ pub(in super::super) const NAMES: [&str; 8] = [
     "unlock",
 ];
 
+/// Tags of the messages that ranks send to each other: the memory is open to the receiver; the
+/// accesses of the sender have ended.
+pub(super) const OPENED: i32 = 0;
+pub(super) const COMPLETED: i32 = 1;
+
+/// Names of the calls that receive these messages, by their tags, for reports of a deadlock.
+pub(in super::super) const RECEIVERS: [&str; 2] = ["start", "wait"];
+
 impl What {
     pub(super) fn number(self) -> i32 {
         self as i32

@@ -165,7 +165,7 @@ impl<T: Element> Window<T> {
         /// Opens the memory of this rank to some others (`MPI_Win_post`). Does not wait for them.
         pub fn post,
         /// # Errors
-        /// [`CallError::Rank`].
+        /// [`CallError::Rank`]: the memory is opened to none of the ranks.
         try_post(&self, origins: &[Rank]) -> () { wait(self.core().post(&numbers(origins))) }
     }
 
@@ -173,7 +173,7 @@ impl<T: Element> Window<T> {
         /// Waits until some ranks have opened their memory to this one (`MPI_Win_start`).
         pub fn start,
         /// # Errors
-        /// [`CallError::Rank`].
+        /// [`CallError::Rank`]: it waits for none of the ranks, and begins nothing.
         try_start(&self, targets: &[Rank]) -> () { wait(self.core().start(&numbers(targets))) }
     }
 
@@ -182,7 +182,8 @@ impl<T: Element> Window<T> {
         /// have been performed (`MPI_Win_complete`).
         pub fn complete,
         /// # Errors
-        /// As for [`try_put`](Self::try_put).
+        /// As for [`try_put`](Self::try_put): the first error of an access. Nevertheless the accesses
+        /// have ended, and [`wait`](Self::wait) returns at all targets.
         try_complete(&self) -> () { wait(self.core().complete()) }
     }
 

@@ -223,6 +223,49 @@ fn some_open_their_memory_to_others() {
     });
 }
 
+/// After an error of `post` or `start`, the next epochs are as if it had not been called.
+#[test]
+fn post_and_start_with_a_wrong_rank_begin_nothing() {
+    everywhere(2, 3, |world| async move {
+        let window = world.window(vec![0]).await?;
+        let wrong = Err(Error::Rank { rank: 99, size: 2 });
+        if world.rank() == 0 {
+            assert_eq!(window.post(&[1, 99]).await, wrong);
+            for round in 1..4 {
+                window.post(&[1]).await?;
+                window.wait().await?;
+                assert_eq!(window.with(|mine| mine[0])?, round);
+            }
+        } else {
+            assert_eq!(window.start(&[0, 99]).await, wrong);
+            for round in 1..4 {
+                window.start(&[0]).await?;
+                yield_now().await;
+                window.put([round], 0, 0).await?;
+                window.complete().await?;
+            }
+        }
+        Ok(())
+    });
+}
+
+/// An access to memory that does not exist fails at the origin, and `wait` of all targets returns.
+#[test]
+fn complete_with_an_error_ends_the_epoch() {
+    everywhere(3, 4, |world| async move {
+        let window = world.dynamic_window::<u8>().await?;
+        if world.rank() == 2 {
+            window.start(&[0, 1]).await?;
+            let put = window.put([1], 0, 5).await;
+            assert!(put.is_err() || window.complete().await.is_err());
+            // Where the put has failed at once, the epoch goes on.
+            return window.complete().await;
+        }
+        window.post(&[2]).await?;
+        window.wait().await
+    });
+}
+
 /// Accesses that are mistakes do nothing, and say what they are.
 #[test]
 fn mistakes_are_told() {
@@ -392,6 +435,36 @@ fn a_lock_that_nobody_gives_back_is_told() {
             told.contains("waits in receive (world, from rank 1, tag 5): "),
             "{told}"
         );
+    }
+}
+
+/// A deadlock is reported with the call of the window, and its place.
+#[test]
+fn epochs_that_nobody_ends_are_reported() {
+    for place in EVERYWHERE {
+        for (call, starts) in [("start", true), ("wait", false)] {
+            let blocked = run_at(place, 2, 1, move |world| async move {
+                let window = world.window(vec![0u8]).await?;
+                if world.rank() == 1 {
+                    return world.barrier().await;
+                }
+                match starts {
+                    true => window.start(&[1]).await,
+                    false => {
+                        window.post(&[1]).await?;
+                        window.wait().await
+                    }
+                }
+            });
+            let Err(RunError::Blocked(block)) = blocked else {
+                panic!("{place:?}: {blocked:?}");
+            };
+            let told = block.to_string();
+            let wanted = format!("waits in {call} (world.window, rank 1): ");
+            let (_, at) = told.split_once(&wanted).unwrap_or_else(|| panic!("{told}"));
+            let at = at.lines().next().unwrap_or_default();
+            assert!(at.contains("tests/suite/mpi_windows.rs:"), "{told}");
+        }
     }
 }
 
