@@ -231,14 +231,16 @@ fn tuple(body: &Group) -> Vec<Vec<TokenTree>> {
     parts.into_iter().map(field).collect()
 }
 
-/// Splits tokens at commas, of types at those outside of angle brackets. A comma at the end begins
+/// Splits types or expressions at the commas outside of angle brackets. A comma at the end begins
 /// no part.
 fn split(tokens: Vec<TokenTree>, types: bool) -> Vec<Vec<TokenTree>> {
-    let (mut angles, mut parts, mut part) = (Angles::default(), Vec::new(), Vec::new());
+    let (mut parts, mut part) = (Vec::new(), Vec::new());
+    let mut angles = Angles {
+        is_expression: !types,
+        ..Angles::default()
+    };
     for token in tokens {
-        if types {
-            angles.see(&token);
-        }
+        angles.see(&token);
         if angles.depth == 0 && is(&token, ',') {
             parts.push(std::mem::take(&mut part));
         } else {
@@ -258,14 +260,32 @@ struct Angles {
     depth: i32,
     /// Whether the last token was a minus, so that `>` is the end of an arrow.
     minus: bool,
+    /// Whether the tokens are expressions, where `<` and `>` are operators, too.
+    is_expression: bool,
+    /// Whether an operand of an expression ends here, so that `<` is an operator.
+    operand: bool,
+    /// Whether the type of a cast is here, behind which `<` is never an operator.
+    cast: bool,
 }
 
 impl Angles {
     fn see(&mut self, token: &TokenTree) {
+        let is_type = !self.is_expression || self.depth > 0;
         if is(token, '<') {
-            self.depth += 1;
-        } else if is(token, '>') && !self.minus {
-            self.depth -= 1;
+            // The second half of a shift comes behind the same operand.
+            if is_type || !self.operand {
+                self.depth += 1;
+            }
+        } else if is(token, '>') && is_type {
+            if !self.minus {
+                self.depth -= 1;
+            }
+            (self.operand, self.cast) = (true, false);
+        } else {
+            let is_colon = is(token, ':');
+            self.cast = is_word(token, "as")
+                || self.cast && (is_colon || matches!(token, TokenTree::Ident(_)));
+            self.operand = !self.cast && !matches!(token, TokenTree::Punct(_));
         }
         self.minus = is(token, '-');
     }

@@ -158,6 +158,62 @@ fn variants_are_numbered_in_order() {
     assert!(Decoder::from_slice::<Colour>(&[3]).is_err());
 }
 
+/// Commas between angle brackets separate no variants, and operators are not brackets.
+#[test]
+fn a_discriminant_may_have_commas_in_angle_brackets() {
+    const fn sum<const A: isize, const B: isize, const C: isize>() -> isize {
+        A + B + C
+    }
+    trait Of<A, B> {
+        const VALUE: isize;
+    }
+    impl Of<u8, Vec<u8>> for u8 {
+        const VALUE: isize = 20;
+    }
+    impl Of<u8, u8> for fn(u8) -> u8 {
+        const VALUE: isize = 30;
+    }
+    type First<A, B> = <(A, B) as Pair>::First;
+    trait Pair {
+        type First;
+    }
+    impl<A, B> Pair for (A, B) {
+        type First = A;
+    }
+    const BLUE: isize = 3;
+    #[derive(Debug, Clone, Copy, PartialEq, Payload)]
+    enum Colour {
+        Red = sum::<1, BLUE, { 1 << 2 }>(),
+        Green = 1 + <u8 as Of<u8, Vec<u8>>>::VALUE,
+        Blue = <fn(u8) -> u8 as Of<u8, u8>>::VALUE,
+        Cast = 40_u8 as First<isize, u8>,
+        Shifted = 1 << 9 | 1 << BLUE,
+        Compared = if BLUE < 9 && BLUE <= 4 && 9 >> 1 > BLUE {
+            77
+        } else {
+            78
+        },
+        Last,
+    }
+    let all = [
+        Colour::Red,
+        Colour::Green,
+        Colour::Blue,
+        Colour::Cast,
+        Colour::Shifted,
+        Colour::Compared,
+        Colour::Last,
+    ];
+    assert_eq!(
+        all.map(|colour| colour as isize),
+        [8, 21, 30, 40, 520, 77, 78]
+    );
+    assert_eq!(
+        all.map(|colour| bytes_of(&colour)[0]),
+        [0, 1, 2, 3, 4, 5, 6]
+    );
+}
+
 /// The list of `payload!` for this enum would exceed the recursion limit of macros.
 #[test]
 fn an_enum_may_have_hundreds_of_variants() {
