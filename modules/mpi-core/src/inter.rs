@@ -21,8 +21,7 @@ use super::round::begin;
 use super::split::made;
 use super::value::Value;
 
-const OVERLAP: Error =
-    Error::group("the two groups of an intercommunicator have no process in common");
+const OVERLAP: Error = Error::group("a process is in both groups of an intercommunicator");
 
 const DIFFER: Error = Error::group(
     "the ranks of a group that is merged with another do not all say the same of `high`",

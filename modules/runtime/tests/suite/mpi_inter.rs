@@ -274,7 +274,7 @@ fn mistakes_are_told() {
         let itself = world.intercommunicator(0, &world, 0, 0).await.unwrap_err();
         assert_eq!(
             itself.to_string(),
-            "the two groups of an intercommunicator have no process in common"
+            "a process is in both groups of an intercommunicator"
         );
         let nobody = local.intercommunicator(0, &world, 4, 0).await.unwrap_err();
         assert_eq!(nobody, Error::Rank { rank: 4, size: 4 });
