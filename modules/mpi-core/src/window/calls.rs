@@ -32,9 +32,16 @@ impl<T: Value + Copy> Window<T> {
     /// Reads elements of a rank (`MPI_Get`).
     ///
     /// # Errors
-    /// As for [`put`](Self::put).
+    /// As for [`put`](Self::put); [`Error::Window`], too, if the range ends before it begins.
     #[track_caller]
     pub fn get(&self, target: usize, elements: Range<usize>) -> Accessing<T, Vec<T>> {
+        if elements.start > elements.end {
+            let what = format!(
+                "an access to the elements {elements:?} of rank {target}: the range ends before it \
+                 begins"
+            );
+            return Accessing::failed(Error::Window(what.into()));
+        }
         let count = elements.len();
         let keep = (What::Fetch, Op::Keep);
         self.fetch(

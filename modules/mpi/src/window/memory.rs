@@ -77,7 +77,8 @@ impl<T: Element> Window<T> {
         /// Returns elements of a rank (`MPI_Get`).
         pub fn get,
         /// # Errors
-        /// As for [`try_put`](Self::try_put).
+        /// As for [`try_put`](Self::try_put); [`CallError::Window`], too, if the range ends before it
+        /// begins.
         try_get(&self, target: Rank, elements: Range<usize>) -> Vec<T> {
             wait(self.core().get(number(target), elements))
         }

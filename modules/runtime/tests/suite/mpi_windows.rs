@@ -279,6 +279,17 @@ fn mistakes_are_told() {
             beyond.to_string(),
             "an access to the elements 1..4 of rank 1, which exposes 3"
         );
+        // Where the end is within the memory, and where the begin is not, too.
+        for (begin, end) in [(2, 1), (5, 1)] {
+            let inverted = window.get(1, begin..end).await.unwrap_err();
+            assert_eq!(
+                inverted.to_string(),
+                format!(
+                    "an access to the elements {begin}..{end} of rank 1: the range ends before it \
+                     begins"
+                )
+            );
+        }
         let wraps = window.put([0.0; 3], 1, usize::MAX).await;
         assert!(matches!(wraps, Err(Error::Window(_))));
         let none = window.get(3, 0..1).await;
