@@ -602,11 +602,18 @@ fn a_call_after_the_universe_was_dropped_panics() {
         let universe = mpi::initialize().unwrap();
         let world = universe.world();
         let window = world.create_window(vec![world.rank()]);
+        let (first, second) = (world.create_window(vec![0]), world.create_window(vec![0]));
+        let (lock, locks) = (first.lock_shared(0), second.lock_all());
         world.barrier();
         drop(universe);
-        let told = catch_unwind(AssertUnwindSafe(|| window.get(0, 0..1))).unwrap_err();
-        let told = told.downcast::<&str>().unwrap();
-        assert!(told.contains("its `Universe` was dropped"), "{told}");
+        for told in [
+            catch_unwind(AssertUnwindSafe(|| drop(window.get(0, 0..1)))),
+            catch_unwind(AssertUnwindSafe(|| drop(lock.try_unlock()))),
+            catch_unwind(AssertUnwindSafe(|| drop(locks.try_unlock()))),
+        ] {
+            let told = told.unwrap_err().downcast::<&str>().unwrap();
+            assert!(told.contains("its `Universe` was dropped"), "{told}");
+        }
         assert_eq!(window.with(|mine| mine[0]), window.rank());
     })
     .unwrap();

@@ -6,21 +6,28 @@ use super::element::Element;
 use crate::CallError;
 use crate::fiber::wait;
 use crate::forms::call;
+use crate::life::Life;
 use crate::topology::{Rank, rank};
 
 /// The lock of a rank's memory. To drop it gives it back without waiting, so errors are lost; a rank
 /// that locks the memory next still finds all that was done to it before.
 #[must_use = "a lock that is dropped is given back"]
-pub struct Locked<'w, T: Element>(pub(super) core::Locked<'w, T>);
+pub struct Locked<'w, T: Element> {
+    pub(super) core: core::Locked<'w, T>,
+    pub(super) life: &'w Life,
+}
 
 /// The shared locks of the memory of all ranks. To drop it is as to drop each [`Locked`].
 #[must_use = "locks that are dropped are given back"]
-pub struct LockedAll<'w, T: Element>(pub(super) core::LockedAll<'w, T>);
+pub struct LockedAll<'w, T: Element> {
+    pub(super) core: core::LockedAll<'w, T>,
+    pub(super) life: &'w Life,
+}
 
 impl<T: Element> Locked<'_, T> {
     /// Returns the rank whose memory is locked.
     pub fn target(&self) -> Rank {
-        rank(self.0.target())
+        rank(self.core.target())
     }
 
     call! {
@@ -30,7 +37,10 @@ impl<T: Element> Locked<'_, T> {
         /// # Errors
         /// [`CallError::Window`]: the target has dropped its window, or an access to a dynamic
         /// window has failed; [`CallError::Over`].
-        try_unlock(self) -> () { wait(self.0.unlock()) }
+        try_unlock(self) -> () {
+            self.life.check();
+            wait(self.core.unlock())
+        }
     }
 }
 
@@ -40,6 +50,9 @@ impl<T: Element> LockedAll<'_, T> {
         pub fn unlock,
         /// # Errors
         /// As for [`Locked::try_unlock`].
-        try_unlock(self) -> () { wait(self.0.unlock()) }
+        try_unlock(self) -> () {
+            self.life.check();
+            wait(self.core.unlock())
+        }
     }
 }

@@ -132,7 +132,8 @@ impl<T: Element> Window<T> {
         /// [`CallError::Rank`]; [`CallError::Window`]: this rank has that lock already, or the
         /// target has dropped its window.
         try_lock(&self, target: Rank) -> Locked<'_, T> {
-            Ok(Locked(wait(self.core().lock(number(target)))?))
+            let core = wait(self.core().lock(number(target)))?;
+            Ok(Locked { core, life: &self.life })
         }
     }
 
@@ -143,7 +144,8 @@ impl<T: Element> Window<T> {
         /// # Errors
         /// As for [`try_lock`](Self::try_lock).
         try_lock_shared(&self, target: Rank) -> Locked<'_, T> {
-            Ok(Locked(wait(self.core().lock_shared(number(target)))?))
+            let core = wait(self.core().lock_shared(number(target)))?;
+            Ok(Locked { core, life: &self.life })
         }
     }
 
@@ -153,7 +155,8 @@ impl<T: Element> Window<T> {
         /// # Errors
         /// As for [`try_lock`](Self::try_lock).
         try_lock_all(&self) -> LockedAll<'_, T> {
-            Ok(LockedAll(wait(self.core().lock_all())?))
+            let core = wait(self.core().lock_all())?;
+            Ok(LockedAll { core, life: &self.life })
         }
     }
 }
