@@ -438,16 +438,21 @@ fn dynamic(world: SimpleCommunicator) {
     assert_eq!(window.free(), rest);
 }
 
-/// Within an OS process; ranks of several are refused, all of them.
+/// Ranks of several OS processes are refused, all of them. The error names a call that returns
+/// ranks of one.
 fn shared(world: SimpleCommunicator) {
-    let (me, size) = (world.rank(), world.size());
-    let made = world.try_create_shared_window(vec![AtomicUsize::new(0), AtomicUsize::new(7)]);
     let is_several = std::env::var_os("GRAPHMAP_OS_PROCESSES").is_some();
-    let window = match made {
-        Ok(window) if !is_several => window,
-        Err(CallError::Window(_)) if is_several => return,
-        made => panic!("{:?}", made.err()),
-    };
+    match world.try_create_shared_window(vec![AtomicUsize::new(0)]) {
+        Ok(_) => assert!(!is_several),
+        Err(error) => {
+            let told = error.to_string();
+            assert!(is_several && told.contains("`split_shared(0)`"), "{told}");
+        }
+    }
+    let here = world.split_shared(0);
+    assert_eq!(here.size(), if is_several { 2 } else { 4 });
+    let window = here.create_shared_window(vec![AtomicUsize::new(0), AtomicUsize::new(7)]);
+    let (me, size) = (here.rank(), here.size());
     assert_eq!((window.rank(), window.size()), (me, size));
     assert!(window.of(size).is_none() && window.of(-1).is_none());
     for of in 0..size {

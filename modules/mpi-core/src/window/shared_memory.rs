@@ -17,7 +17,8 @@ use graphmap_executor::payload::{DecodeError, Decoder, Encoder, Payload};
 use graphmap_executor::placement::SchedulerId;
 
 const APART: Error = Error::window(
-    "memory is shared by ranks of one OS process, and these are in several: `split_type(SplitType::OsProcess, 0)` has those of each",
+    "the ranks of a shared window must be in one OS process, and these are in several: \
+     `split_type(SplitType::OsProcess, 0)` returns those of each, in blocking code `split_shared(0)`",
 );
 
 /// Memory of all ranks of a communicator within one OS process, which each may refer to.

@@ -145,11 +145,14 @@ pub trait Communicator: AsHandle {
         made(of, done(wait(of.core().split(color.0, key.into()))))
     }
 
-    /// The communicator of all ranks that can share memory with the one that calls this: those of its host, in whatever OS process.
+    /// Returns the communicator of all ranks that can share memory with the one that calls this
+    /// (`MPI_Comm_split_type`, `MPI_COMM_TYPE_SHARED`), in the order of keys. These are the ranks of
+    /// its OS process, not of its host, because
+    /// [`create_shared_window`](crate::window::Windows::create_shared_window) is for one OS process.
     #[track_caller]
     fn split_shared(&self, key: c_int) -> SimpleCommunicator {
         let of = self.as_handle();
-        let core = wait(of.core().split_type(core::SplitType::Host, key.into()));
+        let core = wait(of.core().split_type(core::SplitType::OsProcess, key.into()));
         SimpleCommunicator::made(of.0.derived(done(core)))
     }
 

@@ -18,7 +18,7 @@ pub(crate) const KINDS: [Kind; 7] = [
 
 /// Whether a step makes a communicator, of which later steps are.
 pub(crate) fn makes(kind: &Kind) -> bool {
-    ["duplicate", "split", "split_shared", "split_by_group"].contains(&kind.0)
+    ["duplicate", "split", "split_by_group"].contains(&kind.0)
 }
 
 /// What is told of a new communicator, which those that are not in it do not have.
@@ -62,9 +62,17 @@ fn split(turn: &mut Turn) {
 }
 
 fn split_shared(turn: &mut Turn) {
-    let key = -(turn.me as i32) * turn.chance.below(2) as i32;
-    let comm = turn.comm.split_shared(key);
-    made(turn, Some(comm));
+    let sign = -(turn.chance.below(2) as i32);
+    let comm = turn.comm.split_shared(sign * turn.me as i32);
+    // Which ranks are in it depends on where they are, their order does not.
+    let mut members = vec![0_i32; comm.size() as usize];
+    comm.all_gather_into(&(turn.me as i32), &mut members[..]);
+    let has_me = members[comm.rank() as usize] == turn.me as i32;
+    let ordered = match sign {
+        0 => members.is_sorted(),
+        _ => members.is_sorted_by(|one, next| one > next),
+    };
+    turn.say(format!("{has_me} {ordered}"));
 }
 
 /// Some ranks in some order.

@@ -312,7 +312,7 @@ pub async fn shared(world: Communicator, times: u64) -> Result<(), Error> {
         false => {
             let told = all.map(drop).unwrap_err();
             assert!(
-                told.to_string().contains("ranks of one OS process"),
+                told.to_string().contains("must be in one OS process"),
                 "{told}"
             );
         }
