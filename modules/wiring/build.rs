@@ -113,7 +113,8 @@ fn files(folder: &Path, prefix: &str) -> Vec<(String, PathBuf)> {
 const MARK: &str = "# Written by graphmap: do not edit.\n\n";
 
 /// The manifest of a crate as projects need it: without the parts for tests, lints and registries,
-/// and with our other crates as path dependencies beside it.
+/// and with our other crates as path dependencies beside it. The names of `cfg` that the crate uses
+/// stay, because the compiler warns of unknown ones.
 fn own_manifest(name: &str, whole: &str) -> String {
     const KEPT: [&str; 7] = [
         "authors",
@@ -145,10 +146,14 @@ fn own_manifest(name: &str, whole: &str) -> String {
         let kept = match section {
             "[package]" => KEPT.contains(&key),
             "[features]" | "[dependencies]" | "[lib]" => !line.starts_with('#'),
+            "[lints.rust]" => key == "unexpected_cfgs",
             _ => false,
         };
         if !kept {
             continue;
+        }
+        if section == "[lints.rust]" {
+            text += "[lints.rust]\n";
         }
         let mut line = line.to_owned();
         if let Some((own, rest)) = line.split_once(" = { path = \"../") {
