@@ -28,7 +28,8 @@ pub fn to_graph(network: &Network) -> DiGraph<ProcessId, ChannelId> {
 /// Declares a network that has the shape of a graph.
 ///
 /// `process` is called for each node in ascending order and declares its process. `channel` is then
-/// called for each edge in ascending order, with the processes at its ends, and declares its channel.
+/// called for each edge in ascending order, with the processes at its ends, and declares its
+/// channel.
 ///
 /// ```
 /// # fn main() -> Result<(), graphmap::Error> {

@@ -81,7 +81,8 @@ proptest! {
             prop_assert_eq!(cycle.initial(&network), weights.clone().filter(|w| **w == 0).count() as u64);
             prop_assert_eq!(cycle.capacity(&network), weights.map(|w| u64::from(w + 1)).sum::<u64>());
         }
-        // Each channel within a component is on a cycle, and so is a listed cycle in each component.
+        // Each channel within a component is on a cycle, and so is a listed cycle in each
+        // component.
         for component in tarjan_scc(&graph) {
             let is_on = |cycle: &Cycle| {
                 let writer = index(network.writer(cycle.channels[0]));

@@ -102,8 +102,8 @@ impl Block {
         self.others.iter().any(|process| process.waits.is_empty())
     }
 
-    /// Returns true if all processes of the cycle wait to read from channels of the graph. Then a token
-    /// in one of the channels at the start lets a process begin.
+    /// Returns true if all processes of the cycle wait to read from channels of the graph. Then a
+    /// token in one of the channels at the start lets a process begin.
     fn lacks_a_first_token(&self) -> bool {
         let reads = |wait: &BlockedWait| {
             let is_read = wait.call.is_none() && !wait.write && !wait.control;

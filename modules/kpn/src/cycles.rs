@@ -1,8 +1,8 @@
 //! Cycles of channels.
 //!
-//! On a cycle of channels that are all empty at the start, no token moves until one of its processes
-//! writes before it reads. Whether one does is in its code. So a cycle is not an error: a demand
-//! driven farm has several.
+//! On a cycle of channels that are all empty at the start, no token moves until one of its
+//! processes writes before it reads. Whether one does is in its code. So a cycle is not an error: a
+//! demand driven farm has several.
 //!
 //! A network may have exponentially many cycles. Therefore [`cycles`] lists a shortest one through
 //! one channel of each sort. Two channels are of one sort if they join the same ports of the same

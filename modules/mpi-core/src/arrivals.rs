@@ -94,9 +94,10 @@ impl World {
         }
     }
 
-    /// Returns whether a message may be for a process or endpoint of this scheduler. Which endpoints are here cannot be
-    /// said: a message may come before the word that its receiver was made, or when that is gone and its number is that of
-    /// another, which does not receive it because it is in other communicators.
+    /// Returns whether a message may be for a process or endpoint of this scheduler. Which
+    /// endpoints are here cannot be said: a message may come before the word that its receiver was
+    /// made, or when that is gone and its number is that of another, which does not receive it
+    /// because it is in other communicators.
     fn may_be_here(&self, member: u32) -> bool {
         member < DONE && (member >= self.ranks || self.elsewhere(member).is_none())
     }

@@ -203,8 +203,8 @@ fn split_up(
     false
 }
 
-/// A call in which all ranks must ask for the same: communicators without members, because the ranks
-/// know them, with labels up to a count or an error that depend on it.
+/// A call in which all ranks must ask for the same: communicators without members, because the
+/// ranks know them, with labels up to a count or an error that depend on it.
 struct Agreement<T> {
     world: Rc<World>,
     count: fn(&T, usize) -> Result<u32, Error>,
@@ -263,8 +263,9 @@ impl Cartesian {
         self.grid.shift(self.communicator.rank(), dimension, by)
     }
 
-    /// The part of the grid that this rank lies in, where the dimensions that are not kept are cut (`MPI_Cart_sub`). A
-    /// collective call. Each rank knows the members of its part: all that is sent is what is kept.
+    /// The part of the grid that this rank lies in, where the dimensions that are not kept are cut
+    /// (`MPI_Cart_sub`). A collective call. Each rank knows the members of its part: all that is
+    /// sent is what is kept.
     ///
     /// # Errors
     /// [`Error::Topology`]: it is not said of each dimension whether it is kept, or ranks have asked for different parts;

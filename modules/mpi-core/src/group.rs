@@ -113,9 +113,10 @@ impl Group {
         map.map(|map| Group { map, leases }).map_err(wrong)
     }
 
-    /// Returns the same group in the form that a strategy chooses for it: the fewest bytes, the shortest look-ups, or what
-    /// lies between. Groups are kept by [`Strategy::default`] otherwise, and what is made of a group is again. A communicator
-    /// that is [created](super::Communicator::create) by the group has it in that form.
+    /// Returns the same group in the form that a strategy chooses for it: the fewest bytes, the
+    /// shortest look-ups, or what lies between. Groups are kept by [`Strategy::default`] otherwise,
+    /// and what is made of a group is again. A communicator that is
+    /// [created](super::Communicator::create) by the group has it in that form.
     ///
     /// Takes O(n), and O(n log n) where the members do not ascend.
     ///
@@ -164,8 +165,8 @@ impl Group {
         self.map.rank(member)
     }
 
-    /// The ranks in the world of its members, in order. The number of an endpoint is its own as long as a group has it:
-    /// when there is none any more, another endpoint may get it.
+    /// The ranks in the world of its members, in order. The number of an endpoint is its own as
+    /// long as a group has it: when there is none any more, another endpoint may get it.
     pub fn members(&self) -> impl Iterator<Item = u32> + '_ {
         self.map.iter()
     }
@@ -183,13 +184,14 @@ impl Group {
         self.some(self.map.include(&narrow(ranks)?))
     }
 
-    /// Returns the group of the ranks of this one that are the members of `ranks`, in their order: this one if these are
-    /// all, and relative to it where that is smaller.
+    /// Returns the group of the ranks of this one that are the members of `ranks`, in their order:
+    /// this one if these are all, and relative to it where that is smaller.
     pub(super) fn compose(&self, ranks: &Group) -> Result<Group, Error> {
         self.some(self.map.compose(&ranks.map))
     }
 
-    /// Splits `0..ranks` by a colour and a key for each: a group for each colour, ascending by colour.
+    /// Splits `0..ranks` by a colour and a key for each: a group for each colour, ascending by
+    /// colour.
     pub(super) fn split(
         ranks: u32,
         choice: impl Fn(u32) -> (Option<u32>, i64),
@@ -217,7 +219,8 @@ impl Group {
         self.map.moved(by).map(Group::plain)
     }
 
-    /// Returns how far the members of another group are behind those of this one, if that is the same for all.
+    /// Returns how far the members of another group are behind those of this one, if that is the
+    /// same for all.
     pub(super) fn distance(&self, other: &Group) -> Option<i64> {
         let last = self.len().checked_sub(1)?;
         let far = |rank: u32| Some(i64::from(other.at(rank)?) - i64::from(self.at(rank)?));

@@ -1,8 +1,8 @@
-//! Communicators that a collective call makes: what each scheduler receives of them, and makes of
-//! it when the first of its ranks asks.
+//! Communicators that a collective call makes: the description that each scheduler
+//! receives, from which it makes them when the first of its ranks asks.
 //!
-//! A rank knows which communicator it asked for: its colour, or the group that it said. So what is
-//! sent is a *label* for each communicator and no table of ranks, and the members only if the ranks
+//! A rank knows which communicator it asked for: its colour, or the group that it said. So a
+//! *label* is sent for each communicator and no table of ranks, and the members only if the ranks
 //! cannot tell them themselves. Communicators with labels and members in regular steps, such as
 //! those of rows, are sent as one *family*.
 
@@ -97,7 +97,7 @@ fn find(families: &[Family], label: u32) -> Option<(&Family, u32)> {
     Some((family, at.filter(|&at| at < family.count)?))
 }
 
-/// What a call comes to that makes communicators.
+/// The result of a call that makes communicators.
 #[derive(Default)]
 pub(super) struct Recipes {
     /// The number of the first communicator. The others have those that this scheduler gives next.
@@ -219,7 +219,8 @@ impl Recipes {
 mod tests {
     use super::*;
 
-    /// Splits ranks, and checks what is sent against lists: how many families there are, in how many bytes.
+    /// Splits ranks, and checks what is sent against lists: how many families there are, in how
+    /// many bytes.
     fn check(ranks: u32, choice: impl Fn(u32) -> (Option<u32>, i64)) -> (usize, usize) {
         let parts = Group::split(ranks, &choice).unwrap();
         let families = families(parts.into_iter().map(|(label, part)| (label, Some(part))));

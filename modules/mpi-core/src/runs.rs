@@ -6,7 +6,7 @@
 
 use std::iter;
 
-/// So many numbers that are not of ranks are read.
+/// Upper bound on the numbers that are read besides those of ranks.
 const MOST_MORE: usize = 1 << 20;
 
 /// Two numbers of one rank, or those of all ranks of a scheduler.

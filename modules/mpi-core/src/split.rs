@@ -86,9 +86,10 @@ impl Communicator {
         }
     }
 
-    /// Communicators of the ranks with the same colour, in the order of their keys, and of their ranks where keys are equal.
-    /// A rank without a colour is in none. Takes O(n log n);
-    /// schedulers send each other bytes in proportion to the runs of colours and keys, and to the forms of the new groups.
+    /// Communicators of the ranks with the same colour, in the order of their keys, and of their
+    /// ranks where keys are equal. A rank without a colour is in none. Takes O(n log n); schedulers
+    /// send each other bytes in proportion to the runs of colours and keys, and to the forms of the
+    /// new groups.
     ///
     /// # Errors
     /// [`Error::Mismatch`], [`Error::TooMany`].

@@ -145,8 +145,8 @@ impl World {
         self.others.as_ref().map_or(1, Others::count)
     }
 
-    /// A communicator, as the ranks here have it. Each of their schedulers joins it once. One of the same ranks as its
-    /// parent, such as a duplicate, shares where these are.
+    /// A communicator, as the ranks here have it. Each of their schedulers joins it once. One of
+    /// the same ranks as its parent, such as a duplicate, shares where these are.
     pub(super) fn join(
         self: &Rc<Self>,
         number: u32,

@@ -493,7 +493,8 @@ mod tests {
                     Representation::Roaring => built.bytes() <= bytes,
                     // Runs between each other are told apart from others by sorting them.
                     Representation::Runs if !built.is_ascending() => bytes <= 2 * built.bytes(),
-                    // Of what does not ascend, nothing is known but size and extent before it is sorted.
+                    // Of what does not ascend, nothing is known but size and extent before it is
+                    // sorted.
                     Representation::Shortcuts
                     | Representation::Inverse
                     | Representation::Wavelet => true,

@@ -82,7 +82,7 @@ fn around<T>() -> usize {
     size_of::<RankMap>() + 2 * size_of::<usize>() + size_of::<T>()
 }
 
-/// Returns what each form would cost for what was surveyed, but for a decision diagram.
+/// Returns the cost of each form for the surveyed map, except for a decision diagram.
 pub(crate) fn estimates(survey: &Survey, complement: Option<&Survey>) -> Vec<Estimate> {
     let mut found: Vec<Estimate> = closed(survey).into_iter().collect();
     if survey.len == 0 {
@@ -186,7 +186,7 @@ fn permutations(survey: &Survey) -> [Estimate; 3] {
     ]
 }
 
-/// The forms of what ascends.
+/// The forms of ascending maps.
 fn sets(survey: &Survey) -> Vec<Estimate> {
     let (len, end) = (survey.len, u64::from(survey.max) + 1);
     let bits = end - u64::from(survey.min);

@@ -1,4 +1,4 @@
-//! What a map takes in memory.
+//! The memory of a map.
 
 use std::collections::HashSet;
 use std::sync::Arc;

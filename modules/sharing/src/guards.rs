@@ -28,7 +28,8 @@ const LOCKS: &[&str] = &[
 /// Methods that hand a guard on.
 const HAND_ON: &[&str] = &["expect", "unwrap", "unwrap_or_else"];
 
-/// Methods of the crate `mpi` that may wait: those with these names, and with more words behind them.
+/// Methods of the crate `mpi` that may wait: those with these names, and with more words behind
+/// them.
 const WAITS: &[&str] = &[
     "accumulate",
     "all_gather",

@@ -2,9 +2,9 @@
 //! in several OS processes. `run-splits.sh` runs it.
 //!
 //! `splits WAY RANKS ROWS` is one run of such a world. `WAY` is `none`, `rows` or `columns` (by
-//! `split`), `random` (a colour without an order for each rank), or `grid` (`cartesian` and `part`).
-//! Rank 0 prints the milliseconds, and the first rank of each scheduler the most memory that its OS
-//! process had, in kB.
+//! `split`), `random` (a colour without an order for each rank), or `grid` (`cartesian` and
+//! `part`). Rank 0 prints the milliseconds, and the first rank of each scheduler the most memory
+//! that its OS process had, in kB.
 #![allow(clippy::print_stdout)]
 
 use std::cell::RefCell;

@@ -1,6 +1,6 @@
-//! What a scheduler does between two polls: deferred wake-ups, ends of channels that a process has left,
-//! tokens that were not read, and wakers of other libraries. Except for the wake-ups, all of it may call
-//! code of the user.
+//! The work of a scheduler between two polls: deferred wake-ups, ends of channels that a process
+//! has left, tokens that were not read, and wakers of other libraries. Except for the wake-ups, all
+//! of it may call code of the user.
 
 use super::current;
 use super::current::with_current;
@@ -128,8 +128,8 @@ impl Scheduler {
         waits
     }
 
-    /// Closes the ends and drops the tokens that were left outside of turns: nobody is to wait for that while this one sleeps.
-    /// Returns whether there were any.
+    /// Closes the ends and drops the tokens that were left outside of turns: nobody is to wait for
+    /// that while this one sleeps. Returns whether there were any.
     pub(super) fn has_left_something(&self) -> bool {
         let any = self.close_left();
         if any {
@@ -162,11 +162,12 @@ impl Scheduler {
         self.flush_deferred();
     }
 
-    /// Has an end closed when the turn of the process that is running is over, or all processes are made; false: nothing is to be waited
-    /// for, and the caller closes it.
+    /// Has an end closed when the turn of the process that is running is over, or all processes are
+    /// made; false: nothing is to be waited for, and the caller closes it.
     ///
     /// # Safety
-    /// `close` may be called with `end` once, by this thread, at any time in the life of the scheduler.
+    /// `close` may be called with `end` once, by this thread, at any time in the life of the
+    /// scheduler.
     pub(super) unsafe fn close_later(&self, end: *const (), close: unsafe fn(*const ())) -> bool {
         let in_turn = self.core.running.process() != NOBODY || self.closings.making.get();
         if !in_turn || self.core.shared.stopped() {
@@ -181,13 +182,14 @@ impl Scheduler {
         true
     }
 
-    /// Returns kind and index of the process in whose name an end or a token is left just now: what a token holds is left by the
-    /// process that left the token, which may have ended by then.
+    /// Returns kind and index of the process in whose name an end or a token is left just now: what
+    /// a token holds is left by the process that left the token, which may have ended by then.
     pub(super) fn leaves(&self) -> Option<(u32, u32)> {
         self.closings.of.get().or_else(|| self.running())
     }
 
-    /// Closes the ends that were left, and drops the tokens that nobody has read. Returns whether there were any.
+    /// Closes the ends that were left, and drops the tokens that nobody has read. Returns whether
+    /// there were any.
     pub(super) fn close_left(&self) -> bool {
         let mut any = false;
         loop {

@@ -1,10 +1,10 @@
 //! Deadlock detection: the procedure when all schedulers are quiescent.
 //!
 //! No process runs meanwhile, and no code of a process is called: the waits are read from the state
-//! words of channels. [`Scheduler::standstill`] is the entry. With several schedulers or OS processes,
-//! each reports its waits to the first (`meeting.rs`), and that decides for all: a channel grows
-//! because it is full on a cycle of waits (`wait_graph.rs`), or the network is blocked, or something
-//! outside of it may still wake a process.
+//! words of channels. [`Scheduler::standstill`] is the entry. With several schedulers or OS
+//! processes, each reports its waits to the first (`meeting.rs`), and that decides for all: a
+//! channel grows because it is full on a cycle of waits (`wait_graph.rs`), or the network is
+//! blocked, or something outside of it may still wake a process.
 
 use super::frames::Outside;
 use super::frames::TOLD;

@@ -1,22 +1,24 @@
-//! What is left to be done after a poll: deferred wake-ups, ends of channels to close, and tokens to
+//! The work that a poll leaves behind: deferred wake-ups, ends of channels to close, and tokens to
 //! drop. `between_polls.rs` does it.
 //!
-//! Wake-ups: to ask whether the other side of a channel sleeps takes a fence, which costs more than a
-//! token. So a process that takes or puts many tokens leaves that to the end of its poll. A wake-up may
-//! be late by a poll, but is never lost (`link/spsc.rs` says why). One fence serves all of them.
+//! Wake-ups: to ask whether the other side of a channel sleeps takes a fence, which costs more than
+//! a token. So a process that takes or puts many tokens leaves that to the end of its poll. A
+//! wake-up may be late by a poll, but is never lost (`link/spsc.rs` says why). One fence serves all
+//! of them.
 //!
-//! Ends of channels between schedulers: a process that fails drops its ports first, and only then is it
-//! known that it has failed. A process on another thread that saw them closed before might fail because
-//! of that, and be reported in its place. So the other side sees an end closed when the poll is over,
-//! and, if the process failed, after the run was stopped.
+//! Ends of channels between schedulers: a process that fails drops its ports first, and only then
+//! is it known that it has failed. A process on another thread that saw them closed before might
+//! fail because of that, and be reported in its place. So the other side sees an end closed when
+//! the poll is over, and, if the process failed, after the run was stopped.
 //!
-//! Tokens that a reader leaves unread: to drop them is code of the user. Nothing of the channel is left
-//! to be done by then, so a destructor may panic, wait on the stack of a fiber, or use any channel. A
-//! token may hold a port whose tokens hold ports in turn. To drop each within the one before would take
-//! a stack as deep as that chain. Therefore tokens beyond a depth are queued. They are dropped by the
-//! drop of tokens of the same run that ends first, or by the scheduler after the poll. The second is
-//! needed because the drops that are counted may be those of fibers that wait in a destructor for what
-//! is queued. Outside of runs a destructor of a token cannot wait.
+//! Tokens that a reader leaves unread: to drop them is code of the user. Nothing of the channel is
+//! left to be done by then, so a destructor may panic, wait on the stack of a fiber, or use any
+//! channel. A token may hold a port whose tokens hold ports in turn. To drop each within the one
+//! before would take a stack as deep as that chain. Therefore tokens beyond a depth are queued.
+//! They are dropped by the drop of tokens of the same run that ends first, or by the scheduler
+//! after the poll. The second is needed because the drops that are counted may be those of fibers
+//! that wait in a destructor for what is queued. Outside of runs a destructor of a token cannot
+//! wait.
 
 use crate::finally::Finally;
 use crate::sync::{Ordering, fence};

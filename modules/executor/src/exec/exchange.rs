@@ -1,6 +1,6 @@
-//! Frames that come from the schedulers of other OS processes: each is given to the channel, the writer
-//! or the upper layer that it is for. When the run is over, the statistics of all come together at the
-//! first scheduler. `frames.rs` sends.
+//! Frames that come from the schedulers of other OS processes: each is given to the channel, the
+//! writer or the upper layer that it is for. When the run is over, the statistics of all come
+//! together at the first scheduler. `frames.rs` sends.
 
 use super::frames::ALSO;
 use super::frames::CLOSE;

@@ -1,4 +1,5 @@
-//! Frames to the schedulers of other OS processes: tokens, credit, and notices. `exchange.rs` receives.
+//! Frames to the schedulers of other OS processes: tokens, credit, and notices. `exchange.rs`
+//! receives.
 
 use super::deferred;
 use super::hooks::Side;

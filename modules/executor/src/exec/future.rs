@@ -1,7 +1,8 @@
 //! The future of a process, with its header in one allocation, and the wakers of its context.
 //!
-//! The waker is a pointer to the scheduler's `WakerCore` and costs nothing. When it is cloned, it becomes
-//! a counted object that any thread may keep. Ports do not use it; it is for futures of other libraries.
+//! The waker is a pointer to the scheduler's `WakerCore` and costs nothing. When it is cloned, it
+//! becomes a counted object that any thread may keep. Ports do not use it; it is for futures of
+//! other libraries.
 
 use super::current;
 use super::outcome::Outcome;

@@ -1,5 +1,5 @@
-//! Hooks: ids for what waits in the name of a process. A member of a bundle, a task of a set and a waker
-//! of another library each have one, and are woken through a channel as processes are.
+//! Hooks: ids for what waits in the name of a process. A member of a bundle, a task of a set and a
+//! waker of another library each have one, and are woken through a channel as processes are.
 //!
 //! No code of the user runs while a hook fires or is freed: the wakers concerned are left with the
 //! scheduler, which wakes or drops them between polls ([`Hooks::take_loose`]).

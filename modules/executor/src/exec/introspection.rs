@@ -1,8 +1,9 @@
-//! What a process can ask about itself and the others: names, kinds, ranks, OS processes, modules, and
-//! the channels that join them.
+//! Queries of a process about itself and the others: names, kinds, ranks, OS processes, modules,
+//! and the channels that join them.
 //!
-//! No table is kept for it: names come from the sequences of the network, places from the placement,
-//! each when it is asked for. So a network of a million processes has no table of a million.
+//! No table is kept for it: names come from the sequences of the network, places from the
+//! placement, each when it is asked for. So a network of a million processes has no table of a
+//! million.
 
 use super::current;
 use super::report::{Directory, EndOf, modules_around};

@@ -1,5 +1,5 @@
-//! What schedulers report to each other when all of them are quiescent, what they decide, and by how
-//! much channels may grow. `deadlock.rs` has the procedure.
+//! The reports and decisions of schedulers when all of them are quiescent, and the bound on the
+//! growth of channels. `deadlock.rs` has the procedure.
 
 use super::hooks::Side;
 use super::report;

@@ -12,8 +12,8 @@
 //! | all schedulers are quiescent: deadlock, or channels that grow | `Scheduler::standstill` in `deadlock.rs` |
 //! | a frame is sent to another OS process | `Outside::send_token` in `frames.rs` |
 //! | a frame is received | `Scheduler::exchange` in `exchange.rs` |
-//! | what a process left is closed and dropped | `Scheduler::flush_deferred` in `between_polls.rs` |
-//! | another thread asks what processes are doing | `Inquiry::ask` in `snapshots.rs` |
+//! | ends and tokens that a process left are closed and dropped | `Scheduler::flush_deferred` in `between_polls.rs` |
+//! | another thread asks for the state of processes | `Inquiry::ask` in `snapshots.rs` |
 
 pub mod between_polls;
 pub mod current;

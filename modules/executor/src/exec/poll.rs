@@ -1,4 +1,5 @@
-//! The poll of a process, and batches of polls that are timed because the run is measured or traced.
+//! The poll of a process, and batches of polls that are timed because the run is measured or
+//! traced.
 
 use super::scheduler::Scheduler;
 use super::scheduler::Slot;

@@ -1,4 +1,5 @@
-//! The report of a blocked network: processes, the channels or calls in which they wait, and the cycle.
+//! The report of a blocked network: processes, the channels or calls in which they wait, and the
+//! cycle.
 
 use super::hooks::Side;
 use super::wait_graph::{Update, Wait, WaitGraph};

@@ -1,10 +1,10 @@
 //! The run queue of one scheduler: ids of processes, each in it at most once.
 //!
-//! First in, first out, except for one place at the front: a process that was given a token to read goes
-//! next when the one that wrote it waits. So a token goes through a pipeline while it is in the cache,
-//! and sources do not run ahead of demand: the prime sieve does half the work. Now and then the front
-//! place is passed over, because two processes that write to each other must not keep all others
-//! waiting.
+//! First in, first out, except for one place at the front: a process that was given a token to read
+//! goes next when the one that wrote it waits. So a token goes through a pipeline while it is in
+//! the cache, and sources do not run ahead of demand: the prime sieve does half the work. Now and
+//! then the front place is passed over, because two processes that write to each other must not
+//! keep all others waiting.
 
 use crate::link::waiter::NOBODY;
 use std::cell::Cell;

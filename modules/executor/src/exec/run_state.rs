@@ -1,5 +1,5 @@
-//! The state of a run in words: which processes are ready, and where the others wait. It answers the
-//! signal USR1 and finds processes that let no others run. `snapshots.rs` asks the schedulers.
+//! The state of a run in words: which processes are ready, and where the others wait. It answers
+//! the signal USR1 and finds processes that let no others run. `snapshots.rs` asks the schedulers.
 
 use super::hooks::Side;
 use super::report;

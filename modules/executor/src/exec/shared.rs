@@ -1,5 +1,5 @@
-//! The state that the schedulers of a run share in one OS process: inboxes, the stop flag, failures, and
-//! where ranks are.
+//! The state that the schedulers of a run share in one OS process: inboxes, the stop flag,
+//! failures, and where ranks are.
 
 use super::meeting::Ceiling;
 use super::meeting::Meeting;

@@ -1,13 +1,13 @@
-//! How another thread finds out what the processes of a run are doing.
+//! Requests of another thread for the state of the processes of a run.
 //!
 //! It sets a flag and wakes all schedulers. Each answers with a [`Snapshot`] between two polls
-//! (`run_state.rs`): which of its processes are ready, and at which channels the others wait. Snapshots
-//! of several schedulers are not of the same moment. A scheduler that does not answer in time is
-//! reported with the process that it is polling.
+//! (`run_state.rs`): which of its processes are ready, and at which channels the others wait.
+//! Snapshots of several schedulers are not of the same moment. A scheduler that does not answer in
+//! time is reported with the process that it is polling.
 //!
-//! A process whose polls last so long that others of its scheduler wait for it ([`Overlong`]) is found
-//! without a request, by what a scheduler writes in any case: which process it polls, and, for each
-//! batch of polls, how many batches there were.
+//! A process whose polls last so long that others of its scheduler wait for it ([`Overlong`]) is
+//! found without a request, by what a scheduler writes in any case: which process it polls, and,
+//! for each batch of polls, how many batches there were.
 
 use super::report::WaitingCall;
 use super::run_queue::Waiting;

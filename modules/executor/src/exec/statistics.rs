@@ -1,5 +1,5 @@
-//! The statistics of a scheduler: counters of processes and channels, traffic between ranks, and, in a
-//! traced run, the last of its events in a ring buffer.
+//! The statistics of a scheduler: counters of processes and channels, traffic between ranks, and,
+//! in a traced run, the last of its events in a ring buffer.
 
 use super::report::{Directory, UnreceivedMessages};
 use crate::options::Options;

@@ -1,7 +1,7 @@
 //! A process in memory, as its scheduler sees it: a header of 16 bytes, followed by its future
-//! (`future.rs`). And a prediction of the process that is polled next: value prediction by a program
-//! (M. Lipasti, C. Wilkerson and J. Shen, "Value locality and load value prediction", ASPLOS 1996, have
-//! processors do it).
+//! (`future.rs`). And a prediction of the process that is polled next: value prediction by a
+//! program (M. Lipasti, C. Wilkerson and J. Shen, "Value locality and load value prediction",
+//! ASPLOS 1996, have processors do it).
 
 use crate::link::waiter::HOOK;
 use crate::link::waiter::NOBODY;

@@ -1,9 +1,9 @@
-//! Several futures of one process at the same time: two ([`join`]), or any number, of which those are
-//! polled that were woken ([`TaskSet`]).
+//! Several futures of one process at the same time: two ([`join`]), or any number, of which those
+//! are polled that were woken ([`TaskSet`]).
 //!
-//! Each task has a hook and is polled in its name. So the wait of a task names the hook, as that of a
-//! process names the process, and costs no more. A hook that fires puts its task on a list and wakes the
-//! process.
+//! Each task has a hook and is polled in its name. So the wait of a task names the hook, as that of
+//! a process names the process, and costs no more. A hook that fires puts its task on a list and
+//! wakes the process.
 
 use super::current;
 use super::hooks::Woken;

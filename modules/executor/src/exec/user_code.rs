@@ -1,11 +1,12 @@
-//! Calls of user code outside of the poll of a process: wakers, destructors, payloads of panics. A panic
-//! in it is caught, and so is the one that dropping its payload may start.
+//! Calls of user code outside of the poll of a process: wakers, destructors, payloads of panics. A
+//! panic in it is caught, and so is the one that dropping its payload may start.
 //!
-//! Such code runs in a *section*, in which no stack may be suspended. A stack that is suspended in the
-//! middle of a section leaves the state of that section to other code of the same thread. Therefore code
-//! that suspends stacks (`graphmap-fiber`) reads the depth of sections when it resumes a stack, and
-//! refuses to suspend it while the depth is greater. No stack is suspended within a section, so sections
-//! end in the reverse order of their beginning, and the depth is exact.
+//! Such code runs in a *section*, in which no stack may be suspended. A stack that is suspended in
+//! the middle of a section leaves the state of that section to other code of the same thread.
+//! Therefore code that suspends stacks (`graphmap-fiber`) reads the depth of sections when it
+//! resumes a stack, and refuses to suspend it while the depth is greater. No stack is suspended
+//! within a section, so sections end in the reverse order of their beginning, and the depth is
+//! exact.
 
 use std::any::Any;
 use std::cell::Cell;

@@ -1,6 +1,6 @@
-//! How a process begins to wait on a side of a point ([`Point::arm`], [`Scheduler::waiter`]), is woken
-//! there ([`Scheduler::wake`]), and ceases to wait ([`Point::disarm`]). A wait names a process, a hook, or
-//! a process of the run around this one.
+//! How a process begins to wait on a side of a point ([`Point::arm`], [`Scheduler::waiter`]), is
+//! woken there ([`Scheduler::wake`]), and ceases to wait ([`Point::disarm`]). A wait names a
+//! process, a hook, or a process of the run around this one.
 
 use super::current;
 use super::hooks::Behind;

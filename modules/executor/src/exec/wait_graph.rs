@@ -4,16 +4,16 @@
 //! Every process waits: to read from a channel (for its writer) or to write to a full one (for its
 //! reader). The graph has an edge from each process to each that it waits for. A strongly connected
 //! component with an edge of the second sort inside exists only because a channel is too small: its
-//! smallest such channels are doubled, and the network goes on. (T. M. Parks, "Bounded scheduling of
-//! process networks", Berkeley 1995, chapter 4, grows one smallest full channel of the whole network.
-//! Components keep a writer that merely feeds a real deadlock from growing its channel for ever. All
-//! channels that are equally small grow at once, because a cycle of n of them would otherwise take n
-//! rounds. No channel gets more than twice of what growing one by one can come to.) Without such an edge
-//! the deadlock is real.
+//! smallest such channels are doubled, and the network goes on. (T. M. Parks, "Bounded scheduling
+//! of process networks", Berkeley 1995, chapter 4, grows one smallest full channel of the whole
+//! network. Components keep a writer that merely feeds a real deadlock from growing its channel for
+//! ever. All channels that are equally small grow at once, because a cycle of n of them would
+//! otherwise take n rounds. No channel gets more than twice of what growing one by one can come
+//! to.) Without such an edge the deadlock is real.
 //!
-//! The edges are kept from one round to the next. Only changes are reported ([`WaitGraph::update`]), and
-//! only what can be reached from there is searched: a cycle that did not exist before goes through a
-//! process that has begun to wait since.
+//! The edges are kept from one round to the next. Only changes are reported
+//! ([`WaitGraph::update`]), and only what can be reached from there is searched: a cycle that did
+//! not exist before goes through a process that has begun to wait since.
 
 use super::hooks::Side;
 use std::collections::hash_map::Entry;

@@ -1,14 +1,15 @@
-//! Points at which processes of one scheduler wait for each other, and the registry of all of a run.
+//! Points at which processes of one scheduler wait for each other, and the registry of all of a
+//! run.
 //!
 //! A *point* has two sides, and a state word for each that names the process that waits there
-//! (`link/waiter.rs`). A channel begins with one. Deadlock detection reads the waits from these words,
-//! so a wait costs nothing but the word that it needs anyway, and one check of a mark. `wait.rs` has how
-//! processes begin and cease to wait.
+//! (`link/waiter.rs`). A channel begins with one. Deadlock detection reads the waits from these
+//! words, so a wait costs nothing but the word that it needs anyway, and one check of a mark.
+//! `wait.rs` has how processes begin and cease to wait.
 //!
 //! The registry has the points of a run by number, for deadlock detection and for the growth of
-//! channels. It belongs to one thread, as its points do. It holds pointers to live points only: a point
-//! is removed from the list before it is freed ([`strike`]), whichever run is on at that time, or none.
-//! Therefore the registries of a thread know each other.
+//! channels. It belongs to one thread, as its points do. It holds pointers to live points only: a
+//! point is removed from the list before it is freed ([`strike`]), whichever run is on at that
+//! time, or none. Therefore the registries of a thread know each other.
 
 use super::hooks::Owner;
 use super::hooks::Side;

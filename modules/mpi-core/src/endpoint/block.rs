@@ -172,15 +172,16 @@ pub(in super::super) struct Endpoints {
     processes: u32,
     /// Blocks that are known until the run ends, by the number of the first endpoint.
     lasting: BTreeMap<u32, EndpointBlock>,
-    /// The others, in the same way. Apart, because each call that makes endpoints checks all of them.
+    /// The others, in the same way. Apart, because each call that makes endpoints checks all of
+    /// them.
     leased: BTreeMap<u32, LeasedBlock>,
     /// Of each row of numbers that may be given the first, and the one behind the last.
     free: BTreeMap<u32, u32>,
     /// Of each block that was given, by its first number: its length, and how many schedulers have
     /// not reported that none of their groups name it.
     given: BTreeMap<u32, (u32, u32)>,
-    /// Blocks that no group here names any more, which is not reported yet: the leader and the first
-    /// number.
+    /// Blocks that no group here names any more, which is not reported yet: the leader and the
+    /// first number.
     over: Vec<(u32, u32)>,
 }
 
@@ -199,8 +200,8 @@ impl Endpoints {
         }
     }
 
-    /// Gives numbers for a block that so many schedulers are going to know: the first. `None`: there are not as many in
-    /// a row.
+    /// Reserves numbers for a block that `schedulers` schedulers will know. Returns the first.
+    /// `None`: there are not as many in a row.
     pub(super) fn reserve(&mut self, count: u32, schedulers: u32) -> Option<u32> {
         if count == 0 {
             return Some(self.processes);
@@ -236,7 +237,8 @@ impl Endpoints {
         self.free.insert(first, end);
     }
 
-    /// Takes what is to be reported to a leader: the blocks of which no group here names one any more.
+    /// Takes the blocks to report to a leader: those that no group of this scheduler names any
+    /// more.
     pub(super) fn take_over(&mut self, leader: u32) -> Vec<u32> {
         let over = &mut self.over;
         // The parent of a block that goes may be of another block.
@@ -257,8 +259,8 @@ impl Endpoints {
         over.extract_if(.., is_for_it).map(|it| it.1).collect()
     }
 
-    /// Endpoints that other schedulers name are known until the run ends: groups that come from there
-    /// hold no lease.
+    /// Endpoints that other schedulers name are known until the run ends: groups that come from
+    /// there hold no lease.
     pub(in super::super) fn learn(&mut self, block: EndpointBlock) {
         if block.counts.all() > 0 {
             self.leased.remove(&block.first);
@@ -266,8 +268,8 @@ impl Endpoints {
         }
     }
 
-    /// Endpoints are known as long as a group of this scheduler holds the lease. The leader has given
-    /// their numbers.
+    /// Endpoints are known as long as a group of this scheduler holds the lease. The leader has
+    /// given their numbers.
     pub(super) fn know(&mut self, block: EndpointBlock, lease: &Arc<Lease>, leader: u32) {
         if block.counts.all() > 0 && !self.lasting.contains_key(&block.first) {
             let lease = Arc::clone(lease);
@@ -303,7 +305,8 @@ impl Endpoints {
         None
     }
 
-    /// What has to be known of the members of a group, for who does not. The numbers of these endpoints are not given again.
+    /// Returns the blocks that another scheduler needs to find the processes of a group. The
+    /// numbers of these endpoints are not given again.
     pub(in super::super) fn needed_for(&self, group: &Group) -> Vec<EndpointBlock> {
         let mut needed: BTreeSet<u32> = BTreeSet::new();
         let mut todo: Vec<Group> = vec![group.clone()];
@@ -453,7 +456,8 @@ mod tests {
         assert!(all.iter_mut().all(|of| of.reserve(0, 3).is_some()));
     }
 
-    /// Numbers are given again when all schedulers have reported them, next to each other as one row.
+    /// Numbers are given again when all schedulers have reported them, next to each other as one
+    /// row.
     #[test]
     fn numbers_are_given_again_when_all_have_done_with_them() {
         let mut endpoints = Endpoints::new(DONE - 100, 0, 1);
@@ -477,7 +481,8 @@ mod tests {
         assert_eq!(endpoints.reserve(1, 1), None);
     }
 
-    /// As long as a group has one of them, of endpoints of endpoints too, nothing is reported; nor when others were told.
+    /// Nothing is reported as long as a group has one of them, also of endpoints of endpoints, or
+    /// if another scheduler knows them.
     #[test]
     fn groups_keep_numbers() {
         let mut endpoints = Endpoints::new(4, 0, 1);

@@ -53,8 +53,8 @@ fn too_many(ranks: u64) -> Error {
     Error::TooManyRanks { ranks }
 }
 
-/// Endpoints are made for the ranks of a communicator. The numbers of each are how many it asks for, and 0; those that are
-/// not of ranks are blocks that a scheduler has done with.
+/// Endpoints are made for the ranks of a communicator. The numbers of each are how many it asks
+/// for, and 0; those that are not of ranks are blocks that a scheduler has done with.
 struct Making(Rc<CommunicatorState>);
 
 impl Making {
@@ -174,9 +174,10 @@ impl Communicator {
     ///
     /// # Errors
     /// [`Error::TooManyRanks`]: more than `i32::MAX` together; [`Error::Mismatch`]; [`Error::TooMany`], also where a scheduler
-    /// has no numbers for so many: those of a run share what 2^32 are more than its processes. Numbers of endpoints are given
-    /// again when no communicator and no [`Group`](super::super::Group) has them any more, except those of a call that failed
-    /// for some ranks, or whose future all ranks of a scheduler have dropped.
+    /// has no numbers for so many: those of a run share what 2^32 are more than its processes.
+    /// Numbers of endpoints are given again when no communicator and no
+    /// [`Group`](super::super::Group) has them any more, except those of a call that failed for
+    /// some ranks, or whose future all ranks of a scheduler have dropped.
     #[track_caller]
     pub fn endpoints(
         &self,

@@ -141,8 +141,8 @@ impl<T: Value + Copy> Window<T> {
     /// accesses of this rank to those ranks have been performed, and reports that to them.
     ///
     /// # Errors
-    /// As for [`put`](Self::put): the first error of an access. It is reported to all ranks that the
-    /// accesses have ended, as their [`wait`](Self::wait) would not return otherwise.
+    /// As for [`put`](Self::put): the first error of an access. It is reported to all ranks that
+    /// the accesses have ended, as their [`wait`](Self::wait) would not return otherwise.
     #[track_caller]
     pub fn complete(&self) -> impl Future<Output = Result<(), Error>> {
         let (targets, at) = (self.started.take(), Location::caller());

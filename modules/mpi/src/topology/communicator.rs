@@ -146,9 +146,10 @@ pub trait Communicator: AsHandle {
     }
 
     /// Returns the communicator of all ranks that can share memory with the one that calls this
-    /// (`MPI_Comm_split_type`, `MPI_COMM_TYPE_SHARED`), in the order of keys. These are the ranks of
-    /// its OS process, not of its host, because
-    /// [`create_shared_window`](crate::window::Windows::create_shared_window) is for one OS process.
+    /// (`MPI_Comm_split_type`, `MPI_COMM_TYPE_SHARED`), in the order of keys. These are the ranks
+    /// of its OS process, not of its host, because
+    /// [`create_shared_window`](crate::window::Windows::create_shared_window) is for one OS
+    /// process.
     #[track_caller]
     fn split_shared(&self, key: c_int) -> SimpleCommunicator {
         let of = self.as_handle();

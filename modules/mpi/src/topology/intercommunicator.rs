@@ -63,11 +63,11 @@ use crate::{CallError, Tag, done};
 pub struct InterCommunicator(CommunicatorHandle);
 
 impl InterCommunicator {
-    /// Makes an intercommunicator of the ranks of the communicator `local` and of another one, which
-    /// call this, too (`MPI_Intercomm_create`). The leader of `local` and the remote leader have the
-    /// communicator `peer` in common, in which `remote_leader` is the rank of the latter. The tag
-    /// separates intercommunicators that the same leaders make at the same time. A collective call
-    /// of both groups.
+    /// Makes an intercommunicator of the ranks of the communicator `local` and of another one,
+    /// which call this, too (`MPI_Intercomm_create`). The leader of `local` and the remote leader
+    /// have the communicator `peer` in common, in which `remote_leader` is the rank of the latter.
+    /// The tag separates intercommunicators that the same leaders make at the same time. A
+    /// collective call of both groups.
     ///
     /// # Panics
     /// As [`try_create`](Self::try_create) returns errors.

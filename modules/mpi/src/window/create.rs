@@ -38,8 +38,8 @@ pub trait Windows: Communicator {
 
     call! {
         /// Makes memory that all ranks refer to (`MPI_Win_allocate_shared`). Its elements are of a
-        /// type that threads may share, such as atomic numbers. All ranks must be in one OS process,
-        /// as those of [`split_shared`](Communicator::split_shared) are.
+        /// type that threads may share, such as atomic numbers. All ranks must be in one OS
+        /// process, as those of [`split_shared`](Communicator::split_shared) are.
         fn create_shared_window,
         /// # Errors
         /// [`CallError::Window`]: the ranks are in several OS processes; [`CallError::Mismatch`].

@@ -1,4 +1,4 @@
-//! What windows are made of.
+//! The elements of windows.
 
 use graphmap_runtime::mpi as core;
 

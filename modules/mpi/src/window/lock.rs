@@ -9,8 +9,8 @@ use crate::forms::call;
 use crate::life::Life;
 use crate::topology::{Rank, rank};
 
-/// The lock of a rank's memory. To drop it gives it back without waiting, so errors are lost; a rank
-/// that locks the memory next still finds all that was done to it before.
+/// The lock of a rank's memory. To drop it gives it back without waiting, so errors are lost; a
+/// rank that locks the memory next still finds all that was done to it before.
 #[must_use = "a lock that is dropped is given back"]
 pub struct Locked<'w, T: Element> {
     pub(super) core: core::Locked<'w, T>,

@@ -66,8 +66,8 @@ impl<T: Element> Window<T> {
         /// Sets elements of a rank (`MPI_Put`).
         pub fn put,
         /// # Errors
-        /// [`CallError::Rank`]; [`CallError::Window`]: the target does not expose these elements, or
-        /// has dropped its window.
+        /// [`CallError::Rank`]; [`CallError::Window`]: the target does not expose these elements,
+        /// or has dropped its window.
         try_put(&self, values: &[T], target: Rank, offset: usize) -> () {
             wait(self.core().put(values, number(target), offset))
         }
@@ -77,8 +77,8 @@ impl<T: Element> Window<T> {
         /// Returns elements of a rank (`MPI_Get`).
         pub fn get,
         /// # Errors
-        /// As for [`try_put`](Self::try_put); [`CallError::Window`], too, if the range ends before it
-        /// begins.
+        /// As for [`try_put`](Self::try_put); [`CallError::Window`], too, if the range ends before
+        /// it begins.
         try_get(&self, target: Rank, elements: Range<usize>) -> Vec<T> {
             wait(self.core().get(number(target), elements))
         }
@@ -186,8 +186,8 @@ impl<T: Element> Window<T> {
         /// have been performed (`MPI_Win_complete`).
         pub fn complete,
         /// # Errors
-        /// As for [`try_put`](Self::try_put): the first error of an access. Nevertheless the accesses
-        /// have ended, and [`wait`](Self::wait) returns at all targets.
+        /// As for [`try_put`](Self::try_put): the first error of an access. Nevertheless the
+        /// accesses have ended, and [`wait`](Self::wait) returns at all targets.
         try_complete(&self) -> () { wait(self.core().complete()) }
     }
 

@@ -63,8 +63,8 @@ impl<T> SharedWindow<T> {
     }
 
     call! {
-        /// Waits for all ranks (`MPI_Win_fence`): each finds afterwards what any of them has done to
-        /// the memory before. A collective call.
+        /// Waits for all ranks (`MPI_Win_fence`): each finds afterwards what any of them has done
+        /// to the memory before. A collective call.
         pub fn fence,
         /// # Errors
         /// [`CallError::Mismatch`].

@@ -42,7 +42,8 @@ fn check(case: &Case, place: &str, failed: Option<&str>) {
     assert!(as_wanted, "{}, {place}: {failed:?}", case.name);
 }
 
-/// Each case as a program of its own: started by the other test, as a job is the whole of a program.
+/// Each case as a program of its own: started by the other test, as a job is the whole of a
+/// program.
 #[test]
 #[ignore = "run by `cases_over_shared_memory`, as a job"]
 fn a_case_of_a_job() {

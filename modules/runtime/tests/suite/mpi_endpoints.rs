@@ -543,7 +543,8 @@ fn endpoints_in_each_of_ten_thousand_steps() {
     });
 }
 
-/// A group that has outlived its communicator names no endpoints that were made later, and nothing is refused meanwhile.
+/// A group that has outlived its communicator names no endpoints that were made later, and nothing
+/// is refused meanwhile.
 #[test]
 fn a_stale_group_names_no_other_endpoints() {
     everywhere(3, 1, |world| async move {
@@ -623,7 +624,8 @@ fn communicators_of_numbers_keep_them() {
     });
 }
 
-/// A communicator that two groups became has endpoints of both, when nothing else has them any more.
+/// A communicator that two groups became has endpoints of both, when nothing else has them any
+/// more.
 #[test]
 fn merged_groups_keep_their_endpoints() {
     everywhere(4, 1, |world| async move {
@@ -674,7 +676,8 @@ fn a_group_that_was_sent_names_no_other_endpoints() {
     });
 }
 
-/// Messages that nobody receives of endpoints that are gone are not received by those that have their numbers.
+/// Messages that nobody receives of endpoints that are gone are not received by those that have
+/// their numbers.
 #[test]
 fn late_messages_are_for_nobody_else() {
     for seed in seeds(10, 1) {

@@ -1,7 +1,7 @@
 //! The bytes of a [`lane`](super::lane) in shared memory, and where frames are in them.
 //!
-//! It is separate from `lane.rs` because the tests with loom replace it by memory whose every access
-//! loom sees (`interleavings/lanes.rs`).
+//! It is separate from `lane.rs` because the tests with loom replace it by memory whose every
+//! access loom sees (`interleavings/lanes.rs`).
 
 use std::ops::Range;
 use std::ptr::NonNull;
