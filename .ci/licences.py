@@ -5,7 +5,7 @@ usage: licences.py METADATA [--table | --texts]
 Reads the output of `cargo metadata`. Fails where a package has a licence that the product's own would not allow, or
 needs a newer Rust than the product says that it does. Packages that only tests link (dev-dependencies) may be
 under the GPL: they are not part of what anybody gets.
---table prints THIRD-PARTY.md, --texts the licences in full, as they have to go with a binary.
+--table prints docs/THIRD-PARTY.md, --texts the licences in full, as they have to go with a binary.
 """
 
 import json
@@ -25,7 +25,7 @@ true; it is made by
 
 ```sh
 cargo metadata --format-version 1 --locked --filter-platform x86_64-unknown-linux-gnu >target-metadata.json
-python3 .ci/licences.py target-metadata.json --table >THIRD-PARTY.md
+python3 .ci/licences.py target-metadata.json --table >docs/THIRD-PARTY.md
 ```
 
 Who hands out a binary hands out the licences in full beside it: `--texts` in the place of `--table`.

@@ -6,6 +6,7 @@
 //! `warnings` says, which means all of them. An error stays one.
 
 use crate::codes;
+use crate::error_pages::CODES;
 use graphmap_kpn::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
 use graphmap_kpn::level::{Level, LevelDecl};
 use graphmap_kpn::nearest::nearest;
@@ -18,9 +19,6 @@ pub(crate) enum Lint {
     /// All warnings.
     Warnings,
 }
-
-/// The codes that there are, in order.
-static CODES: &[u16] = include!(concat!(env!("OUT_DIR"), "/codes.rs"));
 
 /// The word for all warnings.
 const WARNINGS: &str = "warnings";

@@ -67,6 +67,7 @@ mod builder;
 mod cli;
 pub mod codes;
 mod emitters;
+mod error_pages;
 mod flow;
 mod front_end;
 mod identity;
@@ -78,6 +79,7 @@ mod program;
 mod registry;
 mod render;
 mod report;
+mod skeletons;
 #[cfg(feature = "cli")]
 mod tool;
 mod visible;

@@ -2,7 +2,7 @@
 
 use crate::front_end::{self, FrontEnd};
 use crate::report::Error;
-use crate::{emitters, weights};
+use crate::{emitters, skeletons, weights};
 use graphmap_kpn::emit::Emitter;
 use graphmap_kpn::pass::Pass;
 use graphmap_partition::Strategy;
@@ -53,7 +53,7 @@ impl Registry {
             .emitter(graphmap_view::dot::MappedDot)
             .emitter(graphmap_view::svg::Svg)
             .emitter(graphmap_wiring::emitters::ModelEmitter);
-        for emitter in graphmap_wiring::emitters::built_in() {
+        for emitter in graphmap_wiring::emitters::built_in(&skeletons::BUILT_IN) {
             registry = registry.emitter(emitter);
         }
         registry.emitters.extend(graphmap_binding::emitters());

@@ -1,5 +1,5 @@
-//! Embeds the built-in skeletons and the sources that projects depend on: the runtime, the crates
-//! beside it, and the link over MPI.
+//! Embeds the sources that projects depend on: the runtime, the crates beside it, and the link over
+//! MPI.
 //!
 //! `copied/` has links to those crates. `cargo package` puts the files that they lead to into the
 //! package, so each source exists once and the package is complete.
@@ -24,15 +24,6 @@ const CRATES: [(&str, &str); 9] = [
 
 fn main() {
     let here = PathBuf::from(std::env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo"));
-    let skeletons = files(&here.join("skeletons"), "");
-    let skeletons = skeletons.iter().filter_map(|(name, path)| {
-        let name = name.strip_suffix(".hbs")?;
-        Some((name.to_owned(), read(path)))
-    });
-    let mut table = String::new();
-    embed(&mut table, "BUILT_IN", skeletons);
-    write_out("skeletons.rs", table);
-
     let mut sources = Vec::new();
     for (package, name) in CRATES {
         let copied = here.join("copied");
@@ -70,15 +61,6 @@ fn main() {
     }
     table += "];\n";
     write_out("sources.rs", table);
-}
-
-/// Appends a table of names and texts.
-fn embed(out: &mut String, table: &str, entries: impl Iterator<Item = (String, String)>) {
-    writeln!(out, "static {table}: &[(&str, &str)] = &[").expect("a string");
-    for (name, content) in entries {
-        writeln!(out, "    ({name:?}, {content:?}),").expect("a string");
-    }
-    out.push_str("];\n");
 }
 
 fn write_out(file: &str, content: impl AsRef<[u8]>) {

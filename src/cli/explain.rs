@@ -1,9 +1,10 @@
 //! `graphmap explain`: what an error means, and which errors have to do with some words.
 
 use super::exit::Exit;
-use super::page::{self, PAGES};
+use super::page;
 use super::session::{Outcome, Session};
 use crate::codes;
+use crate::error_pages::PAGES;
 use graphmap_kpn::diagnostic::{Code, Diagnostic};
 
 /// Explain an error: what it means, an example, and what to do

@@ -8,6 +8,7 @@ use super::run::project::say_changed;
 use super::session::{Outcome, Session};
 use super::skeletons;
 use super::{gitignore, output, paths, update, vendor};
+use crate::skeletons::BUILT_IN;
 use crate::{codes, program};
 use args::{Link, NewArgs};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
@@ -445,7 +446,7 @@ fn family(session: &mut Session<'_>, users: Option<&Path>, name: &str) -> Outcom
     if name == family::RUST {
         return Ok(None);
     }
-    let mut families = family::built_in();
+    let mut families = family::built_in(&BUILT_IN);
     families.extend(
         skeletons::emitters(session, users)?
             .into_iter()

@@ -1,7 +1,4 @@
-//! The pages of the error index, and a page of the book as it is read on a terminal.
-
-/// The pages of the error index, `docs/src/errors`, by number.
-pub(crate) static PAGES: &[(u16, &str)] = include!(concat!(env!("OUT_DIR"), "/pages.rs"));
+//! A page of the book as text for a terminal.
 
 /// The text of a page without the marks of Markdown: headings stand alone, examples are indented, and a
 /// link is its text, with the chapter it leads to. Pages of errors are named by their codes anyway.

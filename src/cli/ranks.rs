@@ -4,6 +4,7 @@ use super::exit::Exit;
 use super::run::hosts;
 use super::session::{Outcome, Session};
 use super::{paths, skeletons};
+use crate::skeletons::BUILT_IN;
 use graphmap_binding::ranks::FIRST_RANK;
 use graphmap_wiring::family::{self, Family};
 use std::collections::BTreeMap;
@@ -62,6 +63,6 @@ fn families(
 ) -> Result<Vec<Family>, Exit> {
     let own = skeletons::emitters(session, skeletons::folder(options))?;
     let own = own.into_iter().map(|emitter| emitter.family);
-    let all = family::built_in().into_iter().chain(own);
+    let all = family::built_in(&BUILT_IN).into_iter().chain(own);
     Ok(all.filter(|family| family.first_rank.is_some()).collect())
 }

@@ -2,6 +2,7 @@
 
 use super::exit::Exit;
 use super::session::{Outcome, Session};
+use crate::skeletons::BUILT_IN;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_wiring::emitters::{SKELETONS_OPTION, SkeletonEmitter};
 use graphmap_wiring::family::{self, Family};
@@ -37,8 +38,8 @@ pub(crate) fn folder(options: &BTreeMap<String, String>) -> Option<&Path> {
 pub(crate) fn read(session: &mut Session<'_>, folder: Option<&Path>) -> Outcome<Skeletons> {
     let files = folder.map(Skeletons::files_of).unwrap_or_default();
     files.iter().for_each(|file| session.remember(file));
-    match folder.map(Skeletons::with_folder) {
-        None => Ok(Skeletons::built_in()),
+    match folder.map(|folder| Skeletons::with_folder(&BUILT_IN, folder)) {
+        None => Ok(Skeletons::built_in(&BUILT_IN)),
         Some(Ok(skeletons)) => Ok(skeletons),
         Some(Err(failed)) => fail(session, failed),
     }
@@ -75,10 +76,14 @@ pub(crate) fn emitters(
             "leave `extension` out, and write with `--emit {emitter}=FILE.{ending}`"
         )))
     };
-    match family::of_folder(folder, &mut session.sources, taken) {
+    match family::of_folder(folder, &BUILT_IN, &mut session.sources, taken) {
         Ok(families) => {
             let families = families.into_iter();
-            Ok(families.map(|family| SkeletonEmitter { family }).collect())
+            let emitter = |family| SkeletonEmitter {
+                family,
+                built_in: &BUILT_IN,
+            };
+            Ok(families.map(emitter).collect())
         }
         Err(failed) => fail(session, failed),
     }

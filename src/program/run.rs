@@ -6,6 +6,7 @@ use super::sources;
 use super::supervise::Unsupervised;
 use crate::codes;
 use crate::report::{Diagnosed, Error, Report};
+use crate::skeletons::BUILT_IN;
 use crate::write;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::mapping::Mapped;
@@ -62,8 +63,8 @@ pub fn run(
         .ok_or_else(|| fail(no_project(drawing).0.into()))?;
     sources::link(&project).map_err(|wrong| fail((*wrong).into()))?;
     let skeletons = match &project.skeletons {
-        Some(folder) => Skeletons::with_folder(folder).map_err(fail)?,
-        None => Skeletons::built_in(),
+        Some(folder) => Skeletons::with_folder(&BUILT_IN, folder).map_err(fail)?,
+        None => Skeletons::built_in(&BUILT_IN),
     };
     let mut found = Diagnostics::new();
     let regenerated = project

@@ -219,7 +219,7 @@ fn has_word(text: &str, word: &str) -> bool {
 
 #[test]
 fn unsafe_is_in_the_runtime_where_stacks_are_switched_and_where_mpi_is_called_only() {
-    for path in files(&["src", "modules", "graphs", "python"], "rs") {
+    for path in files(&["src", "modules", "graphs"], "rs") {
         // What is derived implements a trait that is unsafe.
         let runtime = [
             "executor",

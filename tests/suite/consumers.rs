@@ -86,7 +86,7 @@ impl Consumers {
         });
         Consumers {
             emitters,
-            skeletons: Skeletons::built_in(),
+            skeletons: Skeletons::built_in(&crate::skeletons::BUILT_IN),
             platforms: platforms.into(),
         }
     }

@@ -75,6 +75,18 @@ fn every_code_has_a_page_and_every_page_a_code() {
 }
 
 #[test]
+fn the_command_lists_every_page() {
+    let listed = Test::new().args("explain").run().status(0);
+    for number in pages().keys() {
+        let code = format!("G{number:04}: ");
+        assert!(
+            listed.stdout().contains(&code),
+            "src/error_pages.rs has no {code}"
+        );
+    }
+}
+
+#[test]
 fn pages_have_the_same_shape() {
     for (number, page) in pages() {
         let start = format!("# G{number:04}: ");

@@ -2,6 +2,8 @@
 
 mod common;
 mod imports;
+#[path = "../../src/skeletons.rs"]
+mod skeletons;
 
 mod advice;
 mod architecture;

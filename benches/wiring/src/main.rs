@@ -4,9 +4,12 @@
 //! Compiling is `cargo build` of a new project after its `wiring.rs` was touched, the runtime being
 //! built; the least of several rounds, in each of which all projects have their turn.
 
+#[path = "../../../src/skeletons.rs"]
+mod built_in;
 #[path = "../../../modules/wiring/src/testing.rs"]
 mod testing;
 
+use built_in::BUILT_IN;
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::network::Network;
 use graphmap_wiring::emitters::render;
@@ -79,7 +82,7 @@ fn main() {
 fn emit(work: &Path, name: &'static str, graph: Graph) -> Row {
     let network = graph.network();
     let network: &Network = &network;
-    let skeletons = Skeletons::built_in();
+    let skeletons = Skeletons::built_in(&BUILT_IN);
     let mut notes = Diagnostics::new();
     let mut emit = Duration::MAX;
     let mut bytes = 0;

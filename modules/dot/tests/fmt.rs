@@ -169,7 +169,7 @@ fn what_is_laid_out_stays_as_it_is() {
         "tests",
         "../../graphs",
         "../../tests/checks",
-        "../../fuzz/seeds",
+        "../../tests/fuzz/seeds",
         "../../docs",
     ]
     .into_iter()

@@ -1,5 +1,5 @@
 //! What the fuzzer found worth keeping goes through reader and formatter here too, for those who
-//! have no nightly compiler. `fuzz/README.md` tells where the seeds come from.
+//! have no nightly compiler. `tests/fuzz/README.md` tells where the seeds come from.
 
 use graphmap_dot::dialect::load;
 use graphmap_dot::fmt::format;
@@ -9,7 +9,7 @@ use std::path::Path;
 
 #[test]
 fn every_seed_is_an_answer() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fuzz/seeds");
     let (mut seeds, mut networks, mut formatted) = (0, 0, 0);
     for entry in std::fs::read_dir(folder).expect("the seeds") {
         let path = entry.expect("a seed").path();

@@ -3,7 +3,7 @@
 use crate::codes;
 use crate::context::Model;
 use crate::family::{self, Family, Ignored, Unsupported};
-use crate::skeleton::Skeletons;
+use crate::skeleton::{BuiltIn, Skeletons};
 use crate::structure::{STRUCTURES, Structure};
 use graphmap_kpn::controls;
 use graphmap_kpn::declared::BundleKind;
@@ -23,12 +23,14 @@ pub const SKELETONS_OPTION: &str = "skeletons";
 pub struct SkeletonEmitter {
     /// The family.
     pub family: Family,
+    /// The skeletons that the program ships with, of this family or not.
+    pub built_in: &'static BuiltIn,
 }
 
-/// The emitters of the families that are built in.
-pub fn built_in() -> impl Iterator<Item = SkeletonEmitter> {
-    let families = family::built_in().into_iter();
-    families.map(|family| SkeletonEmitter { family })
+/// Returns an emitter for each built-in family.
+pub fn built_in(built_in: &'static BuiltIn) -> impl Iterator<Item = SkeletonEmitter> {
+    let families = family::built_in(built_in).into_iter();
+    families.map(move |family| SkeletonEmitter { family, built_in })
 }
 
 impl Emitter for SkeletonEmitter {
@@ -56,8 +58,8 @@ impl Emitter for SkeletonEmitter {
         files: &mut Files,
     ) -> Result<(), Diagnostics> {
         let skeletons = match context.options.get(SKELETONS_OPTION) {
-            Some(folder) => Skeletons::with_folder(Path::new(folder))?,
-            None => Skeletons::built_in(),
+            Some(folder) => Skeletons::with_folder(self.built_in, Path::new(folder))?,
+            None => Skeletons::built_in(self.built_in),
         };
         let network = mapped.network();
         can_express(&self.family, network)?;

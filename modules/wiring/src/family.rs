@@ -4,7 +4,7 @@
 //! described in the same way as those of a user's folder.
 
 use crate::codes;
-use crate::skeleton::unreadable;
+use crate::skeleton::{BuiltIn, unreadable};
 use graphmap_kpn::declared::BundleKind;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::input::{self, Limit};
@@ -23,8 +23,6 @@ pub const RUST: &str = "rust";
 pub const MPI: &str = "mpi";
 /// Folders of skeletons that are no families: the files of Cargo projects.
 pub(crate) const PROJECTS: [&str; 2] = ["project", "ranks"];
-
-const BUILT_IN: &str = include_str!("../skeletons/families.toml");
 
 /// A family of skeletons.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,12 +143,12 @@ struct Entry {
     project: Vec<ProjectFile>,
 }
 
-/// The families that are built in, by name.
+/// Returns the built-in families, by name.
 ///
 /// # Panics
-/// Never: a test holds that they can be read.
-pub fn built_in() -> Vec<Family> {
-    parse(BUILT_IN).unwrap_or_else(|(what, _)| panic!("{MANIFEST}: {what}"))
+/// When their description cannot be parsed. A test parses the one of graphmap.
+pub fn built_in(built_in: &BuiltIn) -> Vec<Family> {
+    parse(built_in.families).unwrap_or_else(|(what, _)| panic!("{MANIFEST}: {what}"))
 }
 
 /// The families that a user's folder adds, by name; none where it has no `families.toml`.
@@ -162,6 +160,7 @@ pub fn built_in() -> Vec<Family> {
 /// is built in, an emitter of two families.
 pub fn of_folder(
     folder: &Path,
+    built_in: &BuiltIn,
     sources: &mut SourceMap,
     elsewhere: impl Fn(&Family) -> Option<Diagnostic>,
 ) -> Result<Vec<Family>, Diagnostics> {
@@ -173,7 +172,7 @@ pub fn of_folder(
     };
     let name = path.display().to_string();
     let (mut findings, families) = match parse(&text) {
-        Ok(families) => (check(&families), families),
+        Ok(families) => (check(&families, built_in), families),
         Err((what, place)) => {
             let message = format!("the families of {name} cannot be read: {what}");
             let place = Span::new(place.start as u32, place.end as u32);
@@ -224,8 +223,8 @@ fn parse(text: &str) -> Result<Vec<Family>, (String, Range<usize>)> {
 }
 
 /// What is wrong with the families of a user's folder.
-fn check(families: &[Family]) -> Vec<Diagnostic> {
-    let built_in = built_in();
+fn check(families: &[Family], built_in: &BuiltIn) -> Vec<Diagnostic> {
+    let built_in = self::built_in(built_in);
     let mut findings = Vec::new();
     for (i, family) in families.iter().enumerate() {
         let Family { name, emitter, .. } = family;

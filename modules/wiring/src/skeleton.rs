@@ -22,10 +22,17 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-include!(concat!(env!("OUT_DIR"), "/skeletons.rs"));
-
 /// How deep blocks and parentheses of a template may nest: the reader of templates is recursive.
 const NESTING: usize = 100;
+
+/// The skeletons that a program ships with.
+#[derive(Debug)]
+pub struct BuiltIn {
+    /// The description of their families, a `families.toml`.
+    pub families: &'static str,
+    /// The name (`rust/chain`) and text of each skeleton.
+    pub skeletons: &'static [(&'static str, &'static str)],
+}
 
 /// A set of skeletons.
 pub struct Skeletons {
@@ -37,25 +44,25 @@ pub struct Skeletons {
 }
 
 impl Skeletons {
-    /// The built-in skeletons.
+    /// Compiles the built-in skeletons.
     ///
     /// # Panics
-    /// Never: a test holds that they all can be read.
-    pub fn built_in() -> Skeletons {
-        Skeletons::collect(Vec::new()).unwrap_or_else(|findings| panic!("{findings:?}"))
+    /// When one of them cannot be compiled. A test compiles those of graphmap.
+    pub fn built_in(built_in: &BuiltIn) -> Skeletons {
+        Skeletons::collect(built_in, Vec::new()).unwrap_or_else(|findings| panic!("{findings:?}"))
     }
 
     /// The built-in skeletons with those of a folder, which win.
     ///
     /// # Errors
     /// What cannot be read there, all of it.
-    pub fn with_folder(folder: &Path) -> Result<Skeletons, Diagnostics> {
+    pub fn with_folder(built_in: &BuiltIn, folder: &Path) -> Result<Skeletons, Diagnostics> {
         let mut findings = Diagnostics::new();
         let users = folder::read(folder, &mut findings);
         if findings.has_errors() {
             return Err(findings);
         }
-        Skeletons::collect(users)
+        Skeletons::collect(built_in, users)
     }
 
     /// The files that [`Skeletons::with_folder`] reads, as far as they can be found.
@@ -64,7 +71,10 @@ impl Skeletons {
         found.into_iter().map(|found| found.path).collect()
     }
 
-    fn collect(users: Vec<(String, PathBuf, String)>) -> Result<Skeletons, Diagnostics> {
+    fn collect(
+        built_in: &BuiltIn,
+        users: Vec<(String, PathBuf, String)>,
+    ) -> Result<Skeletons, Diagnostics> {
         let mut engine = Handlebars::new();
         engine.set_strict_mode(true);
         engine.register_escape_fn(no_escape);
@@ -74,7 +84,8 @@ impl Skeletons {
         let mut findings = Diagnostics::new();
         let mut names = BTreeSet::new();
         let mut files = BTreeMap::new();
-        let built_in = BUILT_IN
+        let built_in = built_in
+            .skeletons
             .iter()
             .map(|&(name, text)| (name.to_owned(), None, text.to_owned()));
         let users = users

@@ -1,8 +1,11 @@
 //! Families of skeletons: their manifest, and projects of them.
 
+#[path = "../../../src/skeletons.rs"]
+mod built_in;
 #[path = "../src/testing.rs"]
 mod testing;
 
+use built_in::BUILT_IN;
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::source::SourceMap;
 use graphmap_wiring::family::{self, Family, Unsupported};
@@ -30,7 +33,7 @@ fn read(name: &str, manifest: &str) -> Result<Vec<Family>, Vec<String>> {
     let folder = folder(name, &[("families.toml", manifest)]);
     let mut sources = SourceMap::new();
     sources.add("before.dot", "digraph { }").unwrap();
-    family::of_folder(&folder, &mut sources, |_| None).map_err(|findings| {
+    family::of_folder(&folder, &BUILT_IN, &mut sources, |_| None).map_err(|findings| {
         let told = findings.iter().map(|finding| {
             let place = finding.primary.as_ref().expect("a place").span;
             let place = sources.location(place).expect("a place");
@@ -43,10 +46,10 @@ fn read(name: &str, manifest: &str) -> Result<Vec<Family>, Vec<String>> {
 
 #[test]
 fn those_built_in_can_be_read() {
-    let families = family::built_in();
+    let families = family::built_in(&BUILT_IN);
     let names: Vec<&str> = families.iter().map(|f| f.name.as_str()).collect();
     assert_eq!(names, ["pilot", "rust"]);
-    let skeletons = Skeletons::built_in();
+    let skeletons = Skeletons::built_in(&BUILT_IN);
     for family in &families {
         assert!(skeletons.has(&format!("{}/explicit", family.name)));
     }
@@ -80,11 +83,11 @@ fn a_manifest_says_what_a_family_is() {
     let none = folder("none", &[]);
     let mut sources = SourceMap::new();
     assert_eq!(
-        family::of_folder(&none, &mut sources, |_| None).unwrap(),
+        family::of_folder(&none, &BUILT_IN, &mut sources, |_| None).unwrap(),
         []
     );
     let nowhere = none.join("nowhere");
-    let findings = family::of_folder(&nowhere, &mut sources, |_| None).unwrap_err();
+    let findings = family::of_folder(&nowhere, &BUILT_IN, &mut sources, |_| None).unwrap_err();
     assert_eq!(findings.iter().next().unwrap().code.0, 604);
 }
 
@@ -145,9 +148,9 @@ fn project(name: &str, manifest: &str, graph: testing::Graph) -> Result<Vec<Stri
         ("py/_function.hbs", function),
     ];
     let folder = folder(name, &files);
-    let families = family::of_folder(&folder, &mut SourceMap::new(), |_| None);
+    let families = family::of_folder(&folder, &BUILT_IN, &mut SourceMap::new(), |_| None);
     let family = &families.unwrap_or_else(|findings| panic!("{findings:?}"))[0];
-    let skeletons = Skeletons::with_folder(&folder).unwrap();
+    let skeletons = Skeletons::with_folder(&BUILT_IN, &folder).unwrap();
     let mut notes = Diagnostics::new();
     let made = family.project("mine", &graph.network(), &skeletons, &mut notes);
     match made {

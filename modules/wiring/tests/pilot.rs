@@ -1,15 +1,18 @@
 //! Wiring for Pilot: compiles without a warning, and creates what the graph says.
 
+#[path = "../../../src/skeletons.rs"]
+mod built_in;
 #[path = "../src/testing.rs"]
 mod testing;
 
+use built_in::BUILT_IN;
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::declared::{BundleKind, Flow};
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
 use graphmap_kpn::mapping::Mapped;
 use graphmap_kpn::placed::processes_hash;
-use graphmap_wiring::emitters::built_in;
+use graphmap_wiring::emitters::built_in as emitters;
 use graphmap_wiring::skeleton::Skeletons;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,7 +21,9 @@ use testing::{Graph, chain, farm, grid, tree};
 
 fn emit(mapped: &Mapped) -> Result<String, Diagnostics> {
     let path = Path::new("pilot.c");
-    let pilot = built_in().find(|emitter| emitter.accepts(path)).unwrap();
+    let pilot = emitters(&BUILT_IN)
+        .find(|emitter| emitter.accepts(path))
+        .unwrap();
     assert_eq!(pilot.name(), "pilot");
     let mut files = Files::new();
     let (options, mut found) = (BTreeMap::new(), Diagnostics::new());
@@ -122,10 +127,10 @@ fn wiring_for_pilot_creates_what_the_graph_says() {
 fn a_new_project_for_pilot_compiles() {
     let graph = farm(2);
     let mapped = graph.mapped();
-    let pilot = built_in()
+    let pilot = emitters(&BUILT_IN)
         .find(|emitter| emitter.name() == "pilot")
         .unwrap();
-    let skeletons = Skeletons::built_in();
+    let skeletons = Skeletons::built_in(&BUILT_IN);
     let mut notes = Diagnostics::new();
     let files = pilot
         .family
@@ -161,13 +166,13 @@ fn a_switch_for_pilot_is_an_array_of_channels() {
         graph.channel(&client, &server).bundle(BundleKind::Select);
     }
     let mapped = graph.mapped();
-    let pilot = built_in()
+    let pilot = emitters(&BUILT_IN)
         .find(|emitter| emitter.name() == "pilot")
         .unwrap();
     let files = pilot.family.project(
         "served",
         mapped.network(),
-        &Skeletons::built_in(),
+        &Skeletons::built_in(&BUILT_IN),
         &mut Diagnostics::new(),
     );
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pilot/served");

@@ -1,9 +1,12 @@
 //! New projects: what is in them, that they build without a warning and run, and what happens when
 //! the graph changes.
 
+#[path = "../../../src/skeletons.rs"]
+mod built_in;
 #[path = "../src/testing.rs"]
 mod testing;
 
+use built_in::BUILT_IN;
 use graphmap_kpn::diagnostic::{Code, Diagnostic, Diagnostics};
 use graphmap_kpn::emit::Files;
 use graphmap_kpn::network::Verified;
@@ -54,7 +57,7 @@ fn new_project(root: &Path, name: &str, network: &Verified, text: &str, runtime:
         skeletons: None,
         alone: true,
     };
-    let files = create(network, &Skeletons::built_in(), &new, &mut notes).unwrap();
+    let files = create(network, &Skeletons::built_in(&BUILT_IN), &new, &mut notes).unwrap();
     write(root, &files);
 }
 
@@ -279,7 +282,7 @@ fn a_changed_graph_changes_generated_files_only_and_tells_what_no_longer_fits() 
     new_project(&root, "sieve", &before().network(), &text, in_place());
     let graph = root.join("sieve.dot");
     let project = Project::find(&graph).unwrap().unwrap();
-    let skeletons = Skeletons::built_in();
+    let skeletons = Skeletons::built_in(&BUILT_IN);
     let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
 
     // The functions are the user's; as long as they are stubs, that is told each time.

@@ -1,5 +1,9 @@
 //! A new project of ranks: it builds without a warning, and its ranks agree, however many, in one OS process and in several.
 
+#[path = "../../../src/skeletons.rs"]
+mod built_in;
+
+use built_in::BUILT_IN;
 use graphmap_wiring::project::{Project, Runtime};
 use graphmap_wiring::ranks_project::create;
 use graphmap_wiring::skeleton::Skeletons;
@@ -10,7 +14,13 @@ use std::process::{Command, Output};
 fn project(folder: &str, link: bool) -> PathBuf {
     let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
     let _ = std::fs::remove_dir_all(&root);
-    let files = create("my ring", &Runtime::Copied, link, &Skeletons::built_in()).unwrap();
+    let files = create(
+        "my ring",
+        &Runtime::Copied,
+        link,
+        &Skeletons::built_in(&BUILT_IN),
+    )
+    .unwrap();
     for (path, file) in files.iter() {
         let path = root.join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -1,8 +1,11 @@
 //! Wiring code from skeletons.
 
+#[path = "../../../src/skeletons.rs"]
+mod built_in;
 #[path = "../src/testing.rs"]
 mod testing;
 
+use built_in::BUILT_IN;
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_wiring::context::Model;
 use graphmap_wiring::emitters::render;
@@ -15,8 +18,13 @@ use testing::{Graph, chain, farm, grid, pool, tree};
 fn wiring(graph: Graph) -> String {
     let mut notes = Diagnostics::new();
     let network = graph.network();
-    let (code, _) = render(&network, &Skeletons::built_in(), "rust", &mut notes)
-        .unwrap_or_else(|findings| panic!("{findings:#?}"));
+    let (code, _) = render(
+        &network,
+        &Skeletons::built_in(&BUILT_IN),
+        "rust",
+        &mut notes,
+    )
+    .unwrap_or_else(|findings| panic!("{findings:#?}"));
     code
 }
 
@@ -51,7 +59,7 @@ fn users(name: &str, files: &[(&str, &[u8])]) -> Result<Skeletons, Diagnostics> 
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, content).unwrap();
     }
-    Skeletons::with_folder(&folder)
+    Skeletons::with_folder(&BUILT_IN, &folder)
 }
 
 fn rendered(skeletons: &Skeletons, family: &str, graph: Graph) -> Result<String, String> {
@@ -103,7 +111,7 @@ fn a_users_folder_replaces_and_adds() {
 
 #[test]
 fn a_missing_skeleton_or_structure_is_told_with_what_there_is() {
-    let skeletons = Skeletons::built_in();
+    let skeletons = Skeletons::built_in(&BUILT_IN);
     let wanted = |name: &str, family: &str| {
         let mut graph = chain(3);
         graph.skeleton(name);
@@ -172,7 +180,7 @@ fn a_template_that_fails_is_told_with_line_and_column() {
     assert!(bytes.starts_with("G0604"), "{bytes}");
     let partial = failing("partial", b"{{> rust/nothing}}");
     assert!(partial.starts_with("G0605"), "{partial}");
-    assert!(Skeletons::with_folder(Path::new("no/such/folder")).is_err());
+    assert!(Skeletons::with_folder(&BUILT_IN, Path::new("no/such/folder")).is_err());
 }
 
 /// Every field of the model stands in the book's table, and nothing else.

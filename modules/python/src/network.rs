@@ -123,7 +123,7 @@ impl Network {
         let network = &slf.get().network;
         let platform = search.platform(py, hosts, network)?;
         let plan = search.run(py, network.clone(), platform)?;
-        Ok(Plan::new(plan, slf.unbind()))
+        Ok(Plan::new(plan, slf.into_any().unbind()))
     }
 
     /// The network after a pass: `network.transform("weights", {"weights": "profile.json"})` takes the loads and the

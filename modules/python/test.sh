@@ -3,12 +3,12 @@
 # with no way to this folder's sources. Needs a Rust toolchain, a C compiler, and python3 (3.10 or later) with
 # venv and pip. All that it makes is in target/python, the wheel in target/python/wheels.
 #
-# usage: python/test.sh            the wheel is built with the profile dev, which is the quickest to build
-#        python/test.sh --release  built as it is to be given to others
+# usage: modules/python/test.sh            the wheel is built with the profile dev, which is the quickest to build
+#        modules/python/test.sh --release  built as it is to be given to others
 # Exit code 69: the packages that it needs could not be installed, so nothing was tested.
 set -euo pipefail
 cd "$(dirname "$0")"
-made=$(realpath -m ../target/python)
+made=$(realpath -m ../../target/python)
 export CARGO_TARGET_DIR=$made
 
 # The maturin that builds, and the NetworkX that the tests take graphs from.

@@ -2,7 +2,6 @@
 
 use crate::diagnostics::all;
 use crate::files::Files;
-use crate::network::Network;
 use graphmap::kpn::arena::Id;
 use graphmap::{Diagnosed, Options, Report};
 use pyo3::prelude::*;
@@ -18,11 +17,12 @@ use std::sync::Arc;
 pub(crate) struct Plan {
     plan: graphmap::Plan,
     found: Arc<Report>,
-    network: Py<Network>,
+    /// The `Network`, as Python's object: its file builds plans.
+    network: Py<PyAny>,
 }
 
 impl Plan {
-    pub(crate) fn new(found: Diagnosed<graphmap::Plan>, network: Py<Network>) -> Plan {
+    pub(crate) fn new(found: Diagnosed<graphmap::Plan>, network: Py<PyAny>) -> Plan {
         Plan {
             plan: found.value,
             found: Arc::new(found.report),
@@ -39,7 +39,7 @@ impl Plan {
 impl Plan {
     /// The network that was mapped.
     #[getter]
-    fn network(&self, py: Python<'_>) -> Py<Network> {
+    fn network(&self, py: Python<'_>) -> Py<PyAny> {
         self.network.clone_ref(py)
     }
 
