@@ -557,6 +557,39 @@ impl WaitGraph {
 #[cfg(test)]
 mod tests {
     use super::components;
+    use petgraph::algo::tarjan_scc;
+    use petgraph::graph::DiGraph;
+
+    #[test]
+    fn components_are_those_of_petgraph() {
+        let mut random = 1_u64;
+        let mut below = |bound: u32| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005) + 1;
+            (random >> 33) as u32 % bound
+        };
+        for processes in (2..60).chain([500]) {
+            // From trees to graphs of which most processes are one component.
+            for channels in [processes / 2, processes, processes * 3 / 2, processes * 3] {
+                let ends = std::iter::repeat_with(|| (below(processes), below(processes)));
+                let channels: Vec<(u32, u32)> = ends.take(channels as usize).collect();
+                let mut graph = DiGraph::<(), ()>::from_edges(&channels);
+                while graph.node_count() < processes as usize {
+                    graph.add_node(());
+                }
+                let of = components(processes as usize, &channels);
+                let mut numbers = Vec::new();
+                for component in tarjan_scc(&graph) {
+                    let number = of[component[0].index()];
+                    assert!(component.iter().all(|node| of[node.index()] == number));
+                    numbers.push(number);
+                }
+                numbers.sort_unstable();
+                let count = numbers.len();
+                numbers.dedup();
+                assert_eq!(numbers.len(), count, "{channels:?}");
+            }
+        }
+    }
 
     #[test]
     fn processes_on_a_cycle_are_of_one_component() {

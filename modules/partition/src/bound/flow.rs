@@ -204,6 +204,8 @@ impl Flow {
 mod tests {
     use super::*;
     use crate::{Channel, Graph, Machine, Problem};
+    use petgraph::algo::dinics;
+    use petgraph::graph::DiGraph;
 
     fn instance(load: Vec<u64>, edges: &[(u32, u32, u64)]) -> Instance {
         let channel = |&(from, to, traffic): &(u32, u32, u64)| Channel { from, to, traffic };
@@ -259,6 +261,33 @@ mod tests {
                 let bound = flow.cut(most, &|work| work < 5_000);
                 assert!(bound <= least(&inst, most, &mut Vec::new()));
             }
+        }
+    }
+
+    /// Of two processes with load, which no group holds together, the least cut is the smallest
+    /// between the two.
+    #[test]
+    fn two_processes_are_bounded_by_the_flow_between_them() {
+        let mut random = Random::new(6);
+        for n in 2..40 {
+            let mut edges: Vec<(u32, u32, u64)> = Vec::new();
+            for b in 1..n {
+                for _ in 0..1 + random.below(3) {
+                    let a = random.below(b as usize) as u32;
+                    edges.push((a, b, 1 + random.below(9) as u64));
+                }
+            }
+            let mut load = vec![0; n as usize];
+            (load[0], load[n as usize - 1]) = (1, 1);
+            let both_ways = edges
+                .iter()
+                .flat_map(|&(a, b, traffic)| [(a, b, traffic), (b, a, traffic)]);
+            let graph = DiGraph::<(), u64>::from_edges(both_ways);
+            let (least, _) = dinics(&graph, 0.into(), (n - 1).into());
+            let flow = Flow::new(&instance(load, &edges));
+            let bound = flow.cut(1, &|work| work < 200_000) as u64;
+            assert!(bound <= least, "{bound} of {least}: {edges:?}");
+            assert!(10 * bound >= 9 * least, "{bound} of {least}: {edges:?}");
         }
     }
 
