@@ -8,6 +8,7 @@ use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::input::{self, Limit};
 use graphmap_kpn::network::{ChannelId, ProcessId};
 use graphmap_kpn::pass::{Pass, PassContext};
+use graphmap_kpn::version;
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use std::path::Path;
@@ -18,6 +19,14 @@ pub(crate) const FILE: &str = "weights";
 const UNIT: &str = "traffic";
 
 pub(crate) struct Weights;
+
+/// The newest version of a profile that is read. A profile that states none is of version 1.
+const VERSION: u32 = 1;
+
+#[derive(Deserialize)]
+struct VersionOnly {
+    graphmap: Option<u64>,
+}
 
 #[derive(Deserialize)]
 struct Profile {
@@ -89,6 +98,9 @@ fn read(file: &Path) -> Result<Profile, Diagnostic> {
         Diagnostic::error(codes::BAD_WEIGHTS, message)
             .help("`graphmap run FILE --profile PATH` measures and writes them")
     };
+    if let Some(error) = other_version(&file.display().to_string(), &text) {
+        return Err(error);
+    }
     let profile: Profile = serde_json::from_str(&text).map_err(|error| bad(error.to_string()))?;
     match profile
         .processes
@@ -101,6 +113,14 @@ fn read(file: &Path) -> Result<Profile, Diagnostic> {
         ))),
         None => Ok(profile),
     }
+}
+
+/// Checks the version that a profile states. Returns the error if it must not be read.
+pub(crate) fn other_version(file: &str, text: &str) -> Option<Diagnostic> {
+    // A text that is not a profile is reported by those that read the rest of it.
+    let stated = serde_json::from_str::<VersionOnly>(text).ok()?.graphmap?;
+    let file = format!("the profile `{file}`");
+    version::refused(&file, "\"graphmap\": ", Some(stated), VERSION)
 }
 
 fn apply(profile: &Profile, bytes: bool, file: &str, context: &mut PassContext<'_>) {

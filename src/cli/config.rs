@@ -10,6 +10,7 @@ use graphmap_kpn::input::Limit;
 use graphmap_kpn::level::Level;
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::source::{Source, Span};
+use graphmap_kpn::version;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
@@ -17,6 +18,11 @@ use toml::de::{DeTable, DeValue};
 
 /// Its name.
 pub(crate) const NAME: &str = "graphmap.toml";
+
+/// The key that states the version of the format.
+const VERSION_KEY: &str = "graphmap";
+/// The newest version that is read. A file that states none is of version 1.
+const VERSION: u32 = 1;
 
 /// The table of levels in it.
 const LINTS: &str = "lints";
@@ -54,7 +60,7 @@ impl Kind {
 /// The key that names the graph file.
 const FILE: &str = "file";
 
-/// All keys but [`LINTS`]. Those but [`FILE`] are options of the same name.
+/// All keys but [`LINTS`] and [`VERSION_KEY`]. Those but [`FILE`] are options of the same name.
 const KEYS: &[(&str, Kind)] = &[
     (FILE, Kind::Path),
     ("hosts", Kind::Hosts),
@@ -166,9 +172,16 @@ impl Reader<'_> {
             // What is left of a broken text would only confuse.
             return;
         }
-        for (key, value) in table.get_ref() {
+        let table = table.get_ref();
+        let stated = table.iter().find(|(key, _)| key.get_ref() == VERSION_KEY);
+        if stated.is_some_and(|(_, value)| self.is_refused(value)) {
+            return;
+        }
+        for (key, value) in table {
             let name: &str = key.get_ref();
-            if name == LINTS {
+            if name == VERSION_KEY {
+                // Checked before all others.
+            } else if name == LINTS {
                 self.lints(value);
             } else if let Some((name, kind)) = KEYS.iter().find(|(known, _)| *known == name) {
                 self.option(name, *kind, value);
@@ -178,8 +191,29 @@ impl Reader<'_> {
         }
     }
 
+    /// Checks the version that the file states. Returns true if the rest must not be read.
+    fn is_refused(&mut self, value: &Spanned<DeValue<'_>>) -> bool {
+        let at = self.span(value.span());
+        let number = value.get_ref().as_integer();
+        let number = number.and_then(|n| u64::from_str_radix(n.as_str(), n.radix()).ok());
+        let error = match number {
+            Some(stated) => version::refused(NAME, "graphmap = ", Some(stated), VERSION),
+            None => {
+                let message = format!("`{VERSION_KEY}` cannot be this");
+                let error = Diagnostic::error(codes::CONFIG, message);
+                self.found
+                    .push(error.at(at, "expected a version, such as 1"));
+                return true;
+            }
+        };
+        let is_refused = error.is_some();
+        self.found.extend(error.map(|error| error.at(at, "")));
+        is_refused
+    }
+
     fn unknown(&mut self, name: &str, at: Range<usize>) {
-        let names = || KEYS.iter().map(|(name, _)| *name).chain([LINTS]);
+        let names = KEYS.iter().map(|(name, _)| *name);
+        let names = || names.clone().chain([LINTS, VERSION_KEY]);
         let level = Level::ALL.iter().any(|level| level.name() == name);
         let help = match nearest(name, names()) {
             _ if levels::lint(name).is_ok() => {
@@ -280,6 +314,71 @@ impl Reader<'_> {
                     self.wrong(message, level.span(), "", &help);
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use graphmap_kpn::source::SourceMap;
+
+    /// Reads a text in the folder `project`.
+    fn read(text: &str) -> (Config, Diagnostics) {
+        let mut sources = SourceMap::new();
+        let source = sources.add(NAME, text).unwrap();
+        let mut reader = Reader {
+            source: &source,
+            folder: Path::new("project"),
+            found: Diagnostics::new(),
+            config: Config::default(),
+        };
+        reader.read();
+        (reader.config, reader.found)
+    }
+
+    /// `tests/formats` holds the files of today, which are never changed.
+    #[test]
+    fn a_file_of_today_sets_the_options_of_today() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/formats/graphmap-1.toml");
+        let text = std::fs::read_to_string(path).unwrap();
+        let unversioned = text.replace("graphmap = 1\n", "");
+        assert_ne!(text, unversioned);
+        for text in [text, unversioned] {
+            let (config, found) = read(&text);
+            assert!(found.is_empty(), "{found:?}");
+            let file = Path::new("project/drawing-1.dot");
+            assert_eq!(config.file.as_deref(), Some(file));
+            let options = config.options.iter();
+            let mut options: Vec<String> = options
+                .map(|preset| format!("{} {}", preset.option, preset.values.join(" ")))
+                .collect();
+            options.sort();
+            assert_eq!(
+                options,
+                [
+                    "dev true",
+                    "dialect synthetic",
+                    "hosts project/platform-1.txt",
+                    "imbalance 0.25",
+                    "modules atom",
+                    "objective bottleneck",
+                    "os-processes 3",
+                    "rules project/rules-1 project/rules-2",
+                    "seed 7",
+                    "skeletons project/skeletons",
+                    "strategy auto",
+                    "time 2s",
+                    "weights project/profile-1.json",
+                ]
+            );
+            let levels = config.levels.iter();
+            let mut levels: Vec<String> = levels
+                .map(|(level, lint)| format!("{lint:?} {}", level.name()))
+                .collect();
+            levels.sort();
+            let expected = ["Code(G0314) allow", "Code(G0620) warn", "Warnings deny"];
+            assert_eq!(levels, expected);
         }
     }
 }

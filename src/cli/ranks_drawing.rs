@@ -2,6 +2,8 @@
 
 use crate::codes;
 use crate::visible;
+use crate::weights;
+use graphmap_dot::dialect::VERSION;
 use graphmap_kpn::declared::kind_of_name;
 use graphmap_kpn::diagnostic::Diagnostic;
 use serde::Deserialize;
@@ -91,6 +93,9 @@ pub(crate) fn draw(
         Diagnostic::error(codes::BAD_WEIGHTS, format!("`{file}` is no profile of ranks: {why}"))
             .help("`GRAPHMAP_PROFILE=PATH` in the environment of the program, or `graphmap run --profile PATH`, writes one")
     };
+    if let Some(error) = weights::other_version(file, text) {
+        return Err(error);
+    }
     let mut profile: Profile = serde_json::from_str(text).map_err(|why| bad(why.to_string()))?;
     profile.processes.sort_by_key(|process| process.rank);
     for (expected, process) in (0..).zip(&profile.processes) {
@@ -139,7 +144,10 @@ pub(crate) fn draw(
             "// {name}: {calls} collective calls of all its ranks together."
         );
     }
-    drawing += "digraph ranks {\n    allow=\"G0314,G0317\";\n";
+    let _ = write!(
+        drawing,
+        "digraph ranks {{\n    graphmap={VERSION};\n    allow=\"G0314,G0317\";\n"
+    );
     let mut kinds = profile.processes.iter().map(|one| kind_of_name(&one.name));
     let first = kinds.next().unwrap_or(KIND);
     if kinds.any(|kind| kind != first) {

@@ -214,7 +214,7 @@ fn a_mapping_of_another_graph() {
     for (text, code) in [
         ("{", "G0434"),
         ("{}", "G0434"),
-        (r#"{"format": "graphmap-mapping", "version": 9}"#, "G0435"),
+        (r#"{"format": "graphmap-mapping", "version": 9}"#, "G0008"),
     ] {
         let test = farm().file("mapping.json", text);
         let done = test

@@ -324,7 +324,7 @@ fn another_protocol() {
         pass(&format!("echo '{reply}'"))
             .run()
             .status(5)
-            .stderr_has("error[G0505]");
+            .stderr_has("error[G0008]");
     }
 }
 

@@ -36,6 +36,7 @@ mod embedding;
 mod emitters;
 mod errors;
 mod faults;
+mod formats;
 mod hosts;
 mod journey;
 mod library;

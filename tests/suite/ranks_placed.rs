@@ -159,6 +159,7 @@ fn a_profile_is_drawn() {
 // "world": 6 collective calls of all its ranks together.
 // "world.dup": 2 collective calls of all its ranks together.
 digraph ranks {
+    graphmap=1;
     allow="G0314,G0317";
     node [kind=rank];
     "a \"x\"" [load="2"];

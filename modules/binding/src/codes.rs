@@ -12,8 +12,6 @@ pub const BINDING_LOST: Code = Code(432);
 pub const NOT_PLAIN: Code = Code(433);
 /// A `mapping.json` that is malformed.
 pub const BAD_MAPPING: Code = Code(434);
-/// A `mapping.json` of a version that is not read.
-pub const MAPPING_VERSION: Code = Code(435);
 /// A mapping for another network.
 pub const OTHER_NETWORK: Code = Code(436);
 /// An option with a value it does not take.

@@ -23,8 +23,8 @@
 //! to a network: one that moved its processes about is still the same. The hash is over names,
 //! kinds and channels ([`network_hash`]); it notices a changed graph, it resists no forger.
 //!
-//! A reader refuses another `format`, another `version`, and fields it does not know. The version
-//! grows when a reader of the old one would go wrong. The schema is in `mapping.schema.json`
+//! A reader refuses another `format`, a `version` it does not know ([`version`]), and fields it does
+//! not know. The schema is in `mapping.schema.json`
 //! ([`SCHEMA`]).
 
 use crate::codes;
@@ -36,12 +36,13 @@ use graphmap_kpn::mapping::{Binding, Mapped, Mapping, OsProcessId};
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::network::{Network, ProcessId};
 use graphmap_kpn::source::{Source, Span};
+use graphmap_kpn::version;
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use std::fmt::Write;
 
-/// The version written, and the only one read.
-pub const VERSION: u64 = 1;
+/// The version written, and the newest that is read.
+pub const VERSION: u32 = 1;
 /// What `format` says.
 pub const FORMAT: &str = "graphmap-mapping";
 /// The JSON schema of the file (draft 2020-12).
@@ -184,13 +185,8 @@ pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Document> {
         out.push(error.help(format!("`\"format\": \"{FORMAT}\"` is expected")));
         return None;
     }
-    if head.version != Some(VERSION) {
-        let version = head
-            .version
-            .map_or("no version".to_string(), |v| format!("version {v}"));
-        let what = format!("this mapping is of {version}, and {VERSION} is read");
-        let error = Diagnostic::error(codes::MAPPING_VERSION, what).at(start, "");
-        out.push(error.help("make it again with this graphmap"));
+    if let Some(error) = version::refused("the mapping", "\"version\": ", head.version, VERSION) {
+        out.push(error.at(start, ""));
         return None;
     }
     let document: Document = match serde_json::from_str(text) {

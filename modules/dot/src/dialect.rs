@@ -27,6 +27,7 @@ use crate::parser::parse;
 use crate::token::Text;
 use cluster::Scopes;
 use edge::Edges;
+use graphmap_kpn::codes::OTHER_VERSION;
 use graphmap_kpn::declared::Declared;
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Severity};
 use graphmap_kpn::names::{Names, Symbol};
@@ -34,6 +35,8 @@ use graphmap_kpn::source::{Source, SourceMap, Span};
 use keys::{Element, Key};
 use node::Nodes;
 use reading::Reading;
+
+pub use keys::VERSION;
 
 mod attributes;
 mod bundle;
@@ -180,9 +183,11 @@ fn declare_for(
     (!unusable).then_some(declared)
 }
 
-/// Makes a warning of what does not keep a graph from being drawn: all but its size.
+/// Makes a warning of each error that does not keep a graph from being drawn: all but its size and
+/// its version.
 fn tolerated(mut finding: Diagnostic) -> Diagnostic {
-    if finding.severity == Severity::Error && finding.code != codes::TOO_MANY_EDGES {
+    let kept = [codes::TOO_MANY_EDGES, OTHER_VERSION];
+    if finding.severity == Severity::Error && !kept.contains(&finding.code) {
         finding.severity = Severity::Warning;
     }
     finding
@@ -230,7 +235,10 @@ impl<'a> Dialect<'a> {
         nodes.finish(&mut reading);
         reading.join_bundles(nodes.bundles, &edges.defaulted);
         reading.drop_what_is_no_process();
-        reading.report.finish(findings);
+        match reading.refused {
+            Some(error) => findings.push(error),
+            None => reading.report.finish(findings),
+        }
         reading.out
     }
 

@@ -4,6 +4,7 @@
 //! in the same order, and the same channels. Only names of bundles are lost, and modules of one name
 //! in different modules get names of their own.
 
+use crate::dialect::VERSION;
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::bundles;
 use graphmap_kpn::declared::{
@@ -95,6 +96,7 @@ impl<'n> Printer<'n> {
     fn network(&mut self) {
         let network = self.network;
         let _ = writeln!(self.out, "digraph {} {{", word(&network.name));
+        let _ = writeln!(self.out, "    graphmap={VERSION};");
         if let Some((skeleton, _)) = &network.skeleton {
             let _ = writeln!(self.out, "    skeleton={};", word(skeleton));
         }

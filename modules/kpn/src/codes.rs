@@ -2,6 +2,9 @@
 
 use crate::diagnostic::Code;
 
+/// A file in a version of its format that is not read.
+pub const OTHER_VERSION: Code = Code(8);
+
 /// Expansion makes more processes, channels or modules than there are ids for.
 pub const TOO_MANY_REPLICAS: Code = Code(250);
 /// Both ends of a channel are repeated, each for itself, and nothing says which meet.

@@ -18,13 +18,14 @@
 //!
 //! Only `graphmap`, the name of a process, and `from` and `to` of a channel must be there. A `span`
 //! is `[source, start, end]`: index of the source, bytes of it. Unknown fields are refused: a
-//! misspelt one would otherwise be a loss that nobody notices.
+//! misspelt one would otherwise be a loss that nobody notices. The schema is in
+//! `network.schema.json` ([`SCHEMA`]).
 
 mod format;
 mod read;
 mod shape;
 mod write;
 
-pub use format::{MALFORMED, VERSION, WRONG_REFERENCE, WRONG_VERSION};
+pub use format::{MALFORMED, SCHEMA, VERSION, WRONG_REFERENCE};
 pub use read::{Positions, read};
 pub use write::{Written, write};

@@ -41,3 +41,4 @@ pub mod size;
 pub mod source;
 mod told;
 pub mod verify;
+pub mod version;

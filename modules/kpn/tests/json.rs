@@ -286,5 +286,5 @@ fn json_of_other_programs_is_named() {
         );
     }
     let found = told(r#"{"processes": []}"#, Positions::Here);
-    assert!(found[0].contains("does not say its version"), "{found:?}");
+    assert!(found[0].contains("does not state the version"), "{found:?}");
 }

@@ -12,6 +12,7 @@
 //!          | "slots=" counts                     one for all hosts or one each; cores unless given
 //!          | "speed=" reals                      likewise; 1 unless given
 //!          | "memory=" sizes                     likewise, bytes or with K, M, G, T
+//!          | "graphmap=" N                       version of this form; 1 unless given
 //! ```
 //!
 //! A list has one number for all, or as many as there are elements of the level outside it, or of
@@ -37,19 +38,23 @@ use crate::text::{Word, repeated};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::nearest::nearest;
 use graphmap_kpn::source::{Source, Span};
+use graphmap_kpn::version;
 
 mod print;
 pub use print::print;
 
 const LEVELS: [&str; 5] = ["groups", "hosts", "sockets", "caches", "cores"];
-const OPTIONS: [&str; 6] = [
+const OPTIONS: [&str; 7] = [
     "distance",
     "collocated",
     "names",
     "slots",
     "speed",
     "memory",
+    "graphmap",
 ];
+/// The version of the form that is written, and the newest that is read.
+pub const VERSION: u32 = 1;
 const HOSTS: usize = 1;
 const CORES: usize = 4;
 
@@ -60,6 +65,27 @@ pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
     let mut report = Report::default();
     let made = parse(source, &mut report);
     report.finish(made, out)
+}
+
+/// Checks the version that a platform states. Returns true if it must not be read.
+fn other_version(source: &Source, report: &mut Report) -> bool {
+    let lines = Word::all(source).lines();
+    let words = lines.flat_map(|line| line.words().collect::<Vec<_>>());
+    let stated = words
+        .filter_map(|word| word.cut('='))
+        .find(|(key, _)| key.text == "graphmap");
+    let Some((_, value)) = stated else {
+        return false;
+    };
+    let Some(number) = value.whole("the version", report) else {
+        return true;
+    };
+    let error = version::refused("the platform", "graphmap=", Some(number), VERSION);
+    let refused = error.is_some();
+    error
+        .into_iter()
+        .for_each(|error| report.push(error.at(value.span(), "")));
+    refused
 }
 
 /// The elements of all levels: of each, how many it has in each element of the level outside.
@@ -76,8 +102,11 @@ impl Tree {
 
 fn parse(source: &Source, report: &mut Report) -> Option<Platform> {
     let mut levels: Option<Word> = None;
-    let mut options: [Option<Word>; 6] = [None; 6];
+    let mut options: [Option<Word>; 7] = [None; 7];
     let mut words = Vec::new();
+    if other_version(source, report) {
+        return None;
+    }
     for line in Word::all(source).lines() {
         let start = words.len();
         words.extend(line.words());
@@ -117,7 +146,7 @@ fn parse(source: &Source, report: &mut Report) -> Option<Platform> {
         }
         return None;
     }
-    let [distance, collocated, names, slots, speed, memory] = options;
+    let [distance, collocated, names, slots, speed, memory, _] = options;
     let names = names.map(|names| nodelist::expand_all(names, report));
     let tree = read_levels(
         levels,

@@ -10,8 +10,6 @@ pub const TIMED_OUT: Code = Code(502);
 pub const DIED: Code = Code(503);
 /// The reply is not what the protocol has.
 pub const BAD_REPLY: Code = Code(504);
-/// The reply is in another version of the protocol.
-pub const WRONG_PROTOCOL: Code = Code(505);
 /// The reply writes a file outside of the folder of the output.
 pub const FILE_OUTSIDE: Code = Code(506);
 /// What an executable reports.

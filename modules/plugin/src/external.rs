@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-/// The version of the protocol that is spoken, and the only one that is understood.
+/// The version of the protocol in requests, and the newest that is read in replies.
 pub const PROTOCOL: u32 = 1;
 
 /// An executable that is a pass, an emitter, or both.

@@ -1,12 +1,12 @@
 //! The reply of an executable.
 
-use crate::codes::{BAD_REPLY, FILE_OUTSIDE, REPORTED, WRONG_PROTOCOL};
+use crate::codes::{BAD_REPLY, FILE_OUTSIDE, REPORTED};
 use crate::external::{External, PROTOCOL};
 use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics, Severity};
 use graphmap_kpn::json::{self, Positions};
 use graphmap_kpn::network::Network;
 use graphmap_kpn::source::{Source, SourceMap, Span};
-use graphmap_kpn::{expand, resolve};
+use graphmap_kpn::{expand, resolve, version};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::path::{Component, Path, PathBuf};
@@ -75,17 +75,10 @@ pub(crate) struct Reply {
 pub(crate) fn read(plugin: &External, text: &str, known: &SourceMap) -> Result<Reply, Diagnostics> {
     let protocol: ProtocolOnly =
         serde_json::from_str(text).map_err(|error| malformed(plugin, text, &error))?;
-    if protocol.protocol != Some(u64::from(PROTOCOL)) {
-        let message = match protocol.protocol {
-            Some(other) => format!("speaks version {other} of the protocol"),
-            None => "does not say which version of the protocol it speaks".to_owned(),
-        };
-        let who = plugin.path.display();
-        let diagnostic = Diagnostic::error(WRONG_PROTOCOL, format!("`{who}` {message}"));
-        let help = format!(
-            "this graphmap speaks version {PROTOCOL}: `\"protocol\": {PROTOCOL}` in the reply"
-        );
-        return Err(diagnostic.help(help).into());
+    let file = format!("the reply of `{}`", plugin.path.display());
+    let stated = protocol.protocol;
+    if let Some(error) = version::refused(&file, "\"protocol\": ", stated, PROTOCOL) {
+        return Err(error.into());
     }
     let reply: ReplyJson<'_> =
         serde_json::from_str(text).map_err(|error| malformed(plugin, text, &error))?;

@@ -239,6 +239,9 @@ const COLUMNS: &[Column] = &[
     ("core", |one| one.core.map(u64::from)),
 ];
 
+/// The version of the format of a profile.
+const PROFILE_VERSION: u32 = 1;
+
 /// From so many sleeps a second on, a scheduler spends more time on falling asleep and being woken
 /// (some ten microseconds each) than is worth it.
 const RESTLESS: f64 = 2000.0;
@@ -252,7 +255,8 @@ impl Report {
     /// The profile of the run as JSON, if it was measured, to be fed back into a mapping:
     ///
     /// ```text
-    /// {"processes":[{"rank":0,"name":"a","load":0.012}, ...],
+    /// {"graphmap":1,
+    ///  "processes":[{"rank":0,"name":"a","load":0.012}, ...],
     ///  "channels":[{"from":"a","src":"out","to":"b","dst":"in","messages":7,"bytes":56}, ...],
     ///  "unmeasured":["farm::types::Task"],
     ///  "communicators":[{"name":"world","calls":12}, ...],
@@ -267,7 +271,7 @@ impl Report {
     pub fn profile(&self) -> Option<String> {
         let profile = self.profile.as_ref()?;
         let directory = &profile.directory;
-        let mut json = String::from("{\"processes\":[");
+        let mut json = format!("{{\"graphmap\":{PROFILE_VERSION},\n\"processes\":[");
         for (n, &(kind, index, load)) in profile.loads.iter().enumerate() {
             let process = directory.process(kind, index);
             let comma = if n > 0 { ",\n" } else { "" };

@@ -216,6 +216,7 @@ const KPN: &[&str] = &[
     "told",
     "names",
     "codes",
+    "version",
     "declared",
     "parts",
     "network",
@@ -482,5 +483,5 @@ pub(crate) const FLOORS: &[(&str, &[&str])] = &[
             "lib",
         ],
     ),
-    ("testing", &["skip", "hosts", "lib"]),
+    ("testing", &["skip", "hosts", "schema", "lib"]),
 ];

@@ -2,7 +2,7 @@
 
 use super::constraint::Constraints;
 use super::explicit::Explicit;
-use super::keys::{Element, Key};
+use super::keys::{Element, Key, VERSION};
 use super::reading::Reading;
 use super::value;
 use crate::codes;
@@ -16,6 +16,7 @@ use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::level::{Level, LevelDecl};
 use graphmap_kpn::names::Symbol;
 use graphmap_kpn::source::Span;
+use graphmap_kpn::version;
 
 /// What a scope is to the dialect.
 #[derive(Clone, Copy, Default)]
@@ -172,6 +173,10 @@ impl Scopes {
             self.cluster_attribute(reading, scope, attribute);
             return;
         }
+        if key == Key::Version {
+            reading.version(attribute);
+            return;
+        }
         if key == Key::Skeleton {
             let value = reading.text.value(attribute.value).into_owned();
             if reading
@@ -239,6 +244,16 @@ impl Scopes {
 }
 
 impl Reading<'_> {
+    /// `graphmap=1`: the version of the dialect that the drawing is in.
+    fn version(&mut self, attribute: &Attribute) {
+        let stated = self.read(attribute, value::count).map(u64::from);
+        if stated.is_some()
+            && let Some(error) = version::refused("the drawing", "graphmap=", stated, VERSION)
+        {
+            self.refused = Some(error.at(attribute.span(), ""));
+        }
+    }
+
     /// `allow="G0305,G0314"`: each code with its own place.
     fn levels(&mut self, level: Level, attribute: &Attribute) {
         let Some(value) = self.read(attribute, |v| value::codes(v).map(str::to_owned)) else {

@@ -2,9 +2,15 @@
 
 use graphmap_kpn::level::Level;
 
+/// The version of the dialect that is written, and the newest that is read. A drawing that states
+/// none is of version 1.
+pub const VERSION: u32 = 1;
+
 /// What an attribute of the dialect says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Key {
+    /// `graphmap=`: the version of the dialect.
+    Version,
     Module,
     Cluster,
     Skeleton,
@@ -77,6 +83,7 @@ impl Element {
 
 /// Spelling, thesis spelling, key, and what it may stand on.
 const TABLE: &[(&str, &str, Key, &[Element])] = &[
+    ("graphmap", "", Key::Version, &[Element::Graph]),
     ("module", "PIname", Key::Module, &[Element::Cluster]),
     (
         "cluster",
@@ -213,6 +220,7 @@ impl Key {
             Key::Flow => 27,
             Key::TailPort => 28,
             Key::HeadPort => 29,
+            Key::Version => 30,
             Key::Level(_)
             | Key::Writer(_)
             | Key::WriterPort(_)

@@ -10,6 +10,7 @@ use crate::recent::Recent;
 use crate::token::Text;
 use graphmap_kpn::arena::Id as _;
 use graphmap_kpn::declared::{Declared, NodeId};
+use graphmap_kpn::diagnostic::Diagnostic;
 use graphmap_kpn::names::Symbol;
 use graphmap_kpn::source::SourceMap;
 
@@ -28,6 +29,9 @@ pub(super) struct Reading<'a> {
     pub(super) text: Text<'a>,
     pub(super) out: Declared,
     pub(super) report: Report,
+    /// The error if the drawing states a version of the dialect that is not read. It takes the place
+    /// of all other diagnostics, which may be wrong about such a drawing.
+    pub(super) refused: Option<Diagnostic>,
     /// Names that come again and again.
     pub(super) known: Known,
     /// What each node is, by number: [`BUNDLE`] and so on.
@@ -59,6 +63,7 @@ impl<'a> Reading<'a> {
             text,
             out,
             report: Report::default(),
+            refused: None,
             known,
             flags: Vec::new(),
             keys: Default::default(),

@@ -183,7 +183,7 @@ pub(crate) fn same(key: Key, a: &str, b: &str) -> bool {
     }
     match key {
         _ if a == b => true,
-        Key::Replicas | Key::OsProcess | Key::Initial => read(count, a, b),
+        Key::Version | Key::Replicas | Key::OsProcess | Key::Initial => read(count, a, b),
         Key::Load | Key::Prefer => read(amount, a, b),
         Key::Mem | Key::Traffic => read(bytes, a, b),
         Key::Capacity => read(capacity, a, b),

@@ -1,6 +1,6 @@
 //! JSON -> [`Declared`].
 
-use super::format::{MALFORMED, VERSION, WRONG_REFERENCE, WRONG_VERSION};
+use super::format::{MALFORMED, VERSION, WRONG_REFERENCE};
 use super::shape::{
     ChannelJson, ConstraintJson, EndJson, GivenSpan, ModuleJson, NameOnly, ProcessJson, SpanOnly,
     Top, VersionOnly,
@@ -14,6 +14,7 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::foreign;
 use crate::nearest::nearest;
 use crate::source::{Source, SourceMap, Span};
+use crate::version;
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -118,16 +119,9 @@ impl Reader<'_> {
             );
             return;
         }
-        if version != Some(u64::from(VERSION)) {
-            let message = match version {
-                Some(other) => format!("the network is in version {other} of the format"),
-                None => "the network does not say its version".to_owned(),
-            };
+        if let Some(error) = version::refused("the network", "\"graphmap\": ", version, VERSION) {
             let at = self.first_byte(json);
-            let finding = Diagnostic::error(WRONG_VERSION, message);
-            self.push(finding.at(at, "").help(format!(
-                "this graphmap reads version {VERSION}: `\"graphmap\": {VERSION}`"
-            )));
+            self.push(error.at(at, ""));
             return;
         }
         let top: Top<'_> = match serde_json::from_str(json) {

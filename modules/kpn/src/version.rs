@@ -1,0 +1,62 @@
+//! Versions of file formats.
+//!
+//! The version of a format is a whole number from 1. It grows only when a program that reads the
+//! version before would go wrong. A reader accepts every version up to the newest that it knows and
+//! refuses all others, before it reads anything else of the file.
+
+use crate::codes::OTHER_VERSION;
+use crate::diagnostic::Diagnostic;
+
+/// Checks the version that a file states. Returns the error if the file must not be read.
+///
+/// `file` names the file in the message ("the network"). `statement` is how its format states a
+/// version, up to the number (`"graphmap": `). `newest` is the newest version that is read.
+///
+/// `stated` is `None` if the file states no version. Where a version is optional, do not call this
+/// without one.
+pub fn refused(
+    file: &str,
+    statement: &str,
+    stated: Option<u64>,
+    newest: u32,
+) -> Option<Diagnostic> {
+    let message = match stated {
+        Some(version) if (1..=u64::from(newest)).contains(&version) => return None,
+        Some(version) => format!("{file} is in version {version} of its format"),
+        None => format!("{file} does not state the version of its format"),
+    };
+    let help = match stated {
+        Some(version) if version > u64::from(newest) => {
+            format!("update graphmap: this one reads versions up to {newest}")
+        }
+        _ => format!("state version {newest}: `{statement}{newest}`"),
+    };
+    Some(Diagnostic::error(OTHER_VERSION, message).help(help))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_from_one_to_the_newest_are_read() {
+        let refused = |stated| refused("the file", "version=", stated, 3);
+        for version in 1..=3 {
+            assert_eq!(refused(Some(version)), None);
+        }
+        let newer = refused(Some(4)).unwrap();
+        assert_eq!(newer.message, "the file is in version 4 of its format");
+        assert_eq!(
+            newer.help,
+            ["update graphmap: this one reads versions up to 3"]
+        );
+        let help = ["state version 3: `version=3`"];
+        assert_eq!(refused(Some(0)).unwrap().help, help);
+        let silent = refused(None).unwrap();
+        assert_eq!(
+            silent.message,
+            "the file does not state the version of its format"
+        );
+        assert_eq!(silent.help, help);
+    }
+}

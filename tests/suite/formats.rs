@@ -1,0 +1,567 @@
+//! Formats and their versions.
+//!
+//! The files in `tests/formats` are those of today: one of each format and version, with every field
+//! that the version has. They are never changed, only added to, because users have such files. Each
+//! must still mean the same.
+
+use crate::common::Test;
+use graphmap_kpn::json::{self, SCHEMA};
+use graphmap_testing::Schema;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Returns the text of a file of today.
+fn today(name: &str) -> String {
+    fs::read_to_string(root().join("tests/formats").join(name)).unwrap()
+}
+
+fn parsed(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|why| panic!("{why}: {text}"))
+}
+
+/// A test in a folder with all files of today.
+fn with_all() -> Test {
+    let mut test = Test::new();
+    for entry in fs::read_dir(root().join("tests/formats")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        // Each command would read it.
+        if !name.ends_with(".toml") {
+            test = test.file(&name, today(&name));
+        }
+    }
+    test
+}
+
+/// Returns the network that a command writes to standard output as JSON.
+#[track_caller]
+fn network(test: Test, args: &str) -> Value {
+    parsed(&test.args(args).run().status(0).stdout())
+}
+
+/// Checks that a value has all that an older one has. It may have more fields.
+fn has(new: &Value, old: &Value, path: &str) {
+    match (new, old) {
+        (Value::Object(new), Value::Object(old)) => {
+            for (name, old) in old {
+                let path = format!("{path}.{name}");
+                has(
+                    new.get(name).unwrap_or_else(|| panic!("no {path}")),
+                    old,
+                    &path,
+                );
+            }
+        }
+        (Value::Array(new), Value::Array(old)) => {
+            assert_eq!(new.len(), old.len(), "{path}");
+            for (i, (new, old)) in new.iter().zip(old).enumerate() {
+                has(new, old, &format!("{path}[{i}]"));
+            }
+        }
+        (Value::Number(new), Value::Number(old)) => {
+            assert_eq!(new.as_f64(), old.as_f64(), "{path}")
+        }
+        _ => assert_eq!(new, old, "{path}"),
+    }
+}
+
+/// Removes what depends on the file that a network was read from: the places of its elements. A
+/// constraint on several processes becomes one on each.
+fn without_places(mut network: Value) -> Value {
+    let object = network.as_object_mut().unwrap();
+    object.remove("sources");
+    for list in ["modules", "processes", "channels", "constraints"] {
+        for element in object[list].as_array_mut().unwrap() {
+            element.as_object_mut().unwrap().remove("span");
+        }
+    }
+    let mut constraints = Vec::new();
+    for constraint in object["constraints"].as_array().unwrap() {
+        match constraint["processes"].as_array() {
+            None => constraints.push(constraint.clone()),
+            Some(names) => constraints.extend(names.iter().map(|name| {
+                let mut one = constraint.clone();
+                one["processes"] = json!([name]);
+                one
+            })),
+        }
+    }
+    object["constraints"] = constraints.into();
+    network
+}
+
+#[test]
+fn a_drawing_and_a_mapping_of_today_are_read_to_the_network_of_today() {
+    let args = "drawing-1.dot --mapping mapping-1.json --emit json=-";
+    let new = network(with_all(), args);
+    has(&new, &parsed(&today("network-1.json")), "network");
+    // What the network has no field for.
+    let declared = graphmap::read(root().join("tests/formats/drawing-1.dot")).unwrap();
+    let levels = declared.value.levels.iter();
+    let levels: Vec<_> = levels.map(|l| (l.level.name(), l.code.as_str())).collect();
+    assert_eq!(
+        levels,
+        [("allow", "G0314"), ("warn", "G0317"), ("deny", "G0315")]
+    );
+}
+
+#[test]
+fn a_network_of_today_is_read_to_itself() {
+    let args = "network-1.json --mapping mapping-1.json --emit json=-";
+    let new = without_places(network(with_all(), args));
+    let old = without_places(parsed(&today("network-1.json")));
+    has(&new, &old, "network");
+}
+
+#[test]
+fn a_drawing_in_the_spellings_of_the_thesis_means_the_same() {
+    let modern = "digraph thesis {
+        manager;
+        subgraph cluster0 { module=pool; worker1; worker2; }
+        manager -> worker1 [src=\"put.work\", dst=task, bundle=scatter];
+        manager -> worker2 [src=\"put.work\", dst=task, bundle=scatter];
+        worker1 -> manager [src=done, dst=\"get.results\", bundle=select];
+        worker2 -> manager [src=done, dst=\"get.results\", bundle=select];
+    }";
+    let of = |args| without_places(network(with_all().file("modern.dot", modern), args));
+    let mut thesis = of("expand drawing-thesis.dot --json");
+    for channel in thesis["channels"].as_array_mut().unwrap() {
+        // A bundle that is a node has a name.
+        channel.as_object_mut().unwrap().remove("bundle_name");
+    }
+    assert_eq!(thesis, of("expand modern.dot --json"));
+}
+
+#[test]
+fn a_profile_of_today_has_its_weights_and_its_ranks() {
+    let network = network(
+        with_all(),
+        "expand drawing-thesis.dot --json --weights profile-1.json",
+    );
+    let of = |list: &str, field: &str| -> Vec<f64> {
+        let list = network[list].as_array().unwrap().iter();
+        list.map(|element| element[field].as_f64().unwrap())
+            .collect()
+    };
+    assert_eq!(of("processes", "load"), [0.25, 1.5, 2.0]);
+    assert_eq!(of("channels", "traffic"), [24.0, 40.0, 700.0, 900.0]);
+    let args = "check drawing-thesis.dot --weights profile-1.json";
+    let done = with_all().args(args).run().status(0);
+    done.stderr_has("note[G0017]: `profile-1.json`: bytes of `farm::types::Task`");
+    let done = with_all().args("import profile-1.json").run().status(0);
+    done.stdout_has("// \"world\": 12 collective calls")
+        .stdout_has("\"worker2\" [load=\"2\"];")
+        .stdout_has("\"manager\" -> \"worker2\" [traffic=96, label=\"12 messages, 96 bytes\"];")
+        .stdout_has("\"worker2\" -> \"manager\" [traffic=908, ");
+}
+
+/// A pass that keeps its request and replies nothing.
+const KEEP: &str = "#!/bin/sh\ncat > request.json\necho '{\"protocol\": 1}'\n";
+
+#[test]
+fn a_platform_of_today_is_what_a_plug_in_of_today_is_handed() {
+    let test = with_all()
+        .executable("graphmap-pass-dump", KEEP)
+        .args("drawing-thesis.dot --hosts platform-1.txt --pass dump --set depth=3 --emit x.svg");
+    test.run().status(0);
+    let new = parsed(&test.read("request.json"));
+    has(&new, &parsed(&today("request-1.json")), "request");
+}
+
+#[test]
+fn replies_of_today_are_understood() {
+    let replying = |kind: &str, file: &str| {
+        let script = format!("#!/bin/sh\ncat > request.json\ncat {file}\n");
+        with_all().executable(&format!("graphmap-{kind}-today"), &script)
+    };
+    let test = replying("pass", "reply-pass-1.json");
+    let test = test.args("expand drawing-thesis.dot --json --pass today");
+    let done = test.run().status(0);
+    let network = without_places(parsed(&done.stdout()));
+    assert_eq!(
+        network["processes"],
+        json!([
+            {"name": "manager", "kind": "manager", "load": 4.0, "mem": 0.0},
+            {"name": "worker1", "kind": "worker", "load": 2.0, "mem": 0.0},
+            {"name": "worker2", "kind": "worker", "load": 2.0, "mem": 0.0},
+        ])
+    );
+    let channel = |to: &str| {
+        json!({"from": ["manager", "work"], "to": [to, "in"], "bundle": "scatter", "capacity": 8,
+            "traffic": 1.0})
+    };
+    let expected = json!([channel("worker1"), channel("worker2")]);
+    assert_eq!(network["channels"], expected);
+    done.stderr_has(
+        "warning[G0507]: today: the load is a guess\n --> drawing-thesis.dot:3:5\n  |\n",
+    )
+    .stderr_has("^^^^^^^^^^ of this\n")
+    .stderr_has("= note: it is 4\n")
+    .stderr_has("= help: measure it\n");
+    let test = replying("emit", "reply-emit-1.json");
+    let test = test.args("drawing-thesis.dot --emit today=out/main");
+    test.run().status(0);
+    assert_eq!(test.read("out/main"), "main\n");
+    assert_eq!(test.read("out/more/run.sh"), "#!/bin/sh\n");
+    use std::os::unix::fs::PermissionsExt;
+    let mode = fs::metadata(test.folder().join("out/more/run.sh")).unwrap();
+    assert_eq!(mode.permissions().mode() & 0o111, 0o111);
+}
+
+#[test]
+fn a_graphmap_toml_of_today_is_taken() {
+    // The values of its keys are checked where it is read: src/cli/config.rs.
+    let test = with_all().file("graphmap.toml", today("graphmap-1.toml"));
+    test.args("fmt --check")
+        .run()
+        .status(3)
+        .stderr_has("graphmap: taking drawing-1.dot, as graphmap.toml says");
+}
+
+/// A file without a version, in each format that may be without one, means what version 1 means.
+#[test]
+fn files_without_a_version_are_of_version_1() {
+    let without = |file: &str, version: &str| {
+        let text = today(file);
+        assert_eq!(text.matches(version).count(), 1, "{file}");
+        // Places stay what they are.
+        with_all().file(file, text.replace(version, &" ".repeat(version.len())))
+    };
+    let args = "expand drawing-1.dot --json";
+    let drawing = without("drawing-1.dot", "graphmap=1;");
+    assert_eq!(network(drawing, args), network(with_all(), args));
+    let args = "expand drawing-thesis.dot --json --weights profile-1.json";
+    let profile = without("profile-1.json", "\"graphmap\":1,");
+    assert_eq!(network(profile, args), network(with_all(), args));
+    let args = "drawing-thesis.dot --hosts platform-1.txt --emit mapping.json";
+    let mapping = |test: Test| {
+        let test = test.args(args);
+        test.run().status(0);
+        test.read("mapping.json")
+    };
+    let platform = without("platform-1.txt", "graphmap=1");
+    assert_eq!(mapping(platform), mapping(with_all()));
+    let toml = without("drawing-1.dot", "graphmap=1;");
+    let text = today("graphmap-1.toml").replace("graphmap = 1\n", "");
+    let toml = toml.file("graphmap.toml", text);
+    toml.args("fmt --check")
+        .run()
+        .status(3)
+        .stderr_has("graphmap: taking drawing-1.dot, as graphmap.toml says");
+}
+
+/// A newer version is refused in each format, at its place, and nothing else of the file is said.
+#[test]
+fn newer_versions_are_refused() {
+    let newer = |name: &str, version: &str, two: &str, more: &str| {
+        let text = today(name);
+        assert_eq!(text.matches(version).count(), 1, "{name}");
+        // Something of version 2 that version 1 does not know.
+        text.replace(version, &format!("{two}{more}"))
+    };
+    let cases = [
+        (
+            newer(
+                "drawing-1.dot",
+                "graphmap=1;",
+                "graphmap=2;",
+                " skeletn=a; a [load=often];",
+            ),
+            "drawing-1.dot",
+            "check drawing-1.dot",
+            1,
+            "the drawing is in version 2 of its format\n --> drawing-1.dot:3:5\n",
+        ),
+        (
+            newer(
+                "network-1.json",
+                "\"graphmap\": 1,",
+                "\"graphmap\": 2,",
+                " \"x\": 1,",
+            ),
+            "network-1.json",
+            "check network-1.json",
+            1,
+            "the network is in version 2 of its format\n --> network-1.json:1:1\n",
+        ),
+        (
+            newer(
+                "mapping-1.json",
+                "\"version\": 1,",
+                "\"version\": 2,",
+                " \"x\": 1,",
+            ),
+            "mapping-1.json",
+            "drawing-1.dot --mapping mapping-1.json --emit x.svg",
+            1,
+            "the mapping is in version 2 of its format\n --> mapping-1.json:1:1\n",
+        ),
+        (
+            newer(
+                "profile-1.json",
+                "\"graphmap\":1,",
+                "\"graphmap\":2,",
+                " \"processes\": 7,",
+            ),
+            "profile-1.json",
+            "check drawing-thesis.dot --weights profile-1.json",
+            5,
+            "the profile `profile-1.json` is in version 2 of its format\n",
+        ),
+        (
+            newer(
+                "profile-1.json",
+                "\"graphmap\":1,",
+                "\"graphmap\":2,",
+                " \"pairs\": 7,",
+            ),
+            "profile-1.json",
+            "import profile-1.json",
+            1,
+            "the profile `profile-1.json` is in version 2 of its format\n",
+        ),
+        (
+            newer("platform-1.txt", "graphmap=1", "graphmap=2", " racks=3"),
+            "platform-1.txt",
+            "drawing-thesis.dot --hosts platform-1.txt --emit x.svg",
+            1,
+            "the platform is in version 2 of its format\n --> platform-1.txt:2:10\n",
+        ),
+        (
+            newer(
+                "graphmap-1.toml",
+                "graphmap = 1",
+                "graphmap = 2",
+                "\nrocket = 1",
+            ),
+            "graphmap.toml",
+            "check drawing-1.dot",
+            1,
+            "graphmap.toml is in version 2 of its format\n --> graphmap.toml:2:12\n",
+        ),
+        (
+            newer(
+                "reply-pass-1.json",
+                "\"protocol\": 1,",
+                "\"protocol\": 2,",
+                " \"x\": 1,",
+            ),
+            "reply-pass-1.json",
+            "check drawing-thesis.dot --pass today",
+            5,
+            "graphmap-pass-today` is in version 2 of its format\n",
+        ),
+    ];
+    for (text, file, args, status, message) in cases {
+        let script = "#!/bin/sh\ncat > request.json\ncat reply-pass-1.json\n";
+        let test = with_all().executable("graphmap-pass-today", script);
+        let done = test.file(file, text).args(args).run().status(status);
+        let help = "= help: update graphmap: this one reads versions up to 1\n";
+        let done = done
+            .stderr_has("error[G0008]: ")
+            .stderr_has(message)
+            .stderr_has(help);
+        let stderr = done.stderr();
+        let others = stderr.lines().filter(|line| {
+            let found = line.starts_with("error[") || line.starts_with("warning[");
+            found && !line.starts_with("error[G0008]: ")
+        });
+        assert_eq!(others.collect::<Vec<_>>(), Vec::<&str>::new(), "{args}");
+        assert_eq!(stderr.matches("error[").count(), 1, "{args}: {stderr}");
+    }
+}
+
+/// A picture of a drawing in a newer version would be of something else than its writer meant.
+#[test]
+fn a_newer_drawing_is_not_viewed() {
+    let test = Test::new().file("g.dot", "digraph { a -> b; graphmap=2; }");
+    test.args("view g.dot -o g.svg")
+        .run()
+        .status(1)
+        .stderr_has("error[G0008]");
+}
+
+#[test]
+fn what_is_not_a_version_is_refused_as_any_other_value() {
+    let test = Test::new().file("g.dot", "digraph { graphmap=new; a -> b [type=u64]; }");
+    test.args("check g.dot")
+        .run()
+        .status(1)
+        .stderr_has("error[G0206]");
+    let test = Test::new().file("g.dot", "digraph { node [graphmap=1]; a -> b [type=u64]; }");
+    test.args("check g.dot")
+        .run()
+        .status(1)
+        .stderr_has("error[G0205]");
+    let test = Test::new().file("g.dot", "digraph { graphmap=0; a -> b [type=u64]; }");
+    let done = test.args("check g.dot").run().status(1);
+    done.stderr_has("error[G0008]")
+        .stderr_has("= help: state version 1: `graphmap=1`");
+    let test = Test::new()
+        .file("g.dot", "digraph { a -> b [type=u64]; }")
+        .file("graphmap.toml", "graphmap = \"1\"\n");
+    test.args("check g.dot")
+        .run()
+        .status(1)
+        .stderr_has("error[G0015]");
+    let test = Test::new().file("g.dot", "digraph { a -> b [type=u64]; }");
+    let args = "g.dot --hosts graphmap=x --emit x.svg";
+    test.args(args).run().status(1).stderr_has("error[G0414]");
+}
+
+/// Returns the drawings of a folder.
+fn drawings(folder: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(root().join(folder)).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let mut paths: Vec<_> = paths
+        .filter(|p| p.extension().is_some_and(|e| e == "dot"))
+        .collect();
+    paths.sort();
+    paths
+}
+
+#[test]
+fn networks_are_valid_by_the_schema() {
+    let mut schema = Schema::new(SCHEMA);
+    let (mut valid, mut faulty) = (0, 0);
+    for path in ["graphs", "tests/checks", "tests/formats"]
+        .map(drawings)
+        .concat()
+    {
+        // Most drawings of `checks` are no networks.
+        let declared = graphmap::read(&path).ok();
+        let Some(network) = declared.and_then(|declared| graphmap::check(declared).ok()) else {
+            assert!(
+                path.parent().unwrap().ends_with("checks"),
+                "{}",
+                path.display()
+            );
+            faulty += 1;
+            continue;
+        };
+        let text = json::write(&network.value, None);
+        assert_eq!(schema.check(&parsed(&text)), Ok(()), "{}", path.display());
+        let mapped = graphmap::collocate(network.value);
+        let text = json::write(mapped.network(), Some(mapped.mapping()));
+        assert_eq!(schema.check(&parsed(&text)), Ok(()), "{}", path.display());
+        valid += 1;
+    }
+    assert!(valid >= 12 && faulty > 0, "{valid} valid, {faulty} faulty");
+    assert_eq!(schema.check(&parsed(&today("network-1.json"))), Ok(()));
+    // The schema has no property that is never written.
+    assert_eq!(schema.unused(), Vec::<String>::new());
+}
+
+/// What the reader refuses for its shape is not valid, and what it takes is.
+#[test]
+fn the_schema_and_the_reader_agree() {
+    let element = |list: &str, element: &str| {
+        let mut network = json!({
+            "graphmap": 1,
+            "modules": [{"name": "m"}],
+            "processes": [{"name": "a"}, {"name": "b"}],
+        });
+        network[list] = json!([parsed(element)]);
+        network.to_string()
+    };
+    let cases = [
+        (true, r#"{"graphmap": 1}"#.to_owned()),
+        (false, r#"{"graphmap": 2}"#.to_owned()),
+        (false, r#"{"processes": []}"#.to_owned()),
+        (false, r#"{"graphmap": 1, "proceses": []}"#.to_owned()),
+        (false, element("processes", "{}")),
+        (false, element("processes", r#"{"name": "a", "lod": 1}"#)),
+        (false, element("processes", r#"{"name": "a", "load": -1}"#)),
+        (
+            true,
+            element("processes", r#"{"name": "a", "load": 0.5, "mem": 1e6}"#),
+        ),
+        (false, element("modules", r#"{"name": "a", "parent": -1}"#)),
+        (
+            true,
+            element("channels", r#"{"from": "a", "to": ["b", "in"]}"#),
+        ),
+        (
+            true,
+            element("channels", r#"{"from": null, "to": "b", "tag": -1}"#),
+        ),
+        (false, element("channels", r#"{"from": "a"}"#)),
+        (false, element("channels", r#"{"from": "a", "to": ["b"]}"#)),
+        (
+            false,
+            element("channels", r#"{"from": "a", "to": ["b", "in", "x"]}"#),
+        ),
+        (
+            false,
+            element("channels", r#"{"from": "a", "to": "b", "capacity": 0}"#),
+        ),
+        (
+            false,
+            element(
+                "channels",
+                r#"{"from": "a", "to": "b", "capacity": 4294967296}"#,
+            ),
+        ),
+        (
+            false,
+            element("channels", r#"{"from": "a", "to": "b", "flow": "credit"}"#),
+        ),
+        (
+            false,
+            element("channels", r#"{"from": "a", "to": "b", "bundle": "all"}"#),
+        ),
+        (
+            false,
+            element(
+                "channels",
+                r#"{"from": "a", "to": "b", "bundle_name": "x"}"#,
+            ),
+        ),
+        (
+            true,
+            element("constraints", r#"{"processes": ["a"], "hold": [1, 2]}"#),
+        ),
+        (
+            false,
+            element("constraints", r#"{"processes": ["a"], "hold": [1]}"#),
+        ),
+        (false, element("constraints", r#"{"processes": ["a"]}"#)),
+        (
+            false,
+            element(
+                "constraints",
+                r#"{"processes": ["a"], "host": "x", "osprocess": 1}"#,
+            ),
+        ),
+        (
+            true,
+            element("constraints", r#"{"module": 0, "whole": true}"#),
+        ),
+        (
+            false,
+            element("constraints", r#"{"module": 0, "whole": false}"#),
+        ),
+        (
+            false,
+            element("constraints", r#"{"module": 0, "host": "x"}"#),
+        ),
+        (
+            false,
+            element("constraints", r#"{"processes": ["a"], "prefer": 1}"#),
+        ),
+    ];
+    let mut schema = Schema::new(SCHEMA);
+    for (good, text) in cases {
+        assert_eq!(
+            schema.check(&parsed(&text)).is_ok(),
+            good,
+            "the schema: {text}"
+        );
+        let read = graphmap::Registry::new().read_text("json", "net.json", text.clone());
+        assert_eq!(read.is_ok(), good, "the reader: {text}");
+    }
+}
