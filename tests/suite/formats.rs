@@ -110,6 +110,16 @@ fn a_drawing_and_a_mapping_of_today_are_read_to_the_network_of_today() {
 }
 
 #[test]
+fn a_drawing_that_is_written_states_its_version() {
+    let done = with_all().args("expand drawing-thesis.dot").run().status(0);
+    let text = done.stdout();
+    assert!(
+        text.starts_with("digraph thesis {\n    graphmap=1;\n"),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_network_of_today_is_read_to_itself() {
     let args = "network-1.json --mapping mapping-1.json --emit json=-";
     let new = without_places(network(with_all(), args));
@@ -563,5 +573,24 @@ fn the_schema_and_the_reader_agree() {
         );
         let read = graphmap::Registry::new().read_text("json", "net.json", text.clone());
         assert_eq!(read.is_ok(), good, "the reader: {text}");
+    }
+}
+
+#[test]
+fn the_book_lists_the_newest_versions() {
+    let page = include_str!("../../docs/src/formats.md");
+    for (format, newest) in [
+        ("drawing", graphmap_dot::dialect::VERSION),
+        ("network as JSON", json::VERSION),
+        ("`mapping.json`", graphmap_binding::mapping_json::VERSION),
+        ("synthetic platform", graphmap_platform::synthetic::VERSION),
+        ("request and reply of a plug-in", graphmap_plugin::PROTOCOL),
+    ] {
+        let mut rows = page
+            .lines()
+            .map(|line| line.split(" | ").collect::<Vec<_>>());
+        let row = rows.find(|row| row[0] == format!("| {format}"));
+        let row = row.unwrap_or_else(|| panic!("no {format}"));
+        assert_eq!(row[3], newest.to_string(), "{format}");
     }
 }

@@ -346,5 +346,6 @@ fn ended_from_outside(user: &Lone) {
     user.run("run squares.dot --dev -n 2 --profile profile.json")
         .ends(0)
         .gives("385\n");
-    assert!(user.test.read("profile.json").contains("worker4"));
+    let profile = user.test.read("profile.json");
+    assert!(profile.contains("worker4") && profile.contains("\"graphmap\":1,"));
 }

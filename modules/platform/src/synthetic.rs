@@ -41,7 +41,7 @@ use graphmap_kpn::source::{Source, Span};
 use graphmap_kpn::version;
 
 mod print;
-pub use print::print;
+pub use print::{VERSION, print};
 
 const LEVELS: [&str; 5] = ["groups", "hosts", "sockets", "caches", "cores"];
 const OPTIONS: [&str; 7] = [
@@ -53,8 +53,6 @@ const OPTIONS: [&str; 7] = [
     "memory",
     "graphmap",
 ];
-/// The version of the form that is written, and the newest that is read.
-pub const VERSION: u32 = 1;
 const HOSTS: usize = 1;
 const CORES: usize = 4;
 

@@ -168,7 +168,7 @@ fn mistakes_in_synthetic_platforms() {
 #[test]
 fn what_the_synthetic_form_prints() {
     let text = "groups=2:hosts=1,2:sockets=2,1(x2):caches=2:cores=4 names=a,b[1-2] slots=8,4(x2) \
-                speed=1,2(x2) memory=1024 distance=100:50:10:2:1 collocated=0.5\n";
+                speed=1,2(x2) memory=1024 distance=100:50:10:2:1 collocated=0.5 graphmap=1\n";
     let platform = good(None, text);
     assert_eq!(synthetic::print(&platform), text);
 }

@@ -255,23 +255,28 @@ impl Report {
     /// The profile of the run as JSON, if it was measured, to be fed back into a mapping:
     ///
     /// ```text
-    /// {"graphmap":1,
-    ///  "processes":[{"rank":0,"name":"a","load":0.012}, ...],
+    /// {"processes":[{"rank":0,"name":"a","load":0.012}, ...],
     ///  "channels":[{"from":"a","src":"out","to":"b","dst":"in","messages":7,"bytes":56}, ...],
+    ///  "graphmap":1,
     ///  "unmeasured":["farm::types::Task"],
     ///  "communicators":[{"name":"world","calls":12}, ...],
     ///  "pairs":[{"communicator":0,"from":0,"to":3,"messages":7,"bytes":56}, ...]}
     /// ```
     ///
-    /// A load is in seconds. Bytes are those of the tokens' [`Payload`](crate::Payload). Types that
-    /// have none are listed as unmeasured: their tokens count as what they take in memory, without
-    /// what they own elsewhere. Where processes talk as [ranks](crate::mpi), pairs are those of the world's ranks of which one has sent the other
-    /// messages in a communicator, which is named by its place in the list; of collective calls it is said how many all ranks of a
-    /// communicator have made together. Channels of a [`Local`](crate::Local) network are not known by name and left out.
+    /// `graphmap` is the version of the format. A load is in seconds.
+    ///
+    /// Bytes are those of the tokens' [`Payload`](crate::Payload). Types that have none are listed
+    /// as unmeasured: their tokens count as their size in memory, without the memory that they own.
+    ///
+    /// Where processes are [ranks](crate::mpi), a pair has the messages that one rank of the world
+    /// sent to another in a communicator, which is an index of `communicators`. The `calls` of a
+    /// communicator are the collective calls of all its ranks together.
+    ///
+    /// Channels of a [`Local`](crate::Local) network have no names and are left out.
     pub fn profile(&self) -> Option<String> {
         let profile = self.profile.as_ref()?;
         let directory = &profile.directory;
-        let mut json = format!("{{\"graphmap\":{PROFILE_VERSION},\n\"processes\":[");
+        let mut json = String::from("{\"processes\":[");
         for (n, &(kind, index, load)) in profile.loads.iter().enumerate() {
             let process = directory.process(kind, index);
             let comma = if n > 0 { ",\n" } else { "" };
@@ -311,7 +316,11 @@ impl Report {
             );
         }
         let unmeasured: Vec<String> = unmeasured.iter().map(|name| quote(name)).collect();
-        let _ = write!(json, "],\n\"unmeasured\":[{}]", unmeasured.join(","));
+        let _ = write!(
+            json,
+            "],\n\"graphmap\":{PROFILE_VERSION},\n\"unmeasured\":[{}]",
+            unmeasured.join(",")
+        );
         json.push_str(&profile.ranks.json());
         json.push_str("}\n");
         Some(json)

@@ -6,6 +6,9 @@ use crate::nodelist;
 use crate::text::print_repeated;
 use std::fmt::Write;
 
+/// The version of the form that is written, and the newest that is read.
+pub const VERSION: u32 = 1;
+
 /// Writes a platform in the synthetic form.
 ///
 /// What the form has no word for is left out: limits of slots, users, numbers of hardware threads,
@@ -64,6 +67,7 @@ pub fn print(platform: &Platform) -> String {
         option("memory", print_repeated(&memory, u64::to_string));
     }
     print_distances(platform, known, apart, &mut option);
+    option("graphmap", VERSION.to_string());
     text.push('\n');
     text
 }
