@@ -1,7 +1,7 @@
 /* Whether receives that are posted of MPI_ANY_SOURCE end, as the link between hosts would like to have them: over UCX those of
  * MPICH 5.0.2 do not, so it posts them of each OS process (modules/link-mpi/src/posted.rs).
  *
- *     mpicc any_source.c -o any_source && UCX_TLS=tcp MPIR_CVAR_NOLOCAL=1 mpiexec -n 2 ./any_source
+ *     benches/hosts/run any_source
  *
  * Each rank has eight such receives, sends 3,000 messages to others, 16 at a time, and says how many it has received; one that
  * gets nothing for ten seconds says which of its receives have ended, and ends the job with 1. With the word `each` as argument

@@ -218,9 +218,80 @@ fn figure(section: &str) -> Option<String> {
     pair.map(|words| words.join(" ")).or_else(row)
 }
 
+/// Returns the benchmarks that a section names: the words of each, from the path on.
+fn commands(section: &str) -> Vec<Vec<&str>> {
+    let code = section.split('`').skip(1).step_by(2);
+    let command = code.map(|code| {
+        let words = code.split_whitespace();
+        words.skip_while(|word| !word.starts_with("benches/"))
+    });
+    let commands = command.map(Iterator::collect::<Vec<&str>>);
+    let is_command = |words: &Vec<&str>| words.first().is_some_and(|path| path.ends_with("/run"));
+    commands.filter(is_command).collect()
+}
+
+/// Returns the rows of the table of benchmarks: the words of the command, and the link to its table.
+fn benchmarks(readme: &str) -> Vec<(Vec<&str>, &str)> {
+    let rows = readme
+        .lines()
+        .filter(|line| line.starts_with("| `benches/"));
+    let row = |line| {
+        let command = commands(line).swap_remove(0);
+        let (_, link) = str::split_once(line, "](").unwrap();
+        (command, link.split(')').next().unwrap())
+    };
+    rows.map(row).collect()
+}
+
+#[test]
+fn every_benchmark_has_a_row_that_leads_to_its_table() {
+    use std::os::unix::fs::PermissionsExt;
+    let benches = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches");
+    let readme = fs::read_to_string(benches.join("README.md")).unwrap();
+    let rows = benchmarks(&readme);
+    let mut wrong = Vec::new();
+    for (command, link) in &rows {
+        let (file, anchor) = link.split_once('#').unwrap();
+        let page = fs::read_to_string(benches.join(file)).unwrap();
+        let sections = sections(&page);
+        let section = sections.iter().find(|(_, section)| {
+            let heading = section.lines().next().unwrap_or_default();
+            anchors(heading).iter().any(|a| a == anchor)
+        });
+        let named = section.is_some_and(|(_, section)| {
+            let mut commands = commands(section).into_iter();
+            commands.any(|named| named.starts_with(command))
+        });
+        if !benches.join("..").join(command[0]).is_file() || !named {
+            wrong.push(format!("{link} does not name `{}`", command.join(" ")));
+        }
+    }
+    for (path, text) in chapters() {
+        for (line, section) in sections(&text) {
+            for named in commands(&section) {
+                let mut rows = rows.iter();
+                if !rows.any(|(row, _)| named.starts_with(row) || row.starts_with(&named)) {
+                    wrong.push(format!("{}:{line}: {}", path.display(), named.join(" ")));
+                }
+            }
+        }
+    }
+    for folder in fs::read_dir(&benches).unwrap() {
+        let folder = folder.unwrap();
+        let run = format!("benches/{}/run", folder.file_name().display());
+        if let Ok(file) = fs::metadata(folder.path().join("run")) {
+            let is_executable = file.permissions().mode() & 0o100 != 0;
+            if !is_executable || !rows.iter().any(|(row, _)| row[0] == run) {
+                wrong.push(format!("{run} is not executable, or not in the table"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "benches/README.md:\n{}", wrong.join("\n"));
+    assert!(rows.len() > 30, "only {} rows", rows.len());
+}
+
 #[test]
 fn every_figure_stands_by_the_command_that_makes_it() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (mut wrong, mut figures) = (Vec::new(), 0);
     for (path, text) in chapters() {
         // Sizes and times there are limits.
@@ -228,17 +299,9 @@ fn every_figure_stands_by_the_command_that_makes_it() {
             continue;
         }
         for (line, section) in sections(&text) {
-            let commands = section.split("`benches/").skip(1);
-            let commands: Vec<&str> = commands
-                .map(|rest| rest.split(['`', ' ', '\n']).next().unwrap())
-                .collect();
-            for command in &commands {
-                let there = root.join("benches").join(command).is_file();
-                assert!(there, "{}:{line}: benches/{command}", path.display());
-            }
             if let Some(figure) = figure(&section) {
                 figures += 1;
-                if commands.is_empty() {
+                if commands(&section).is_empty() {
                     wrong.push(format!("{}:{line}: {figure}", path.display()));
                 }
             }

@@ -154,13 +154,7 @@ fn turns_of(edges: usize) -> usize {
 }
 
 fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    match values.len() {
-        0 => f64::NAN,
-        n if n % 2 == 1 => values[n / 2],
-        n => (values[n / 2 - 1] + values[n / 2]) / 2.0,
-    }
+    bench_common::median(&values.collect::<Vec<_>>()).unwrap_or(f64::NAN)
 }
 
 /// The worst of the table, for those who read one line.

@@ -5,6 +5,7 @@ use std::hint::black_box;
 use std::pin::Pin;
 use std::task::{Context, Waker};
 
+use bench_common::median;
 use corosensei::Coroutine;
 use corosensei::stack::DefaultStack;
 use graphmap_fiber::{Fiber, Options, Stacks, wait};
@@ -123,8 +124,8 @@ pub(crate) fn report(rounds: usize) {
         fibers.clear();
         times[1].push(start.elapsed().as_nanos() as f64 / COUNT as f64);
     }
-    for (name, mut times) in ["future in a Box", "fiber, unwound"].iter().zip(times) {
-        times.sort_by(f64::total_cmp);
-        println!("  {name:<44} {:>9.1} ns", times[times.len() / 2]);
+    for (name, times) in ["future in a Box", "fiber, unwound"].iter().zip(times) {
+        let median = median(&times).expect("a round");
+        println!("  {name:<44} {median:>9.1} ns");
     }
 }

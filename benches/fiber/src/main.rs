@@ -5,6 +5,7 @@ mod memory;
 mod messages;
 mod switch;
 
+use bench_common::{in_turns, median};
 use std::time::Instant;
 
 fn main() {
@@ -28,20 +29,16 @@ fn main() {
     }
 }
 
-/// Nanoseconds of each contestant for one of `count` operations, medians of rounds in which all take turns.
+/// Prints the nanoseconds of each contestant for one of `count` operations: medians of rounds.
 fn measure(rounds: usize, count: usize, contestants: &mut [(&str, &mut dyn FnMut())]) {
-    let mut times = vec![Vec::new(); contestants.len()];
-    for _ in 0..rounds {
-        for (times, (_, run)) in times.iter_mut().zip(contestants.iter_mut()) {
-            let start = Instant::now();
-            run();
-            times.push(start.elapsed().as_nanos() as f64 / count as f64);
-        }
-    }
+    let times = in_turns(rounds, contestants, |(_, run)| {
+        let start = Instant::now();
+        run();
+        Some(start.elapsed().as_nanos() as f64 / count as f64)
+    });
     let mut first = None;
-    for (mut times, (name, _)) in times.into_iter().zip(contestants) {
-        times.sort_by(f64::total_cmp);
-        let median = times[times.len() / 2];
+    for (times, (name, _)) in times.iter().zip(contestants) {
+        let median = median(times).expect("a round");
         let first = *first.get_or_insert(median);
         println!("  {name:<44} {median:>9.1} ns {:>7.2}", median / first);
     }

@@ -1,30 +1,25 @@
 //! Seeded networks: what users draw (farms, pipelines, layered networks) and what the literature
 //! maps (butterflies, grids, random geometric, power law).
 
+use bench_common::Random;
 use graphmap_partition::{Channel, Graph};
 
-/// A small generator of its own, so that a change in the product does not change the instances.
-pub struct Dice(u64);
+/// A generator that is not the product's, so that a change there does not change the instances.
+pub struct Dice(Random);
 
 impl Dice {
     pub fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0xD1B5_4A32_D192_ED03)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        Self(Random(
+            seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0xD1B5_4A32_D192_ED03,
+        ))
     }
 
     pub fn range(&mut self, low: u64, high: u64) -> u64 {
-        low + self.next() % (high - low + 1)
+        low + self.0.number() % (high - low + 1)
     }
 
     pub fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+        (self.0.number() >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
 

@@ -3,7 +3,7 @@
 //! Prints for each network and rule the mean cost, its ratio to that without a rule, CPU seconds of
 //! everything, and how often a rule or bound was broken or a bound raised.
 //!
-//! usage: graphmap-bench-mapping held [--seeds N] [--ours a,b] [--only TEXT]
+//! usage: benches/mapping/run held [--seeds N] [--ours a,b] [--only TEXT]
 
 use std::sync::Arc;
 

@@ -1,12 +1,13 @@
 //! Large networks: each engine in an OS process of its own, all engines of a seed one after the
 //! other, CPU time and peak memory of each; the tables are Markdown, as they stand in the book.
 //!
-//! usage: graphmap-bench-mapping large|huge|growth [--seeds N] [--peers a,b,c | --no-peers]
+//! usage: benches/mapping/run large|huge|growth [--seeds N] [--peers a,b,c | --no-peers]
 //!        [--ours a,b] [--only TEXT] [--work DIR]
 
 use std::path::Path;
 use std::process::Command;
 
+use bench_common::{peak, resident};
 use graphmap_partition::{Graph, Machine, Options, Problem, Strategy, evaluate, solve};
 
 use crate::suite::{self, Case};
@@ -19,7 +20,7 @@ struct Run {
     feasible: bool,
     seconds: f64,
     /// Peak memory beyond the graph that was read; only of our own.
-    bytes: Option<u64>,
+    bytes: Option<f64>,
 }
 
 /// Engine that the others are compared with in `J`.
@@ -83,7 +84,7 @@ pub fn run(read: &Arguments) {
         }
         row(&case, size, &engines, &runs);
         for (engine, runs) in engines.iter().zip(&runs) {
-            if let Some(bytes) = runs.iter().filter_map(|r| r.bytes).max() {
+            if let Some(bytes) = runs.iter().filter_map(|r| r.bytes).reduce(f64::max) {
                 memory.push((case.name(), engine.clone(), size, bytes));
             }
         }
@@ -95,9 +96,9 @@ pub fn run(read: &Arguments) {
     for (case, engine, (n, m), bytes) in memory {
         println!(
             "| {case} | {n} | {m} | `{engine}` | {:.1} MB | {:.0} | {:.0} |",
-            bytes as f64 / 1e6,
-            bytes as f64 / n as f64,
-            bytes as f64 / m as f64
+            bytes / 1e6,
+            bytes / n as f64,
+            bytes / m as f64
         );
     }
 }
@@ -152,7 +153,7 @@ fn machine(case: &Case) -> Machine {
     Machine::regular(&levels.collect::<Vec<_>>()).expect("suites are sound")
 }
 
-type Own = (Vec<u32>, f64, Option<u64>);
+type Own = (Vec<u32>, f64, Option<f64>);
 
 /// Runs one of our strategies in a child, so that its memory is its own.
 fn own(strategy: &str, case: &Case, seed: u64, work: &Path) -> Result<Own, String> {
@@ -179,11 +180,7 @@ fn own(strategy: &str, case: &Case, seed: u64, work: &Path) -> Result<Own, Strin
     let mapping = text
         .lines()
         .map(|l| l.parse().map_err(|_| "unreadable".to_owned()));
-    Ok((
-        mapping.collect::<Result<_, _>>()?,
-        seconds,
-        Some(bytes as u64),
-    ))
+    Ok((mapping.collect::<Result<_, _>>()?, seconds, Some(bytes)))
 }
 
 /// The child of [`own`]: prints CPU seconds and bytes of peak memory beyond the graph.
@@ -206,18 +203,11 @@ pub fn child(arguments: &[String]) {
     };
     // From here on the peak counts; Linux only, as the rest of this benchmark.
     let _ = std::fs::write("/proc/self/clear_refs", "5");
-    let before = (status("VmRSS:"), cpu_seconds());
+    let before = (resident(), cpu_seconds());
     let found = solve(&Problem::new(&graph, &machine), &options).expect("a mapping");
     let seconds = cpu_seconds() - before.1;
-    let bytes = status("VmHWM:").saturating_sub(before.0);
+    let bytes = (peak() - before.0).max(0.0);
     let lines: Vec<String> = found.block_of.iter().map(ToString::to_string).collect();
     std::fs::write(out, lines.join("\n")).expect("a writable file");
     println!("{seconds:.4} {bytes}");
-}
-
-fn status(what: &str) -> u64 {
-    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = text.lines().find_map(|l| l.strip_prefix(what));
-    let kilobytes = line.and_then(|l| l.split_whitespace().next()?.parse::<u64>().ok());
-    kilobytes.unwrap_or(0) * 1024
 }

@@ -1,13 +1,13 @@
-//! The quality benchmark of the mapping: the same networks to our strategies and to the peers, one
-//! judge for all.
+//! The quality of mappings: all engines map the same networks, and one judge compares them.
 //!
-//! usage: graphmap-bench-mapping SUITE [--seeds N] [--from N] [--peers a,b,c | --no-peers] [--ours a[@ms[xTHREADS]][#steps],...]
-//!        [--only TEXT] [--work DIR] [--tries N] [--shift N] [--record] [--details]
+//! usage: benches/mapping/run SUITE [--seeds N] [--from N] [--peers a,b,c | --no-peers]
+//!        [--ours a[@ms[xTHREADS]][#steps],...] [--only TEXT] [--work DIR] [--tries N] [--shift N]
+//!        [--record] [--details]
 //!
-//! Peers' mappings are kept in the work directory and judged anew in each run. `--tries` searches
-//! each graph so often with seeds of its own, `--shift` is added to those seeds, `--record` keeps
-//! what is better than the best known. Suites `large`, `huge` and `growth`: see `large.rs`, `structured`: see
-//! `structured.rs`, `tight`: see `tight.rs`, `held`: see `held.rs`.
+//! Mappings of peers are kept in the work directory and judged in each run. `--tries` is the number
+//! of searches of each graph, each with a seed of its own; `--shift` is added to these seeds;
+//! `--record` keeps what is better than the best known. For the suites `large`, `huge` and `growth`
+//! see `large.rs`; `structured`, `tight`, `held` and `rules` are in files of these names.
 
 mod generate;
 mod held;
@@ -95,14 +95,14 @@ fn arguments() -> Result<Arguments, String> {
     let mut words = std::env::args().skip(1);
     let mut read = Arguments {
         suite: words.next().ok_or(
-            "which suite: small, exact, structured, tight, held, rules, medium, large, huge, growth?",
+            "which suite: small, exact, structured, tight, held, rules, large, huge, growth?",
         )?,
         seeds: 3,
         from: 0,
         peers: Vec::new(),
         ours: Vec::new(),
         only: String::new(),
-        work: "target/mapping".into(),
+        work: concat!(env!("CARGO_MANIFEST_DIR"), "/../target/mapping").into(),
         tries: 1,
         shift: 0,
         record: false,

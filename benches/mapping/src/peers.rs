@@ -72,7 +72,7 @@ pub fn run(
         }
         let home = Path::new(env!("CARGO_MANIFEST_DIR"));
         let python = std::env::var_os("PEERS_PYTHON")
-            .unwrap_or_else(|| home.join("target/venv/bin/python").into());
+            .unwrap_or_else(|| home.join("../target/peers/bin/python").into());
         let done = Command::new("timeout")
             .arg(LONGEST)
             .arg(python)

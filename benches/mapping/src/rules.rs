@@ -4,7 +4,7 @@
 //! Prints a table of counts, and with `--details` the seeds of what is counted as wrong. In steps, so
 //! that every machine prints the same.
 //!
-//! usage: graphmap-bench-mapping rules [--seeds N] [--from N] [--details]
+//! usage: benches/mapping/run rules [--seeds N] [--from N] [--details]
 
 use graphmap_partition::Solution;
 

@@ -119,14 +119,6 @@ pub fn cases(suite: &str) -> Vec<Case> {
             case("power", 1000, &[4, 4, 4]),
         ],
         "exact" => exact(),
-        "medium" => vec![
-            case("farm", 500, &[4, 4, 4]),
-            case("layered", 5000, &[4, 4, 4]),
-            case("grid2", 100, &[4, 4, 4]),
-            case("geometric", 10_000, &[4, 4, 4]),
-            case("power", 5000, &[4, 4, 4]),
-            case("fft", 10, &[4, 4, 4]),
-        ],
         // About 100,000 processes.
         "large" => vec![
             case("grid2", 316, &[8, 2, 4]),

@@ -5,6 +5,7 @@
 //! the best of three. Memory is counted above that of the empty program: of the declarations alone,
 //! and at the peak, when declarations and network exist side by side.
 
+use bench_common::{peak, resident};
 use graphmap_kpn::declared::{
     BundleKind, ChannelDecl, ChannelExtra, Declared, EndDecl, ModuleDecl, NodeDecl, NodeId,
 };
@@ -55,11 +56,11 @@ fn main() {
 /// One line of the table.
 fn one(name: &str, channels: usize) {
     let (_, shape) = SHAPES.iter().find(|(n, _)| *n == name).expect("a shape");
-    let before = memory("VmRSS:");
+    let before = resident();
     let declared = shape(channels);
-    let held = memory("VmRSS:");
+    let held = resident();
     let (mut best, count) = run(declared);
-    let peak = memory("VmHWM:");
+    let most = peak();
     for _ in 0..2 {
         let (times, _) = run(shape(channels));
         for (b, t) in best.iter_mut().zip(times) {
@@ -74,8 +75,8 @@ fn one(name: &str, channels: usize) {
         ns(best[1]),
         ns(best[2]),
         ns(all),
-        held.saturating_sub(before) as f64 / count as f64,
-        peak.saturating_sub(before) as f64 / count as f64,
+        (held - before).max(0.0) / count as f64,
+        (most - before).max(0.0) / count as f64,
     );
 }
 
@@ -94,20 +95,6 @@ fn run(declared: Declared) -> ([Duration; 3], usize) {
         resolved_at.elapsed(),
     ];
     (times, verified.channels.len())
-}
-
-/// A line of the kernel's account of this OS process, in bytes.
-fn memory(what: &str) -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
-    let line = status
-        .lines()
-        .find_map(|l| l.strip_prefix(what))
-        .expect("a line");
-    let number = line
-        .split_whitespace()
-        .next()
-        .and_then(|n| n.parse::<u64>().ok());
-    number.expect("kilobytes") * 1024
 }
 
 /// Declares nodes and channels with spans of their own.

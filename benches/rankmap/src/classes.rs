@@ -1,31 +1,13 @@
 //! The communicators that are measured: classes A to E of chapter 5 of S. M. Mir Taheri's thesis, and the
 //! fourteen of chapter 6.
 
+use bench_common::Random;
 use std::collections::BTreeSet;
 
-/// Random numbers that are the same in every run (splitmix64).
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mix = self.0;
-        mix = (mix ^ (mix >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mix = (mix ^ (mix >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((u128::from(mix ^ (mix >> 31)) * u128::from(end)) >> 64) as u64
-    }
-
-    /// From 1 to `most`, each order of magnitude as likely as the others.
-    fn size(&mut self, most: u64) -> u64 {
-        let bits = self.below(u64::from(most.ilog2()) + 1);
-        (1 + self.below(1 << bits) + ((1 << bits) >> 1)).min(most)
-    }
-
-    pub fn shuffle(&mut self, ranks: &mut [u32]) {
-        for k in (1..ranks.len()).rev() {
-            ranks.swap(k, self.below(k as u64 + 1) as usize);
-        }
-    }
+/// From 1 to `most`, each order of magnitude as likely as the others.
+fn size(random: &mut Random, most: u64) -> u64 {
+    let bits = random.below(u64::from(most.ilog2()) + 1);
+    (1 + random.below(1 << bits) + ((1 << bits) >> 1)).min(most)
 }
 
 /// A communicator to be represented.
@@ -63,7 +45,7 @@ fn some(random: &mut Random, world: u64, count: u64) -> Vec<u32> {
 
 /// Ranges of a world that do not touch: every other one between random ends.
 fn ranges(random: &mut Random, world: u64) -> Vec<std::ops::Range<u32>> {
-    let count = random.size(4096);
+    let count = size(random, 4096);
     let ends: BTreeSet<u32> = (0..2 * count).map(|_| random.below(world) as u32).collect();
     let ends: Vec<u32> = ends.into_iter().collect();
     ends.chunks_exact(2).map(|ends| ends[0]..ends[1]).collect()
@@ -82,7 +64,7 @@ pub fn of_class(class: char, random: &mut Random) -> Communicator {
         }
         // Ranges with strides: begin, end and stride are random.
         'B' => {
-            let stride = random.size(1000) as u32;
+            let stride = size(random, 1000) as u32;
             let (a, b) = (random.below(WORLD) as u32, random.below(WORLD) as u32);
             let ranks = (a.min(b)..=a.max(b)).step_by(stride as usize).collect();
             (ranks, 2.0 * world.log2() + 1000_f64.log2())
@@ -98,7 +80,7 @@ pub fn of_class(class: char, random: &mut Random) -> Communicator {
         }
         // Random faces of the hypercube: each dimension is free, 0 or 1.
         'D' => {
-            let count = random.size(16);
+            let count = size(random, 16);
             let mut member = vec![false; WORLD as usize];
             for _ in 0..count {
                 let fixed = (random.below(WORLD) & random.below(WORLD)) as usize;
@@ -139,7 +121,7 @@ pub fn of_chapter_6() -> Vec<(&'static str, Communicator)> {
     let of_permuted = [permuted(10_000), permuted(20_000), permuted(100_000)];
     let [ten, twenty, hundred] = of_permuted;
     let mut random = Random(7);
-    let cube = |rank: &u32| rank / 100_000 == 0 && rank / 100 % 10 == 0;
+    let cube = |rank: &u32| rank / 100_000 == 0 && (rank / 100).is_multiple_of(10);
     let ordered =
         |random: &mut Random, count: u64| (some(random, N, count), log_choose(world, count as f64));
     let blocks = |random: &mut Random, size: u32| {

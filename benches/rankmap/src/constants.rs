@@ -1,8 +1,8 @@
 //! What `time` in modules/rankmap/src/choose.rs says of look-ups, fitted to what is measured here.
 
-use crate::classes::Random;
 use crate::contestants::Contestant;
 use crate::measure::{Queries, look_ups};
+use bench_common::Random;
 use graphmap_rankmap::{Axis, Builder, RankMap, Representation};
 
 /// One map whose look-ups are timed, and what its form's cost depends on.

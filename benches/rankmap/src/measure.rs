@@ -1,7 +1,7 @@
 //! Times of look-ups.
 
-use crate::classes::Random;
 use crate::contestants::{Contestant, build};
+use bench_common::Random;
 use std::cell::Cell;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};

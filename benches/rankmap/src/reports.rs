@@ -1,8 +1,9 @@
 //! The tables.
 
-use crate::classes::{Random, of_chapter_6, of_class};
+use crate::classes::{of_chapter_6, of_class};
 use crate::contestants::{Array, FORMS, Sorted};
 use crate::measure::{Costs, Queries, hurry, look_ups, measure, select_waiting};
+use bench_common::Random;
 use graphmap_rankmap::{Axis, Builder, Cartesian, RankMap, Representation};
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! The tables of a network as runs, and as rank maps: which of a million processes are in which of 64 OS processes.
 
-use crate::classes::Random;
+use bench_common::Random;
 use graphmap_rankmap::{Builder, Strategy};
 
 #[allow(dead_code)]

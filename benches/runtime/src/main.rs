@@ -1,11 +1,10 @@
-//! The runtime beside Go and tokio, in one sitting.
+//! The runtime beside Go, tokio, MPICH and Open MPI (`benches/runtime/run`).
 //!
-//! Every measurement is an OS process of its own; the contestants of a row take turns, several
-//! rounds long, and the table holds medians. `bench [--quick] [ROUNDS]` prints it as Markdown.
-//! `bench --against PROGRAM [--quick] [ROUNDS]` compares it in pairs with another state's.
+//! Each measurement is an OS process of its own. The contestants of a row take turns for several
+//! rounds, and the Markdown table has their medians. `bench-runtime --against PROGRAM` compares the
+//! runtime in pairs with that of another `PROGRAM`, built from another state of the repository.
 
 mod against;
-mod machine;
 mod ours;
 mod processes;
 mod table;
@@ -25,7 +24,7 @@ fn main() {
     }
     match Asked::of(&arguments) {
         None => {
-            eprintln!("usage: bench [--against PROGRAM] [--quick] [ROUNDS]");
+            eprintln!("usage: benches/runtime/run [--against PROGRAM] [--quick] [ROUNDS]");
             std::process::exit(2);
         }
         Some(Asked {
@@ -92,7 +91,7 @@ fn one(words: &[String]) -> String {
         ("ours", "ring") => ours::ring(small(2), small(3)),
         ("ours", "many") => {
             let time = ours::many(small(2));
-            format!("{time} bytes {}", machine::peak())
+            format!("{time} bytes {}", bench_common::peak())
         }
         ("ours", "apart") => ours::apart(small(2), n(3), false),
         ("ours", "apart-back") => ours::apart(small(2), n(3), true),

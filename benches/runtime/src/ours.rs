@@ -7,7 +7,7 @@ use std::time::Instant;
 use graphmap_runtime as rt;
 use rt::{Channels, Input, Local, Names, Network, Options, Output, Stopped};
 
-use crate::machine::resident;
+use bench_common::resident;
 
 type Page = Box<[u8; 8192]>;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::machine;
+use bench_common::{in_turns, median, processor};
 
 /// Which program, its arguments, and how many threads Go may use.
 #[derive(Clone)]
@@ -285,38 +285,6 @@ pub const ROWS: &[Row] = &[
     ),
 ];
 
-/// Builds the Go program next to this one; else why not.
-fn build_go(here: &Path) -> Result<PathBuf, String> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("go/main.go");
-    let program = here.with_file_name("bench-go");
-    let output = Command::new("go")
-        .arg("build")
-        .arg("-o")
-        .args([&program, &source])
-        .output();
-    match output {
-        Err(error) => Err(format!("`go` cannot be run: {error}")),
-        Ok(output) if !output.status.success() => Err(format!(
-            "go build failed: {}",
-            String::from_utf8_lossy(&output.stderr)
-        )),
-        Ok(_) => Ok(program),
-    }
-}
-
-/// Builds the C program for an MPI, once; none where that MPI is not there.
-fn build_mpi(here: &Path, name: &str) -> Option<PathBuf> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("mpi/pingpong.c");
-    let program = here.with_file_name(format!("pingpong-{name}"));
-    if program.exists() {
-        return Some(program);
-    }
-    let mut command = Command::new(format!("mpicc.{name}"));
-    command.arg("-O2").arg("-o").args([&program, &source]);
-    let output = command.output().ok()?;
-    output.status.success().then_some(program)
-}
-
 /// What a measurement has to do in a hurry: the last number, of tokens or processes, is a tenth. Rings stay as they are: what they
 /// show is memory that no cache has.
 pub fn hurried(what: &str) -> Option<String> {
@@ -366,12 +334,7 @@ fn measure(
             command
         }
         Mpi(name, words) => {
-            let program = build_mpi(here, name)?;
-            let mut command = Command::new(format!("mpiexec.{name}"));
-            // The latter is what Open MPI asks of who is root.
-            command.env("OMPI_ALLOW_RUN_AS_ROOT", "1");
-            command.env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-            command.args(["-n", "2"]).arg(program);
+            let mut command = bench_runtime::mpiexec(here, name, "2", "pingpong")?;
             command.args(what(words)?.split(' '));
             command
         }
@@ -418,12 +381,12 @@ fn show(value: f64) -> String {
 
 pub fn print(rounds: usize, quick: bool) {
     let here = std::env::current_exe().expect("this program has a path");
-    let go = build_go(&here);
+    let go = bench_runtime::go(&here);
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     println!(
         "{} cores of {}; medians of {rounds} rounds in turns (least to most).\n",
         cores,
-        machine::processor()
+        processor()
     );
     if quick {
         println!(
@@ -436,18 +399,14 @@ pub fn print(rounds: usize, quick: bool) {
     println!("| what | who | median | least to most | times ours |");
     println!("|---|---|---:|---:|---:|");
     for row in ROWS {
-        let mut values = vec![Vec::new(); row.contestants.len()];
-        for _ in 0..rounds {
-            for (values, (_, who)) in values.iter_mut().zip(row.contestants) {
-                let value =
-                    measure(who, &here, &go, quick).and_then(|all| all.get(row.value).copied());
-                values.extend(value.map(|value| value * row.scale));
-            }
-        }
+        let mut contestants = row.contestants.to_vec();
+        let values = in_turns(rounds, &mut contestants, |(_, who)| {
+            let all = measure(who, &here, &go, quick)?;
+            Some(all.get(row.value)? * row.scale)
+        });
         let mut first = None;
-        for (values, (name, _)) in values.iter_mut().zip(row.contestants) {
-            values.sort_by(f64::total_cmp);
-            let Some(&median) = values.get(values.len() / 2) else {
+        for (values, (name, _)) in values.iter().zip(row.contestants) {
+            let Some(median) = median(values) else {
                 if quick && go.is_ok() {
                     continue;
                 }
@@ -455,7 +414,9 @@ pub fn print(rounds: usize, quick: bool) {
                 continue;
             };
             let ours = *first.get_or_insert(median);
-            let (least, most) = (show(values[0]), show(values[values.len() - 1]));
+            let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = values.iter().copied().fold(0.0, f64::max);
+            let (least, most) = (show(least), show(most));
             let (unit, shown, ratio) = (row.unit, show(median), show(median / ours));
             println!(
                 "| {} | {name} | {shown} {unit} | {least} to {most} | {ratio} |",

@@ -104,7 +104,7 @@ pub fn sieve(capacity: usize, primes: u32) -> String {
 }
 
 pub fn ring(processes: u32, rounds: u32) -> String {
-    let before = crate::machine::resident();
+    let before = bench_common::resident();
     local(async {
         let (first, mut input) = channel::<u64>(1);
         for _ in 1..processes {
@@ -119,7 +119,7 @@ pub fn ring(processes: u32, rounds: u32) -> String {
             input = next;
         }
         tokio::task::yield_now().await;
-        let after = crate::machine::resident();
+        let after = bench_common::resident();
         let start = Instant::now();
         let mut n = 1;
         for _ in 0..rounds {

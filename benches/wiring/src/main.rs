@@ -1,5 +1,5 @@
 //! What wiring costs: how long it takes to emit it, and to compile it, for ten processes and for a
-//! hundred thousand. `./run` in this folder prints a table.
+//! hundred thousand. `benches/wiring/run` prints a table.
 //!
 //! Compiling is `cargo build` of a new project after its `wiring.rs` was touched, the runtime being
 //! built; the least of several rounds, in each of which all projects have their turn.

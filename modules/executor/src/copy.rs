@@ -14,8 +14,8 @@ use std::sync::atomic::{Ordering, compiler_fence};
 
 /// From so many bytes on a copy is ours.
 const OURS: usize = 2 << 10;
-/// And from so many on it is the C library's, if it is written for another core. To fit both: `bench one shm bytes 8192 50000` and other sizes
-/// (`benches/runtime`), with cores that are near each other and far.
+/// From this many bytes on the C library copies, if the copy is for another core. Both were fitted by
+/// `benches/runtime/run one shm bytes 8192 50000` and other sizes, on cores that are near and far.
 const MOVED: usize = 4 << 10;
 /// How many are copied at a time: a cache line.
 const LINE: usize = 64;

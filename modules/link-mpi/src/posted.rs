@@ -1,7 +1,7 @@
 //! Receives of messages of frames that are with MPI before these come: some of each other OS process.
 //!
 //! So nothing is looked for that nobody waits for, which takes MPI as long again: it keeps it, and copies it once more. None is of
-//! whoever sends first: over UCX, MPICH 5.0.2 loses messages for which there are such receives (`benches/hosts/any_source.c` shows it).
+//! whoever sends first: over UCX, MPICH 5.0.2 loses messages for which there are such receives (`benches/hosts/run any_source`).
 
 use std::collections::VecDeque;
 use std::time::Duration;

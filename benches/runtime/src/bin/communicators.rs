@@ -1,17 +1,14 @@
-//! The experiments of chapter 6 of S. M. Mir Taheri's thesis on communicators (2011), over ranks that are coroutines in several
-//! OS processes: what it takes to create each of its fourteen communicators, to send 10,000 messages between members
-//! at random, and to gather ten times; and how many bytes the communicator takes in all OS processes.
+//! The experiments of chapter 6 of S. M. Mir Taheri's thesis on communicators (2011), over ranks
+//! that are coroutines in several OS processes (`benches/runtime/run communicators`): the time to
+//! create each of its fourteen communicators, to send 10,000 messages between random members and to
+//! gather ten times, and the bytes of the communicator in all OS processes.
 //!
-//! `communicators ROUNDS WORLD OS_PROCESSES [ARRAYS]` prints a table as Markdown. `ARRAYS` is this program again, of which
-//! the groups are plain arrays (`run-communicators.sh` builds it); the two take turns, and the table holds medians.
+//! `communicators ROUNDS WORLD OS_PROCESSES [ARRAYS]` prints Markdown. `ARRAYS` is this program
+//! with groups that are plain arrays. The two take turns, and the table has medians.
 #![allow(clippy::print_stdout)]
 
 #[path = "../communicators/members.rs"]
 mod members;
-
-#[path = "../machine.rs"]
-#[allow(dead_code)]
-mod machine;
 
 use std::alloc::System;
 use std::cell::RefCell;
@@ -21,10 +18,10 @@ use std::process::{Command, ExitCode};
 use std::rc::Rc;
 use std::time::Instant;
 
+use bench_common::{Random, median, processor};
 use graphmap_runtime as rt;
-use members::{NAMES, Random, members};
-use rt::mpi::{self, ANY_SOURCE, Communicator, Error, Group};
-use rt::{Names, Network};
+use members::{NAMES, members};
+use rt::mpi::{ANY_SOURCE, Communicator, Error, Group};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 
 /// Counts what is on the heap.
@@ -41,7 +38,7 @@ fn main() -> ExitCode {
     let number = |at: usize| arguments[at].parse::<usize>().expect("a number");
     if arguments.first().is_some_and(|first| first == "one") {
         let size = number(1);
-        return rt::main(move || network(size)).into();
+        return rt::main(move || bench_runtime::ranks(size, rank));
     }
     let (rounds, world, os_processes) = (number(0), number(1), number(2));
     let here = std::env::current_exe().expect("a path");
@@ -59,25 +56,22 @@ fn main() -> ExitCode {
     }
     println!(
         "{}, a world of {world} ranks in {os_processes} OS processes, medians of {rounds}; ms and bytes, of rank maps and of arrays\n",
-        machine::processor()
+        processor()
     );
     println!(
         "| communicator | members | creation | arrays | messages | arrays | gathers | arrays | bytes | arrays |\n\
          |---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
     );
     for (which, name) in NAMES.iter().enumerate() {
-        let mut median = |program: usize, what: &str| {
-            let values = found[program].get_mut(&(which, what.to_string()))?;
-            values.sort_by(f64::total_cmp);
-            values.get(values.len() / 2).copied()
-        };
+        let of =
+            |program: usize, what: &str| median(found[program].get(&(which, what.to_string()))?);
         let mut row = format!("| {name}");
         for (program, what) in [0].into_iter().zip(MEASURED).chain(
             MEASURED[1..]
                 .iter()
                 .flat_map(|what| [(0, *what), (1, *what)]),
         ) {
-            let text = match (median(program, what), what) {
+            let text = match (of(program, what), what) {
                 (None, _) => String::new(),
                 (Some(value), "members" | "bytes") => format!("{value:.0}"),
                 (Some(value), _) => format!("{value:.1}"),
@@ -109,27 +103,12 @@ fn run(program: &Path, world: usize, os_processes: usize) -> Vec<((usize, String
     text.lines().filter_map(value).collect()
 }
 
-struct NoPorts;
-
-impl rt::Ports for NoPorts {
-    fn connect(_: &mut rt::Ends<'_>) -> Self {
-        NoPorts
+async fn rank(world: Communicator) -> Result<(), Error> {
+    let speaks = speaks();
+    for which in 0..NAMES.len() {
+        measure(&world, which, speaks).await?;
     }
-}
-
-fn network(size: usize) -> Network {
-    let mut net = Network::new("ranks", "ranks.dot");
-    let all = format!("0+1*{size}");
-    let process = move |_: NoPorts| async move {
-        let world = mpi::world()?;
-        let speaks = speaks();
-        for which in 0..NAMES.len() {
-            measure(&world, which, speaks).await?;
-        }
-        Ok::<(), Error>(())
-    };
-    net.kind("rank", Names::Numbered("rank", &all), &all, &[], process);
-    net
+    Ok(())
 }
 
 /// What the ranks of a scheduler have in common while a communicator is measured.

@@ -1,6 +1,7 @@
-//! What a message around a ring costs, in blocking code: of as many ranks as are said, and of endpoints of two ranks.
+//! The time of a message around a ring, in blocking code: between ranks, and between endpoints of
+//! two ranks (`benches/runtime/run endpoints`).
 //!
-//! `endpoints` prints it as Markdown, the lowest of five runs of each, which take turns.
+//! Prints Markdown: the least of five runs of each, which take turns.
 #![allow(clippy::print_stdout)]
 
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,19 +1,15 @@
-//! Messages between ranks of a scheduler beside a channel of the runtime and one of Go's without a buffer.
+//! Messages between ranks of one scheduler beside channels of the runtime and of Go
+//! (`benches/runtime/run mpi`).
 //!
-//! Every measurement is an OS process of its own; those of a table take turns, and the table holds medians.
-//! `mpi [ROUNDS]` prints it as Markdown.
-
-#[path = "../machine.rs"]
-#[allow(dead_code)]
-mod machine;
+//! Each measurement is an OS process of its own. They take turns, and the Markdown table has medians.
 
 use std::cell::Cell;
-use std::path::Path;
 use std::process::Command;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use bench_common::{in_turns, median, resident};
 use graphmap_runtime::mpi::{self, ANY_SOURCE, ANY_TAG, Error};
 use graphmap_runtime::{Local, Options, Stopped};
 
@@ -94,58 +90,36 @@ fn main() {
         .first()
         .map_or(5, |rounds| rounds.parse().expect("how many rounds"));
     let here = std::env::current_exe().expect("a path");
-    let go = go(&here);
-    let mut found = vec![Vec::new(); ROWS.len()];
-    for _ in 0..rounds {
-        for (found, (_, words)) in found.iter_mut().zip(ROWS) {
-            let mut command = match (words[0], &go) {
-                ("go", None) => continue,
-                ("go", Some(go)) => {
-                    let mut command = Command::new(go);
-                    command.args(&words[1..]).env("GOMAXPROCS", "1");
-                    command
-                }
-                _ => {
-                    let mut command = Command::new(&here);
-                    command.arg("one").args(words);
-                    command
-                }
-            };
-            let output = command.output().expect("it can be run");
-            let text = String::from_utf8_lossy(&output.stdout);
-            // Go says "ns N" or "s N", and what it has computed.
-            let mut told = text.split_whitespace();
-            let (unit, value) = (told.next(), told.next());
-            let value = value.or(unit).and_then(|value| value.parse::<f64>().ok());
-            let value = value.unwrap_or_else(|| panic!("{words:?}: {output:?}"));
-            let scale = if unit == Some("s") { 1e3 } else { 1.0 };
-            found.push(value * scale);
-        }
-    }
+    let go = bench_runtime::go(&here);
+    let values = in_turns(rounds, &mut ROWS.clone(), |(_, words)| {
+        let mut command = if words[0] == "go" {
+            let mut command = Command::new(go.as_ref().ok()?);
+            command.args(&words[1..]).env("GOMAXPROCS", "1");
+            command
+        } else {
+            let mut command = Command::new(&here);
+            command.arg("one").args(*words);
+            command
+        };
+        let output = command.output().expect("it can be run");
+        let text = String::from_utf8_lossy(&output.stdout);
+        // Go prints "ns N" or "s N", and what it has computed.
+        let mut printed = text.split_whitespace();
+        let (unit, value) = (printed.next(), printed.next());
+        let value = value.or(unit).and_then(|value| value.parse::<f64>().ok());
+        let value = value.unwrap_or_else(|| panic!("{words:?}: {output:?}"));
+        Some(value * if unit == Some("s") { 1e3 } else { 1.0 })
+    });
     println!(
         "{}, medians of {rounds}\n\n| | |\n|---|---:|",
-        machine::processor()
+        bench_common::processor()
     );
-    for (mut found, (name, _)) in found.into_iter().zip(ROWS) {
-        found.sort_by(f64::total_cmp);
-        match found.get(found.len() / 2) {
+    for (values, (name, _)) in values.iter().zip(ROWS) {
+        match median(values) {
             Some(median) => println!("| {name} | {median:.1} |"),
             None => println!("| {name} | no Go here |"),
         }
     }
-}
-
-/// The program in Go, if there is a compiler.
-fn go(here: &Path) -> Option<std::path::PathBuf> {
-    let program = here.with_file_name("bench-go");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("go/main.go");
-    let built = Command::new("go")
-        .arg("build")
-        .arg("-o")
-        .arg(&program)
-        .arg(source)
-        .status();
-    built.is_ok_and(|built| built.success()).then_some(program)
 }
 
 fn channel(count: usize) -> f64 {
@@ -404,12 +378,12 @@ fn posted(count: usize, others: usize) -> f64 {
 fn bytes(ranks: usize) -> f64 {
     let each = Rc::new(Cell::new(0.0));
     let seen = Rc::clone(&each);
-    let before = machine::resident();
+    let before = resident();
     let mut net = Local::new();
     net.spawn(async move {
         let world = mpi::world()?;
         graphmap_runtime::yield_now().await;
-        seen.set((machine::resident() - before) / ranks as f64);
+        seen.set((resident() - before) / ranks as f64);
         for rank in 1..world.size() {
             world.send(0u64, rank, 0).await?;
         }

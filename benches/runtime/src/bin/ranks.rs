@@ -1,19 +1,16 @@
-//! Messages and collective calls between ranks of two OS processes over shared memory, beside channels there and MPI.
+//! Messages and collective calls between ranks of two OS processes over shared memory, beside
+//! channels there and MPI (`benches/runtime/run mpi`).
 //!
-//! Every measurement is a run of its own; those of a table take turns, and the table holds medians.
-//! `ranks [ROUNDS]` prints it as Markdown.
+//! Each measurement is a run of its own. They take turns, and the Markdown table has medians.
 #![allow(clippy::print_stdout)]
 
-#[path = "../machine.rs"]
-#[allow(dead_code)]
-mod machine;
-
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
+use bench_common::{in_turns, median};
 use graphmap_runtime as rt;
-use rt::mpi::{self, ANY_SOURCE, ANY_TAG, Communicator, Error};
+use rt::mpi::{ANY_SOURCE, ANY_TAG, Communicator, Error};
 use rt::{Channels, Ends, Input, Names, Network, Output, Ports};
 
 /// Who is measured.
@@ -90,38 +87,32 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.first().is_some_and(|first| first == "one") {
         let words = arguments[1..].to_vec();
-        return rt::main(move || network(&words)).into();
+        return rt::main(move || network(&words));
     }
     let rounds = arguments
         .first()
         .map_or(5, |rounds| rounds.parse().expect("how many rounds"));
     let here = std::env::current_exe().expect("a path");
-    let mut found = vec![Vec::new(); ROWS.len()];
-    for _ in 0..rounds {
-        for (found, (_, who, words)) in found.iter_mut().zip(ROWS) {
-            let Some(mut command) = command(&here, who, words) else {
-                continue;
-            };
-            let output = command.output().expect("it can be run");
-            let text = String::from_utf8_lossy(&output.stdout);
-            let value = text
-                .lines()
-                .find_map(|line| line.strip_prefix("ns ")?.trim().parse::<f64>().ok());
-            let value = value.unwrap_or_else(|| panic!("{words}: {output:?}"));
-            let is_micro = !matches!(
-                words.split(' ').next(),
-                Some("channel" | "words" | "bytes" | "pingpong")
-            );
-            found.push(if is_micro { value / 1000.0 } else { value });
-        }
-    }
+    let values = in_turns(rounds, &mut ROWS.clone(), |(_, who, words)| {
+        let output = command(&here, *who, words)?
+            .output()
+            .expect("it can be run");
+        let text = String::from_utf8_lossy(&output.stdout);
+        let mut lines = text.lines();
+        let value = lines.find_map(|line| line.strip_prefix("ns ")?.trim().parse::<f64>().ok());
+        let value = value.unwrap_or_else(|| panic!("{words}: {output:?}"));
+        let is_micro = !matches!(
+            words.split(' ').next(),
+            Some("channel" | "words" | "bytes" | "pingpong")
+        );
+        Some(if is_micro { value / 1000.0 } else { value })
+    });
     println!(
         "{}, medians of {rounds}\n\n| two OS processes | |\n|---|---:|",
-        machine::processor()
+        bench_common::processor()
     );
-    for (mut found, (name, ..)) in found.into_iter().zip(ROWS) {
-        found.sort_by(f64::total_cmp);
-        match found.get(found.len() / 2) {
+    for (values, (name, ..)) in values.iter().zip(ROWS) {
+        match median(values) {
             Some(median) => println!("| {name} | {median:.1} |"),
             None => println!("| {name} | not here |"),
         }
@@ -143,13 +134,10 @@ fn command(here: &Path, who: Who, words: &str) -> Option<Command> {
             let mut words = words.split(' ');
             let what = words.next()?;
             let program = match what {
-                "pingpong" | "kilo" => build(here, name, "pingpong")?,
-                _ => build(here, name, "collectives")?,
+                "pingpong" | "kilo" => "pingpong",
+                _ => "collectives",
             };
-            let mut command = Command::new(format!("mpiexec.{name}"));
-            command.env("OMPI_ALLOW_RUN_AS_ROOT", "1");
-            command.env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
-            command.args(["-n", count]).arg(program);
+            let mut command = bench_runtime::mpiexec(here, name, count, program)?;
             if !matches!(what, "pingpong" | "kilo") {
                 command.arg(what);
             }
@@ -159,34 +147,11 @@ fn command(here: &Path, who: Who, words: &str) -> Option<Command> {
     })
 }
 
-/// Builds a C program for an MPI, once; none where that MPI is not there.
-fn build(here: &Path, mpi: &str, program: &str) -> Option<PathBuf> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("mpi/{program}.c"));
-    let built = here.with_file_name(format!("{program}-{mpi}"));
-    if !built.exists() {
-        let mut command = Command::new(format!("mpicc.{mpi}"));
-        command.arg("-O2").arg("-o").args([&built, &source]);
-        command
-            .output()
-            .ok()
-            .filter(|output| output.status.success())?;
-    }
-    Some(built)
-}
-
 struct Both(Input<u64>, Output<u64>);
 
 impl Ports for Both {
     fn connect(ends: &mut Ends<'_>) -> Self {
         Both(ends.input(), ends.output())
-    }
-}
-
-struct NoPorts;
-
-impl Ports for NoPorts {
-    fn connect(_: &mut Ends<'_>) -> Self {
-        NoPorts
     }
 }
 
@@ -269,14 +234,7 @@ fn ranks(
     times: usize,
     rank: impl Fn(Communicator, usize) -> Rank + Clone + Send + Sync + 'static,
 ) -> Network {
-    let mut net = Network::new("ranks", "ranks.dot");
-    let all = format!("0+1*{count}");
-    let process = move |_: NoPorts| {
-        let rank = rank.clone();
-        async move { rank(mpi::world()?, times).await }
-    };
-    net.kind("rank", Names::Numbered("rank", &all), &all, &[], process);
-    net
+    bench_runtime::ranks(count, move |world| rank(world, times))
 }
 
 /// Back and forth: a word, or so many bytes in a vector that is used again.

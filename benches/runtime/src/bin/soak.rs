@@ -1,16 +1,19 @@
-//! Messages between ranks, counted: none lost, none twice, none overtaken.
+//! Messages between ranks, counted: none is lost, duplicated or overtaken
+//! (`benches/runtime/run soak`).
 //!
-//! `soak [MESSAGES] [RANKS]` sends so many (a thousand million) between so many ranks (64), wherever variables put them
-//! (`GRAPHMAP_LINK=shm GRAPHMAP_OS_PROCESSES=2`), and prints how many came. In each round every rank sends one message in each of four
-//! ways to a rank that all can compute: buffered, and received from anybody with any tag; standard, and received from anybody by its
-//! tag; synchronous, and received by source and tag; standard, probed for by its source, and then received.
+//! `soak [MESSAGES] [RANKS]` sends that many messages (a thousand million) between that many ranks
+//! (64), on the schedulers that variables name (`GRAPHMAP_LINK=shm GRAPHMAP_OS_PROCESSES=2`), and
+//! prints the number of messages received. In each round every rank sends one message in each of
+//! four ways to a rank that all can compute: buffered, and received from any source with any tag;
+//! standard, and received from any source by its tag; synchronous, and received by source and tag;
+//! standard, probed for by its source, and then received.
 #![allow(clippy::print_stdout)]
 
 use std::process::ExitCode;
 
 use graphmap_runtime as rt;
-use rt::mpi::{self, ANY_SOURCE, ANY_TAG, Communicator};
-use rt::{Ends, Names, Network, Ports};
+use rt::Network;
+use rt::mpi::{ANY_SOURCE, ANY_TAG, Communicator};
 
 /// Messages that a rank sends in a round.
 const WAYS: u64 = 4;
@@ -19,14 +22,6 @@ const COUNTED: u64 = 1024;
 /// Tags are below.
 const TAGS: u64 = 1 << 20;
 
-struct NoPorts;
-
-impl Ports for NoPorts {
-    fn connect(_: &mut Ends<'_>) -> Self {
-        NoPorts
-    }
-}
-
 fn main() -> ExitCode {
     let mut numbers = std::env::args().skip(1);
     let mut number = |least: u64, otherwise: u64| {
@@ -34,22 +29,17 @@ fn main() -> ExitCode {
         number.unwrap_or(otherwise).max(least)
     };
     let (messages, ranks) = (number(1, 1_000_000_000), number(1, 64));
-    rt::main(move || network(messages.div_ceil(WAYS * ranks), ranks)).into()
+    rt::main(move || network(messages.div_ceil(WAYS * ranks), ranks))
 }
 
-fn network(rounds: u64, ranks: u64) -> Network {
-    let mut net = Network::new("soak", "soak.dot");
-    let all = format!("0+1*{ranks}");
-    let process = move |_: NoPorts| async move {
-        let world = mpi::world()?;
+fn network(rounds: u64, count: u64) -> Network {
+    bench_runtime::ranks(count as usize, move |world| async move {
         let counted = rank(&world, rounds).await?;
         if world.rank() == 0 {
-            println!("{counted} messages between {ranks} ranks");
+            println!("{counted} messages between {count} ranks");
         }
         Ok::<(), Box<dyn std::error::Error>>(())
-    };
-    net.kind("rank", Names::Numbered("rank", &all), &all, &[], process);
-    net
+    })
 }
 
 /// A number for each, all over the place (the finaliser of splitmix64).

@@ -1,10 +1,10 @@
-//! What it takes to split a world into rows, in one of several ways, over ranks that are coroutines
-//! in several OS processes. `run-splits.sh` runs it.
+//! The time to split a world into rows in one of several ways, over ranks that are coroutines in
+//! several OS processes (`benches/runtime/run splits`).
 //!
 //! `splits WAY RANKS ROWS` is one run of such a world. `WAY` is `none`, `rows` or `columns` (by
 //! `split`), `random` (a colour without an order for each rank), or `grid` (`cartesian` and
-//! `part`). Rank 0 prints the milliseconds, and the first rank of each scheduler the most memory
-//! that its OS process had, in kB.
+//! `part`). Rank 0 prints the milliseconds, and the first rank of each scheduler prints the peak
+//! memory of its OS process in kB.
 #![allow(clippy::print_stdout)]
 
 use std::cell::RefCell;
@@ -12,16 +12,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use graphmap_runtime as rt;
-use rt::mpi::{self, Communicator, Error, Grid};
-use rt::{Names, Network};
-
-struct NoPorts;
-
-impl rt::Ports for NoPorts {
-    fn connect(_: &mut rt::Ends<'_>) -> Self {
-        NoPorts
-    }
-}
+use rt::mpi::{Communicator, Error, Grid};
 
 thread_local! {
     static SPEAKS: RefCell<bool> = const { RefCell::new(true) };
@@ -32,14 +23,10 @@ fn main() -> ExitCode {
         let arguments: Vec<String> = std::env::args().skip(1).collect();
         let number = |at: usize| arguments[at].parse::<usize>().expect("a number");
         let (way, ranks, rows) = (arguments[0].clone(), number(1), number(2));
-        let mut net = Network::new("ranks", "ranks.dot");
-        let all = format!("0+1*{ranks}");
-        let process = move |_: NoPorts| {
+        bench_runtime::ranks(ranks, move |world| {
             let way = way.clone();
-            async move { run(&mpi::world()?, &way, rows).await }
-        };
-        net.kind("rank", Names::Numbered("rank", &all), &all, &[], process);
-        net
+            async move { run(&world, &way, rows).await }
+        })
     })
 }
 
@@ -77,9 +64,7 @@ async fn run(world: &Communicator, way: &str, rows: usize) -> Result<(), Error> 
     let own = made.1.group().translate(&[made.1.rank()], world.group());
     assert_eq!(own, [Some(world.rank())]);
     if SPEAKS.replace(false) {
-        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-        let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        println!("kB {}", most.unwrap_or("0").trim().trim_end_matches(" kB"));
+        println!("kB {}", bench_common::peak() / 1024.0);
     }
     world.barrier().await
 }

@@ -1,6 +1,8 @@
 //! The members of the fourteen communicators of chapter 6, and before them those of the world.
 
-/// What they are called, as in the thesis. Random ones are as large a part of the world as there, of 200,000.
+use bench_common::Random;
+
+/// Their names in the thesis. Random ones are as large a part of the world as in the thesis, of 200,000.
 pub const NAMES: [&str; 15] = [
     "0 the world, duplicated",
     "1 even numbers",
@@ -19,40 +21,16 @@ pub const NAMES: [&str; 15] = [
     "14 10 ranges of a 20th, permuted within",
 ];
 
-/// Steele, Lea and Flood's SplitMix64.
-pub struct Random(pub u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// A number less than this.
-    pub fn below(&mut self, end: u64) -> u64 {
-        ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
-    }
-
-    fn shuffle(&mut self, ranks: &mut [u32]) {
-        for at in (1..ranks.len()).rev() {
-            ranks.swap(at, self.below(at as u64 + 1) as usize);
-        }
-    }
-
-    /// So many ranks of a world, in ascending order (Knuth's selection sampling).
-    fn some(&mut self, world: u32, count: u32) -> Vec<u32> {
-        let mut wanted = u64::from(count);
-        let mut is_in = |&rank: &u32| {
-            let left = u64::from(world - rank);
-            let taken = self.below(left) < wanted;
-            wanted -= u64::from(taken);
-            taken
-        };
-        (0..world).filter(|rank| is_in(rank)).collect()
-    }
+/// Some ranks of a world, in ascending order (Knuth's selection sampling).
+fn some(random: &mut Random, world: u32, count: u32) -> Vec<u32> {
+    let mut wanted = u64::from(count);
+    let mut is_in = |&rank: &u32| {
+        let left = u64::from(world - rank);
+        let taken = random.below(left) < wanted;
+        wanted -= u64::from(taken);
+        taken
+    };
+    (0..world).filter(|rank| is_in(rank)).collect()
 }
 
 /// The members of one of them, in order.
@@ -60,7 +38,7 @@ pub fn members(which: usize, world: u32) -> Vec<u32> {
     let mut random = Random(6 + which as u64);
     let every = |step: usize| (0..world).step_by(step).collect();
     let mut permuted = |part: u32| {
-        let mut ranks = random.some(world, world / part);
+        let mut ranks = some(&mut random, world, world / part);
         random.shuffle(&mut ranks);
         ranks
     };
@@ -70,15 +48,15 @@ pub fn members(which: usize, world: u32) -> Vec<u32> {
         2 => (11_453 + 81..world).step_by(81).collect(),
         // The cube has ten ranks a side, and as much of it is there as the world has.
         3 => {
-            let is_in = |rank: &u32| rank / 100_000 == 0 && rank / 100 % 10 == 0;
+            let is_in = |rank: &u32| rank / 100_000 == 0 && (rank / 100).is_multiple_of(10);
             (0..world).filter(is_in).collect()
         }
         4 => (0..world).filter(|rank| rank / 100 % 2 == 0).collect(),
         5 => every(3),
         6 => every(5),
         7 => every(7),
-        8 => random.some(world, world / 40),
-        9 => random.some(world, world / 4),
+        8 => some(&mut random, world, world / 40),
+        9 => some(&mut random, world, world / 4),
         10 => permuted(20),
         11 => permuted(10),
         12 => permuted(2),

@@ -27,16 +27,18 @@ pub(super) const UNIT: u64 = 32;
 /// Most that one frame carries: a quarter of the ring, so that writing and reading overlap.
 pub(crate) const MOST: usize = ROOM as usize / 4 - HEADER;
 
-/// A frame that carries so many bytes is written from its second line on, and its first line last: the reader looks at that one again and
-/// again, and would have it taken away twice else. Who finds such a frame has so many of its lines come at once, while it looks for where they
-/// are to go. What either saves, where cores are far from each other: `bench one shm bytes 8192 50000` (`benches/runtime`).
+/// A frame of at least this many bytes is written from its second cache line on, and its first line
+/// last, because the reader polls the first line, which would otherwise change cores twice. The
+/// reader of such a frame prefetches `FETCHED` of its lines while it looks up the destination.
+/// Both were fitted on cores that are far apart: `benches/runtime/run one shm bytes 8192 50000`.
 const LARGE: usize = 2 << 10;
 const FETCHED: usize = 24;
 /// A cache line.
 const LINE: usize = 64;
 
-/// So many bytes ahead first words are set to 0, at least and at most: some lines, so that those that change cores are not the one that
-/// the reader looks at. What they cost: `bench one shm words 200000` and `bench one shm stream 1 100 3000000` (`benches/runtime`).
+/// First words are cleared at least and at most this many bytes ahead: some cache lines, so that the
+/// lines that change cores are not the line that the reader polls. Their cost:
+/// `benches/runtime/run one shm words 200000` and `benches/runtime/run one shm stream 1 100 3000000`.
 pub(super) const CLEARED_LEAST: u64 = 256;
 pub(super) const CLEARED_MOST: u64 = 512;
 

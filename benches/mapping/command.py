@@ -1,15 +1,16 @@
-#!/usr/bin/env python3
 """What the whole command costs on a million processes with three million channels.
 
 `graphmap partition` of a torus in which each process writes to its east, south and south-east, drawn edge by
 edge in three ways, onto 64 OS processes on 4 hosts. Prints Markdown: the size of the text, the peak memory of
 the OS process (the kernel's account, VmHWM), its CPU time. Memory does not depend on what else runs.
-usage: benches/mapping/command [SIDE]   (1000 processes a side; GRAPHMAP, a built graphmap)
+usage: benches/mapping/run command [SIDE]   (1000 processes a side; GRAPHMAP, a built graphmap)
 """
 import os, subprocess, sys, tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "common"))
+from bench import graphmap
+
 SIDE = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
 HOSTS = "hosts=4:sockets=2:cores=8"
 WAYS = [("e", "w"), ("s", "n"), ("se", "nw")]
@@ -30,9 +31,9 @@ def edges(form):
                 yield form(y * SIDE + x, end, out, into)
 
 
-def run(program, file, strategy):
+def run(file, strategy):
     with open(os.devnull, "w") as nowhere:
-        command = [program, "partition", file, "--hosts", HOSTS, "--strategy", strategy]
+        command = [graphmap(), "partition", file, "--hosts", HOSTS, "--strategy", strategy]
         child = subprocess.Popen([str(c) for c in command], stdout=nowhere)
         _, status, used = os.wait4(child.pid, 0)
     if status != 0:
@@ -41,10 +42,6 @@ def run(program, file, strategy):
 
 
 def main():
-    program = os.environ.get("GRAPHMAP")
-    if program is None:
-        subprocess.run(["cargo", "build", "--release", "--quiet"], cwd=ROOT, check=True)
-        program = ROOT / "target/release/graphmap"
     print("| drawn with | processes | channels | text, MB | peak, MB | CPU s | peak of `stack`, MB |")
     print("|---|---:|---:|---:|---:|---:|---:|")
     for name, (head, form) in DRAWN.items():
@@ -54,8 +51,8 @@ def main():
             file.write("}\n")
             file.flush()
             size = os.path.getsize(file.name) / 1e6
-            peak, seconds = run(program, file.name, "auto")
-            stack, _ = run(program, file.name, "stack")
+            peak, seconds = run(file.name, "auto")
+            stack, _ = run(file.name, "stack")
         n = SIDE * SIDE
         print(f"| {name} | {n:,} | {3 * n:,} | {size:.0f} | {peak:.0f} | {seconds:.1f} | {stack:.0f} |")
 
