@@ -14,7 +14,7 @@ import unittest
 
 import graphmap
 
-GRAPHS = pathlib.Path(__file__).resolve().parents[2] / "graphs"
+GRAPHS = pathlib.Path(__file__).resolve().parents[3] / "graphs"
 
 # A search that does not end by a proof: rows of cells that all talk to their neighbours.
 ENDLESS = """

@@ -11,7 +11,7 @@ import unittest
 
 import graphmap
 
-GRAPHS = pathlib.Path(__file__).resolve().parents[2] / "graphs"
+GRAPHS = pathlib.Path(__file__).resolve().parents[3] / "graphs"
 
 FARM = """digraph farm {
     put -> work [type=u64, bundle=share, at=all, traffic=8];

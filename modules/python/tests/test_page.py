@@ -13,7 +13,7 @@ import unittest
 import graphmap
 
 PYTHON = pathlib.Path(__file__).resolve().parents[1]
-PAGE = PYTHON.parent / "docs" / "src" / "python.md"
+PAGE = PYTHON.parents[1] / "docs" / "src" / "python.md"
 STUBS = PYTHON / "graphmap.pyi"
 
 
