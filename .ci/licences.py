@@ -1,11 +1,12 @@
 """Looks at the licences of what the product links: all packages but those that only tests link.
 
-usage: licences.py METADATA [--table | --texts]
+usage: licences.py METADATA... [--table | --texts]
 
-Reads the output of `cargo metadata`. Fails where a package has a licence that the product's own would not allow, or
+Reads the output of `cargo metadata`, of one workspace or several. Fails where a package has a licence that the product's own would not allow, or
 needs a newer Rust than the product says that it does. Packages that only tests link (dev-dependencies) may be
 under the GPL: they are not part of what anybody gets.
---table prints docs/THIRD-PARTY.md, --texts the licences in full, as they have to go with a binary.
+--table prints docs/THIRD-PARTY.md, --texts the licences in full, as they have to go with a binary: of all that
+published members link, or all members of a workspace that publishes none.
 """
 
 import json
@@ -28,7 +29,7 @@ cargo metadata --format-version 1 --locked --filter-platform x86_64-unknown-linu
 python3 .ci/licences.py target-metadata.json --table >docs/THIRD-PARTY.md
 ```
 
-Who hands out a binary hands out the licences in full beside it: `--texts` in the place of `--table`.
+The licences in full go with a binary: `.ci/release` adds them to it (`--texts` instead of `--table`).
 
 | package | licence |
 |---|---|"""
@@ -61,7 +62,8 @@ def linked_packages(metadata, published_only):
     packages = {p["id"]: p for p in metadata["packages"]}
     nodes = {n["id"]: n for n in metadata["resolve"]["nodes"]}
     ours = set(metadata["workspace_members"])
-    todo = [i for i in ours if not published_only or packages[i]["publish"] is None]
+    published = [i for i in ours if packages[i]["publish"] is None]
+    todo = published if published_only and published else list(ours)
     linked = set(todo)
     while todo:
         for dep in nodes[todo.pop()]["deps"]:
@@ -86,6 +88,7 @@ def table(others):
 
 
 def texts(others):
+    print("Packages that are linked into graphmap, and their licences.")
     for package in others:
         folder = pathlib.Path(package["manifest_path"]).parent
         print(f"\n{'=' * 78}\n{package['name']} {package['version']}: {package['license']}")
@@ -100,13 +103,20 @@ def texts(others):
 
 def main():
     handed_out = "--table" in sys.argv or "--texts" in sys.argv
-    metadata = json.load(open(sys.argv[1]))
-    packages, ours = linked_packages(metadata, handed_out)
+    workspaces = [json.load(open(path)) for path in sys.argv[1:] if not path.startswith("--")]
+    if handed_out:
+        linked = [p for w in workspaces for p in linked_packages(w, True)[0]]
+        # Packages without a source are in this repository.
+        others = {(p["name"], p["version"]): p for p in linked if p["source"]}
+        others = [package for _, package in sorted(others.items())]
+        return table(others) if "--table" in sys.argv else texts(others)
+    for metadata in workspaces:
+        check(metadata)
+
+
+def check(metadata):
+    packages, ours = linked_packages(metadata, False)
     others = [p for p in packages if p["id"] not in ours]
-    if "--table" in sys.argv:
-        return table(others)
-    if "--texts" in sys.argv:
-        return texts(others)
     wrong = []
     for package in packages:
         licence = package["license"] or "none given"
@@ -120,8 +130,8 @@ def main():
         if needed_rust(package) > newest + [0] * 3:
             wrong.append(f"{package['name']} {package['version']}: needs Rust {package['rust_version']}")
     print(f"{len(packages)} packages linked, {len(wrong)} with a licence or a Rust that is not allowed")
-    print("\n".join(wrong))
-    sys.exit(bool(wrong))
+    if wrong:
+        sys.exit("\n".join(wrong))
 
 
 main()
