@@ -1,15 +1,28 @@
 #!/usr/bin/env bash
-# Builds the wheel of graphmap for Python and tests it as it would be installed: in an environment of its own,
-# with no way to this folder's sources. Needs a Rust toolchain, a C compiler, and python3 (3.10 or later) with
-# venv and pip. All that it makes is in target/python, the wheel in target/python/wheels.
+# Builds the wheel graphmap-mpi (the module and the command `graphmap`) and tests it as it is installed: in an environment
+# of its own, without access to the sources in this folder. Needs a Rust toolchain, a C compiler, and python3 (3.10 or later)
+# with venv and pip. All that it makes is in target/python, the wheel in target/python/wheels.
 #
-# usage: modules/python/test.sh            the wheel is built with the profile dev, which is the quickest to build
-#        modules/python/test.sh --release  built as it is to be given to others
+# usage: modules/python/test.sh            the module has the profile dev, which takes the least time to build
+#        modules/python/test.sh --release  the wheel of a release
 # Exit code 69: the packages that it needs could not be installed, so nothing was tested.
 set -euo pipefail
 cd "$(dirname "$0")"
 made=$(realpath -m ../../target/python)
+
+# The command of a release: its files go into the wheel as the executable that they are. (As a function of the module it could
+# not start itself again, which it does for child processes, and Python would handle its signals.)
+../../.ci/release
+data=$made/data
+rm -rf "$data"
+mkdir -p "$data/scripts" "$data/data"
+cp ../../target/release-files/tree/bin/graphmap "$data/scripts/"
+cp -r ../../target/release-files/tree/share "$data/data/"
 export CARGO_TARGET_DIR=$made
+# The module links packages that the command does not.
+host=$(rustc -vV | sed -n 's/^host: //p')
+metadata() { cargo metadata --format-version 1 --locked --filter-platform "$host" --manifest-path "$1/Cargo.toml"; }
+python3 ../../.ci/licences.py <(metadata .) <(metadata ../..) --texts >"$data/data/share/doc/graphmap/LICENCES-OF-PACKAGES.txt"
 
 # The maturin that builds, and the NetworkX that the tests take graphs from.
 maturin=maturin==1.16.0
