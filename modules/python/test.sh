@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
-# Builds the wheel graphmap-mpi (the module and the command `graphmap`) and tests it as it is installed: in an environment
-# of its own, without access to the sources in this folder. Needs a Rust toolchain, a C compiler, and python3 (3.10 or later)
-# with venv and pip. All that it makes is in target/python, the wheel in target/python/wheels.
+# Builds the wheel graphmap-mpi (the module and the command `graphmap`) and tests it as it is
+# installed: in an environment of its own, without access to the sources in this folder. Needs a
+# Rust toolchain, a C compiler, and python3 (3.10 or later) with venv and pip. All that it makes is
+# in target/python, the wheel in target/python/wheels.
 #
-# usage: modules/python/test.sh            the module has the profile dev, which takes the least time to build
-#        modules/python/test.sh --release  the wheel of a release
+# usage: modules/python/test.sh            builds the module with the profile dev, in less time
+#        modules/python/test.sh --release  builds the wheel of a release
 # Exit code 69: the packages that it needs could not be installed, so nothing was tested.
 set -euo pipefail
 cd "$(dirname "$0")"
 made=$(realpath -m ../../target/python)
 
-# The command of a release: its files go into the wheel as the executable that they are. (As a function of the module it could
-# not start itself again, which it does for child processes, and Python would handle its signals.)
+# The wheel has the executable of a release. A function of the module could not replace it: the
+# command starts itself again for child processes (/proc/self/exe), and Python would handle its
+# signals.
 ../../.ci/release
 data=$made/data
 rm -rf "$data"
