@@ -1,6 +1,6 @@
 //! Global blocks: artificial ones are resolved, true ones are reported.
 
-use crate::common::{BOTH, Both, everywhere, size};
+use crate::common::{BOTH, Both, places, size};
 use graphmap_runtime as rt;
 use rt::{Channels, Exit, Local, Names, Network, Options, RunError, SchedulerStats, Stopped, run};
 
@@ -111,7 +111,7 @@ fn a_channel_that_is_too_small_grows() {
         &[2, 4, 8, 16, 32, 64]
     };
     let ahead = size(37, 4);
-    everywhere(
+    places::each(
         || reconvergent(ahead, 1),
         |outcome| {
             let growths = outcome.unwrap().growths;
@@ -125,7 +125,7 @@ fn a_channel_that_is_too_small_grows() {
             );
         },
     );
-    everywhere(
+    places::each(
         || reconvergent(ahead, ahead as u32),
         |outcome| {
             assert_eq!(outcome.unwrap().growths, []);
@@ -199,7 +199,7 @@ fn ring(n: u32) -> Network {
 
 #[test]
 fn a_true_block_is_reported() {
-    everywhere(
+    places::each(
         || ring(4),
         |outcome| {
             let error = outcome.unwrap_err();
@@ -285,7 +285,7 @@ where
 fn a_cycle_of_full_channels_grows_at_once() {
     // One channel at a time would take a standstill for each of them, and quadratic time.
     let n = size(3000, 10) as u32;
-    everywhere(
+    places::each(
         || {
             rings(1, n, |mut p: Both<u8>| async move {
                 for token in 0..8 {
@@ -311,7 +311,7 @@ fn a_cycle_of_full_channels_grows_at_once() {
 
 #[test]
 fn equal_cycles_are_counted_and_not_listed() {
-    everywhere(
+    places::each(
         || {
             rings(10, 3, |mut p: Both<u8>| async move {
                 p.ins[0].read().await;
@@ -341,7 +341,7 @@ fn equal_cycles_are_counted_and_not_listed() {
 #[test]
 fn a_ring_with_an_initial_token_goes_round() {
     let rounds = size(100, 5);
-    everywhere(
+    places::each(
         || {
             let mut net = Network::new("ring", "ring.dot");
             let kind = net.kind(
@@ -371,7 +371,7 @@ fn a_ring_with_an_initial_token_goes_round() {
 
 #[test]
 fn blocks_of_select_and_share() {
-    everywhere(
+    places::each(
         || {
             let mut net = Network::new("s", "s.dot");
             let select = net.kind(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::common::{BOTH, Both, Log, Random, everywhere, size};
+use crate::common::{BOTH, Both, Log, Random, places, size};
 use graphmap_runtime as rt;
 use rt::{Channels, Names, Network, Options, Select, Stopped, select};
 
@@ -104,7 +104,7 @@ fn select_reads_all_and_tells_the_member() {
     let expected: Vec<u64> = (0..7)
         .flat_map(|w| (0..each).map(move |n| w * 1000 + n))
         .collect();
-    everywhere(network, |outcome| {
+    places::each(network, |outcome| {
         outcome.unwrap();
         assert_eq!(log.sorted(), expected);
     });
@@ -140,7 +140,7 @@ fn select_is_fair() {
 fn select_can_wait_for_one_member() {
     // Even: tokens are read in pairs.
     let each = size(20, 4);
-    everywhere(
+    places::each(
         || {
             many_to_one(4, 1, each, move |p| async move {
                 let mut select = rt::Select::from(p.ins);
@@ -166,7 +166,7 @@ fn select_can_wait_for_one_member() {
 #[test]
 fn gather_and_reduce_read_rows_in_member_order() {
     let each = size(30, 4);
-    everywhere(
+    places::each(
         || {
             many_to_one(5, 1, each, move |p| async move {
                 let mut gather = rt::Gather::from(p.ins);
@@ -182,7 +182,7 @@ fn gather_and_reduce_read_rows_in_member_order() {
             outcome.unwrap();
         },
     );
-    everywhere(
+    places::each(
         || {
             many_to_one(5, 3, each, move |p| async move {
                 let mut reduce = rt::Reduce::from(p.ins);
@@ -215,7 +215,7 @@ fn share_gives_each_token_to_one() {
             Ok(())
         })
     };
-    everywhere(network, |outcome| {
+    places::each(network, |outcome| {
         outcome.unwrap();
         let mut seen: Vec<u64> = log.take().into_iter().map(|(_, token)| token).collect();
         seen.sort_unstable();
@@ -235,7 +235,7 @@ fn share_stops_when_all_have_left() {
             unreachable!()
         })
     };
-    everywhere(network, |outcome| {
+    places::each(network, |outcome| {
         outcome.unwrap();
         assert_eq!(log.take().len(), 15);
     });
@@ -257,7 +257,7 @@ fn broadcast_gives_all_to_all() {
     let expected: Vec<_> = (0..3)
         .flat_map(|r| (0..tokens).map(move |n| (r, n)))
         .collect();
-    everywhere(network, |outcome| {
+    places::each(network, |outcome| {
         outcome.unwrap();
         assert_eq!(log.sorted(), expected);
     });
@@ -301,7 +301,7 @@ fn scatter_deals_rows_out() {
     let expected: Vec<_> = (0..3)
         .flat_map(|r| (0..tokens).map(move |n| (r, n + 100 * r as u64)))
         .collect();
-    everywhere(network, |outcome| {
+    places::each(network, |outcome| {
         outcome.unwrap();
         assert_eq!(log.sorted(), expected);
     });
@@ -330,7 +330,7 @@ fn switch_writes_to_the_member_that_is_named() {
         all.sort_unstable();
         all
     };
-    everywhere(network, |outcome| {
+    places::each(network, |outcome| {
         outcome.unwrap();
         assert_eq!(log.sorted(), expected);
     });
@@ -414,7 +414,7 @@ fn a_switch_without_the_member_that_is_named_says_so() {
 #[test]
 fn a_reader_learns_once_of_each_end_after_the_tokens() {
     let each = size(20, 4);
-    everywhere(
+    places::each(
         || {
             many_to_one(5, 2, each, move |p| async move {
                 let mut select = rt::Select::from(p.ins);
@@ -517,7 +517,7 @@ fn many_ends_that_were_passed_by() {
 #[test]
 fn one_of_several_ports() {
     let each = size(25, 4);
-    everywhere(
+    places::each(
         || {
             many_to_one(4, 1, each, move |mut p| async move {
                 let mut d = p.ins.pop().unwrap();

@@ -108,7 +108,7 @@ fn ports_within_tokens_within_ports() {
     struct Node(#[allow(dead_code)] Option<Input<Node>>);
     let mut net = Local::new();
     let mut first: Option<Input<Node>> = None;
-    for _ in 0..size(1_000_000, 100) {
+    for _ in 0..size(100_000, 100) {
         let (mut out, input) = net.channel::<Node>(1);
         assert!(out.try_write(Node(first.take())).is_ok());
         first = Some(input);
@@ -343,7 +343,7 @@ fn a_thread_that_ends_with_a_chain_of_ports() {
     let thread = std::thread::spawn(move || {
         CHAIN.set(None);
         drop(chain(100));
-        CHAIN.set(chain(size(300_000, 200)));
+        CHAIN.set(chain(size(100_000, 200)));
     });
     thread.join().unwrap();
 }

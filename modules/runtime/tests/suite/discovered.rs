@@ -5,7 +5,7 @@
 #![allow(clippy::print_stdout)]
 
 use crate::common::itself::Itself;
-use crate::common::{BOTH, Both, Log, everywhere};
+use crate::common::{BOTH, Both, Log, places};
 use graphmap_runtime as rt;
 use rt::{Channels, Direction, Names, Network};
 
@@ -166,7 +166,7 @@ fn in_one_os_process() {
     let all: Vec<usize> = (0..ALL).collect();
     let log = Log::new();
     let tell = log.adder();
-    everywhere(
+    places::each(
         || farm(tell.clone()),
         |report| {
             report.unwrap();

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::common::{BOTH, Both, Log, Random, everywhere, size};
+use crate::common::{BOTH, Both, Log, Random, places, size};
 use graphmap_runtime as rt;
 use rt::{Channels, Local, Names, Network, Options, Stopped, TryWriteError, run};
 
@@ -63,7 +63,7 @@ fn the_last_of_a_sieve_stops_all() {
     let last = if cfg!(miri) { 13 } else { 541 };
     for capacity in [1, 7] {
         let log = Log::new();
-        everywhere(
+        places::each(
             || sieve(count as u32, capacity, &log),
             |outcome| {
                 outcome.unwrap();
@@ -99,7 +99,7 @@ fn a_chain_passes_everything_on_and_ends() {
         format!("1+1*{}", members - 1),
     );
     let log = Log::new();
-    everywhere(
+    places::each(
         || {
             let mut net = Network::new("chain", "chain.dot");
             let log = log.clone();
@@ -200,7 +200,7 @@ fn trying_gives_the_token_back() {
 
 #[test]
 fn everybody_knows_who_it_is() {
-    everywhere(
+    places::each(
         || {
             let mut net = Network::new("names", "names.dot");
             let check = |_: ()| async {
@@ -306,7 +306,7 @@ fn tokens_that_nobody_reads_are_dropped() {
             });
             net
         };
-        everywhere(network, |outcome| {
+        places::each(network, |outcome| {
             outcome.unwrap();
         });
     }
@@ -339,7 +339,7 @@ fn foreign_futures_wake_from_another_thread() {
         })
     }
     let log = Log::new();
-    everywhere(
+    places::each(
         || {
             let mut net = Network::new("timer", "timer.dot");
             let log = log.clone();
@@ -417,7 +417,7 @@ fn combinators_with_wakers_of_their_own() {
         .await;
     }
     let each = size(50, 10) as u32;
-    everywhere(
+    places::each(
         || {
             let mut net = Network::new("both", "both.dot");
             let w = net.kind(
@@ -489,7 +489,7 @@ fn cancelled_foreign_waits_are_forgotten() {
         .await
     }
     let rounds = size(50, 5);
-    everywhere(
+    places::each(
         || {
             let mut net = Network::new("pair", "pair.dot");
             let each = move |mut p: Both<u64>| async move {

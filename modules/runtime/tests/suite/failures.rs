@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::error::Error;
 
-use crate::common::{BOTH, Both, everywhere};
+use crate::common::{BOTH, Both, places};
 use graphmap_runtime as rt;
 use rt::{Channels, Exit, Names, Network, Options, RunError, Stopped, run};
 
@@ -47,7 +47,7 @@ fn failure(outcome: Result<rt::Report, RunError>, message: &str) {
 
 #[test]
 fn an_error_ends_the_run_in_the_name_of_its_process() {
-    everywhere(
+    places::each(
         || {
             pair(|mut p| async move {
                 p.outs[0].write(1).await?;
@@ -56,7 +56,7 @@ fn an_error_ends_the_run_in_the_name_of_its_process() {
         },
         |outcome| failure(outcome, "no more paper"),
     );
-    everywhere(
+    places::each(
         || pair(|_| async { Err("bad") }),
         |outcome| failure(outcome, "bad"),
     );
@@ -64,7 +64,7 @@ fn an_error_ends_the_run_in_the_name_of_its_process() {
 
 #[test]
 fn a_row_of_another_length_tells_both_lengths() {
-    everywhere(
+    places::each(
         || {
             pair(|p| async move {
                 let mut scatter = rt::Scatter::from(p.outs);
@@ -84,7 +84,7 @@ fn a_row_of_another_length_tells_both_lengths() {
 
 #[test]
 fn a_panic_ends_the_run_in_the_name_of_its_process() {
-    everywhere(
+    places::each(
         || {
             pair(|mut p| async move {
                 p.outs[0].write(1).await.unwrap();
@@ -99,7 +99,7 @@ fn a_panic_ends_the_run_in_the_name_of_its_process() {
 
 #[test]
 fn a_panic_in_a_destructor_is_one_too() {
-    everywhere(
+    places::each(
         || {
             pair(|mut p| async move {
                 let _bomb = Bomb;
@@ -153,7 +153,7 @@ fn a_panic_before_the_first_await() {
         }
         async {}
     };
-    everywhere(
+    places::each(
         || pair(spawn),
         |outcome| {
             let error = outcome.unwrap_err();
@@ -167,13 +167,13 @@ fn a_panic_before_the_first_await() {
 
 #[test]
 fn stopped_is_a_normal_end_in_any_dress() {
-    everywhere(
+    places::each(
         || pair(|_| async { Err::<(), Stopped>(Stopped) }),
         |outcome| {
             outcome.unwrap();
         },
     );
-    everywhere(
+    places::each(
         || pair(|_| async { Err::<(), Box<dyn Error>>(Box::new(Stopped)) }),
         |outcome| {
             outcome.unwrap();
@@ -395,7 +395,7 @@ fn who_fails_is_told_and_not_who_finds_that_it_has_left() {
             ),
             (|| panic!("it is broken"), "panicked: it is broken"),
         ] {
-            everywhere(
+            places::each(
                 || fails_slowly(reads, fail),
                 |outcome| {
                     let error = outcome.unwrap_err().to_string();
@@ -409,7 +409,7 @@ fn who_fails_is_told_and_not_who_finds_that_it_has_left() {
 
 #[test]
 fn what_a_reader_leaves_behind_is_dropped_in_its_name() {
-    everywhere(
+    places::each(
         || {
             let mut net = Network::new("pair", "pair.dot");
             let names = Names::Listed(&["reader", "writer"]);
@@ -456,7 +456,7 @@ fn what_a_token_held_is_dropped_in_the_name_of_who_left_the_token() {
             }
         }
     }
-    everywhere(
+    places::each(
         || {
             let mut net = Network::new("pair", "pair.dot");
             let names = Names::Listed(&["reader", "writer"]);
@@ -494,7 +494,7 @@ fn who_fails_before_its_first_turn_is_told() {
             std::thread::sleep(std::time::Duration::from_millis(milliseconds));
         }
     }
-    everywhere(
+    places::each(
         || {
             let mut net = Network::new("pair", "pair.dot");
             let names = Names::Listed(&["reader"]);

@@ -5,7 +5,7 @@ use std::future::poll_fn;
 use std::rc::Rc;
 use std::task::{Poll, Waker};
 
-use crate::common::{BOTH, Both, everywhere, size};
+use crate::common::{BOTH, Both, places, size};
 use graphmap_runtime as rt;
 use rt::{Channels, Local, Names, Network, Options, Stopped};
 
@@ -101,7 +101,7 @@ fn channels_to_an_unknown_reader_grow_at_once() {
 /// A channel takes memory for the tokens that it holds, and not for those that it may.
 #[test]
 fn a_large_capacity_takes_no_memory() {
-    everywhere(
+    places::each(
         || {
             let mut net = Network::new("large", "large.dot");
             let write = |mut p: Both<[u64; 64]>| async move {

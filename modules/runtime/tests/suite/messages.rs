@@ -7,15 +7,16 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::common::json::Json;
+
 const HERE: &str = env!("CARGO_MANIFEST_DIR");
 
-/// A call of the compiler that checks a library and makes nothing but its metadata. `form`: that of
-/// its messages.
-fn rustc(source: &Path, into: &Path, form: &str) -> Command {
+/// A call of the compiler that checks a library and makes nothing but its metadata.
+fn rustc(source: &Path, into: &Path) -> Command {
     let mut command = Command::new(std::env::var_os("RUSTC").unwrap_or("rustc".into()));
     command
         .args(["--edition", "2024", "--crate-type", "lib"])
-        .args(["--emit", "metadata", "--error-format", form])
+        .args(["--emit", "metadata", "--error-format", "json"])
         .arg("--out-dir")
         .arg(into)
         .arg(source);
@@ -51,23 +52,37 @@ fn library(target: &Path) -> PathBuf {
     PathBuf::from(files.find(is_library).expect("its metadata"))
 }
 
-/// The errors of a compiler's short report of one file, by line.
-fn errors(report: &str) -> BTreeMap<usize, Vec<String>> {
+/// The errors of a compiler's report of one file, by line, and the whole report as a user sees it.
+fn errors(report: &str) -> (BTreeMap<usize, Vec<String>>, String) {
     let mut errors: BTreeMap<usize, Vec<String>> = BTreeMap::new();
-    for line in report.lines() {
-        let mut parts = line.splitn(4, ':');
-        let (Some(file), Some(at), Some(_), Some(text)) =
-            (parts.next(), parts.next(), parts.next(), parts.next())
-        else {
-            continue; // the sum at the end
-        };
-        if text.trim_start().starts_with("error") {
-            assert!(file.contains("messages"), "not in the user's file: {line}");
-            let at = at.parse().expect(line);
-            errors.entry(at).or_default().push(text.to_string());
+    let mut rendered = String::new();
+    for message in report.lines().map(Json::parse) {
+        rendered += message.get("rendered").text();
+        if message.get("level").text() != "error" {
+            continue;
+        }
+        let mut text = message.get("message").text().to_string();
+        let is_primary = |span: &&Json| *span.get("is_primary") == Json::Bool(true);
+        let mut line = None;
+        for span in message.get("spans").list().iter().filter(is_primary) {
+            if let Json::Text(label) = span.get("label") {
+                text += &format!(": {label}");
+            }
+            // Where the outermost macro is called.
+            let mut span = span;
+            while let Some(Json::Object(expansion)) = span.find("expansion") {
+                span = &expansion["span"];
+            }
+            let file = span.get("file_name").text();
+            assert!(file.contains("messages"), "not in the user's file: {text}");
+            line.get_or_insert(span.get("line_start").number() as usize);
+        }
+        // The count of errors at the end is an error without a line.
+        if let Some(line) = line {
+            errors.entry(line).or_default().push(text);
         }
     }
-    errors
+    (errors, rendered)
 }
 
 #[test]
@@ -95,17 +110,13 @@ fn wrong_programs_are_told_what_is_wrong_in_their_own_lines() {
             }
         }
         let extern_ = format!("graphmap_runtime={}", library.display());
-        let checked = |form: &str| {
-            rustc(&file, &into, form)
-                .args(["-D", "warnings", "--extern", &extern_])
-                .arg("-L")
-                .arg(dependencies)
-                .output()
-                .unwrap()
-        };
-        let output = checked("short");
-        let report = String::from_utf8(output.stderr).unwrap();
-        let mut found = errors(&report);
+        let output = rustc(&file, &into)
+            .args(["-D", "warnings", "--extern", &extern_])
+            .arg("-L")
+            .arg(dependencies)
+            .output()
+            .unwrap();
+        let (mut found, report) = errors(&String::from_utf8(output.stderr).unwrap());
         for (line, text) in &said {
             let here = found.entry(*line).or_default();
             let Some(at) = here.iter().position(|error| error.contains(text)) else {
@@ -115,8 +126,7 @@ fn wrong_programs_are_told_what_is_wrong_in_their_own_lines() {
         }
         found.retain(|_, left| !left.is_empty());
         assert!(found.is_empty(), "{}: {found:?}\n{report}", file.display());
-        let at_length = String::from_utf8(checked("human").stderr).unwrap();
-        assert!(!at_length.contains("OneOf"), "{at_length}");
+        assert!(!report.contains("OneOf"), "{report}");
         assert_eq!(
             output.status.success(),
             said.is_empty(),

@@ -5,7 +5,8 @@ use std::pin::Pin;
 use std::task::Poll;
 
 use crate::common::communicator_cases::communicators;
-use crate::common::ranks::{Where, everywhere, run_at};
+use crate::common::places::Place;
+use crate::common::ranks::{everywhere, run_at};
 use crate::common::{Random, seeds, size};
 use graphmap_runtime::mpi::{ANY_SOURCE, ANY_TAG, Comparison, Error, Grid, Group, Strategy};
 
@@ -13,7 +14,7 @@ use graphmap_runtime::mpi::{ANY_SOURCE, ANY_TAG, Comparison, Error, Grid, Group,
 #[test]
 fn random_communicators_are_as_lists_say() {
     let steps = size(30, 8);
-    for seed in seeds(30, 1) {
+    for seed in seeds(10, 1) {
         let size = 1 + seed as usize % 8;
         everywhere(size, seed, move |world| communicators(world, seed, steps));
     }
@@ -22,8 +23,12 @@ fn random_communicators_are_as_lists_say() {
 /// What n ranks do together takes steps in proportion to n: with their square, this would not end.
 #[test]
 fn large_communicators() {
-    let count = size(20_000, 50) as usize;
-    for place in [Where::Together, Where::Apart(2), Where::ApartInTurn(3)] {
+    let (many, few) = (size(20_000, 50) as usize, size(2_000, 50) as usize);
+    for (place, count) in [
+        (Place::One, few),
+        (Place::Late(2), many),
+        (Place::LateInTurn(3), few),
+    ] {
         let run = run_at(place, count, 1, move |world| async move {
             let (me, size) = (world.rank(), world.size());
             let same = world.create(world.group()).await?.unwrap();
@@ -108,9 +113,9 @@ fn wish(way: u64, rank: usize, size: usize, seed: u64) -> (Option<u32>, i64) {
 /// Colours and keys of all kinds, by runs and without any order, against sorted lists.
 #[test]
 fn splits_are_as_lists_say() {
-    for seed in seeds(12, 1) {
+    for seed in seeds(6, 1) {
         let mut random = Random(seed + 1);
-        let most = [3, 40, size(2000, 40)][seed as usize % 3];
+        let most = [3, 40, size(300, 40)][seed as usize % 3];
         let count = 1 + random.below(most) as usize;
         everywhere(count, seed, move |world| async move {
             let (me, size) = (world.rank(), world.size());

@@ -1,7 +1,8 @@
 //! Messages between ranks wherever they are: together, on several threads, in several OS processes with late frames.
 
+use crate::common::places::{Place, RANKS};
 use crate::common::rank_cases::{Numbered, messages, persistent};
-use crate::common::ranks::{EVERYWHERE, Where, everywhere, run_at};
+use crate::common::ranks::{everywhere, run_at};
 use crate::common::{seeds, size};
 use graphmap_runtime::mpi::{Error, Request};
 use graphmap_runtime::{RunError, yield_now};
@@ -10,7 +11,7 @@ use graphmap_runtime::{RunError, yield_now};
 #[test]
 fn random_messages_come_once_and_in_order() {
     let each = size(60, 8);
-    for seed in seeds(25, 2) {
+    for seed in seeds(10, 2) {
         let count = 2 + seed as usize % 5;
         everywhere(count, seed, move |world| messages(world, seed, each));
     }
@@ -71,7 +72,7 @@ fn ready_sends() {
 /// What is on its way to a communicator waits for those who have not made it yet.
 #[test]
 fn new_communicators_are_used_at_once() {
-    for seed in seeds(20, 2) {
+    for seed in seeds(8, 2) {
         everywhere(6, seed, |world| async move {
             let me = world.rank();
             let mut all = world.dup().await?;
@@ -118,7 +119,7 @@ fn a_flood_of_messages() {
 /// Between threads a value is moved.
 #[test]
 fn values_are_moved_between_threads() {
-    run_at(Where::Threads(2), 2, 1, |world| async move {
+    run_at(Place::Threads(2), 2, 1, |world| async move {
         if world.rank() == 0 {
             let text = vec![1u64; 100_000];
             let address = text.as_ptr().addr() as u64;
@@ -137,7 +138,7 @@ fn values_are_moved_between_threads() {
 /// Who waits for whom is known wherever they are.
 #[test]
 fn cycles_are_told_with_their_lines() {
-    for place in EVERYWHERE {
+    for place in RANKS {
         let blocked = run_at(place, 4, 1, |world| async move {
             let next = (world.rank() + 1) % world.size();
             match world.rank() {
@@ -169,7 +170,7 @@ fn cycles_are_told_with_their_lines() {
 /// What nobody has received is counted, wherever it was when the run ended.
 #[test]
 fn what_nobody_receives_is_counted() {
-    for place in EVERYWHERE {
+    for place in RANKS {
         let report = run_at(place, 3, 1, |world| async move {
             let next = (world.rank() + 1) % 3;
             world.bsend(7u8, next, 0).await?;
@@ -191,7 +192,7 @@ fn what_nobody_receives_is_counted() {
 /// A send whose message is with a receive elsewhere, or may be, is not taken back.
 #[test]
 fn sends_elsewhere_are_not_taken_back() {
-    run_at(Where::Apart(2), 2, 1, |world| async move {
+    run_at(Place::Late(2), 2, 1, |world| async move {
         if world.rank() == 0 {
             assert!(!world.ssend(1u8, 1, 0).cancel());
             return world.send(2u8, 1, 0).await;

@@ -4,8 +4,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Poll;
 
-use crate::common::ranks::{EVERYWHERE, Where, everywhere, run_at};
-use crate::common::{forget, size};
+use crate::common::places::{Place, RANKS};
+use crate::common::ranks::{everywhere, run_at};
+use crate::common::{forget, seeds};
 use graphmap_runtime as rt;
 use rt::mpi::{self, Communicator, Error, Group, Request};
 use rt::{DecodeError, Decoder, Encoder, Payload, RunError, yield_now};
@@ -51,7 +52,7 @@ fn values_that_panic_end_the_run() {
         |world, kind| Box::pin(by_collective(world, kind)) as Way,
         |world, kind| Box::pin(by_bcast(world, kind)) as Way,
     ];
-    for place in EVERYWHERE {
+    for place in RANKS {
         for kind in [ENCODE, DECODE, DROP, SIZE] {
             for way in ways {
                 let end = run_at(place, 3, kind.into(), move |world| way(world, kind));
@@ -113,7 +114,7 @@ fn operations_that_send_and_panic() {
         }
         Ok(())
     });
-    for place in EVERYWHERE {
+    for place in RANKS {
         let end = run_at(place, 4, 3, |world| async move {
             world
                 .allreduce(1u32, |_, _| panic!("no operation"))
@@ -139,7 +140,7 @@ fn own_source(world: &Communicator) -> usize {
 /// Communicators, requests and collective calls that are let go of while all is under way.
 #[test]
 fn what_is_let_go_of_in_the_middle() {
-    for seed in 0..size(30, 1) {
+    for seed in seeds(8, 1) {
         everywhere(5, seed, move |world| async move {
             let me = world.rank();
             for round in 0..10u64 {
@@ -183,7 +184,7 @@ fn forgotten_requests() {
 #[test]
 fn one_wrong_call_is_told_to_all_wherever_it_is() {
     for wrong in 0..5 {
-        for seed in 0..size(6, 1) {
+        for seed in seeds(3, 1) {
             everywhere(5, seed, move |world| async move {
                 let me = world.rank();
                 if (me as u64 + seed).is_multiple_of(2) {
@@ -211,7 +212,7 @@ fn one_wrong_call_is_told_to_all_wherever_it_is() {
 /// A run in a process of another uses the communicator of that one.
 #[test]
 fn a_nested_run_sends_to_ranks_around_it() {
-    for place in [Where::Threads(2), Where::Apart(2)] {
+    for place in [Place::Threads(2), Place::Late(2)] {
         run_at(place, 2, 1, |world| async move {
             if world.rank() == 1 {
                 assert_eq!(world.recv::<u8>(0, 0).await?.0, 9);
@@ -275,7 +276,7 @@ fn an_operation_whose_panic_is_caught_ends_the_run() {
             })
         }),
     ];
-    for place in EVERYWHERE {
+    for place in RANKS {
         for (name, call) in calls {
             let end = run_at(place, 3, 1, move |world| async move {
                 let _: Option<Result<(), Error>> = caught(async { call(world).await }).await;
@@ -309,7 +310,7 @@ fn messages_that_are_not_encoded_take_no_credit() {
             Ok(Large(false))
         }
     }
-    run_at(Where::Apart(2), 2, 1, |world| async move {
+    run_at(Place::Late(2), 2, 1, |world| async move {
         if world.rank() == 0 {
             for _ in 0..100 {
                 let send = AssertUnwindSafe(|| drop(world.send(Large(true), 1, 0)));

@@ -1,7 +1,8 @@
 //! Endpoints of processes, wherever these are: what has been said of them elsewhere, and at random against lists.
 
 use crate::common::endpoint_cases::{each, endpoints, together};
-use crate::common::ranks::{EVERYWHERE, everywhere, run_at};
+use crate::common::places::RANKS;
+use crate::common::ranks::{everywhere, run_at};
 use crate::common::{Random, forget, seeds, size};
 use graphmap_runtime as rt;
 use rt::mpi::{self, ANY_SOURCE, Communicator, Error, InterCommunicator, Op, Request, SplitType};
@@ -10,7 +11,7 @@ use rt::{RunError, yield_now};
 #[test]
 fn random_endpoints_are_as_lists_say() {
     let steps = size(20, 5);
-    for seed in seeds(30, 1) {
+    for seed in seeds(10, 1) {
         let count = 1 + seed as usize % 5;
         everywhere(count, seed, move |world| endpoints(world, seed, steps));
     }
@@ -379,7 +380,7 @@ fn groups_that_have_never_heard_of_each_other() {
 /// Handles are let go of in any order, and forgotten, while messages and calls are under way; the others go on.
 #[test]
 fn handles_are_let_go_of_in_any_order() {
-    for seed in seeds(20, 1) {
+    for seed in seeds(8, 1) {
         everywhere(4, seed, move |world| async move {
             let mut random = Random(seed * 10 + world.rank() as u64);
             for round in 0..6 {
@@ -415,7 +416,7 @@ fn handles_are_let_go_of_in_any_order() {
 /// Who is sent something may not have heard yet that it is there.
 #[test]
 fn messages_to_endpoints_that_have_just_been_made() {
-    for seed in seeds(30, 2) {
+    for seed in seeds(10, 2) {
         everywhere(5, seed, |world| async move {
             for round in 0..5 {
                 let two = world.endpoints(2).await?;
@@ -439,7 +440,7 @@ fn messages_to_endpoints_that_have_just_been_made() {
 /// A block tells of endpoints as of ranks, and is none where another task of the process will send.
 #[test]
 fn a_standstill_is_told() {
-    for place in EVERYWHERE {
+    for place in RANKS {
         let blocked = run_at(place, 2, 1, |world| async move {
             let two = world.endpoints(2).await?;
             let next = |rank: &Communicator| (rank.rank() + 1) % 4;
@@ -504,8 +505,8 @@ fn numbers(group: &mpi::Group) -> Vec<u32> {
 
 /// A program may make endpoints in each of many steps: their numbers are given again.
 #[test]
-fn endpoints_in_each_of_ten_thousand_steps() {
-    let steps = size(10_000, 20);
+fn endpoints_in_each_of_many_steps() {
+    let steps = size(600, 20);
     everywhere(3, 1, move |world| async move {
         let mut seen = std::collections::BTreeSet::new();
         for step in 0..steps {
@@ -513,7 +514,7 @@ fn endpoints_in_each_of_ten_thousand_steps() {
             let count = (step as usize + world.rank()) % 3 * usize::from(step % 100 > 0);
             let made = world.endpoints(count).await?;
             seen.extend(made.iter().flat_map(|rank| numbers(rank.group())));
-            if step % 1000 == 1 {
+            if step % 100 == 1 {
                 // What was kept for a while, and what was lent, is given again too.
                 let inner = each(&made, |rank| async move { rank.endpoints(1).await });
                 let inner = inner.await?.concat();

@@ -1,6 +1,7 @@
 //! Two groups of ranks that talk to each other, wherever they are.
 
-use crate::common::ranks::{EVERYWHERE, everywhere, run_at};
+use crate::common::places::RANKS;
+use crate::common::ranks::{everywhere, run_at};
 use crate::common::{Random, seeds, size};
 use graphmap_runtime as rt;
 use rt::RunError;
@@ -37,7 +38,7 @@ async fn two_sides(
 /// Messages and collective calls go across, in the order of ranks on the other side.
 #[test]
 fn what_crosses_comes_from_the_other_side() {
-    for seed in seeds(25, 2) {
+    for seed in seeds(10, 2) {
         let count = 2 + seed as usize % 6;
         everywhere(count, seed, move |world| async move {
             let mut random = Random(seed + 1);
@@ -201,7 +202,7 @@ fn mistakes_about_the_root_are_told_to_all() {
 /// Merged, those come first that are low; where all say the same, those whose leader is before the other's.
 #[test]
 fn two_become_one() {
-    for seed in seeds(20, 2) {
+    for seed in seeds(8, 2) {
         let count = 2 + seed as usize % 5;
         everywhere(count, seed, move |world| async move {
             let mut random = Random(seed + 1);
@@ -336,7 +337,7 @@ fn several_at_a_time() {
 /// Who waits for the other side is told.
 #[test]
 fn a_standstill_is_told() {
-    for place in EVERYWHERE {
+    for place in RANKS {
         let blocked = run_at(place, 2, 1, |world| async move {
             let me = world.rank();
             let local = world

@@ -1,7 +1,8 @@
 //! Communicators that nobody makes: of modules, kinds, OS processes and hosts.
 
 use crate::common::known_cases;
-use crate::common::ranks::{EVERYWHERE, NoPorts, run_network_at};
+use crate::common::places::{Place, RANKS};
+use crate::common::ranks::NoPorts;
 use crate::common::{seeds, size};
 use graphmap_runtime as rt;
 use rt::mpi::{self, Error};
@@ -11,11 +12,10 @@ use rt::{Names, Network, Options, RunError};
 #[test]
 fn known_communicators_are_as_lists_say() {
     let steps = size(20, 4);
-    for seed in seeds(60, 2) {
-        let count = known_cases::ranks(seed);
-        for place in EVERYWHERE {
+    for seed in seeds(20, 2) {
+        for place in RANKS {
             let make = || known_cases::network(seed, steps);
-            if let Err(error) = run_network_at(place, count, seed, make) {
+            if let Err(error) = place.run(seed, &Options::new().shuffle(seed), make) {
                 panic!("{place:?}, seed {seed}: {error}");
             }
         }
@@ -58,9 +58,13 @@ fn rows(count: usize, cells: usize) -> Network {
 /// Each of many modules is found without a look at all: with a look, this would not end.
 #[test]
 fn many_modules() {
-    let (count, cells) = (size(5_000, 20) as usize, 3);
-    for place in EVERYWHERE {
-        if let Err(error) = run_network_at(place, count * cells, 1, || rows(count, cells)) {
+    let cells = 3;
+    for place in RANKS {
+        let count = match place {
+            Place::One | Place::LateInTurn(3) => size(5_000, 20) as usize,
+            _ => size(200, 20) as usize,
+        };
+        if let Err(error) = place.run(1, &Options::new(), || rows(count, cells)) {
             panic!("{place:?}: {error}");
         }
     }
@@ -102,7 +106,7 @@ fn waits_are_told_by_name() {
 /// A message to a rank that never asks is told by the name of its communicator, also where nobody else has asked for that.
 #[test]
 fn messages_to_who_never_asks_are_told_by_name() {
-    for place in EVERYWHERE {
+    for place in RANKS {
         for what in 0..3 {
             let make = || {
                 let process = move |_: NoPorts| async move {
@@ -125,7 +129,10 @@ fn messages_to_who_never_asks_are_told_by_name() {
                 net.inside(cell, "1 3 4 3");
                 net
             };
-            let report = run_network_at(place, 4, 1, make).unwrap().to_string();
+            let report = place
+                .run(1, &Options::new().shuffle(1), make)
+                .unwrap()
+                .to_string();
             let (to, name) = [(1, "a.up"), (3, "a"), (3, "kind cell")][what];
             let told = format!(
                 "from rank {} to rank {to} ({name}, tag 7)",

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::task::Poll;
 use std::thread;
 
-use crate::common::ranks::{EVERYWHERE, Where, everywhere, network, run_at};
+use crate::common::places::{Place, RANKS};
+use crate::common::ranks::{everywhere, network, run_at};
 use crate::common::thread_cases::{ended, polling_for_answers, start, threads_and_tasks};
 use crate::common::{forget, seeds, size};
 use graphmap_runtime as rt;
@@ -139,7 +140,7 @@ fn threads_that_panic_end_the_run() {
             Ok(())
         },
     ];
-    for place in EVERYWHERE {
+    for place in RANKS {
         for (number, way) in ways.into_iter().enumerate() {
             let failed = run_at(place, 2, 1, move |world| async move {
                 let rank = world.endpoints(1).await?.remove(0);
@@ -201,7 +202,7 @@ type Given = Result<(), Error>;
 /// A thread may catch what an operation panics with, for which the others wait in vain: the run ends with that.
 #[test]
 fn an_operation_that_panics_is_the_end_for_all() {
-    for place in EVERYWHERE {
+    for place in RANKS {
         let failed = run_at(place, 3, 1, |world| async move {
             let rank = world.endpoints(1).await?.remove(0);
             let thread = rank.on_thread(|rank| {
@@ -221,7 +222,7 @@ fn an_operation_that_panics_is_the_end_for_all() {
 /// A value that panics when one of those who get it takes its own is there for the others.
 #[test]
 fn a_clone_that_panics_is_the_matter_of_who_takes_it() {
-    for place in EVERYWHERE {
+    for place in RANKS {
         let outcomes: Arc<Mutex<Vec<Option<Given>>>> = Arc::default();
         let all = Arc::clone(&outcomes);
         run_at(place, 3, 1, move |world| {
@@ -293,7 +294,7 @@ fn what_is_left_behind_panics() {
 /// Who lets go of a rank is it no more, and those who wait for it are told, at once, that this is for ever.
 #[test]
 fn a_rank_that_is_let_go_of_is_waited_for_in_vain() {
-    for place in EVERYWHERE {
+    for place in RANKS {
         let blocked = run_at(place, 2, 1, |world| async move {
             let rank = world.endpoints(1).await?.remove(0);
             match rank.rank() {
@@ -316,7 +317,7 @@ fn a_rank_that_is_let_go_of_is_waited_for_in_vain() {
 /// Where all wait, threads among them, that is found at once, and told with the lines that they wait in.
 #[test]
 fn a_standstill_of_threads_is_told() {
-    for place in EVERYWHERE {
+    for place in RANKS {
         let blocked = run_at(place, 2, 1, |world| async move {
             let two = world.endpoints(2).await?;
             let threads = start(two, |rank| {
@@ -382,7 +383,7 @@ fn a_thread_that_may_still_call_is_waited_for() {
 /// When the run is over, calls that wait are, and so are those that come later.
 #[test]
 fn threads_that_outlive_the_run() {
-    for place in EVERYWHERE {
+    for place in RANKS {
         let outcomes: Arc<Mutex<Vec<thread::JoinHandle<[Error; 3]>>>> = Arc::default();
         let all = Arc::clone(&outcomes);
         run_at(place, 2, 1, move |world| {
@@ -415,7 +416,7 @@ fn threads_that_outlive_the_run() {
 /// A run that fails tells threads that wait, and is not kept by them.
 #[test]
 fn threads_of_a_run_that_fails() {
-    for place in EVERYWHERE {
+    for place in RANKS {
         let (give, take) = mpsc::channel();
         let give = Arc::new(Mutex::new(give));
         let failed = run_at(place, 3, 1, move |world| {
@@ -519,7 +520,7 @@ fn a_call_that_somebody_else_wakes() {
 #[test]
 fn many_threads() {
     let threads = size(20, 3) as usize;
-    run_at(Where::Threads(2), 4, 1, move |world| async move {
+    run_at(Place::Threads(2), 4, 1, move |world| async move {
         let ranks = world.endpoints(threads).await?;
         let sums = start(ranks, |rank| {
             let mut sum = 0;

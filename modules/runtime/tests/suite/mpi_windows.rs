@@ -1,6 +1,7 @@
 //! Access to the memory of other ranks, wherever they are: against a plain model, and where it goes wrong.
 
-use crate::common::ranks::{EVERYWHERE, Where, everywhere, run_at};
+use crate::common::places::{Place, RANKS};
+use crate::common::ranks::{everywhere, run_at};
 use crate::common::window_cases::{accesses, pieces, shared};
 use crate::common::{Random, forget, seeds, size};
 use graphmap_runtime as rt;
@@ -10,7 +11,7 @@ use rt::{DecodeError, Decoder, Encoder, Payload, RunError, yield_now};
 #[test]
 fn random_accesses_do_what_a_plain_model_does() {
     let (rounds, each) = (size(6, 2), size(8, 3));
-    for seed in seeds(40, 2) {
+    for seed in seeds(12, 2) {
         let count = 1 + seed as usize % 5;
         everywhere(count, seed, move |world| {
             accesses(world, seed, rounds, each)
@@ -21,7 +22,7 @@ fn random_accesses_do_what_a_plain_model_does() {
 /// Memory comes and goes, and each element is as in a plain model while it is there.
 #[test]
 fn memory_is_attached_and_detached() {
-    for seed in seeds(30, 2) {
+    for seed in seeds(10, 2) {
         let (count, rounds) = (1 + seed as usize % 5, size(8, 3));
         everywhere(count, seed, move |world| pieces(world, seed, rounds));
     }
@@ -421,7 +422,7 @@ fn a_flood_of_puts() {
 /// Who waits for a lock that is never given back is told, with the call.
 #[test]
 fn a_lock_that_nobody_gives_back_is_told() {
-    for place in EVERYWHERE {
+    for place in RANKS {
         let blocked = run_at(place, 2, 1, |world| async move {
             let window = world.window(vec![0u8]).await?;
             if world.rank() == 0 {
@@ -452,7 +453,7 @@ fn a_lock_that_nobody_gives_back_is_told() {
 /// A deadlock is reported with the call of the window, and its place.
 #[test]
 fn epochs_that_nobody_ends_are_reported() {
-    for place in EVERYWHERE {
+    for place in RANKS {
         for (call, starts) in [("start", true), ("wait", false)] {
             let blocked = run_at(place, 2, 1, move |world| async move {
                 let window = world.window(vec![0u8]).await?;
@@ -515,7 +516,7 @@ async fn odd(world: Communicator, kind: u8) -> Result<(), Error> {
 /// Elements that cannot be written down or read end the run with what is wrong, where they leave their OS process.
 #[test]
 fn elements_that_cannot_cross_end_the_run() {
-    for place in EVERYWHERE {
+    for place in RANKS {
         for (kind, why) in [
             (0, ""),
             (1, "asked to encode"),
@@ -523,7 +524,7 @@ fn elements_that_cannot_cross_end_the_run() {
             (3, "an odd one"),
         ] {
             let end = run_at(place, 3, kind.into(), move |world| odd(world, kind));
-            let crosses = matches!(place, Where::Apart(_) | Where::ApartInTurn(_));
+            let crosses = matches!(place, Place::Late(_) | Place::LateInTurn(_));
             match end {
                 Ok(_) => assert!(kind == 0 || !crosses, "{place:?} {kind}"),
                 Err(RunError::Failed(failure)) => {

@@ -289,11 +289,12 @@ fn what_was_counted_of_a_block_keeps_nobody() {
 /// Neighbours in other OS processes: more ends between two of them than a lane has room for, which go when the run is over.
 #[test]
 fn a_block_of_many_far_channels_ends() {
-    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("in-turn.map");
-    std::fs::write(&file, "0 1 2 ".repeat(20_000)).unwrap();
-    let mapping = ("GRAPHMAP_MAPPING", file.to_str().unwrap());
-    for schedulers in ["1", "2"] {
-        let (out, err) = ITSELF.start("deadlock:60000", 3, &[mapping, (SCHEDULERS, schedulers)]);
+    for (schedulers, channels) in [("1", 60_000), ("2", 6_000)] {
+        let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("in-turn-{channels}.map"));
+        std::fs::write(&file, "0 1 2 ".repeat(channels / 3)).unwrap();
+        let mapping = ("GRAPHMAP_MAPPING", file.to_str().unwrap());
+        let case = format!("deadlock:{channels}");
+        let (out, err) = ITSELF.start(&case, 3, &[mapping, (SCHEDULERS, schedulers)]);
         assert!(out.contains(&code(Exit::Blocked)), "{out}{err}");
     }
 }
@@ -351,8 +352,23 @@ fn a_lost_os_process_ends_all() {
 #[test]
 fn a_lost_os_process_ends_one_that_computes() {
     let told = "OS process 1 ended before the run did: signal: 6";
-    for case in ["busy", "busy with errors", "busy with output"] {
-        let output = ITSELF.command(case, 2, &[]).output().unwrap();
+    let cases = ["busy", "busy with errors", "busy with output"];
+    let runs = cases.map(|case| {
+        let told = ITSELF
+            .command(case, 2, &[])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        let full = std::fs::File::options().write(true).open("/dev/full");
+        let untold = ITSELF
+            .command(case, 2, &[])
+            .stdout(Stdio::null())
+            .stderr(full.unwrap())
+            .spawn();
+        (case, told.unwrap(), untold.unwrap())
+    });
+    for (case, run, mut untold) in runs {
+        let output = run.wait_with_output().unwrap();
         let err = String::from_utf8_lossy(&output.stderr).to_string();
         assert_eq!(
             output.status.code(),
@@ -360,12 +376,7 @@ fn a_lost_os_process_ends_one_that_computes() {
             "{case}: {err}"
         );
         assert!(err.contains(told), "{case}: {err}");
-        let full = std::fs::File::options().write(true).open("/dev/full");
-        let status = ITSELF
-            .command(case, 2, &[])
-            .stderr(full.unwrap())
-            .status()
-            .unwrap();
+        let status = untold.wait().unwrap();
         assert_eq!(status.code(), Some(Exit::Lost as i32), "{case}");
     }
 }

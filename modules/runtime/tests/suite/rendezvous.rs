@@ -5,7 +5,7 @@
 use std::future::poll_fn;
 use std::task::Poll;
 
-use crate::common::{BOTH, Both, Log, everywhere};
+use crate::common::{BOTH, Both, Log, places};
 use graphmap_runtime::{Channels, Names, Network, Stopped, Write};
 
 /// A writer with two outputs, a reader with two inputs; capacity 1.
@@ -70,7 +70,7 @@ fn seen(give_up: fn(Write<'_, u64>)) -> Vec<Vec<u64>> {
         };
         two(writer, reader)
     };
-    everywhere(network, |outcome| {
+    places::each(network, |outcome| {
         outcome.unwrap();
         all.push(log.take());
     });
@@ -124,7 +124,7 @@ fn told(read: usize) -> Vec<bool> {
         two(writer, reader)
     };
     let mut runs = 0;
-    everywhere(network, |outcome| {
+    places::each(network, |outcome| {
         outcome.unwrap();
         all.append(&mut log.take());
         runs += 1;

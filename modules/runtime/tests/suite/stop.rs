@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::common::{BOTH, Both, Log, everywhere, size};
+use crate::common::{BOTH, Both, Log, places, size};
 use graphmap_runtime as rt;
 use rt::{
     Broadcast, Channels, Local, Names, Network, Options, RunError, Scatter, Share, Stopped, TaskSet,
@@ -46,7 +46,7 @@ fn silent_chain(members: u32, ended: &Arc<AtomicU32>) -> Network {
 fn the_last_ones_leaving_goes_up_a_silent_chain() {
     let members = size(20, 5) as u32;
     let ended = Arc::new(AtomicU32::new(0));
-    everywhere(
+    places::each(
         || silent_chain(members, &ended),
         |outcome| {
             outcome.unwrap();
@@ -243,7 +243,7 @@ fn waiting_for_a_stop_hides_no_block() {
         net.channels::<u64>(Channels::new((kind, 1), (kind, 0), "0", "1"));
         net
     };
-    everywhere(make, |outcome| {
+    places::each(make, |outcome| {
         let Err(RunError::Blocked(block)) = outcome else {
             panic!("not seen: {outcome:?}");
         };
@@ -443,7 +443,7 @@ fn leavers() -> Network {
 
 #[test]
 fn who_leaves_without_all_that_is_written_is_told() {
-    everywhere(leavers, |outcome| {
+    places::each(leavers, |outcome| {
         let report = outcome.unwrap();
         let left = report.left_early.as_ref().expect("two leave early");
         assert_eq!(left.channels, 2);

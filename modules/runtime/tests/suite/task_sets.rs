@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Poll, Wake, Waker};
 
 use crate::combinators::join_all;
-use crate::common::{BOTH, Both, Random, blocked, everywhere, forget, seeds, size};
+use crate::common::{BOTH, Both, Random, blocked, forget, places, seeds, size};
 use graphmap_runtime as rt;
 use rt::{
     Channels, Input, Local, Names, Network, Options, Output, Stopped, TaskSet, mpi, yield_now,
@@ -245,7 +245,7 @@ fn rings_across_schedulers() {
         }
         net
     };
-    everywhere(make, |outcome| {
+    places::each(make, |outcome| {
         outcome.unwrap();
     });
 }

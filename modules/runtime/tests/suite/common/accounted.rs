@@ -11,10 +11,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::program::{Plan, Program};
-use super::shapes::mix;
 use super::token::{DROPPED, Token};
-use super::ways::{attempt, glance, nap};
-use super::{BOTH, Both, Random};
+use super::ways::{glance, nap};
+use super::{BOTH, Both, Random, mix};
 use graphmap_runtime as rt;
 use rt::{
     Channels, Gather, Input, Local, Names, Network, Options, Output, RunError, Scatter, Select,
@@ -123,8 +122,12 @@ impl In {
     async fn read(&mut self, program: &Program, how: &mut Random) -> Option<u64> {
         for attempts in 0.. {
             let read = match how.below(16) {
-                0 if !cfg!(miri) => look_within(&mut self.input, program.alone),
-                _ => attempt(self.input.read(), how, attempts < TRIES).await,
+                0 if !cfg!(miri) && !program.plain => look_within(&mut self.input, program.alone),
+                _ => {
+                    program
+                        .attempt(self.input.read(), how, attempts < TRIES)
+                        .await
+                }
             };
             if let Some(token) = read {
                 return self.take(program, token);
@@ -161,7 +164,7 @@ macro_rules! write_until_done {
         loop {
             let $token = $program.token($number, $value);
             let fate = Arc::clone(&$token.fate);
-            let done = attempt($write, $how, attempts < TRIES).await;
+            let done = $program.attempt($write, $how, attempts < TRIES).await;
             attempts += 1;
             match done {
                 Some(done) => break done.is_ok(),
@@ -207,6 +210,9 @@ impl Role {
 
     /// Something that does not change what the process becomes.
     async fn pause(&mut self) {
+        if self.program.plain {
+            return;
+        }
         match self.how.below(6) {
             0 => rt::yield_now().await,
             1 => nap().await,
@@ -341,7 +347,10 @@ impl Role {
                 let mut attempts = 0;
                 while !self.ins.is_empty() {
                     attempts += 1;
-                    let row = attempt(gather.read(), &mut self.how, attempts % 4 != 0).await;
+                    let row = self
+                        .program
+                        .attempt(gather.read(), &mut self.how, attempts % 4 != 0)
+                        .await;
                     let Some(row) = row else { continue };
                     let Some(row) = row else { break };
                     for (each, token) in self.ins.iter_mut().zip(row) {
@@ -369,7 +378,10 @@ impl Role {
         let (mut attempts, mut ended) = (0, 0);
         loop {
             attempts += 1;
-            let read = attempt(select.read_or_end(), &mut self.how, attempts % 4 != 0).await;
+            let read = self
+                .program
+                .attempt(select.read_or_end(), &mut self.how, attempts % 4 != 0)
+                .await;
             match read {
                 None => {}
                 Some(None) => break,
@@ -397,8 +409,10 @@ impl Role {
                     .collect();
                 let fates: Vec<_> = row.iter().map(|token| Arc::clone(&token.fate)).collect();
                 // A row that is dropped is dealt out to some: nobody could go on from there.
-                let _: Option<Result<(), Stopped>> =
-                    attempt(scatter.write(row), &mut self.how, false).await;
+                let _: Option<Result<(), Stopped>> = self
+                    .program
+                    .attempt(scatter.write(row), &mut self.how, false)
+                    .await;
                 for (out, fate) in self.outs.iter_mut().zip(fates) {
                     out.wrote(&self.program, fate.load(Ordering::SeqCst) != DROPPED);
                 }
@@ -433,7 +447,11 @@ impl Role {
             let mut attempts = 0;
             let token = loop {
                 attempts += 1;
-                if let Some(token) = attempt(input.read(), how, attempts % 4 != 0).await {
+                if let Some(token) = self
+                    .program
+                    .attempt(input.read(), how, attempts % 4 != 0)
+                    .await
+                {
                     break token;
                 }
             };
@@ -455,7 +473,11 @@ impl Role {
         let mut attempts = 0;
         loop {
             attempts += 1;
-            match attempt(select.read(), &mut self.how, attempts % 4 != 0).await {
+            match self
+                .program
+                .attempt(select.read(), &mut self.how, attempts % 4 != 0)
+                .await
+            {
                 None => {}
                 Some(None) => break,
                 Some(Some((_, token))) => {
@@ -472,11 +494,13 @@ impl Role {
     }
 }
 
-/// What the processes of a run became.
-pub type Ends = Vec<(usize, u64)>;
-
 /// Runs a program on one scheduler, as a network made by hand; ports may move from one process to another.
-pub fn run_local(program: Program, options: &Options, hand_over: bool) -> Result<Ends, RunError> {
+pub fn run_local(
+    program: Program,
+    options: &Options,
+    hand_over: bool,
+    told: impl Fn((usize, u64)) + Clone + 'static,
+) -> Result<(), RunError> {
     let mut program = program.accounted();
     program.alone = true;
     let program = Arc::new(program);
@@ -498,34 +522,27 @@ pub fn run_local(program: Program, options: &Options, hand_over: bool) -> Result
         ports[edge.from as usize].outs.push(output);
         ports[edge.to as usize].ins.push(input);
     }
-    let ends = Rc::new(RefCell::new(Vec::new()));
-    let teller = || {
-        let ends = Rc::clone(&ends);
-        move |end| ends.borrow_mut().push(end)
-    };
     for (rank, ports) in ports.into_iter().enumerate() {
         let role = program.role(rank as u64, ports);
         if hand_over && program.plan == Plan::Free {
             let (output, mut input) = net.channel::<Role>(1);
-            net.spawn(role.go(teller(), Some(output)));
-            let told = teller();
+            net.spawn(role.go(told.clone(), Some(output)));
+            let told = told.clone();
             net.spawn(async move {
                 let role = input.read().await.expect("it hands itself over");
                 role.go(told, None).await;
             });
         } else {
-            net.spawn(role.go(teller(), None));
+            net.spawn(role.go(told.clone(), None));
         }
     }
     net.run(options)?;
     program.close();
-    let mut ends = ends.take();
-    ends.sort_unstable();
-    Ok(ends)
+    Ok(())
 }
 
 /// The network of a program; what its processes become is told one by one.
-fn network_of(
+pub fn network(
     program: &Arc<Program>,
     told: impl Fn((usize, u64)) + Clone + Send + Sync + 'static,
 ) -> Network {
@@ -554,21 +571,4 @@ fn network_of(
         });
     }
     net
-}
-
-/// The network of a program for OS processes, which have no books in common.
-pub fn network(
-    program: Program,
-    told: impl Fn((usize, u64)) + Clone + Send + Sync + 'static,
-) -> Network {
-    network_of(&Arc::new(program), told)
-}
-
-/// Runs a program as a network.
-pub fn run_network(program: Program, options: &Options) -> Result<Ends, RunError> {
-    let program = Arc::new(program.accounted());
-    let ends = super::Log::new();
-    rt::run(network_of(&program, ends.adder()), options)?;
-    program.close();
-    Ok(ends.sorted())
 }

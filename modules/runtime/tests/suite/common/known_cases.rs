@@ -241,8 +241,3 @@ pub fn network(seed: u64, count: u64) -> Network {
     }
     net
 }
-
-/// How many ranks that network has.
-pub fn ranks(seed: u64) -> usize {
-    Model::random(seed).ranks.len()
-}

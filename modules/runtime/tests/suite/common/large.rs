@@ -7,8 +7,7 @@ use std::future::Future;
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::shapes::mix;
-use super::{BOTH, Both, Random};
+use super::{BOTH, Both, Random, mix};
 use graphmap_runtime as rt;
 use rt::{
     Broadcast, Channels, DecodeError, Decoder, Encoder, Input, Local, Names, Network, Output,

@@ -12,11 +12,11 @@ pub mod itself;
 pub mod json;
 pub mod known_cases;
 pub mod large;
+pub mod places;
 pub mod program;
 pub mod rank_cases;
 pub mod ranks;
 pub mod script;
-pub mod shapes;
 pub mod simulated;
 pub mod thread_cases;
 pub mod together;
@@ -28,9 +28,7 @@ pub mod window_cases;
 use std::sync::atomic::AtomicPtr;
 use std::sync::{Arc, Mutex};
 
-use graphmap_runtime::{
-    Block, Ends, Input, Network, Options, Output, Ports, Report, RunError, run,
-};
+use graphmap_runtime::{Block, Ends, Input, Output, Ports, Report, RunError};
 
 /// A process with two ports, `in` and `out`, of any number of channels each.
 pub struct Both<T> {
@@ -110,33 +108,9 @@ pub fn blocked(outcome: Result<Report, RunError>) -> Block {
     }
 }
 
-/// Runs a network at 1, 2 and 5 schedulers, at 5 on 2 threads, and spread as widely as possible. Miri takes a second for each:
-/// there, those that are spread are on 2 threads instead.
-pub fn everywhere(
-    mut network: impl FnMut() -> Network,
-    mut check: impl FnMut(Result<Report, RunError>),
-) {
-    let (alone, threads) = match cfg!(miri) {
-        true => (&[1, 2][..], 2),
-        false => (&[1, 2, 5][..], 3),
-    };
-    for &schedulers in alone {
-        // Each on a thread of its own, whatever the machine has.
-        let options = Options::new().os_processes(schedulers);
-        check(run(network(), &options.threads(schedulers)));
-    }
-    if !cfg!(miri) {
-        let shared = Options::new().os_processes(5).threads(2);
-        check(run(network(), &shared));
-    }
-    let spread = network();
-    let ranks = spread.processes();
-    let mapping: Vec<String> = (0..ranks).map(|rank| (rank % 3).to_string()).collect();
-    let options = Options::new()
-        .os_processes(3)
-        .threads(threads)
-        .mapping(mapping.join(" ").parse().unwrap());
-    check(run(spread, &options));
+/// Mixes two numbers into one that depends on all bits of both.
+pub fn mix(a: u64, b: u64) -> u64 {
+    Random(a ^ b.rotate_left(17)).next()
 }
 
 /// A small generator of numbers: splitmix64 (Steele, Lea, Flood 2014).

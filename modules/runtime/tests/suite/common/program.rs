@@ -4,9 +4,8 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::Waker;
 
-use super::shapes::mix;
 use super::token::Token;
-use super::{Random, size};
+use super::{Random, mix, size, ways};
 
 /// How the processes of a program go on.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,6 +34,8 @@ pub struct Program {
     pub processes: u64,
     pub steps: u64,
     pub edges: Vec<Edge>,
+    /// Whether each future is awaited until it is ready, and nothing is done beside.
+    pub plain: bool,
     /// Whether wakers are kept and woken by others.
     pub spurious: bool,
     /// Whether there is one scheduler.
@@ -100,6 +101,7 @@ pub fn program(seed: u64) -> Program {
         processes,
         steps: 1 + random.below(size(40, 6)),
         edges,
+        plain: random.below(4) == 0,
         spurious: random.below(2) == 0,
         alone: false,
         books: None,
@@ -107,9 +109,17 @@ pub fn program(seed: u64) -> Program {
 }
 
 impl Program {
-    /// How many processes it has.
-    pub fn processes(&self) -> u64 {
-        self.processes
+    /// Awaits a future in some way; `None` if it was dropped before it was ready, which `may_leave` allows.
+    pub async fn attempt<F: Future>(
+        &self,
+        future: F,
+        how: &mut Random,
+        may_leave: bool,
+    ) -> Option<F::Output> {
+        match self.plain {
+            true => Some(future.await),
+            false => ways::attempt(future, how, may_leave).await,
+        }
     }
 
     /// With books: for processes that share memory.

@@ -1,10 +1,12 @@
-//! Networks of nothing but ranks, wherever these are.
+//! Networks of nothing but ranks, at each place.
+
+use std::any::type_name;
 
 use graphmap_runtime as rt;
 use rt::mpi::{self, Communicator, Error};
-use rt::{Names, Network, Options, Report, RunError};
+use rt::{Exit, Names, Network, Options, Report, RunError};
 
-use super::simulated::run_simulated;
+use super::places::{Place, RANKS, tell_of};
 
 /// Of a process that has none.
 pub struct NoPorts;
@@ -30,74 +32,51 @@ pub fn network<F: Future<Output = Result<(), Error>> + 'static>(
     net
 }
 
-/// Where ranks may be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Where {
-    /// On one scheduler.
-    Together,
-    /// On so many threads: in blocks, or in turn.
-    Threads(usize),
-    InTurn(usize),
-    /// In so many OS processes, each of which is a thread of the test, in blocks or in turn: what is sent is late.
-    Apart(usize),
-    ApartInTurn(usize),
-}
-
-/// All of these with a few.
-pub const EVERYWHERE: [Where; 6] = [
-    Where::Together,
-    Where::Threads(2),
-    Where::InTurn(3),
-    Where::Apart(2),
-    Where::ApartInTurn(2),
-    Where::ApartInTurn(3),
-];
-
-/// Runs so many ranks in such a place.
+/// Runs a number of ranks at a place.
 pub fn run_at<F: Future<Output = Result<(), Error>> + 'static>(
-    place: Where,
+    place: Place,
     count: usize,
     seed: u64,
     rank: impl Fn(Communicator) -> F + Clone + Send + Sync + 'static,
 ) -> Result<Report, RunError> {
-    run_network_at(place, count, seed, || network(count, rank.clone()))
+    place.run(seed, &Options::new().shuffle(seed), || {
+        network(count, rank.clone())
+    })
 }
 
-/// Runs a network of so many processes in such a place.
-pub fn run_network_at(
-    place: Where,
-    count: usize,
-    seed: u64,
-    make: impl Fn() -> Network + Sync,
-) -> Result<Report, RunError> {
-    let options = Options::new().shuffle(seed);
-    let in_turn = |parts: usize| {
-        let of: Vec<String> = (0..count).map(|rank| (rank % parts).to_string()).collect();
-        of.join(" ").parse().unwrap()
-    };
-    match place {
-        Where::Together => rt::run(make(), &options),
-        Where::Threads(parts) => rt::run(make(), &options.os_processes(parts).threads(parts)),
-        Where::InTurn(parts) => {
-            let options = options.os_processes(parts).threads(parts);
-            rt::run(make(), &options.mapping(in_turn(parts)))
-        }
-        Where::Apart(parts) => run_simulated(make, &options, parts, seed),
-        Where::ApartInTurn(parts) => {
-            run_simulated(make, &options.mapping(in_turn(parts)), parts, seed)
-        }
-    }
-}
-
-/// Runs them in all places.
+/// Runs them at each place of the test's own OS process.
 pub fn everywhere<F: Future<Output = Result<(), Error>> + 'static>(
     count: usize,
     seed: u64,
     rank: impl Fn(Communicator) -> F + Clone + Send + Sync + 'static,
 ) {
-    for place in EVERYWHERE {
+    for place in RANKS {
         if let Err(error) = run_at(place, count, seed, rank.clone()) {
             panic!("{place:?}, seed {seed}: {error}");
         }
     }
+}
+
+/// Runs them in OS processes that share memory, of one and of two schedulers. What each run has
+/// written is returned for a look, and the exit code must be this one. The rank must be a closure of the test.
+pub fn in_os_processes<F, R>(count: usize, exit: Exit, rank: R) -> Vec<String>
+where
+    F: Future<Output = Result<(), Error>> + 'static,
+    R: Fn(Communicator) -> F + Clone + Send + Sync + 'static,
+{
+    let places = [Place::Shared(3, 1), Place::Shared(2, 2)];
+    let make = |_, _| network(count, rank.clone());
+    let mut errors = Vec::new();
+    tell_of(
+        type_name::<R>(),
+        &places,
+        0,
+        &Options::new(),
+        make,
+        |place, outcome| {
+            assert_eq!(outcome.exit, exit, "{place:?}: {}", outcome.error);
+            errors.push(outcome.error);
+        },
+    );
+    errors
 }

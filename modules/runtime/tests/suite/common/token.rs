@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
 
-use super::shapes::mix;
+use super::mix;
 use graphmap_runtime::{DecodeError, Decoder, Encoder, Payload};
 
 /// What has become of a token.

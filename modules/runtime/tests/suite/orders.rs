@@ -1,29 +1,24 @@
 //! Random orders of reads, writes, cancels, drops, wakes and moves of ports, also between runs that are
-//! nested: no token is lost, doubled or out of order, nothing hangs, and under the address sanitizer
-//! nothing is used that is gone.
+//! nested. No token is lost, doubled or out of order, nothing hangs, and under the address sanitizer
+//! nothing is used that is gone. Anything may happen, and a block is a fair end; programs that must end
+//! are in `random.rs`.
 //!
-//! In some programs anything may happen, and a block is a fair end. In others (`common::accounted`) nothing
-//! may block and every token must arrive: a wake-up that is lost is seen there, on one scheduler and on
-//! several.
-//!
-//! `GRAPHMAP_FUZZ_RUNS=100000 cargo test --release --test suite fuzzed::` goes on for longer; a failure names its
-//! seed, and `GRAPHMAP_FUZZ_SEED` begins there.
+//! `GRAPHMAP_FUZZ_RUNS=100000 cargo test --release -p graphmap-runtime --test suite orders::` searches for longer.
+//! A failure names its seed, and `GRAPHMAP_FUZZ_SEED` begins there.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stderr)] // the seed of a failure
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
-use crate::common::accounted::{run_local, run_network};
-use crate::common::program::program;
-use crate::common::ways::wake_ups;
-use crate::common::{Random, forget, size};
+use crate::common::{Random, forget, seeds};
 use graphmap_runtime as rt;
 use rt::{Input, Local, Options, Output, RunError, Select, Share, Stopped};
 
@@ -343,80 +338,15 @@ fn one(seed: u64) {
     );
 }
 
-/// Runs the seeds that are asked for; one that fails is told.
-fn seeds(full: u64, miri: u64, one: impl Fn(u64)) {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
-    let first = number("GRAPHMAP_FUZZ_SEED").unwrap_or(0);
-    let runs = number("GRAPHMAP_FUZZ_RUNS").unwrap_or(size(full, miri));
-    for seed in first..first + runs {
-        let run = std::panic::AssertUnwindSafe(|| one(seed));
-        if let Err(panic) = std::panic::catch_unwind(run) {
-            eprintln!("seed {seed}");
-            std::panic::resume_unwind(panic);
-        }
-    }
-}
-
 #[test]
 fn random_orders() {
-    seeds(3000, 20, one);
-}
-
-/// Options under which a standstill is a failure, also one that a waker outside of the network could end:
-/// none of those that are kept here is needed. It is told again after a longer while; if nobody was woken
-/// since, nobody will be. (Once is not enough: a thread that is to wake may be late by any time.)
-fn never_quiet(seed: u64) -> Options {
-    let last = Mutex::new(None);
-    Options::new().on_quiet(move |block| {
-        let now = wake_ups();
-        if std::mem::replace(&mut *last.lock().unwrap(), now) == now && now.is_some() {
-            eprintln!("seed {seed}: a wake-up was lost: {block}");
-            std::process::abort();
+    for seed in seeds(1000, 20) {
+        let run = AssertUnwindSafe(|| one(seed));
+        if let Err(panic) = catch_unwind(run) {
+            eprintln!("GRAPHMAP_FUZZ_SEED={seed}");
+            resume_unwind(panic);
         }
-    })
-}
-
-#[test]
-fn nothing_is_lost_on_one_scheduler() {
-    seeds(600, 5, |seed| {
-        let mut random = Random(!seed);
-        let options = never_quiet(seed);
-        let ends = run_local(program(seed), &options, false).unwrap();
-        let shuffled = options.shuffle(random.next());
-        for hand_over in [true, false] {
-            assert_eq!(
-                run_local(program(seed), &shuffled, hand_over).unwrap(),
-                ends
-            );
-        }
-    });
-}
-
-#[test]
-fn nothing_is_lost_among_schedulers() {
-    seeds(150, 1, |seed| {
-        let mut random = Random(!seed);
-        let options = never_quiet(seed);
-        let ends = run_network(program(seed), &options).unwrap();
-        assert_eq!(run_local(program(seed), &options, false).unwrap(), ends);
-        for (schedulers, threads) in [(2, 2), (3, 3), (3, 2), (5, 2)] {
-            let options = options.clone().os_processes(schedulers).threads(threads);
-            let options = match random.below(3) {
-                0 => options.shuffle(random.next()),
-                1 => {
-                    let ranks = 0..program(seed).processes();
-                    let mapping: Vec<_> = ranks
-                        .map(|_| random.below(schedulers as u64).to_string())
-                        .collect();
-                    options.mapping(mapping.join(" ").parse().unwrap())
-                }
-                _ => options,
-            };
-            let again = run_network(program(seed), &options);
-            let again = again.unwrap_or_else(|error| panic!("{schedulers} on {threads}: {error}"));
-            assert_eq!(again, ends, "{schedulers} on {threads}");
-        }
-    });
+    }
 }
 
 /// What the wakers that are kept do must not keep a run from ending.

@@ -1,0 +1,81 @@
+//! Frames between OS processes, on a link that is a part of the test: how many there are, and what
+//! comes of those that are cut short.
+#![forbid(unsafe_code)]
+#![cfg(not(miri))]
+
+use crate::common::simulated::{run_forged, run_simulated};
+use crate::common::{BOTH, Both, seeds};
+use graphmap_runtime as rt;
+use rt::{Channels, Names, Network, Options, Stopped};
+
+const TURNS: u64 = 100;
+
+/// Two that send each other a number in turn.
+fn back_and_forth() -> Network {
+    let mut net = Network::new("back", "back.dot");
+    net.payload(rt::format_of!(u64));
+    let first = |mut p: Both<u64>| async move {
+        for turn in 0..TURNS {
+            p.outs[0].write(turn).await?;
+            assert_eq!(p.ins[0].read().await, Some(turn + 1));
+        }
+        Ok::<(), Stopped>(())
+    };
+    let second = |mut p: Both<u64>| async move {
+        while let Some(number) = p.ins[0].read().await {
+            p.outs[0].write(number + 1).await?;
+        }
+        Ok::<(), Stopped>(())
+    };
+    let a = net.kind("a", Names::Listed(&["a"]), "0", BOTH, first);
+    let b = net.kind("b", Names::Listed(&["b"]), "1", BOTH, second);
+    for (from, to) in [(a, b), (b, a)] {
+        net.channels::<u64>(Channels {
+            capacity: 1,
+            ..Channels::new((from, 1), (to, 0), "0", "0")
+        });
+    }
+    net
+}
+
+/// Who answers gives room back in the same frame.
+#[test]
+fn an_answer_is_one_frame() {
+    let report = run_simulated(back_and_forth, &Options::new(), 2, 1).unwrap();
+    for scheduler in &report.schedulers {
+        let frames = scheduler.frames.unwrap();
+        // What is said besides, of ends and the like, is not said for each.
+        assert!((TURNS..TURNS + 20).contains(&frames), "{frames}");
+    }
+}
+
+/// Frames of tokens, with credit and without, that are cut short: what comes is an error, and nothing waits.
+#[test]
+fn tokens_that_are_cut_short_end_the_run() {
+    let (mut whole, mut cut) = (0, 0);
+    for seed in seeds(120, 0) {
+        let forged = run_forged(
+            back_and_forth,
+            &Options::new(),
+            2,
+            seed,
+            |random, header, bytes| {
+                if matches!(header.kind, 1 | 11) && random.below(100) == 0 {
+                    bytes.truncate(random.below(bytes.len() as u64) as usize);
+                }
+            },
+        );
+        match forged {
+            Ok(_) => whole += 1,
+            Err(error) => {
+                let error = error.to_string();
+                assert!(
+                    error.contains("cannot be read") || error.contains("ends before the credit"),
+                    "{error}"
+                );
+                cut += 1;
+            }
+        }
+    }
+    assert!(seeds(120, 0).count() < 120 || (whole > 0 && cut > 40));
+}
