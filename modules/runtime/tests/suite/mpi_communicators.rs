@@ -23,7 +23,7 @@ fn random_communicators_are_as_lists_say() {
 /// What n ranks do together takes steps in proportion to n: with their square, this would not end.
 #[test]
 fn large_communicators() {
-    let (many, few) = (size(20_000, 50) as usize, size(2_000, 50) as usize);
+    let (many, few) = (size(12_000, 50) as usize, size(1_000, 50) as usize);
     for (place, count) in [
         (Place::One, few),
         (Place::Late(2), many),

@@ -22,7 +22,7 @@ fn random_messages_come_once_and_in_order() {
 #[test]
 fn persistent_requests() {
     for count in [1, 2, 5] {
-        everywhere(count, 3, |world| persistent(world, 20));
+        everywhere(count, 3, |world| persistent(world, 8));
     }
 }
 

@@ -46,13 +46,13 @@ fn ranks_in_several_os_processes() {
         ("communicators", 2),
         ("known", 3),
         ("known", 8),
-        ("persistent", 20),
+        ("persistent", 10),
         ("endpoints", 1),
         ("threads", 2),
         ("polling", 0),
         ("accesses", 4),
         ("pieces", 5),
-        ("shared memory", 500),
+        ("shared memory", 200),
     ] {
         places::tell(
             &[Place::Shared(3, 1), Place::Shared(2, 2)],

@@ -282,14 +282,14 @@ fn what_was_counted_of_a_block_keeps_nobody() {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("blocked.profile");
     let profile = [("GRAPHMAP_PROFILE", file.to_str().unwrap())];
     // More than a lane has room for.
-    let (out, err) = ITSELF.start("deadlock:60000", 3, &profile);
+    let (out, err) = ITSELF.start("deadlock:30000", 3, &profile);
     assert!(out.contains(&code(Exit::Blocked)), "{out}{err}");
 }
 
 /// Neighbours in other OS processes: more ends between two of them than a lane has room for, which go when the run is over.
 #[test]
 fn a_block_of_many_far_channels_ends() {
-    for (schedulers, channels) in [("1", 60_000), ("2", 6_000)] {
+    for (schedulers, channels) in [("1", 30_000), ("2", 6_000)] {
         let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("in-turn-{channels}.map"));
         std::fs::write(&file, "0 1 2 ".repeat(channels / 3)).unwrap();
         let mapping = ("GRAPHMAP_MAPPING", file.to_str().unwrap());

@@ -118,7 +118,7 @@ fn programs_lose_nothing() {
 fn standstills_are_found_and_none_is_false() {
     let (mut blocked, mut grown) = (0, 0);
     let counts = Mutex::new((&mut blocked, &mut grown));
-    search(300, 2, |seed| {
+    search(200, 2, |seed| {
         let script = Arc::new(Script::new(seed));
         let mut alike = Alike::default();
         places::tell(
@@ -157,7 +157,7 @@ fn standstills_are_found_and_none_is_false() {
         );
     });
     // The default number of programs has some of each.
-    assert!(cfg!(miri) || seeds(300, 2).count() < 300 || (blocked > 0 && grown > 0));
+    assert!(cfg!(miri) || seeds(200, 2).count() < 200 || (blocked > 0 && grown > 0));
 }
 
 /// Compares what one scheduler came to with a model of the script.
