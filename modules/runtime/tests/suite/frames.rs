@@ -3,7 +3,8 @@
 #![forbid(unsafe_code)]
 #![cfg(not(miri))]
 
-use crate::common::simulated::{run_forged, run_simulated};
+use crate::common::places::Place;
+use crate::common::simulated::run_forged;
 use crate::common::{BOTH, Both, seeds};
 use graphmap_runtime as rt;
 use rt::{Channels, Names, Network, Options, Stopped};
@@ -41,7 +42,7 @@ fn back_and_forth() -> Network {
 /// Who answers gives room back in the same frame.
 #[test]
 fn an_answer_is_one_frame() {
-    let report = run_simulated(back_and_forth, &Options::new(), 2, 1).unwrap();
+    let report = Place::Late(2).run(1, &Options::new(), back_and_forth).unwrap();
     for scheduler in &report.schedulers {
         let frames = scheduler.frames.unwrap();
         // What is said besides, of ends and the like, is not said for each.

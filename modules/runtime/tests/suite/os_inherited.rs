@@ -8,12 +8,12 @@
 use std::ffi::{c_int, c_ulong, c_void};
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::parent_id;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
 use crate::common::cases::network;
-use crate::common::itself::{CASE, Itself};
+use crate::common::itself::{CASE, Itself, Running};
 use graphmap_runtime as rt;
 
 /// This file as a program.
@@ -116,10 +116,9 @@ fn program() {
     );
 }
 
-fn start(case: &str, before: &str) -> Child {
+fn start(case: &str, before: &str) -> Running {
     let mut command = ITSELF.command(case, 2, &[(BEFORE, before)]);
-    let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.spawn().unwrap()
+    Running::start(command.stdout(Stdio::piped()).stderr(Stdio::piped()))
 }
 
 /// Reads what is printed until so many have told of their OS processes.
@@ -137,9 +136,11 @@ fn lives(id: u32) -> bool {
 /// A handler that is told about its signal, and runs on a stack of its own, still is and does.
 #[test]
 fn handlers_stay_as_they_were() {
-    let output = start("stop", "handlers").wait_with_output().unwrap();
-    let out = String::from_utf8(output.stdout).unwrap();
-    let err = String::from_utf8(output.stderr).unwrap();
+    let mut child = start("stop", "handlers");
+    let (mut out, mut err) = (String::new(), String::new());
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    stdout.unwrap().read_to_string(&mut out).unwrap();
+    stderr.unwrap().read_to_string(&mut err).unwrap();
     assert!(out.contains("handlers same"), "{out}{err}");
 }
 

@@ -5,12 +5,12 @@
 #![allow(clippy::print_stdout)]
 
 use std::future::pending;
-use std::io::{BufRead, BufReader, Lines};
-use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::io::{BufRead, BufReader, Lines, Read};
+use std::process::{ChildStderr, ChildStdout, Command, Stdio};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-use crate::common::itself::{CASE, Itself};
+use crate::common::itself::{CASE, Itself, Running};
 use crate::common::{BOTH, Both};
 use graphmap_runtime as rt;
 use rt::{Channels, Names, Network, Stopped};
@@ -208,17 +208,21 @@ fn command(case: &str, os_processes: usize, variables: &[(&str, &str)]) -> Comma
 
 /// A program that is running, and is killed in the end.
 struct Run {
-    child: Child,
+    _child: Running,
     out: Lines<BufReader<ChildStdout>>,
     err: Lines<BufReader<ChildStderr>>,
 }
 
 impl Run {
     fn new(case: &str, os_processes: usize, variables: &[(&str, &str)]) -> Run {
-        let mut child = command(case, os_processes, variables).spawn().unwrap();
+        let mut child = Running::start(&mut command(case, os_processes, variables));
         let out = BufReader::new(child.stdout.take().unwrap()).lines();
         let err = BufReader::new(child.stderr.take().unwrap()).lines();
-        Run { child, out, err }
+        Run {
+            _child: child,
+            out,
+            err,
+        }
     }
 
     /// The next OS process that says its number.
@@ -259,13 +263,6 @@ impl Run {
         }
         drop(done);
         ask.join().unwrap();
-    }
-}
-
-impl Drop for Run {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -383,7 +380,7 @@ fn to_be_asked_changes_nothing() {
     for link in ["shm", "threads"] {
         let variables = [("GRAPHMAP_LINK", link), ("GRAPHMAP_THREADS", "2")];
         let mut command = command("circle", 2, &variables);
-        let mut child = command.stderr(Stdio::null()).spawn().unwrap();
+        let mut child = Running::start(command.stderr(Stdio::null()));
         let mut out = BufReader::new(child.stdout.take().unwrap()).lines();
         let pid = out.find_map(|line| line.unwrap().split("pid ").nth(1).map(str::to_string));
         let pid = pid.unwrap();
@@ -407,7 +404,7 @@ fn printed(case: &str, variables: &[(&str, &str)], wait: Duration) -> (Vec<Strin
     let (reader, writer) = std::io::pipe().unwrap();
     let mut command = command(case, 4, variables);
     command.stderr(writer.try_clone().unwrap()).stdout(writer);
-    let mut child = command.spawn().unwrap();
+    let mut child = Running::start(&mut command);
     drop(command);
     std::thread::sleep(wait);
     let lines = BufReader::new(reader).lines().map(Result::unwrap).collect();
@@ -458,7 +455,7 @@ const STREAMS: &str = "GRAPHMAP_STREAMS";
 /// As with `| head`.
 #[test]
 fn who_reads_no_more_ends_the_run() {
-    let mut child = command("endless", 4, &[]).spawn().unwrap();
+    let mut child = Running::start(&mut command("endless", 4, &[]));
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     // All of them are there: what begins a test's program prints, too.
     let mut silent: Vec<_> = (0..4).map(|rank| format!("line of {rank}")).collect();
@@ -467,8 +464,9 @@ fn who_reads_no_more_ends_the_run() {
         silent.retain(|said| !line.contains(said));
     }
     drop(lines);
-    let output = child.wait_with_output().unwrap();
-    let told = String::from_utf8(output.stderr).unwrap();
+    let mut told = String::new();
+    let mut err = child.stderr.take().unwrap();
+    err.read_to_string(&mut told).unwrap();
     // As with other programs of Unix: no word, and the code of SIGPIPE.
     assert!(
         told.contains("code ExitCode(unix_exit_status(141))"),

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::common::cases::network;
-use crate::common::itself::{Itself, code, run, variables};
+use crate::common::itself::{Itself, Running, code, run, variables};
 use graphmap_runtime as rt;
 use rt::Exit;
 
@@ -282,14 +282,14 @@ fn what_was_counted_of_a_block_keeps_nobody() {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("blocked.profile");
     let profile = [("GRAPHMAP_PROFILE", file.to_str().unwrap())];
     // More than a lane has room for.
-    let (out, err) = ITSELF.start("deadlock:30000", 3, &profile);
+    let (out, err) = ITSELF.start("deadlock:60000", 3, &profile);
     assert!(out.contains(&code(Exit::Blocked)), "{out}{err}");
 }
 
 /// Neighbours in other OS processes: more ends between two of them than a lane has room for, which go when the run is over.
 #[test]
 fn a_block_of_many_far_channels_ends() {
-    for (schedulers, channels) in [("1", 30_000), ("2", 6_000)] {
+    for (schedulers, channels) in [("1", 60_000), ("2", 6_000)] {
         let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("in-turn-{channels}.map"));
         std::fs::write(&file, "0 1 2 ".repeat(channels / 3)).unwrap();
         let mapping = ("GRAPHMAP_MAPPING", file.to_str().unwrap());
@@ -549,7 +549,8 @@ fn nothing_is_left_of_a_run_that_is_killed() {
     for signal in ["KILL", "TERM", "HUP", "INT"] {
         // A signal that is ignored when a program starts stays ignored, as under `nohup`.
         let program = ITSELF.command("forever", 2, &[]);
-        let mut child = Command::new("env")
+        let mut command = Command::new("env");
+        command
             .arg("--default-signal=TERM,HUP,INT")
             .arg(program.get_program())
             .args(program.get_args())
@@ -558,9 +559,8 @@ fn nothing_is_left_of_a_run_that_is_killed() {
                     .get_envs()
                     .filter_map(|(name, value)| Some((name, value?))),
             )
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+            .stdout(Stdio::piped());
+        let mut child = Running::start(&mut command);
         let ids = pids(&mut child, 2);
         assert!(ids.iter().all(|&id| lives(id)), "{ids:?}");
         let kill = Command::new("kill")

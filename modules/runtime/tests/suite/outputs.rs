@@ -10,7 +10,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::common::itself::{CASE, Itself};
+use crate::common::itself::{CASE, Itself, Running};
 use crate::common::json::Json;
 use crate::common::{BOTH, Both};
 use graphmap_runtime as rt;
@@ -224,11 +224,8 @@ fn why_a_run_fails_is_told_before_all_else() {
             ("GRAPHMAP_OS_PROCESSES", count),
         ];
         let mut command = command("fails", &folder, &variables);
-        let child = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn();
-        let mut child = child.unwrap();
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = Running::start(&mut command);
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let told = lines.find(|line| line.as_ref().unwrap().contains("error: process r (rank 1"));
         assert!(told.is_some());

@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::mpsc;
 use std::thread;
 
-use crate::common::itself::{CASE, Itself};
+use crate::common::itself::{CASE, Itself, Running};
 use graphmap_runtime as rt;
 use rt::{Exit, Names, Network};
 
@@ -251,10 +251,7 @@ fn what_cannot_be_written_ends_the_program_with_2() {
 #[test]
 fn who_ignores_that_nobody_reads_ends_well() {
     for link in &LINKS[..2] {
-        let mut child = command("writes", *link)
-            .stdin(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = Running::start(command("writes", *link).stdin(Stdio::piped()));
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         assert!(lines.any(|line| line.unwrap().contains("begins")));
         drop(child.stdout.take());

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::task::Poll;
 
-use crate::common::simulated::run_simulated;
+use crate::common::places::Place;
 use crate::common::{BOTH, Both};
 use graphmap_runtime as rt;
 use rt::{Channels, Kind, Names, Network, Options, RunError, Select, Share, run};
@@ -127,7 +127,7 @@ fn a_share_goes_on_after_a_token_that_panics() {
             },
         )
     };
-    run_simulated(net, &Options::new(), 2, 1).unwrap();
+    Place::Late(2).run(1, &Options::new(), net).unwrap();
 }
 
 /// What a channel was to hold at the start cannot be made: what was made goes, and the run says so.

@@ -2,7 +2,8 @@
 //! that a variable names.
 #![allow(clippy::print_stdout)]
 
-use std::process::{Command, ExitCode, Output, Stdio};
+use std::ops::{Deref, DerefMut};
+use std::process::{Child, Command, ExitCode, Output, Stdio};
 
 use graphmap_runtime::{self as rt, Exit, Network};
 
@@ -16,6 +17,36 @@ pub fn variables(case: &str, os_processes: usize) -> [(&'static str, String); 3]
         ("GRAPHMAP_LINK", "shm".to_string()),
         ("GRAPHMAP_OS_PROCESSES", os_processes.to_string()),
     ]
+}
+
+/// A program that runs. A test that ends before the program, as by a failure, kills it.
+pub struct Running(Child);
+
+impl Running {
+    pub fn start(command: &mut Command) -> Running {
+        Running(command.spawn().unwrap())
+    }
+}
+
+impl Deref for Running {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        &self.0
+    }
+}
+
+impl DerefMut for Running {
+    fn deref_mut(&mut self) -> &mut Child {
+        &mut self.0
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// A test's file as a program: the file is named as `module_path!()` names it there.
