@@ -17,7 +17,6 @@ fn random_messages_come_once_and_in_order() {
     }
 }
 
-/// Slices go into slices, and what does not fit is an error.
 /// Persistent requests, started again and again.
 #[test]
 fn persistent_requests() {
@@ -26,6 +25,7 @@ fn persistent_requests() {
     }
 }
 
+/// Slices go into slices, and what does not fit is an error.
 #[test]
 fn slices_and_types() {
     everywhere(3, 11, |world| async move {

@@ -61,7 +61,8 @@ fn many_modules() {
     let cells = 3;
     for place in RANKS {
         let count = match place {
-            Place::One | Place::LateInTurn(3) => size(5_000, 20) as usize,
+            Place::One => size(5_000, 20) as usize,
+            Place::LateInTurn(3) => size(1_000, 20) as usize,
             _ => size(200, 20) as usize,
         };
         if let Err(error) = place.run(1, &Options::new(), || rows(count, cells)) {
