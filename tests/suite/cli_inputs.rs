@@ -1,6 +1,6 @@
 //! Inputs that somebody else made: none is written over, none is waited for or read without end.
 
-use crate::common::Test;
+use crate::common::{Started, Test};
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Stdio;
@@ -411,12 +411,12 @@ fn what_has_no_end_is_refused() {
 
 #[test]
 fn standard_input_without_end_is_refused() {
-    let mut child = crate::common::graphmap()
-        .args(["check", "-"])
-        .stdin(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = Started::of(
+        crate::common::graphmap()
+            .args(["check", "-"])
+            .stdin(Stdio::piped())
+            .stderr(Stdio::piped()),
+    );
     let mut stdin = child.stdin.take().unwrap();
     let line = b"a -> b;\n".repeat(8192);
     let writer = std::thread::spawn(move || {
@@ -426,7 +426,7 @@ fn standard_input_without_end_is_refused() {
         }
         written
     });
-    let done = child.wait_with_output().unwrap();
+    let done = child.output();
     let written = writer.join().unwrap();
     assert!(written < 300 << 20, "{written} bytes were read");
     let said = String::from_utf8_lossy(&done.stderr).into_owned();

@@ -1,7 +1,7 @@
 //! Runs under a launcher: what is compared with this host before the start, and what the end of the launcher means. Cargo and
 //! launchers are scripts here.
 
-use crate::common::Test;
+use crate::common::{Started, Test};
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
@@ -114,7 +114,7 @@ fn a_reader_who_leaves_is_no_error() {
     let mut command = test.command();
     command.stdout(std::process::Stdio::piped());
     command.stderr(std::process::Stdio::piped());
-    let mut child = command.spawn().unwrap();
+    let mut child = Started::of(&mut command);
     let mut line = String::new();
     let mut reader = BufReader::new(child.stdout.take().unwrap());
     reader.read_line(&mut line).unwrap();

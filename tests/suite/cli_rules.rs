@@ -1,6 +1,6 @@
 //! Rules over whole hosts, and contradictions that are seen without a search, as users meet them.
 
-use crate::common::{Done, Test};
+use crate::common::{Done, Started, Test};
 
 /// Six replicas and a reader, on two hosts of two OS processes and one of four.
 fn replicas(attributes: &str) -> Test {
@@ -235,7 +235,7 @@ fn some_processes_are_dearer_to_move_than_others() {
 }
 
 /// Starts a search of an hour on three threads, and returns when all of them search.
-fn searching(test: &Test, args: &str, others: usize) -> std::process::Child {
+fn searching(test: &Test, args: &str, others: usize) -> Started {
     use std::time::{Duration, Instant};
     let mut command = crate::common::graphmap();
     command
@@ -244,7 +244,7 @@ fn searching(test: &Test, args: &str, others: usize) -> std::process::Child {
         .args(["-n", "16", "--time", "60min", "--threads", "3"])
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped());
-    let mut child = command.spawn().unwrap();
+    let mut child = Started::of(&mut command);
     let start = Instant::now();
     loop {
         let threads = std::fs::read_dir(format!("/proc/{}/task", child.id()));
@@ -254,20 +254,16 @@ fn searching(test: &Test, args: &str, others: usize) -> std::process::Child {
         let late = start.elapsed() > Duration::from_secs(60);
         if late || child.try_wait().unwrap().is_some() {
             let _ = child.kill();
-            panic!("no search began: {:?}", child.wait_with_output());
+            panic!("no search began: {:?}", child.output());
         }
         std::thread::sleep(Duration::from_millis(2));
     }
 }
 
 /// Interrupts a command; what it said, and how it ended.
-fn interrupted(child: std::process::Child) -> std::process::Output {
-    let id = child.id().to_string();
-    let sent = std::process::Command::new("kill")
-        .args(["-INT", &id])
-        .status();
-    assert!(sent.unwrap().success());
-    child.wait_with_output().unwrap()
+fn interrupted(child: Started) -> std::process::Output {
+    child.signal("INT");
+    child.output()
 }
 
 #[test]

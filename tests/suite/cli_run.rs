@@ -1,6 +1,6 @@
 //! Projects and runs: `new`, `run`, `partition`. Each project is compiled, so each test does much.
 
-use crate::common::Test;
+use crate::common::{Started, Test};
 use graphmap_testing::{Need, skip};
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -297,29 +297,22 @@ pub async fn a(mut ports: A) {
     test.run().status(6);
 
     // Told to end, it ends its program, too.
-    let mut child = crate::common::graphmap()
-        .args(["run", "ring.dot", "--dev", "--", "sleep"])
-        .current_dir(test.folder())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = Started::of(
+        crate::common::graphmap()
+            .args(["run", "ring.dot", "--dev", "--", "sleep"])
+            .current_dir(test.folder())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped()),
+    );
     let mut stdout = child.stdout.take().unwrap();
     let mut here = [0; 5];
     stdout.read_exact(&mut here).unwrap();
     // Asked what it does, it asks its program.
-    let kill = Command::new("kill")
-        .args(["-s", "USR1", &child.id().to_string()])
-        .status();
-    assert!(kill.unwrap().success());
+    child.signal("USR1");
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     let told = "ring: scheduler 0: running a (rank 0, ring.dot:1:16) for long";
     assert!(lines.any(|line| line.unwrap().contains(told)));
-    let kill = Command::new("kill")
-        .arg(child.id().to_string())
-        .status()
-        .unwrap();
-    assert!(kill.success());
+    child.signal("TERM");
     let start = Instant::now();
     assert_eq!(child.wait().unwrap().code(), Some(143));
     // The program holds the other end of the pipe as long as it lives.

@@ -1,6 +1,7 @@
 //! What CONTRIBUTING.md adds to the mapping engine compiles there and does what its test says. The other examples of that
 //! file are doctests of the library.
 
+use graphmap_testing::build_cheaply;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -71,7 +72,7 @@ fn the_strategy_of_contributing_is_one() {
     let test = format!("//! As it stands there.\n\n{uses}{}", block(&text, "test"));
     fs::create_dir_all(engine.join("tests")).unwrap();
     fs::write(engine.join("tests/added.rs"), test).unwrap();
-    let output = Command::new(env!("CARGO"))
+    let output = build_cheaply(&mut Command::new(env!("CARGO")))
         .args(["test", "--offline", "--no-default-features"])
         .args(["-p", "graphmap-partition", "--test", "added"])
         .env("CARGO_TARGET_DIR", folder.join("target"))

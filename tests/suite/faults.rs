@@ -1,39 +1,20 @@
 //! Full disks, folders that cannot be written, signals in the middle: nothing hangs, nothing is left
 //! half-written, and the exit code tells what happened.
 
-use crate::common::{NET, Test, UNSHARED};
+use crate::common::{NET, Started, Test, UNSHARED, gone};
 use graphmap_testing::{Need, skip};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// What nothing here may take.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Waits for a command, and fails when it hangs.
-#[track_caller]
-fn ended(child: &mut Child) -> ExitStatus {
-    let start = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            return status;
-        }
-        if start.elapsed() > LIMIT {
-            let _ = child.kill();
-            panic!("it hangs");
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 fn graphmap(test: &Test, args: &str) -> Command {
-    // Who runs the tests may have signals ignored, which then stay so.
-    let mut command = Command::new("env");
-    command.args(["--default-signal", env!("CARGO_BIN_EXE_graphmap")]);
-    command.env("GRAPHMAP_DATA", crate::common::data());
+    let mut command = crate::common::graphmap();
     if test.folder().join("bin/cargo").exists() {
         command.env(UNSHARED.0, UNSHARED.1);
     }
@@ -58,33 +39,11 @@ fn appears(path: &Path) {
     }
 }
 
-/// Whether the OS process with this number has ended; a zombie has.
-fn gone(pid: &str) -> bool {
-    let start = Instant::now();
-    loop {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim()));
-        if stat.map_or(true, |stat| stat.contains(") Z ")) {
-            return true;
-        }
-        if start.elapsed() > LIMIT {
-            return false;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 /// Signals that tell a program to end, and the exit code of one that did.
-const ENDING: [(&str, i32); 4] = [("-HUP", 129), ("-INT", 130), ("-QUIT", 131), ("-TERM", 143)];
+const ENDING: [(&str, i32); 4] = [("HUP", 129), ("INT", 130), ("QUIT", 131), ("TERM", 143)];
 
 /// Signals that end us before we can do anything about it.
-const AT_ONCE: [(&str, i32); 2] = [("-KILL", 9), ("-USR2", 12)];
-
-/// Sends a signal, which may come too late.
-fn signal(name: &str, child: &Child) {
-    let id = child.id().to_string();
-    let sent = Command::new("kill").args([name, &id]).output();
-    sent.unwrap();
-}
+const AT_ONCE: [(&str, i32); 2] = [("KILL", 9), ("USR2", 12)];
 
 /// A file system of a few pages, unmounted when dropped.
 struct Tiny(PathBuf);
@@ -178,13 +137,13 @@ fn a_full_disk_keeps_what_was_there() {
 }
 
 /// Starts a command and holds it as soon as it has written some of its files, but not all.
-fn held_in_the_middle(test: &Test, args: &str, outs: &[String]) -> Child {
+fn held_in_the_middle(test: &Test, args: &str, outs: &[String]) -> Started {
     let out = test.folder().join("out");
     // Whoever writes faster than we look is tried again.
     for _ in 0..50 {
-        let mut child = graphmap(test, args).spawn().unwrap();
+        let mut child = Started::of(&mut graphmap(test, args));
         appears(&out);
-        signal("-STOP", &child);
+        child.signal("STOP");
         // What is held writes no more.
         let stat = format!("/proc/{}/stat", child.id());
         let held = |stat: &str| stat.contains(") T ") || stat.contains(") Z ");
@@ -194,8 +153,8 @@ fn held_in_the_middle(test: &Test, args: &str, outs: &[String]) -> Child {
         if !outs.iter().all(|file| test.folder().join(file).exists()) {
             return child;
         }
-        signal("-CONT", &child);
-        ended(&mut child);
+        child.signal("CONT");
+        child.ended();
         fs::remove_dir_all(&out).unwrap();
     }
     panic!("it always wrote all before it could be held");
@@ -210,11 +169,11 @@ fn told_to_end_while_it_writes_it_finishes_that() {
         .map(|out| format!("--emit json={out}"))
         .collect();
     let args = format!("net.json {}", emits.join(" "));
-    for name in ["-INT", "-TERM"] {
+    for name in ["INT", "TERM"] {
         let mut child = held_in_the_middle(&test, &args, &outs);
-        signal(name, &child);
-        signal("-CONT", &child);
-        assert_eq!(ended(&mut child).code(), Some(0), "{name}");
+        child.signal(name);
+        child.signal("CONT");
+        assert_eq!(child.ended().code(), Some(0), "{name}");
         let left = test.files();
         let left = left.iter().filter(|file| *file != "net.json");
         assert!(left.eq(&outs), "{name}");
@@ -256,14 +215,14 @@ fn a_reader_that_leaves_is_no_error() {
         "--help",
         "--version",
     ] {
-        let mut child = graphmap(&test, args)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = Started::of(
+            graphmap(&test, args)
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped()),
+        );
         drop(child.stdout.take());
-        let status = ended(&mut child);
-        let done = child.wait_with_output().unwrap();
+        let status = child.ended();
+        let done = child.output();
         let stderr = String::from_utf8_lossy(&done.stderr);
         assert!(
             !stderr.contains("panicked") && !stderr.contains("error"),
@@ -281,21 +240,20 @@ fn a_plug_in_that_ignores_requests_to_end() {
         .file("net.json", NET)
         .executable("graphmap-pass-deaf", script);
     // Its time runs out.
-    let mut child = graphmap(&test, "check net.json --pass deaf --plugin-timeout 0.3")
-        .spawn()
-        .unwrap();
-    assert_eq!(ended(&mut child).code(), Some(5));
+    let mut child = Started::of(&mut graphmap(
+        &test,
+        "check net.json --pass deaf --plugin-timeout 0.3",
+    ));
+    assert_eq!(child.ended().code(), Some(5));
     let pid = test.read("started");
     assert!(gone(&pid), "{pid} is still there");
     // We are told to end.
     for (name, code) in ENDING {
         fs::remove_file(test.folder().join("started")).unwrap();
-        let mut child = graphmap(&test, "check net.json --pass deaf")
-            .spawn()
-            .unwrap();
+        let mut child = Started::of(&mut graphmap(&test, "check net.json --pass deaf"));
         appears(&test.folder().join("started"));
-        signal(name, &child);
-        assert_eq!(ended(&mut child).code(), Some(code), "{name}");
+        child.signal(name);
+        assert_eq!(child.ended().code(), Some(code), "{name}");
         let pid = test.read("started");
         assert!(gone(&pid), "{pid} is still there after {name}");
     }
@@ -337,13 +295,12 @@ fn a_build_ends_with_us() {
     let before = test.files();
     let all = ENDING.iter().chain(&AT_ONCE);
     for &(name, code) in all {
-        let mut child = graphmap(&test, "run pair.dot")
-            .env("CARGO", test.folder().join("bin/cargo"))
-            .spawn()
-            .unwrap();
+        let mut child = Started::of(
+            graphmap(&test, "run pair.dot").env("CARGO", test.folder().join("bin/cargo")),
+        );
         appears(&test.folder().join("started"));
-        signal(name, &child);
-        let status = ended(&mut child);
+        child.signal(name);
+        let status = child.ended();
         assert_eq!(status.code().or(status.signal()), Some(code), "{name}");
         for file in ["started", "other"] {
             assert!(gone(&test.read(file)), "{file} goes on after {name}");
@@ -375,13 +332,12 @@ fn a_program_ends_with_us() {
     let test = program("echo $$ > pid; mv pid started; exec sleep 1000");
     let before = test.files();
     for &(name, code) in ENDING.iter().chain(&AT_ONCE) {
-        let mut child = graphmap(&test, "run pair.dot")
-            .env("CARGO", test.folder().join("bin/cargo"))
-            .spawn()
-            .unwrap();
+        let mut child = Started::of(
+            graphmap(&test, "run pair.dot").env("CARGO", test.folder().join("bin/cargo")),
+        );
         appears(&test.folder().join("started"));
-        signal(name, &child);
-        let status = ended(&mut child);
+        child.signal(name);
+        let status = child.ended();
         assert_eq!(status.code().or(status.signal()), Some(code), "{name}");
         assert!(gone(&test.read("started")), "it goes on after {name}");
         fs::remove_file(test.folder().join("started")).unwrap();
@@ -398,13 +354,13 @@ fn one_signal_asks_a_tree_and_another_ends_it() {
             mv pid started; while :; do wait; done";
         let own = std::process::id().to_string();
         let mut command = graphmap(&test, mode);
-        let mut child = command.args([&own, "sh", "-c", script]).spawn().unwrap();
+        let mut child = Started::of(command.args([&own, "sh", "-c", script]));
         appears(&test.folder().join("started"));
-        signal("-USR1", &child);
+        child.signal("USR1");
         appears(&test.folder().join("asked"));
         assert!(child.try_wait().unwrap().is_none(), "{mode}");
-        signal("-USR2", &child);
-        assert_eq!(ended(&mut child).code(), Some(140), "{mode}");
+        child.signal("USR2");
+        assert_eq!(child.ended().code(), Some(140), "{mode}");
         for file in ["started", "other"] {
             assert!(gone(&test.read(file)), "{mode}: {file} goes on");
         }
@@ -417,14 +373,13 @@ fn a_program_hears_the_signal_that_we_do_and_may_take_its_leave() {
         "trap 'echo hup > heard; exit 7' HUP; trap 'echo quit > heard; exit 7' QUIT
          echo > started; while :; do sleep 0.01; done",
     );
-    for (name, code, word) in [("-HUP", 129, "hup\n"), ("-QUIT", 131, "quit\n")] {
-        let mut child = graphmap(&test, "run pair.dot")
-            .env("CARGO", test.folder().join("bin/cargo"))
-            .spawn()
-            .unwrap();
+    for (name, code, word) in [("HUP", 129, "hup\n"), ("QUIT", 131, "quit\n")] {
+        let mut child = Started::of(
+            graphmap(&test, "run pair.dot").env("CARGO", test.folder().join("bin/cargo")),
+        );
         appears(&test.folder().join("started"));
-        signal(name, &child);
-        assert_eq!(ended(&mut child).code(), Some(code), "{name}");
+        child.signal(name);
+        assert_eq!(child.ended().code(), Some(code), "{name}");
         assert_eq!(test.read("heard"), word);
         fs::remove_file(test.folder().join("started")).unwrap();
     }
@@ -443,34 +398,34 @@ fn a_signal_that_is_ignored_at_entry_stays_so() {
         env!("CARGO_BIN_EXE_graphmap")
     );
     let start = || {
-        Command::new("sh")
+        let mut command = Command::new("sh");
+        command
             .env("GRAPHMAP_DATA", crate::common::data())
             .env(UNSHARED.0, UNSHARED.1)
             .args(["-c", &script])
             .current_dir(test.folder())
             .env("CARGO", test.folder().join("bin/cargo"))
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap()
+            .stderr(Stdio::null());
+        Started::of(&mut command)
     };
     // In the build, and while the program runs.
     let mut child = start();
     appears(&test.folder().join("building"));
-    let ignored = ["-HUP", "-INT", "-QUIT"];
-    ignored.iter().for_each(|name| signal(name, &child));
+    let ignored = ["HUP", "INT", "QUIT"];
+    ignored.iter().for_each(|name| child.signal(name));
     fs::write(test.folder().join("go"), "").unwrap();
     appears(&test.folder().join("started"));
-    ignored.iter().for_each(|name| signal(name, &child));
+    ignored.iter().for_each(|name| child.signal(name));
     fs::write(test.folder().join("end"), "").unwrap();
-    assert_eq!(ended(&mut child).code(), Some(9));
+    assert_eq!(child.ended().code(), Some(9));
     // What is not ignored ends both.
     for file in ["started", "end"] {
         fs::remove_file(test.folder().join(file)).unwrap();
     }
     let mut child = start();
     appears(&test.folder().join("started"));
-    signal("-TERM", &child);
-    assert_eq!(ended(&mut child).code(), Some(143));
+    child.signal("TERM");
+    assert_eq!(child.ended().code(), Some(143));
     assert!(gone(&test.read("started")));
 }
 
@@ -480,11 +435,11 @@ fn a_build_that_waits_for_another_says_so() {
         "echo '    Blocking waiting for file lock on build directory' >&2
          while [ ! -e go ]; do sleep 0.01; done; exit 1",
     );
-    let mut child = graphmap(&test, "run pair.dot")
-        .env("CARGO", test.folder().join("bin/cargo"))
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = Started::of(
+        graphmap(&test, "run pair.dot")
+            .env("CARGO", test.folder().join("bin/cargo"))
+            .stderr(Stdio::piped()),
+    );
     let mut said = BufReader::new(child.stderr.take().unwrap());
     let mut line = String::new();
     said.read_line(&mut line).unwrap();
@@ -493,5 +448,5 @@ fn a_build_that_waits_for_another_says_so() {
         "graphmap: cargo: Blocking waiting for file lock on build directory\n"
     );
     fs::write(test.folder().join("go"), "").unwrap();
-    assert_eq!(ended(&mut child).code(), Some(2));
+    assert_eq!(child.ended().code(), Some(2));
 }

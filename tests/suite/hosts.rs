@@ -3,6 +3,7 @@
 //! Hosts are network namespaces that `modules/testing/hosts.sh` makes; where a machine does not allow that, the same
 //! command starts all on this host, and the test says so.
 
+use crate::common::Started;
 use crate::common::hosts::{built_for, is_there, on_first, prepare, said};
 use graphmap_testing::{Hosts, Need};
 use std::fs::{self, File};
@@ -312,7 +313,7 @@ fn ends_all(
     command
         .stdout(output("said-out"))
         .stderr(output("said-err"));
-    let mut child = command.spawn().unwrap();
+    let mut child = Started::of(&mut command);
     let of_job = |is_program: bool| {
         let mut found = Vec::new();
         for entry in fs::read_dir("/proc").unwrap().flatten() {

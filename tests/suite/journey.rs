@@ -5,13 +5,13 @@
 //! What findings say of such changes is tested in `cli_run.rs` and in the crate `wiring`; here it
 //! is that the steps follow on each other, and that no file is touched that should not be.
 
-use crate::common::Test;
-use graphmap_testing::{Need, skip};
+use crate::common::{Started, Test};
+use graphmap_testing::{Need, build_cheaply, skip};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// What nothing here may take.
@@ -141,21 +141,20 @@ impl Lone {
 
     fn command(&self, args: &str) -> Command {
         let binary = self.folder().join("bin/graphmap");
-        // Who runs the tests may have signals ignored, which then stay so.
-        let mut command = Command::new("env");
-        command.arg("--default-signal");
+        let mut command;
         if self.hidden {
             let hide = "for folder in modules docs src; do
                 mount -t tmpfs none \"$SOURCES/$folder\" || exit 99
             done
             exec \"$@\"";
-            command.args(["unshare", "-mn", "sh", "-c", hide, "sh"]);
+            command = Command::new("unshare");
+            command.args(["-mn", "sh", "-c", hide, "sh"]);
             command.arg(binary);
             command.env("SOURCES", env!("CARGO_MANIFEST_DIR"));
         } else {
-            command.arg(binary);
+            command = Command::new(binary);
         }
-        command
+        build_cheaply(&mut command)
             .args(args.split_whitespace())
             .current_dir(self.folder())
             .env_remove("CARGO_TARGET_DIR")
@@ -170,7 +169,7 @@ impl Lone {
 
     #[track_caller]
     fn run(&self, args: &str) -> Said {
-        finish(self.command(args).spawn().unwrap())
+        finish(Started::of(&mut self.command(args)))
     }
 
     /// All files that are the user's to look at, with what they hold.
@@ -188,7 +187,7 @@ impl Lone {
 
 /// The end of a command, and what it said; fails where it hangs.
 #[track_caller]
-fn finish(mut child: Child) -> Said {
+fn finish(mut child: Started) -> Said {
     let start = Instant::now();
     let mut pipes: Vec<Box<dyn Read + Send>> = Vec::new();
     let stdout = child
@@ -321,7 +320,7 @@ fn ended_from_outside(user: &Lone) {
     ] {
         let args =
             "run squares.dot --dev --strategy stack -n 2 --profile profile.json --stats -- wait";
-        let mut child = user.command(args).spawn().unwrap();
+        let mut child = Started::of(&mut user.command(args));
         let mut line = String::new();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         stdout.read_line(&mut line).unwrap();

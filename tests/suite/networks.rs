@@ -1,9 +1,9 @@
 //! The networks in `graphs/`: each is wired as its drawing says, and gives the same result at any
-//! number of schedulers and, where it is deterministic, in any order of its processes.
+//! number of schedulers, in several OS processes, and in any order of its processes.
 
 use crate::common::Test;
 use crate::common::networks::{CASES, Case};
-use graphmap_testing::{Need, skip};
+use graphmap_testing::{Need, cases, skip};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -105,7 +105,7 @@ impl Case {
             let found = run(&[n, schedulers, link, by]);
             assert_eq!(found, first, "{how}, dealt round");
         }
-        for seed in 0..if self.deterministic { 100 } else { 20 } {
+        for seed in 0..cases(10) {
             let found = run(&[("GRAPHMAP_SHUFFLE", seed.to_string())]);
             assert_eq!(found, first, "{} with seed {seed}", self.name);
         }

@@ -3,7 +3,7 @@
 
 use crate::common::hosts::{built_for, is_there, prepare, said};
 use crate::common::networks::{CASES, Case};
-use graphmap_testing::{Hosts, Need};
+use graphmap_testing::{Hosts, Need, build_cheaply};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
@@ -36,7 +36,8 @@ impl Programs {
         fs::copy(lock, folder.join("Cargo.lock")).unwrap();
         let target = built_for(mpi);
         let mut cargo = Command::new(env!("CARGO"));
-        cargo.current_dir(folder).args(["build", "--quiet"]);
+        build_cheaply(&mut cargo).current_dir(folder);
+        cargo.args(["build", "--quiet"]);
         cargo.env("MPICC", format!("mpicc.{mpi}"));
         cargo.arg("--target-dir").arg(&target);
         let output = cargo.output().unwrap();

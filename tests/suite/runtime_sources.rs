@@ -1,6 +1,7 @@
 //! The sources of the runtime in the data folder, and how projects come by them.
 
-use crate::common::{Test, data, graphmap};
+use crate::common::{Started, Test, data, graphmap};
+use graphmap_testing::build_cheaply;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -30,7 +31,7 @@ fn new(test: &Test, folder: &Path) -> Command {
 
 /// Runs cargo in a folder, without network and with the target folder that these tests share.
 fn cargo(folder: &Path, args: &[&str]) -> Output {
-    Command::new(env!("CARGO"))
+    build_cheaply(&mut Command::new(env!("CARGO")))
         .args(args)
         .current_dir(folder)
         .env("CARGO_NET_OFFLINE", "true")
@@ -100,7 +101,7 @@ fn concurrent_commands_unpack_the_sources_once() {
     let folder = tests[0].folder().join("data");
     let children: Vec<_> = tests
         .iter()
-        .map(|test| new(test, &folder).spawn().unwrap())
+        .map(|test| Started::of(&mut new(test, &folder)))
         .collect();
     for (mut child, test) in children.into_iter().zip(&tests) {
         assert!(child.wait().unwrap().success());
@@ -431,16 +432,12 @@ fn a_project_with_the_sources_builds_without_anything_else() {
     assert!(!net.join(".graphmap").is_symlink() && !net.join(".graphmap/mpi").exists());
     assert_eq!(test.read("net/.gitignore"), "/target\n");
     let mut build = Command::new(env!("CARGO"));
-    build
+    build_cheaply(&mut build)
         .args(["check", "--quiet", "--offline"])
-        .current_dir(&net);
-    build.env("CARGO_HOME", test.folder().join("home"));
-    stdout(
-        &build
-            .env("CARGO_TARGET_DIR", data().join("target"))
-            .output()
-            .unwrap(),
-    );
+        .current_dir(&net)
+        .env("CARGO_HOME", test.folder().join("home"))
+        .env("CARGO_TARGET_DIR", data().join("target"));
+    stdout(&build.output().unwrap());
     // `run` keeps the copy up to date.
     fs::write(net.join(".graphmap/graphmap-runtime/src/lib.rs"), "").unwrap();
     let test = test.args("run net.dot --no-build");

@@ -1,6 +1,6 @@
 //! Jobs of an MPI on hosts that a test makes itself (`graphmap_testing::Hosts`).
 
-use graphmap_testing::{Hosts, Need, prepare_launcher, skip};
+use graphmap_testing::{Hosts, Need, build_cheaply, prepare_launcher, skip};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -36,6 +36,6 @@ pub(crate) fn prepare(command: &mut Command) -> &mut Command {
 /// Returns the command on the first host.
 pub(crate) fn on_first(hosts: &Hosts) -> Command {
     let mut command = hosts.on_first(env!("CARGO_BIN_EXE_graphmap"));
-    command.env("GRAPHMAP_DATA", super::data());
+    build_cheaply(&mut command).env("GRAPHMAP_DATA", super::data());
     command
 }

@@ -3,7 +3,9 @@
 pub(crate) mod hosts;
 pub(crate) mod networks;
 
+use graphmap_testing::{build_cheaply, start_with_default_signals};
 use std::fs;
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -26,10 +28,11 @@ pub(crate) fn data() -> PathBuf {
 /// A variable with which a project is not built in the folder that projects share.
 pub(crate) const UNSHARED: (&str, &str) = ("CARGO_BUILD_BUILD_DIR", "target");
 
-/// Returns the command.
+/// Returns the command. No signal is ignored in it, even if the caller of the tests ignores some.
 pub(crate) fn graphmap() -> Command {
+    start_with_default_signals();
     let mut command = Command::new(env!("CARGO_BIN_EXE_graphmap"));
-    command.env("GRAPHMAP_DATA", data());
+    build_cheaply(&mut command).env("GRAPHMAP_DATA", data());
     command
 }
 
@@ -122,8 +125,6 @@ impl Test {
             .current_dir(self.folder.path().join(&self.within))
             .env_remove("NO_COLOR")
             .env_remove("COLUMNS")
-            // Optimised, the runtime of a project takes four times as long to compile.
-            .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0")
             .envs(self.env.iter().map(|(n, v)| (n, v)));
         command
     }
@@ -137,7 +138,7 @@ impl Test {
             .stdin(Stdio::null())
             .stdout(output("said-out"))
             .stderr(output("said-err"));
-        Started(command.spawn().unwrap())
+        Started::of(&mut command)
     }
 
     /// Runs the command.
@@ -147,11 +148,11 @@ impl Test {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
+        let mut child = Started::of(&mut command);
         let mut stdin = child.stdin.take().unwrap();
         let bytes = self.stdin.clone();
         let writer = std::thread::spawn(move || std::io::Write::write_all(&mut stdin, &bytes));
-        let output = child.wait_with_output().unwrap();
+        let output = child.output();
         let _ = writer.join();
         Done {
             output,
@@ -165,11 +166,11 @@ impl Test {
         fs::write(self.folder.path().join("said-in"), &self.stdin).unwrap();
         let stdin = fs::File::open(self.folder.path().join("said-in")).unwrap();
         let (ours, theirs) = terminal();
-        let child = command.stdin(stdin).stdout(theirs).spawn().unwrap();
+        let child = Started::of(command.stdin(stdin).stdout(theirs));
         // Our end of theirs is closed with it: then reading ends, with an error, when the child has.
         drop(command);
         let shown = sent(ours);
-        assert!(child.wait_with_output().unwrap().status.success());
+        assert!(child.output().status.success());
         shown
     }
 
@@ -178,10 +179,10 @@ impl Test {
         let mut command = self.command();
         let (ours, theirs) = terminal();
         command.stdin(Stdio::null()).stdout(Stdio::piped());
-        let child = command.stderr(theirs).spawn().unwrap();
+        let child = Started::of(command.stderr(theirs));
         drop(command);
         let stderr = sent(ours).into_bytes();
-        let output = child.wait_with_output().unwrap();
+        let output = child.output();
         Done {
             output: Output { stderr, ..output },
             args: self.args.join(" "),
@@ -238,10 +239,45 @@ fn sent(mut ours: fs::File) -> String {
 /// How long anything that is waited for may take: much longer than on the slowest machine.
 const LONGEST: Duration = Duration::from_secs(100);
 
-/// A run that goes on. It is killed where the test fails before it has ended.
-pub(crate) struct Started(Child);
+/// A command that was started. It is killed if the test fails before the command has ended.
+///
+/// A command that is killed ends the processes that it started: `faults.rs` tests that.
+pub(crate) struct Started(Option<Child>);
+
+impl Deref for Started {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        self.0.as_ref().unwrap()
+    }
+}
+
+impl DerefMut for Started {
+    fn deref_mut(&mut self) -> &mut Child {
+        self.0.as_mut().unwrap()
+    }
+}
 
 impl Started {
+    /// Starts a command.
+    pub(crate) fn of(command: &mut Command) -> Started {
+        start_with_default_signals();
+        Started(Some(command.spawn().unwrap()))
+    }
+
+    /// Waits until the command ends, and returns its output.
+    pub(crate) fn output(mut self) -> Output {
+        self.0.take().unwrap().wait_with_output().unwrap()
+    }
+
+    /// Sends the command a signal, such as `INT`.
+    #[track_caller]
+    pub(crate) fn signal(&self, name: &str) {
+        let (signal, id) = (format!("-{name}"), self.id().to_string());
+        let sent = Command::new("kill").args([&signal, &id]).status();
+        assert!(sent.unwrap().success(), "{signal}");
+    }
+
     /// Waits until it, or what it started, has made a file.
     #[track_caller]
     pub(crate) fn wait_for(&mut self, path: &Path) {
@@ -253,24 +289,19 @@ impl Started {
     pub(crate) fn wait_until(&mut self, is_so: impl Fn() -> bool, what: &str) {
         let start = Instant::now();
         while !is_so() {
-            let ended = self.0.try_wait().unwrap();
+            let ended = self.try_wait().unwrap();
             assert!(ended.is_none(), "it ended by itself: {ended:?}");
             assert!(start.elapsed() < LONGEST, "no {what}");
             std::thread::sleep(Duration::from_millis(2));
         }
     }
 
-    /// Its number.
-    pub(crate) fn id(&self) -> u32 {
-        self.0.id()
-    }
-
-    /// Waits until it ends by itself.
+    /// Waits until the command ends.
     #[track_caller]
-    pub(crate) fn ended(mut self) -> ExitStatus {
+    pub(crate) fn ended(&mut self) -> ExitStatus {
         let start = Instant::now();
         loop {
-            if let Some(status) = self.0.try_wait().unwrap() {
+            if let Some(status) = self.try_wait().unwrap() {
                 return status;
             }
             assert!(start.elapsed() < LONGEST, "it does not end");
@@ -287,24 +318,18 @@ impl Started {
     /// The same, and how long that took.
     #[track_caller]
     pub(crate) fn end_after(mut self, signal: &str) -> (ExitStatus, Duration) {
-        let (signal, id) = (format!("-{signal}"), self.0.id().to_string());
         let start = Instant::now();
-        let sent = Command::new("kill").args([&signal, &id]).status();
-        assert!(sent.unwrap().success(), "{signal}");
-        loop {
-            if let Some(status) = self.0.try_wait().unwrap() {
-                return (status, start.elapsed());
-            }
-            assert!(start.elapsed() < LONGEST, "{signal} does not end it");
-            std::thread::sleep(Duration::from_millis(2));
-        }
+        self.signal(signal);
+        (self.ended(), start.elapsed())
     }
 }
 
 impl Drop for Started {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        if let Some(child) = &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 

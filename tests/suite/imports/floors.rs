@@ -483,5 +483,5 @@ pub(crate) const FLOORS: &[(&str, &[&str])] = &[
             "lib",
         ],
     ),
-    ("testing", &["skip", "hosts", "schema", "lib"]),
+    ("testing", &["builds", "skip", "signals", "hosts", "schema", "lib"]),
 ];
