@@ -10,6 +10,7 @@ use built_in::BUILT_IN;
 use graphmap_kpn::diagnostic::{Code, Diagnostic, Diagnostics};
 use graphmap_kpn::emit::Files;
 use graphmap_kpn::network::Verified;
+use graphmap_testing::build_cheaply;
 use graphmap_wiring::project::{NewProject, Project, Runtime, create};
 use graphmap_wiring::rustc::{Explainer, Pointed};
 use graphmap_wiring::skeleton::Skeletons;
@@ -62,14 +63,14 @@ fn new_project(root: &Path, name: &str, network: &Verified, text: &str, runtime:
 }
 
 fn cargo(root: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO"))
+    build_cheaply(&mut Command::new(env!("CARGO")))
         .args(arguments)
         .args(["--offline", "--quiet"])
         .current_dir(root)
-        // One for all, so that the runtime is compiled once.
+        // One folder for all projects, so that what they have in common is compiled once.
         .env(
             "CARGO_TARGET_DIR",
-            Path::new(env!("CARGO_TARGET_TMPDIR")).join("target"),
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join("projects"),
         )
         .env_remove("RUSTFLAGS")
         .output()
@@ -97,17 +98,12 @@ fn new_projects_build_without_a_warning_and_run() {
     ];
     for (name, graph) in graphs {
         let text = graph.text();
-        let copied = name == "farm";
-        let runtime = match copied {
-            true => Runtime::Copied,
-            false => in_place(),
-        };
-        new_project(&root.join(name), name, &graph.network(), &text, runtime);
+        new_project(&root.join(name), name, &graph.network(), &text, in_place());
         let root = root.join(name);
         let found = Project::find(&root.join(format!("{name}.dot")))
             .unwrap()
             .unwrap();
-        assert_eq!((found.package.as_str(), found.copied), (name, copied));
+        assert_eq!((found.package.as_str(), found.copied), (name, false));
         let sources = [root.join("src/main.rs"), root.join("src/wiring.rs")];
         let output = Command::new("rustfmt")
             .args(["--edition", "2024", "--check"])

@@ -4,6 +4,7 @@
 mod built_in;
 
 use built_in::BUILT_IN;
+use graphmap_testing::build_cheaply;
 use graphmap_wiring::project::{Project, Runtime};
 use graphmap_wiring::ranks_project::create;
 use graphmap_wiring::skeleton::Skeletons;
@@ -30,13 +31,13 @@ fn project(folder: &str, link: bool) -> PathBuf {
 }
 
 fn cargo(root: &Path, arguments: &str, environment: &[(&str, &str)]) -> Output {
-    Command::new(env!("CARGO"))
+    build_cheaply(&mut Command::new(env!("CARGO")))
         .args(arguments.split(' '))
         .current_dir(root)
         .env("CARGO_NET_OFFLINE", "true")
         .env(
             "CARGO_TARGET_DIR",
-            Path::new(env!("CARGO_TARGET_TMPDIR")).join("ranks-target"),
+            Path::new(env!("CARGO_TARGET_TMPDIR")).join("projects"),
         )
         .env_remove("RUSTFLAGS")
         .envs(environment.iter().copied())
