@@ -1,6 +1,6 @@
 //! Rules over whole hosts, and contradictions that are seen without a search, as users meet them.
 
-use crate::common::{Done, Started, Test};
+use crate::common::{Done, LONGEST, Started, Test};
 
 /// Six replicas and a reader, on two hosts of two OS processes and one of four.
 fn replicas(attributes: &str) -> Test {
@@ -251,7 +251,7 @@ fn searching(test: &Test, args: &str, others: usize) -> Started {
         if threads.is_ok_and(|threads| threads.count() == 3 + others) {
             return child;
         }
-        let late = start.elapsed() > Duration::from_secs(60);
+        let late = start.elapsed() > LONGEST;
         if late || child.try_wait().unwrap().is_some() {
             let _ = child.kill();
             panic!("no search began: {:?}", child.output());

@@ -1,7 +1,7 @@
 //! Full disks, folders that cannot be written, signals in the middle: nothing hangs, nothing is left
 //! half-written, and the exit code tells what happened.
 
-use crate::common::{NET, Started, Test, UNSHARED, gone};
+use crate::common::{LONGEST, NET, Started, Test, UNSHARED, gone};
 use graphmap_testing::{Need, skip};
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -9,9 +9,6 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-
-/// What nothing here may take.
-const LIMIT: Duration = Duration::from_secs(60);
 
 fn graphmap(test: &Test, args: &str) -> Command {
     let mut command = crate::common::graphmap();
@@ -34,7 +31,7 @@ fn graphmap(test: &Test, args: &str) -> Command {
 fn appears(path: &Path) {
     let start = Instant::now();
     while !path.exists() {
-        assert!(start.elapsed() < LIMIT, "{} never came", path.display());
+        assert!(start.elapsed() < LONGEST, "{} never came", path.display());
         std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -5,7 +5,7 @@
 //! What findings say of such changes is tested in `cli_run.rs` and in the crate `wiring`; here it
 //! is that the steps follow on each other, and that no file is touched that should not be.
 
-use crate::common::{Started, Test};
+use crate::common::{LONGEST, Started, Test};
 use graphmap_testing::{Need, build_cheaply, skip};
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,9 +13,6 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
-
-/// What nothing here may take.
-const LIMIT: Duration = Duration::from_secs(120);
 
 const GRAPH: &str = "\
 digraph squares {
@@ -210,7 +207,7 @@ fn finish(mut child: Started) -> Said {
         if let Some(status) = child.try_wait().unwrap() {
             break status;
         }
-        if start.elapsed() > LIMIT {
+        if start.elapsed() > LONGEST {
             let _ = child.kill();
             panic!("it hangs");
         }
