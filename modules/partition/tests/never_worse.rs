@@ -107,19 +107,18 @@ fn what_metis_finds_spares_no_packing() {
     none_is_cheaper(&sized(&mut Dice(seed), 21_610), 100_000, seed % 4).unwrap();
 }
 
-/// How many networks, where nobody says it.
-fn cases(few: u32) -> ProptestConfig {
-    let said = std::env::var("PROPTEST_CASES")
-        .ok()
-        .and_then(|n| n.parse().ok());
+/// Returns a configuration with `PROPTEST_CASES` networks, or six if it is not set, divided by a number.
+fn cases(divisor: u32) -> ProptestConfig {
+    let set = std::env::var("PROPTEST_CASES").ok();
+    let cases: u32 = set.and_then(|cases| cases.parse().ok()).unwrap_or(6);
     ProptestConfig {
         failure_persistence: None,
-        ..ProptestConfig::with_cases(said.unwrap_or(few))
+        ..ProptestConfig::with_cases(cases.div_ceil(divisor))
     }
 }
 
 proptest! {
-    #![proptest_config(cases(24))]
+    #![proptest_config(cases(1))]
 
     #[test]
     fn more_steps_never_give_a_worse_mapping(seed in any::<u64>().no_shrink()) {
@@ -135,7 +134,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(cases(6))]
+    #![proptest_config(cases(3))]
 
     /// Beyond 20,000 processes another engine is asked.
     #[test]
