@@ -483,5 +483,8 @@ pub(crate) const FLOORS: &[(&str, &[&str])] = &[
             "lib",
         ],
     ),
-    ("testing", &["builds", "skip", "signals", "hosts", "schema", "lib"]),
+    (
+        "testing",
+        &["builds", "skip", "signals", "hosts", "schema", "lib"],
+    ),
 ];

@@ -42,7 +42,9 @@ fn back_and_forth() -> Network {
 /// Who answers gives room back in the same frame.
 #[test]
 fn an_answer_is_one_frame() {
-    let report = Place::Late(2).run(1, &Options::new(), back_and_forth).unwrap();
+    let report = Place::Late(2)
+        .run(1, &Options::new(), back_and_forth)
+        .unwrap();
     for scheduler in &report.schedulers {
         let frames = scheduler.frames.unwrap();
         // What is said besides, of ends and the like, is not said for each.
