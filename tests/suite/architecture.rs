@@ -308,37 +308,6 @@ fn one_file_of_the_command_writes_to_the_terminal() {
     }
 }
 
-#[test]
-fn every_code_has_a_page_and_every_page_a_code() {
-    let mut codes = BTreeSet::new();
-    for path in files(&["src", "modules"], "rs") {
-        for line in read(&path).lines() {
-            let Some((_, rest)) = line.split_once(": Code = Code(") else {
-                continue;
-            };
-            let number = rest.split(')').next().unwrap().parse::<u16>();
-            let number = number.unwrap_or_else(|_| panic!("{}: {line}", path.display()));
-            let fresh = codes.insert(format!("G{number:04}"));
-            assert!(fresh, "G{number:04} is used twice: {}", path.display());
-        }
-    }
-    let pages: BTreeSet<String> = files(&["docs/src/errors"], "md")
-        .iter()
-        .map(|p| p.file_stem().unwrap().to_string_lossy().into_owned())
-        .filter(|name| name.starts_with('G'))
-        .collect();
-    let missing: Vec<_> = codes.difference(&pages).collect();
-    let orphans: Vec<_> = pages.difference(&codes).collect();
-    assert!(
-        missing.is_empty(),
-        "codes without a page in docs/src/errors: {missing:?}"
-    );
-    assert!(
-        orphans.is_empty(),
-        "pages of codes that nothing reports: {orphans:?}"
-    );
-}
-
 /// What each file of a crate imports from; `""` is the crate of the library's face and the command.
 fn imports_of(module: &str) -> Imports {
     let source = match module {

@@ -1,7 +1,7 @@
 //! Files that were emitted, for Python: a mapping from paths to contents that can be written.
 
-use crate::REGISTRY;
 use crate::diagnostics::{all, raised};
+use crate::registry::REGISTRY;
 use crate::waiting::{ended, waited};
 use graphmap::{Fate, Mapped, Options, Report};
 use pyo3::exceptions::PyKeyError;

@@ -8,6 +8,7 @@ mod from_networkx;
 mod network;
 mod parts;
 mod plan;
+mod registry;
 mod search;
 mod shown;
 mod to_networkx;
@@ -20,12 +21,9 @@ use parts::{Channel, Module, Process};
 use plan::{OsProcess, Plan};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
+use registry::REGISTRY;
 use std::path::PathBuf;
-use std::sync::LazyLock;
 use waiting::waited;
-
-/// What graphmap can read, do and write.
-static REGISTRY: LazyLock<graphmap::Registry> = LazyLock::new(graphmap::Registry::new);
 
 /// Reads and checks the graph file at a path; its name tells the language: `.dot`, `.gv`, `.json`.
 ///

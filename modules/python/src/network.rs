@@ -1,11 +1,11 @@
 //! A checked network, for Python: what it consists of, and what can be made of it.
 
-use crate::REGISTRY;
 use crate::arguments;
 use crate::diagnostics::{all, raised};
 use crate::files::Files;
 use crate::parts::{Channel, Module, Part, Process};
 use crate::plan::Plan;
+use crate::registry::REGISTRY;
 use crate::search::Search;
 use crate::to_networkx;
 use crate::waiting::waited;

@@ -474,6 +474,7 @@ pub(crate) const FLOORS: &[(&str, &[&str])] = &[
             "waiting",
             "search",
             "arguments",
+            "registry",
             "files",
             "parts",
             "to_networkx",

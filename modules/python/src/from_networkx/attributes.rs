@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyString};
 use std::collections::BTreeMap;
 
-/// A value that does not fit its attribute.
-const BAD_VALUE: Code = Code(206);
+/// The number of the code for a value that does not fit its attribute.
+const BAD_VALUE: u16 = 206;
 
 /// What is read of edges beside their traffic.
 const OF_EDGES: [&str; 7] = ["capacity", "initial", "type", "src", "dst", "tag", "bundle"];
@@ -201,7 +201,7 @@ impl<'a, 'py> Attributes<'a, 'py> {
             whose(),
             shown(value)
         );
-        self.found.push(Diagnostic::error(BAD_VALUE, message));
+        self.found.push(Diagnostic::error(Code(BAD_VALUE), message));
         Ok(None)
     }
 }
