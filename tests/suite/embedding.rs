@@ -32,6 +32,7 @@ fn root() -> &'static Path {
 fn project() -> PathBuf {
     let here = root().join("tests/embedded");
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("embedded");
+    let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(folder.join("src")).unwrap();
     for name in ["squares.dot", "src/main.rs", "src/processes.rs"] {
         fs::copy(here.join(name), folder.join(name)).unwrap();
