@@ -1,4 +1,4 @@
-"""What the benchmarks in Python share."""
+"""Shared by the benchmarks in Python."""
 import os, re, subprocess
 from pathlib import Path
 
@@ -6,7 +6,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def call(*command, **options):
-    """Runs a command and returns what it prints; ends this program if the command fails."""
+    """Runs a command and returns its output; ends this program if the command fails."""
     command = [str(word) for word in command]
     done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, **options)
     if done.returncode != 0:

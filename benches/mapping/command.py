@@ -1,4 +1,4 @@
-"""What the whole command costs on a million processes with three million channels.
+"""The cost of the whole command on a million processes with three million channels.
 
 `graphmap partition` of a torus in which each process writes to its east, south and south-east, drawn edge by
 edge in three ways, onto 64 OS processes on 4 hosts. Prints Markdown: the size of the text, the peak memory of
@@ -14,7 +14,7 @@ from bench import graphmap
 SIDE = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
 HOSTS = "hosts=4:sockets=2:cores=8"
 WAYS = [("e", "w"), ("s", "n"), ("se", "nw")]
-# What stands at the head of the drawing, and an edge.
+# The head of the drawing, and an edge.
 DRAWN = {
     "bundles by a default": ("edge [bundle=share];", lambda a, b, out, into: f"v{a} -> v{b};"),
     "ports with colons": ("", lambda a, b, out, into: f"v{a}:to_{out} -> v{b}:from_{into};"),

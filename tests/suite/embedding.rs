@@ -1,14 +1,15 @@
 //! graphmap in a build script, `tests/embedded/build.rs`: it writes the wiring of a drawing to
-//! `OUT_DIR`, the program that includes the wiring builds and runs, and mistakes in the drawing fail
-//! the script with the text of the command. The script is a program of this test: to compile graphmap
-//! as a build dependency takes two minutes. The gate compiles it without the feature `cli`.
+//! `OUT_DIR`, the program that includes the wiring builds and runs, and mistakes in the drawing
+//! fail the script with the text of the command. The script is a program of this test: to compile
+//! graphmap as a build dependency takes two minutes. The gate compiles it without the feature
+//! `cli`.
 
 use graphmap_testing::build_cheaply;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// What Cargo does with the script is not repeated here.
+/// The script as a module of this test.
 #[allow(clippy::print_stdout)]
 mod script {
     include!("../embedded/build.rs");

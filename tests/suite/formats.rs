@@ -1,8 +1,8 @@
 //! Formats and their versions.
 //!
-//! The files in `tests/formats` are those of today: one of each format and version, with every field
-//! that the version has. They are never changed, only added to, because users have such files. Each
-//! must still mean the same.
+//! The files in `tests/formats` are those of today: one of each format and version, with every
+//! field that the version has. They are never changed, only added to, because users have such
+//! files. Each must still mean the same.
 
 use crate::common::Test;
 use graphmap_kpn::json::{self, SCHEMA};
@@ -69,7 +69,7 @@ fn has(new: &Value, old: &Value, path: &str) {
     }
 }
 
-/// Removes what depends on the file that a network was read from: the places of its elements. A
+/// Removes the places of the elements, which depend on the file that the network was read from. A
 /// constraint on several processes becomes one on each.
 fn without_places(mut network: Value) -> Value {
     let object = network.as_object_mut().unwrap();
@@ -99,7 +99,7 @@ fn a_drawing_and_a_mapping_of_today_are_read_to_the_network_of_today() {
     let args = "drawing-1.dot --mapping mapping-1.json --emit json=-";
     let new = network(with_all(), args);
     has(&new, &parsed(&today("network-1.json")), "network");
-    // What the network has no field for.
+    // Attributes that the network has no field for.
     let declared = graphmap::read(root().join("tests/formats/drawing-1.dot")).unwrap();
     let levels = declared.value.levels.iter();
     let levels: Vec<_> = levels.map(|l| (l.level.name(), l.code.as_str())).collect();
@@ -232,13 +232,13 @@ fn a_graphmap_toml_of_today_is_taken() {
         .stderr_has("graphmap: taking drawing-1.dot, as graphmap.toml says");
 }
 
-/// A file without a version, in each format that may be without one, means what version 1 means.
+/// A file without a version, in each format that may be without one, has the meaning of version 1.
 #[test]
 fn files_without_a_version_are_of_version_1() {
     let without = |file: &str, version: &str| {
         let text = today(file);
         assert_eq!(text.matches(version).count(), 1, "{file}");
-        // Places stay what they are.
+        // Places do not change.
         with_all().file(file, text.replace(version, &" ".repeat(version.len())))
     };
     let args = "expand drawing-1.dot --json";
@@ -466,7 +466,7 @@ fn networks_are_valid_by_the_schema() {
     assert_eq!(schema.unused(), Vec::<String>::new());
 }
 
-/// What the reader refuses for its shape is not valid, and what it takes is.
+/// The schema refuses the texts that the reader refuses for their shape, and accepts all others.
 #[test]
 fn the_schema_and_the_reader_agree() {
     let element = |list: &str, element: &str| {

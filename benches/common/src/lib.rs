@@ -1,4 +1,4 @@
-//! What several benchmarks need: measurements in turns, statistics, the memory of this OS process,
+//! Shared by the benchmarks: measurements in turns, statistics, the memory of this OS process,
 //! and random numbers. Linux only.
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! What the programs of this benchmark share: the programs in Go and C that they are compared with,
+//! Shared by the programs of this benchmark: the programs in Go and C that they are compared with,
 //! and networks of ranks.
 
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ pub fn go(here: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// Returns what starts a C program of `mpi/` in `count` OS processes of an MPI; `None` without
+/// Returns the command that starts a C program of `mpi/` in `count` OS processes of an MPI; `None` without
 /// that MPI. The program is built beside the program `here`.
 pub fn mpiexec(here: &Path, mpi: &str, count: &str, program: &str) -> Option<Command> {
     let built = here.with_file_name(format!("{program}-{mpi}"));

@@ -23,8 +23,8 @@
 //! to a network: one that moved its processes about is still the same. The hash is over names,
 //! kinds and channels ([`network_hash`]); it notices a changed graph, it resists no forger.
 //!
-//! A reader refuses another `format`, a `version` it does not know ([`version`]), and fields it does
-//! not know. The schema is in `mapping.schema.json`
+//! A reader refuses another `format`, a `version` it does not know ([`version`]), and fields it
+//! does not know. The schema is in `mapping.schema.json`
 //! ([`SCHEMA`]).
 
 use crate::codes;

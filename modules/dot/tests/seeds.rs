@@ -1,5 +1,5 @@
 //! What the fuzzer found worth keeping goes through reader and formatter here too, for those who
-//! have no nightly compiler. `tests/fuzz/README.md` tells where the seeds come from.
+//! have no nightly compiler. `tests/fuzz/README.md` says where the seeds come from.
 
 use graphmap_dot::dialect::load;
 use graphmap_dot::fmt::format;

@@ -14,8 +14,9 @@ use std::sync::atomic::{Ordering, compiler_fence};
 
 /// From so many bytes on a copy is ours.
 const OURS: usize = 2 << 10;
-/// From this many bytes on the C library copies, if the copy is for another core. Both were fitted by
-/// `benches/runtime/run one shm bytes 8192 50000` and other sizes, on cores that are near and far.
+/// From this many bytes on the C library copies, if the copy is for another core. Both were fitted
+/// by `benches/runtime/run one shm bytes 8192 50000` and other sizes, on cores that are near and
+/// far.
 const MOVED: usize = 4 << 10;
 /// How many are copied at a time: a cache line.
 const LINE: usize = 64;

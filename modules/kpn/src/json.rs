@@ -17,8 +17,8 @@
 //! | `mapping` | written for emitters, not read back: `os_process` (of each rank), `bindings` (of each OS process: `host`, `cores`), `strategy` |
 //!
 //! Only `graphmap`, the name of a process, and `from` and `to` of a channel must be there. A `span`
-//! is `[source, start, end]`: index of the source, bytes of it. Unknown fields are refused: a
-//! misspelt one would otherwise be a loss that nobody notices. The schema is in
+//! is `[source, start, end]`: index of the source, bytes of it. Unknown fields are refused,
+//! because a misspelt one would otherwise be lost without a message. The schema is in
 //! `network.schema.json` ([`SCHEMA`]).
 
 mod format;

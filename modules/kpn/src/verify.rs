@@ -19,11 +19,11 @@
 //!    are have no tokens at the start, and many ends at one side at the most, in a `share` or `select`
 //!    bundle (`G0320`).
 //!
-//! Not errors, but told: what makes the network non-deterministic, `select` and `share` bundles and
-//! flow-controlled channels (a note, `G0314`); a channel from a process to itself (a warning,
+//! Reported, but not errors: `select` and `share` bundles and flow-controlled channels, which make
+//! the network non-deterministic (a note, `G0314`); a channel from a process to itself (a warning,
 //! `G0315`): the process waits for ever once it reads before it writes, or fills the channel; a
 //! process that no channel reaches (a warning, `G0317`). Whether a cycle of channels blocks depends
-//! on what its processes do first (a demand driven farm has several legal cycles). So cycles are
+//! on the first actions of its processes (a demand driven farm has several legal cycles). So cycles are
 //! not verified; [`crate::cycles`] lists them, and a run finds those that block.
 
 use crate::codes;

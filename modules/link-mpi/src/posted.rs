@@ -1,7 +1,8 @@
-//! Receives of messages of frames that are with MPI before these come: some of each other OS process.
+//! Receives of frames that are posted before the frames arrive: some for each other OS process.
 //!
-//! So nothing is looked for that nobody waits for, which takes MPI as long again: it keeps it, and copies it once more. None is of
-//! whoever sends first: over UCX, MPICH 5.0.2 loses messages for which there are such receives (`benches/hosts/run any_source`).
+//! MPI keeps a message without a posted receive and copies it once more, which doubles its time. No
+//! receive is of any source: over UCX, MPICH 5.0.2 loses messages for which there are such receives
+//! (`benches/hosts/run any_source`).
 
 use std::collections::VecDeque;
 use std::time::Duration;

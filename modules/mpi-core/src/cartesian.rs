@@ -263,9 +263,9 @@ impl Cartesian {
         self.grid.shift(self.communicator.rank(), dimension, by)
     }
 
-    /// The part of the grid that this rank lies in, where the dimensions that are not kept are cut
-    /// (`MPI_Cart_sub`). A collective call. Each rank knows the members of its part: all that is
-    /// sent is what is kept.
+    /// Returns the part of the grid that has this rank, cut along the dimensions that are not kept
+    /// (`MPI_Cart_sub`). A collective call. Each rank computes the members of its part: only the
+    /// kept dimensions are sent.
     ///
     /// # Errors
     /// [`Error::Topology`]: it is not said of each dimension whether it is kept, or ranks have asked for different parts;

@@ -114,8 +114,8 @@ impl Group {
     }
 
     /// Returns the same group in the form that a strategy chooses for it: the fewest bytes, the
-    /// shortest look-ups, or what lies between. Groups are kept by [`Strategy::default`] otherwise,
-    /// and what is made of a group is again. A communicator that is
+    /// shortest look-ups, or a compromise. Without it, groups have the form of
+    /// [`Strategy::default`], and so have groups that are made of this one. A communicator that is
     /// [created](super::Communicator::create) by the group has it in that form.
     ///
     /// Takes O(n), and O(n log n) where the members do not ascend.

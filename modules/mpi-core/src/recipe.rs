@@ -219,8 +219,8 @@ impl Recipes {
 mod tests {
     use super::*;
 
-    /// Splits ranks, and checks what is sent against lists: how many families there are, in how
-    /// many bytes.
+    /// Splits ranks, and compares the recipe with lists of members. Returns the number of families
+    /// and of bytes that are sent.
     fn check(ranks: u32, choice: impl Fn(u32) -> (Option<u32>, i64)) -> (usize, usize) {
         let parts = Group::split(ranks, &choice).unwrap();
         let families = families(parts.into_iter().map(|(label, part)| (label, Some(part))));

@@ -1,10 +1,10 @@
 //! The examples of rsmpi 0.8.2, as they are in the registry: which of them run here, at which numbers of ranks.
 //!
-//! Each is copied to a module of one program, in which a function calls its `main` and for which `mpi` is
-//! patched to be this crate. Their own assertions say whether they pass. Where MPICH is installed, the
-//! program has the link over MPI: a launcher starts its OS processes on several hosts, which are network
-//! namespaces (`graphmap_testing::Hosts`). Without a launcher, such a program runs like one without the
-//! link.
+//! Each is copied to a module of one program, in which a function calls its `main` and for which
+//! `mpi` is patched to be this crate. Their own assertions say whether they pass. Where MPICH is
+//! installed, the program has the link over MPI: a launcher starts its OS processes on several
+//! hosts, which are network namespaces (`graphmap_testing::Hosts`). Without a launcher, such a
+//! program runs like one without the link.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

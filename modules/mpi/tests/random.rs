@@ -19,8 +19,8 @@ mod random;
 use random::job::{JOB, job};
 use random::program::{Program, Spec};
 
-/// Numbers of ranks, and the seeds of their programs. A rank of MPICH occupies a core while it waits: if
-/// there are more ranks than cores, a program takes a tenth of a second.
+/// Numbers of ranks, and the seeds of their programs. A rank of MPICH occupies a core while it
+/// waits: if there are more ranks than cores, a program takes a tenth of a second.
 const PROGRAMS: [(usize, &str); 3] = [(2, "0..60"), (3, "1000..1015"), (4, "2000..2010")];
 
 /// The same ranks as what `mpiexec` starts, as coroutines: started by the other tests, as this is what has to be the program.

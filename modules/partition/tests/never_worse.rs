@@ -107,7 +107,8 @@ fn what_metis_finds_spares_no_packing() {
     none_is_cheaper(&sized(&mut Dice(seed), 21_610), 100_000, seed % 4).unwrap();
 }
 
-/// Returns a configuration with `PROPTEST_CASES` networks, or six if it is not set, divided by a number.
+/// Returns a configuration with `PROPTEST_CASES` networks (six if it is not set), divided by a
+/// number.
 fn cases(divisor: u32) -> ProptestConfig {
     let set = std::env::var("PROPTEST_CASES").ok();
     let cases: u32 = set.and_then(|cases| cases.parse().ok()).unwrap_or(6);

@@ -103,7 +103,8 @@ fn bounds_that_must_be_raised_are_raised_before_the_search() {
         solve(&problem, &options).unwrap()
     };
     // Of 12.5 vertices for each block, some block has 13: 4% more than its share.
-    // A loaded machine leaves little of a time limit to the search, so there one of several tries counts.
+    // A loaded machine leaves little of a time limit to the search, so there one of several tries
+    // counts.
     for (time, tries) in [(None, 1), (Some(Duration::from_millis(100)), 20)] {
         let is_searched = || {
             let (raised, said) = (found(0.03, 500_000, time), found(0.04, 500_000, time));

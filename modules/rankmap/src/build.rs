@@ -491,10 +491,10 @@ mod tests {
                     // How many ranks fall into a chunk is not known before.
                     #[cfg(feature = "roaring")]
                     Representation::Roaring => built.bytes() <= bytes,
-                    // Runs between each other are told apart from others by sorting them.
+                    // Runs between each other are distinguished from others by sorting them.
                     Representation::Runs if !built.is_ascending() => bytes <= 2 * built.bytes(),
-                    // Of what does not ascend, nothing is known but size and extent before it is
-                    // sorted.
+                    // Only size and extent of members that do not ascend are known before they
+                    // are sorted.
                     Representation::Shortcuts
                     | Representation::Inverse
                     | Representation::Wavelet => true,

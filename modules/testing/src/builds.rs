@@ -3,8 +3,8 @@
 use std::env;
 use std::process::Command;
 
-/// Makes the builds of a command, which is Cargo or starts it, as cheap as a test allows: unoptimised,
-/// without debug information, and without the files of incremental compilation. Returns the command.
+/// Makes the builds of a command, which is Cargo or starts it, as cheap as a test allows:
+/// unoptimised, without debug information and incremental compilation. Returns the command.
 pub fn build_cheaply(command: &mut Command) -> &mut Command {
     for (variable, value) in [
         ("CARGO_INCREMENTAL", "0"),

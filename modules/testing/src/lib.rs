@@ -1,7 +1,7 @@
-//! What the tests of all crates share: a test that leaves something out says so ([`skip()`]), hosts to
-//! run on ([`Hosts`]), default signals for the programs that a test starts
-//! ([`start_with_default_signals()`]), cheap builds ([`build_cheaply()`]), JSON schemas ([`Schema`]),
-//! and the number of random cases ([`cases()`]).
+//! Shared by the tests of all crates: a test that leaves something out says so ([`skip()`]), hosts
+//! to run on ([`Hosts`]), default signals for the programs that a test starts
+//! ([`start_with_default_signals()`]), cheap builds ([`build_cheaply()`]), JSON schemas
+//! ([`Schema`]), and the number of random cases ([`cases()`]).
 
 mod builds;
 mod hosts;

@@ -67,7 +67,7 @@ fn cargo(root: &Path, arguments: &[&str]) -> Output {
         .args(arguments)
         .args(["--offline", "--quiet"])
         .current_dir(root)
-        // One folder for all projects, so that what they have in common is compiled once.
+        // One folder for all projects, so that shared dependencies are compiled once.
         .env(
             "CARGO_TARGET_DIR",
             Path::new(env!("CARGO_TARGET_TMPDIR")).join("projects"),

@@ -1,7 +1,8 @@
 //! Messages between ranks of one scheduler beside channels of the runtime and of Go
 //! (`benches/runtime/run mpi`).
 //!
-//! Each measurement is an OS process of its own. They take turns, and the Markdown table has medians.
+//! Each measurement is an OS process of its own. They take turns, and the Markdown table has
+//! medians.
 
 use std::cell::Cell;
 use std::process::Command;
@@ -103,7 +104,7 @@ fn main() {
         };
         let output = command.output().expect("it can be run");
         let text = String::from_utf8_lossy(&output.stdout);
-        // Go prints "ns N" or "s N", and what it has computed.
+        // Go prints "ns N" or "s N", and its result.
         let mut printed = text.split_whitespace();
         let (unit, value) = (printed.next(), printed.next());
         let value = value.or(unit).and_then(|value| value.parse::<f64>().ok());

@@ -2,7 +2,8 @@
 
 use bench_common::Random;
 
-/// Their names in the thesis. Random ones are as large a part of the world as in the thesis, of 200,000.
+/// Their names in the thesis. Random ones are as large a part of the world as in the thesis, whose
+/// world has 200,000 ranks.
 pub const NAMES: [&str; 15] = [
     "0 the world, duplicated",
     "1 even numbers",

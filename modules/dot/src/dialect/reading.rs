@@ -29,8 +29,8 @@ pub(super) struct Reading<'a> {
     pub(super) text: Text<'a>,
     pub(super) out: Declared,
     pub(super) report: Report,
-    /// The error if the drawing states a version of the dialect that is not read. It takes the place
-    /// of all other diagnostics, which may be wrong about such a drawing.
+    /// The error if the drawing states a version of the dialect that is not read. It takes the
+    /// place of all other diagnostics, which may be wrong about such a drawing.
     pub(super) refused: Option<Diagnostic>,
     /// Names that come again and again.
     pub(super) known: Known,

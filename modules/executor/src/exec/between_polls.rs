@@ -128,8 +128,8 @@ impl Scheduler {
         waits
     }
 
-    /// Closes the ends and drops the tokens that were left outside of turns: nobody is to wait for
-    /// that while this one sleeps. Returns whether there were any.
+    /// Closes the ends and drops the tokens that were left outside of turns: no process may wait
+    /// for that while this one sleeps. Returns whether there were any.
     pub(super) fn has_left_something(&self) -> bool {
         let any = self.close_left();
         if any {
@@ -182,13 +182,13 @@ impl Scheduler {
         true
     }
 
-    /// Returns kind and index of the process in whose name an end or a token is left just now: what
-    /// a token holds is left by the process that left the token, which may have ended by then.
+    /// Returns kind and index of the process in whose name an end or a token is left just now: the
+    /// contents of a token are left by the process that left the token, which may have ended by then.
     pub(super) fn leaves(&self) -> Option<(u32, u32)> {
         self.closings.of.get().or_else(|| self.running())
     }
 
-    /// Closes the ends that were left, and drops the tokens that nobody has read. Returns whether
+    /// Closes the ends that were left, and drops the tokens that were not read. Returns whether
     /// there were any.
     pub(super) fn close_left(&self) -> bool {
         let mut any = false;

@@ -17,7 +17,7 @@
 //! before would take a stack as deep as that chain. Therefore tokens beyond a depth are queued.
 //! They are dropped by the drop of tokens of the same run that ends first, or by the scheduler
 //! after the poll. The second is needed because the drops that are counted may be those of fibers
-//! that wait in a destructor for what is queued. Outside of runs a destructor of a token cannot
+//! that wait in a destructor for a queued token. Outside of runs a destructor of a token cannot
 //! wait.
 
 use crate::finally::Finally;

@@ -1,4 +1,4 @@
-//! Hooks: ids for what waits in the name of a process. A member of a bundle, a task of a set and a
+//! Hooks: ids of waits in the name of a process. A member of a bundle, a task of a set and a
 //! waker of another library each have one, and are woken through a channel as processes are.
 //!
 //! No code of the user runs while a hook fires or is freed: the wakers concerned are left with the

@@ -5,9 +5,9 @@
 //! Snapshots of several schedulers are not of the same moment. A scheduler that does not answer in
 //! time is reported with the process that it is polling.
 //!
-//! A process whose polls last so long that others of its scheduler wait for it ([`Overlong`]) is
-//! found without a request, by what a scheduler writes in any case: which process it polls, and,
-//! for each batch of polls, how many batches there were.
+//! A process whose long polls keep others of its scheduler waiting ([`Overlong`]) is found without a
+//! request, from two numbers that a scheduler writes in any case: the process that it polls, and
+//! the count of its batches of polls.
 
 use super::report::WaitingCall;
 use super::run_queue::Waiting;

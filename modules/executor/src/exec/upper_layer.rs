@@ -1,5 +1,5 @@
 //! The layer above the schedulers, such as the ranks of MPI. Processes wait in its calls as they do
-//! at channels. A scheduler knows only what is in [`Floor`].
+//! at channels. A scheduler knows only [`Floor`] of it.
 
 use super::frames::Outside;
 use super::report::UnreceivedMessages;

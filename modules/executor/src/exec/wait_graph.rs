@@ -8,11 +8,11 @@
 //! of process networks", Berkeley 1995, chapter 4, grows one smallest full channel of the whole
 //! network. Components keep a writer that merely feeds a real deadlock from growing its channel for
 //! ever. All channels that are equally small grow at once, because a cycle of n of them would
-//! otherwise take n rounds. No channel gets more than twice of what growing one by one can come
-//! to.) Without such an edge the deadlock is real.
+//! otherwise take n rounds. No channel gets more than twice the capacity that growing one by one
+//! can lead to.) Without such an edge the deadlock is real.
 //!
 //! The edges are kept from one round to the next. Only changes are reported
-//! ([`WaitGraph::update`]), and only what can be reached from there is searched: a cycle that did
+//! ([`WaitGraph::update`]), and only processes that can be reached from them are searched: a cycle that did
 //! not exist before goes through a process that has begun to wait since.
 
 use super::hooks::Side;

@@ -6,7 +6,8 @@ use super::gather::{Pieces, Slice, Slices, WORTH};
 pub(super) const AHEAD: usize = 64 << 20;
 
 /// From so many bytes on a slice may be left where it is, to be read there by another OS process: about where one copy by
-/// the kernel takes as long as the copies into and out of shared memory (`benches/runtime/run`, the row of 64 KiB).
+/// the kernel takes as long as the copies into and out of shared memory (`benches/runtime/run`, the
+/// row of 64 KiB).
 #[doc(hidden)]
 pub const LARGE: usize = 64 << 10;
 

@@ -173,8 +173,9 @@ impl Communicator {
     /// ```
     ///
     /// # Errors
-    /// [`Error::TooManyRanks`]: more than `i32::MAX` together; [`Error::Mismatch`]; [`Error::TooMany`], also where a scheduler
-    /// has no numbers for so many: those of a run share what 2^32 are more than its processes.
+    /// [`Error::TooManyRanks`]: more than `i32::MAX` together; [`Error::Mismatch`];
+    /// [`Error::TooMany`], also if a scheduler has too few numbers left: the schedulers of a run
+    /// share the numbers from the number of its processes to 2^32.
     /// Numbers of endpoints are given again when no communicator and no
     /// [`Group`](super::super::Group) has them any more, except those of a call that failed for
     /// some ranks, or whose future all ranks of a scheduler have dropped.

@@ -63,7 +63,7 @@ impl<T> SharedWindow<T> {
     }
 
     call! {
-        /// Waits for all ranks (`MPI_Win_fence`): each finds afterwards what any of them has done
+        /// Waits for all ranks (`MPI_Win_fence`): afterwards each finds all that any of them did
         /// to the memory before. A collective call.
         pub fn fence,
         /// # Errors

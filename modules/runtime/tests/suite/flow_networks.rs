@@ -1,4 +1,5 @@
-//! Flow-controlled channels in networks: blocks, counters and wiring. Random programs are in `random.rs`.
+//! Flow-controlled channels in networks: blocks, counters and wiring. Random programs are in
+//! `random.rs`.
 
 use crate::common::{Log, blocked, places};
 use graphmap_runtime as rt;

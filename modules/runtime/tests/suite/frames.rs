@@ -1,5 +1,5 @@
-//! Frames between OS processes, on a link that is a part of the test: how many there are, and what
-//! comes of those that are cut short.
+//! Frames between OS processes, on a link that is a part of the test: their number, and the errors of
+//! frames that are cut short.
 #![forbid(unsafe_code)]
 #![cfg(not(miri))]
 
@@ -39,7 +39,7 @@ fn back_and_forth() -> Network {
     net
 }
 
-/// Who answers gives room back in the same frame.
+/// An answer and the room that it gives back are one frame.
 #[test]
 fn an_answer_is_one_frame() {
     let report = Place::Late(2)
@@ -47,12 +47,13 @@ fn an_answer_is_one_frame() {
         .unwrap();
     for scheduler in &report.schedulers {
         let frames = scheduler.frames.unwrap();
-        // What is said besides, of ends and the like, is not said for each.
+        // Frames about ends and the like are not sent for each token.
         assert!((TURNS..TURNS + 20).contains(&frames), "{frames}");
     }
 }
 
-/// Frames of tokens, with credit and without, that are cut short: what comes is an error, and nothing waits.
+/// Frames of tokens, with credit and without, that are cut short: each leads to an error, and
+/// nothing waits.
 #[test]
 fn tokens_that_are_cut_short_end_the_run() {
     let (mut whole, mut cut) = (0, 0);

@@ -25,7 +25,7 @@ fn persistent_requests() {
     }
 }
 
-/// Slices go into slices, and what does not fit is an error.
+/// Slices go into slices, and a message that does not fit is an error.
 #[test]
 fn slices_and_types() {
     everywhere(3, 11, |world| async move {

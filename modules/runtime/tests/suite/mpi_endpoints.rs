@@ -677,8 +677,7 @@ fn a_group_that_was_sent_names_no_other_endpoints() {
     });
 }
 
-/// Messages that nobody receives of endpoints that are gone are not received by those that have
-/// their numbers.
+/// Endpoints that have the numbers of earlier ones do not receive messages that these left.
 #[test]
 fn late_messages_are_for_nobody_else() {
     for seed in seeds(10, 1) {

@@ -1,10 +1,10 @@
 //! Random orders of reads, writes, cancels, drops, wakes and moves of ports, also between runs that are
-//! nested. No token is lost, doubled or out of order, nothing hangs, and under the address sanitizer
-//! nothing is used that is gone. Anything may happen, and a block is a fair end; programs that must end
-//! are in `random.rs`.
+//! nested. No token is lost, doubled or out of order, nothing hangs, and under the address
+//! sanitizer nothing is used that is gone. Anything may happen, and a block is a fair end; programs
+//! that must end are in `random.rs`.
 //!
-//! `GRAPHMAP_FUZZ_RUNS=100000 cargo test --release -p graphmap-runtime --test suite orders::` searches for longer.
-//! A failure names its seed, and `GRAPHMAP_FUZZ_SEED` begins there.
+//! `GRAPHMAP_FUZZ_RUNS=100000 cargo test --release -p graphmap-runtime --test suite orders::`
+//! searches for longer. A failure names its seed, and `GRAPHMAP_FUZZ_SEED` begins there.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stderr)] // the seed of a failure
 

@@ -1,8 +1,8 @@
-//! Random programs come to the same at each place: on one scheduler, on several, in OS processes that
-//! hear each other late, and in OS processes that share memory.
+//! Random programs have the same result at each place: on one scheduler, on several, in OS processes
+//! that hear each other late, and in OS processes that share memory.
 //!
-//! `GRAPHMAP_FUZZ_RUNS=100000 cargo test --release -p graphmap-runtime --test suite random::` searches for longer.
-//! A failure names its seed, and `GRAPHMAP_FUZZ_SEED` begins there.
+//! `GRAPHMAP_FUZZ_RUNS=100000 cargo test --release -p graphmap-runtime --test suite random::`
+//! searches for longer. A failure names its seed, and `GRAPHMAP_FUZZ_SEED` begins there.
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stderr)] // the seed of a failure
 
@@ -52,9 +52,10 @@ impl Alike {
     }
 }
 
-/// Options under which a standstill is a failure, also one that a waker outside of the network could end:
-/// none of those that are kept here is needed. It is reported again after a longer while; if nobody was
-/// woken since, nobody will be. (Once is not enough: a thread that is to wake may be late by any time.)
+/// Returns options under which a standstill is a failure, also one that a waker outside of the
+/// network could end: no program needs the wakers that are kept here. A standstill is reported again
+/// after a longer while; if no process was woken since, a wake-up was lost. (The first report is not
+/// enough: a thread that wakes a process may be late by any time.)
 fn never_quiet(seed: u64) -> Options {
     let last = Mutex::new(None);
     Options::new().on_quiet(move |block| {
@@ -67,7 +68,7 @@ fn never_quiet(seed: u64) -> Options {
 }
 
 /// Programs in which nothing may block: reads and writes are cancelled, tried again and woken from
-/// outside. Each token arrives once, and each process becomes what it is on one scheduler.
+/// outside. Each token arrives once, and each process ends in the state that it has on one scheduler.
 #[test]
 fn programs_lose_nothing() {
     search(40, 1, |seed| {
@@ -112,8 +113,9 @@ fn programs_lose_nothing() {
     });
 }
 
-/// Programs that may block. A model without processes says which of them end, and as what; each place
-/// reports as many channels that grew, or the same processes as blocked, as one scheduler does.
+/// Programs that may block. A model without processes says which processes end, and in which state.
+/// Each place reports the same blocked processes, or the same number of channels that grew, as one
+/// scheduler.
 #[test]
 fn standstills_are_found_and_none_is_false() {
     let (mut blocked, mut grown) = (0, 0);
@@ -160,7 +162,7 @@ fn standstills_are_found_and_none_is_false() {
     assert!(cfg!(miri) || seeds(200, 2).count() < 200 || (blocked > 0 && grown > 0));
 }
 
-/// Compares what one scheduler came to with a model of the script.
+/// Compares the outcome on one scheduler with a model of the script.
 fn check_by_model(script: &Script, outcome: &Outcome) {
     let model = script.ends();
     let is_whole = model.len() == script.steps.len();
@@ -170,13 +172,13 @@ fn check_by_model(script: &Script, outcome: &Outcome) {
         .collect();
     ends.sort();
     assert_eq!(outcome.exit == Exit::Ok, is_whole, "{}", outcome.error);
-    // Some that a model ends wait for room that nobody will give: they are in no cycle.
+    // Some that end in the model wait here for room that never comes: they are not on a cycle.
     assert!(outcome.told.iter().all(|end| ends.contains(end)));
     assert!(!is_whole || outcome.told == ends);
 }
 
-/// Ends of flow-controlled channels open, ask, leave, come back, close, are dropped and forgotten in any
-/// order: each token that was written is read, or went with a reader that was dropped.
+/// Ends of flow-controlled channels open, ask, leave, come back, close, are dropped and forgotten in
+/// any order: each token that was written is read, or went with a reader that was dropped.
 #[test]
 fn flow_controlled_channels_lose_nothing() {
     search(60, 2, |seed| {

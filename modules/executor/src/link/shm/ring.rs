@@ -36,9 +36,10 @@ const FETCHED: usize = 24;
 /// A cache line.
 const LINE: usize = 64;
 
-/// First words are cleared at least and at most this many bytes ahead: some cache lines, so that the
-/// lines that change cores are not the line that the reader polls. Their cost:
-/// `benches/runtime/run one shm words 200000` and `benches/runtime/run one shm stream 1 100 3000000`.
+/// First words are cleared at least and at most this many bytes ahead: some cache lines, so that
+/// the lines that change cores are not the line that the reader polls. Their cost:
+/// `benches/runtime/run one shm words 200000` and
+/// `benches/runtime/run one shm stream 1 100 3000000`.
 pub(super) const CLEARED_LEAST: u64 = 256;
 pub(super) const CLEARED_MOST: u64 = 512;
 

@@ -1,5 +1,5 @@
-//! The places where a network of a test runs: one scheduler, several, OS processes that are threads of
-//! the test and hear each other late, and OS processes that share memory.
+//! The places where a network of a test runs: one scheduler, several, OS processes that are threads
+//! of the test and receive frames late, and OS processes that share memory.
 
 use std::any::type_name;
 use std::cell::RefCell;
@@ -120,7 +120,7 @@ impl Place {
     /// Runs a network here. The seed decides about mappings and delays.
     ///
     /// # Panics
-    /// In OS processes, which tell only what [`tell`] passes on.
+    /// For OS processes, from which only [`tell`] returns lines.
     pub fn run(
         self,
         seed: u64,
@@ -139,7 +139,7 @@ impl Place {
     }
 }
 
-/// Runs a network at each place in one memory, and checks what comes of it.
+/// Runs a network at each place in one memory, and checks the result.
 pub fn each(mut make: impl FnMut() -> Network, mut check: impl FnMut(Result<Report, RunError>)) {
     for place in TOGETHER {
         let network = make();
@@ -148,23 +148,23 @@ pub fn each(mut make: impl FnMut() -> Network, mut check: impl FnMut(Result<Repo
     }
 }
 
-/// Takes what the processes of a network tell, wherever they are.
+/// Takes lines from the processes of a network, at any place.
 pub type Tell = Arc<dyn Fn(String) + Send + Sync>;
 
-/// What came of a run, wherever it was.
+/// The outcome of a run at any place.
 #[derive(Debug)]
 pub struct Outcome {
     pub exit: Exit,
-    /// The error, if there was one; what OS processes have written to standard error.
+    /// The error, if there was one; the standard error of OS processes.
     pub error: String,
-    /// What the processes have told, sorted.
+    /// The lines that the processes have passed to [`Tell`], sorted.
     pub told: Vec<String>,
-    /// What the run returned, which is not known of OS processes.
+    /// The result of the run, which is not known of OS processes.
     pub ended: Option<Result<Report, RunError>>,
 }
 
-/// Runs a network at each of the places, and checks what comes of it. `make` must be a closure of the
-/// test: its name says which test to start again for OS processes.
+/// Runs a network at each of the places, and checks the outcome. `make` must be a closure of the test:
+/// the name of its type says which test to start again for OS processes.
 pub fn tell<M>(
     places: &[Place],
     seed: u64,
@@ -225,7 +225,7 @@ thread_local! {
     static RUNS: RefCell<HashMap<&'static str, usize>> = RefCell::default();
 }
 
-/// Starts this test again as a program, which does nothing but this very run. There, the run does not
+/// Starts this test again as a program that does only this run. There, the run does not
 /// return, and each other one returns nothing.
 fn run_shared(
     closure: &'static str,

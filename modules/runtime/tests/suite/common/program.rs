@@ -109,7 +109,8 @@ pub fn program(seed: u64) -> Program {
 }
 
 impl Program {
-    /// Awaits a future in some way; `None` if it was dropped before it was ready, which `may_leave` allows.
+    /// Awaits a future in some way; `None` if it was dropped before it was ready, which `may_leave`
+    /// allows.
     pub async fn attempt<F: Future>(
         &self,
         future: F,

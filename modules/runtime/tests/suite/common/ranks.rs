@@ -57,8 +57,8 @@ pub fn everywhere<F: Future<Output = Result<(), Error>> + 'static>(
     }
 }
 
-/// Runs them in OS processes that share memory, of one and of two schedulers. What each run has
-/// written is returned for a look, and the exit code must be this one. The rank must be a closure of the test.
+/// Runs them in OS processes that share memory, of one and of two schedulers. Returns the output of
+/// each run, whose exit code must be this one. The rank must be a closure of the test.
 pub fn in_os_processes<F, R>(count: usize, exit: Exit, rank: R) -> Vec<String>
 where
     F: Future<Output = Result<(), Error>> + 'static,
