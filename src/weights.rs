@@ -25,7 +25,7 @@ const VERSION: u32 = 1;
 
 #[derive(Deserialize)]
 struct VersionOnly {
-    graphmap: Option<u64>,
+    graphmap: Option<serde_json::Value>,
 }
 
 #[derive(Deserialize)]
@@ -119,8 +119,14 @@ fn read(file: &Path) -> Result<Profile, Diagnostic> {
 pub(crate) fn other_version(file: &str, text: &str) -> Option<Diagnostic> {
     // A text that is not a profile is reported by those that read the rest of it.
     let stated = serde_json::from_str::<VersionOnly>(text).ok()?.graphmap?;
+    let Some(number) = stated.as_u64() else {
+        let message =
+            format!("`graphmap` of the profile `{file}` is {stated}, which is no version");
+        let help = format!("state version {VERSION}: `\"graphmap\": {VERSION}`");
+        return Some(Diagnostic::error(codes::BAD_WEIGHTS, message).help(help));
+    };
     let file = format!("the profile `{file}`");
-    version::refused(&file, "\"graphmap\": ", Some(stated), VERSION)
+    version::refused(&file, "\"graphmap\": ", Some(number), VERSION)
 }
 
 fn apply(profile: &Profile, bytes: bool, file: &str, context: &mut PassContext<'_>) {

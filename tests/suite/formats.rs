@@ -264,6 +264,21 @@ fn files_without_a_version_are_of_version_1() {
         .stderr_has("graphmap: taking drawing-1.dot, as graphmap.toml says");
 }
 
+#[test]
+fn a_profile_whose_version_is_not_a_number_is_refused() {
+    for wrong in ["\"1\"", "-1", "1.5", "[1]"] {
+        let text =
+            today("profile-1.json").replace("\"graphmap\":1", &format!("\"graphmap\":{wrong}"));
+        let test = with_all().file("profile-1.json", text);
+        let done = test.args("check drawing-thesis.dot --weights profile-1.json");
+        done.run()
+            .status(5)
+            .stderr_has("error[G0013]: `graphmap` of the profile `profile-1.json` is ")
+            .stderr_has("which is no version")
+            .stderr_has("state version 1: `\"graphmap\": 1`");
+    }
+}
+
 /// A newer version is refused in each format, at its place, and nothing else of the file is said.
 #[test]
 fn newer_versions_are_refused() {
