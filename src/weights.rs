@@ -118,7 +118,15 @@ fn read(file: &Path) -> Result<Profile, Diagnostic> {
 /// Checks the version that a profile states. Returns the error if it must not be read.
 pub(crate) fn other_version(file: &str, text: &str) -> Option<Diagnostic> {
     // A text that is not a profile is reported by those that read the rest of it.
-    let stated = serde_json::from_str::<VersionOnly>(text).ok()?.graphmap?;
+    let stated = match serde_json::from_str::<VersionOnly>(text) {
+        Ok(only) => only.graphmap?,
+        // Such as a version that is stated twice.
+        Err(error) if error.is_data() => {
+            let message = format!("`{file}` is no profile: {error}");
+            return Some(Diagnostic::error(codes::BAD_WEIGHTS, message));
+        }
+        Err(_) => return None,
+    };
     let Some(number) = stated.as_u64() else {
         let message =
             format!("`graphmap` of the profile `{file}` is {stated}, which is no version");

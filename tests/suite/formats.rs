@@ -265,6 +265,30 @@ fn files_without_a_version_are_of_version_1() {
 }
 
 #[test]
+fn a_profile_that_states_two_versions_is_refused() {
+    let text = today("profile-1.json").replace("\"graphmap\":1", "\"graphmap\":2,\"graphmap\":1");
+    let test = with_all().file("profile-1.json", text);
+    let done = test.args("check drawing-thesis.dot --weights profile-1.json");
+    done.run()
+        .status(5)
+        .stderr_has("duplicate field `graphmap`");
+}
+
+#[test]
+fn a_drawing_of_a_newer_version_is_not_laid_out() {
+    for version in ["graphmap=2;", "graph [graphmap=2];"] {
+        let text = today("drawing-thesis.dot").replacen('{', &format!("{{ {version}"), 1);
+        let test = with_all()
+            .file("newer.dot", text.clone())
+            .args("fmt newer.dot");
+        test.run()
+            .status(1)
+            .stderr_has("error[G0008]: the drawing is in version 2 of its format");
+        assert_eq!(test.read("newer.dot"), text);
+    }
+}
+
+#[test]
 fn a_profile_whose_version_is_not_a_number_is_refused() {
     for wrong in ["\"1\"", "-1", "1.5", "[1]"] {
         let text =

@@ -6,13 +6,15 @@
 //! present spelling (`PIproc=` becomes `process=`, `PIbundlein1=a, PIin1=p` becomes `dst1="a:p"`).
 //! The graph stays the same, and what is formatted once stays as it is.
 
+use crate::dialect::VERSION;
 use crate::dialect::keys::{self, Element, Key};
 use crate::events::{Attribute, Events, Header, NodeRef, Target};
 use crate::lexer::Lexer;
 use crate::parser::parse;
 use crate::token::{Id, Shape, Text, TokenKind};
-use graphmap_kpn::diagnostic::Diagnostics;
+use graphmap_kpn::diagnostic::{Diagnostic, Diagnostics};
 use graphmap_kpn::source::{Source, Span};
+use graphmap_kpn::version;
 use std::borrow::Cow;
 use std::fmt::Write;
 
@@ -24,7 +26,8 @@ const GROUP: usize = 60;
 /// The text of a source in its canonical layout.
 ///
 /// # Errors
-/// The findings, when the source has syntax errors: nothing is formatted then.
+/// The findings, if the source has syntax errors or states a version of the dialect that is not
+/// known.
 pub fn format(source: &Source) -> Result<String, Diagnostics> {
     let text = Text::new(source.text(), source.base());
     let mut lexer = Lexer::new(text.as_str()).keep_comments();
@@ -45,11 +48,15 @@ pub fn format(source: &Source) -> Result<String, Diagnostics> {
         last_end: base,
         fresh_block: true,
         after_line_comment: false,
+        refused: None,
     };
     let mut findings = Diagnostics::new();
     parse(source, &mut layout, &mut findings);
     if findings.has_errors() {
         return Err(findings);
+    }
+    if let Some(error) = layout.refused {
+        return Err(Diagnostics::from(error));
     }
     layout.comments_before(u32::MAX);
     Ok(layout.out)
@@ -73,6 +80,8 @@ struct Layout<'a> {
     frames: Vec<Frame>,
     directed: bool,
     in_list: bool,
+    /// The error if the drawing states a version that is not known.
+    refused: Option<Diagnostic>,
     /// End, in the source, of what was written last.
     last_end: u32,
     /// Nothing stands in the innermost block yet.
@@ -435,7 +444,10 @@ impl Events for Layout<'_> {
     fn defaults(&mut self, target: Target, attributes: &[Attribute], span: Span) {
         self.begin(span.start);
         let (name, element) = match target {
-            Target::Graph => ("graph", self.scope()),
+            Target::Graph => {
+                self.check_version(attributes);
+                ("graph", self.scope())
+            }
             Target::Node => ("node", Element::Node),
             Target::Edge => ("edge", Element::Edge),
         };
@@ -445,6 +457,7 @@ impl Events for Layout<'_> {
     }
 
     fn assign(&mut self, attribute: &Attribute) {
+        self.check_version(&[*attribute]);
         let span = attribute.span();
         self.begin(span.start);
         for (_, written) in respell(self.text, self.scope(), &[*attribute]) {
@@ -497,6 +510,28 @@ impl Events for Layout<'_> {
 }
 
 impl Layout<'_> {
+    /// Checks the version of the dialect among attributes of the graph. [`declare`] reports a value
+    /// that is not a number.
+    ///
+    /// [`declare`]: crate::dialect::declare
+    fn check_version(&mut self, attributes: &[Attribute]) {
+        if self.scope() != Element::Graph {
+            return;
+        }
+        for attribute in attributes {
+            if Key::of(&self.text.value(attribute.name)) != Some(Key::Version) {
+                continue;
+            }
+            let stated = self.text.value(attribute.value).parse().ok();
+            let error = stated.and_then(|stated| {
+                version::refused("the drawing", "graphmap=", Some(stated), VERSION)
+            });
+            if let Some(error) = error {
+                self.refused = Some(error.at(attribute.span(), ""));
+            }
+        }
+    }
+
     fn scope(&self) -> Element {
         if self.frames.len() > 1 {
             Element::Cluster

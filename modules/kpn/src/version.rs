@@ -2,7 +2,7 @@
 //!
 //! The version of a format is a whole number from 1. It grows only when a program that reads the
 //! version before would go wrong. A reader accepts every version up to the newest that it knows and
-//! refuses all others, before it reads anything else of the file.
+//! refuses all others, before it interprets anything else of the file.
 
 use crate::codes::OTHER_VERSION;
 use crate::diagnostic::Diagnostic;
