@@ -68,7 +68,7 @@ pub(crate) fn ends_with(path: &Path, endings: &[&str]) -> bool {
         .any(|known| ending.eq_ignore_ascii_case(known))
 }
 
-/// Graphviz DOT with the attributes of `docs/src/dialect.md`.
+/// Graphviz DOT with the attributes of `docs/src/language.md`.
 pub(crate) struct Dot;
 
 impl FrontEnd for Dot {

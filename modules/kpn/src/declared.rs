@@ -275,7 +275,7 @@ impl BundleKind {
     }
 }
 
-/// Which of many readers gets a token of flow-controlled channels; see the book, `dialect.md`.
+/// Which of many readers gets a token of flow-controlled channels; see the book, `language.md`.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
