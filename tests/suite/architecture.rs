@@ -89,6 +89,83 @@ const COMMAND: &[&str] = &[
     "wiring",
 ];
 
+/// Returns the text between backticks in a document, with what follows up to the next of them.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
+#[test]
+fn paths_in_architecture_and_decisions_exist() {
+    let mut documents = files(&["docs/decisions"], "md");
+    documents.push(root().join("ARCHITECTURE.md"));
+    let folders = [
+        ("exec/", "modules/executor/src"),
+        ("link/", "modules/executor/src"),
+        ("payload/", "modules/executor/src"),
+        ("kpn/", "modules/runtime/src"),
+    ];
+    let mut missing = Vec::new();
+    let mut paths = 0;
+    for document in documents {
+        let text = read(&document);
+        // The crate of the bullet that a path is in, if there is one.
+        let mut inside = Vec::new();
+        for line in text.lines() {
+            if let Some(path) = line.strip_prefix("* `") {
+                let path = path.split('`').next().unwrap();
+                inside = vec![root().join(path).join("src"), root().join(path)];
+            } else if !line.starts_with("  ") {
+                inside.clear();
+            }
+            for path in quoted(line) {
+                let is_path = path.contains('/') || path.ends_with(".rs");
+                if !is_path || path.contains(|c: char| " <*".contains(c)) || path.contains("VERB") {
+                    continue;
+                }
+                let mut bases = vec![root().to_path_buf()];
+                bases.extend(inside.iter().cloned());
+                let known = folders.iter().find(|(start, _)| path.starts_with(start));
+                bases.extend(known.map(|(_, base)| root().join(base)));
+                bases.push(root().join("modules/runtime/tests/suite"));
+                bases.push(root().join("tests/suite/imports"));
+                paths += 1;
+                if !bases.iter().any(|base| base.join(path).exists()) {
+                    missing.push(format!("{}: {path}", document.display()));
+                }
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+    assert!(paths > 100, "only {paths} paths found");
+}
+
+#[test]
+fn architecture_is_at_most_200_lines_of_100_columns() {
+    let text = read(&root().join("ARCHITECTURE.md"));
+    let long = text.lines().filter(|line| line.chars().count() > 100);
+    assert_eq!(long.collect::<Vec<_>>(), Vec::<&str>::new());
+    assert!(text.lines().count() <= 200);
+}
+
+#[test]
+fn every_decision_is_listed_with_its_title_and_says_which_figure_decided() {
+    let list = read(&root().join("docs/decisions/README.md"));
+    for path in files(&["docs/decisions"], "md") {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if name == "README.md" {
+            continue;
+        }
+        let text = read(&path);
+        let title = text.lines().next().unwrap().strip_prefix("# ").unwrap();
+        let (number, title) = title.split_once(": ").unwrap();
+        let line = format!("- [{number}]({name}): {title}");
+        assert!(list.lines().any(|l| l == line), "not listed: {line}");
+        for part in ["Context", "Decision", "Consequences", "Figure"] {
+            assert!(text.contains(&format!("\n**{part}.** ")), "{name}: {part}");
+        }
+    }
+}
+
 #[test]
 fn crates_depend_on_what_the_table_allows() {
     let allowed: BTreeMap<&str, &[&str]> = BTreeMap::from([
@@ -134,7 +211,7 @@ fn crates_depend_on_what_the_table_allows() {
         .collect();
     assert!(
         unknown.is_empty(),
-        "say in ARCHITECTURE.md and here what {unknown:?} may depend on"
+        "add {unknown:?} here, with the crates that they may depend on"
     );
 }
 

@@ -21,7 +21,6 @@ fn chapters() -> Vec<(PathBuf, String)> {
             }
         }
     }
-    // The first page that anybody reads.
     let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md");
     let text = fs::read_to_string(&readme).unwrap();
     found.push((readme, text));
@@ -127,10 +126,24 @@ fn anchors(chapter: &str) -> Vec<String> {
     headings.map(anchor).collect()
 }
 
+/// Returns the documents for developers: path and text.
+fn documents_for_developers() -> Vec<(PathBuf, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let decisions = fs::read_dir(root.join("docs/decisions")).unwrap();
+    let mut paths: Vec<PathBuf> = decisions.map(|entry| entry.unwrap().path()).collect();
+    paths
+        .extend(["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(|name| root.join(name)));
+    let read = |path: PathBuf| {
+        let text = fs::read_to_string(&path).unwrap();
+        (path, text)
+    };
+    paths.into_iter().map(read).collect()
+}
+
 #[test]
 fn links_and_pictures_lead_somewhere() {
     let mut wrong = Vec::new();
-    for (path, text) in chapters() {
+    for (path, text) in chapters().into_iter().chain(documents_for_developers()) {
         let mut inside = false;
         for (number, line) in text.lines().enumerate() {
             inside ^= line.starts_with("```");
