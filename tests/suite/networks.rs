@@ -376,3 +376,27 @@ fn graphviz_draws_every_drawing_without_a_word_as_the_book_shows_it() {
         );
     }
 }
+
+#[test]
+fn the_picture_of_readme_shows_its_graph_mapped() {
+    if let Err(error) = Command::new("dot").arg("-V").output() {
+        skip(Need::Graphviz, format!("dot does not start: {error}"));
+        return;
+    }
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
+    let graph = readme.split("```dot\n").nth(1).unwrap();
+    let test = Test::new().file("farm.dot", graph.split("```").next().unwrap());
+    let how = "graphmap farm.dot --hosts hosts=2:cores=2 --emit mapped.dot";
+    assert!(readme.contains(how));
+    let test = test.args(how.strip_prefix("graphmap ").unwrap());
+    test.run().status(0);
+    let mut dot = Command::new("dot");
+    let output = dot
+        .args(["-Tsvg", "mapped.dot"])
+        .current_dir(test.folder())
+        .output()
+        .unwrap();
+    let fresh = String::from_utf8(output.stdout).unwrap();
+    let picture = std::fs::read_to_string(root().join("docs/src/networks/readme.svg")).unwrap();
+    assert_eq!(shown(&picture), shown(&fresh), "run the commands of README");
+}
