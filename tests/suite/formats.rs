@@ -619,7 +619,7 @@ fn the_schema_and_the_reader_agree() {
 fn the_book_lists_the_newest_versions() {
     let page = include_str!("../../docs/src/formats.md");
     for (format, newest) in [
-        ("drawing", graphmap_dot::dialect::VERSION),
+        ("graph file", graphmap_dot::dialect::VERSION),
         ("network as JSON", json::VERSION),
         ("`mapping.json`", graphmap_binding::mapping_json::VERSION),
         ("synthetic platform", graphmap_platform::synthetic::VERSION),
