@@ -18,6 +18,18 @@ use crate::{CallError, Tag, done};
 /// rsmpi makes intercommunicators by spawning only. [`create`](Self::create),
 /// [`this_root`](Self::this_root) and [`other_root`](Self::other_root) are graphmap's own.
 ///
+/// | MPI | here |
+/// |---|---|
+/// | `MPI_Intercomm_create` | `create`; `try_create` returns errors |
+/// | `MPI_Comm_remote_size`, `MPI_Comm_remote_group` | `remote_size`, `remote_group` |
+/// | `MPI_Comm_size`, `_rank`, `_group` | `size`, `rank`, `group`, of the local group |
+/// | messages | `process_at_rank` and `any_process` are processes of the remote group |
+/// | collective calls | those of `CommunicatorCollectives`, but not scans |
+/// | a root in the remote group | `process_at_rank(r)` |
+/// | `MPI_ROOT` | `this_root()`, called by the root |
+/// | `MPI_PROC_NULL` as the root | `other_root()`, called by the other ranks of the root's group |
+/// | `MPI_Intercomm_merge` | `merge`; `try_merge` returns errors |
+///
 /// ```
 /// use mpi::collective::SystemOperation;
 /// use mpi::topology::{Color, InterCommunicator, MergeOrder};

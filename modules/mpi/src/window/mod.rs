@@ -33,6 +33,28 @@
 //! }
 //! ```
 //!
+//! # MPI's calls
+//!
+//! | MPI | here |
+//! |---|---|
+//! | `MPI_Win_create`, `MPI_Win_allocate` | `create_window(vec)`, not of two groups |
+//! | `MPI_Win_create_dynamic` | `create_dynamic_window` |
+//! | `MPI_Win_attach`, `MPI_Win_detach` | `attach`, `detach` |
+//! | `MPI_Win_allocate_shared` | `create_shared_window(vec)`, in one OS process (`split_shared`) |
+//! | `MPI_Win_shared_query` | `of` |
+//! | loads and stores of a rank's own memory | `with(\|mine\| ..)`, `with_attached` |
+//! | `MPI_Put`, `MPI_Get` | `put`, `get` |
+//! | `MPI_Accumulate`, `MPI_Get_accumulate` | `accumulate`, `get_accumulate`, by an [`Op`] |
+//! | `MPI_Fetch_and_op`, `MPI_Compare_and_swap` | `fetch_and_op`, `compare_and_swap` |
+//! | `MPI_Win_fence`, `MPI_Win_flush`, `MPI_Win_flush_all` | `fence`, `flush`, `flush_all` |
+//! | `MPI_Win_lock`, `MPI_Win_lock_all` | `lock` (exclusive), `lock_shared`, `lock_all` |
+//! | `MPI_Win_unlock` | `unlock` of the guard, or its drop |
+//! | `MPI_Win_post`, `MPI_Win_start` | `post`, `start` |
+//! | `MPI_Win_complete`, `MPI_Win_wait` | `complete`, `wait` |
+//! | `MPI_Win_free` | `free`, which returns the memory |
+//!
+//! Requests (`MPI_Rput` and others) and `MPI_Win_test` are not available.
+//!
 //! # Rules
 //!
 //! * The memory of a rank belongs to its scheduler, which performs the accesses of all ranks one
