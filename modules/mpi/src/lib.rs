@@ -43,19 +43,19 @@
 //! | call after the `Universe` was dropped | is undefined | panics |
 //! | start without [`run`] | belongs to the launcher | `initialize` reports that there is no rank |
 //! | scope that a panic leaves | ends the OS process | unwinds; the guards cancel their requests |
-//! | attribute that is replaced while it is borrowed | is freed | lives as long as the communicator |
+//! | attribute that is replaced while borrowed | is freed | lives as long as the communicator |
 //! | attribute that panics when it is cloned or dropped | ends the OS process | fails its rank |
 //! | `RequestCollection::wait_any` when all are complete | panics | returns `None` |
-//! | statuses of `RequestCollection::wait_some` and `test_some` | of another request, or of none | of the request |
-//! | `coordinates_to_rank` with a coordinate of 0 | panics if a dimension has an edge | returns the rank |
+//! | statuses of `wait_some` and `test_some` | of another request, or none | of the request |
+//! | `coordinates_to_rank` with a coordinate of 0 | panics at an edge | returns the rank |
 //! | received byte that is not a `bool` | is undefined | is an error |
 //! | value received from a message that is too short | is undefined beyond it | is an error |
-//! | `Equivalence` by hand of another size than the type | reads and writes beyond slices | slices and arrays panic |
-//! | `Universe` in a `static` | belongs to the only rank | belongs to one rank; use by another rank panics |
+//! | `Equivalence` of another size than the type | accesses memory beyond slices | slices panic |
+//! | `Universe` in a `static` | belongs to the only rank | belongs to one rank; others panic |
 //!
 //! A size or extent of a datatype beyond the address space panics, as does a message that does not
-//! fit into memory. A vector of any length takes the memory of one block. The first use of a type is
-//! checked as in rsmpi: before `initialize` and after the end of the rank it panics.
+//! fit into memory. A vector of any length takes the memory of one block. The first use of a type
+//! is checked as in rsmpi: before `initialize` and after the end of the rank it panics.
 //!
 //! # What rsmpi does not have
 //!
