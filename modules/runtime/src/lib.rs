@@ -91,6 +91,26 @@
 //!   makes more of [`Stopped`] than to end: when it is told depends on that order. A writer may go
 //!   on without its reader ([`Output::write_or_discard`]). [`Options::shuffle`] puts it to the test.
 //!
+//! # Your code inside calls of the runtime
+//!
+//! Besides processes, the runtime calls destructors and clones of tokens, operations of reductions,
+//! encoders of payloads and wakers of other libraries. It calls them when a change is complete, or
+//! restores the state if they panic. So they may use any port or communicator.
+//!
+//! * When an input is dropped, its reader has left before its unread tokens are dropped: a
+//!   destructor that writes to that channel gets [`Stopped`]. The tokens are dropped at once. They
+//!   are dropped after the poll of the process, where nothing can wait, if 32 such drops are in
+//!   progress in the run (tokens hold ports, or fibers wait in destructors), or if the channel is
+//!   between schedulers.
+//! * A panic in the operation of a reduction ends the run, even if it is caught, because the other
+//!   ranks wait for the result.
+//! * A panic in the fold of a [`Reduce`] port loses that row of tokens. The next read folds the
+//!   next.
+//! * On the stack of a fiber, these must not wait: the operation of a reduction, the clone of a
+//!   value for all ranks, the closure of `Window::with`, destructors of unread tokens outside of a
+//!   run, and anything inside a run that the fiber has started. A wait there returns
+//!   `WaitError::InPoll`.
+//!
 //! # Features
 //!
 //! * `derive`: `#[derive(Payload)]`. Projects that `graphmap new` makes have it.
