@@ -74,7 +74,7 @@ PATTERNS = {
     "standstill": (r"\bstandstills?\b|\bstand(?:s|ing)? still\b", 0.05),
     "turn of a process": (
         r"\b(?:a|the|its|each|every|one|this|that|next|same|own|per) turns?\b|\bturns (?:of|that|are|in which)\b", 0.2),
-    "semicolon": (r";(?=\s|$)", 4.0),
+    "semicolon": (r";(?=\s|$)", 4.0),  # not in tables
 }
 
 MEAN_LIMIT = 20.0
@@ -469,7 +469,7 @@ class Figures:
             for name, (pattern, words) in COMPILED.items():
                 # Most texts have none of the words, and finding these is faster than the pattern.
                 hits = len(pattern.findall(lower)) if any(word in lower for word in words) else 0
-                if hits:
+                if hits and (unit.sentences or name != "semicolon"):
                     self.counts[name] += hits
                     self.by_file[name][unit.path] += hits
             if not unit.sentences:
