@@ -11,8 +11,11 @@ pub(crate) fn detail(context: &EmitContext<'_>, mapped: &Mapped) -> Result<Detai
     Detail::choose(context.options, mapped).map_err(|value| {
         let mut found = Diagnostics::new();
         found.push(
-            Diagnostic::error(codes::DETAIL, format!("a picture has no detail `{value}`"))
-                .help("say `detail=processes` or `detail=kinds`"),
+            Diagnostic::error(
+                codes::DETAIL,
+                format!("a picture has no level of detail `{value}`"),
+            )
+            .help("use `detail=processes` or `detail=kinds`"),
         );
         found
     })
@@ -24,6 +27,12 @@ pub(crate) fn number(value: f64) -> String {
     let number = rounded.trim_end_matches('0').trim_end_matches('.');
     // The sum of nothing is -0.
     if number == "-0" { "0" } else { number }.to_owned()
+}
+
+/// `1 process` or `2 processes`, for a noun whose plural ends with `es`.
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "es" };
+    format!("{number} {noun}{plural}")
 }
 
 /// `0-3,8` for 0 1 2 3 8.
