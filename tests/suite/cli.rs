@@ -40,13 +40,13 @@ fn all_that_is_wrong_is_told_in_one_run() {
 }
 "#;
     Test::new().file("bad.json", text).args("check bad.json").run().status(1).stderr_is(
-        r#"error[G0007]: this is not a network as JSON
+        r#"error[G0007]: this is not a network in JSON
  --> bad.json:3:59
   |
 3 |   "processes": [{"name": "source"}, {"name": "sink", "lode": 3}],
   |                                                           ^ unknown field `lode`, expected one of `name`, `kind`, `module`, `load`, `mem`, `span`
   |
-  = help: the format is described in docs/src/plugins.md
+  = help: see docs/src/plugins.md for the format
 
 error[G0009]: no process is named `sourc`
  --> bad.json:5:14
@@ -56,7 +56,7 @@ error[G0009]: no process is named `sourc`
   |
   = help: did you mean `source`?
 
-error[G0007]: this is not a network as JSON
+error[G0007]: this is not a network in JSON
  --> bad.json:6:52
   |
 6 |     {"from": "source", "to": "source", "capacity": 0}

@@ -227,8 +227,8 @@ fn one_that_fails_says_why() {
         .run()
         .status(5)
         .stderr_has("error[G0503]")
-        .stderr_has("ended with 3")
-        .stderr_has("it said:\n          this and\n          that\n");
+        .stderr_has("exited with status 3")
+        .stderr_has("end of its standard error:\n          this and\n          that\n");
 }
 
 #[test]
@@ -292,7 +292,7 @@ fn a_wrong_element_is_told_at_its_place() {
         .status(5)
         .stderr_has("error[G0504]")
         .stderr_has(
-            "error[G0007]: a constraint says exactly one thing
+            "error[G0007]: a constraint must have exactly one rule
  --> net.dot:1:21
   |
 1 | digraph g { a -> b; b }
@@ -300,7 +300,7 @@ fn a_wrong_element_is_told_at_its_place() {
 ",
         )
         .stderr_has(
-            "error[G0007]: a constraint says exactly one thing\n  = note: in `constraints[1]`",
+            "error[G0007]: a constraint must have exactly one rule\n  = note: in `constraints[1]`",
         )
         .stderr_has(" --> net.dot:1:22\n")
         .stderr_has("unknown field `lode`")
@@ -314,7 +314,7 @@ fn an_answer_without_an_end() {
         .run()
         .status(5)
         .stderr_has("error[G0504]")
-        .stderr_has("it does not end: 64 MiB are read, and no more")
+        .stderr_has("it is longer than 64 MiB, the limit")
         .stderr_lacks("signal");
 }
 
@@ -475,7 +475,7 @@ fn hosts_are_read_once_and_their_mistakes_told_with_those_of_the_graph() {
         .args("partition wrong.dot --hosts hostfile")
         .run()
         .status(1)
-        .stderr_has("error[G0205]: `load` means nothing on an edge\n --> wrong.dot:1:21")
+        .stderr_has("error[G0205]: `load` is not allowed on an edge\n --> wrong.dot:1:21")
         .stderr_has(" --> hostfile:1:4\n")
         .stderr_has("graphmap: 2 errors\n");
 }

@@ -283,7 +283,7 @@ fn a_drawing_of_a_newer_version_is_not_laid_out() {
             .args("fmt newer.dot");
         test.run()
             .status(1)
-            .stderr_has("error[G0008]: the drawing is in version 2 of its format");
+            .stderr_has("error[G0008]: the graph is in version 2 of its format");
         assert_eq!(test.read("newer.dot"), text);
     }
 }
@@ -323,7 +323,7 @@ fn newer_versions_are_refused() {
             "drawing-1.dot",
             "check drawing-1.dot",
             1,
-            "the drawing is in version 2 of its format\n --> drawing-1.dot:3:5\n",
+            "the graph is in version 2 of its format\n --> drawing-1.dot:3:5\n",
         ),
         (
             newer(

@@ -163,7 +163,7 @@ fn what_cannot_be_read_is_told_with_its_name() {
     for (name, why) in [
         (
             "odd.rs",
-            "it is not text in UTF-8: byte 15 belongs to no character",
+            "it is not UTF-8 text: byte 15 is invalid",
         ),
         ("zero.rs", "it is not text: byte 0 is zero"),
         ("broken.rs", "it is no Rust: expected one of"),

@@ -174,7 +174,7 @@ impl Report {
         let short: String = value.chars().take(40).collect();
         let finding = Diagnostic::error(
             codes::BAD_VALUE,
-            format!("`{short}` is not a valid value of `{name}`"),
+            format!("`{short}` is not a value of `{name}`"),
         )
         .at(attribute.value.span, format!("expected {}", misfit.wanted));
         self.push(match misfit.hint {
