@@ -85,11 +85,12 @@ pub(super) fn bundle_missing(
     let message = format!(
         "{count} channels leave port `{full}`, but no `bundle=` says how they share its tokens"
     );
-    let finding = Diagnostic::error(codes::BUNDLE_MISSING, message).help(
-        "set `bundle=broadcast` (each reader gets a copy), `bundle=scatter` (each gets a part), \
-         `bundle=switch` (the process names the reader of each token) or `bundle=share` (a reader \
-         that is ready gets the token)",
-    );
+    let finding = Diagnostic::error(codes::BUNDLE_MISSING, message)
+        .help("set `bundle=broadcast` to give each reader a copy, or `bundle=scatter` to give each a part")
+        .help(
+            "or `bundle=switch` if the process names the reader of each token, or `bundle=share` \
+             if any reader that is ready may take it",
+        );
     match other_end {
         Some(said) => finding.with_note(format!(
             "`bundle={}` is for channels that enter one port; these channels leave one port",
