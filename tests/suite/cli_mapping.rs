@@ -35,14 +35,14 @@ fn refused(test: Test, options: &str, status: i32) -> Done {
 fn a_hostfile_of_another_dialect() {
     let open = farm().file("hosts", "node1 slots=2\n");
     refused(open, "--hosts hosts --dialect mpich", 1).stderr_is(
-        "error[G0411]: `slots=` belongs to an Open MPI hostfile, and this is read as an MPICH hostfile
+        "error[G0411]: `slots=` belongs in an Open MPI hostfile, but this text is read as an MPICH hostfile
  --> hosts:1:7
   |
 1 | node1 slots=2
   |       ^^^^^^^
   |
-  = help: an MPICH hostfile writes it `node1:2`
-  = help: if the whole file is an Open MPI hostfile, say `--dialect openmpi`
+  = help: in an MPICH hostfile, write `node1:2`
+  = help: if the whole file is an Open MPI hostfile, use `--hosts-format openmpi`
 
 graphmap: 1 error
 ",
@@ -70,19 +70,19 @@ fn a_host_given_twice() {
     // Open MPI refuses it; MPICH adds up, which is told.
     let open = farm().file("hosts", "a slots=2\nb slots=2\na slots=2\n");
     refused(open, "--hosts hosts", 1)
-        .stderr_has("error[G0412]: host `a` is given `slots=` twice")
+        .stderr_has("error[G0412]: host `a` has `slots=` on two lines")
         .stderr_has("hosts:3:3");
     let mpich = farm().file("hosts", "a:1\na:1\n");
     partition(mpich, "--hosts hosts").status(0).stderr_is(
-        "warning[G0412]: host `a` is given twice in a row
+        "warning[G0412]: host `a` is named on two consecutive lines
  --> hosts:2:1
   |
 1 | a:1
-  | --- given here
+  | --- first named here
 2 | a:1
-  | ^^^ the two add up to 2 slots
+  | ^^^ together, the lines give 2 slots
   |
-  = help: take one of the lines out, or write one with the sum
+  = help: remove one of the lines, or write one line with the sum
 
 graphmap: 1 warning
 ",
@@ -101,7 +101,7 @@ fn a_host_without_slots() {
         .stderr_has("hosts:2:3");
     // Open MPI leaves such a host unused.
     refused(farm().file("hosts", "a slots=0\n"), "--hosts hosts", 1)
-        .stderr_has("error[G0410]: `hosts` has no host with a slot")
+        .stderr_has("error[G0410]: no host of `hosts` has a slot")
         .stderr_has("hosts:1:1");
     refused(farm(), "--hosts hosts=0", 1)
         .stderr_has("error[G0413]")
