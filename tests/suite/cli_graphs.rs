@@ -187,7 +187,7 @@ graphmap: 1 error
         .run()
         .status(1)
         .stderr_has("error[G0470]: version `8` is not known")
-        .stderr_has("if it is a graph of METIS, say `--format metis`");
+        .stderr_has("if it is a METIS graph, use `--format metis`");
     let picture = Test::new().file("g.graph", [0x89, b'P', 0]);
     let done = picture.args("partition g.graph -n 2").run();
     done.status(2).stderr_has("error[G0002]");
@@ -249,7 +249,7 @@ fn more_blocks_than_vertices_and_a_balance_that_nothing_keeps() {
     squares("partition squares.graph -n 9 -o parts")
         .run()
         .status(0)
-        .stderr_has("warning[G0455]: 9 blocks for 8 vertices: 8 are used")
+        .stderr_has("warning[G0455]: 9 blocks are requested for 8 vertices; 8 are used")
         .stderr_has("wrote parts/squares.graph.part.8");
     let uneven = || Test::new().file("g.graph", "2 1 010\n9 2\n1 1\n");
     uneven()
@@ -257,13 +257,13 @@ fn more_blocks_than_vertices_and_a_balance_that_nothing_keeps() {
         .run()
         .status(0)
         .stdout_has("within the balance bound              raised")
-        .stderr_has("warning[G0457]: no partition keeps the balance bound of 3%");
+        .stderr_has("warning[G0457]: no partition keeps the balance limit of 3%");
     uneven()
         .args("partition g.graph -n 2 --strict-balance")
         .run()
         .status(4)
         .stdout_is("")
-        .stderr_has("error[G0456]: no partition keeps the balance bound");
+        .stderr_has("error[G0456]: no partition keeps the balance limit");
     squares("partition squares.graph")
         .run()
         .status(0)
