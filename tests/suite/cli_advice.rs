@@ -7,9 +7,8 @@ const CHAIN: &str = "digraph g { a -> b; b -> c; a [osprocess=5] }";
 
 #[test]
 fn an_os_process_that_is_not_there_is_advised_only_where_it_can_be() {
-    let more = "= help: say `-n 6` or more, or the number of another one\n";
-    let none = "= help: say the number of another one: there are no more OS processes than processes, and \
-                the last can have the number 2\n";
+    let more = "= help: use `-n 6` or more, or another number\n";
+    let none = "= help: use a number up to 2; there are never more OS processes than processes\n";
     let long = CHAIN.replace("b -> c;", "b -> c -> d -> e -> f;");
     for (drawing, args, help) in [
         (CHAIN, "-n 2", none),
@@ -39,12 +38,12 @@ fn an_os_process_that_is_not_there_is_advised_only_where_it_can_be() {
     hosts("-n 2 --pin a=y")
         .run()
         .status(1)
-        .stderr_has("= help: say `-n 3` or more, or list this host sooner\n");
+        .stderr_has("= help: use `-n 3` or more, or list this host earlier\n");
     hosts("-n 3 --pin a=y").run().status(0);
     hosts("-n 3 --pin a=z")
         .run()
         .status(1)
-        .stderr_has("= help: list this host sooner\n");
+        .stderr_has("= help: list this host earlier\n");
 }
 
 #[test]
@@ -55,15 +54,15 @@ fn a_number_that_is_not_there_is_told_those_that_are() {
                  subgraph cluster_farm_3 { module=farm; c -> d; } }";
     for (drawing, pin, help) in [
         (repeated, "module:farm_2=1", "did you mean `farm2`?"),
-        (repeated, "module:farm7=1", "there are `farm1` to `farm3`"),
+        (repeated, "module:farm7=1", "use one of `farm1` to `farm3`"),
         (
             repeated,
             "module:farm7=1",
-            "all of the kind are `module:farm`",
+            "for all of them, write `module:farm`",
         ),
-        (repeated, "a9=1", "there are `a1` to `a3`"),
-        (repeated, "a9=1", "all of the kind are `kind:a`"),
-        (named, "module:farm_2=1", "there are `farm_1`, `farm_3`"),
+        (repeated, "a9=1", "use one of `a1` to `a3`"),
+        (repeated, "a9=1", "for all of them, write `kind:a`"),
+        (named, "module:farm_2=1", "use one of `farm_1`, `farm_3`"),
         (named, "module:frm_1=1", "did you mean `farm_1`?"),
     ] {
         Test::new()
