@@ -92,14 +92,8 @@ fn graphs_of_the_guide_of_scotch() {
 #[test]
 fn headers_that_are_none() {
     metis("", &["G0470 1:1 the file has no header"]);
-    metis(
-        "% nothing\n\n",
-        &["G0470 2:1 the header line is empty"],
-    );
-    metis(
-        "\n2 1\n2\n1\n",
-        &["G0470 1:1 the header line is empty"],
-    );
+    metis("% nothing\n\n", &["G0470 2:1 the header line is empty"]);
+    metis("\n2 1\n2\n1\n", &["G0470 1:1 the header line is empty"]);
     metis("7\n", &["G0470 1:1 the header has only one number"]);
     metis(
         "1 2 3 4 5\n",
@@ -115,7 +109,9 @@ fn headers_that_are_none() {
     );
     metis(
         "2 1 1 1\n2 1\n1 1\n",
-        &["G0470 1:7 the header gives a number of weights per vertex, but says that vertices have none"],
+        &[
+            "G0470 1:7 the header gives a number of weights per vertex, but says that vertices have none",
+        ],
     );
     metis(
         "x y\n",
