@@ -155,7 +155,7 @@ fn what_is_wrong_with_a_file_is_shown_where_it_is() {
 3 | 1 5 4 1
   |     ^
   |
-  = note: the header says 3 vertices
+  = note: the header gives 3 vertices
 
 graphmap: 1 error
 ",

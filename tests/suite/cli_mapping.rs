@@ -198,7 +198,7 @@ fn a_mapping_of_another_graph() {
         .stderr_has("mapping.json:4:")
         .stderr_has("made for `farm`, hash ")
         .stderr_has("the network is `others`, hash ")
-        .stderr_has("it lacks 2 processes of the network, such as `p`");
+        .stderr_has("the mapping lacks 2 processes of the network, such as `p`");
     // The same processes, joined otherwise: used, and told.
     let changed = FARM.replace(
         "worker -> sink [bundle=gather",
@@ -380,7 +380,9 @@ graphmap: 1 error
     );
     // The sum fits, the pieces do not: this takes a search.
     refused(heavy(), "-n 3 --memory 0-2=23", 4)
-        .stderr_has("error[G0456]: there is no feasible mapping: the processes do not fit into the memory")
+        .stderr_has(
+            "error[G0456]: there is no feasible mapping: the processes do not fit into the memory",
+        )
         .stderr_has("the conflict involves the memory of OS processes 0-2");
     refused(heavy(), "-n 4 --memory 0-3=11", 4)
         .stderr_has("needs more memory than is available in any allowed OS process")

@@ -73,16 +73,16 @@ fn what_the_user_says_of_ranks_holds() {
     for (set, wrong) in [
         (
             "first_rank=65",
-            "error[G0437]: `first_rank=65`: it has to be a rank from 0 to 64",
+            "error[G0437]: `first_rank=65`: expected a rank from 0 to 64",
         ),
         ("first_rank=one", "error[G0437]: `first_rank=one`"),
         (
             "main=h1 --set first_rank=0",
-            "error[G0437]: `main=h1`: no rank comes before",
+            "error[G0437]: `main=h1`: no rank precedes",
         ),
         (
             "main=h1 --set first_rank=none",
-            "error[G0437]: `main=h1`: no rank comes before",
+            "error[G0437]: `main=h1`: no rank precedes",
         ),
         (
             "main=-h",

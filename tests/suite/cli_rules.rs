@@ -62,7 +62,9 @@ fn replicas_on_different_hosts() {
     partition(test(), "--apart replica*@node* --pin replica*=node*")
         .status(4)
         .stderr_has("more processes must be kept apart than there are places for them")
-        .stderr_has("no two of `replica1`, `replica2` and `replica3` may be on one of `node1`, `node2`")
+        .stderr_has(
+            "no two of `replica1`, `replica2` and `replica3` may be on one of `node1`, `node2`",
+        )
         .stderr_has(" --> --pin:1:1");
     partition(test(), "--apart replica*@nodes")
         .status(1)
@@ -89,7 +91,9 @@ fn so_many_on_a_host() {
         "--hold replica*=-1@node1,node2 --pin replica*=node*",
     )
     .status(4)
-    .stderr_has("at most 1 of `replica1`, `replica2` and `replica3` may be on each of `node1`, `node2`");
+    .stderr_has(
+        "at most 1 of `replica1`, `replica2` and `replica3` may be on each of `node1`, `node2`",
+    );
     // Of three, one at the most can be elsewhere.
     partition(
         replicas("load=1"),
@@ -116,7 +120,9 @@ fn the_memory_of_a_host_is_for_all_on_it() {
         .stderr_has("`big` has 5 bytes of memory");
     partition(replicas("mem=10"), "--memory node1=25 --pin replica*=node1")
         .status(4)
-        .stderr_has("the processes that must be in 2 OS processes need more memory than is available there")
+        .stderr_has(
+            "the processes that must be in 2 OS processes need more memory than is available there",
+        )
         .stderr_has("`replica1`, `replica2` and `replica3` must be on `node1`")
         .stderr_has("`node1` has 25 bytes of memory");
     // What the platform says has no line to point at.

@@ -125,7 +125,7 @@ fn assumed_slots_and_lost_ports_are_shown() {
     let hosts = "bob@node1 slots=1 port=2222\nnode2\n";
     let of = |args: &str| with(PAIR, args).file("h", hosts).run().status(0);
     of("partition g.dot --hosts h")
-        .stderr_has("warning[G0427]: the slots of host `node2` are not given")
+        .stderr_has("warning[G0427]: the number of slots of host `node2` is not given")
         .stderr_has("h:2:1");
     of("g.dot --hosts h --emit hostfile=-")
         .stderr_has("warning[G0427]")

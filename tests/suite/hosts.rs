@@ -161,13 +161,16 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
                 "hostfile",
                 255,
                 &[&format!(
-                    "error: the host `h2` lacks the program {at}: `graphmap run --copy` brings it there\n"
+                    "error: the host `h2` does not have the program {at}; `graphmap run --copy` copies it there\n"
                 )],
             ),
             _ => fails(
                 "hostfile",
                 2,
-                &["error: OS process ", &format!(" has no executable {at}")],
+                &[
+                    "error: OS process ",
+                    &format!(" cannot find the executable {at}"),
+                ],
             ),
         }
         fs::write(folder.join("nobody"), "h1 slots=1\nnobody slots=1\n").unwrap();

@@ -79,7 +79,7 @@ fn limits(build: &mut Build, named: &Named) {
         host.max_slots = Some(most);
         if most < host.slots {
             let what = format!(
-                "host `{}` has {} slots, but its limit is {most}",
+                "the number of slots of host `{}` is {}, but its limit is {most}",
                 host.name, host.slots
             );
             let error = Diagnostic::error(codes::MAX_SLOTS, what).at(host.span, "");

@@ -34,8 +34,8 @@ fn the_limit_is_the_number_of_slots_where_no_other_is_given() {
     assert_eq!(
         findings(None, "a max_slots=8\na\nb max_slots=0 slots=1\n"),
         [
-            "G0426 error 1:1 host `a` has 9 slots, but its limit is 8",
-            "G0426 error 3:1 host `b` has 1 slots, but its limit is 0"
+            "G0426 error 1:1 the number of slots of host `a` is 9, but its limit is 8",
+            "G0426 error 3:1 the number of slots of host `b` is 1, but its limit is 0"
         ]
     );
 }

@@ -184,7 +184,7 @@ fn mistakes_in_open_mpi_hostfiles() {
             "G0417 error 7:3 `solts` is not a key of Open MPI",
             "G0417 error 9:3 `=` has no key before it",
             "G0417 error 9:4 `2` has no meaning here",
-            "G0426 error 8:1 host `f` has 4 slots, but its limit is 2",
+            "G0426 error 8:1 the number of slots of host `f` is 4, but its limit is 2",
             "G0427 warning 3:1 the number of slots of host `b` is not given; one is assumed",
         ]
     );
