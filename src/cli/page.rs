@@ -1,31 +1,31 @@
 //! A page of the book as text for a terminal.
 
-/// The text of a page without the marks of Markdown: headings stand alone, examples are indented, and a
-/// link is its text, with the chapter it leads to. Pages of errors are named by their codes anyway.
+/// Returns the text of a page without the marks of Markdown. Examples are indented. A link is replaced by
+/// its text, with the name of the chapter unless it leads to the page of a code.
 pub(crate) fn as_text(page: &str) -> String {
-    let mut text = String::new();
+    let (mut text, mut prose) = (String::new(), String::new());
     let mut example = false;
     for line in page.lines() {
         if line.starts_with("```") {
+            text += &without_links(&std::mem::take(&mut prose));
             example = !example;
             continue;
         }
         match example {
-            true if line.is_empty() => {}
-            true => {
-                text += "    ";
-                text += line;
+            true if line.is_empty() => text.push('\n'),
+            true => text += &format!("    {line}\n"),
+            false => {
+                prose += line.trim_start_matches('#').trim_start();
+                prose.push('\n');
             }
-            false => text += &without_links(line.trim_start_matches('#').trim_start()),
         }
-        text.push('\n');
     }
-    text
+    text + &without_links(&prose)
 }
 
-fn without_links(line: &str) -> String {
+fn without_links(prose: &str) -> String {
     let mut text = String::new();
-    let mut rest = line;
+    let mut rest = prose;
     while let Some((before, name, target, after)) = first_link(rest) {
         text += before;
         text += name;
@@ -37,13 +37,16 @@ fn without_links(line: &str) -> String {
     text + rest
 }
 
-/// What stands before a link, its text, where it leads, and what stands after it.
-fn first_link(line: &str) -> Option<(&str, &str, &str, &str)> {
-    let middle = line.find("](")?;
-    let start = line[..middle].rfind('[')?;
-    let end = middle + line[middle..].find(')')?;
-    let (name, target) = (&line[start + 1..middle], &line[middle + 2..end]);
-    Some((&line[..start], name, target, &line[end + 1..]))
+/// Returns the text before the first link, the text of the link, its target, and the text after it.
+/// The text of a link may be on two lines; its target has no space.
+fn first_link(prose: &str) -> Option<(&str, &str, &str, &str)> {
+    prose.match_indices("](").find_map(|(middle, _)| {
+        let start = prose[..middle].rfind('[')?;
+        let end = middle + prose[middle..].find(')')?;
+        let (name, target) = (&prose[start + 1..middle], &prose[middle + 2..end]);
+        let is_link = !name.contains("\n\n") && !target.contains(char::is_whitespace);
+        is_link.then_some((&prose[..start], name, target, &prose[end + 1..]))
+    })
 }
 
 /// The chapter of a path such as `../mapping.md#rules`; none of a page of errors.
@@ -62,6 +65,8 @@ mod tests {
 # G0708: No link
 
 See [launching](../launching.md) and [levels](../diagnostics.md#levels), or [G0206](G0206.md): a[1](2.
+See [a link on
+two lines](../mapping.md).
 
 ## Example
 
@@ -76,6 +81,8 @@ After it.
 G0708: No link
 
 See launching (chapter `launching` of the book) and levels (chapter `diagnostics` of the book), or G0206: a[1](2.
+See a link on
+two lines (chapter `mapping` of the book).
 
 Example
 
