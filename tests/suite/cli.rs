@@ -257,7 +257,7 @@ fn a_misspelt_verb() {
             .args(args)
             .run()
             .status(2)
-            .stderr_has("error[G0011]: graphmap has no verb `chekc`")
+            .stderr_has("error[G0011]: unknown verb `chekc`")
             .stderr_has("did you mean `graphmap check`?");
     }
     net()
@@ -274,7 +274,7 @@ fn a_misspelt_verb() {
         .args("check")
         .run()
         .status(2)
-        .stderr_has("which graph file?");
+        .stderr_has("no graph file is named");
     net()
         .args("check net.json --nope")
         .run()
@@ -370,7 +370,7 @@ fn explaining() {
         .args("explain such gibberish")
         .run()
         .status(2)
-        .stderr_has("error[G0011]: no page of an error has `such gibberish`");
+        .stderr_has("error[G0011]: no page contains `such gibberish`");
 }
 
 #[test]
@@ -395,7 +395,7 @@ fn every_verb_has_help_with_an_example() {
         .run()
         .status(0)
         .stdout_has("Examples:")
-        .stdout_has("Exit codes:");
+        .stdout_has("Exit status:");
     let brief = net().args("").run().status(2);
     brief.stdout_is("").stderr_has("graphmap help VERB");
     net()
@@ -446,7 +446,7 @@ fn the_doctor_looks_for_what_is_needed() {
         .env("PATH", "")
         .run()
         .status(2)
-        .stdout_has("MISSING, and needed");
+        .stdout_has("MISSING (required)");
     net().args("import").run().status(0).stdout_has("json");
     net().args("passes").run().status(0).stdout_has("Emitters:");
 }

@@ -228,7 +228,7 @@ fn a_misspelt_verb_is_found_behind_options() {
             .map(|line| serde_json::from_str(line).unwrap())
             .collect();
         assert_eq!(
-            lines[0]["message"], "graphmap has no verb `chekc`",
+            lines[0]["message"], "unknown verb `chekc`",
             "{said}"
         );
         assert_eq!(
@@ -303,20 +303,20 @@ fn fmt_takes_the_only_drawing_as_other_verbs_do() {
         .args("fmt --check");
     test.run()
         .status(3)
-        .stderr_has("graphmap: taking net.dot, the only drawing here\n");
+        .stderr_has("graphmap: using net.dot, the only graph file here\n");
     let test = test.args("fmt");
     test.run()
         .status(0)
-        .stderr_has("graphmap: laid out net.dot\n");
+        .stderr_has("graphmap: formatted net.dot\n");
     assert_eq!(test.read("net.dot"), "digraph {\n    a -> b;\n}\n");
     let test = test.file("other.dot", "digraph { a->b }");
     test.run()
         .status(2)
-        .stderr_has("error[G0011]: which graph file?");
+        .stderr_has("error[G0011]: no graph file is named");
     let test = test.file("graphmap.toml", "file = \"other.dot\"\n");
     test.run()
         .status(0)
-        .stderr_has("graphmap: laid out other.dot\n");
+        .stderr_has("graphmap: formatted other.dot\n");
 }
 
 /// Our own drawings are as our own tool writes them; but one shows the spelling of the thesis.
@@ -365,8 +365,8 @@ fn a_mapping_and_a_number_that_disagree_are_told_as_they_were_written() {
             .stderr_has(&format!(
                 "error[G0011]: `-n {asked}` and `--mapping m3.json` disagree\n"
             ))
-            .stderr_has("= note: the mapping is onto 3 OS processes\n")
-            .stderr_has("= help: leave `-n` out to run as the mapping says\n")
+            .stderr_has("= note: the mapping has 3 OS processes\n")
+            .stderr_has("= help: omit `-n` to use the number of the mapping\n")
             .stderr_lacks("GRAPHMAP_");
     }
     // What agrees runs; what the shell says of a number does not count against a mapping.

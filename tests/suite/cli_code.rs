@@ -334,14 +334,14 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
     test.run()
         .status(0)
         .stderr_has("warning[G0607]: the function `worker` may no longer fit its kind: the port `in` carried `f32` and carries `u64`")
-        .stderr_has("= help: `graphmap run copies.dot --no-run` asks the compiler\n");
+        .stderr_has("= help: check with the compiler: `graphmap run copies.dot --no-run`\n");
     let test = test
         .file("copies.dot", GRAPH.replace("u64", "Load"))
         .args("run copies.dot --no-build");
     test.run()
         .status(0)
         .stderr_has("warning[G0610]: copies/src/types.rs does not name the type `Load`")
-        .stderr_has("= help: `graphmap run copies.dot --no-run` asks the compiler\n");
+        .stderr_has("= help: check with the compiler: `graphmap run copies.dot --no-run`\n");
 
     // A port that is new is told, although a function that knows nothing of it compiles; in every run
     // until the function names it.
@@ -391,8 +391,8 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
 /// Where a channel does not say what it carries, the project says what stands for it.
 #[test]
 fn a_project_without_types_says_so() {
-    let none = "`Token` in src/types.rs, as no channel says `type=`\n";
-    let some = "`Token` in src/types.rs, for 2 of 3 channels, without `type=`: the first at net.dot:1:34\n";
+    let none = "`Token` in src/types.rs, because no channel has `type=`\n";
+    let some = "`Token` in src/types.rs, for 2 of 3 channels, which have no `type=`: the first at net.dot:1:34\n";
     for (edges, note) in [
         ("a -> b; b -> c;", Some(none)),
         ("a -> b [type=u64]; b -> c; c -> d;", Some(some)),

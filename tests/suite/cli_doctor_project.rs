@@ -250,7 +250,7 @@ fn what_is_no_project_of_ranks_is_told() {
         .args("doctor bad")
         .run();
     done.status(2)
-        .stderr_has("error[G0704]: cargo cannot tell of `bad/Cargo.toml`");
+        .stderr_has("error[G0704]: cargo cannot read the metadata of `bad/Cargo.toml`");
     let done = none()
         .file("bad/Cargo.toml", b"\xff")
         .args("doctor bad")
@@ -318,7 +318,7 @@ fn a_tool_that_cannot_be_used_is_reported() {
         ),
         (
             "echo '{\"protocol\": 2}'",
-            "it speaks version 2 of the protocol, and this is version 1\n",
+            "it uses version 2 of the protocol, and this command uses version 1\n",
         ),
     ] {
         let script = format!("#!/bin/sh\n{script}\n");

@@ -36,8 +36,8 @@ fn a_graph_of_metis_is_partitioned_and_the_partition_written_as_metis_does() {
                                           auto   metis   stack  round-robin
   cut (weight of edges between blocks)       1       1       1            8
   edges between blocks                       1       1       1            8
-  largest load of its share             100.0%  100.0%  100.0%       100.0%
-  within the balance bound                 yes     yes     yes          yes
+  largest load, relative to its share             100.0%  100.0%  100.0%       100.0%
+  within the balance limit                 yes     yes     yes          yes
 
 bound: proved, no partition cuts less
 ",
@@ -218,7 +218,7 @@ fn options_that_speak_of_processes_are_refused() {
     squares("partition squares.graph -n 2 --solver cbc")
         .run()
         .status(2)
-        .stderr_has("`--solver` is not for the strategy `auto`");
+        .stderr_has("the strategy `auto` does not use `--solver`");
 }
 
 #[cfg(feature = "metis")]
@@ -256,7 +256,7 @@ fn more_blocks_than_vertices_and_a_balance_that_nothing_keeps() {
         .args("partition g.graph -n 2")
         .run()
         .status(0)
-        .stdout_has("within the balance bound              raised")
+        .stdout_has("within the balance limit              raised")
         .stderr_has("warning[G0457]: no partition keeps the balance limit of 3%");
     uneven()
         .args("partition g.graph -n 2 --strict-balance")
@@ -267,7 +267,7 @@ fn more_blocks_than_vertices_and_a_balance_that_nothing_keeps() {
     squares("partition squares.graph")
         .run()
         .status(0)
-        .stdout_has("note: all in one block: `-n` says how many there are to be, or `--hosts`");
+        .stdout_has("note: all vertices are in one block; set the number with `-n` or `--hosts`");
 }
 
 #[test]

@@ -89,7 +89,7 @@ fn no_input_is_written_over_whatever_its_path_looks_like() {
         ),
     ] {
         test = test.args(args);
-        let said = format!("error[G0011]: `{path}` is read in this run, and would be written over");
+        let said = format!("error[G0011]: `{path}` is an input of this run, and would be overwritten");
         test.run().status(2).stdout_is("").stderr_has(&said);
         fs::remove_file(folder.join("here")).unwrap();
         assert_eq!(content(&test), before, "{args}");
@@ -138,7 +138,7 @@ fn no_source_of_a_project_is_written_over() {
         for option in ["--profile", "--trace"] {
             test = test.args(&format!("run pair.dot {option} {path}"));
             let said =
-                format!("error[G0011]: `{path}` is read in this run, and would be written over");
+                format!("error[G0011]: `{path}` is an input of this run, and would be overwritten");
             test.run().status(2).stdout_is("").stderr_has(&said);
             assert_eq!(read(path), before, "{option} {path}");
         }

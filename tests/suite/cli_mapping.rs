@@ -247,7 +247,7 @@ fn a_solver_that_is_not_there() {
             .stderr_has(said);
         }
     }
-    refused(farm(), "-n 2 --solver cbc", 2).stderr_has("`--solver` is not for the strategy `auto`");
+    refused(farm(), "-n 2 --solver cbc", 2).stderr_has("the strategy `auto` does not use `--solver`");
     refused(farm(), "-n 2 --strategy ipl", 2).stderr_has("did you mean `ilp`?");
 }
 
@@ -460,8 +460,8 @@ fn a_mapping_that_is_still_the_best_stays() {
         .stdout_has(
             "
 since the previous mapping: 0 moved, 4 stay, 0 new
-  gain   0 (staying would cost 63310, with a largest load of 100.0% of its share; now 63310)
-  price  0 of moving
+  gain   0 (without moves the cost is 63310, and the largest load 100.0% of its share; now the cost is 63310)
+  price  0 for the moves
 ",
         );
 }
@@ -656,8 +656,8 @@ fn a_plan_says_what_is_empty_and_why_more_than_its_share_is_allowed() {
         .stdout_has(
             " is empty: the mapping costs less so. `--hold '*=1-'` puts a process into each",
         )
-        .stdout_has(" has load 2; an even split is 1.50. Loads cannot be split, so 2 is allowed.\n")
-        .stdout_has("\n  within all bounds                 yes ");
+        .stdout_has(" has load 2; an even share is 1.50; loads cannot be split, so 2 is allowed\n")
+        .stdout_has("\n  within all limits                 yes ");
     // What is asked for is there, and what is even needs no word.
     let test = test.args("partition farm.dot --hosts hosts=2:cores=2 --hold *=1-");
     let done = test.run().status(0).stdout_has("an even split is 1.50");
@@ -670,7 +670,7 @@ fn a_plan_says_what_is_empty_and_why_more_than_its_share_is_allowed() {
     test.run()
         .status(0)
         .stdout_has(" are empty: the mapping costs less so")
-        .stdout_has("has load 6; an even split is 2. `--imbalance` allows 6.");
+        .stdout_has("has load 6; an even share is 2; `--imbalance` allows 6");
     let test = test.args("partition farm.dot -n 3 --imbalance 200 --json");
     let done = test.run().status(0);
     let plan: serde_json::Value = serde_json::from_str(&done.stdout()).unwrap();
@@ -707,7 +707,7 @@ fn filling_empty_os_processes_is_advised_only_where_a_mapping_does_that() {
 #[test]
 fn a_plan_of_one_os_process_says_so_where_none_was_asked_for() {
     let test = Test::new().file("g.dot", "digraph g { a -> b }");
-    let note = "\nnote: all in one OS process: `-n` says how many there are to be, or `--hosts`\n";
+    let note = "\nnote: all processes are in one OS process; set the number with `-n` or `--hosts`\n";
     let test = test.args("partition g.dot");
     test.run().status(0).stdout_has(note);
     let test = test.args("partition g.dot -n 1");

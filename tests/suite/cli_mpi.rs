@@ -88,7 +88,7 @@ fn a_compiler_that_says_nothing_of_an_mpi_is_told_with_what_to_set() {
             .status(2)
             .stdout_is("")
             .stderr_has(&format!(
-                "error[G0707]: `MPICC={value}` does not say for which MPI it compiles\n"
+                "error[G0707]: the MPI of `MPICC={value}` is unknown\n"
             ))
             .stderr_has(&format!("= note: {why}"))
             .stderr_has(
@@ -154,8 +154,8 @@ fn a_compiler_without_a_surname_says_which_launcher() {
     for (asked, told, help) in [
         (
             "mpich",
-            "error[G0707]: there is no MPI to build a program for the launcher `mpich`: `mpicc` is of `openmpi`\n",
-            "= help: take that one, `--set launcher=openmpi`, or name the compiler of the other: MPICC=PROGRAM",
+            "error[G0707]: no MPI is installed that builds programs for the launcher `mpich`: `mpicc` is of `openmpi`\n",
+            "= help: use that MPI with `--set launcher=openmpi`, or name the other compiler with MPICC=PROGRAM",
         ),
         (
             "mpch",
@@ -199,35 +199,35 @@ fn the_launcher_of_another_mpi_is_told_before_the_build() {
             open,
             "mpiexec.other",
             "mpich",
-            "`MPIEXEC=mpiexec.other` does not start programs of this MPI\n  = note: it is the launcher of `openmpi`",
+            "`MPIEXEC=mpiexec.other` is the launcher of another MPI\n  = note: it is the launcher of `openmpi`",
         ),
         (
             "mpirun",
             hydra,
             "mpirun",
             "openmpi",
-            "`MPIEXEC=mpirun` does not start programs of this MPI\n  = note: it is the launcher of `mpich`",
+            "`MPIEXEC=mpirun` is the launcher of another MPI\n  = note: it is the launcher of `mpich`",
         ),
         (
             "mpiexec.mpich",
             open,
             "",
             "mpich",
-            "`mpiexec.mpich` does not start programs of this MPI",
+            "`mpiexec.mpich` is the launcher of another MPI",
         ),
         (
             "unused",
             "",
             "nowhere",
             "mpich",
-            "there is no launcher to start the program: `MPIEXEC=nowhere` names no program",
+            "the program cannot be started: the launcher `MPIEXEC=nowhere` names no program",
         ),
         (
             "unused",
             "",
             "/nowhere/mpiexec",
             "mpich",
-            "there is no launcher to start the program: `MPIEXEC=/nowhere/mpiexec` names no program",
+            "the program cannot be started: the launcher `MPIEXEC=/nowhere/mpiexec` names no program",
         ),
     ] {
         let test = net()
@@ -243,7 +243,7 @@ fn the_launcher_of_another_mpi_is_told_before_the_build() {
     let test = alone(&compiler("#define MPICH_VERSION \"4\"\\n"));
     let done = test.args("run net.dot --link mpi -n 2").run();
     done.status(2).stderr_has(
-        "error[G0707]: there is no launcher to start the program: `mpiexec.mpich` or `mpiexec` is not on PATH\n",
+        "error[G0707]: the program cannot be started: the launcher `mpiexec.mpich` or `mpiexec` is not on PATH\n",
     );
 }
 

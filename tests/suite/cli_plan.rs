@@ -83,8 +83,8 @@ fn all_strategies_are_judged_by_the_raised_bound() {
         let done = test.args(&format!("partition g.dot {options}")).run();
         done.status(0)
             .stdout_has(match others {
-                true => "\n  within all bounds              raised  raised       raised\n",
-                false => "\n  within all bounds              raised      no           no\n",
+                true => "\n  within all limits              raised  raised       raised\n",
+                false => "\n  within all limits              raised      no           no\n",
             })
             .stderr_has("warning[G0457]");
     }
@@ -102,6 +102,6 @@ fn a_plan_that_exceeds_the_bound_is_not_said_to_keep_it() {
         "partition chain.dot --hosts hosts=2 --strategy round-robin --objective largest-load",
     );
     let done = test.run().status(0);
-    done.stdout_has("has load 9; an even split is 7. Loads cannot be split, so 9 is allowed.")
-        .stdout_has("\n  within all bounds                       no ");
+    done.stdout_has("has load 9; an even share is 7; loads cannot be split, so 9 is allowed")
+        .stdout_has("\n  within all limits                       no ");
 }

@@ -386,7 +386,7 @@ fn what_is_not_there() {
         .args("check net.json --pass nope")
         .run()
         .status(2)
-        .stderr_has("error[G0010]: there is no pass `nope`");
+        .stderr_has("error[G0010]: unknown pass `nope`");
     Test::new()
         .file("net.json", NET)
         .args("net.json --emit ../x=out")

@@ -112,7 +112,7 @@ fn a_project_of_a_family_is_known_by_what_is_generated_in_it() {
     let own = "--skeletons mine";
     let test = test.args(&format!("new net --from net.dot --family own {own}"));
     test.run().status(0);
-    let told = "graphmap: the program of net is for `own`: a rank for each process, of which the first is 0\n";
+    let told = "graphmap: the family of the program of net is `own`: each process is a rank, the first is rank 0\n";
     let test = test.args(&format!(
         "net.dot {ONTO} --emit hostfile --emit launch.sh {own}"
     ));

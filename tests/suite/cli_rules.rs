@@ -332,10 +332,10 @@ fn options_are_refused_before_any_search() {
     };
     refused("-o file", 2, "`file` is a file, not a folder");
     refused("-o d --set launcher=mipch", 5, "did you mean `mpich`?");
-    refused("-n -1", 2, "a whole number from 1 to 4294967295 is wanted");
-    refused("-n 0", 2, "a whole number from 1 to 4294967295 is wanted");
-    refused("--imbalance -5", 2, "a number from 0 to 100000 is wanted");
-    refused("--imbalance 1e9", 2, "a number from 0 to 100000 is wanted");
+    refused("-n -1", 2, "expected a whole number from 1 to 4294967295");
+    refused("-n 0", 2, "expected a whole number from 1 to 4294967295");
+    refused("--imbalance -5", 2, "expected a number from 0 to 100000");
+    refused("--imbalance 1e9", 2, "expected a number from 0 to 100000");
 }
 
 #[test]

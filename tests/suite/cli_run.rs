@@ -292,7 +292,7 @@ pub async fn a(mut ports: A) {
     let test = test.args("run ring.dot --dev --memory much");
     test.run()
         .status(2)
-        .stderr_has("a number of bytes such as 4096, 512MiB or 2G is wanted");
+        .stderr_has("expected a number of bytes such as 4096, 512MiB or 2G");
     let test = test.args("run ring.dot --dev --memory 2MiB");
     test.run().status(6);
 
@@ -333,7 +333,7 @@ fn a_project_of_its_own_graph() {
     let test = test.args("new hello");
     test.run()
         .status(2)
-        .stderr_has("there is a project in `hello` already");
+        .stderr_has("`hello` already contains a project");
     let test = test.args("run hello/hello.dot --dev --quiet");
     test.run()
         .status(0)
@@ -342,7 +342,7 @@ fn a_project_of_its_own_graph() {
     let test = test.file("used/notes.txt", "").args("new used");
     test.run()
         .status(2)
-        .stderr_has("error[G0011]: `used` is not empty: it has `notes.txt`\n")
+        .stderr_has("error[G0011]: `used` is not empty: it contains `notes.txt`\n")
         .stderr_has("name a folder that does not exist or is empty");
     // Nobody has written the functions, which is told in each run until somebody has.
     let graph = test.read("hello/hello.dot");
@@ -402,7 +402,7 @@ fn a_project_of_its_own_graph() {
     let test = test.args("new x --from -");
     test.run()
         .status(2)
-        .stderr_has("a project needs the file of its graph");
+        .stderr_has("a project needs a graph file, not standard input");
     let test = test
         .file("bad.dot", "digraph { a -> ")
         .args("new bad --from bad.dot");
@@ -422,14 +422,14 @@ fn a_project_of_its_own_graph() {
         .run()
         .status(2)
         .stderr_has("`good/Cargo.toml` is the project of another graph, `good/hello.dot`\n")
-        .stderr_has("= help: `graphmap run good/hello.dot` runs that one; to have a project of its own, this graph takes another name");
+        .stderr_has("= help: run that graph with `graphmap run good/hello.dot`, or rename this graph to give it a project of its own");
 }
 
 /// Who sits at a terminal and builds again is told what takes less time, where a build takes long.
 #[test]
 fn a_long_build_is_told_how_to_be_shorter() {
     const HINT: &str =
-        "graphmap: `--dev` builds in less time, for a program that then runs slower\n";
+        "graphmap: `--dev` builds faster, but the program runs slower\n";
     // Longer than what is said nothing of, by a cargo that does nothing else.
     let project = || {
         let test = Test::new().args("new hello");

@@ -44,7 +44,7 @@ fn ranks_are_in_blocks_by_slots() {
         test.run()
             .status(0)
             .stdout_is(&format!("sh {SCRIPT}\n"))
-            .stderr_has("the program is not built yet: ring/target/mpi-mpich/release/ring\n");
+            .stderr_has("the program ring/target/mpi-mpich/release/ring is not built yet\n");
         if !hosts.is_empty() {
             assert_eq!(lines(&test, HOSTS), hosts, "{args}");
         }
@@ -86,8 +86,8 @@ fn a_project_without_the_link_is_told_what_to_add() {
         .status(2)
         .stdout_is("")
         .stderr_has("error[G0708]: the project ring has no MPI link")
-        .stderr_has("`graphmap new ring --update --link mpi` adds it")
-        .stderr_has("add `graphmap-link-mpi = { path = \".graphmap/graphmap-link-mpi\" }` to the dependencies");
+        .stderr_has("add it with `graphmap new ring --update --link mpi`")
+        .stderr_has("or add `graphmap-link-mpi = { path = \".graphmap/graphmap-link-mpi\" }` to the dependencies");
     // The help is followed.
     let test = test.args("new ring --update --link mpi");
     test.run()
@@ -122,10 +122,10 @@ fn what_is_no_project_of_ranks_is_told() {
             .status(2)
             .stdout_is("")
             .stderr_has(&format!(
-                "error[G0712]: `{named}` does not say that its program is one of ranks"
+                "error[G0712]: `{named}` is not marked as a project of ranks"
             ))
             .stderr_has(
-                "neither `family` nor `graph` is in `[package.metadata.graphmap]` of own/Cargo.toml",
+                "`[package.metadata.graphmap]` of own/Cargo.toml has neither `family` nor `graph`",
             )
             .stderr_has("that section, with `family = \"mpi\"`, says so");
     }
@@ -165,7 +165,7 @@ fn the_first_argument_is_the_number_of_ranks() {
     test.run()
         .status(2)
         .stdout_is("")
-        .stderr_has("error[G0011]: 8 ranks are asked for, and 2 are drawn in ring/ranks.dot")
+        .stderr_has("error[G0011]: 8 ranks are requested, but ring/ranks.dot has 2")
         .stderr_has("`graphmap run ring` runs any number, in blocks of consecutive ones");
     // A mapping of others is told as of any network.
     let test = test.args("partition ring/ranks.dot -n 2 -o plan --quiet");

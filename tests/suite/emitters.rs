@@ -72,7 +72,7 @@ fn unknown_options_are_refused_whatever_is_asked_for() {
         let test = with(PAIR, &line);
         test.run()
             .status(2)
-            .stderr_has("error[G0444]: there is no option `launcer`")
+            .stderr_has("error[G0444]: unknown option `launcer`")
             .stderr_has("did you mean `--set launcher=`?");
         assert_eq!(test.files(), ["g.dot"], "{line}");
     }
@@ -83,8 +83,8 @@ fn options_that_something_else_reads_are_a_warning() {
     with(PAIR, "g.dot --emit model.json --set launcher=openmpi")
         .run()
         .status(0)
-        .stderr_has("warning[G0444]: the option `launcher` means nothing to what is asked for")
-        .stderr_has("it is for `mpiexec`");
+        .stderr_has("warning[G0444]: none of the requested passes and emitters reads the option `launcher`")
+        .stderr_has("the emitters that read it are `mpiexec`");
     // Variables have any name.
     let line = "g.dot --emit launch.sh --set launcher=openmpi --set env.ANY=1 --set program=x";
     with(PAIR, line).run().status(0).stderr_lacks("G0444");

@@ -229,7 +229,7 @@ fn a_graphmap_toml_of_today_is_taken() {
     test.args("fmt --check")
         .run()
         .status(3)
-        .stderr_has("graphmap: taking drawing-1.dot, as graphmap.toml says");
+        .stderr_has("graphmap: using drawing-1.dot, from graphmap.toml");
 }
 
 /// A file without a version, in each format that may be without one, has the meaning of version 1.
@@ -261,7 +261,7 @@ fn files_without_a_version_are_of_version_1() {
     toml.args("fmt --check")
         .run()
         .status(3)
-        .stderr_has("graphmap: taking drawing-1.dot, as graphmap.toml says");
+        .stderr_has("graphmap: using drawing-1.dot, from graphmap.toml");
 }
 
 #[test]
@@ -299,7 +299,7 @@ fn a_profile_whose_version_is_not_a_number_is_refused() {
             .status(5)
             .stderr_has("error[G0013]: `graphmap` of the profile `profile-1.json` is ")
             .stderr_has("which is no version")
-            .stderr_has("state version 1: `\"graphmap\": 1`");
+            .stderr_has("use version 1: `\"graphmap\": 1`");
     }
 }
 

@@ -120,7 +120,7 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
             .contains("OMPI_MCA_odls_base_sigkill_timeout=0\n");
         assert_eq!(at_once, mpi == "openmpi");
         assert_eq!(program.is_file(), no_build.is_empty(), "{}", said(&shown));
-        let told = said(&shown).contains("the program is not built yet: picture/target/mpi-");
+        let told = said(&shown).contains("the program picture/target/mpi- is not built yet");
         assert_eq!(told, !no_build.is_empty(), "{}", said(&shown));
     }
 
@@ -291,7 +291,7 @@ fn a_launcher_that_says_nothing_is_told(folder: &Path) {
     let output = command.output().unwrap();
     let text = said(&output);
     assert_eq!(output.status.code(), Some(141), "{text}");
-    let told = "error[G0705]: the launcher ended with 141: signal 13 (SIGPIPE) has ended it, or an OS process of the run";
+    let told = "error[G0705]: the launcher exited with status 141: signal 13 (SIGPIPE) ended it or an OS process of the run";
     assert!(text.contains(told), "{text}");
 }
 

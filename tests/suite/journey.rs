@@ -307,7 +307,7 @@ fn ended_from_outside(user: &Lone) {
             "-KILL",
             true,
             137,
-            "error[G0705]: the program of the network was ended by signal 9",
+            "error[G0705]: signal 9 ended the program of the network",
         ),
         ("-ABRT", true, 134, "ended by signal 6"),
         ("-INT", false, 130, ""),

@@ -179,7 +179,7 @@ fn runs_on_hosts(mpi: &str, need: Need) {
         ];
         let output = graphmap(folder, &[&args, &["--set", &launcher][..], more].concat());
         assert!(output.status.success(), "{}", said(&output));
-        let told = "graphmap: the program of relay is for `pilot`: a rank for each process, of which the first is 1\n";
+        let told = "graphmap: the family of the program of relay is `pilot`: each process is a rank, the first is rank 1\n";
         let given = more.iter().any(|word| word.starts_with("first_rank="));
         assert_eq!(said(&output).contains(told), !given, "{}", said(&output));
         said(&output)

@@ -299,9 +299,9 @@ fn settings_that_a_workspace_lacks_for_a_member_are_reported() {
     let test = test().file("w/Cargo.toml", "[workspace]\nmembers = [\"a*\"]\n");
     let test = test.args("new w/x --member");
     test.run().status(0).stderr_has(
-        "graphmap: the link w/.graphmap is for all members of the workspace\n  \
-         w/Cargo.toml should have \"x\" in `members` of [workspace]\n  \
-         w/Cargo.toml should have \".graphmap\" in `exclude` of [workspace]\n  \
+        "graphmap: all members of the workspace share the link w/.graphmap\n  \
+         w/Cargo.toml should have \"x\" in to `members` of [workspace]\n  \
+         w/Cargo.toml should have \".graphmap\" in to `exclude` of [workspace]\n  \
          w/.gitignore should have /.graphmap in a line\n",
     );
     let manifest = "[workspace]\nmembers = [\"a*\"]\nexclude = [\".graphmap\"]\n";
@@ -310,7 +310,7 @@ fn settings_that_a_workspace_lacks_for_a_member_are_reported() {
         .file("w/.gitignore", "/.graphmap")
         .args("new w/ab --member");
     test.run().status(0).stderr_has(
-        "graphmap: the link w/.graphmap is for all members of the workspace\ngraphmap: made",
+        "graphmap: all members of the workspace share the link w/.graphmap\ngraphmap: made",
     );
 }
 
@@ -324,7 +324,7 @@ fn settings_of_cargo_are_not_written_over() {
         .args("new ring --update --vendor");
     test.run()
         .status(2)
-        .stderr_has("error[G0011]: `ring/.cargo/config.toml` is there, and would be written over");
+        .stderr_has("error[G0011]: `ring/.cargo/config.toml` exists, and would be overwritten");
     assert_eq!(test.read("ring/.cargo/config.toml"), mine);
     assert!(test.folder().join("ring/.graphmap").is_symlink());
 }
@@ -377,7 +377,7 @@ fn members_of_a_workspace_have_one_link() {
     ));
     // A copy would be of use to one of them only.
     let test = test.args("new a --update --vendor");
-    test.run().status(2).stderr_has("leave `--vendor` out");
+    test.run().status(2).stderr_has("omit `--vendor`");
     let lone = self::test().args("new net --from net.dot --member");
     lone.run()
         .status(2)
@@ -468,8 +468,8 @@ fn a_project_of_another_version_is_refused_and_updated() {
     let test = test.file("net/Cargo.toml", &other).args("run net.dot");
     test.run()
         .status(2)
-        .stderr_has("error[G0716]: the project `net` requires version 0.0.9 of the runtime, and this is 0.1.0")
-        .stderr_has("`graphmap new net --update` changes that");
+        .stderr_has("error[G0716]: the project `net` requires version 0.0.9 of the runtime, but this is version 0.1.0")
+        .stderr_has("update it with `graphmap new net --update`");
     let test = test.within("net").args("new . --update");
     test.run()
         .status(0)
@@ -504,7 +504,7 @@ fn a_project_of_an_earlier_version_is_converted() {
     test.run()
         .status(2)
         .stderr_has("error[G0716]: the project `net` has a copy of an older runtime, in `vendor/`")
-        .stderr_has("`graphmap new net --update` changes that");
+        .stderr_has("update it with `graphmap new net --update`");
     let test = test.args("new net --update");
     test.run().status(0).stderr_is(
         "graphmap: updated net/.gitignore\n\

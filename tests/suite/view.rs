@@ -108,7 +108,7 @@ fn what_cannot_be_shown() {
     squares("view g.dot -o drawn.dot")
         .run()
         .status(2)
-        .stderr_has("a graph is written by `graphmap expand g.dot > drawn.dot`")
+        .stderr_has("`graphmap expand g.dot > drawn.dot` writes a graph")
         .stderr_lacks("dot -Tpng");
     squares("view g.dot --svg --json").run().status(2);
     squares("view g.dot --detail procesess")
@@ -153,7 +153,7 @@ fn what_depends_on_time_is_told_alike() {
         );
         let (text, json) = match notes {
             0 => (
-                "; deterministic, as long as no reader leaves early\n",
+                "; deterministic, unless a reader ends early\n",
                 "true",
             ),
             _ => ("; not deterministic\n", "false"),
