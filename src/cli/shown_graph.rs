@@ -96,7 +96,7 @@ fn bound(plan: &BarePlan, named: bool) -> String {
         }
     };
     let raised = match plan.raised {
-        Some(_) => ", within the raised balance limit",
+        Some(_) => " within the raised balance limit",
         None => "",
     };
     match plan.proved {

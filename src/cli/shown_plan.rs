@@ -315,7 +315,7 @@ fn bound(plan: &Plan) -> String {
         }
     };
     let raised = match plan.raised {
-        Some(_) => ", within the raised balance limit",
+        Some(_) => " within the raised balance limit",
         None => "",
     };
     match plan.proved {

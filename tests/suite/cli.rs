@@ -269,7 +269,7 @@ fn a_misspelt_verb() {
         .args("net.json check net.json")
         .run()
         .status(2)
-        .stderr_has("stands before a verb");
+        .stderr_has("the file `net.json` is before the verb");
     net()
         .args("check")
         .run()
@@ -290,9 +290,8 @@ fn a_link_that_every_project_has_is_not_made() {
             .run()
             .status(2)
             .stderr_is(&format!(
-                "error[G0011]: every project has the link `{link}`: there is none to be made\n  = help: \
-                 leave `--link` out here; `graphmap run FILE -n 4 --link {link}` runs any project over \
-                 it\n\ngraphmap: 1 error\n"
+                "error[G0011]: every project has the link `{link}`, so `--link {link}` has no use\n  = help: \
+                 omit `--link`; `graphmap run FILE -n 4 --link {link}` uses this link\n\ngraphmap: 1 error\n"
             ));
     }
 }
@@ -308,7 +307,7 @@ fn emitting_with_another_verb_is_pointed_at_emit() {
             .args(args)
             .run()
             .status(2)
-            .stderr_has("tip: say `graphmap emit FILE --emit KIND=PATH`")
+            .stderr_has("tip: this verb has no `--emit`: use `graphmap emit FILE --emit KIND=PATH`")
             .stderr_lacks("--weights'");
     }
 }
@@ -418,7 +417,7 @@ fn every_verb_has_help_with_an_example() {
         .args("man nope")
         .run()
         .status(2)
-        .stderr_has("no verb `nope`");
+        .stderr_has("unknown verb `nope`");
 }
 
 #[test]

@@ -154,7 +154,7 @@ fn files_that_are_not_there_are_told_together() {
         for file in files {
             let named = [
                 format!("`{file}` cannot be read"),
-                format!("no file `{file}`"),
+                format!("the file `{file}` does not exist"),
             ];
             let times = named
                 .iter()
@@ -227,10 +227,7 @@ fn a_misspelt_verb_is_found_behind_options() {
             .lines()
             .map(|line| serde_json::from_str(line).unwrap())
             .collect();
-        assert_eq!(
-            lines[0]["message"], "unknown verb `chekc`",
-            "{said}"
-        );
+        assert_eq!(lines[0]["message"], "unknown verb `chekc`", "{said}");
         assert_eq!(
             lines[0]["help"][0], "did you mean `graphmap check`?",
             "{said}"
@@ -264,19 +261,19 @@ fn a_number_below_nothing_is_a_wrong_value() {
         ),
         (
             "run net.json --shuffle -1",
-            "'-1' for '--shuffle <SEED>': a whole number from 0 to",
+            "'-1' for '--shuffle <SEED>': expected a whole number from 0 to",
         ),
         (
             "run net.json --memory -1G",
-            "'-1G' for '--memory <SIZE>': a number of bytes",
+            "'-1G' for '--memory <SIZE>': expected a number of bytes",
         ),
         (
             "check net.json --limit -1",
-            "'-1' for '--limit <N>': a whole number from 0 on",
+            "'-1' for '--limit <N>': expected a whole number of at least 0",
         ),
         (
             "check net.json --plugin-timeout -1",
-            "'-1' for '--plugin-timeout <SECONDS>': a number",
+            "'-1' for '--plugin-timeout <SECONDS>': expected a number",
         ),
         (
             "partition net.json --threads -1",
@@ -284,7 +281,7 @@ fn a_number_below_nothing_is_a_wrong_value() {
         ),
         (
             "partition net.json --imbalance -3%",
-            "'-3%' for '--imbalance <PERCENT>': a number",
+            "'-3%' for '--imbalance <PERCENT>': expected a number",
         ),
     ] {
         Test::new()

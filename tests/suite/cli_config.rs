@@ -157,13 +157,17 @@ warnings = \"alow\"
         (
             "3:1",
             "graphmap.toml has no key `allow`",
-            "levels are in a table",
+            "write levels in a table",
         ),
-        ("4:16", "invalid value of `os-processes`", "expected a number"),
+        (
+            "4:16",
+            "invalid value of `os-processes`",
+            "expected a number",
+        ),
         ("5:8", "invalid value of `file`", "expected a path"),
         (
             "7:1",
-            "there is no finding `G9999`",
+            "unknown diagnostic code `G9999`",
             "`graphmap explain` lists",
         ),
         (
@@ -300,7 +304,7 @@ fn the_drawing_goes_before_the_config_and_the_command_line_before_both() {
     test.run()
         .status(1)
         .stderr_has("error[G0305]")
-        .stderr_has("`--allow G0305` does not change that: errors stay errors");
+        .stderr_has("`--allow G0305` has no effect on errors");
     // A code that is none, at its place.
     let test = test
         .file(
@@ -329,10 +333,7 @@ fn usage_errors_obey_the_message_format() {
             "run x.dot -n 0 --message-format=json",
             "expected a whole number from 1 to 4294967295",
         ),
-        (
-            "chekc --message-format json",
-            "unknown verb `chekc`",
-        ),
+        ("chekc --message-format json", "unknown verb `chekc`"),
         (
             "run --message-format json x.dot --dev --release",
             "cannot be used with",
@@ -533,4 +534,54 @@ fn ranks_are_brought_up_to_date_where_there_are_ranks() {
         .stderr_has("error[G0011]: `none` contains no project to update")
         .stderr_has("omit `--update` to make a project");
     assert!(!test.files().iter().any(|file| file.starts_with("none")));
+}
+
+/// `graphmap.toml` and the command line take the old name of `hosts-format`, but not both names.
+#[test]
+fn the_old_name_of_hosts_format_is_accepted() {
+    let partition = "partition farm.dot --hosts hosts";
+    let farm = || farm().file("hosts", "node1:2\n");
+    for option in ["--hosts-format", "--dialect"] {
+        for (format, status) in [("mpich", 0), ("openmpi", 1)] {
+            let args = format!("{partition} {option} {format}");
+            farm().args(&args).run().status(status);
+        }
+    }
+    for key in ["hosts-format", "dialect"] {
+        for (format, status) in [("mpich", 0), ("openmpi", 1)] {
+            let toml = format!("hosts = \"hosts\"\n{key} = \"{format}\"\n");
+            let test = farm().file("graphmap.toml", toml);
+            test.args("partition farm.dot").run().status(status);
+        }
+    }
+    let toml = "hosts-format = \"mpich\"\ndialect = \"mpich\"\n";
+    let test = farm().file("graphmap.toml", toml);
+    let done = test.args("check farm.dot").run().status(1);
+    done.stderr_has("error[G0015]: `dialect` and `hosts-format` are the same key\n")
+        .stderr_has(" --> graphmap.toml:2:1\n")
+        .stderr_has("= help: remove `dialect`, its old name\n");
+    let help = farm().args("partition --help").run().status(0).stdout();
+    assert!(help.contains("--hosts-format <FORMAT>"), "{help}");
+    assert!(!help.contains("dialect"), "{help}");
+}
+
+/// A code that is no longer used leads to the code that replaces it.
+#[test]
+fn a_replaced_code_is_refused_with_its_successor() {
+    let said = "the diagnostic code `G0435` is no longer used: it is now G0008";
+    farm()
+        .args("check farm.dot --allow G0435")
+        .run()
+        .status(2)
+        .stderr_has(said);
+    let toml = farm().file("graphmap.toml", "[lints]\nG0435 = \"allow\"\n");
+    let done = toml.args("check farm.dot").run().status(1);
+    done.stderr_has(&format!("error[G0015]: {said}\n"));
+    let graph = farm().file("old.dot", "digraph { allow=\"G0505\"; a -> b }");
+    let done = graph.args("check old.dot").run().status(0);
+    done.stderr_has(
+        "warning[G0016]: the diagnostic code `G0505` is no longer used: it is now G0008",
+    );
+    let done = farm().args("explain G0505").run().status(2);
+    done.stderr_has("= help: it is now G0008\n");
 }

@@ -52,7 +52,7 @@ fn a_dash_is_no_folder() {
         .status(2)
         .stdout_is("")
         .stderr_has("`-o` must be a folder, not standard output")
-        .stderr_has("--emit wiring=-");
+        .stderr_has("--emit KIND=-");
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn emitters_that_are_not_there() {
         .args("net.json --emit json")
         .run()
         .status(2)
-        .stderr_has("does not say where to write");
+        .stderr_has("`--emit json` names no file");
     // Launch files have a usual name, in the folder of `-o` or here.
     for (kind, file) in [
         ("hostfile", "hostfile"),
@@ -205,7 +205,7 @@ fn emitters_that_are_not_there() {
         .args("net.json --emit json=")
         .run()
         .status(2)
-        .stderr_has("does not say where to write");
+        .stderr_has("`--emit json` names no file");
     net()
         .args("net.json --emit a.json --emit json=a.json")
         .run()
@@ -226,7 +226,9 @@ fn graphs_are_laid_out_in_place() {
         .stderr_lacks("b.dot");
     assert_eq!(test.read("a.dot"), UNTIDY);
     let test = test.args("fmt a.dot b.dot");
-    test.run().status(0).stderr_is("graphmap: formatted a.dot\n");
+    test.run()
+        .status(0)
+        .stderr_is("graphmap: formatted a.dot\n");
     assert_eq!(
         (test.read("a.dot"), test.read("b.dot")),
         (TIDY.into(), TIDY.into())
@@ -250,7 +252,9 @@ fn graphs_that_cannot_be_laid_out_stay() {
     assert_eq!(test.read("good.dot"), TIDY);
     assert_eq!(test.read("bad.dot"), "digraph { a -> ");
     let test = test.args("fmt net.json");
-    test.run().status(2).stderr_has("json has no layout");
+    test.run()
+        .status(2)
+        .stderr_has("`fmt` does not support json");
     let test = test.args("fmt nowhere.dot");
     test.run().status(2).stderr_has("error[G0001]");
 }
@@ -428,7 +432,7 @@ fn families_that_are_not_there() {
         .run()
         .status(2)
         .stderr_has("error[G0006]: unknown emitter `go`")
-        .stderr_has("an entry in `mine/families.toml` makes it an emitter");
+        .stderr_has("add an entry to `mine/families.toml` to make it an emitter");
     test()
         .args("new g --from g.dot --family ruts")
         .run()

@@ -36,7 +36,7 @@ fn a_graph_of_metis_is_partitioned_and_the_partition_written_as_metis_does() {
                                           auto   metis   stack  round-robin
   cut (weight of edges between blocks)       1       1       1            8
   edges between blocks                       1       1       1            8
-  largest load, relative to its share             100.0%  100.0%  100.0%       100.0%
+  largest load, relative to its share   100.0%  100.0%  100.0%       100.0%
   within the balance limit                 yes     yes     yes          yes
 
 bound: proved, no partition cuts less
@@ -213,7 +213,7 @@ fn options_that_speak_of_processes_are_refused() {
         done.status(2)
             .stdout_is("")
             .stderr_has(&format!("error[G0011]: `{name}` is for networks"))
-            .stderr_has("draw the network in DOT");
+            .stderr_has("write the network in DOT");
     }
     squares("partition squares.graph -n 2 --solver cbc")
         .run()
@@ -278,7 +278,7 @@ fn a_partition_is_not_written_over_what_was_read() {
     hosts
         .run()
         .status(2)
-        .stderr_has("error[G0011]: `./squares.graph.part.2` is read in this run");
+        .stderr_has("error[G0011]: `./squares.graph.part.2` is an input of this run");
     assert_eq!(hosts.read("squares.graph.part.2"), "h1 slots=2\n");
     // And that of a link to the graph.
     {

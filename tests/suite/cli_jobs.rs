@@ -148,7 +148,7 @@ fn cores_that_this_host_lacks_are_reported_before_the_build() {
         (
             "[998, 999]",
             2,
-            "error[G0713]: OS process 0 is bound to core 998 of `localhost`, which this host does not have",
+            "error[G0713]: OS process 0 is bound to core 998 of `localhost`, which does not exist",
         ),
     ] {
         let test = net(DONE).file("mapping.json", plan.replacen("[]", cores, 1));
@@ -188,7 +188,8 @@ fn open_mpi_that_starts_nothing_for_root_is_reported_before_the_build() {
             ));
         let is_refused = is_root && !allowed;
         let done = test.run().status(if is_refused { 2 } else { 0 });
-        let told = "error[G0714]: `MPIEXEC=mpiexec.here` of Open MPI does not start programs for root";
+        let told =
+            "error[G0714]: `MPIEXEC=mpiexec.here` of Open MPI does not start programs for root";
         assert_eq!(
             done.stderr().contains(told),
             is_refused,
@@ -237,7 +238,10 @@ fn a_copy_is_whole_and_executable_or_not_there() {
         let told = "error[G0710]: the program cannot be copied to `far`: ";
         let said = done.stderr();
         assert!(said.contains(told) && said.contains(why), "{said}");
-        assert!(said.contains("of `far` has to have room for it"), "{said}");
+        assert!(
+            said.contains("of `far` writable, with space for the program"),
+            "{said}"
+        );
         assert_eq!(fs::read(&far).unwrap(), before);
         assert!(!test.folder().join("far/net.new").exists());
     }

@@ -34,7 +34,7 @@ fn refused(test: Test, options: &str, status: i32) -> Done {
 #[test]
 fn a_hostfile_of_another_dialect() {
     let open = farm().file("hosts", "node1 slots=2\n");
-    refused(open, "--hosts hosts --dialect mpich", 1).stderr_is(
+    refused(open, "--hosts hosts --hosts-format mpich", 1).stderr_is(
         "error[G0411]: `slots=` belongs in an Open MPI hostfile, but this text is read as an MPICH hostfile
  --> hosts:1:7
   |
@@ -48,12 +48,12 @@ graphmap: 1 error
 ",
     );
     let mpich = farm().file("hosts", "node1:2\n");
-    let done = refused(mpich, "--hosts hosts --dialect openmpi", 1);
+    let done = refused(mpich, "--hosts hosts --hosts-format openmpi", 1);
     done.stderr_has("error[G0411]")
         .stderr_has("hosts:1:1")
         .stderr_has("node1 slots=2");
     let unknown = farm().file("hosts", "node1:2\n");
-    refused(unknown, "--hosts hosts --dialect mpihc", 2).stderr_has("did you mean `mpich`?");
+    refused(unknown, "--hosts hosts --hosts-format mpihc", 2).stderr_has("did you mean `mpich`?");
     // A mixture is told at the line that does not fit.
     let mixed = farm().file("hosts", "node1:2\nnode2 slots=2\n");
     refused(mixed, "--hosts hosts", 1).stderr_has("hosts:2:7");
@@ -247,7 +247,8 @@ fn a_solver_that_is_not_there() {
             .stderr_has(said);
         }
     }
-    refused(farm(), "-n 2 --solver cbc", 2).stderr_has("the strategy `auto` does not use `--solver`");
+    refused(farm(), "-n 2 --solver cbc", 2)
+        .stderr_has("the strategy `auto` does not use `--solver`");
     refused(farm(), "-n 2 --strategy ipl", 2).stderr_has("did you mean `ilp`?");
 }
 
@@ -653,14 +654,12 @@ fn a_plan_says_what_is_empty_and_why_more_than_its_share_is_allowed() {
         .args("partition pairs.dot --hosts hosts=2:cores=2");
     test.run()
         .status(0)
-        .stdout_has(
-            " is empty: the mapping costs less so. `--hold '*=1-'` puts a process into each",
-        )
+        .stdout_has(" is empty: this mapping costs less; `--hold '*=1-'` puts a process into each")
         .stdout_has(" has load 2; an even share is 1.50; loads cannot be split, so 2 is allowed\n")
-        .stdout_has("\n  within all limits                 yes ");
+        .stdout_has("\n  within all limits                       yes ");
     // What is asked for is there, and what is even needs no word.
     let test = test.args("partition farm.dot --hosts hosts=2:cores=2 --hold *=1-");
-    let done = test.run().status(0).stdout_has("an even split is 1.50");
+    let done = test.run().status(0).stdout_has("an even share is 1.50");
     assert!(!done.stdout().contains("empty"));
     let test = test.args("partition farm.dot -n 3");
     let done = test.run().status(0);
@@ -669,7 +668,7 @@ fn a_plan_says_what_is_empty_and_why_more_than_its_share_is_allowed() {
     let test = test.args("partition farm.dot -n 3 --imbalance 200");
     test.run()
         .status(0)
-        .stdout_has(" are empty: the mapping costs less so")
+        .stdout_has(" are empty: this mapping costs less")
         .stdout_has("has load 6; an even share is 2; `--imbalance` allows 6");
     let test = test.args("partition farm.dot -n 3 --imbalance 200 --json");
     let done = test.run().status(0);
@@ -681,7 +680,7 @@ fn a_plan_says_what_is_empty_and_why_more_than_its_share_is_allowed() {
 #[test]
 fn filling_empty_os_processes_is_advised_only_where_a_mapping_does_that() {
     let advice = "`--hold '*=1-'` puts a process into each";
-    let none = "empty: no mapping was found that keeps the rules and puts a process into each\n";
+    let none = "empty: no mapping was found that obeys the rules and puts a process into each\n";
     for (rules, advised) in [
         ("--imbalance 200", true),
         ("--imbalance 200 --pin w1=0", true),
@@ -707,7 +706,8 @@ fn filling_empty_os_processes_is_advised_only_where_a_mapping_does_that() {
 #[test]
 fn a_plan_of_one_os_process_says_so_where_none_was_asked_for() {
     let test = Test::new().file("g.dot", "digraph g { a -> b }");
-    let note = "\nnote: all processes are in one OS process; set the number with `-n` or `--hosts`\n";
+    let note =
+        "\nnote: all processes are in one OS process; set the number with `-n` or `--hosts`\n";
     let test = test.args("partition g.dot");
     test.run().status(0).stdout_has(note);
     let test = test.args("partition g.dot -n 1");

@@ -26,7 +26,7 @@ fn written_beside_wiring_for_pilot_they_count_its_main() {
     assert_eq!(lines(&test, "hostfile"), "h1:1\nh2:1\n");
     let test = net().args(&format!("net.dot {ONTO} {all} --emit pilot.c"));
     test.run().status(0).stderr_has(
-        "graphmap: the program is for `pilot`: a rank for each process, of which the first is 1\n",
+        "graphmap: the family of the program is `pilot`: each process is a rank, the first is rank 1\n",
     );
     // PI_MAIN is beside the first process.
     assert_eq!(lines(&test, "hostfile"), "h1:2\nh2:1\nh1:1\nh2:1\n");
@@ -53,7 +53,7 @@ fn written_beside_wiring_for_pilot_they_count_its_main() {
     let test = net().args(&format!(
         "net.dot {ONTO} --emit mapping.json --emit pilot.c"
     ));
-    test.run().status(0).stderr_lacks("a rank for each process");
+    test.run().status(0).stderr_lacks("each process is a rank");
     assert_eq!(test.read("mapping.json").matches("\"host\"").count(), 2);
 }
 
@@ -132,6 +132,6 @@ fn a_project_of_a_family_is_known_by_what_is_generated_in_it() {
         .file("other.dot", NET)
         .file("other/own.c", "/* net.dot */");
     let test = test.args(&format!("other.dot {ONTO} --emit hostfile {own}"));
-    test.run().status(0).stderr_lacks("a rank for each process");
+    test.run().status(0).stderr_lacks("each process is a rank");
     assert_eq!(lines(&test, "hostfile"), "h1:1\nh2:1\n");
 }

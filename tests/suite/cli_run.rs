@@ -428,8 +428,7 @@ fn a_project_of_its_own_graph() {
 /// Who sits at a terminal and builds again is told what takes less time, where a build takes long.
 #[test]
 fn a_long_build_is_told_how_to_be_shorter() {
-    const HINT: &str =
-        "graphmap: `--dev` builds faster, but the program runs slower\n";
+    const HINT: &str = "graphmap: `--dev` builds faster, but the program runs slower\n";
     // Longer than what is said nothing of, by a cargo that does nothing else.
     let project = || {
         let test = Test::new().args("new hello");

@@ -83,7 +83,9 @@ fn options_that_something_else_reads_are_a_warning() {
     with(PAIR, "g.dot --emit model.json --set launcher=openmpi")
         .run()
         .status(0)
-        .stderr_has("warning[G0444]: none of the requested passes and emitters reads the option `launcher`")
+        .stderr_has(
+            "warning[G0444]: none of the requested passes and emitters reads the option `launcher`",
+        )
         .stderr_has("the emitters that read it are `mpiexec`");
     // Variables have any name.
     let line = "g.dot --emit launch.sh --set launcher=openmpi --set env.ANY=1 --set program=x";

@@ -1,4 +1,4 @@
-//! A project on several hosts: made, built, mapped, and started by the command that `graphmap run --print` shows.
+//! A project on several hosts: made, built, mapped, and started by the command that `graphmap run --dry-run` shows.
 //!
 //! Hosts are network namespaces that `modules/testing/hosts.sh` makes; where a machine does not allow that, the same
 //! command starts all on this host, and the test says so.
@@ -105,7 +105,14 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
         Some(_) => &["--hosts", "hostfile"],
         None => &["--link", "mpi", "-n", "3"],
     };
-    let run = ["run", "picture.dot", "--dev", "--print", "--set", &launcher];
+    let run = [
+        "run",
+        "picture.dot",
+        "--dev",
+        "--dry-run",
+        "--set",
+        &launcher,
+    ];
     let more = ["--set", "env.UCX_TLS=tcp", "--", "300", "200"];
     let program = folder.join(format!("picture/target/mpi-{mpi}/debug/picture"));
     let unbuilt: [&[&str]; 2] = [&["--no-build"], &[]];
@@ -120,7 +127,7 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
             .contains("OMPI_MCA_odls_base_sigkill_timeout=0\n");
         assert_eq!(at_once, mpi == "openmpi");
         assert_eq!(program.is_file(), no_build.is_empty(), "{}", said(&shown));
-        let told = said(&shown).contains("the program picture/target/mpi- is not built yet");
+        let told = said(&shown).contains("/debug/picture is not built yet");
         assert_eq!(told, !no_build.is_empty(), "{}", said(&shown));
     }
 
@@ -403,8 +410,10 @@ fn what_cannot_be_started_on_hosts_is_told() {
             "--hosts hosts=2",
             "error[G0708]: the project net has no MPI link",
         ),
-        ("--hosts hosts=2 --link shm", "names something else"),
-        ("--print", "none is asked for"),
+        ("--hosts hosts=2 --link shm", "`--link` can only be `mpi`"),
+        ("--dry-run", "this run has no launcher"),
+        // The old name.
+        ("--print", "this run has no launcher"),
     ] {
         let args: Vec<&str> = ["run", "net.dot"]
             .into_iter()
@@ -416,7 +425,7 @@ fn what_cannot_be_started_on_hosts_is_told() {
     }
     // A script that starts it is written, since it may be meant for another program.
     let partition = ["partition", "net.dot", "--hosts", "hosts=2", "-o"];
-    let warning = "warning[G0708]: what is to be launched cannot join its OS processes";
+    let warning = "warning[G0708]: the project net has no MPI link, so a launcher cannot join its OS processes";
     for (folder_of_plan, program, warned) in [
         ("plan", &[][..], true),
         ("other", &["--set", "program=./mine"], false),
@@ -446,13 +455,13 @@ fn what_cannot_be_started_on_hosts_is_told() {
         (
             "names=h1,h3",
             2,
-            "places OS process 1 on `h2`, which is not among the hosts",
+            "maps OS process 1 to `h2`, which is not one of the hosts",
         ),
         ("names=h2,h1,h3", 0, ""),
         (
             "names=h1",
             0,
-            "places 2 OS processes on `h1`, which has 1 slot",
+            "maps 2 OS processes to `h1`, which has 1 slot",
         ),
     ] {
         let mapping = folder.join("far-plan/mapping.json");

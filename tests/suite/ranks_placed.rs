@@ -103,7 +103,7 @@ fn a_run_is_placed_by_what_ranks_have_sent_each_other() {
     test.run()
         .status(0)
         .stdout_is("557200\n")
-        .stderr_has("graphmap: using ranks.dot, the drawing of the ranks here; ");
+        .stderr_has("graphmap: using ranks.dot, the graph of the ranks here; ");
     let test = test.args("run . --dev --link shm --quiet --mapping plan/mapping.json");
     test.run().status(0).stdout_is("557200\n").stderr_is("");
     let test = test.args("run --dev -- 9");
@@ -111,7 +111,7 @@ fn a_run_is_placed_by_what_ranks_have_sent_each_other() {
         .status(2)
         .stdout_is("")
         .stderr_has("error[G0011]: 9 ranks are requested, but ranks.dot has 8")
-        .stderr_has("`graphmap run .` runs any number, in blocks of consecutive ones");
+        .stderr_has("or run any number of ranks, in consecutive blocks: `graphmap run .`");
 
     // A project that is there is not made anew, but brought up to date.
     let test = test.within("").args("new net --family mpi");
@@ -130,10 +130,7 @@ fn what_a_project_of_ranks_has_not_is_refused() {
             "--from net.dot",
             "`--from` is not for a project of ranks: it has no graph",
         ),
-        (
-            "--link shm",
-            "every project has the link `shm`: there is none to be made",
-        ),
+        ("--link shm", "every project has the link `shm`"),
         ("--member", "`--member` is not for a project of ranks"),
     ] {
         let test = Test::new().args(&format!("new net --family mpi {option}"));
@@ -270,7 +267,7 @@ fn a_drawing_of_ranks_beside_their_project_is_told_where_it_belongs() {
     test.run()
         .status(2)
         .stderr_has("error[G0701]")
-        .stderr_has("it is a drawing of ranks")
+        .stderr_has("it is a graph of ranks")
         .stderr_has("= help: move it to `ranks.dot` in the folder of that project")
         .stderr_lacks("graphmap new");
     let test = test.args("new jacobi --family mpi --quiet");
@@ -326,14 +323,8 @@ fn what_is_no_profile_of_ranks_is_told() {
     for (text, told) in [
         ("{".to_owned(), "EOF"),
         ("{}".to_owned(), "missing field `processes`"),
-        (
-            with("\"rank\":1", "\"rank\":2"),
-            "there is no rank 1 before 2",
-        ),
-        (
-            with("\"rank\":1", "\"rank\":0"),
-            "there is no rank 1 before 0",
-        ),
+        (with("\"rank\":1", "\"rank\":2"), "expected rank 1, found 2"),
+        (with("\"rank\":1", "\"rank\":0"), "expected rank 1, found 0"),
         (with("0.5", "-1"), "the load of `b\\` is -1"),
         (
             with("\"to\":1,\"messages\":3", "\"to\":7,\"messages\":3"),
@@ -343,17 +334,14 @@ fn what_is_no_profile_of_ranks_is_told() {
             with("\"communicator\":1", "\"communicator\":2"),
             "communicator 2 does not exist",
         ),
-        (
-            with("{\"from\":\"b", "{\"from\":\"c"),
-            "there is no process `c",
-        ),
+        (with("{\"from\":\"b", "{\"from\":\"c"), "process `c"),
         (
             with("a \\\"x\\\"", "b\\\\"),
-            "ranks 0 and 1 are both called \"b\\ \" in a drawing",
+            "ranks 0 and 1 have the same name \"b\\ \"",
         ),
         (
             "{\"processes\":[]}".to_owned(),
-            "no rank has sent another anything",
+            "no rank sent a message to another rank",
         ),
     ] {
         let done = Test::new()

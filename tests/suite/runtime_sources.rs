@@ -127,8 +127,8 @@ fn changed_or_deleted_sources_are_unpacked_again() {
     let changed = format!("{}.changed-", sources.display());
     let again = |number| {
         format!(
-            "graphmap: the sources of the runtime had been changed, and are unpacked again; the \
-             changed ones are in {changed}{number}\n{said}"
+            "graphmap: the sources of the runtime were changed, and are unpacked again; the \
+             changed sources are in {changed}{number}\n{said}"
         )
     };
     test.run().status(0).stdout_is("").stderr_is(&again(1));
@@ -262,7 +262,7 @@ fn folders_and_links_of_the_user_stay() {
     fs::rename(&link, test.folder().join("mine")).unwrap();
     std::os::unix::fs::symlink("../mine", &link).unwrap();
     test.run().status(2).stderr_has(
-        "error[G0715]: the link `net/.graphmap` does not lead to sources of the runtime",
+        "error[G0715]: the link `net/.graphmap` does not lead to the sources of the runtime",
     );
     let test = test.file("mine/graphmap-runtime/Cargo.toml", "");
     test.run().status(0);
@@ -381,7 +381,7 @@ fn members_of_a_workspace_have_one_link() {
     let lone = self::test().args("new net --from net.dot --member");
     lone.run()
         .status(2)
-        .stderr_has("has a Cargo.toml with a section [workspace]");
+        .stderr_has("has a readable Cargo.toml with a section [workspace]");
 }
 
 /// Two projects of one name are built in one folder, and each runs its own program. No other test
