@@ -226,10 +226,10 @@ fn a_project_whose_ranks_are_a_feature_is_looked_into() {
 fn what_is_no_project_of_ranks_is_told() {
     let none = || halo().file("empty/file", "");
     for (project, told) in [
-        ("empty", "error[G0808]: there is no Cargo.toml in `empty`"),
+        ("empty", "error[G0808]: `empty` contains no Cargo.toml"),
         (
             "nowhere",
-            "error[G0808]: there is no Cargo.toml in `nowhere`",
+            "error[G0808]: `nowhere` contains no Cargo.toml",
         ),
         (
             "plain",
@@ -305,12 +305,12 @@ fn a_tool_that_cannot_be_used_is_reported() {
     done.status(2)
         .stdout_is("")
         .stderr_has("error[G0813]: `graphmap doctor PROJECT` needs the tool `graphmap-doctor`")
-        .stderr_has("= help: `cargo install --path modules/sharing`");
+        .stderr_has("= help: install it with `cargo install --path modules/sharing`");
     for (script, why) in [
         ("exit 3", "cannot be used: it failed (exit status: 3)\n"),
         (
             "echo no words >&2; exit 2",
-            "= note: it said:\n          no words\n",
+            "= note: its output:\n          no words\n",
         ),
         (
             "echo '{}'",

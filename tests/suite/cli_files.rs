@@ -438,7 +438,7 @@ fn families_that_are_not_there() {
         .run()
         .status(2)
         .stderr_has("did you mean `rust`?")
-        .stderr_has("there are mpi, pilot, rust;");
+        .stderr_has("the families are mpi, pilot, rust;");
     test()
         .args("new g --from g.dot --family pilot --member")
         .run()
