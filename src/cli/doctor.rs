@@ -12,14 +12,14 @@ use std::process::{Command, Stdio};
 Without PROJECT, the command lists tools. Only cargo and rustc are required, and only to run a network.
 Exits with status 0 if they are installed, and with 2 if not.
 
-PROJECT is a folder with the Cargo.toml of a program that uses `mpi`, or that file. If its ranks run as
-coroutines, they share the statics of their OS process, the thread-locals of their thread, and the state
-of the OS process itself; a rank that blocks also stops the other ranks of its thread. The command
-reports all such code as warnings (G0801 to G0805, G0809 to G0812), in the project and in its
-dependencies that use `mpi`. It needs the tool `graphmap-doctor` on PATH (`cargo install --path
-modules/sharing` in graphmap's sources).
-Exits with status 0 if all sources were checked, even with warnings; with 1 if a source cannot be read or
-`--deny` made a warning an error; and with 2 if there is no such project.
+PROJECT is a folder with the Cargo.toml of a program that uses `mpi`, or that file. Ranks that run as
+coroutines share the statics of their OS process, the thread-locals of their thread, and the state of the
+OS process itself. A rank that blocks also stops the other ranks of its thread. The command reports such
+code as warnings (G0801 to G0805, G0809 to G0812). It checks the project and its dependencies that use
+`mpi`. It needs the tool `graphmap-doctor` on PATH (`cargo install --path modules/sharing` in graphmap's
+sources).
+Exits with status 0 if all sources were checked, even with warnings. The status is 1 if a source cannot be
+read or `--deny` made a warning an error, and 2 if there is no such project.
 
 Examples:
   graphmap doctor
@@ -27,7 +27,7 @@ Examples:
   graphmap doctor . --deny warnings          fail if there is any
   graphmap doctor . --message-format json    write diagnostics as JSON")]
 pub(crate) struct DoctorArgs {
-    /// Folder of a Cargo project whose program uses `mpi`, or its Cargo.toml
+    /// Folder of a Cargo project with a program that uses `mpi`, or its Cargo.toml
     #[arg(value_name = "PROJECT")]
     project: Option<PathBuf>,
     #[command(flatten)]

@@ -14,7 +14,7 @@ use graphmap_kpn::diagnostic::{Code, Diagnostic};
 Examples:
   graphmap explain G0305
   graphmap explain 305
-  graphmap explain deadlock   list the codes whose pages contain this word; several words: all of them
+  graphmap explain deadlock   list the codes with this word on their pages; several words: all of them
   graphmap explain            list all codes")]
 pub(crate) struct ExplainArgs {
     /// Code of a diagnostic, or words to search the pages for
