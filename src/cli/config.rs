@@ -403,4 +403,21 @@ mod tests {
             assert_eq!(levels, expected);
         }
     }
+
+    /// `dialect` is the old name of `hosts-format`.
+    #[test]
+    fn both_names_of_hosts_format_set_the_option() {
+        let path = "/tests/formats/graphmap-1-hosts-format.toml";
+        let path = format!("{}{path}", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(path).unwrap();
+        let old = text.replace("hosts-format =", "dialect =");
+        assert_ne!(text, old);
+        for text in [text, old] {
+            let (config, found) = read(&text);
+            assert!(found.is_empty(), "{found:?}");
+            let mut options = config.options.iter();
+            let format = options.find(|preset| preset.option == "hosts-format");
+            assert_eq!(format.unwrap().values, ["synthetic"]);
+        }
+    }
 }

@@ -129,7 +129,8 @@ fn mismatch(args: &NewArgs, project: &Project) -> Option<Diagnostic> {
             format!("the project `{folder}` has the runtime in another folder")
         }
         _ if args.vendor && !is_in(project) => {
-            let message = "the sources are in the folder of a workspace, and its members share them";
+            let message =
+                "the sources are in the folder of a workspace, and its members share them";
             let error = Diagnostic::error(codes::USAGE, message);
             return Some(error.help("omit `--vendor`"));
         }
