@@ -328,7 +328,7 @@ fn a_changed_graph_changes_generated_files_only_and_tells_what_no_longer_fits() 
         *line = line.replace(&format!("{}/", root.display()), "");
     }
     let fits = |function: &str, what: &str| {
-        format!("G0607 the function `{function}` no longer fits its kind: the port {what}")
+        format!("G0607 the function `{function}` does not match its kind: the port {what}")
     };
     assert_eq!(
         told,
@@ -351,7 +351,7 @@ fn a_changed_graph_changes_generated_files_only_and_tells_what_no_longer_fits() 
             fits("filter", "`log` is gone"),
             "G0610 src/types.rs does not define the type `Line`".into(),
             "G0614 the function of the kind `drain` is a stub".into(),
-            "G0608 src/processes/sink.rs is not part of the program: no kind is called so".into(),
+            "G0608 src/processes/sink.rs is not part of the program: no kind has this name".into(),
         ]
     );
     doubts.for_each(|doubt| notes.push(doubt));
@@ -385,7 +385,7 @@ fn a_changed_graph_changes_generated_files_only_and_tells_what_no_longer_fits() 
         [
             "G0000 no field `log` on type `wiring::Filter` (E0609): \
              the port `in` of `filter`, which carries `u32`",
-            "G0609 the function of the kind `source` is missing: a process that runs it",
+            "G0609 the function of the kind `source` is missing: a process of the kind",
             "G0610 src/types.rs does not define the type `Line`: the port `logs` of `filter`",
         ]
     );
@@ -397,7 +397,7 @@ fn a_changed_graph_changes_generated_files_only_and_tells_what_no_longer_fits() 
     .unwrap();
     std::fs::write(&source, "pub async fn source(_: u8) {}\n").unwrap();
     let findings = build(&project, &network);
-    let wrong_ports = "a process that runs it";
+    let wrong_ports = "a process of the kind";
     assert!(
         findings
             .iter()

@@ -118,7 +118,7 @@ fn a_missing_skeleton_or_structure_is_told_with_what_there_is() {
         rendered(&skeletons, family, graph).unwrap_err()
     };
     let missing = wanted("cain", "rust");
-    assert!(missing.starts_with("G0603 there is no skeleton `cain` in the family `rust`"));
+    assert!(missing.starts_with("G0603 unknown skeleton `cain` in the family `rust`"));
     assert!(missing.contains("did you mean `chain`?"), "{missing}");
     assert!(
         missing.contains("`chain`, `explicit`, `farm`, `grid`, `tree`"),
@@ -386,7 +386,11 @@ fn rendering_has_an_end() {
     for (family, file, said) in [
         ("x", "x/_", "it takes too many steps"),
         ("y", "y/_text.hbs", "writes more than 256 MiB"),
-        ("z", "z/_", "a partial is handed more than there is to see"),
+        (
+            "z",
+            "z/_",
+            "a partial is given more data than the model has",
+        ),
         ("v", "v/explicit.hbs", "it takes too many steps"),
     ] {
         let error = rendered(&skeletons, family, chain(2)).unwrap_err();
