@@ -177,8 +177,7 @@ fn a_skeleton_that_is_not_there_is_told_before_it_is_needed() {
             .file("mine/families.toml", "[go]\nabout = \"Go\"\n")
             .file("mine/go/star.hbs", "// star\n")
     };
-    let missing =
-        "warning[G0603]: there is no skeleton `ring` in the family `rust`\n --> g.dot:1:22\n";
+    let missing = "warning[G0603]: unknown skeleton `ring` in the family `rust`\n --> g.dot:1:22\n";
     drawing("ring")
         .args("check g.dot")
         .run()

@@ -470,9 +470,9 @@ fn a_partial_is_no_skeleton() {
         .args("g.dot --emit wiring=w.rs");
     test.run()
         .status(5)
-        .stderr_has("error[G0603]: there is no skeleton `_head` in the family `rust`")
+        .stderr_has("error[G0603]: unknown skeleton `_head` in the family `rust`")
         .stderr_has(" --> g.dot:1:")
-        .stderr_has("begins with `_` or lies deeper is a partial");
+        .stderr_has("is a partial, because its name begins with `_`");
     assert_eq!(test.files(), ["g.dot"]);
 }
 

@@ -407,7 +407,7 @@ fn what_has_no_end_is_refused() {
         ),
         (
             "pair.dot --emit go=a.go --skeletons sk",
-            "zero.hbs cannot be read: it is not text",
+            "zero.hbs: it is not text",
         ),
         ("passes --skeletons zero", "byte 0 is zero"),
         (

@@ -167,7 +167,7 @@ fn a_network_from_its_graph_to_its_result() {
         .status(1)
         .stdout_is("")
         .stderr_has("graphmap: updated squares/src/wiring.rs")
-        .stderr_has("warning[G0607]: the function `worker` no longer fits its kind")
+        .stderr_has("warning[G0607]: the function `worker` does not match its kind")
         .stderr_has("error[G0703]")
         .stderr_has("--> squares/src/processes/worker.rs:4:")
         .stderr_has("::: squares.dot:6:5");
@@ -375,7 +375,7 @@ fn a_project_of_its_own_graph() {
             .status(0)
             .stderr_has("the functions of the kinds `numbers` and `worker` are stubs")
             .stderr_has("warning[G0608]: hello/src/processes/old.rs and hello/src/processes/summ.rs are not")
-            .stderr_has("was `summ` renamed? there is a kind `sum`")
+            .stderr_has("if `summ` was renamed: there is a kind `sum`")
             .stderr_has("graphmap: 2 warnings\n");
     }
     // One function is gone and one is new.
@@ -389,7 +389,7 @@ fn a_project_of_its_own_graph() {
     let path = |name: &str| test.folder().join(format!("hello/src/processes/{name}.rs"));
     fs::rename(path("worker"), path("worked")).unwrap();
     test.run().status(0).stderr_has(
-        "if it is `worker` now: move it to hello/src/processes/worker.rs, in place of the stub, and write `Worker`",
+        "if the kind was renamed to `worker`, move the file to hello/src/processes/worker.rs in place of the stub, and rename to `Worker`",
     );
     // A copy of a graph that lies elsewhere.
     let test = test.args("new deep/copy --from hello.dot");

@@ -209,8 +209,8 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
         let longer = on_h3.args(["h3", &longer]).status();
         assert!(longer.unwrap().success());
         let told = [
-            "error: the wiring does not fit: OS process 2 has another program than OS process 0 (on h1): \
-             the program has to be the same file on all hosts",
+            "error: invalid wiring: the program of OS process 2 differs from that of OS process 0 (on h1): \
+             all hosts must have the same file of the program",
         ];
         fails("hostfile", 1, &told);
         copies(Some("h3"));

@@ -53,7 +53,7 @@ fn a_run_is_placed_by_what_ranks_have_sent_each_other() {
     test.run()
         .status(0)
         .stderr_is("")
-        .stdout_has("net 0.1.0: 2 files looked into\n        nothing is shared\n");
+        .stdout_has("net 0.1.0: 2 files checked\n        no shared state found\n");
 
     // In blocks, all that is sent leaves its OS process.
     fs::write(net.join("src/ring.rs"), PAIRS).unwrap();
