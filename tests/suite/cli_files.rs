@@ -500,7 +500,7 @@ fn an_emitter_that_the_name_of_a_file_does_not_say_is_told() {
     for (args, said) in [
         (
             "net.json --emit mpi.c",
-            "graphmap: writing mpi.c with the emitter `pilot`: C wiring for Pilot",
+            "graphmap: writing mpi.c with the emitter `pilot`: C wiring code for Pilot",
         ),
         ("net.json --emit pilot.c", "graphmap: wrote pilot.c\n"),
         ("net.json --emit w.rs", "graphmap: wrote w.rs\n"),

@@ -86,7 +86,7 @@ pub(crate) fn of_maker(name: Option<&str>, span: Span) -> Diagnostic {
 pub(crate) fn of_call(call: &Call, span: Span) -> Diagnostic {
     let message = format!("`{}` {}", call.path, call.reach.why());
     let (code, because) = match call.reach {
-        Reach::Thread => (codes::HOLDS_THREAD, "ranks of a thread take turns"),
+        Reach::Thread => (codes::HOLDS_THREAD, "ranks of a thread run one at a time"),
         _ => (codes::PROCESS_WIDE, "an OS process has many ranks"),
     };
     Diagnostic::warning(code, message)

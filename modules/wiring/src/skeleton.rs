@@ -236,7 +236,7 @@ impl Skeletons {
             let message = format!("the skeleton {place} fails: {}", error.reason());
             Diagnostics::from(
                 Diagnostic::error(codes::SKELETON_FAILED, message)
-                    .help("`--emit model.json` shows what a skeleton sees"),
+                    .help("use `--emit model.json` to see the data of a skeleton"),
             )
         })
     }

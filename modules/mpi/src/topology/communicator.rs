@@ -72,7 +72,7 @@ pub trait Communicator: AsHandle {
         let size = self.target_size();
         assert!(
             0 <= r && r < size,
-            "there is no rank {r}: the communicator has {size}"
+            "rank {r} does not exist: the communicator has {size} ranks"
         );
         Process::new(self, r)
     }
