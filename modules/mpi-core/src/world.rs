@@ -390,7 +390,7 @@ impl Floor for World {
                 EntryState::Accessing => {
                     let call = tag.and_then(|what| NAMES.get(what as usize));
                     let (peer, call) = match (tag, call.copied().unwrap_or("access")) {
-                        (Some(THREAD), _) => (Some(OUTSIDE), "the end of a thread"),
+                        (Some(THREAD), _) => (Some(OUTSIDE), "thread join"),
                         // Whom that waits for its own waits say.
                         (Some(TASK), _) => (None, "join"),
                         // Who has a lock is known where it is.

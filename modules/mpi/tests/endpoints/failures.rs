@@ -45,7 +45,7 @@ pub(crate) const FAILURES: &[Case] = &[
             "deadlock: 2 processes remain, and all of them wait",
             "waits in receive (world.endpoints, from rank 3, tag 5): ",
             "waits in receive (world.endpoints, from rank 0, tag 5): ",
-            "waits in the end of a thread (world.endpoints, rank 1): ",
+            "waits in thread join (world.endpoints, rank 1): ",
             "tests/endpoints/failures.rs:",
         ],
     ),

@@ -337,7 +337,7 @@ fn a_standstill_of_threads_is_told() {
             "probe (world.endpoints, from rank 2, tag 4): ",
             "receive (world.endpoints, from rank 3, tag 5): ",
             "receive (world.endpoints, from rank 0, tag 5): ",
-            "the end of a thread (world.endpoints, rank 0): ",
+            "thread join (world.endpoints, rank 0): ",
         ] {
             assert!(told.contains(call), "{place:?}: no {call} in {told}");
         }
