@@ -65,7 +65,7 @@ pub(crate) fn unexpected(place: &ParserState<'_>, expected: &str) -> Diagnostic 
         TokenKind::Stray => stray(place),
         TokenKind::UnclosedString => Diagnostic::error(code, "this string is never closed")
             .at(here, "opened here")
-            .help("close it with `\"`; a quote inside a string is written `\\\"`"),
+            .help("close it with `\"`; write a quote inside a string as `\\\"`"),
         TokenKind::UnclosedHtml => Diagnostic::error(code, "this HTML string is never closed")
             .at(here, "opened by this `<`")
             .help(match place.text.raw(here).starts_with("<-") {

@@ -330,7 +330,7 @@ impl Reading<'_> {
     pub(super) fn report_port_twice(&mut self, one: (Symbol, Span), other: (Symbol, Span)) {
         let name = |symbol| self.out.names.name(symbol);
         let message = format!(
-            "this end of the edge has two port names, `{}` and `{}`",
+            "this end of the channel has two port names, `{}` and `{}`",
             name(one.0),
             name(other.0)
         );

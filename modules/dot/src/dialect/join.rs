@@ -315,11 +315,11 @@ impl Reading<'_> {
             _ if w == 0 => Some("has no writer".to_owned()),
             _ if r == 0 => Some("has no reader".to_owned()),
             Direction::Input if r > 1 => Some(format!(
-                "is a {}, which has one reader, but it has {r}",
+                "is a {} with {r} readers instead of one",
                 kind.name()
             )),
             Direction::Output if w > 1 => Some(format!(
-                "is a {}, which has one writer, but it has {w}",
+                "is a {} with {w} writers instead of one",
                 kind.name()
             )),
             _ => None,

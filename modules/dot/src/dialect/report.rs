@@ -172,9 +172,13 @@ impl Report {
         misfit: Misfit,
     ) {
         let short: String = value.chars().take(40).collect();
+        let short = match short.as_str() {
+            "" => "an empty text".to_owned(),
+            short => format!("`{short}`"),
+        };
         let finding = Diagnostic::error(
             codes::BAD_VALUE,
-            format!("`{short}` is not a value of `{name}`"),
+            format!("{short} is not a value of `{name}`"),
         )
         .at(attribute.value.span, format!("expected {}", misfit.wanted));
         self.push(match misfit.hint {

@@ -114,12 +114,12 @@ impl Pattern {
             return Err(Box::new(
                 error
                     .help(
-                        "use `at=all` and a bundle of an output, such as `bundle=scatter`, to join \
-                         every writer to every reader",
+                        "use `at=all` with `bundle=scatter`, or with another bundle of an output, to \
+                         join each writer to each reader",
                     )
                     .help(
-                        "use `at=\"last,first\"` to join one instance of each, and add edges for \
-                         the others",
+                        "use `at=\"last,first\"` to join one instance of each, and join the others by \
+                         separate edges",
                     ),
             ));
         }
@@ -134,7 +134,7 @@ impl Pattern {
                 )
                 .at(span, "")
                 .help("set the same `replicas=` at both ends")
-                .help("or use `at=all` and a bundle of an output, such as `bundle=scatter`"),
+                .help("or use `at=all` with `bundle=scatter`, or with another bundle of an output"),
             ));
         }
         let pick = |at: Option<At>, own: &[u64], count: u64, name: &str| match at {
