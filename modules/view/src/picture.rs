@@ -1,6 +1,6 @@
 //! What a picture of a network shows, whether as it is drawn, by kinds, or with all its processes.
 
-use crate::shown::count;
+use crate::count;
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::declared::{Declared, EndDecl, Flow};
 use graphmap_kpn::network::{Joined, Network};

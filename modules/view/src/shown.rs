@@ -29,12 +29,6 @@ pub(crate) fn number(value: f64) -> String {
     if number == "-0" { "0" } else { number }.to_owned()
 }
 
-/// `1 process` or `2 processes`, for a noun whose plural ends with `es`.
-pub(crate) fn count(number: usize, noun: &str) -> String {
-    let plural = if number == 1 { "" } else { "es" };
-    format!("{number} {noun}{plural}")
-}
-
 /// `0-3,8` for 0 1 2 3 8.
 pub(crate) fn ranges(numbers: &[u32]) -> String {
     let mut parts: Vec<(u32, u32)> = Vec::new();

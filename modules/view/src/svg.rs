@@ -1,8 +1,8 @@
 //! A picture of a mapping as SVG, drawn without Graphviz: hosts as frames, OS processes as boxes
 //! in them with their kinds and load, traffic between OS processes as arcs as wide as it is large.
 
-use crate::shown::{count, detail, number, ranges};
-use crate::{Colour, Detail, Scene};
+use crate::shown::{detail, number, ranges};
+use crate::{Colour, Detail, Scene, count};
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
 use graphmap_kpn::mapping::Mapped;
