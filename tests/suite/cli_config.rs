@@ -319,7 +319,7 @@ fn the_drawing_goes_before_the_config_and_the_command_line_before_both() {
     let test = test.file("odd.dot", "digraph { deny=\"\"; a -> b; }");
     test.run()
         .status(1)
-        .stderr_has("codes of findings, such as `G0314`");
+        .stderr_has("codes of diagnostics, such as `G0314`");
 }
 
 #[test]

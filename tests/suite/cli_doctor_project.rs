@@ -256,7 +256,7 @@ fn what_is_no_project_of_ranks_is_told() {
         .args("doctor bad")
         .run();
     done.status(2)
-        .stderr_has("error[G0002]: `bad/Cargo.toml` cannot be read: it is not text in UTF-8");
+        .stderr_has("error[G0002]: `bad/Cargo.toml` cannot be read: it is not UTF-8 text");
     let large = none().file("bad/Cargo.toml", "").args("doctor bad");
     let path = large.folder().join("bad/Cargo.toml");
     fs::File::create(&path).unwrap().set_len(50 << 20).unwrap();

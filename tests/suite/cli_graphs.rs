@@ -311,7 +311,7 @@ fn lines_of_other_systems_and_what_is_no_text() {
     let test = test.args("partition bytes.graph -n 2");
     test.run()
         .status(2)
-        .stderr_has("error[G0002]: `bytes.graph` cannot be read: it is not text in UTF-8");
+        .stderr_has("error[G0002]: `bytes.graph` cannot be read: it is not UTF-8 text");
 }
 
 /// The partition is called as the graph is, also where that is no Unicode.

@@ -218,7 +218,7 @@ fn the_end_of_one_is_seen_whoever_started_us() {
         .output()
         .unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("graphmap-pass-odd` ended with 3"), "{said}");
+    assert!(said.contains("graphmap-pass-odd` exited with status 3"), "{said}");
 }
 
 #[test]
@@ -333,7 +333,7 @@ fn a_network_that_is_not_sound() {
     pass(r#"echo '{"protocol": 1, "network": {"graphmap": 1}}'"#)
         .run()
         .status(5)
-        .stderr_has("error[G0508]: the pass `odd` left a network behind that is not sound")
+        .stderr_has("error[G0508]: the pass `odd` produced an invalid network")
         .stderr_has("G0301");
 }
 
