@@ -149,7 +149,11 @@ fn weights_that_are_no_weights() {
                 _ => format!("a -> b; a [{attribute}=\"{weight}\"]"),
             };
             let test = farm().file("farm.dot", format!("digraph {{ {of} }}"));
-            let said = format!("error[G0206]: `{weight}` is not a value of `{attribute}`");
+            let shown = match weight {
+                "" => "an empty text".to_owned(),
+                weight => format!("`{weight}`"),
+            };
+            let said = format!("error[G0206]: {shown} is not a value of `{attribute}`");
             refused(test, "-n 2", 1)
                 .stderr_has(&said)
                 .stderr_has(&format!("farm.dot:1:{}\n", column));

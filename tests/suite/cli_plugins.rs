@@ -218,7 +218,10 @@ fn the_end_of_one_is_seen_whoever_started_us() {
         .output()
         .unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("graphmap-pass-odd` exited with status 3"), "{said}");
+    assert!(
+        said.contains("graphmap-pass-odd` exited with status 3"),
+        "{said}"
+    );
 }
 
 #[test]

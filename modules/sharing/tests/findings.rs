@@ -162,10 +162,7 @@ fn what_cannot_be_read_is_told_with_its_name() {
     assert!(pipe.unwrap().success());
     fs::write(at("endless.rs"), "#[path = \"/dev/zero\"]\nmod zero;").unwrap();
     for (name, why) in [
-        (
-            "odd.rs",
-            "it is not UTF-8 text: byte 15 is invalid",
-        ),
+        ("odd.rs", "it is not UTF-8 text: byte 15 is invalid"),
         ("zero.rs", "it is not text: byte 0 is zero"),
         ("broken.rs", "it is not valid Rust: expected one of"),
         ("open.rs", "it is not valid Rust: "),
