@@ -186,7 +186,7 @@ graphmap: 1 error
         .args("partition g.grf -n 2")
         .run()
         .status(1)
-        .stderr_has("error[G0470]: version `8` is not known")
+        .stderr_has("error[G0470]: unknown version `8`")
         .stderr_has("if it is a METIS graph, use `--format metis`");
     let picture = Test::new().file("g.graph", [0x89, b'P', 0]);
     let done = picture.args("partition g.graph -n 2").run();

@@ -127,7 +127,7 @@ fn more_pins_than_slots() {
         .stderr_has("use one of the hosts: x, y");
     // A host beyond the OS processes asked for.
     refused(hosts(), "--hosts hosts -n 2 --pin worker1=y", 1)
-        .stderr_has("error[G0451]: host `y` has none of the 2 OS processes");
+        .stderr_has("error[G0451]: host `y` runs none of the 2 OS processes");
     partition(farm(), "-n 2 --pin worker1=x")
         .status(0)
         .stderr_has("warning[G0453]");

@@ -90,7 +90,7 @@ fn what_the_user_says_of_ranks_holds() {
         ),
         (
             "launcher=fgmpi --set first_rank=1",
-            "error[G0437]: FG-MPI has a rank for each process",
+            "error[G0437]: `first_rank=` cannot be used with FG-MPI",
         ),
     ] {
         let args = format!("net.dot {ONTO} --emit launch.sh --emit pilot.c --set {set}");

@@ -100,9 +100,9 @@ fn so_many_on_a_host() {
         "--hold replica*=2-@big --pin replica1,replica2=node1",
     )
     .status(4)
-    .stderr_has("fewer processes can lie in OS process 4 than it is to hold")
-    .stderr_has("at least 2 of `replica1`, `replica2` and `replica3` in OS process 4")
-    .stderr_has("`replica1` and `replica2` on `node1`");
+    .stderr_has("fewer processes can be in OS process 4 than are required there")
+    .stderr_has("at least 2 of `replica1`, `replica2` and `replica3` must be in OS process 4")
+    .stderr_has("`replica1` and `replica2` must be on `node1`");
 }
 
 #[test]
