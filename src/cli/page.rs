@@ -7,7 +7,7 @@ pub(crate) fn as_text(page: &str) -> String {
     let mut example = false;
     for line in page.lines() {
         if line.starts_with("```") {
-            text += &without_links(&std::mem::take(&mut prose));
+            text += &plain(&std::mem::take(&mut prose));
             example = !example;
             continue;
         }
@@ -20,7 +20,43 @@ pub(crate) fn as_text(page: &str) -> String {
             }
         }
     }
-    text + &without_links(&prose)
+    text + &plain(&prose)
+}
+
+/// Returns paragraphs without links. A paragraph with links is wrapped again, except lists and tables.
+fn plain(prose: &str) -> String {
+    let paragraphs = prose.split("\n\n").map(|paragraph| {
+        let text = without_links(paragraph);
+        let has_rows = text
+            .lines()
+            .any(|line| line.starts_with(['|', '-', '*', ' ']));
+        match text == paragraph || has_rows {
+            true => text,
+            false => wrapped(&text),
+        }
+    });
+    paragraphs.collect::<Vec<_>>().join("\n\n")
+}
+
+/// Wraps a paragraph at 100 columns. Newlines at its ends stay.
+fn wrapped(paragraph: &str) -> String {
+    const WIDTH: usize = 100;
+    let inner = paragraph.trim_matches('\n');
+    let mut lines = String::new();
+    let mut width = 0;
+    for word in inner.split_whitespace() {
+        let length = word.chars().count();
+        if width > 0 && width + 1 + length > WIDTH {
+            lines.push('\n');
+            width = 0;
+        } else if width > 0 {
+            lines.push(' ');
+            width += 1;
+        }
+        lines += word;
+        width += length;
+    }
+    paragraph.replacen(inner, &lines, 1)
 }
 
 fn without_links(prose: &str) -> String {
@@ -80,9 +116,8 @@ After it.
         let text = "\
 G0708: No link
 
-See launching (chapter `launching` of the book) and levels (chapter `diagnostics` of the book), or G0206: a[1](2.
-See a link on
-two lines (chapter `mapping` of the book).
+See launching (chapter `launching` of the book) and levels (chapter `diagnostics` of the book), or
+G0206: a[1](2. See a link on two lines (chapter `mapping` of the book).
 
 Example
 

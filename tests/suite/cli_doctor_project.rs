@@ -227,10 +227,7 @@ fn what_is_no_project_of_ranks_is_told() {
     let none = || halo().file("empty/file", "");
     for (project, told) in [
         ("empty", "error[G0808]: `empty` contains no Cargo.toml"),
-        (
-            "nowhere",
-            "error[G0808]: `nowhere` contains no Cargo.toml",
-        ),
+        ("nowhere", "error[G0808]: `nowhere` contains no Cargo.toml"),
         (
             "plain",
             "error[G0808]: `plain` has no ranks: no package of the project uses `mpi`: `plain`",
