@@ -205,7 +205,7 @@ fn emitters_that_are_not_there() {
         .args("net.json --emit json=")
         .run()
         .status(2)
-        .stderr_has("`--emit json` names no file");
+        .stderr_has("`--emit json=` names no file");
     net()
         .args("net.json --emit a.json --emit json=a.json")
         .run()
