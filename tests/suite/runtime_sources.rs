@@ -88,7 +88,7 @@ fn no_project_is_made_if_the_sources_cannot_be_unpacked() {
             said.contains("error[G0715]: the sources of the runtime cannot be written to"),
             "{said}"
         );
-        assert!(said.contains("set GRAPHMAP_DATA to a folder"), "{said}");
+        assert!(said.contains("set GRAPHMAP_DATA to a writable folder"), "{said}");
         assert!(!test.folder().join("net").exists());
     }
     let left = fs::read_dir(test.folder().join("full/runtime")).unwrap();
@@ -300,9 +300,9 @@ fn settings_that_a_workspace_lacks_for_a_member_are_reported() {
     let test = test.args("new w/x --member");
     test.run().status(0).stderr_has(
         "graphmap: all members of the workspace share the link w/.graphmap\n  \
-         w/Cargo.toml should have \"x\" in to `members` of [workspace]\n  \
-         w/Cargo.toml should have \".graphmap\" in to `exclude` of [workspace]\n  \
-         w/.gitignore should have /.graphmap in a line\n",
+         w/Cargo.toml: add \"x\" to `members` of [workspace]\n  \
+         w/Cargo.toml: add \".graphmap\" to `exclude` of [workspace]\n  \
+         w/.gitignore: add /.graphmap\n",
     );
     let manifest = "[workspace]\nmembers = [\"a*\"]\nexclude = [\".graphmap\"]\n";
     let test = test
