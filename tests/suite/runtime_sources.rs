@@ -88,7 +88,10 @@ fn no_project_is_made_if_the_sources_cannot_be_unpacked() {
             said.contains("error[G0715]: the sources of the runtime cannot be written to"),
             "{said}"
         );
-        assert!(said.contains("set GRAPHMAP_DATA to a writable folder"), "{said}");
+        assert!(
+            said.contains("set GRAPHMAP_DATA to a writable folder"),
+            "{said}"
+        );
         assert!(!test.folder().join("net").exists());
     }
     let left = fs::read_dir(test.folder().join("full/runtime")).unwrap();
