@@ -336,8 +336,8 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
     test.run()
         .status(0)
         .stderr_has(
-            "warning[G0607]: the function `worker` may not match its kind: the port `in` carried \
-             `f32` and carries `u64`",
+            "warning[G0607]: the function `worker` may not match its kind: the port `in` changed \
+             its type from `f32` to `u64`",
         )
         .stderr_has("= help: check with the compiler: `graphmap run copies.dot --no-run`\n");
     let test = test
@@ -355,7 +355,7 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
         "worker -> sum [src=more, type=u64, at=all];\n    worker -> sum",
     );
     let new =
-        "warning[G0607]: the function `worker` does not match its kind: the port `more` is new";
+        "warning[G0607]: the function `worker` does not match its kind: the port `more` was added";
     let mut test = test.file("copies.dot", &more);
     // What is certain is so whoever asks.
     test = test.args("run copies.dot --no-build");
@@ -378,8 +378,7 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
     );
 
     // What is gone is told in every run, too, until the function compiles again.
-    let gone =
-        "warning[G0607]: the function `worker` does not match its kind: the port `more` is gone";
+    let gone = "warning[G0607]: the function `worker` does not match its kind: the port `more` was removed";
     test = test.file("copies.dot", GRAPH);
     for _ in 0..2 {
         test.run()

@@ -261,7 +261,7 @@ fn from_a_graph_to_a_program_and_on() {
     user.run("run squares.dot --dev")
         .ends(1)
         .gives("")
-        .says("warning[G0607]: the function `sum` does not match its kind: the port `found` is new")
+        .says("warning[G0607]: the function `sum` does not match its kind: the port `found` was added")
         .says("--> squares/src/processes/sum.rs:5:36");
     assert_eq!(changed(&before, &user.files()), ["squares/src/wiring.rs"]);
     user.write("squares/src/processes/sum.rs", &SUM.replace("in_", "found"));

@@ -315,7 +315,7 @@ fn a_changed_graph_changes_generated_files_only_and_tells_what_no_longer_fits() 
     assert!(
         certain
             .clone()
-            .all(|doubt| doubt.finding.message.contains("is new"))
+            .all(|doubt| doubt.finding.message.contains("was added"))
     );
     assert_eq!(certain.count(), 3);
     let doubts = now.doubts.into_iter().map(|doubt| doubt.finding);
@@ -333,29 +333,32 @@ fn a_changed_graph_changes_generated_files_only_and_tells_what_no_longer_fits() 
     assert_eq!(
         told,
         [
-            fits("source", "`out` carried `u64` and carries `u32`"),
+            fits("source", "`out` changed its type from `u64` to `u32`"),
             fits(
                 "source",
-                "`alarm` is new, `select` of `types::Entry`, field `alarm`"
+                "`alarm` was added (`select` of `types::Entry`, field `alarm`)"
             ),
-            fits("filter", "`in` carried `u64` and carries `u32`"),
-            fits("filter", "`out` carried `u64` and carries `u32`"),
+            fits("filter", "`in` changed its type from `u64` to `u32`"),
+            fits("filter", "`out` changed its type from `u64` to `u32`"),
             fits(
                 "filter",
-                "`alarm` is new, `output` of `types::Entry`, field `alarm`"
+                "`alarm` was added (`output` of `types::Entry`, field `alarm`)"
             ),
             fits(
                 "filter",
-                "`logs` is new, `output` of `types::Line`, field `logs`"
+                "`logs` was added (`output` of `types::Line`, field `logs`)"
             ),
-            fits("filter", "`log` is gone"),
+            fits("filter", "`log` was removed"),
             "G0610 src/types.rs does not define the type `Line`".into(),
             "G0614 the function of the kind `drain` is a stub".into(),
             "G0608 src/processes/sink.rs is not part of the program: no kind has this name".into(),
         ]
     );
     doubts.for_each(|doubt| notes.push(doubt));
-    let gone = notes.iter().find(|n| n.message.ends_with("gone")).unwrap();
+    let gone = notes
+        .iter()
+        .find(|n| n.message.ends_with("removed"))
+        .unwrap();
     assert!(
         gone.help
             .iter()
