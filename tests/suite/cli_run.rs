@@ -375,7 +375,7 @@ fn a_project_of_its_own_graph() {
             .status(0)
             .stderr_has("the functions of the kinds `numbers` and `worker` are stubs")
             .stderr_has("warning[G0608]: hello/src/processes/old.rs and hello/src/processes/summ.rs are not")
-            .stderr_has("if `summ` was renamed: there is a kind `sum`")
+            .stderr_has("did you rename `summ` to `sum`?")
             .stderr_has("graphmap: 2 warnings\n");
     }
     // One function is gone and one is new.

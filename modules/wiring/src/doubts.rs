@@ -109,7 +109,7 @@ fn functions_without_kind(
         let names = model.kinds.iter().map(|kind| kind.function.as_str());
         if let Some(near) = graphmap_kpn::nearest::nearest(stem(path), names) {
             let name = stem(path);
-            finding = finding.help(format!("if `{name}` was renamed: there is a kind `{near}`"));
+            finding = finding.help(format!("did you rename `{name}` to `{near}`?"));
         }
     }
     Some(finding)
@@ -223,7 +223,7 @@ fn outdated(
             let mut gone = finding(what, kind.span, "a process of the kind");
             let names = now.ports.iter().map(|port| port.name.as_str());
             if let Some(near) = graphmap_kpn::nearest::nearest(&old.name, names) {
-                gone = gone.help(format!("if it was renamed: there is a port `{near}`"));
+                gone = gone.help(format!("did you rename it to `{near}`?"));
             }
             gone
         }

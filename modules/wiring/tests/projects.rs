@@ -362,7 +362,7 @@ fn a_changed_graph_changes_generated_files_only_and_tells_what_no_longer_fits() 
     assert!(
         gone.help
             .iter()
-            .any(|help| help.contains("there is a port `logs`")),
+            .any(|help| help.contains("rename it to `logs`")),
         "{gone:#?}"
     );
     for note in notes.iter().filter(|n| n.code.0 != 608) {
