@@ -195,7 +195,7 @@ fn a_skeleton_that_is_not_there_is_told_before_it_is_needed() {
         .args("check g.dot")
         .run()
         .status(0)
-        .stderr_has("warning[G0606]: the network is no grid\n --> g.dot:1:22\n");
+        .stderr_has("warning[G0606]: the network is not a grid\n --> g.dot:1:22\n");
     for skeleton in ["ring", "star"] {
         let test = drawing(skeleton).args("check g.dot --skeletons mine");
         test.run().status(0).stderr_lacks("warning");
@@ -246,7 +246,7 @@ fn a_project_with_a_long_name_is_refused_before_it_is_begun() {
         done.stderr_has(
             "error[G0619]: the name of the project `nnnnnnnnnnnnnnnnnnnn...` is too long",
         )
-        .stderr_has(&format!("{length} bytes, where 150 may be"));
+        .stderr_has(&format!("{length} bytes; the limit is 150"));
         assert_eq!(test.files(), [""; 0]);
     }
 }

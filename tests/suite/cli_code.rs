@@ -33,7 +33,7 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
     ),
     (
         "pub async fn worker(p: Worker) -> u32 { drop(p); 3 }",
-        "error[G0618]: the function of the kind `worker` ends with `u32`",
+        "error[G0618]: the function of the kind `worker` returns `u32`",
         "2:1",
         "return nothing, or `Result<(), E>`, whose error ends the run",
     ),

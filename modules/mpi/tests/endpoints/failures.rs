@@ -115,7 +115,7 @@ pub(crate) const FAILURES: &[Case] = &[
     failing(
         "a call of a thread that starts one",
         call_starts,
-        &["what a thread calls by `ThreadRank::call` starts none"],
+        &["not from `ThreadRank::call`"],
     ),
 ];
 
