@@ -412,7 +412,7 @@ fn what_has_no_end_is_refused() {
         ("passes --skeletons zero", "byte 0 is zero"),
         (
             "pair.dot --emit a.rs --skeletons circle",
-            "a link to a folder that it lies in",
+            "a link to a folder that contains it",
         ),
     ] {
         test = test.args(args);

@@ -287,7 +287,7 @@ pub async fn a(mut ports: A) {
     test.run()
         .status(6)
         .stderr_has("ring.dot:1")
-        .stderr_has("blocked");
+        .stderr_has("deadlock: 2 processes remain");
 
     let test = test.args("run ring.dot --dev --memory much");
     test.run()
