@@ -310,7 +310,7 @@ pub async fn a(mut ports: A) {
     // Asked what it does, it asks its program.
     child.signal("USR1");
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    let told = "ring: scheduler 0: running a (rank 0, ring.dot:1:16) for long";
+    let told = "ring: scheduler 0: long poll of a (rank 0, ring.dot:1:16)";
     assert!(lines.any(|line| line.unwrap().contains(told)));
     child.signal("TERM");
     let start = Instant::now();
