@@ -459,7 +459,7 @@ fn a_copy_of_nobody_is_refused() {
             "this variable is internal; unset it",
         ),
         (format!("{me} 4000 1 2 1 77"), "cannot share memory"),
-        (format!("{me} {fd} 1 1024 1 77"), "inherited memory"),
+        (format!("{me} {fd} 1 1024 1 77"), "cannot share memory"),
         (
             format!("{me} {fd} 1 512 3 77"),
             "this variable is internal; unset it",
