@@ -67,7 +67,7 @@ pub(crate) fn plan<'f>(
             && earlier.content != file.content
         {
             let other = other.display();
-            let why = format!("`{other}` is the same file, with different content");
+            let why = format!("`{other}` is the same file, and is to hold something else");
             return Err(Failed::at(path)(io::Error::other(why)));
         }
         plan.0.push((path, file, fate));
@@ -122,7 +122,7 @@ fn fate(path: &Path, file: &File) -> io::Result<Fate> {
     if found.is_dir() {
         return Err(io::Error::new(
             io::ErrorKind::IsADirectory,
-            "it is a folder",
+            "there is a folder of that name",
         ));
     }
     if !found.is_file() {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// What every verb takes.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Common {
-    /// Format of the diagnostics on standard error
+    /// How diagnostics are written on standard error
     #[arg(long, global = true, value_enum, default_value_t = MessageFormat::Human, value_name = "FORMAT", hide_possible_values = false, help_heading = "Output")]
     pub(crate) message_format: MessageFormat,
     /// When to use colours
@@ -21,7 +21,7 @@ pub(crate) struct Common {
         help_heading = "Output"
     )]
     pub(crate) color: Colour,
-    /// Largest number of diagnostics to show; the others are counted
+    /// Show at most this many diagnostics; the rest is counted
     #[arg(
         long,
         global = true,
@@ -32,13 +32,13 @@ pub(crate) struct Common {
         help_heading = "Output"
     )]
     pub(crate) limit: usize,
-    /// Print the duration of each step
+    /// Tell how long each step took
     #[arg(long, global = true, help_heading = "Output")]
     pub(crate) timings: bool,
-    /// Print nothing except diagnostics
+    /// Say nothing but diagnostics
     #[arg(short, long, global = true, help_heading = "Output")]
     pub(crate) quiet: bool,
-    /// Time limit of an external pass or emitter, in seconds
+    /// Seconds that an external pass or emitter may take
     #[arg(
         long,
         global = true,
@@ -49,20 +49,19 @@ pub(crate) struct Common {
         help_heading = "Passes"
     )]
     pub(crate) plugin_timeout: f64,
-    /// Do not show diagnostics with this code, or any warning (`warnings`); separate several with
-    /// commas
-    #[arg(long, global = true, value_name = "CODE", value_delimiter = ',', value_parser = levels::lint, help_heading = "Diagnostics")]
+    /// Do not show findings of this code, or any of `warnings`; several with commas
+    #[arg(long, global = true, value_name = "CODE", value_delimiter = ',', value_parser = levels::lint, help_heading = "Findings")]
     pub(crate) allow: Vec<Lint>,
-    /// Report diagnostics with this code as warnings; `warnings` leaves all warnings as they are
-    #[arg(long, global = true, value_name = "CODE", value_delimiter = ',', value_parser = levels::lint, help_heading = "Diagnostics")]
+    /// Make warnings of findings of this code, or leave `warnings` as they are
+    #[arg(long, global = true, value_name = "CODE", value_delimiter = ',', value_parser = levels::lint, help_heading = "Findings")]
     pub(crate) warn: Vec<Lint>,
-    /// Report diagnostics with this code, or all `warnings`, as errors
-    #[arg(long, global = true, value_name = "CODE", value_delimiter = ',', value_parser = levels::lint, help_heading = "Diagnostics")]
+    /// Make errors of findings of this code, or of all `warnings`
+    #[arg(long, global = true, value_name = "CODE", value_delimiter = ',', value_parser = levels::lint, help_heading = "Findings")]
     pub(crate) deny: Vec<Lint>,
 }
 
 impl Common {
-    /// Returns the levels of diagnostics that the command line sets.
+    /// How findings are taken, as the command line says.
     pub(crate) fn levels(&self) -> Said {
         let lists = [&self.allow, &self.warn, &self.deny];
         let lists = Level::ALL.into_iter().zip(lists);
@@ -88,22 +87,22 @@ impl Common {
 }
 
 fn count(text: &str) -> Result<usize, String> {
-    let wanted = |_| "expected a whole number of at least 0".to_owned();
+    let wanted = |_| "a whole number from 0 on is wanted".to_owned();
     text.parse().map_err(wanted)
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value > 0.0 && value <= 1e9 => Ok(value),
-        _ => Err("expected a number of seconds above 0".into()),
+        _ => Err("a number of seconds above 0 is wanted".into()),
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum MessageFormat {
-    /// Text with source snippets
+    /// Snippets for people
     Human,
-    /// One JSON object per line
+    /// One JSON object a line
     Json,
 }
 
@@ -111,16 +110,16 @@ pub(crate) enum MessageFormat {
 pub(crate) enum Colour {
     /// On a terminal, unless NO_COLOR is set
     Auto,
-    /// Always
+    /// In any case
     Always,
-    /// Never
+    /// In no case
     Never,
 }
 
 /// A graph to be read, and what is done to it first.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct GraphArgs {
-    /// Format of the graph file (see `graphmap import`) [default: by file extension; dot for `-`]
+    /// Language of the graph file; else its ending tells (`-` is DOT)
     #[arg(long, value_name = "FORMAT", help_heading = "Input")]
     pub(crate) format: Option<String>,
     #[command(flatten)]
@@ -130,14 +129,14 @@ pub(crate) struct GraphArgs {
 /// Passes to run.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct PassArgs {
-    /// Run this pass on the network; repeat the option to run several, in this order
+    /// Run this pass on the network; several run in the order given
     #[arg(long = "pass", value_name = "NAME", help_heading = "Passes")]
     pub(crate) pass: Vec<String>,
-    /// Replace the load and traffic of the graph by measured values: a file that `run --profile`
-    /// wrote. Runs the pass `weights` before all others
+    /// Measured load and traffic take the place of those in the graph: a file that
+    /// `run --profile` wrote (the pass `weights`, before all others)
     #[arg(long, value_name = "PATH", help_heading = "Passes")]
     pub(crate) weights: Option<String>,
-    /// Set an option of passes and emitters
+    /// An option for passes and emitters
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting, help_heading = "Passes")]
     pub(crate) set: Vec<(String, String)>,
 }
@@ -145,7 +144,7 @@ pub(crate) struct PassArgs {
 fn setting(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err("expected NAME=VALUE".into()),
+        _ => Err("NAME=VALUE is wanted".into()),
     }
 }
 

@@ -17,30 +17,29 @@ use graphmap_wiring::project::Project;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// Write files from a graph: wiring code, hostfiles, pictures (the default action)
+/// Write files from a graph: wiring code, hostfiles, pictures ... (the default action)
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
-  graphmap farm.dot --emit wiring.rs            the file name selects the kind
+  graphmap farm.dot --emit wiring.rs            the kind is told by the name of the file
   graphmap farm.dot --emit json=-               `-` is standard output
-  graphmap farm.dot --emit a=x --emit b=y       several files: all or none are written
-  graphmap farm.dot --emit wiring.rs --check    exits with status 3 if wiring.rs is out of date
+  graphmap farm.dot --emit a=x --emit b=y       several at once: all are written or none
+  graphmap farm.dot --emit wiring.rs --check    ends with 3 if wiring.rs is out of date
   graphmap farm.dot --skeletons mine --emit go=wiring.go
-                                                with a family of your own skeletons
+                                                by a family of skeletons of your own
   graphmap passes                               lists the kinds")]
 pub(crate) struct EmitArgs {
-    /// Graph file; `-` is standard input [default: `file` in graphmap.toml, or the only graph file
-    /// here]
+    /// Graph file; `-` is standard input. Left out: that of graphmap.toml, or the only drawing here
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<File>,
-    /// Write PATH with the emitter KIND [default: by file name]. The KIND of a launch file alone
-    /// writes that file with its usual name
+    /// Write PATH; KIND is the emitter, inferred from the file name if omitted. A KIND of launch file
+    /// alone writes the file of its usual name
     #[arg(short, long, value_name = "[KIND=]PATH")]
     pub(crate) emit: Vec<String>,
-    /// Write nothing; exit with status 3 if a file would change
+    /// Write nothing; end with 3 if a file would change
     #[arg(long)]
     pub(crate) check: bool,
-    /// Folder for the paths of --emit
+    /// Folder that the paths of --emit are in
     #[arg(short = 'o', long, value_name = "DIR")]
     pub(crate) output_dir: Option<PathBuf>,
     #[command(flatten)]
@@ -54,22 +53,20 @@ pub(crate) struct EmitArgs {
 pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     // Clap sees to it; a verb without FILE comes here through the default action only.
     let Some(file) = &args.file else {
-        let diagnostic = Diagnostic::error(codes::USAGE, "no graph file is named");
+        let diagnostic = Diagnostic::error(codes::USAGE, "which graph file?");
         return session.fail(Exit::Usage, diagnostic);
     };
     if args.emit.is_empty() {
         let shown = file.display();
         let name = paths::word(file);
-        let mut diagnostic = Diagnostic::error(
-            codes::USAGE,
-            format!("no verb and no `--emit` for `{shown}`"),
-        )
-        .help(format!("`graphmap check {name}` reports its errors"));
+        let mut diagnostic =
+            Diagnostic::error(codes::USAGE, format!("what is to be done with `{shown}`?"))
+                .help(format!("`graphmap check {name}` tells whether it is sound"));
         if !is_standard(file) {
             diagnostic = diagnostic.help(match Project::find(file) {
                 Ok(Some(_)) => format!("`graphmap run {name}` builds its program and runs it"),
                 _ => format!(
-                    "`graphmap new {} --from {name}` makes a project for it",
+                    "`graphmap new {} --from {name}` makes the project of its program",
                     paths::word(&file.with_extension(""))
                 ),
             });
@@ -80,9 +77,8 @@ pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         return session.fail(Exit::Usage, diagnostic);
     }
     if args.output_dir.as_deref().is_some_and(is_standard) {
-        let diagnostic =
-            Diagnostic::error(codes::USAGE, "`-o` must be a folder, not standard output")
-                .help("write to standard output with `--emit KIND=-`");
+        let diagnostic = Diagnostic::error(codes::USAGE, "`-o` takes a folder")
+            .help("for standard output name the emitter: `--emit wiring=-`");
         return session.fail(Exit::Usage, diagnostic);
     }
     // What is asked for is looked up before anything is read: a typing error should cost nothing.
@@ -170,7 +166,7 @@ fn tell_which(session: &Session<'_>, emitter: &dyn Emitter, path: &Path) {
     if !file.contains(name) && path.extension().is_none_or(|ending| ending != "rs") {
         let path = paths::shown(path);
         session.tell(&format!(
-            "graphmap: writing {path} with the emitter `{name}`: {about}\n"
+            "graphmap: {path} by the emitter `{name}`: {about}\n"
         ));
     }
 }
@@ -219,9 +215,9 @@ fn find_emitter<'t>(
     let registry = session.registry;
     if let Some((kind, path)) = text.split_once('=') {
         if path.is_empty() {
-            let message = format!("`--emit {text}` names no file");
+            let message = format!("`--emit {text}` does not say where to write");
             let diagnostic = Diagnostic::error(codes::USAGE, message)
-                .help(format!("`--emit {kind}=-` writes to standard output"));
+                .help(format!("`--emit {kind}=-` writes on standard output"));
             return session.fail(Exit::Usage, diagnostic);
         }
         if let Some(emitter) = registry.emitters().find(|e| e.name() == kind) {
@@ -236,7 +232,7 @@ fn find_emitter<'t>(
         return unknown(
             session,
             own,
-            format!("unknown emitter `{kind}`"),
+            format!("there is no emitter `{kind}`"),
             Some(kind),
         );
     }
@@ -260,15 +256,15 @@ fn find_emitter<'t>(
         || own.find(|e| e.name() == text).is_some()
         || session.external_emitter(text).is_some();
     if named {
-        let message = format!("`--emit {text}` names no file");
+        let message = format!("`--emit {text}` does not say where to write");
         let diagnostic = Diagnostic::error(codes::USAGE, message)
-            .help(format!("`--emit {text}=-` writes to standard output"));
+            .help(format!("`--emit {text}=-` writes on standard output"));
         return session.fail(Exit::Usage, diagnostic);
     }
     unknown(
         session,
         own,
-        format!("no emitter writes files such as `{text}`"),
+        format!("no emitter is known to write files like `{text}`"),
         None,
     )
 }
@@ -287,12 +283,12 @@ fn unknown<T>(
     }
     if let Some(manifest) = kind.and_then(|kind| own.unlisted(kind)) {
         diagnostic = diagnostic.help(format!(
-            "there are skeletons of this family; add an entry to `{}` to make it an emitter",
+            "there are skeletons of that family; an entry in `{}` makes it an emitter",
             manifest.display()
         ));
     }
     let diagnostic = diagnostic.help(format!(
-        "use `--emit KIND=PATH` with one of the kinds {}, or with an executable \
+        "say `--emit KIND=PATH` with one of the kinds {}, or one of an executable \
          `graphmap-emit-KIND` on PATH",
         names.join(", ")
     ));

@@ -24,7 +24,7 @@ pub(crate) fn help(
 ) -> Option<String> {
     let format = format_of(registry, file, said)?;
     Some(format!(
-        "to partition a graph without names, use `graphmap partition {name} --format {} -n 4`",
+        "a graph without names can be partitioned: `graphmap partition {name} --format {} -n 4`",
         format.name()
     ))
 }
@@ -34,7 +34,7 @@ pub(crate) fn known(registry: &Registry) -> String {
     let networks: Vec<&str> = registry.front_ends().map(|f| f.name()).collect();
     let graphs = Format::ALL.map(Format::name);
     format!(
-        "use `--format` with one of {}; to partition a graph without names, with one of {}",
+        "say `--format` with one of: {}; or, to partition a graph without names: {}",
         networks.join(", "),
         graphs.join(", ")
     )

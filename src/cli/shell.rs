@@ -6,14 +6,14 @@ use clap::Command;
 use clap_complete::Shell;
 use graphmap_kpn::diagnostic::Diagnostic;
 
-/// Write a completion script for a shell
+/// Write a script that completes graphmap's verbs and options in a shell
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
   graphmap completions bash > ~/.local/share/bash-completion/completions/graphmap
   graphmap completions zsh > ~/.zfunc/_graphmap")]
 pub(crate) struct CompletionsArgs {
-    /// Shell to write the script for
+    /// The shell
     #[arg(value_enum)]
     shell: Shell,
 }
@@ -29,14 +29,14 @@ pub(crate) fn completions(
     Ok(Exit::Ok)
 }
 
-/// Write a manual page
+/// Write the manual page
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
   graphmap man | man -l -
   graphmap man run | man -l -")]
 pub(crate) struct ManArgs {
-    /// Verb to describe [default: graphmap as a whole]
+    /// The verb to write about; else graphmap as a whole
     #[arg(value_name = "VERB")]
     verb: Option<String>,
 }

@@ -71,10 +71,8 @@ fn compared(plan: &BarePlan, named: bool) -> String {
         false => row("cut (weight of edges between blocks)", &|j| number(j.cost)),
     }
     row("edges between blocks", &|j| j.edges_cut.to_string());
-    row("largest load, relative to its share", &|j| {
-        percent(j.balance)
-    });
-    row("within the balance limit", &|j| {
+    row("largest load of its share", &|j| percent(j.balance));
+    row("within the balance bound", &|j| {
         within(j.feasible, plan.raised).to_owned()
     });
     rows.text(&[0])
@@ -96,7 +94,7 @@ fn bound(plan: &BarePlan, named: bool) -> String {
         }
     };
     let raised = match plan.raised {
-        Some(_) => " within the raised balance limit",
+        Some(_) => ", under the raised balance bound",
         None => "",
     };
     match plan.proved {

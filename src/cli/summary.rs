@@ -57,7 +57,7 @@ impl<'n> Summary<'n> {
             plural(network.channels.len(), "channel"),
             plural(network.bundles.len(), "bundle"),
             if self.deterministic {
-                "; deterministic, unless a reader ends early"
+                "; deterministic, as long as no reader leaves early"
             } else {
                 "; not deterministic"
             },

@@ -63,25 +63,22 @@ pub(crate) fn check<'h>(
         let mut warning = Diagnostic::warning(codes::ACCESS_LOST, what);
         match others {
             0 => {}
-            1 => warning = warning.with_note(format!("the {name} of 1 more host is missing too")),
-            n => {
-                warning =
-                    warning.with_note(format!("the {name}s of {n} more hosts are missing too"))
-            }
+            1 => warning = warning.with_note(format!("nor is the {name} of another host")),
+            n => warning = warning.with_note(format!("nor are the {name}s of {n} other hosts")),
         }
         out.push(match name {
             "user" => warning.help(format!(
-                "set it for ssh: `User` of `Host {host}` in `~/.ssh/config`"
+                "say it to ssh: `User` of `Host {host}` in `~/.ssh/config`"
             )),
             "port" => warning.help(format!(
-                "set it for ssh: `Port` of `Host {host}` in `~/.ssh/config`"
+                "say it to ssh: `Port` of `Host {host}` in `~/.ssh/config`"
             )),
             "interface" => warning.help(
-                "give it to the launcher: `-iface NAME` (MPICH, Intel MPI), or \
+                "say it to the launcher: `-iface NAME` (MPICH, Intel MPI), \
                  `--mca btl_tcp_if_include NAME` (Open MPI)",
             ),
             _ => warning
-                .help("describe the cores of the hosts, so that OS processes are bound to them"),
+                .help("describe the cores of the hosts: then OS processes are bound to those"),
         });
     }
 }
@@ -106,15 +103,11 @@ pub(crate) fn check_limits(
     let Some((host, n, most)) = over.first() else {
         return;
     };
-    let what = format!("{n} OS processes start on `{host}`, but its limit is {most}");
+    let what = format!("{n} OS processes are to start on `{host}`, which takes at most {most}");
     let mut warning = Diagnostic::warning(codes::BEYOND_SLOTS, what);
     if over.len() > 1 {
         let others = over.len() - 1;
-        let note = match others {
-            1 => "1 more host exceeds its limit".to_owned(),
-            _ => format!("{others} more hosts exceed their limits"),
-        };
-        warning = warning.with_note(note);
+        warning = warning.with_note(format!("hosts beyond their limit besides it: {others}"));
     }
-    out.push(warning.help("use fewer OS processes, name more hosts, or raise `max_slots=`"));
+    out.push(warning.help("ask for fewer OS processes, name more hosts, or raise `max_slots=`"));
 }

@@ -93,19 +93,19 @@ impl<'a> Word<'a> {
         let (message, help) = match value {
             _ if negative => (
                 format!("{what} is negative"),
-                format!("use a number of at least {least}"),
+                format!("the least is {least}"),
             ),
             None if !digits => (
                 format!("`{shown}` is not {what}"),
-                "write a whole number in decimal digits".to_owned(),
+                "a whole number is wanted, in decimal digits".to_owned(),
             ),
             Some(small) if small < least => (
                 format!("{what} is {small}"),
-                format!("use a number of at least {least}"),
+                format!("the least is {least}"),
             ),
             _ => (
-                format!("{what} is {shown}, which is too large"),
-                format!("use a number of at most {most}"),
+                format!("{what} is {shown}, more than can be counted"),
+                format!("the most is {most}"),
             ),
         };
         let finding = Diagnostic::error(codes::NUMBER, message);

@@ -166,7 +166,7 @@ impl Run<'_> {
             };
             self.findings.push(Diagnostic::error(
                 PASS_BROKE_NETWORK,
-                format!("{blame} produced an invalid network"),
+                format!("{blame} left a network behind that is not sound"),
             ));
             self.failed(failed)
         })

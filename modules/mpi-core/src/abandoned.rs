@@ -87,8 +87,7 @@ impl Abandoned {
             && !std::thread::panicking()
         {
             panic!(
-                "data of an abandoned neighbourhood call panicked when it was dropped, so this \
-                 call was not made: {text}"
+                "what came for a call of neighbours that was let go of panicked when it was dropped, so this call was not made: {text}"
             );
         }
     }
@@ -143,7 +142,7 @@ mod tests {
         }
 
         fn take(&mut self) {
-            unreachable!("no message has arrived");
+            unreachable!("nothing has come");
         }
     }
 

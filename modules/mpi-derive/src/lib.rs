@@ -23,13 +23,11 @@ pub fn equivalence(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
 
 fn derive(input: &DeriveInput) -> Result<TokenStream, Error> {
     let Data::Struct(data) = &input.data else {
-        let message = "`Equivalence` can be derived only for structs: a datatype cannot record the \
-                       variant of an enum";
+        let message = "`Equivalence` can be derived for structs only: which variant there is, no datatype tells";
         return Err(Error::new_spanned(&input.ident, message));
     };
     if !input.generics.params.is_empty() {
-        let message = "`Equivalence` cannot be derived for a struct with parameters, because it \
-                       has one datatype";
+        let message = "`Equivalence` can be derived for structs without parameters only, as it is one datatype";
         return Err(Error::new_spanned(&input.generics, message));
     }
     let mpi = path_of_mpi(&input.attrs)?;
@@ -82,7 +80,8 @@ fn derive(input: &DeriveInput) -> Result<TokenStream, Error> {
 fn of_field(mpi: &Path, field: &Field) -> Result<TokenStream, Error> {
     match field.attrs.iter().find(|a| a.path().is_ident("mpi")) {
         Some(attribute) => {
-            let message = "the attribute `mpi` is for structs, not for fields";
+            let message =
+                "`mpi` says something of a struct: of a field there is nothing to be said";
             Err(Error::new_spanned(attribute, message))
         }
         None => datatype(mpi, &field.ty),
@@ -114,8 +113,7 @@ fn datatype(mpi: &Path, of: &Type) -> Result<TokenStream, Error> {
         _ => {
             let of = of.to_token_stream();
             let message = format!(
-                "`{of}` has no datatype: a field must have a type that implements `Equivalence`, \
-                 or be an array or tuple of such types"
+                "`{of}` has no datatype: fields are of types that implement `Equivalence`, or arrays or tuples of these"
             );
             Err(Error::new(of.span(), message))
         }
@@ -130,7 +128,7 @@ fn path_of_mpi(attributes: &[Attribute]) -> Result<Path, Error> {
             attribute.parse_args_with(Punctuated::<Setting, Token![,]>::parse_terminated)?;
         for Setting(path) in settings {
             if found.replace(path).is_some() {
-                let message = "`crate` is given twice";
+                let message = "the crate is named twice";
                 return Err(Error::new_spanned(attribute, message));
             }
         }
@@ -167,8 +165,7 @@ mod tests {
 
     #[test]
     fn what_has_no_datatype_is_told() {
-        let structs = "`Equivalence` can be derived only for structs: a datatype cannot record the \
-                       variant of an enum";
+        let structs = "`Equivalence` can be derived for structs only: which variant there is, no datatype tells";
         assert_eq!(
             told(&parse_quote!(
                 enum Which {
@@ -178,8 +175,7 @@ mod tests {
             [structs]
         );
         assert_eq!(told(&parse_quote!(union Which { this: u8 })), [structs]);
-        let plain = "`Equivalence` cannot be derived for a struct with parameters, because it has \
-                     one datatype";
+        let plain = "`Equivalence` can be derived for structs without parameters only, as it is one datatype";
         assert_eq!(
             told(&parse_quote!(
                 struct Of<T>(T);
@@ -194,8 +190,7 @@ mod tests {
         );
         let of = |what| {
             format!(
-                "`{what}` has no datatype: a field must have a type that implements `Equivalence`, \
-                 or be an array or tuple of such types"
+                "`{what}` has no datatype: fields are of types that implement `Equivalence`, or arrays or tuples of these"
             )
         };
         let all: DeriveInput = parse_quote! {
@@ -207,7 +202,7 @@ mod tests {
                 a: u8,
             }
         );
-        let nothing = "the attribute `mpi` is for structs, not for fields";
+        let nothing = "`mpi` says something of a struct: of a field there is nothing to be said";
         assert_eq!(told(&skipped), [nothing]);
         assert_eq!(
             told(&all),
@@ -220,7 +215,7 @@ mod tests {
         let twice: DeriveInput = parse_quote! {
             #[mpi(crate = "a")] #[mpi(crate = "b::mpi")] struct Word(u8);
         };
-        assert_eq!(told(&twice), ["`crate` is given twice"]);
+        assert_eq!(told(&twice), ["the crate is named twice"]);
         let other: DeriveInput = parse_quote!(
             #[mpi(path = "a")]
             struct Word(u8);

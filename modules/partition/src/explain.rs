@@ -34,9 +34,8 @@ pub(crate) fn explain(problem: &Problem<'_>, met: Clash) -> Conflict {
             } else {
                 "places"
             };
-            Some(format!(
-                "more vertices must be kept apart than there are {place} for them"
-            ))
+            let than = format!("than there are {place} they may lie in");
+            Some(format!("more vertices are kept apart {than}"))
         }
         _ => None,
     };
@@ -54,11 +53,9 @@ pub(crate) fn explain(problem: &Problem<'_>, met: Clash) -> Conflict {
     };
     let reason = match clash {
         Clash::Nowhere(v) => {
-            format!(
-                "no block satisfies all pins of vertex {v} and of the vertices kept together with it"
-            )
+            format!("what vertex {v} must lie together with is pinned to blocks that share none")
         }
-        Clash::ApartTogether(..) => "vertices must be both apart and together".to_owned(),
+        Clash::ApartTogether(..) => "vertices are kept apart and together at once".to_owned(),
         Clash::TooFew(i) => apart(i).unwrap_or_default(),
         Clash::Number(i) => number(&problem.constraints[i]),
         Clash::Over(of, full) => {
@@ -66,20 +63,18 @@ pub(crate) fn explain(problem: &Problem<'_>, met: Clash) -> Conflict {
             let there = blocks(&full);
             match of {
                 Of::Vertices(i) => apart(i).unwrap_or_else(|| {
-                    format!("more vertices must be in {there} than are allowed there")
+                    format!("more vertices must lie in {there} than may be held there")
                 }),
-                Of::Slots => format!("more vertices must be in {there} than there are slots"),
-                Of::Load => format!("the load that must be in {there} exceeds the balance limit"),
+                Of::Slots => format!("more vertices must lie in {there} than have a slot there"),
+                Of::Load => format!("what must lie in {there} exceeds the balance bound there"),
                 Of::Memory | Of::Shared => {
-                    format!(
-                        "the vertices that must be in {there} need more memory than is available there"
-                    )
+                    format!("what must lie in {there} exceeds the memory there")
                 }
             }
         }
         Clash::Under(_, there) => {
             format!(
-                "fewer vertices can be in {} than are required there",
+                "fewer vertices can lie in {} than it is to hold",
                 blocks(&there)
             )
         }
@@ -87,21 +82,12 @@ pub(crate) fn explain(problem: &Problem<'_>, met: Clash) -> Conflict {
             parts.push(Part::Vertex(v));
             let draft = Draft::new(problem, &active);
             parts.extend(own(of, draft.open(v)));
-            let members = draft
-                .root
-                .iter()
-                .filter(|&&root| root == draft.root[v as usize])
-                .count();
-            let group = match members {
-                0 | 1 => format!("vertex {v} needs"),
-                _ => format!("vertex {v} and the vertices kept together with it need"),
-            };
             match of {
-                Of::Memory | Of::Shared | Of::Load => {
-                    format!("{group} more memory than is available in any allowed block")
-                }
+                Of::Memory | Of::Shared | Of::Load => format!(
+                    "vertex {v} (with what lies together with it) exceeds the memory of every block it may lie in"
+                ),
                 Of::Slots | Of::Vertices(_) => format!(
-                    "the vertices kept together with vertex {v} are more than any allowed block may hold"
+                    "vertex {v} and what lies together with it are more than any block may hold that they may lie in"
                 ),
             }
         }
@@ -337,7 +323,7 @@ fn number(constraint: &Constraint) -> String {
         most,
     } = constraint
     else {
-        return "the limits on the number of vertices cannot be satisfied".to_owned();
+        return "the least or most of a kind cannot be met by its number".to_owned();
     };
     let (n, held) = (vertices.len(), places.len());
     let many = match n {

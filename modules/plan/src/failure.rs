@@ -27,12 +27,12 @@ pub(crate) fn of_engine(error: &Error, what: &str, help: &str) -> Diagnostic {
         Error::Solver(said) => (
             codes::SOLVER,
             format!("the solver failed: {said}"),
-            "use `--strategy auto`, which needs no solver",
+            "use `--strategy auto`, which needs none",
         ),
         Error::Strategy { .. } => (
             codes::SOLVER,
             error.to_string(),
-            "correct the strategy, or use `--strategy auto`",
+            "the mistake is in the strategy; `auto` takes every network",
         ),
         // Input that the engine refuses, and whatever else it may come to say, in its own words.
         _ => (
@@ -57,14 +57,16 @@ pub fn strategy(name: &str, own: &[Strategy]) -> Result<Strategy, Diagnostic> {
         Ok(strategy) => return Ok(strategy),
         Err(Error::LeftOut { name, feature }) => (
             format!("this graphmap was built without the strategy `{name}`"),
-            format!("build graphmap with the feature `{feature}`, or use `--strategy auto`"),
+            format!(
+                "build it with the feature `{feature}`, or use `--strategy auto`, which does without"
+            ),
         ),
         Err(_) => {
             let mut known: Vec<&str> = own.iter().map(|s| &*s.name).collect();
             known.extend(strategies().map(|s| &*s.name));
             let help = match nearest(name, known.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("use one of: {}", known.join(", ")),
+                None => format!("there are: {}", known.join(", ")),
             };
             (format!("there is no strategy `{name}`"), help)
         }
@@ -86,16 +88,13 @@ pub(crate) fn count(
     let wanted = asked.or(slots).unwrap_or(1).max(1);
     let n = wanted.min(most);
     if asked.is_some() && n < wanted {
-        let message = format!("{wanted} {blocks} are requested for {n} {vertices}; {n} are used");
-        let warning = Diagnostic::warning(codes::FEWER_PROCESSES, message);
-        found.push(warning.with_note(idle).help("use a smaller `-n`"));
+        let message = format!("{wanted} {blocks} for {n} {vertices}: {n} are used");
+        found.push(Diagnostic::warning(codes::FEWER_PROCESSES, message).help(idle));
     }
     if let Some(slots) = slots.filter(|slots| n > *slots) {
-        let message = format!(
-            "{n} {blocks} are mapped onto {slots} slots; hosts are used again from the first"
-        );
+        let message = format!("{n} {blocks} on {slots} slots: hosts are used again from the first");
         let finding = Diagnostic::warning(codes::OVERCOMMITTED, message);
-        found.push(finding.help("give the hosts more slots, or use a smaller `-n`"));
+        found.push(finding.help("give the hosts more slots, or say a smaller `-n`"));
     }
     (n, found)
 }
@@ -123,7 +122,7 @@ impl Teller<'_> {
         let mut finding = Diagnostic::error(codes::INFEASIBLE, format!("{how}: {why}"));
         let mut places: BTreeMap<Span, Vec<&Constraint>> = BTreeMap::new();
         let mut heavy = Vec::new();
-        let mut bounds = ["memory", "slots", "balance limit"].map(|what| (what, Vec::new()));
+        let mut bounds = ["memory", "slots", "balance bound"].map(|what| (what, Vec::new()));
         for part in &conflict.parts {
             match *part {
                 // What the platform says has no place in a text.
@@ -154,33 +153,33 @@ impl Teller<'_> {
         }
         if all.len() > SHOWN {
             let more = all.len() - SHOWN;
-            finding = finding.with_note(format!("the conflict involves {more} more constraints"));
+            finding = finding.with_note(format!("{more} more constraints take part"));
         }
         let even = !bounds[2].1.is_empty();
         for (what, blocks) in bounds.iter().filter(|(_, blocks)| !blocks.is_empty()) {
             let whose = self.os_processes(blocks);
-            finding = finding.with_note(format!("the conflict involves the {what} of {whose}"));
+            finding = finding.with_note(format!("the {what} of {whose} takes part"));
         }
         if conflict.proved && !conflict.minimal && all.len() > 1 {
-            finding = finding.with_note("some of these may not be necessary for the conflict");
+            finding = finding.with_note("perhaps not all of these are needed for the conflict");
         }
         if !conflict.proved {
-            let note = "it is not proved that none exists; more `--time` may find one";
-            finding = finding.with_note(note);
+            finding =
+                finding.with_note("that none exists is not proved: more `--time` may find one");
         }
         let constrained = conflict
             .parts
             .iter()
             .any(|p| matches!(p, Part::Constraint(_)));
         finding.help(match (even, constrained) {
-            (false, _) => "remove a constraint, or use more or larger hosts",
+            (false, _) => "give up one of these, or use more or larger hosts",
             (true, true) => {
-                "remove a constraint, use a larger `--imbalance`, use fewer OS processes, or omit \
-                 `--strict-balance` to get the most even mapping"
+                "give up one of these, say a larger `--imbalance`, or use fewer OS processes; without \
+                 `--strict-balance` the most even mapping is taken"
             }
             (true, false) => {
-                "use a larger `--imbalance`, use fewer OS processes, or omit `--strict-balance` to \
-                 get the most even mapping"
+                "say a larger `--imbalance`, or use fewer OS processes; without `--strict-balance` \
+                 the most even mapping is taken"
             }
         })
     }
@@ -296,13 +295,13 @@ impl Teller<'_> {
                     }
                 }
                 Constraint::Together { vertices } => {
-                    said.push(format!("{} must be together", self.names(vertices)));
+                    said.push(format!("{} together", self.names(vertices)));
                 }
                 Constraint::Apart { vertices, places } => {
                     let whom = self.names(vertices);
                     said.push(match &places[..] {
-                        [] => format!("{whom} must be apart"),
-                        _ => format!("no two of {whom} may be {}", self.there("one", places)),
+                        [] => format!("{whom} apart"),
+                        _ => format!("no two of {whom} {}", self.there("one", places)),
                     });
                 }
                 Constraint::Memory { blocks, most } => {
@@ -310,7 +309,7 @@ impl Teller<'_> {
                     said.push(format!("{host} has {most} of memory"));
                 }
                 Constraint::Prefer { vertices, .. } => {
-                    said.push(format!("{} should be together", self.names(vertices)));
+                    said.push(format!("{} rather together", self.names(vertices)));
                 }
                 Constraint::Count {
                     vertices,
@@ -326,8 +325,7 @@ impl Teller<'_> {
                     };
                     let whom = self.names(vertices);
                     let place = self.there("each", places);
-                    let be = if *least == 0 { "may" } else { "must" };
-                    said.push(format!("{many} of {whom} {be} be {place}"));
+                    said.push(format!("{many} of {whom} {place}"));
                 }
             }
         }
@@ -337,7 +335,7 @@ impl Teller<'_> {
                 None if blocks.len() > 1 => format!("in one of {}", self.os_processes(blocks)),
                 None => format!("in {}", self.os_processes(blocks)),
             };
-            format!("{} must be {place}", self.names(vertices))
+            format!("{} {place}", self.names(vertices))
         });
         let all: Vec<String> = pins.chain(said).collect();
         match all.len() {

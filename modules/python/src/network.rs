@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A network of processes that has passed all checks, from `read`, `read_text` or `from_networkx`.
+/// A network of processes that was checked and found sound: `read`, `read_text` and `from_networkx` make it.
 ///
 /// Its length is the number of its processes.
 #[pyclass(frozen, module = "graphmap")]
@@ -56,55 +56,48 @@ impl Network {
         &self.network.name
     }
 
-    /// Its processes, in the order of their ranks.
+    /// Its processes in the order of their ranks.
     #[getter]
     fn processes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let ids = self.network.processes.ids();
         PyList::new(py, Part::all(&self.network, ids, Process))
     }
 
-    /// Its channels, in the order of the source.
+    /// Its channels in the order of the source.
     #[getter]
     fn channels<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let ids = self.network.channels.ids();
         PyList::new(py, Part::all(&self.network, ids, Channel))
     }
 
-    /// Its modules; a module comes before the modules inside it.
+    /// Its modules; one that holds others comes before them.
     #[getter]
     fn modules<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let ids = self.network.modules.ids();
         PyList::new(py, Part::all(&self.network, ids, Module))
     }
 
-    /// Warnings and notes from reading and checking it.
+    /// Warnings and notes of reading and checking it.
     #[getter]
     fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         all(py, &self.found)
     }
 
-    /// Searches for a mapping of the processes onto OS processes and hosts.
+    /// Looks for a mapping of its processes onto OS processes and hosts.
     ///
-    /// - `hosts`: a description such as `hosts=2:cores=4`, the text of a hostfile (more than one
-    ///   line), or the path of a file with either [default: one host].
-    /// - `os_processes`: the number of OS processes [default: one for each slot of the hosts;
-    ///   without hosts, 1].
-    /// - `strategy`: `auto`, `fast`, `stack`, `round-robin`, `metis` or `ilp`.
-    /// - `objective`: `cost` (traffic times distance), `bottleneck`, `largest-load` or
-    ///   `remote-channels`.
-    /// - `time`: search time in seconds. Without it, the result depends only on the seed.
-    /// - `threads`: the number of threads of a search with `time` [default: all cores].
-    /// - `imbalance`: the tolerance by which an OS process may exceed its share of the load, 0.03
-    ///   for 3%.
-    /// - `strict_balance`: if the balance limit cannot be kept, raise an error. Otherwise the limit
-    ///   is raised with a warning.
-    /// - `modules`: the meaning of modules: `ignore`, `atom` (each stays in one OS process), or the
-    ///   traffic that keeps each together.
+    /// `hosts` is a description such as `hosts=2:cores=4`, the text of a hostfile (of more than one line), or the path
+    /// of a file with either; without it, it is one host. `os_processes` is how many of them there are to be,
+    /// else one for each slot of the hosts (without hosts: one). `strategy` is `auto`, `fast`, `stack`, `round-robin`,
+    /// `metis` or `ilp`; `objective` is `cost` (traffic times distance), `bottleneck`, `largest-load` or
+    /// `remote-channels`. With `time`, in seconds, it searches so long on `threads` (else all cores); without it the
+    /// result depends on the seed alone. `imbalance` is by how much an OS process may exceed its share of the load,
+    /// 0.03 for 3%; what cannot be kept is raised with a warning, or an error if `strict_balance`. `modules` says what
+    /// modules mean: `ignore`, `atom` (each stays in one OS process), or the traffic that is to keep each together.
     ///
-    /// Other Python threads run during the search. Ctrl-C ends it.
+    /// Other Python threads run while it searches. Ctrl-C ends it.
     ///
-    /// Raises GraphmapError if the hosts or the request are wrong, or no mapping exists, and
-    /// ValueError if an argument is out of range.
+    /// Raises GraphmapError where the hosts or the request are wrong and where there is no such mapping, ValueError
+    /// where an argument is out of range.
     #[pyo3(signature = (hosts = None, os_processes = None, strategy = "auto", time = None, seed = 0, imbalance = 0.03, *,
                         objective = "cost", threads = None, strict_balance = false, modules = None))]
     #[allow(clippy::too_many_arguments)] // Most by name.
@@ -133,11 +126,10 @@ impl Network {
         Ok(Plan::new(plan, slf.into_any().unbind()))
     }
 
-    /// Returns the network after a pass. For example, `network.transform("weights", {"weights":
-    /// "profile.json"})` sets the loads and the traffic that `graphmap run --profile` measured.
-    /// `options` are those of `--set`.
+    /// The network after a pass: `network.transform("weights", {"weights": "profile.json"})` takes the loads and the
+    /// traffic that `graphmap run --profile` measured. `options` are what `--set` says to the command.
     ///
-    /// Raises GraphmapError if the pass does not exist or fails.
+    /// Raises GraphmapError where there is no such pass, and where it fails.
     #[pyo3(signature = (name, /, options = None))]
     fn transform(&self, py: Python<'_>, name: &str, options: Option<Options>) -> PyResult<Network> {
         let options = options.unwrap_or_default();
@@ -148,31 +140,30 @@ impl Network {
         Ok(Network::with(done, Report::clone(&self.found)))
     }
 
-    /// Returns a picture as SVG, with all processes, or with kinds if there are too many processes.
+    /// A picture of it as SVG, with all its processes, or its kinds where there are too many to be told apart.
     fn to_svg(&self, py: Python<'_>) -> PyResult<String> {
         let network = self.network.clone();
         waited(py, move || graphmap::to_svg(&network))
     }
 
-    /// Returns the network as DOT without repetitions, which `read_text` reads.
+    /// It as a drawing in DOT, with everything that is repeated written out; `read_text` reads it back.
     fn to_dot(&self, py: Python<'_>) -> PyResult<String> {
         let network = self.network.clone();
         waited(py, move || graphmap::to_dot(&network))
     }
 
-    /// Returns the network as JSON, which `read_text` reads.
+    /// It as JSON; `read_text` reads it back.
     fn to_json(&self, py: Python<'_>) -> PyResult<String> {
         let network = self.network.clone();
         waited(py, move || json::write(&network, None) + "\n")
     }
 
-    /// Returns the network as a `networkx.MultiDiGraph`, with the attributes that `from_networkx` uses.
+    /// It as a `networkx.MultiDiGraph`, with the attributes that `from_networkx` reads.
     fn to_networkx<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_networkx::graph(py, &self.network)
     }
 
-    /// Returns the files of an emitter, with all processes in one OS process:
-    /// `network.emit("wiring.rs")`. See Plan.emit.
+    /// The files of an emitter with all processes in one OS process: `network.emit("wiring.rs")`; see Plan.emit.
     #[pyo3(signature = (path, /, emitter = None, options = None))]
     fn emit(
         &self,
@@ -185,12 +176,12 @@ impl Network {
         Files::emitted(py, mapped, path, emitter, options)
     }
 
-    /// The picture that a notebook shows.
+    /// What a notebook shows.
     fn _repr_svg_(&self, py: Python<'_>) -> PyResult<String> {
         self.to_svg(py)
     }
 
-    /// Returns itself, because it is immutable.
+    /// Nothing changes it, so it is its own copy.
     fn __copy__(slf: Py<Self>) -> Py<Self> {
         slf
     }
@@ -211,7 +202,7 @@ impl Network {
         self.network.processes.len()
     }
 
-    /// Always true, because a network has at least one process.
+    /// A network without processes is none, so every one is true.
     fn __bool__(&self) -> bool {
         true
     }

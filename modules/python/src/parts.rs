@@ -53,7 +53,7 @@ pub(crate) struct Process(pub(crate) Part<ProcessId>);
 
 #[pymethods]
 impl Process {
-    /// Its unique name.
+    /// Its name, which no other process has.
     #[getter]
     fn name(&self) -> &str {
         self.0.network.process_name(self.0.id)
@@ -65,26 +65,26 @@ impl Process {
         self.0.id.index()
     }
 
-    /// The name of its kind. Processes of a kind have the same ports and the same function.
+    /// The name of its kind: processes of one have the same ports and the same function.
     #[getter]
     fn kind(&self) -> &str {
         self.0.network.kind_name(self.0.id)
     }
 
-    /// The name of the innermost module that contains it, or None.
+    /// The name of the innermost module it lies in; None in none.
     #[getter]
     fn module(&self) -> Option<&str> {
         let module = self.0.network.processes[self.0.id].module?;
         Some(self.0.network.name(self.0.network.modules[module].name))
     }
 
-    /// Its compute cost, in seconds or relative to the others.
+    /// What it costs to compute, in seconds or relative to the others.
     #[getter]
     fn load(&self) -> f64 {
         self.0.network.processes[self.0.id].load
     }
 
-    /// The memory that it needs, in bytes.
+    /// Memory that it needs, in bytes.
     #[getter]
     fn memory(&self) -> f64 {
         self.0.network.processes[self.0.id].mem
@@ -98,13 +98,13 @@ impl Process {
         PyTuple::new(py, names)
     }
 
-    /// File, line and column of its declaration; None if it is not from a text.
+    /// File, line and column of its declaration; None where it stands in no text.
     #[getter]
     fn location(&self) -> Option<(String, u32, u32)> {
         location(&self.0.network, self.0.network.processes[self.0.id].span)
     }
 
-    /// Returns itself, because it is immutable.
+    /// Nothing changes it, so it is its own copy.
     fn __copy__(slf: Py<Self>) -> Py<Self> {
         slf
     }
@@ -137,7 +137,7 @@ impl Channel {
 
 #[pymethods]
 impl Channel {
-    /// The name of the process that writes to it.
+    /// The name of the process that writes it.
     #[getter]
     fn writer(&self) -> &str {
         self.0
@@ -145,7 +145,7 @@ impl Channel {
             .process_name(self.0.network.writer(self.0.id))
     }
 
-    /// The name of the process that reads from it.
+    /// The name of the process that reads it.
     #[getter]
     fn reader(&self) -> &str {
         self.0
@@ -153,38 +153,38 @@ impl Channel {
             .process_name(self.0.network.reader(self.0.id))
     }
 
-    /// The port of the writer.
+    /// The port that writes it.
     #[getter]
     fn src(&self) -> &str {
         self.port(self.ends().0)
     }
 
-    /// The port of the reader.
+    /// The port that reads it.
     #[getter]
     fn dst(&self) -> &str {
         self.port(self.ends().1)
     }
 
-    /// The type of its tokens, or None.
+    /// The type of its tokens; None where it says none.
     #[getter]
     fn r#type(&self) -> Option<&str> {
         let ty = self.0.network.channels[self.0.id].ty?;
         Some(self.0.network.name(ty))
     }
 
-    /// The maximum number of tokens that it holds.
+    /// How many tokens it holds at the most.
     #[getter]
     fn capacity(&self) -> u32 {
         self.0.network.terms(self.0.id).capacity
     }
 
-    /// The number of tokens that it holds at the start.
+    /// How many tokens it holds at the start.
     #[getter]
     fn initial(&self) -> u32 {
         self.0.network.terms(self.0.id).initial
     }
 
-    /// Its MPI tag, or None.
+    /// Its MPI tag; None where it has none.
     #[getter]
     fn tag(&self) -> Option<i32> {
         self.0.network.terms(self.0.id).tag
@@ -196,19 +196,20 @@ impl Channel {
         self.0.network.channels[self.0.id].traffic
     }
 
-    /// The kind of the bundle that it belongs to, such as `share` or `select`, or None.
+    /// How it works with the others of a port that it shares with them, `share` or `select` say; None where it
+    /// shares none.
     #[getter]
     fn bundle(&self) -> Option<&'static str> {
         bundle(&self.0.network, self.0.id).map(BundleKind::name)
     }
 
-    /// File, line and column of its declaration; None if it is not from a text.
+    /// File, line and column of its declaration; None where it stands in no text.
     #[getter]
     fn location(&self) -> Option<(String, u32, u32)> {
         location(&self.0.network, self.0.network.channels[self.0.id].span)
     }
 
-    /// Returns itself, because it is immutable.
+    /// Nothing changes it, so it is its own copy.
     fn __copy__(slf: Py<Self>) -> Py<Self> {
         slf
     }
@@ -226,14 +227,14 @@ impl Channel {
     }
 }
 
-/// A module: a cluster of processes and other modules.
+/// A module: processes, and other modules, that belong together.
 #[pyclass(frozen, eq, hash, module = "graphmap")]
 #[derive(PartialEq, Hash)]
 pub(crate) struct Module(pub(crate) Part<ModuleId>);
 
 #[pymethods]
 impl Module {
-    /// Its name, which is unique in its parent.
+    /// Its name, which no other module of the same parent has.
     #[getter]
     fn name(&self) -> &str {
         self.0.network.name(self.0.network.modules[self.0.id].name)
@@ -245,7 +246,7 @@ impl Module {
         self.0.network.name(self.0.network.modules[self.0.id].kind)
     }
 
-    /// The module that contains it, or None.
+    /// The module that it lies in; None in none.
     #[getter]
     fn parent(&self) -> Option<Module> {
         let id = self.0.network.modules[self.0.id].parent?;
@@ -253,7 +254,7 @@ impl Module {
         Some(Module(Part { network, id }))
     }
 
-    /// Returns itself, because it is immutable.
+    /// Nothing changes it, so it is its own copy.
     fn __copy__(slf: Py<Self>) -> Py<Self> {
         slf
     }

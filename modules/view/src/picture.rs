@@ -1,6 +1,5 @@
 //! What a picture of a network shows, whether as it is drawn, by kinds, or with all its processes.
 
-use crate::count;
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::declared::{Declared, EndDecl, Flow};
 use graphmap_kpn::network::{Joined, Network};
@@ -136,7 +135,7 @@ impl Picture {
             let count = node.replicas.map_or(1, |n| n as usize);
             let mut title = format!("kind {}", name(node.kind));
             if let Some(process) = node.process {
-                title += &format!(", node of process {}", name(process));
+                title += &format!(", a face of {}", name(process));
             }
             nodes.push(Node {
                 label: times(name(node.name), count),
@@ -265,7 +264,7 @@ impl Picture {
             kind: None,
             group: None,
             many: kind.members.len() > 1,
-            title: count(kind.members.len(), "process"),
+            title: format!("{} processes", kind.members.len()),
         });
         let nodes = nodes.enumerate().map(|(i, node)| Node {
             kind: Some(i),

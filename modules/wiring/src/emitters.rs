@@ -83,11 +83,12 @@ pub(crate) fn can_express(family: &Family, network: &Network) -> Result<(), Diag
             continue;
         }
         let (kind, port) = (bundle.kind.name(), network.port_name(bundle.port));
-        let message = format!("`{emitter}` does not support {kind} bundles, such as `{port}`");
+        let message = format!("`{emitter}` has no {kind} bundles: `{port}`");
         let mut finding =
-            Diagnostic::error(codes::NOT_EXPRESSIBLE, message).at(bundle.span, "requested here");
+            Diagnostic::error(codes::NOT_EXPRESSIBLE, message).at(bundle.span, "asked for here");
         if bundle.kind == BundleKind::Share && !lacked.contains(&BundleKind::Select) {
-            finding = finding.help("let readers request tokens through a `select` bundle");
+            finding =
+                finding.help("let readers ask for tokens, through a `select` bundle of requests");
         }
         findings.push(finding);
     }
@@ -96,11 +97,11 @@ pub(crate) fn can_express(family: &Family, network: &Network) -> Result<(), Diag
     let begins = |terms| network.terms[terms].initial > 0;
     for channel in channels.filter(|channel| no_initial && begins(channel.terms)) {
         let port = network.port_name(channel.from);
-        let message = format!("`{emitter}` does not support initial tokens, which `{port}` has");
+        let message = format!("channels of `{emitter}` begin empty: `{port}` has initial tokens");
         findings.push(
             Diagnostic::error(codes::NOT_EXPRESSIBLE, message)
                 .at(channel.span, "this channel")
-                .help("let the writer write them first, and remove `initial=`"),
+                .help("let the writer write them first, and leave `initial=` out"),
         );
     }
     let no_loop = family.lacks.contains(&Unsupported::Loop);
@@ -110,13 +111,11 @@ pub(crate) fn can_express(family: &Family, network: &Network) -> Result<(), Diag
             continue;
         }
         let name = network.process_name(process);
-        let message = format!(
-            "`{emitter}` does not support channels from a process to itself, as of `{name}`"
-        );
+        let message = format!("`{emitter}` has no channels from a process to itself: `{name}`");
         findings.push(
             Diagnostic::error(codes::NOT_EXPRESSIBLE, message)
                 .at(channel.span, "this channel")
-                .help("keep these values in variables of the process"),
+                .help("let the process keep what it would write there"),
         );
     }
     let is_flow = |terms| network.terms[terms].flow.is_some();
@@ -130,12 +129,13 @@ pub(crate) fn can_express(family: &Family, network: &Network) -> Result<(), Diag
             continue;
         }
         let port = network.port_name(channel.from);
-        let message =
-            format!("`{emitter}` does not support flow-controlled channels, such as `{port}`");
+        let message = format!("`{emitter}` has no flow-controlled channels: `{port}`");
         findings.push(
             Diagnostic::error(codes::NOT_EXPRESSIBLE, message)
                 .at(channel.span, "this channel")
-                .help("let readers request tokens over separate channels, and remove `flow=`"),
+                .help(
+                    "let readers ask for tokens over channels of their own, and leave `flow=` out",
+                ),
         );
     }
     match findings.is_empty() {
@@ -158,19 +158,18 @@ pub(crate) fn not_heeded(family: &Family, network: &Network, out: &mut Diagnosti
             continue;
         };
         let others = channels.filter(|channel| said(&network.terms[channel.terms]));
-        let what = format!("`{}` ignores `{word}=`", family.emitter);
+        let what = format!("`{}` does not heed `{word}=`", family.emitter);
         let mut warning = Diagnostic::warning(codes::NOT_HEEDED, what);
         warning = warning.at(first.span, "given here");
         match others.count() {
             0 => {}
-            1 => warning = warning.with_note("1 other channel has the attribute"),
-            n => warning = warning.with_note(format!("{n} other channels have the attribute")),
+            1 => warning = warning.with_note("another channel has one, too"),
+            n => warning = warning.with_note(format!("{n} other channels have one, too")),
         }
         out.push(warning.help(match ignored {
-            Ignored::Tag => "remove it; only `--emit model.json` and `--emit json=PATH` contain it",
+            Ignored::Tag => "leave it out; `--emit model.json` and `--emit json=PATH` have it",
             Ignored::Capacity => {
-                "remove it: the capacity of a channel depends on the library that sends the \
-                 messages"
+                "leave it out: how much a channel holds is left to what carries the messages"
             }
         }));
     }
@@ -186,7 +185,7 @@ impl Emitter for ModelEmitter {
     }
 
     fn about(&self) -> &str {
-        "model that skeletons render, as JSON"
+        "what a skeleton sees, as JSON"
     }
 
     fn options(&self) -> Option<&[&str]> {
@@ -278,21 +277,21 @@ fn choose(
     }
     let Some(structure) = Structure::named(network, wanted) else {
         let found = Structure::of(network).name;
-        let message = format!("the network is not a {wanted}");
+        let message = format!("the network is no {wanted}");
         let mut finding =
-            Diagnostic::error(codes::NOT_THAT_STRUCTURE, message).at(*span, "requested here");
+            Diagnostic::error(codes::NOT_THAT_STRUCTURE, message).at(*span, "asked for here");
         if wanted == "tree" && Structure::is_tree_out_of_order(network) {
             finding = finding.help(
-                "its channels form a tree, but the ranks are not numbered level by level: declare \
-                 the root first, then its children, then their children",
+                "channels make a tree of it, but it is not numbered level by level: \
+                 declare the root first, then its children, then theirs",
             );
         }
         return Err(Diagnostics::from(
             finding
                 .help(format!(
-                    "remove `skeleton=`: the structure of the network is `{found}`"
+                    "leave `skeleton=` out: the structure found is `{found}`"
                 ))
-                .with_note("`graphmap explain G0606` defines chain, farm, tree and grid"),
+                .with_note("`graphmap explain G0606` says what makes a chain, farm, tree or grid"),
         ));
     };
     let name = if has(wanted) {

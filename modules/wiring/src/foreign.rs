@@ -30,12 +30,11 @@ impl Family {
             return Err(Diagnostics::from(
                 Diagnostic::error(codes::NO_PROJECT_OF_FAMILY, message)
                     .help(format!(
-                        "use `--emit {}=PATH` to write only the wiring",
+                        "`--emit {}=PATH` writes its wiring alone",
                         self.emitter
                     ))
                     .with_note(
-                        "the tables `[[FAMILY.project]]` in `families.toml` list the files of a \
-                         project",
+                        "`[[FAMILY.project]]` in `families.toml` lists the files of a project",
                     ),
             ));
         }
@@ -100,17 +99,17 @@ impl Family {
     fn check_path(&self, path: &str, files: &Files) -> Result<(), Diagnostics> {
         let inside = |part| matches!(part, Component::Normal(_));
         let what = if path.is_empty() || !Path::new(path).components().all(inside) {
-            "is outside the project"
+            "does not lie in the project"
         } else if files.get(path).is_some() {
-            "is listed twice"
+            "is to be written twice"
         } else {
             return Ok(());
         };
         let message = format!("the file `{path}` of a project of `{}` {what}", self.name);
         Err(Diagnostics::from(
             Diagnostic::error(codes::NO_PROJECT_OF_FAMILY, message).help(
-                "use paths relative to the project in `families.toml`; with `each = \"kind\"`, the \
-                 path must contain a name of the kind",
+                "the paths in `families.toml` are seen from the project; \
+                 with `each = \"kind\"` one holds a name of the kind",
             ),
         ))
     }

@@ -33,9 +33,8 @@ pub(crate) fn unlisted(
         .collect();
     let (message, help) = match &missing[..] {
         [] => (
-            format!("`payload!` does not list all parts of `{name}`"),
-            "list every field, and every variant of an enum, in the order in which they are \
-             written as bytes"
+            format!("`payload!` does not list all that `{name}` consists of"),
+            "list every field, and every variant of an enum, in the order of their bytes"
                 .to_owned(),
         ),
         missing => (
@@ -44,7 +43,7 @@ pub(crate) fn unlisted(
                 missing.join("`, `")
             ),
             format!(
-                "list all fields: `graphmap_runtime::payload!({name} {{ {} }})`",
+                "list all of them: `graphmap_runtime::payload!({name} {{ {} }})`",
                 fields.join(", ")
             ),
         ),

@@ -1,6 +1,6 @@
 use crate::wiring::Sum;
 
-/// Adds the squares of all workers.
+/// Adds up the squares, whichever worker they come from.
 pub async fn sum(mut ports: Sum) {
     let mut sum = 0;
     while let Some((_worker, square)) = ports.in_.read().await {

@@ -44,11 +44,9 @@ pub(super) fn onto(
             None => {
                 is_missing = true;
                 let what = match host {
-                    "" => {
-                        format!("OS process {first} has no host in `{path}`, but others have one")
-                    }
+                    "" => format!("`{path}` gives OS process {first} no host, and others have one"),
                     _ => format!(
-                        "`{path}` maps OS process {first} to `{host}`, which is not one of the hosts"
+                        "`{path}` places OS process {first} on `{host}`, which is not among the hosts"
                     ),
                 };
                 let names = platform.hosts().iter().take(8).map(|host| &*host.name);
@@ -61,17 +59,16 @@ pub(super) fn onto(
                 session.find(
                     Diagnostic::error(codes::HOSTS_MISSING, what)
                         .with_note(format!("the hosts are {names}{more}"))
-                        .help("map again onto these hosts, or use the hosts of the mapping"),
+                        .help("map again onto these hosts, or name the hosts that it was made for"),
                 );
             }
             Some(there) if os_processes.len() > there.slots as usize => {
                 let here = plural(os_processes.len(), "OS process");
                 let slots = plural(there.slots as usize, "slot");
-                let what = format!("`{path}` maps {here} to `{host}`, which has {slots}");
+                let what = format!("`{path}` places {here} on `{host}`, which has {slots}");
                 session.find(
-                    Diagnostic::warning(codes::HOSTS_MISSING, what).help(
-                        "map again onto these hosts, so that OS processes do not share cores",
-                    ),
+                    Diagnostic::warning(codes::HOSTS_MISSING, what)
+                        .help("they take turns on its cores: map again for these hosts"),
                 );
             }
             Some(_) => {}

@@ -111,9 +111,9 @@ impl Reading<'_> {
         }
         let (name, other) = (self.text.value(again.name), self.text.value(first.name));
         let message = if name == other {
-            format!("`{name}` has two different values")
+            format!("`{name}` is said twice, and not the same")
         } else {
-            format!("`{other}` and `{name}` are the same attribute, but have different values")
+            format!("`{other}` and `{name}` mean the same, and contradict")
         };
         self.contradict(message, first.span(), again.span());
     }
@@ -122,9 +122,9 @@ impl Reading<'_> {
     pub(super) fn contradict(&mut self, message: String, first: Span, again: Span) {
         self.report.push(
             Diagnostic::error(codes::CONTRADICTION, message)
-                .at(again, "second value")
-                .also(first, "first value")
-                .help("remove one of the two"),
+                .at(again, "again here")
+                .also(first, "said first here")
+                .help("take one of them away"),
         );
     }
 }

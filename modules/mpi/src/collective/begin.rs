@@ -235,8 +235,7 @@ impl Reduction {
             // Predefined ones are nobody's.
             assert!(
                 !users || lent.is_there(),
-                "the operation no longer exists, because the rank that owns it dropped its \
-                 reduction"
+                "an operation is gone, as the rank that has lent it let go of its reduction"
             );
             // It must not be suspended: meanwhile its rank, and with it the operation, could go.
             graphmap_fiber::uninterrupted(|| elements.combine(&left, &mut right));

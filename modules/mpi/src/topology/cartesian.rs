@@ -131,7 +131,7 @@ impl CartesianCommunicator {
         found.map_or_else(
             || {
                 panic!(
-                    "coordinates {coords:?} are outside a grid of {:?}",
+                    "{coords:?} is not within a grid of {:?}",
                     self.grid().dims()
                 )
             },

@@ -184,19 +184,19 @@ static STRATEGIES: &[Strategy] = &[
     FAST,
     Strategy::of(
         "stack",
-        "fills one block after the other, in source order",
+        "neighbours in source order fill one block after the other",
         (Kind::Rule, true),
         stack::run,
     ),
     Strategy::of(
         "round-robin",
-        "distributes the processes to the blocks in turn",
+        "processes are dealt to the blocks in turn",
         (Kind::Rule, true),
         round_robin::run,
     ),
     Strategy::of(
         "ilp",
-        "integer program, for small networks; proves the optimum if given enough time",
+        "integer program, for small networks: proves the optimum given time",
         (Kind::Program, false),
         ilp::run,
     ),

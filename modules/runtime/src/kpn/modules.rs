@@ -41,10 +41,7 @@ impl Network {
             return self.mistakes.push(mistake);
         }
         if let Some(wrong) = within.iter().find(|&number| number > before) {
-            let mistake = format!(
-                "{}: module {wrong} does not exist: {before} are declared before",
-                of()
-            );
+            let mistake = format!("{}: one is in module {wrong} of {before} so far", of());
             self.mistakes.push(mistake);
         }
         self.modules.push(ModuleTable {
@@ -66,10 +63,8 @@ impl Network {
         let modules = self.sequence(of, modules);
         let all = self.modules_total();
         if let Some(wrong) = modules.iter().find(|&number| number > all) {
-            self.mistakes.push(format!(
-                "{}: module {wrong} does not exist: there are {all}",
-                of()
-            ));
+            self.mistakes
+                .push(format!("{}: {wrong}, where there are {all}", of()));
         }
         match self.kinds.get_mut(kind.number()) {
             Some(table) if modules.len() == table.ranks.len() => table.modules = modules,
@@ -80,7 +75,7 @@ impl Network {
             }
             None => self
                 .mistakes
-                .push("a module for a kind of another network".into()),
+                .push("the modules of a kind of another network".into()),
         }
     }
 

@@ -141,12 +141,13 @@ impl Stages<'_> {
             }
         };
         let Some((packed, excess)) = self.fit(false, low, effort) else {
-            let reason = "the search found none within memory, slots and constraints, even without a balance limit";
+            let reason =
+                "no mapping keeps memory, slots and constraints, even without a balance bound";
             let parts = (0..self.problem.constraints.len()).map(Part::Constraint);
             return Err(Conflict::unproved(parts.collect(), reason));
         };
         self.log.push(format!(
-            "balance limit raised by a factor of {excess:.3}; no mapping is within it"
+            "balance bound raised by a factor of {excess:.3}: nothing fits within it"
         ));
         self.raised = Some(self.raised.unwrap_or(1.0).max(excess));
         Ok(packed)
@@ -160,7 +161,7 @@ impl Stages<'_> {
                 parts: Vec::new(),
                 proved: false,
                 minimal: false,
-                reason: "the search found none within the balance limit".to_owned(),
+                reason: "no mapping within the balance bound was found".to_owned(),
             };
         };
         let inside = |v: &u32| self.group.get(*v as usize).map_or(*v, |&g| g) == heavy;
@@ -170,7 +171,7 @@ impl Stages<'_> {
         let (mut parts, reason): (Vec<Part>, _) = match members[..] {
             [v] => (
                 vec![Part::Vertex(v)],
-                "one vertex is heavier than the balance limit of every block",
+                "a vertex alone is heavier than the balance bound of every block",
             ),
             _ => {
                 let joins = |c: &Constraint| match c {
@@ -182,7 +183,7 @@ impl Stages<'_> {
                     all.filter(|(_, c)| joins(c))
                         .map(|(c, _)| Part::Constraint(c))
                         .collect(),
-                    "vertices that must be together are heavier than the balance limit of every block",
+                    "vertices that must lie together are heavier than the balance bound of every block",
                 )
             }
         };
