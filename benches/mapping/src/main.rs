@@ -6,8 +6,9 @@
 //!
 //! Mappings of peers are kept in the work directory and judged in each run. `--tries` is the number
 //! of searches of each graph, each with a seed of its own; `--shift` is added to these seeds;
-//! `--record` keeps mappings that are better than the best known. For the suites `large`, `huge` and `growth`
-//! see `large.rs`; `structured`, `tight`, `held` and `rules` are in files of these names.
+//! `--record` keeps mappings that are better than the best known. For the suites `large`, `huge`
+//! and `growth` see `large.rs`; `structured`, `tight`, `held` and `rules` are in files of these
+//! names.
 
 mod generate;
 mod held;

@@ -23,8 +23,8 @@ pub fn go(here: &Path) -> Result<PathBuf, String> {
     }
 }
 
-/// Returns the command that starts a C program of `mpi/` in `count` OS processes of an MPI; `None` without
-/// that MPI. The program is built beside the program `here`.
+/// Returns the command that starts a C program of `mpi/` in `count` OS processes of an MPI; `None`
+/// without that MPI. The program is built beside the program `here`.
 pub fn mpiexec(here: &Path, mpi: &str, count: &str, program: &str) -> Option<Command> {
     let built = here.with_file_name(format!("{program}-{mpi}"));
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("mpi/{program}.c"));

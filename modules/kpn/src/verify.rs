@@ -23,8 +23,8 @@
 //! the network non-deterministic (a note, `G0314`); a channel from a process to itself (a warning,
 //! `G0315`): the process waits for ever once it reads before it writes, or fills the channel; a
 //! process that no channel reaches (a warning, `G0317`). Whether a cycle of channels blocks depends
-//! on the first actions of its processes (a demand driven farm has several legal cycles). So cycles are
-//! not verified; [`crate::cycles`] lists them, and a run finds those that block.
+//! on the first actions of its processes (a demand driven farm has several legal cycles). So cycles
+//! are not verified; [`crate::cycles`] lists them, and a run finds those that block.
 
 use crate::codes;
 use crate::declared::{BundleKind, Direction};

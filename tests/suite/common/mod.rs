@@ -236,8 +236,8 @@ fn sent(mut ours: fs::File) -> String {
     String::from_utf8_lossy(&shown).replace("\r\n", "\n")
 }
 
-/// Time limit of all waits of the tests. A loaded machine must not reach it. Programs that wait for a
-/// signal sleep longer.
+/// Time limit of all waits of the tests. A loaded machine must not reach it. Programs that wait for
+/// a signal sleep longer.
 pub(crate) const LONGEST: Duration = Duration::from_secs(600);
 
 /// A command that was started. It is killed if the test fails before the command has ended.

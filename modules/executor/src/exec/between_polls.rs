@@ -183,7 +183,8 @@ impl Scheduler {
     }
 
     /// Returns kind and index of the process in whose name an end or a token is left just now: the
-    /// contents of a token are left by the process that left the token, which may have ended by then.
+    /// contents of a token are left by the process that left the token, which may have ended by
+    /// then.
     pub(super) fn leaves(&self) -> Option<(u32, u32)> {
         self.closings.of.get().or_else(|| self.running())
     }

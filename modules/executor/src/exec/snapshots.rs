@@ -5,8 +5,8 @@
 //! Snapshots of several schedulers are not of the same moment. A scheduler that does not answer in
 //! time is reported with the process that it is polling.
 //!
-//! A process whose long polls keep others of its scheduler waiting ([`Overlong`]) is found without a
-//! request, from two numbers that a scheduler writes in any case: the process that it polls, and
+//! A process whose long polls keep others of its scheduler waiting ([`Overlong`]) is found without
+//! a request, from two numbers that a scheduler writes in any case: the process that it polls, and
 //! the count of its batches of polls.
 
 use super::report::WaitingCall;

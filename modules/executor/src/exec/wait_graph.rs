@@ -12,8 +12,8 @@
 //! can lead to.) Without such an edge the deadlock is real.
 //!
 //! The edges are kept from one round to the next. Only changes are reported
-//! ([`WaitGraph::update`]), and only processes that can be reached from them are searched: a cycle that did
-//! not exist before goes through a process that has begun to wait since.
+//! ([`WaitGraph::update`]), and only processes that can be reached from them are searched: a cycle
+//! that did not exist before goes through a process that has begun to wait since.
 
 use super::hooks::Side;
 use std::collections::hash_map::Entry;

@@ -1,5 +1,5 @@
-//! Frames between OS processes, on a link that is a part of the test: their number, and the errors of
-//! frames that are cut short.
+//! Frames between OS processes, on a link that is a part of the test: their number, and the errors
+//! of frames that are cut short.
 #![forbid(unsafe_code)]
 #![cfg(not(miri))]
 

@@ -1,5 +1,5 @@
-//! Random programs have the same result at each place: on one scheduler, on several, in OS processes
-//! that hear each other late, and in OS processes that share memory.
+//! Random programs have the same result at each place: on one scheduler, on several, in OS
+//! processes that hear each other late, and in OS processes that share memory.
 //!
 //! `GRAPHMAP_FUZZ_RUNS=100000 cargo test --release -p graphmap-runtime --test suite random::`
 //! searches for longer. A failure names its seed, and `GRAPHMAP_FUZZ_SEED` begins there.
@@ -53,9 +53,9 @@ impl Alike {
 }
 
 /// Returns options under which a standstill is a failure, also one that a waker outside of the
-/// network could end: no program needs the wakers that are kept here. A standstill is reported again
-/// after a longer while; if no process was woken since, a wake-up was lost. (The first report is not
-/// enough: a thread that wakes a process may be late by any time.)
+/// network could end: no program needs the wakers that are kept here. A standstill is reported
+/// again after a longer while; if no process was woken since, a wake-up was lost. (The first report
+/// is not enough: a thread that wakes a process may be late by any time.)
 fn never_quiet(seed: u64) -> Options {
     let last = Mutex::new(None);
     Options::new().on_quiet(move |block| {
@@ -68,7 +68,8 @@ fn never_quiet(seed: u64) -> Options {
 }
 
 /// Programs in which nothing may block: reads and writes are cancelled, tried again and woken from
-/// outside. Each token arrives once, and each process ends in the state that it has on one scheduler.
+/// outside. Each token arrives once, and each process ends in the state that it has on one
+/// scheduler.
 #[test]
 fn programs_lose_nothing() {
     search(40, 1, |seed| {
@@ -177,8 +178,8 @@ fn check_by_model(script: &Script, outcome: &Outcome) {
     assert!(!is_whole || outcome.told == ends);
 }
 
-/// Ends of flow-controlled channels open, ask, leave, come back, close, are dropped and forgotten in
-/// any order: each token that was written is read, or went with a reader that was dropped.
+/// Ends of flow-controlled channels open, ask, leave, come back, close, are dropped and forgotten
+/// in any order: each token that was written is read, or went with a reader that was dropped.
 #[test]
 fn flow_controlled_channels_lose_nothing() {
     search(60, 2, |seed| {

@@ -163,8 +163,8 @@ pub struct Outcome {
     pub ended: Option<Result<Report, RunError>>,
 }
 
-/// Runs a network at each of the places, and checks the outcome. `make` must be a closure of the test:
-/// the name of its type says which test to start again for OS processes.
+/// Runs a network at each of the places, and checks the outcome. `make` must be a closure of the
+/// test: the name of its type says which test to start again for OS processes.
 pub fn tell<M>(
     places: &[Place],
     seed: u64,
