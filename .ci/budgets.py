@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Compares what graphmap costs its users with `.ci/budgets`: fails if a value is more than 5% above its budget.
+"""Compares costs of graphmap with `.ci/budgets`. Fails if a value is more than 5% above its budget.
 
 usage: .ci/budgets.py NAME=VALUE... [--write]
 
-Times are CPU time as multiples of the CPU time that compiling `.ci/reference` takes in the same run, because machines
-differ. With `--write` the values become the budgets.
+Times are CPU time as multiples of the CPU time that compiling `.ci/reference` takes in the same
+run, because machines differ. With `--write` the values become the budgets.
 """
 
 import sys

@@ -1,12 +1,15 @@
-"""Looks at the licences of what the product links: all packages but those that only tests link.
+"""Checks the licences of linked packages, or lists them.
 
 usage: licences.py METADATA... [--table | --texts]
 
-Reads the output of `cargo metadata`, of one workspace or several. Fails where a package has a licence that the product's own would not allow, or
-needs a newer Rust than the product says that it does. Packages that only tests link (dev-dependencies) may be
-under the GPL: they are not part of what anybody gets.
---table prints docs/THIRD-PARTY.md, --texts the licences in full, as they have to go with a binary: of all that
-published members link, or all members of a workspace that publishes none.
+Reads the output of `cargo metadata` of one or more workspaces. Fails if the licence of a linked
+package is not allowed, or if the package needs a newer Rust than the workspace declares. Packages
+that only tests link (dev-dependencies) may be under the GPL, because graphmap does not distribute
+them.
+
+--table prints docs/THIRD-PARTY.md. --texts prints the licences in full, which each binary must
+include. Both cover the packages that published members link. If a workspace publishes nothing, they
+cover the packages that any member links.
 """
 
 import json
@@ -19,31 +22,32 @@ ALLOWED = {
     "Unicode-3.0", "BSL-1.0", "CC0-1.0", "MIT-0", "Apache-2.0 WITH LLVM-exception",
 }
 
-TABLE = """# Packages of others
+TABLE = """# Third-party packages
 
-What the crates that are published link on Linux with their default features and `petgraph`, and under which licence. The gate holds this list
-true; it is made by
+The packages that the published crates link on Linux, with their default features and the feature
+`petgraph`, and the licences of these packages. These commands generate this file:
 
 ```sh
 cargo metadata --format-version 1 --locked --filter-platform x86_64-unknown-linux-gnu >target-metadata.json
 python3 .ci/licences.py target-metadata.json --table >docs/THIRD-PARTY.md
 ```
 
-The licences in full go with a binary: `.ci/release` adds them to it (`--texts` instead of `--table`).
+The gate compares this file with their output. Each binary includes the licences in full:
+`.ci/release` adds them to the tar (`--texts` instead of `--table`).
 
 | package | licence |
 |---|---|"""
 
 
-# Features that nothing may enable, in tests neither.
+# Features that no package may enable, not even for tests.
 BANNED_FEATURES = {"petgraph": {"dot_parser", "all"}}
 
-# What a package has inside it under another licence.
+# Licences of other software inside a package.
 INSIDE = {"metis-sys": "; METIS and GKlib inside it: Apache-2.0"}
 
 
 def allowed(expression):
-    """Whether an SPDX expression can be met with allowed licences."""
+    """Returns True if allowed licences satisfy an SPDX expression."""
     expression = expression.replace("/", " OR ")
     words = re.findall(r"\(|\)|[^\s()]+(?: WITH \S+)?", expression)
     python = []
@@ -58,7 +62,8 @@ def allowed(expression):
 
 
 def linked_packages(metadata, published_only):
-    """What members of the workspace link or run while they are built, by name; and which are members."""
+    """Returns the packages that members of the workspace link or build with, sorted by name, and the ids
+    of the members."""
     packages = {p["id"]: p for p in metadata["packages"]}
     nodes = {n["id"]: n for n in metadata["resolve"]["nodes"]}
     ours = set(metadata["workspace_members"])
@@ -76,7 +81,7 @@ def linked_packages(metadata, published_only):
 
 
 def needed_rust(package):
-    """The Rust that a package says it needs, as numbers."""
+    """Returns the Rust version that a package declares, as numbers."""
     return [int(part) for part in (package["rust_version"] or "0").split(".")]
 
 
@@ -98,7 +103,7 @@ def texts(others):
             print(f"\n--- {path.relative_to(folder)}\n")
             print(path.read_text(errors="replace"))
         if not files:
-            print("\n(its package has no file with the text)")
+            print("\n(the package has no file with the text)")
 
 
 def main():
@@ -129,7 +134,7 @@ def check(metadata):
     for package in others:
         if needed_rust(package) > newest + [0] * 3:
             wrong.append(f"{package['name']} {package['version']}: needs Rust {package['rust_version']}")
-    print(f"{len(packages)} packages linked, {len(wrong)} with a licence or a Rust that is not allowed")
+    print(f"{len(packages)} packages linked, {len(wrong)} with a licence or a Rust version that is not allowed")
     if wrong:
         sys.exit("\n".join(wrong))
 

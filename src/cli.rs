@@ -67,18 +67,18 @@ use verbs::{Cli, Verb};
 
 /// Usage that the command prints without arguments.
 const BRIEF: &str = "\
-Checks, maps, wires and runs parallel programs drawn as graphs of processes and channels
+Check, map, wire and run parallel programs drawn as graphs of processes and channels
 
   graphmap new hello                           make a project with a small graph
   graphmap run graphs/farm.dot                 build the program of a graph and run it
-  graphmap check graphs/farm.dot               report all that is wrong with a graph
-  graphmap view farm.dot -o farm.svg           draw it
+  graphmap check graphs/farm.dot               report all errors of a graph
+  graphmap view farm.dot -o farm.svg           draw a graph
   graphmap partition farm.dot -n 4             map its processes onto OS processes
   graphmap farm.dot --emit wiring.rs           write files: wiring code, hostfiles, pictures
   graphmap explain G0305                       explain an error
   graphmap doctor                              check which tools are installed
 
-`graphmap --help` lists all verbs and options, `graphmap help VERB` those of one verb.
+`graphmap --help` lists all verbs and options; `graphmap help VERB` lists the options of a verb.
 ";
 
 /// Does what the command line says; the result is the exit code.
@@ -120,7 +120,7 @@ pub(crate) fn main(registry: &Registry, args: Vec<OsString>) -> u8 {
 
 fn dispatch(cli: &Cli, session: &mut Session<'_>) -> Outcome<Exit> {
     if let (Some(_), Some(file)) = (&cli.verb, &cli.emit.file) {
-        let message = format!("`{}` stands before a verb", file.display());
+        let message = format!("the file `{}` is before the verb", file.display());
         let diagnostic = Diagnostic::error(codes::USAGE, message)
             .help("write `graphmap VERB FILE`, or `graphmap FILE --emit PATH` without a verb");
         return session.fail(Exit::Usage, diagnostic);
@@ -159,7 +159,7 @@ fn pointing_at_emit(mut error: clap::Error) -> clap::Error {
         return error;
     }
     error.remove(ContextKind::SuggestedArg);
-    let tip = "say `graphmap emit FILE --emit KIND=PATH`: this verb writes no such files";
+    let tip = "this verb has no `--emit`: use `graphmap emit FILE --emit KIND=PATH`";
     error.insert(
         ContextKind::Suggested,
         ContextValue::StyledStrs(vec![tip.into()]),

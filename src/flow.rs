@@ -51,10 +51,10 @@ impl Registry {
             let message = format!("`{name}` is {}", other.name);
             return Diagnostic::error(codes::UNKNOWN_FORMAT, message).help(other.help);
         }
-        let message = format!("what language is `{name}` in?");
+        let message = format!("unknown format of the graph file `{name}`");
         let known = names(self.front_ends().map(|f| f.name()));
         Diagnostic::error(codes::UNKNOWN_FORMAT, message).help(format!(
-            "the front ends are {known}; name one to `read_text`"
+            "call `read_text` with one of the front ends {known}"
         ))
     }
 
@@ -69,7 +69,7 @@ impl Registry {
         text: impl Into<Vec<u8>>,
     ) -> Result<Diagnosed<Declared>, Error> {
         let found = self.front_end_named(front_end).ok_or_else(|| {
-            let message = format!("graphmap reads no format named `{front_end}`");
+            let message = format!("unknown graph format `{front_end}`");
             let all = self.front_ends().map(|f| f.name());
             unknown(
                 Diagnostic::error(codes::UNKNOWN_FORMAT, message),
@@ -93,7 +93,7 @@ impl Registry {
         options: &Options,
     ) -> Result<Diagnosed<Verified>, Error> {
         let found = self.pass_named(pass).ok_or_else(|| {
-            let message = format!("there is no pass `{pass}`");
+            let message = format!("unknown pass `{pass}`");
             let all = self.passes().map(|p| p.name());
             unknown(Diagnostic::error(codes::UNKNOWN_PASS, message), pass, all)
         })?;
@@ -113,10 +113,12 @@ impl Registry {
         let path = path.as_ref();
         let emitter = self.emitter_of(path).ok_or_else(|| {
             let shown = path.display();
-            let message = format!("no emitter is known to write files like `{shown}`");
+            let message = format!("no emitter writes files such as `{shown}`");
             let known = names(self.emitters().map(|e| e.name()));
             let finding = Diagnostic::error(codes::UNKNOWN_EMITTER, message);
-            Error::without_text(finding.help(format!("say which emitter is meant: {known}")))
+            Error::without_text(
+                finding.help(format!("call `emit_as` with one of the emitters {known}")),
+            )
         })?;
         emitted(emitter, mapped, path, &Options::new(), None)
     }
@@ -136,7 +138,7 @@ impl Registry {
         platform: Option<&Hardware>,
     ) -> Result<Diagnosed<Files>, Error> {
         let found = self.emitter_named(emitter).ok_or_else(|| {
-            let message = format!("there is no emitter `{emitter}`");
+            let message = format!("unknown emitter `{emitter}`");
             let all = self.emitters().map(|e| e.name());
             unknown(
                 Diagnostic::error(codes::UNKNOWN_EMITTER, message),
@@ -357,7 +359,7 @@ fn unknown<'n>(finding: Diagnostic, name: &str, all: impl Iterator<Item = &'n st
     let all: Vec<&str> = all.collect();
     let near = nearest(name, all.iter().copied());
     let near = near.map(|near| format!("did you mean `{near}`?"));
-    let help = format!("there are {}", names(all.iter().copied()));
+    let help = format!("the known names are {}", names(all.iter().copied()));
     Error::without_text(match near {
         Some(near) => finding.help(near).help(help),
         None => finding.help(help),

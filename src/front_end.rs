@@ -122,7 +122,7 @@ impl FrontEnd for Dot {
             Ok((text, Encoding::Utf8)) => text,
             // What it says of its encoding would be wrong afterwards.
             Ok((_, Encoding::Latin1(at))) => {
-                let message = format!("`{name}` is not laid out: byte {at} is not UTF-8");
+                let message = format!("`{name}` cannot be formatted: byte {at} is not UTF-8");
                 return fail(codes::NOT_TEXT, message);
             }
             Err(why) => return fail(codes::NOT_TEXT, format!("`{name}` is not text: {why}")),
@@ -143,7 +143,7 @@ impl FrontEnd for Json {
     }
 
     fn about(&self) -> &str {
-        "networks as JSON, as programs write them (.json)"
+        "a network as JSON (.json)"
     }
 
     fn accepts(&self, path: &Path) -> bool {

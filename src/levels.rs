@@ -20,6 +20,18 @@ pub(crate) enum Lint {
     Warnings,
 }
 
+/// Codes that are no longer used, each with the code that replaces it.
+const REPLACED: [(u16, Code); 2] = [
+    (435, graphmap_kpn::codes::OTHER_VERSION),
+    (505, graphmap_kpn::codes::OTHER_VERSION),
+];
+
+/// Returns the code that replaces one that is no longer used.
+pub(crate) fn replaced(number: u16) -> Option<Code> {
+    let mut all = REPLACED.iter();
+    all.find(|(old, _)| *old == number).map(|(_, new)| *new)
+}
+
 /// The word for all warnings.
 const WARNINGS: &str = "warnings";
 
@@ -32,6 +44,11 @@ pub(crate) fn lint(text: &str) -> Result<Lint, String> {
         return Ok(Lint::Warnings);
     }
     let number = text.strip_prefix(['G', 'g']).and_then(|n| n.parse().ok());
+    if let Some(new) = number.and_then(replaced) {
+        return Err(format!(
+            "the diagnostic code `{text}` is no longer used: it is now {new}"
+        ));
+    }
     let known = number.filter(|n| CODES.binary_search(n).is_ok());
     known.map(|n| Lint::Code(Code(n))).ok_or_else(|| {
         let codes: Vec<String> = CODES.iter().map(|n| Code(*n).to_string()).collect();
@@ -41,7 +58,7 @@ pub(crate) fn lint(text: &str) -> Result<Lint, String> {
             || "`graphmap explain` lists all codes".to_owned(),
             |near| format!("did you mean `{near}`?"),
         );
-        format!("there is no finding `{text}`: {hint}")
+        format!("unknown diagnostic code `{text}`: {hint}")
     })
 }
 
@@ -86,7 +103,7 @@ impl Levels {
             return Some((level, format!("`--{} {name}`", level.name())));
         }
         if let Some(level) = strictest(&self.drawing) {
-            let how = format!("`{}=\"{name}\"` in the drawing", level.name());
+            let how = format!("`{}=\"{name}\"` in the graph", level.name());
             return Some((level, how));
         }
         let level = strictest(&self.config)?;
@@ -100,7 +117,7 @@ impl Levels {
         if finding.severity == Severity::Error {
             return Some(match said {
                 Some((Level::Allow | Level::Warn, how)) => finding.with_note(format!(
-                    "{how} does not change that: errors stay errors, levels are for warnings and notes"
+                    "{how} has no effect on errors, only on warnings and notes"
                 )),
                 Some((Level::Deny, _)) | None => finding,
             });
@@ -124,7 +141,7 @@ impl Levels {
 
 fn denied(mut finding: Diagnostic, how: &str) -> Diagnostic {
     finding.severity = Severity::Error;
-    finding.with_note(format!("an error because of {how}"))
+    finding.with_note(format!("{how} makes this an error"))
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@
 //! let drawing = registry.read_text("dot", "two.dot", "digraph { a -> b [load=4]; }");
 //! let error = drawing.unwrap_err();
 //! assert!(error.to_string().contains("two.dot:1:19"));
-//! assert!(error.to_string().contains("the cost of a channel is `traffic=`"));
+//! assert!(error.to_string().contains("use `traffic=` for the cost of a channel"));
 //! # Ok(())
 //! # }
 //! ```

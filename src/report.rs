@@ -76,7 +76,7 @@ fn in_words(mut finding: Diagnostic, sources: &SourceMap) -> Diagnostic {
     finding.secondary.clear();
     let place = finding.primary.take();
     match place.and_then(|label| sources.location(label.span)) {
-        Some(place) => finding.with_note(format!("found at {place}")),
+        Some(place) => finding.with_note(format!("the position is {place}")),
         None => finding,
     }
 }
@@ -140,7 +140,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.diagnostics.has_errors() {
             true => f.write_str(self.0.to_string().trim_end()),
-            false => write!(f, "{}it failed, and did not say why", self.0),
+            false => write!(f, "{}failed without a diagnostic", self.0),
         }
     }
 }

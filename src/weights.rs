@@ -59,7 +59,7 @@ impl Pass for Weights {
     }
 
     fn about(&self) -> &str {
-        "measured load and traffic, from what `run --profile` wrote (--weights FILE)"
+        "sets measured load and traffic, from a profile (--weights FILE)"
     }
 
     fn options(&self) -> Option<&[&str]> {
@@ -68,18 +68,19 @@ impl Pass for Weights {
 
     fn run(&self, context: &mut PassContext<'_>) -> Result<(), Diagnostics> {
         let Some(file) = context.options.get(FILE) else {
-            let diagnostic = Diagnostic::error(codes::BAD_WEIGHTS, "no file with weights is named");
-            let help = "say `--weights FILE`; in a program, give the pass the option `weights`";
+            let diagnostic =
+                Diagnostic::error(codes::BAD_WEIGHTS, "the pass `weights` has no file");
+            let help = "use `--weights FILE`, or in a program the option `weights` of the pass";
             return Err(Diagnostics::from(diagnostic.help(help)));
         };
         let bytes = match context.options.get(UNIT).map(String::as_str) {
             None | Some("bytes") => true,
             Some("messages") => false,
             Some(other) => {
-                let message = format!("traffic is not counted in `{other}`");
+                let message = format!("unknown unit of traffic `{other}`");
                 let diagnostic = Diagnostic::error(codes::BAD_WEIGHTS, message);
                 return Err(Diagnostics::from(
-                    diagnostic.help("say `--set traffic=bytes` or `messages`"),
+                    diagnostic.help("use `--set traffic=bytes` or `--set traffic=messages`"),
                 ));
             }
         };
@@ -94,9 +95,9 @@ fn read(file: &Path) -> Result<Profile, Diagnostic> {
     let text = input::text(file, Limit::NETWORK)
         .map_err(|why| codes::cannot_read(&file.display().to_string(), &why))?;
     let bad = |why: String| {
-        let message = format!("`{}` holds no weights: {why}", file.display());
+        let message = format!("`{}` contains no weights: {why}", file.display());
         Diagnostic::error(codes::BAD_WEIGHTS, message)
-            .help("`graphmap run FILE --profile PATH` measures and writes them")
+            .help("measure them with `graphmap run FILE --profile PATH`")
     };
     if let Some(error) = other_version(&file.display().to_string(), &text) {
         return Err(error);
@@ -122,15 +123,15 @@ pub(crate) fn other_version(file: &str, text: &str) -> Option<Diagnostic> {
         Ok(only) => only.graphmap?,
         // Such as a version that is stated twice.
         Err(error) if error.is_data() => {
-            let message = format!("`{file}` is no profile: {error}");
+            let message = format!("`{file}` is not a profile: {error}");
             return Some(Diagnostic::error(codes::BAD_WEIGHTS, message));
         }
         Err(_) => return None,
     };
     let Some(number) = stated.as_u64() else {
         let message =
-            format!("`graphmap` of the profile `{file}` is {stated}, which is no version");
-        let help = format!("state version {VERSION}: `\"graphmap\": {VERSION}`");
+            format!("`graphmap` of the profile `{file}` is {stated}, which is not a version");
+        let help = format!("use version {VERSION}: `\"graphmap\": {VERSION}`");
         return Some(Diagnostic::error(codes::BAD_WEIGHTS, message).help(help));
     };
     let file = format!("the profile `{file}`");
@@ -140,10 +141,11 @@ pub(crate) fn other_version(file: &str, text: &str) -> Option<Diagnostic> {
 fn apply(profile: &Profile, bytes: bool, file: &str, context: &mut PassContext<'_>) {
     if bytes && !profile.unmeasured.is_empty() {
         let types = profile.unmeasured.join("`, `");
-        let message = format!("`{file}`: bytes of `{types}` are without what such a value owns");
+        let message =
+            format!("`{file}`: the bytes of `{types}` do not include data that a value owns");
         context.diagnostics.push(
             Diagnostic::note(codes::UNMEASURED, message)
-                .help("add `#[derive(graphmap_runtime::Payload)]` to the type, or say `--set traffic=messages` here"),
+                .help("add `#[derive(graphmap_runtime::Payload)]` to the type, or use `--set traffic=messages` here"),
         );
     }
     let network = &mut *context.network;
@@ -195,10 +197,13 @@ fn apply(profile: &Profile, bytes: bool, file: &str, context: &mut PassContext<'
     }
     if unknown > 0 {
         let all = network.processes.len() + network.channels.len();
-        let message = format!("`{file}` does not know {unknown} of {all} processes and channels");
+        let message =
+            format!("`{file}` has no values for {unknown} of {all} processes and channels");
         context.diagnostics.push(
             Diagnostic::warning(codes::WEIGHTS_MISSING, message)
-                .with_note("they keep the load and traffic of the graph, in other units perhaps")
+                .with_note(
+                    "these keep the load and traffic of the graph, which may be in other units",
+                )
                 .help("measure again: `graphmap run FILE --profile PATH`"),
         );
     }

@@ -67,7 +67,7 @@ pub(crate) fn plan<'f>(
             && earlier.content != file.content
         {
             let other = other.display();
-            let why = format!("`{other}` is the same file, and is to hold something else");
+            let why = format!("`{other}` is the same file, with different content");
             return Err(Failed::at(path)(io::Error::other(why)));
         }
         plan.0.push((path, file, fate));
@@ -122,7 +122,7 @@ fn fate(path: &Path, file: &File) -> io::Result<Fate> {
     if found.is_dir() {
         return Err(io::Error::new(
             io::ErrorKind::IsADirectory,
-            "there is a folder of that name",
+            "it is a folder",
         ));
     }
     if !found.is_file() {

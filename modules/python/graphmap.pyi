@@ -1,4 +1,4 @@
-"""From a drawing of a parallel program to its mapping: read, check, map, draw."""
+"""Reads, checks, maps and draws networks of parallel processes."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -27,16 +27,16 @@ __version__: str
 _T = TypeVar("_T")
 
 class GraphmapError(ValueError):
-    """All that is wrong with a file, a network or a request.
+    """All errors of a file, a network or a request.
 
-    Its text shows each finding with the lines that it is about; `diagnostics` has them as objects.
+    `str` shows each diagnostic with its source lines; `diagnostics` has the diagnostics as objects.
     """
 
     diagnostics: tuple[Diagnostic, ...]
 
 @final
 class Place:
-    """A stretch of a text, and what is said of it."""
+    """A range of a text, with a label."""
 
     def __new__(cls, file: str, line: int, column: int, end_line: int, end_column: int, text: str) -> Place: ...
     @property
@@ -54,7 +54,7 @@ class Place:
 
 @final
 class Diagnostic:
-    """A finding: an error, a warning or a note. `str` shows it with the lines that it is about."""
+    """A diagnostic: an error, a warning or a note. `str` shows it with its source lines."""
 
     def __new__(
         cls,
@@ -142,7 +142,7 @@ class Channel:
 
 @final
 class Module:
-    """A module: processes, and other modules, that belong together."""
+    """A module: a cluster of processes and other modules."""
 
     @property
     def name(self) -> str: ...
@@ -155,7 +155,7 @@ class Module:
 
 @final
 class Network:
-    """A network of processes that was checked and found sound."""
+    """A network of processes that has passed all checks."""
 
     @property
     def name(self) -> str: ...
@@ -218,7 +218,7 @@ class OsProcess:
 
 @final
 class Plan:
-    """A mapping of a network onto OS processes and hosts, and what is known of it."""
+    """A mapping of a network onto OS processes and hosts, with its quality."""
 
     @property
     def network(self) -> Network: ...
@@ -263,7 +263,7 @@ class Plan:
 
 @final
 class Files:
-    """Files that were made and are not yet written: a mapping from paths to contents."""
+    """Generated files that are not yet written: a mapping from paths to contents."""
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]: ...
@@ -285,10 +285,10 @@ class Files:
     def __deepcopy__(self, known: object, /) -> Files: ...
 
 def read(path: str | os.PathLike[str], /) -> Network:
-    """Reads and checks the graph file at a path; its name tells the language: `.dot`, `.gv`, `.json`."""
+    """Reads and checks the graph file at a path. The extension selects the language: `.dot`, `.gv` or `.json`."""
 
 def read_text(text: str | bytes, /, format: str = "dot", name: str = "<text>") -> Network:
-    """Reads and checks a text, or bytes, in a language: `dot` or `json`."""
+    """Reads and checks a string or bytes in a language, `dot` or `json`."""
 
 def from_networkx(
     graph: Any,
@@ -300,7 +300,7 @@ def from_networkx(
     traffic: str = "traffic",
     both_ways: bool = False,
 ) -> Network:
-    """A network of a NetworkX graph that is directed: each node is a process, each edge a channel."""
+    """Makes a network from a directed NetworkX graph: each node is a process, each edge a channel."""
 
 def write(files: Files, /) -> dict[str, str]:
-    """Writes files; gives what became of each."""
+    """Writes files and returns the result for each path."""

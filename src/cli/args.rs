@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// What every verb takes.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Common {
-    /// How diagnostics are written on standard error
+    /// Format of the diagnostics on standard error
     #[arg(long, global = true, value_enum, default_value_t = MessageFormat::Human, value_name = "FORMAT", hide_possible_values = false, help_heading = "Output")]
     pub(crate) message_format: MessageFormat,
     /// When to use colours
@@ -21,7 +21,7 @@ pub(crate) struct Common {
         help_heading = "Output"
     )]
     pub(crate) color: Colour,
-    /// Show at most this many diagnostics; the rest is counted
+    /// Largest number of diagnostics to show; the others are counted
     #[arg(
         long,
         global = true,
@@ -32,13 +32,13 @@ pub(crate) struct Common {
         help_heading = "Output"
     )]
     pub(crate) limit: usize,
-    /// Tell how long each step took
+    /// Print the duration of each step
     #[arg(long, global = true, help_heading = "Output")]
     pub(crate) timings: bool,
-    /// Say nothing but diagnostics
+    /// Print nothing except diagnostics
     #[arg(short, long, global = true, help_heading = "Output")]
     pub(crate) quiet: bool,
-    /// Seconds that an external pass or emitter may take
+    /// Time limit of an external pass or emitter, in seconds
     #[arg(
         long,
         global = true,
@@ -49,19 +49,20 @@ pub(crate) struct Common {
         help_heading = "Passes"
     )]
     pub(crate) plugin_timeout: f64,
-    /// Do not show findings of this code, or any of `warnings`; several with commas
-    #[arg(long, global = true, value_name = "CODE", value_delimiter = ',', value_parser = levels::lint, help_heading = "Findings")]
+    /// Do not show diagnostics with this code, or any warning (`warnings`); separate several with
+    /// commas
+    #[arg(long, global = true, value_name = "CODE", value_delimiter = ',', value_parser = levels::lint, help_heading = "Diagnostics")]
     pub(crate) allow: Vec<Lint>,
-    /// Make warnings of findings of this code, or leave `warnings` as they are
-    #[arg(long, global = true, value_name = "CODE", value_delimiter = ',', value_parser = levels::lint, help_heading = "Findings")]
+    /// Report diagnostics with this code as warnings; `warnings` leaves all warnings as they are
+    #[arg(long, global = true, value_name = "CODE", value_delimiter = ',', value_parser = levels::lint, help_heading = "Diagnostics")]
     pub(crate) warn: Vec<Lint>,
-    /// Make errors of findings of this code, or of all `warnings`
-    #[arg(long, global = true, value_name = "CODE", value_delimiter = ',', value_parser = levels::lint, help_heading = "Findings")]
+    /// Report diagnostics with this code, or all `warnings`, as errors
+    #[arg(long, global = true, value_name = "CODE", value_delimiter = ',', value_parser = levels::lint, help_heading = "Diagnostics")]
     pub(crate) deny: Vec<Lint>,
 }
 
 impl Common {
-    /// How findings are taken, as the command line says.
+    /// Returns the levels of diagnostics that the command line sets.
     pub(crate) fn levels(&self) -> Said {
         let lists = [&self.allow, &self.warn, &self.deny];
         let lists = Level::ALL.into_iter().zip(lists);
@@ -87,22 +88,22 @@ impl Common {
 }
 
 fn count(text: &str) -> Result<usize, String> {
-    let wanted = |_| "a whole number from 0 on is wanted".to_owned();
+    let wanted = |_| "expected a whole number of at least 0".to_owned();
     text.parse().map_err(wanted)
 }
 
 fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value > 0.0 && value <= 1e9 => Ok(value),
-        _ => Err("a number of seconds above 0 is wanted".into()),
+        _ => Err("expected a number of seconds above 0".into()),
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum MessageFormat {
-    /// Snippets for people
+    /// Text with source snippets
     Human,
-    /// One JSON object a line
+    /// One JSON object per line
     Json,
 }
 
@@ -110,16 +111,16 @@ pub(crate) enum MessageFormat {
 pub(crate) enum Colour {
     /// On a terminal, unless NO_COLOR is set
     Auto,
-    /// In any case
+    /// Always
     Always,
-    /// In no case
+    /// Never
     Never,
 }
 
 /// A graph to be read, and what is done to it first.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct GraphArgs {
-    /// Language of the graph file; else its ending tells (`-` is DOT)
+    /// Format of the graph file (see `graphmap import`) [default: by file extension; dot for `-`]
     #[arg(long, value_name = "FORMAT", help_heading = "Input")]
     pub(crate) format: Option<String>,
     #[command(flatten)]
@@ -129,14 +130,14 @@ pub(crate) struct GraphArgs {
 /// Passes to run.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct PassArgs {
-    /// Run this pass on the network; several run in the order given
+    /// Run this pass on the network; repeat the option to run several, in this order
     #[arg(long = "pass", value_name = "NAME", help_heading = "Passes")]
     pub(crate) pass: Vec<String>,
-    /// Measured load and traffic take the place of those in the graph: a file that
-    /// `run --profile` wrote (the pass `weights`, before all others)
+    /// Replace the load and traffic of the graph by measured values: a file that `run --profile`
+    /// wrote. Runs the pass `weights` before all others
     #[arg(long, value_name = "PATH", help_heading = "Passes")]
     pub(crate) weights: Option<String>,
-    /// An option for passes and emitters
+    /// Set an option of passes and emitters
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting, help_heading = "Passes")]
     pub(crate) set: Vec<(String, String)>,
 }
@@ -144,7 +145,7 @@ pub(crate) struct PassArgs {
 fn setting(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => Err("NAME=VALUE is wanted".into()),
+        _ => Err("expected NAME=VALUE".into()),
     }
 }
 

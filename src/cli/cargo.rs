@@ -32,10 +32,10 @@ pub(super) fn metadata(
     match output.status.success() {
         true => Ok(output.stdout),
         false => {
-            let message = format!("cargo cannot tell of `{}`", manifest.display());
+            let message = format!("cargo cannot read the metadata of `{}`", manifest.display());
             let said = String::from_utf8_lossy(&output.stderr);
             let told = Diagnostic::error(codes::BUILD, message);
-            let told = told.with_note(format!("it said:\n{}", said.trim_end()));
+            let told = told.with_note(format!("output of cargo:\n{}", said.trim_end()));
             session.fail(Exit::Usage, told)
         }
     }

@@ -15,7 +15,7 @@ use graphmap_wiring::emitters::wrong_skeleton;
 use graphmap_wiring::project::Project;
 use std::path::Path;
 
-/// Check graphs: report all that is wrong with them
+/// Check graphs, and report all errors
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -25,15 +25,17 @@ Examples:
   graphmap check farm.dot --cycles
   some-program | graphmap check - --format json
 
-Ends with 0 when there are no errors, with 1 when there are.")]
+Exits with status 0 if there are no errors, with 1 if a graph has errors, and with 2 if a file cannot
+be read.")]
 pub(crate) struct CheckArgs {
-    /// Graph files; `-` is standard input. Left out: that of graphmap.toml, or the only drawing here
+    /// Graph files; `-` is standard input [default: `file` in graphmap.toml, or the only graph file
+    /// here]
     #[arg(required = false, value_name = "FILE")]
     files: Vec<File>,
-    /// List cycles of channels, with their capacities and tokens at the start
+    /// List the cycles of channels, with their capacities and initial tokens
     #[arg(long)]
     cycles: bool,
-    /// As `--deny warnings`
+    /// Same as `--deny warnings`
     #[arg(long, hide = true)]
     deny_warnings: bool,
     #[command(flatten)]
@@ -87,7 +89,9 @@ pub(crate) fn run(args: &CheckArgs, session: &mut Session<'_>) -> Outcome<Exit> 
 fn types(network: &Network) -> Diagnostics {
     let wrong = Model::wrong_types(network).into_iter().map(|mut finding| {
         finding.severity = Severity::Warning;
-        finding.with_note("a program in Rust cannot be made from it; other targets take any text")
+        finding.with_note(
+            "no Rust program can be generated from it; targets in other languages accept any text",
+        )
     });
     let mut found = Diagnostics::new();
     found.extend(wrong);
@@ -113,7 +117,7 @@ fn skeleton(
     let skeletons = skeletons::read(session, folder)?;
     for mut finding in wrong_skeleton(network, &skeletons).unwrap_or_default() {
         finding.severity = Severity::Warning;
-        session.find(finding.with_note("no wiring can be made from it"));
+        session.find(finding.with_note("no wiring can be generated from it"));
     }
     Ok(())
 }

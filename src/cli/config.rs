@@ -46,12 +46,12 @@ enum Kind {
 impl Kind {
     fn wanted(self) -> &'static str {
         match self {
-            Kind::Word => "a text",
+            Kind::Word => "a string",
             Kind::Number => "a number",
-            Kind::Quantity => "a number or a text",
-            Kind::Path => "a path, as a text",
+            Kind::Quantity => "a number or a string",
+            Kind::Path => "a path, as a string",
             Kind::Paths => "a path or a list of paths",
-            Kind::Hosts => "a text: a file or what else `--hosts` takes",
+            Kind::Hosts => "a string: a file, or another value of `--hosts`",
             Kind::Flag => "`true` or `false`",
         }
     }
@@ -60,11 +60,15 @@ impl Kind {
 /// The key that names the graph file.
 const FILE: &str = "file";
 
+/// The key of the format of the host description, and its name in earlier versions.
+const HOSTS_FORMAT: &str = "hosts-format";
+const OLD_HOSTS_FORMAT: &str = "dialect";
+
 /// All keys but [`LINTS`] and [`VERSION_KEY`]. Those but [`FILE`] are options of the same name.
 const KEYS: &[(&str, Kind)] = &[
     (FILE, Kind::Path),
     ("hosts", Kind::Hosts),
-    ("dialect", Kind::Word),
+    (HOSTS_FORMAT, Kind::Word),
     ("os-processes", Kind::Number),
     ("strategy", Kind::Word),
     ("objective", Kind::Word),
@@ -118,11 +122,14 @@ pub(crate) fn read(session: &mut Session<'_>, path: &Path) -> Outcome<Config> {
     let path = folder.join(NAME);
     // Nobody named it: who waits for a pipe would not know what for.
     if path.metadata().is_ok_and(|m| !m.is_file() && !m.is_dir()) {
-        let message = format!("`{}` cannot be read: it is no regular file", path.display());
+        let message = format!(
+            "`{}` cannot be read: it is not a regular file",
+            path.display()
+        );
         return session.fail(
             Exit::Usage,
             Diagnostic::error(codes::CANNOT_READ, message)
-                .help("the first of that name in the folder of the drawing or above it is read"),
+                .help("graphmap reads the first file of this name in the folder of the graph file or above it"),
         );
     }
     let source = session.text_file(&path, Limit::SOURCE)?;
@@ -139,6 +146,14 @@ pub(crate) fn read(session: &mut Session<'_>, path: &Path) -> Outcome<Config> {
     let Reader { found, config, .. } = reader;
     session.find_all(found);
     Ok(config)
+}
+
+/// Returns the current name of a key.
+fn current(name: &str) -> &str {
+    match name {
+        OLD_HOSTS_FORMAT => HOSTS_FORMAT,
+        name => name,
+    }
 }
 
 struct Reader<'a> {
@@ -183,7 +198,13 @@ impl Reader<'_> {
                 // Checked before all others.
             } else if name == LINTS {
                 self.lints(value);
-            } else if let Some((name, kind)) = KEYS.iter().find(|(known, _)| *known == name) {
+            } else if name == OLD_HOSTS_FORMAT && table.contains_key(HOSTS_FORMAT) {
+                let message = format!("`{name}` and `{HOSTS_FORMAT}` are the same key");
+                let help = format!("remove `{name}`, its old name");
+                self.wrong(message, key.span(), "", &help);
+            } else if let Some((name, kind)) =
+                KEYS.iter().find(|(known, _)| *known == current(name))
+            {
                 self.option(name, *kind, value);
             } else {
                 self.unknown(name, key.span());
@@ -199,7 +220,7 @@ impl Reader<'_> {
         let error = match number {
             Some(stated) => version::refused(NAME, "graphmap = ", Some(stated), VERSION),
             None => {
-                let message = format!("`{VERSION_KEY}` cannot be this");
+                let message = format!("invalid value of `{VERSION_KEY}`");
                 let error = Diagnostic::error(codes::CONFIG, message);
                 self.found
                     .push(error.at(at, "expected a version, such as 1"));
@@ -217,12 +238,12 @@ impl Reader<'_> {
         let level = Level::ALL.iter().any(|level| level.name() == name);
         let help = match nearest(name, names()) {
             _ if levels::lint(name).is_ok() => {
-                format!("codes are in a table: `[{LINTS}]`, then `{name} = \"allow\"`")
+                format!("write codes in a table: `[{LINTS}]`, then `{name} = \"allow\"`")
             }
             Some(near) => format!("did you mean `{near}`?"),
             None if name == "n" => "did you mean `os-processes`?".to_owned(),
             None if level => {
-                format!("levels are in a table: `[{LINTS}]`, then `G0314 = \"{name}\"`")
+                format!("write levels in a table: `[{LINTS}]`, then `G0314 = \"{name}\"`")
             }
             None => format!("the keys are {}", names().collect::<Vec<_>>().join(", ")),
         };
@@ -266,8 +287,8 @@ impl Reader<'_> {
             _ => None,
         };
         let Some(values) = values else {
-            let message = format!("`{name}` cannot be this");
-            let label = format!("wanted: {}", kind.wanted());
+            let message = format!("invalid value of `{name}`");
+            let label = format!("expected {}", kind.wanted());
             let finding = Diagnostic::error(codes::CONFIG, message);
             self.found.push(finding.at(self.span(value.span()), label));
             return;
@@ -287,8 +308,9 @@ impl Reader<'_> {
 
     fn lints(&mut self, value: &Spanned<DeValue<'_>>) {
         let DeValue::Table(table) = value.get_ref() else {
-            let help = "write `[lints]` in a line of its own, then lines as `G0314 = \"allow\"`";
-            self.wrong("`lints` is a table", value.span(), "this is none", help);
+            let help =
+                "write `[lints]` on a line of its own, then lines such as `G0314 = \"allow\"`";
+            self.wrong("`lints` must be a table", value.span(), "", help);
             return;
         };
         for (code, level) in table {
@@ -307,10 +329,10 @@ impl Reader<'_> {
                 None => {
                     let near = nearest(word, Level::ALL.map(Level::name));
                     let help = near.map_or_else(
-                        || "a level is `\"allow\"`, `\"warn\"` or `\"deny\"`".to_owned(),
+                        || "the levels are `\"allow\"`, `\"warn\"` and `\"deny\"`".to_owned(),
                         |near| format!("did you mean `\"{near}\"`?"),
                     );
-                    let message = format!("`{}` has no such level", code.get_ref());
+                    let message = format!("unknown level of `{}`", code.get_ref());
                     self.wrong(message, level.span(), "", &help);
                 }
             }
@@ -358,8 +380,8 @@ mod tests {
                 options,
                 [
                     "dev true",
-                    "dialect synthetic",
                     "hosts project/platform-1.txt",
+                    "hosts-format synthetic",
                     "imbalance 0.25",
                     "modules atom",
                     "objective bottleneck",
@@ -379,6 +401,23 @@ mod tests {
             levels.sort();
             let expected = ["Code(G0314) allow", "Code(G0620) warn", "Warnings deny"];
             assert_eq!(levels, expected);
+        }
+    }
+
+    /// `dialect` is the old name of `hosts-format`.
+    #[test]
+    fn both_names_of_hosts_format_set_the_option() {
+        let path = "/tests/formats/graphmap-1-hosts-format.toml";
+        let path = format!("{}{path}", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(path).unwrap();
+        let old = text.replace("hosts-format =", "dialect =");
+        assert_ne!(text, old);
+        for text in [text, old] {
+            let (config, found) = read(&text);
+            assert!(found.is_empty(), "{found:?}");
+            let mut options = config.options.iter();
+            let format = options.find(|preset| preset.option == "hosts-format");
+            assert_eq!(format.unwrap().values, ["synthetic"]);
         }
     }
 }

@@ -162,12 +162,12 @@ fn try_values(arg: &Arg, preset: &Preset) -> Result<(), String> {
     let Err(error) = tried else {
         return Ok(());
     };
-    let mut message = format!("`{option}` cannot be this");
+    let mut message = format!("invalid value of `{option}`");
     if let Some(source) = error.source() {
         message += &format!(": {source}");
     }
     if let Some(ContextValue::Strings(known)) = error.get(ContextKind::ValidValue) {
-        message += &format!(": it is one of {}", known.join(", "));
+        message += &format!(": expected one of {}", known.join(", "));
     }
     Err(message)
 }
@@ -201,7 +201,7 @@ fn chosen(
                 .map(|span| (file.display().to_string(), span)),
         );
         session.tell(&format!(
-            "graphmap: taking {}, as {path} says\n",
+            "graphmap: using {}, from {path}\n",
             paths::shown(&file)
         ));
         return Ok(Some(file));
@@ -215,7 +215,7 @@ fn chosen(
     let all = drawings(session);
     if let [only] = &all[..] {
         session.tell(&format!(
-            "graphmap: taking {}, the only drawing here\n",
+            "graphmap: using {}, the only graph file here\n",
             paths::shown(only)
         ));
         return Ok(Some(only.clone()));
@@ -224,7 +224,7 @@ fn chosen(
         let folder = of_verb.get_one::<PathBuf>("folder");
         let name = folder.and_then(|folder| folder.file_name());
         if let Some(same) = all.iter().find(|drawing| drawing.file_stem() == name) {
-            session.tell(&format!("graphmap: taking {}\n", paths::shown(same)));
+            session.tell(&format!("graphmap: using {}\n", paths::shown(same)));
             return Ok(Some(same.clone()));
         }
         // A small graph is written to begin with.
@@ -236,15 +236,12 @@ fn chosen(
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let diagnostic = Diagnostic::error(codes::USAGE, "which graph file?");
+    let diagnostic = Diagnostic::error(codes::USAGE, "no graph file is named");
     let diagnostic = diagnostic.help(match names.is_empty() {
-        true => "there is no drawing in this folder: name one".to_owned(),
-        false => format!("there are {}{more}: name one", names.join(", ")),
+        true => "this folder has no graph file: name one".to_owned(),
+        false => format!("name one of {}{more}", names.join(", ")),
     });
-    let diagnostic = diagnostic.help(format!(
-        "`file = \"PATH\"` in a {} names it for good",
-        config::NAME
-    ));
+    let diagnostic = diagnostic.help(format!("or write `file = \"PATH\"` to {}", config::NAME));
     session.fail(Exit::Usage, diagnostic)
 }
 
@@ -257,7 +254,7 @@ fn of_ranks(session: &Session<'_>, project: &Project) -> PathBuf {
     match drawing.is_file() {
         true => {
             session.tell(&format!(
-                "graphmap: taking {}, the drawing of the ranks here; `graphmap run .` runs any number of them\n",
+                "graphmap: using {}, the graph of the ranks here; `graphmap run .` runs any number of ranks\n",
                 paths::shown(&drawing)
             ));
             drawing

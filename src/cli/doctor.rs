@@ -6,28 +6,28 @@ use super::session::{Outcome, Session};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// Say which of the tools that graphmap works with are installed, or what ranks of a program would share
+/// List the tools that graphmap works with, or report the state that ranks of a program would share
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
-Without PROJECT: only cargo and rustc are needed, and only to run a network; all else is optional.
-Ends with 0 when what is needed is there, with 2 when it is not.
+Without PROJECT, the command lists tools. Only cargo and rustc are required, and only to run a network.
+Exits with status 0 if they are installed, and with 2 if not.
 
-With PROJECT, a folder with a Cargo.toml (or that file) of a program that uses `mpi`: as coroutines its
-ranks share the statics of their OS process, the thread-locals of their thread, and what concerns the
-whole OS process, and a rank that blocks keeps its thread from others. All of it is reported with its
-place, as warnings (G0801 to G0805, G0809 to G0812), in the project and in its dependencies that use
-`mpi`. It needs the tool `graphmap-doctor` on PATH (`cargo install --path modules/sharing` in
-graphmap's sources). Ends with 0 when all was looked into, whatever was
-found; with 1 when a source could not be read, or where `--deny` makes errors of warnings; with 2 when
-there is no such project.
+PROJECT is a folder with the Cargo.toml of a program that uses `mpi`, or that file. Ranks that run as
+coroutines share the statics of their OS process, the thread-locals of their thread, and the state of the
+OS process itself. A rank that blocks also stops the other ranks of its thread. The command reports such
+code as warnings (G0801 to G0805, G0809 to G0812). It checks the project and its dependencies that use
+`mpi`. It needs the tool `graphmap-doctor` on PATH (`cargo install --path modules/sharing` in graphmap's
+sources).
+Exits with status 0 if all sources were checked, even with warnings. The status is 1 if a source cannot be
+read or `--deny` made a warning an error, and 2 if there is no such project.
 
 Examples:
   graphmap doctor
-  graphmap doctor halo                       what would the ranks of halo/ share?
-  graphmap doctor . --deny warnings          for a gate: nothing
-  graphmap doctor . --message-format json    findings for programs")]
+  graphmap doctor halo                       report the state that the ranks of halo/ would share
+  graphmap doctor . --deny warnings          fail if there is any
+  graphmap doctor . --message-format json    write diagnostics as JSON")]
 pub(crate) struct DoctorArgs {
-    /// Folder of a Cargo project whose program uses `mpi`, or its Cargo.toml
+    /// Folder of a Cargo project with a program that uses `mpi`, or its Cargo.toml
     #[arg(value_name = "PROJECT")]
     project: Option<PathBuf>,
     #[command(flatten)]
@@ -47,7 +47,7 @@ const WANTED: &[Wanted] = &[
         name: "cargo",
         programs: &[("cargo", &["--version"])],
         needed: true,
-        what_for: "`graphmap run` builds the program of a network with it (https://rustup.rs)",
+        what_for: "builds the programs of networks for `graphmap run` (https://rustup.rs)",
     },
     Wanted {
         name: "rustc",
@@ -59,13 +59,13 @@ const WANTED: &[Wanted] = &[
         name: "rustfmt",
         programs: &[("rustfmt", &["--version"])],
         needed: false,
-        what_for: "lays out your code in a new project; generated code needs no help",
+        what_for: "formats your code in a new project; generated code is already formatted",
     },
     Wanted {
         name: "Graphviz",
         programs: &[("dot", &["-V"])],
         needed: false,
-        what_for: "draws graphs: `dot -Tsvg farm.dot`, and those that `--emit mapped` writes",
+        what_for: "draws graphs: `dot -Tsvg farm.dot`, also the output of `--emit mapped`",
     },
     Wanted {
         name: "MPICH",
@@ -74,7 +74,7 @@ const WANTED: &[Wanted] = &[
             ("mpiexec.hydra", &["--version"]),
         ],
         needed: false,
-        what_for: "launches a network on several hosts with the hostfiles that graphmap writes",
+        what_for: "starts a program on several hosts, with hostfiles that graphmap writes",
     },
     Wanted {
         name: "Open MPI",
@@ -83,13 +83,13 @@ const WANTED: &[Wanted] = &[
             ("ompi_info", &["--version"]),
         ],
         needed: false,
-        what_for: "launches a network on several hosts with the hostfiles that graphmap writes",
+        what_for: "starts a program on several hosts, with hostfiles that graphmap writes",
     },
     Wanted {
         name: "Slurm",
         programs: &[("srun", &["--version"])],
         needed: false,
-        what_for: "launches a network on the hosts of a cluster",
+        what_for: "starts a program on the hosts of a cluster",
     },
 ];
 
@@ -112,7 +112,7 @@ fn tools(session: &mut Session<'_>) -> Outcome<Exit> {
             (Some(version), _) => version.clone(),
             (None, true) => {
                 exit = Exit::Usage;
-                "MISSING, and needed".to_owned()
+                "MISSING (required)".to_owned()
             }
             (None, false) => "not found (optional)".to_owned(),
         };

@@ -24,7 +24,8 @@ const MANIFEST: &str = "Cargo.toml";
 /// The version of the format in which the tool replies.
 const PROTOCOL: u32 = 1;
 
-const INSTALL: &str = "`cargo install --path modules/sharing` in graphmap's sources installs it";
+const INSTALL: &str =
+    "install it with `cargo install --path modules/sharing` in graphmap's sources";
 
 /// Options of `doctor PROJECT`.
 #[derive(clap::Args, Debug)]
@@ -91,7 +92,7 @@ pub(crate) fn run(named: &Path, args: &ProjectArgs, session: &mut Session<'_>) -
         let mut diagnostic = Diagnostic::error(codes::NO_RANKS, message);
         if reply.without_mpi {
             diagnostic = diagnostic.help(
-                "name the project of a program that uses rsmpi (`mpi = \"0.8\"`); `graphmap new NAME --family mpi` makes one",
+                "name the project of a program that uses rsmpi (`mpi = \"0.8\"`), or make one with `graphmap new NAME --family mpi`",
             );
         }
         return session.fail(Exit::Usage, diagnostic);
@@ -141,7 +142,7 @@ fn ask(
             let why = match (success, reply) {
                 (false, _) => format!("it failed ({})", output.status),
                 (_, Ok(reply)) => format!(
-                    "it speaks version {} of the protocol, and this is version {PROTOCOL}",
+                    "it uses version {} of the protocol, and this command uses version {PROTOCOL}",
                     reply.protocol
                 ),
                 (_, Err(why)) => format!("its reply cannot be read: {why}"),
@@ -150,7 +151,7 @@ fn ask(
             let mut diagnostic = Diagnostic::error(codes::NO_DOCTOR, message).help(INSTALL);
             let said = String::from_utf8_lossy(&output.stderr);
             if !said.trim().is_empty() {
-                diagnostic = diagnostic.with_note(format!("it said:\n{}", said.trim_end()));
+                diagnostic = diagnostic.with_note(format!("its output:\n{}", said.trim_end()));
             }
             session.fail(Exit::Usage, diagnostic)
         }
@@ -211,7 +212,7 @@ fn manifest(named: &Path, session: &mut Session<'_>) -> Outcome<PathBuf> {
     match input::text(&manifest, Limit::SOURCE) {
         Ok(_) => Ok(manifest),
         Err(why) if why.is_missing() => {
-            let message = format!("there is no {MANIFEST} in `{}`", named.display());
+            let message = format!("`{}` contains no {MANIFEST}", named.display());
             let told = Diagnostic::error(codes::NO_RANKS, message)
                 .help("name the folder of a Cargo project, or its Cargo.toml");
             session.fail(Exit::Usage, told)

@@ -17,29 +17,30 @@ use graphmap_wiring::project::Project;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-/// Write files from a graph: wiring code, hostfiles, pictures ... (the default action)
+/// Write files from a graph: wiring code, hostfiles, pictures (the default action)
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
-  graphmap farm.dot --emit wiring.rs            the kind is told by the name of the file
+  graphmap farm.dot --emit wiring.rs            the file name selects the kind
   graphmap farm.dot --emit json=-               `-` is standard output
-  graphmap farm.dot --emit a=x --emit b=y       several at once: all are written or none
-  graphmap farm.dot --emit wiring.rs --check    ends with 3 if wiring.rs is out of date
+  graphmap farm.dot --emit a=x --emit b=y       several files: all or none are written
+  graphmap farm.dot --emit wiring.rs --check    exits with status 3 if wiring.rs is out of date
   graphmap farm.dot --skeletons mine --emit go=wiring.go
-                                                by a family of skeletons of your own
+                                                with a family of your own skeletons
   graphmap passes                               lists the kinds")]
 pub(crate) struct EmitArgs {
-    /// Graph file; `-` is standard input. Left out: that of graphmap.toml, or the only drawing here
+    /// Graph file; `-` is standard input [default: `file` in graphmap.toml, or the only graph file
+    /// here]
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<File>,
-    /// Write PATH; KIND is the emitter, inferred from the file name if omitted. A KIND of launch file
-    /// alone writes the file of its usual name
+    /// Write PATH with the emitter KIND [default: by file name]. The KIND of a launch file alone
+    /// writes that file with its usual name
     #[arg(short, long, value_name = "[KIND=]PATH")]
     pub(crate) emit: Vec<String>,
-    /// Write nothing; end with 3 if a file would change
+    /// Write nothing; exit with status 3 if a file would change
     #[arg(long)]
     pub(crate) check: bool,
-    /// Folder that the paths of --emit are in
+    /// Folder for the paths of --emit
     #[arg(short = 'o', long, value_name = "DIR")]
     pub(crate) output_dir: Option<PathBuf>,
     #[command(flatten)]
@@ -53,20 +54,22 @@ pub(crate) struct EmitArgs {
 pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     // Clap sees to it; a verb without FILE comes here through the default action only.
     let Some(file) = &args.file else {
-        let diagnostic = Diagnostic::error(codes::USAGE, "which graph file?");
+        let diagnostic = Diagnostic::error(codes::USAGE, "no graph file is named");
         return session.fail(Exit::Usage, diagnostic);
     };
     if args.emit.is_empty() {
         let shown = file.display();
         let name = paths::word(file);
-        let mut diagnostic =
-            Diagnostic::error(codes::USAGE, format!("what is to be done with `{shown}`?"))
-                .help(format!("`graphmap check {name}` tells whether it is sound"));
+        let mut diagnostic = Diagnostic::error(
+            codes::USAGE,
+            format!("no verb and no `--emit` for `{shown}`"),
+        )
+        .help(format!("`graphmap check {name}` reports its errors"));
         if !is_standard(file) {
             diagnostic = diagnostic.help(match Project::find(file) {
                 Ok(Some(_)) => format!("`graphmap run {name}` builds its program and runs it"),
                 _ => format!(
-                    "`graphmap new {} --from {name}` makes the project of its program",
+                    "`graphmap new {} --from {name}` makes a project for it",
                     paths::word(&file.with_extension(""))
                 ),
             });
@@ -77,8 +80,9 @@ pub(crate) fn run(args: &EmitArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         return session.fail(Exit::Usage, diagnostic);
     }
     if args.output_dir.as_deref().is_some_and(is_standard) {
-        let diagnostic = Diagnostic::error(codes::USAGE, "`-o` takes a folder")
-            .help("for standard output name the emitter: `--emit wiring=-`");
+        let diagnostic =
+            Diagnostic::error(codes::USAGE, "`-o` must be a folder, not standard output")
+                .help("write to standard output with `--emit KIND=-`");
         return session.fail(Exit::Usage, diagnostic);
     }
     // What is asked for is looked up before anything is read: a typing error should cost nothing.
@@ -166,7 +170,7 @@ fn tell_which(session: &Session<'_>, emitter: &dyn Emitter, path: &Path) {
     if !file.contains(name) && path.extension().is_none_or(|ending| ending != "rs") {
         let path = paths::shown(path);
         session.tell(&format!(
-            "graphmap: {path} by the emitter `{name}`: {about}\n"
+            "graphmap: writing {path} with the emitter `{name}`: {about}\n"
         ));
     }
 }
@@ -215,9 +219,9 @@ fn find_emitter<'t>(
     let registry = session.registry;
     if let Some((kind, path)) = text.split_once('=') {
         if path.is_empty() {
-            let message = format!("`--emit {text}` does not say where to write");
+            let message = format!("`--emit {text}` names no file");
             let diagnostic = Diagnostic::error(codes::USAGE, message)
-                .help(format!("`--emit {kind}=-` writes on standard output"));
+                .help(format!("`--emit {kind}=-` writes to standard output"));
             return session.fail(Exit::Usage, diagnostic);
         }
         if let Some(emitter) = registry.emitters().find(|e| e.name() == kind) {
@@ -232,7 +236,7 @@ fn find_emitter<'t>(
         return unknown(
             session,
             own,
-            format!("there is no emitter `{kind}`"),
+            format!("unknown emitter `{kind}`"),
             Some(kind),
         );
     }
@@ -256,15 +260,15 @@ fn find_emitter<'t>(
         || own.find(|e| e.name() == text).is_some()
         || session.external_emitter(text).is_some();
     if named {
-        let message = format!("`--emit {text}` does not say where to write");
+        let message = format!("`--emit {text}` names no file");
         let diagnostic = Diagnostic::error(codes::USAGE, message)
-            .help(format!("`--emit {text}=-` writes on standard output"));
+            .help(format!("`--emit {text}=-` writes to standard output"));
         return session.fail(Exit::Usage, diagnostic);
     }
     unknown(
         session,
         own,
-        format!("no emitter is known to write files like `{text}`"),
+        format!("no emitter writes files such as `{text}`"),
         None,
     )
 }
@@ -283,12 +287,12 @@ fn unknown<T>(
     }
     if let Some(manifest) = kind.and_then(|kind| own.unlisted(kind)) {
         diagnostic = diagnostic.help(format!(
-            "there are skeletons of that family; an entry in `{}` makes it an emitter",
+            "there are skeletons of this family; add an entry to `{}` to make it an emitter",
             manifest.display()
         ));
     }
     let diagnostic = diagnostic.help(format!(
-        "say `--emit KIND=PATH` with one of the kinds {}, or one of an executable \
+        "use `--emit KIND=PATH` with one of the kinds {}, or with an executable \
          `graphmap-emit-KIND` on PATH",
         names.join(", ")
     ));

@@ -46,12 +46,12 @@ impl Exit {
 
     /// For `--help` and the manual page.
     pub(crate) const TABLE: &str = "\
-Exit codes:
-  0  all went well
+Exit status:
+  0  success; warnings do not change that
   1  the graph has errors
-  2  wrong usage, or a file could not be read or written
+  2  wrong usage, or a file cannot be read or written
   3  --check found a difference
   4  no mapping meets all constraints
   5  a pass, an emitter or a plug-in failed
-  6  the network that was run blocked";
+  6  the network deadlocked";
 }

@@ -8,7 +8,7 @@ use crate::to_dot;
 use graphmap_kpn::emit::Files;
 use graphmap_kpn::json;
 
-/// Write the graph out with everything that is repeated, as DOT or JSON
+/// Write the graph with all abstract declarations expanded, as DOT or JSON
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
@@ -17,15 +17,16 @@ Examples:
   graphmap expand grid.dot -o grid.json
   graphmap expand grid.dot --json | jq '.processes | length'
 
-What is written is read back to the same network.")]
+graphmap reads the output back as the same network.")]
 pub(crate) struct ExpandArgs {
-    /// Graph file; `-` is standard input. Left out: that of graphmap.toml, or the only drawing here
+    /// Graph file; `-` is standard input [default: `file` in graphmap.toml, or the only graph file
+    /// here]
     #[arg(value_name = "FILE", required = false)]
     file: File,
-    /// Where to write; `-` is standard output
+    /// Output file; `-` is standard output
     #[arg(short, long, value_name = "PATH", default_value = "-")]
     output: File,
-    /// Write JSON, as for a PATH that ends in .json
+    /// Write JSON [default for a PATH that ends in .json]
     #[arg(long)]
     json: bool,
     #[command(flatten)]

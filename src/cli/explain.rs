@@ -5,18 +5,19 @@ use super::page;
 use super::session::{Outcome, Session};
 use crate::codes;
 use crate::error_pages::PAGES;
+use crate::levels;
 use graphmap_kpn::diagnostic::{Code, Diagnostic};
 
-/// Explain an error: what it means, an example, and what to do
+/// Explain a diagnostic: its meaning, an example, and the fix
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
   graphmap explain G0305
   graphmap explain 305
-  graphmap explain deadlock   list the codes whose pages have this word; several words: all of them
+  graphmap explain deadlock   list the codes with this word on their pages; several words: all of them
   graphmap explain            list all codes")]
 pub(crate) struct ExplainArgs {
-    /// Code of the message, or words to search the pages for
+    /// Code of a diagnostic, or words to search the pages for
     #[arg(value_name = "CODE|WORD")]
     words: Vec<String>,
 }
@@ -61,17 +62,17 @@ fn explain(wanted: &str, session: &mut Session<'_>) -> Outcome<Exit> {
             Ok(Exit::Ok)
         }
         None => {
-            let mut diagnostic = Diagnostic::error(
-                codes::USAGE,
-                format!("graphmap has no diagnostic `{wanted}`"),
-            );
+            let mut diagnostic =
+                Diagnostic::error(codes::USAGE, format!("unknown diagnostic code `{wanted}`"));
             let number = digits.parse::<u16>().unwrap_or(u16::MAX);
             let of_stage: Vec<String> = PAGES
                 .iter()
                 .filter(|(n, _)| n / 100 == number / 100)
                 .map(|(n, _)| Code(*n).to_string())
                 .collect();
-            diagnostic = diagnostic.help(if of_stage.is_empty() {
+            diagnostic = diagnostic.help(if let Some(new) = levels::replaced(number) {
+                format!("it is now {new}")
+            } else if of_stage.is_empty() {
                 "`graphmap explain` lists all codes".to_owned()
             } else {
                 format!("the codes near it are {}", of_stage.join(", "))
@@ -94,7 +95,7 @@ fn search(words: &[String], session: &mut Session<'_>) -> Outcome<Exit> {
     found.sort_by_key(|page| !has_all(title(page)));
     match found[..] {
         [] => {
-            let message = format!("no page of an error has `{}`", words.join(" "));
+            let message = format!("no page contains `{}`", words.join(" "));
             let diagnostic = Diagnostic::error(codes::USAGE, message)
                 .help("try fewer or other words; `graphmap explain` lists all codes");
             session.fail(Exit::Usage, diagnostic)

@@ -7,23 +7,24 @@ use super::paths::shown;
 use super::session::{Outcome, Session};
 use graphmap_kpn::emit::Files;
 
-/// Lay out graph files: one statement a line, present spellings, comments kept
+/// Format graph files: one statement per line, current spellings, comments kept
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
   graphmap fmt graphs/*.dot
-  graphmap fmt --check graphs/*.dot      writes nothing; ends with 3 if a file would change
+  graphmap fmt --check graphs/*.dot      writes nothing; exits with status 3 if a file would change
   graphmap fmt - < farm.dot              from standard input to standard output
 
-A file with errors is left as it is; the others are laid out.")]
+A file with errors stays unchanged; the others are formatted.")]
 pub(crate) struct FmtArgs {
-    /// Graph files; `-` is standard input. Left out: that of graphmap.toml, or the only drawing here
+    /// Graph files; `-` is standard input [default: `file` in graphmap.toml, or the only graph file
+    /// here]
     #[arg(required = false, value_name = "FILE")]
     files: Vec<File>,
-    /// Write nothing; end with 3 if a file would change
+    /// Write nothing; exit with status 3 if a file would change
     #[arg(long)]
     check: bool,
-    /// Language of the graph files; else their endings tell (`-` is DOT)
+    /// Format of the graph files (see `graphmap import`) [default: by file extension; dot for `-`]
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
 }
@@ -47,7 +48,7 @@ pub(crate) fn run(args: &FmtArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     }
     for (word, path) in output::write_quietly(session, &files)? {
         if word != "unchanged" {
-            session.tell(&format!("graphmap: laid out {}\n", shown(&path)));
+            session.tell(&format!("graphmap: formatted {}\n", shown(&path)));
         }
     }
     Ok(worst)

@@ -34,7 +34,12 @@ pub(crate) fn run(
         objective: args.mapping.objective(),
         imbalance: args.mapping.imbalance / 100.0,
     };
-    let progress = Progress::start(session, "looking for a partition", watch, args.mapping.time);
+    let progress = Progress::start(
+        session,
+        "searching for a partition",
+        watch,
+        args.mapping.time,
+    );
     let muffled = talk::Muffled::begin();
     let result = session.timed("map", |_| plan_bare(&file.graph, &request));
     drop((muffled, progress));
@@ -50,7 +55,7 @@ pub(crate) fn run(
         false => shown_graph::as_text(&name, &file, &plan, named),
     };
     if !named && args.mapping.os_processes.is_none() && !args.json {
-        shown += "\nnote: all in one block: `-n` says how many there are to be, or `--hosts`\n";
+        shown += "\nnote: all vertices are in one block; set the number with `-n` or `--hosts`\n";
     }
     if let Some(folder) = &args.output_dir {
         let mut files = Files::new();
@@ -85,11 +90,11 @@ fn only_what_a_graph_has(
     };
     let language = format.name();
     let message =
-        format!("`--{option}` is for networks: a graph of {language} has vertices without names");
+        format!("`--{option}` is for networks: vertices of a {language} graph have no names");
     let diagnostic = Diagnostic::error(codes::USAGE, message);
     session.fail(
         Exit::Usage,
-        diagnostic.help("leave it out, or draw the network in DOT"),
+        diagnostic.help("omit it, or write the network in DOT"),
     )
 }
 

@@ -24,7 +24,7 @@ pub(crate) fn help(
 ) -> Option<String> {
     let format = format_of(registry, file, said)?;
     Some(format!(
-        "a graph without names can be partitioned: `graphmap partition {name} --format {} -n 4`",
+        "to partition a graph without names, use `graphmap partition {name} --format {} -n 4`",
         format.name()
     ))
 }
@@ -34,7 +34,7 @@ pub(crate) fn known(registry: &Registry) -> String {
     let networks: Vec<&str> = registry.front_ends().map(|f| f.name()).collect();
     let graphs = Format::ALL.map(Format::name);
     format!(
-        "say `--format` with one of: {}; or, to partition a graph without names: {}",
+        "use `--format` with one of {}; to partition a graph without names, with one of {}",
         networks.join(", "),
         graphs.join(", ")
     )

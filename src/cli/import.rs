@@ -10,15 +10,15 @@ use graphmap_kpn::emit::Files;
 use graphmap_kpn::input::{self, Limit};
 use std::path::{Path, PathBuf};
 
-/// Say which formats networks can be read from, or draw the ranks of a run
+/// List the formats of graph files, or write a graph from the profile of a program of ranks
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
-Every verb that takes a graph file takes one of any of the formats that are listed: the ending of the
-file tells which, or `--format`.
+Every verb that takes a graph file accepts all listed formats. The file extension or `--format` selects
+the format.
 
-With PROFILE, what a program of ranks was measured to do (GRAPHMAP_PROFILE=PROFILE), ranks are drawn as
-processes, and pairs of ranks of which one has sent the other messages as channels with that traffic.
-`graphmap partition` maps the drawing, and `graphmap run` in the project of the ranks runs it so.
+PROFILE is the profile of a program of ranks (GRAPHMAP_PROFILE=PROFILE). The graph has a process for each
+rank, and a channel from each rank to each rank that it sent messages to, with that traffic. `graphmap
+partition` maps the graph; `graphmap run` in the project of the ranks runs them with that mapping.
 
 Examples:
   graphmap check - --format json < net.json
@@ -26,13 +26,13 @@ Examples:
   graphmap import profile.json -o ranks.dot
   graphmap import profile.json --traffic messages --load equal > ranks.dot")]
 pub(crate) struct ImportArgs {
-    /// Profile of a run of ranks
+    /// Profile of a program of ranks
     #[arg(value_name = "PROFILE")]
     profile: Option<PathBuf>,
-    /// Write the drawing here; else it is printed
+    /// Write the graph to this file [default: standard output]
     #[arg(short, long, value_name = "PATH", requires = "profile")]
     output: Option<PathBuf>,
-    /// What traffic is counted in
+    /// Unit of the traffic
     #[arg(
         long,
         value_name = "UNIT",
@@ -40,7 +40,7 @@ pub(crate) struct ImportArgs {
         requires = "profile"
     )]
     traffic: Traffic,
-    /// What the load of a rank is: `equal` where all do the same, and what was measured is chance
+    /// Load of a rank; use `equal` if all ranks do the same work and the measured differences are noise
     #[arg(
         long,
         value_name = "LOAD",
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &ImportArgs, session: &mut Session<'_>) -> Outcome<Exit>
 }
 
 fn formats(session: &mut Session<'_>) -> Outcome<Exit> {
-    let mut text = String::from("Formats that are read:\n");
+    let mut text = String::from("Formats of graph files:\n");
     for front_end in session.registry.front_ends() {
         text += &format!("  {:<12} {}\n", front_end.name(), front_end.about());
     }

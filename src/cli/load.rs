@@ -160,13 +160,13 @@ impl<'t> Session<'t> {
             }
             let names: Vec<&str> = registry.passes().map(|p| p.name()).collect();
             let mut diagnostic =
-                Diagnostic::error(codes::UNKNOWN_PASS, format!("there is no pass `{name}`"));
+                Diagnostic::error(codes::UNKNOWN_PASS, format!("unknown pass `{name}`"));
             if let Some(near) = nearest(name, names.iter().copied()) {
                 diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
             }
             let diagnostic = diagnostic.help(format!(
-                "`graphmap passes` lists those that are there; an executable \
-                 `graphmap-pass-{name}` on PATH would be one, too"
+                "`graphmap passes` lists the passes; an executable \
+                 `graphmap-pass-{name}` on PATH is also a pass"
             ));
             return self.fail(Exit::Usage, diagnostic);
         }

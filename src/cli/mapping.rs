@@ -30,53 +30,53 @@ use std::time::Duration;
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Mapping")]
 pub(crate) struct MappingArgs {
-    /// Number of OS processes; else one for each slot of the hosts
+    /// Number of OS processes [default: one per slot of the hosts; 1 without --hosts]
     #[arg(short = 'n', long, value_name = "N", value_parser = number, allow_negative_numbers = true)]
     pub(crate) os_processes: Option<NonZeroU32>,
-    /// Hosts: a hostfile or other description, `local`, `slurm` (the job we run in), or in words
-    /// such as `hosts=4:sockets=2:cores=8`
+    /// Hosts: a hostfile or another description, `local`, `slurm` (the current job), or a synthetic
+    /// description such as `hosts=4:sockets=2:cores=8`
     #[arg(long, value_name = "HOSTS")]
     pub(crate) hosts: Option<String>,
-    /// What the hosts are described in; else told by the text
-    #[arg(long, value_name = "DIALECT", requires = "hosts")]
-    pub(crate) dialect: Option<String>,
-    /// How processes are placed: auto, fast, stack, round-robin, metis, ilp
+    /// Format of the host description: mpich, openmpi, intel, slurm, synthetic, hwloc [default:
+    /// detected]
+    #[arg(long, value_name = "FORMAT", alias = "dialect", requires = "hosts")]
+    pub(crate) hosts_format: Option<String>,
+    /// Method to map processes onto OS processes: auto, fast, stack, round-robin, metis, ilp
     #[arg(long, value_name = "NAME", default_value = "auto")]
     pub(crate) strategy: String,
-    /// What is to be small
+    /// Quantity to minimize
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = Aim::Cost)]
     pub(crate) objective: Aim,
-    /// Time to search, such as 100ms or 2s; without it the result depends on the seed alone
+    /// Time limit of the search, such as 100ms or 2s; without it the result depends only on the seed
     #[arg(long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]
     pub(crate) time: Option<Duration>,
-    /// Threads to search on, with --time; else all cores that we may use. Without --time it is one,
-    /// whatever is said
+    /// Threads of the search with --time [default: all available cores]; without --time the search
+    /// uses one thread
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), allow_negative_numbers = true)]
     pub(crate) threads: Option<u16>,
     /// Seed of all random choices
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = seed, allow_negative_numbers = true)]
     pub(crate) seed: u64,
-    /// By how much an OS process may exceed its share of the load, in percent
+    /// Tolerance by which the load of an OS process may exceed its even share, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 3.0, value_parser = percent, allow_hyphen_values = true)]
     pub(crate) imbalance: f64,
-    /// Fail instead of exceeding the balance bound when nothing within it is found
+    /// Fail if no mapping within the balance limit is found, instead of raising the limit
     #[arg(long)]
     pub(crate) strict_balance: bool,
-    /// What modules mean: ignore, atom (stays in one OS process), or prefer=TRAFFIC (rather kept
-    /// together, as if joined by channels of this traffic)
+    /// Effect of modules: ignore; atom (each stays in one OS process); prefer=TRAFFIC (kept
+    /// together as if channels with this traffic joined its processes)
     #[arg(long, value_name = "HOW", default_value = "ignore", value_parser = modules)]
     pub(crate) modules: HowModules,
-    /// An executable that solves LP files, for the strategy ilp: cbc or glpsol
+    /// Executable that solves LP files, for the strategy ilp: cbc or glpsol
     #[arg(long, value_name = "PATH")]
     pub(crate) solver: Option<PathBuf>,
-    /// Take the mapping from this mapping.json instead of looking for one
+    /// Use the mapping in this mapping.json instead of searching for one
     #[arg(long, value_name = "PATH", conflicts_with_all = ["os_processes", "hosts", "previous"])]
     pub(crate) mapping: Option<PathBuf>,
-    /// The mapping.json in use: what stays where it is costs nothing
+    /// The current mapping.json: processes that stay in their OS process cost nothing
     #[arg(long, value_name = "PATH")]
     pub(crate) previous: Option<PathBuf>,
-    /// What it costs to move a process over distance 1, in units of traffic: the size of what
-    /// moves with it, say
+    /// Cost of moving a process over distance 1, in units of traffic, such as the size of its data
     #[arg(
         long,
         value_name = "TRAFFIC",
@@ -96,7 +96,7 @@ impl MappingArgs {
         MappingArgs {
             os_processes: Some(os_processes),
             hosts: None,
-            dialect: None,
+            hosts_format: None,
             strategy: strategy.to_owned(),
             objective: Aim::Cost,
             time: None,
@@ -188,11 +188,11 @@ pub(crate) struct Target {
 pub(crate) enum Aim {
     /// Traffic times distance
     Cost,
-    /// The largest traffic of one host
+    /// Largest traffic of one host
     Bottleneck,
-    /// The largest load of an OS process
+    /// Largest load of an OS process
     LargestLoad,
-    /// The number of channels between OS processes
+    /// Number of channels between OS processes
     RemoteChannels,
 }
 
@@ -201,12 +201,12 @@ pub(crate) enum Aim {
 pub(crate) struct HowModules(Modules);
 
 pub(crate) fn number(text: &str) -> Result<NonZeroU32, String> {
-    let wanted = |_| format!("a whole number from 1 to {} is wanted", u32::MAX);
+    let wanted = |_| format!("expected a whole number from 1 to {}", u32::MAX);
     text.parse().map_err(wanted)
 }
 
 pub(crate) fn seed(text: &str) -> Result<u64, String> {
-    let wanted = |_| format!("a whole number from 0 to {} is wanted", u64::MAX);
+    let wanted = |_| format!("expected a whole number from 0 to {}", u64::MAX);
     text.parse().map_err(wanted)
 }
 
@@ -220,7 +220,7 @@ fn duration(text: &str) -> Result<Duration, String> {
     let said = seconds.or_else(|| humantime::parse_duration(text).ok());
     match said {
         Some(time) if !time.is_zero() && time < LONGEST => Ok(time),
-        _ => Err("a time such as 100ms or 2s is wanted".into()),
+        _ => Err("expected a time such as 100ms or 2s".into()),
     }
 }
 
@@ -230,14 +230,14 @@ const MOST_PERCENT: f64 = 100_000.0;
 fn percent(text: &str) -> Result<f64, String> {
     match text.trim_end_matches('%').parse::<f64>() {
         Ok(value) if (0.0..=MOST_PERCENT).contains(&value) => Ok(value),
-        _ => Err(format!("a number from 0 to {MOST_PERCENT} is wanted")),
+        _ => Err(format!("expected a number from 0 to {MOST_PERCENT}")),
     }
 }
 
 fn traffic(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value >= 0.0 && value.is_finite() => Ok(value),
-        _ => Err("a number of at least 0 is wanted".into()),
+        _ => Err("expected a number of at least 0".into()),
     }
 }
 
@@ -247,9 +247,9 @@ fn modules(text: &str) -> Result<HowModules, String> {
         ("atom", _) => Modules::Atom,
         (_, Some(traffic)) => match traffic.parse::<f64>() {
             Ok(traffic) if traffic >= 0.0 && traffic.is_finite() => Modules::Prefer(traffic),
-            _ => return Err("prefer=TRAFFIC wants a number of at least 0".into()),
+            _ => return Err("expected a number of at least 0 after prefer=".into()),
         },
-        _ => return Err("one of ignore, atom, prefer=TRAFFIC is wanted".into()),
+        _ => return Err("expected ignore, atom or prefer=TRAFFIC".into()),
     };
     Ok(HowModules(how))
 }
@@ -275,9 +275,9 @@ impl Session<'_> {
     ) -> Outcome<Mapped> {
         if let Some(path) = &args.mapping {
             if !args.rules.is_empty() {
-                let message = "`--mapping` names a mapping, and rules are for looking for one";
-                let diagnostic =
-                    Diagnostic::error(codes::USAGE, message).help("leave one of them out");
+                let message = "`--mapping` names a mapping, but rules are for the search for one";
+                let diagnostic = Diagnostic::error(codes::USAGE, message)
+                    .help("omit the rules, or omit `--mapping`");
                 return self.fail(Exit::Usage, diagnostic);
             }
             let mapping = self.mapping_file(path, &network)?;
@@ -352,11 +352,11 @@ impl Session<'_> {
             let own = mapping_json::network_hash(network);
             let start = Span::new(source.base(), source.base());
             let message =
-                "the previous mapping is for another network: it has none of the processes";
+                "the previous mapping is for another network: none of the processes is in it";
             let diagnostic = Diagnostic::error(plan::codes::PREVIOUS, message)
                 .at(start, format!("made for `{name}`, hash {hash}"))
                 .with_note(format!("the network is `{}`, hash {own}", network.name))
-                .help("map without it, or take the mapping that was made for this graph");
+                .help("map without it, or use the mapping that was made for this graph");
             return self.fail(Exit::Usage, diagnostic);
         }
         let binding = |p: &mapping_json::BindingJson| Binding {
@@ -404,7 +404,7 @@ impl Session<'_> {
             return Err(exit);
         }
         request.options = self.search_options(args, watch)?;
-        let progress = Progress::start(self, "looking for a mapping", watch, args.time);
+        let progress = Progress::start(self, "searching for a mapping", watch, args.time);
         let muffled = talk::Muffled::begin();
         let result = self.timed("map", |_| plan::plan(network, platform, &request));
         drop(muffled);
@@ -435,9 +435,9 @@ impl Session<'_> {
         if args.is_strategy(self.registry, |kind| kind == Kind::Program) {
             return Ok(());
         }
-        let message = format!("`--solver` is not for the strategy `{}`", args.strategy);
+        let message = format!("the strategy `{}` does not use `--solver`", args.strategy);
         let diagnostic = Diagnostic::error(codes::USAGE, message)
-            .help("say `--strategy ilp`, or leave the solver out");
+            .help("use `--strategy ilp`, or omit `--solver`");
         self.fail(Exit::Usage, diagnostic)
     }
 
@@ -469,7 +469,7 @@ impl Session<'_> {
                     .filter_map(|(n, v)| Some((n.into_string().ok()?, v.into_string().ok()?)));
                 slurm::read(&variables.collect(), &mut self.sources, &mut found)
             }
-            Some(text) => self.described(text, args.dialect.as_deref(), &mut found)?,
+            Some(text) => self.described(text, args.hosts_format.as_deref(), &mut found)?,
         };
         self.find_all(found);
         platform.ok_or(Exit::Graph)
@@ -495,8 +495,8 @@ impl Session<'_> {
             })?
         } else if !path.exists() && !text.contains('/') {
             // As to `mpiexec -host node1,node2`.
-            let message = format!("there is no file `{text}`");
-            let help = "`--hosts` wants a file, `local`, `slurm`, or words such as `names=node1,node2 slots=4`";
+            let message = format!("the file `{text}` does not exist");
+            let help = "`--hosts` takes a file, `local`, `slurm`, or a description such as `names=node1,node2 slots=4`";
             let mut diagnostic = Diagnostic::error(codes::CANNOT_READ, message);
             diagnostic.help.extend(similar_file(path));
             let diagnostic = diagnostic.help(help);

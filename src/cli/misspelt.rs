@@ -17,7 +17,7 @@ fn verbs() -> Vec<String> {
 
 pub(crate) fn unknown_verb(word: &str) -> Diagnostic {
     let verbs = verbs();
-    let diagnostic = Diagnostic::error(codes::USAGE, format!("graphmap has no verb `{word}`"));
+    let diagnostic = Diagnostic::error(codes::USAGE, format!("unknown verb `{word}`"));
     match nearest(word, verbs.iter().map(String::as_str)) {
         Some(near) => diagnostic.help(format!("did you mean `graphmap {near}`?")),
         None => diagnostic.help(format!("the verbs are {}", verbs.join(", "))),
@@ -68,7 +68,7 @@ pub(crate) fn misspelt(args: &[OsString]) -> Option<Diagnostic> {
     if verbs.iter().any(|verb| verb == word) {
         return None;
     }
-    Some(unknown_verb(word).with_note(format!("there is no file named `{word}` either")))
+    Some(unknown_verb(word).with_note(format!("a file named `{word}` does not exist either")))
 }
 
 #[cfg(test)]

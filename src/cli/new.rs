@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 
 /// The graph of a project that is made from none.
 const FIRST_GRAPH: &str = "\
-// Numbers are made, squared by four workers, and added up.
+// Numbers are generated, squared by four workers, and added.
 digraph NAME {
     numbers;
     worker [replicas=4];
@@ -57,11 +57,11 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     if folder.symlink_metadata().is_ok() && !folder.is_dir() {
         let message = format!("`{}` is not a folder", folder.display());
         let error = Diagnostic::error(codes::USAGE, message);
-        return session.fail(Exit::Usage, error.help("name one that does not exist"));
+        return session.fail(Exit::Usage, error.help("name a folder that does not exist"));
     }
     let Some(name) = folder.file_name().and_then(|n| n.to_str()) else {
         let message = format!(
-            "`{}` does not end in a name for a project",
+            "`{}` does not end with the name of a project",
             folder.display()
         );
         return session.fail(Exit::Usage, Diagnostic::error(codes::USAGE, message));
@@ -88,31 +88,33 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
             }
             Ok(Some(project)) => run_writes_anew(&project),
             // What is wrong with it is reported there.
-            Ok(None) | Err(_) => "it is not one of graphmap's: take another folder".to_owned(),
+            Ok(None) | Err(_) => "it is not a project of graphmap; name another folder".to_owned(),
         };
         return already(session, folder, &help);
     }
     let is_rust = matches!(args.family.as_deref(), None | Some(family::RUST));
     if is_rust && let Some(found) = unexpected(folder, args.from.as_deref()) {
-        let message = format!("`{}` is not empty: it has `{found}`", folder.display());
+        let message = format!("`{}` is not empty: it contains `{found}`", folder.display());
         let diagnostic = Diagnostic::error(codes::USAGE, message)
             .help("name a folder that does not exist or is empty");
         return session.fail(Exit::Usage, diagnostic);
     }
     if args.member && project::workspace_above(folder).is_none() {
         let message = format!(
-            "no folder above `{}` has a Cargo.toml with a section [workspace] that can be read",
+            "no folder above `{}` has a readable Cargo.toml with a section [workspace]",
             folder.display()
         );
         let diagnostic = Diagnostic::error(codes::USAGE, message)
-            .help("leave `--member` out: the project is a workspace of its own then");
+            .help("omit `--member` to make the project a workspace of its own");
         return session.fail(Exit::Usage, diagnostic);
     }
     let (network, graph_path, text) = match &args.from {
         Some(file) if is_standard(file) => {
-            let diagnostic =
-                Diagnostic::error(codes::USAGE, "a project needs the file of its graph")
-                    .help("write it to a file and name that");
+            let diagnostic = Diagnostic::error(
+                codes::USAGE,
+                "a project needs a graph file, not standard input",
+            )
+            .help("write the graph to a file, and name the file");
             return session.fail(Exit::Usage, diagnostic);
         }
         Some(file) => {
@@ -185,7 +187,11 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
         // What stands there may be anybody's.
         let mut generated = files.iter().filter(|(_, file)| !file.create_once);
         if !args.update && generated.any(|(path, _)| path.exists()) {
-            return already(session, folder, "`--update` writes what is generated anew");
+            return already(
+                session,
+                folder,
+                "use `--update` to update the generated files",
+            );
         }
         output::write(session, &files)?;
         return Ok(Exit::Ok);
@@ -196,14 +202,14 @@ pub(crate) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     {
         let link = paths::plain(&folder.join(link));
         session.tell(&format!(
-            "graphmap: the link {} is for all members of the workspace\n",
+            "graphmap: all members of the workspace share the link {}\n",
             paths::shown(&link)
         ));
         let workspace = link.parent().unwrap_or(Path::new(""));
         for lacking in lacking_in_workspace(folder) {
             let file = paths::shown(&workspace.join(lacking.file));
             session.tell(&format!(
-                "  {file} should have {} in {}\n",
+                "  {file}: add {}{}\n",
                 lacking.text, lacking.place
             ));
         }
@@ -275,7 +281,7 @@ fn lacking_in_workspace(member: &Path) -> Vec<Lacking> {
         lacking.push(Lacking {
             file: manifest,
             text,
-            place: "`members` of [workspace]",
+            place: " to `members` of [workspace]",
         });
     }
     if !list("exclude").contains(&bundled::FOLDER) {
@@ -283,7 +289,7 @@ fn lacking_in_workspace(member: &Path) -> Vec<Lacking> {
         lacking.push(Lacking {
             file: manifest,
             text,
-            place: "`exclude` of [workspace]",
+            place: " to `exclude` of [workspace]",
         });
     }
     let ignored = input::text(&folder.join(".gitignore"), Limit::SOURCE).unwrap_or_default();
@@ -292,7 +298,7 @@ fn lacking_in_workspace(member: &Path) -> Vec<Lacking> {
         lacking.push(Lacking {
             file: ".gitignore",
             text,
-            place: "a line",
+            place: "",
         });
     }
     lacking
@@ -346,17 +352,15 @@ fn is_to_be_made(args: &NewArgs, session: &mut Session<'_>) -> Outcome<()> {
         Some(Link::Threads) => "threads",
         Some(Link::Mpi) | None => return Ok(()),
     };
-    let message = format!("every project has the link `{link}`: there is none to be made");
-    let help = format!(
-        "leave `--link` out here; `graphmap run FILE -n 4 --link {link}` runs any project over it"
-    );
+    let message = format!("every project has the link `{link}`, so `--link {link}` has no use");
+    let help = format!("omit `--link`; `graphmap run FILE -n 4 --link {link}` uses this link");
     let diagnostic = Diagnostic::error(codes::USAGE, message).help(help);
     session.fail(Exit::Usage, diagnostic)
 }
 
 fn run_writes_anew(project: &Project) -> String {
     let graph = paths::word(&paths::plain(&project.graph));
-    format!("`graphmap run {graph}` writes what is generated anew when the graph has changed")
+    format!("`graphmap run {graph}` updates its generated files if the graph has changed")
 }
 
 /// A project of ranks, which has no graph.
@@ -367,7 +371,7 @@ fn ranks(name: &str, args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit>
         (
             args.member,
             "`--member`",
-            "its `mpi` is patched in, which a workspace does for all",
+            "it replaces `mpi` by `[patch]`, which would apply to the whole workspace",
         ),
     ];
     if let Some((_, option, why)) = not_asked.into_iter().find(|(said, ..)| *said) {
@@ -376,15 +380,14 @@ fn ranks(name: &str, args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit>
         if args.from.is_some() {
             let drawing = paths::word(&folder.join(RANKS_DRAWN));
             diagnostic = diagnostic
-                .help("leave `--from` out: the program makes its ranks itself")
-                .help(format!("a drawing of its ranks, to place them by, is `{drawing}` (`graphmap import PROFILE -o {drawing}`)"));
+                .help("omit `--from`: the program creates its ranks itself")
+                .help(format!("to map its ranks, write a graph of them: `graphmap import PROFILE -o {drawing}`"));
         }
         return session.fail(Exit::Usage, diagnostic);
     }
     let is_there = folder.join("Cargo.toml").exists();
     if is_there {
-        let help =
-            "`--update` updates its dependencies on the runtime, and adds what `--link` says";
+        let help = "use `--update` to update its dependencies on the runtime, or to add the link of `--link`";
         return already(session, folder, help);
     }
     let mut options = Session::options(&args.graph);
@@ -429,14 +432,14 @@ fn tokens(network: &Network) -> String {
     let at = network.location(first);
     let at = at.map_or_else(String::new, |at| format!(": the first at {at}"));
     let which = match count == all {
-        true => "as no channel says `type=`".to_owned(),
-        false => format!("for {count} of {all} channels, without `type=`{at}"),
+        true => "because no channel has `type=`".to_owned(),
+        false => format!("for {count} of {all} channels, which have no `type=`{at}"),
     };
     format!("  the tokens     `Token` in src/types.rs, {which}\n")
 }
 
 fn already<T>(session: &mut Session<'_>, folder: &Path, help: &str) -> Outcome<T> {
-    let message = format!("there is a project in `{}` already", folder.display());
+    let message = format!("`{}` already contains a project", folder.display());
     let diagnostic = Diagnostic::error(codes::USAGE, message).help(help);
     session.fail(Exit::Usage, diagnostic)
 }
@@ -458,13 +461,13 @@ fn family(session: &mut Session<'_>, users: Option<&Path>, name: &str) -> Outcom
     if let Some(family) = families.into_iter().find(|family| family.name == name) {
         return Ok(Some(family));
     }
-    let message = format!("there is no family of skeletons `{name}`");
+    let message = format!("unknown family of skeletons `{name}`");
     let mut diagnostic = Diagnostic::error(codes::USAGE, message);
     if let Some(near) = nearest(name, names.iter().map(String::as_str)) {
         diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
     }
     let diagnostic = diagnostic.help(format!(
-        "there are {}; `--skeletons DIR` adds those that `DIR/{}` describes",
+        "the families are {}; `--skeletons DIR` adds the families of `DIR/{}`",
         names.join(", "),
         family::MANIFEST,
     ));

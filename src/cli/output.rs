@@ -105,7 +105,7 @@ pub(crate) fn not_an_input(
         true => "standard output".to_owned(),
         false => format!("`{}`", path.display()),
     };
-    let message = format!("{what} is read in this run, and would be written over");
+    let message = format!("{what} is an input of this run, and would be overwritten");
     let mut diagnostic = Diagnostic::error(codes::USAGE, message);
     if input != path {
         let input = Session::display(input);
@@ -140,17 +140,17 @@ pub(crate) fn not_of_others(
         return Ok(());
     }
     let message = format!(
-        "`{}` is there, and does not look like what would be written over it",
+        "`{}` exists, and does not look like a file that graphmap wrote",
         path.display()
     );
     let diagnostic = Diagnostic::error(codes::USAGE, message)
-        .help("write to another file, or remove this one first; nothing was written");
+        .help("write to another file, or remove this file first; nothing was written");
     session.fail(Exit::Usage, diagnostic)
 }
 
 /// Ends the command: two paths lead to one file.
 pub(crate) fn written_twice<T>(session: &mut Session<'_>, one: &Path, other: &Path) -> Outcome<T> {
-    let message = format!("`{}` is to be written twice", other.display());
+    let message = format!("`{}` would be written twice", other.display());
     let mut diagnostic = Diagnostic::error(codes::USAGE, message);
     if one != other {
         diagnostic = diagnostic.with_note(format!("`{}` is the same file", one.display()));
@@ -170,7 +170,7 @@ pub(crate) fn check(session: &mut Session<'_>, files: &Files) -> Outcome<Exit> {
     let plan = plan.or_else(|failed| session.fail(Exit::Usage, failed.diagnostic()))?;
     for (path, fate) in plan.fates() {
         let message = match fate {
-            Fate::Created => format!("`{}` is not there", path.display()),
+            Fate::Created => format!("`{}` does not exist", path.display()),
             Fate::Replaced => format!("`{}` is out of date", path.display()),
             Fate::Unchanged | Fate::Kept | Fate::Special => continue,
         };
@@ -188,7 +188,7 @@ pub(crate) fn check_standard(session: &mut Session<'_>, text: &Formatted) -> Exi
     if text.before == text.after.as_bytes() {
         return Exit::Ok;
     }
-    let message = "standard input is not laid out";
+    let message = "standard input is not formatted";
     session.find(Diagnostic::error(codes::WOULD_CHANGE, message));
     Exit::Difference
 }

@@ -16,9 +16,10 @@ use graphmap_kpn::emit::{EmitContext, Files};
 
 pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     if args.mapping.mapping.is_some() {
-        let what = "`partition` looks for a mapping, and `--mapping` says that there is one";
+        let what = "`partition` searches for a mapping, so `--mapping` has no use";
         let error = Diagnostic::error(codes::USAGE, what);
-        let error = error.help("to keep near to it: `--previous`; to write files from it: `emit`");
+        let error = error
+            .help("use `--previous` to change a mapping little, or `emit` to write files from it");
         return session.fail(Exit::Usage, error);
     }
     if let Some(folder) = args
@@ -50,7 +51,7 @@ pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Ex
     let unasked = args.mapping.hosts.is_none() && args.mapping.os_processes.is_none();
     if unasked && !args.json {
         shown +=
-            "\nnote: all in one OS process: `-n` says how many there are to be, or `--hosts`\n";
+            "\nnote: all processes are in one OS process; set the number with `-n` or `--hosts`\n";
     }
     if let Some(folder) = &args.output_dir {
         let mut names = vec![
@@ -73,12 +74,13 @@ pub(crate) fn run(args: &PartitionArgs, session: &mut Session<'_>) -> Outcome<Ex
             && !options.contains_key("program")
         {
             let message = format!(
-                "what is to be launched cannot join its OS processes: the project {} has no MPI link",
+                "the project {} has no MPI link, so a launcher cannot join its OS processes",
                 paths::shown(&project.root)
             );
             let warning = Diagnostic::warning(codes::NO_LINK, message);
             session.find(
-                link_helps(warning, project).help("`--set program=PATH` names another program"),
+                link_helps(warning, project)
+                    .help("or name another program with `--set program=PATH`"),
             );
         }
         hosts::describe(

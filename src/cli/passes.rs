@@ -6,11 +6,11 @@ use super::skeletons::{self, SkeletonArgs};
 use graphmap_kpn::emit::Emitter;
 use graphmap_plugin as plugin;
 
-/// List passes and emitters: those built in, those found on PATH, those of your own skeletons
+/// List passes and emitters: built-in ones, plug-ins on PATH, and families of your own skeletons
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
-An executable `graphmap-pass-NAME` or `graphmap-emit-NAME` on PATH is a pass or an emitter, too;
-docs/src/plugins.md says what it is handed and what it must answer.
+An executable `graphmap-pass-NAME` or `graphmap-emit-NAME` on PATH is also a pass or an emitter. The
+chapter `plugins` of the book (docs/src/plugins.md) describes its input and output.
 
 Examples:
   graphmap passes

@@ -72,7 +72,7 @@ fn said(what: &str, best: Option<f64>, left: Option<Duration>) -> String {
         text += &format!(", {:.1} s left", left.as_secs_f64());
     }
     if best.is_some() {
-        text += ", Ctrl-C takes it";
+        text += ", Ctrl-C uses it";
     }
     text
 }
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(said("mapping", None, left), "mapping, 2.5 s left");
         assert_eq!(
             said("mapping", Some(12.0), left),
-            "mapping: 12 so far, 2.5 s left, Ctrl-C takes it"
+            "mapping: 12 so far, 2.5 s left, Ctrl-C uses it"
         );
     }
 }

@@ -50,7 +50,7 @@ pub(crate) fn tell<'n>(
     options.insert(FIRST_RANK.to_owned(), first.to_string());
     let of = root.map_or_else(String::new, |root| format!(" of {}", paths::shown(&root)));
     session.tell(&format!(
-        "graphmap: the program{of} is for `{}`: a rank for each process, of which the first is {first}\n",
+        "graphmap: the family of the program{of} is `{}`: each process is a rank, the first is rank {first}\n",
         family.name
     ));
     Ok(())

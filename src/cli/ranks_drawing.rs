@@ -13,18 +13,18 @@ use std::fmt::Write as _;
 /// What traffic is counted in.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Traffic {
-    /// What messages hold, in bytes
+    /// Bytes in the messages
     Bytes,
-    /// How many there are
+    /// Number of messages
     Messages,
 }
 
 /// What the load of a rank is.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Load {
-    /// The seconds that it computed
+    /// Seconds that the rank computed
     Measured,
-    /// 1 for each
+    /// 1 for each rank
     Equal,
 }
 
@@ -90,7 +90,7 @@ pub(crate) fn draw(
     load: Load,
 ) -> Result<String, Diagnostic> {
     let bad = |why: String| {
-        Diagnostic::error(codes::BAD_WEIGHTS, format!("`{file}` is no profile of ranks: {why}"))
+        Diagnostic::error(codes::BAD_WEIGHTS, format!("`{file}` is not a profile of ranks: {why}"))
             .help("`GRAPHMAP_PROFILE=PATH` in the environment of the program, or `graphmap run --profile PATH`, writes one")
     };
     if let Some(error) = weights::other_version(file, text) {
@@ -102,7 +102,7 @@ pub(crate) fn draw(
         let Process { rank, name, load } = process;
         if *rank != expected {
             return Err(bad(format!(
-                "its processes are not ranks from 0 on, each once: there is no rank {expected} before {rank}"
+                "its ranks must be 0, 1, 2 and so on, each once: expected rank {expected}, found {rank}"
             )));
         }
         if !(*load >= 0.0 && load.is_finite()) {
@@ -118,18 +118,18 @@ pub(crate) fn draw(
     for (rank, name) in names.iter().enumerate() {
         if let Some(other) = known.insert(name, rank) {
             return Err(bad(format!(
-                "ranks {other} and {rank} are both called {name} in a drawing, where each has a name of its own"
+                "ranks {other} and {rank} have the same name {name}, but names in a graph are unique"
             )));
         }
     }
     let sent = sent(&profile).map_err(bad)?;
     if sent.is_empty() {
-        let none = "no rank has sent another anything but in collective calls, which are the same wherever ranks are";
+        let none = "no rank sent a message to another rank, except in collective calls, which do not depend on the mapping";
         return Err(bad(none.into()));
     }
     let name = |rank: u32| &names[rank as usize];
     let mut drawing = format!(
-        "{DRAWN_FROM_PROFILE}{}: ranks, and what they have sent each other.\n\
+        "{DRAWN_FROM_PROFILE}{}: ranks, and the messages between them.\n\
          // Traffic is in {}.\n",
         visible::name(file),
         match traffic {
@@ -141,7 +141,7 @@ pub(crate) fn draw(
         let name = quoted(name);
         let _ = writeln!(
             drawing,
-            "// {name}: {calls} collective calls of all its ranks together."
+            "// {name}: {calls} collective calls, the sum over its ranks."
         );
     }
     let _ = write!(
@@ -214,10 +214,13 @@ fn sent(profile: &Profile) -> Result<Sent, String> {
             .iter()
             .find(|&&rank| rank as usize >= processes.len())
         {
-            return Err(format!("there is no rank {none} of {}", processes.len()));
+            return Err(format!(
+                "rank {none} does not exist: there are {} ranks",
+                processes.len()
+            ));
         }
         if pair.communicator >= profile.communicators.len() {
-            return Err(format!("there is no communicator {}", pair.communicator));
+            return Err(format!("communicator {} does not exist", pair.communicator));
         }
         add(pair.from, pair.to, (pair.messages, pair.bytes));
     }
@@ -225,7 +228,7 @@ fn sent(profile: &Profile) -> Result<Sent, String> {
     for channel in &profile.channels {
         let rank = |name: &String| {
             let rank = ranks.get(&**name).copied();
-            rank.ok_or_else(|| format!("there is no process `{name}`"))
+            rank.ok_or_else(|| format!("process `{name}` does not exist"))
         };
         add(
             rank(&channel.from)?,

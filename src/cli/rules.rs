@@ -10,36 +10,37 @@ use std::path::{Path, PathBuf};
 
 /// What a mapping must obey, beside what the graph says.
 #[derive(clap::Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Rules of the mapping")]
+#[command(next_help_heading = "Mapping rules")]
 pub(crate) struct RuleArgs {
-    /// Where processes may lie: `worker*=node1`, `kind:disk=node1,node2`, `manager=0` (an OS
+    /// Where processes may run: `worker*=node1`, `kind:disk=node1,node2`, `manager=0` (an OS
     /// process), `module:farm_2=4-7`
     #[arg(long, value_name = "WHAT=WHERE")]
     pin: Vec<String>,
-    /// Processes that lie in one OS process: `source,sink`
+    /// Processes that must be in one OS process: `source,sink`
     #[arg(long, value_name = "WHAT")]
     together: Vec<String>,
-    /// Processes no two of which lie in one OS process: `kind:worker`; or on one host: `replica*@*`
+    /// Processes that must be in different OS processes: `kind:worker`; or on different hosts:
+    /// `replica*@*`
     #[arg(long, value_name = "WHAT[@WHERE]")]
     apart: Vec<String>,
-    /// How many of these each OS process holds: `kind:worker=1-4`, `*=-100` (at most),
+    /// Number of these processes in each OS process: `kind:worker=1-4`, `*=-100` (at most 100),
     /// `disk*=1@0-3` (in each of OS processes 0 to 3), `gpu*=-2@node*` (on each of these hosts)
     #[arg(long, value_name = "WHAT=COUNT[@WHERE]")]
     hold: Vec<String>,
-    /// Modules each of which lies in one OS process: `farm*`
+    /// Modules that must each be in one OS process: `farm*`
     #[arg(long, value_name = "MODULES")]
     whole: Vec<String>,
-    /// The same, rather than at any price: as if joined by channels of this traffic
+    /// Modules to keep together, as if channels with this traffic joined their processes
     #[arg(long, value_name = "MODULES=TRAFFIC")]
     prefer: Vec<String>,
-    /// Memory of each of these hosts, for all that lies there, or OS processes: `node*=64G`
+    /// Memory of each of these hosts or OS processes, for all processes there: `node*=64G`
     #[arg(long, value_name = "WHERE=SIZE")]
     memory: Vec<String>,
-    /// What it costs to move these out of the mapping in use (`--previous`), other than
-    /// `--migration`: `kind:table=1000`, or `*=mem` for as much as each has of it
+    /// Cost of moving these processes out of the mapping of `--previous`, instead of
+    /// `--migration`: `kind:table=1000`, or `*=mem` for the memory of each process
     #[arg(long = "move", value_name = "WHAT=PRICE", requires = "previous")]
     moving: Vec<String>,
-    /// A file of rules, one a line: `pin worker* = node1`
+    /// File of rules, one per line: `pin worker* = node1`
     #[arg(long, value_name = "PATH")]
     rules: Vec<PathBuf>,
 }

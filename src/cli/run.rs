@@ -99,12 +99,12 @@ fn is_under_launcher(args: &RunArgs, session: &mut Session<'_>) -> Outcome<bool>
     let (message, help) = match (&args.hosts, args.link) {
         (_, Some(Link::Mpi)) | (Some(_), None) => return Ok(true),
         (Some(_), Some(_)) => (
-            "`--hosts` runs a network under mpiexec, and `--link` names something else",
-            "leave `--link` out: MPI joins OS processes on several hosts",
+            "`--hosts` runs a program under mpiexec, so `--link` can only be `mpi`",
+            "omit `--link`",
         ),
-        (None, _) if args.print => (
-            "`--print` shows the command of a launcher, and none is asked for",
-            "say on which hosts, `--hosts`, or `--link mpi` for this one",
+        (None, _) if args.dry_run => (
+            "`--dry-run` prints the command of a launcher, but this run has no launcher",
+            "name the hosts with `--hosts`, or use `--link mpi` for this host",
         ),
         (None, _) => return Ok(false),
     };

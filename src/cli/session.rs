@@ -78,7 +78,7 @@ impl<'t> Session<'t> {
         };
         let mut presets = self.presets.iter();
         match presets.find(|(value, _)| about(value)) {
-            Some((_, span)) => finding.at(*span, "said here"),
+            Some((_, span)) => finding.at(*span, "set here"),
             None => finding,
         }
     }
@@ -207,7 +207,8 @@ impl<'t> Session<'t> {
             }
             None => {
                 let language = front_end.name();
-                let message = format!("`{name}` is not laid out: {language} has no layout");
+                let message =
+                    format!("`{name}` cannot be formatted: `fmt` does not support {language}");
                 self.fail(Exit::Usage, Diagnostic::error(codes::USAGE, message))
             }
         }
@@ -232,10 +233,10 @@ impl<'t> Session<'t> {
         let beginning = &bytes[..bytes.len().min(1 << 16)];
         let foreign = foreign::recognise(&String::from_utf8_lossy(beginning));
         let message = match format {
-            Some(format) => format!("graphmap reads no format named `{format}`"),
+            Some(format) => format!("unknown graph format `{format}`"),
             None => match foreign {
                 Some(foreign) => format!("`{}` is {}", file.display(), foreign.name),
-                None => format!("what language is `{}` in?", file.display()),
+                None => format!("unknown format of the graph file `{}`", file.display()),
             },
         };
         let mut diagnostic = Diagnostic::error(codes::UNKNOWN_FORMAT, message);

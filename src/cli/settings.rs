@@ -61,10 +61,8 @@ pub(crate) fn check(
     for name in set {
         if !is_among(&known, name) {
             unknown = true;
-            let error = Diagnostic::error(
-                codes::UNKNOWN_OPTION,
-                format!("there is no option `{name}`"),
-            );
+            let error =
+                Diagnostic::error(codes::UNKNOWN_OPTION, format!("unknown option `{name}`"));
             let names: BTreeSet<&str> = known.iter().copied().collect();
             session.find(match nearest(name, names.iter().copied()) {
                 Some(near) => error.help(format!("did you mean `--set {near}=`?")),
@@ -74,7 +72,8 @@ pub(crate) fn check(
                 }
             });
         } else if emitters.is_some() && name != SKELETONS_OPTION && !is_among(&read, name) {
-            let what = format!("the option `{name}` means nothing to what is asked for");
+            let what =
+                format!("none of the requested passes and emitters reads the option `{name}`");
             let reads = registry.emitters().filter(|emitter| {
                 emitter
                     .options()
@@ -85,8 +84,11 @@ pub(crate) fn check(
                 .collect();
             let warning = Diagnostic::warning(codes::UNKNOWN_OPTION, what);
             session.find(match reads.is_empty() {
-                true => warning.help("a pass reads it: say `--pass`, or `--weights`"),
-                false => warning.help(format!("it is for {}", reads.join(", "))),
+                true => warning.help("a pass reads it: add `--pass` or `--weights`"),
+                false => warning.help(format!(
+                    "the emitters that read it are {}",
+                    reads.join(", ")
+                )),
             });
         }
     }

@@ -16,8 +16,8 @@ Examples:
   graphmap setup                       the project in this folder
   git clone URL farm && graphmap setup farm && cargo build --manifest-path farm/Cargo.toml
 
-The link `.graphmap` is not part of a project's repository. `graphmap run` makes it, too. The sources are kept
-once for all projects, in $GRAPHMAP_DATA [default: ~/.local/share/graphmap].")]
+The link `.graphmap` is not part of the repository of a project. `graphmap run` makes it, too. All projects
+share one copy of the sources, in $GRAPHMAP_DATA [default: ~/.local/share/graphmap].")]
 pub(crate) struct SetupArgs {
     /// Folder of the project
     #[arg(value_name = "FOLDER", default_value = ".")]
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &SetupArgs, session: &mut Session<'_>) -> Outcome<Exit> 
             let state = match (&project.sources, project.copied) {
                 (Some(_), false) => "is linked to the sources of the runtime",
                 (Some(_), true) => "contains the sources of the runtime",
-                (None, _) => "has no dependency on the runtime that leads to `.graphmap`",
+                (None, _) => "has no dependency on a runtime in `.graphmap`",
             };
             session.tell(&format!("graphmap: {folder} {state}\n"));
             Ok(Exit::Ok)

@@ -6,14 +6,14 @@ use clap::Command;
 use clap_complete::Shell;
 use graphmap_kpn::diagnostic::Diagnostic;
 
-/// Write a script that completes graphmap's verbs and options in a shell
+/// Write a completion script for a shell
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
   graphmap completions bash > ~/.local/share/bash-completion/completions/graphmap
   graphmap completions zsh > ~/.zfunc/_graphmap")]
 pub(crate) struct CompletionsArgs {
-    /// The shell
+    /// Shell to write the script for
     #[arg(value_enum)]
     shell: Shell,
 }
@@ -29,14 +29,14 @@ pub(crate) fn completions(
     Ok(Exit::Ok)
 }
 
-/// Write the manual page
+/// Write a manual page
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
   graphmap man | man -l -
   graphmap man run | man -l -")]
 pub(crate) struct ManArgs {
-    /// The verb to write about; else graphmap as a whole
+    /// Verb to describe [default: graphmap as a whole]
     #[arg(value_name = "VERB")]
     verb: Option<String>,
 }

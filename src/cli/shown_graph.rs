@@ -71,8 +71,10 @@ fn compared(plan: &BarePlan, named: bool) -> String {
         false => row("cut (weight of edges between blocks)", &|j| number(j.cost)),
     }
     row("edges between blocks", &|j| j.edges_cut.to_string());
-    row("largest load of its share", &|j| percent(j.balance));
-    row("within the balance bound", &|j| {
+    row("largest load, relative to its share", &|j| {
+        percent(j.balance)
+    });
+    row("within the balance limit", &|j| {
         within(j.feasible, plan.raised).to_owned()
     });
     rows.text(&[0])
@@ -94,7 +96,7 @@ fn bound(plan: &BarePlan, named: bool) -> String {
         }
     };
     let raised = match plan.raised {
-        Some(_) => ", under the raised balance bound",
+        Some(_) => " within the raised balance limit",
         None => "",
     };
     match plan.proved {

@@ -177,8 +177,8 @@ fn oddities(plan: &Plan) -> String {
             _ => format!("OS processes {}{more} are", named.join(", ")),
         };
         let why = match plan.fillable {
-            true => "the mapping costs less so. `--hold '*=1-'` puts a process into each",
-            false => "no mapping was found that keeps the rules and puts a process into each",
+            true => "this mapping costs less; `--hold '*=1-'` puts a process into each",
+            false => "no mapping was found that obeys the rules and puts a process into each",
         };
         let _ = writeln!(text, "note: {who} empty: {why}");
     }
@@ -195,33 +195,30 @@ fn oddities(plan: &Plan) -> String {
         let why = match plan.allowed[o] {
             allowed if load > allowed * (1.0 + 1e-9) => {
                 let strategy = &plan.mapped.mapping().strategy;
-                format!(
-                    "At most {most} is wanted, but the strategy {strategy} keeps no balance bound"
-                )
+                format!("the limit is {most}, but the strategy {strategy} ignores it")
             }
             _ if load <= share * (1.0 + plan.imbalance) * (1.0 + 1e-9) => {
                 format!("`--imbalance` allows {most}")
             }
-            _ => format!("Loads cannot be split, so {most} is allowed"),
+            _ => format!("loads cannot be split, so {most} is allowed"),
         };
         let (load, share) = (number(load), number(share));
         let _ = writeln!(
             text,
-            "note: OS process {o} has load {load}; an even split is {share}. {why}."
+            "note: OS process {o} has load {load}; an even share is {share}; {why}"
         );
     }
     if plan.rounded.cost > 0.0 {
         let _ = writeln!(
             text,
-            "note: traffic and distances have more digits than are counted: the search was off by at most\n      \
-             {} in the cost of a mapping, and so is the bound",
+            "note: the search rounds traffic and distances: the cost and the bound are off by at most {}",
             number(plan.rounded.cost)
         );
     }
     if plan.rounded.load > 0.0 {
         let _ = writeln!(
             text,
-            "note: loads have more digits than are counted: all together were off by {}",
+            "note: the search rounds loads; their sum is off by {}",
             number(plan.rounded.load)
         );
     }
@@ -274,7 +271,7 @@ fn compared(plan: &Plan) -> String {
         each(&|o| number(o.cost)),
     );
     row(
-        "largest load of its share",
+        "largest load, relative to its share",
         percent(plan.balance),
         each(&|o| percent(o.balance)),
     );
@@ -290,7 +287,7 @@ fn compared(plan: &Plan) -> String {
     );
     let kept = |feasible| within(feasible, plan.raised).to_owned();
     let own = kept(plan.feasible);
-    row("within all bounds", own, each(&|o| kept(o.feasible)));
+    row("within all limits", own, each(&|o| kept(o.feasible)));
     rows.text(&[0])
 }
 
@@ -318,7 +315,7 @@ fn bound(plan: &Plan) -> String {
         }
     };
     let raised = match plan.raised {
-        Some(_) => ", under the raised balance bound",
+        Some(_) => " within the raised balance limit",
         None => "",
     };
     match plan.proved {
@@ -335,7 +332,7 @@ fn bound(plan: &Plan) -> String {
 /// Advice on how a gap is narrowed, if more time may do that.
 pub(super) fn more_time(narrows: bool) -> &'static str {
     if narrows {
-        "; more `--time` may narrow it"
+        "; a longer `--time` may narrow it"
     } else {
         ""
     }
@@ -353,13 +350,13 @@ fn moved(plan: &Plan, since: &Since) -> String {
     let gain = since.staying - since.now;
     let _ = writeln!(
         text,
-        "  gain   {} (staying would cost {}, with a largest load of {} of its share; now {})",
+        "  gain   {} (without moves the cost is {}, and the largest load {} of its share; now the cost is {})",
         number(gain),
         number(since.staying),
         percent(since.staying_balance),
         number(since.now)
     );
-    let _ = writeln!(text, "  price  {} of moving", number(since.price));
+    let _ = writeln!(text, "  price  {} for the moves", number(since.price));
     let width = since.moves.iter().take(SHOWN);
     let width = width.map(|m| {
         visible::name(network.process_name(m.process))

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 /// Where skeletons come from.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub(crate) struct SkeletonArgs {
-    /// Folder of skeletons of your own, which go before those built in; its `families.toml` adds
-    /// families, and with them emitters
+    /// Folder of your own skeletons, which take precedence over built-in ones; its `families.toml`
+    /// adds families and their emitters
     #[arg(long, value_name = "DIR", help_heading = "Skeletons")]
     pub(crate) skeletons: Option<PathBuf>,
 }
@@ -61,19 +61,19 @@ pub(crate) fn emitters(
     let taken = |family: &Family| -> Option<Diagnostic> {
         let Family { emitter, .. } = family;
         if registry.emitters().any(|other| other.name() == emitter) {
-            let message = format!("there is an emitter `{emitter}` already");
-            let help = "`emitter = NAME` gives it another name";
+            let message = format!("the emitter `{emitter}` already exists");
+            let help = "set another name with `emitter = NAME`";
             return Some(family::taken(message, family).help(help));
         }
         let ending = family.extension.as_ref()?;
         let path = PathBuf::from(format!("wiring.{ending}"));
         let other = registry.emitters().find(|other| other.accepts(&path))?;
         let message = format!(
-            "files `*.{ending}` are written by the emitter `{}`",
+            "the emitter of files `*.{ending}` is already `{}`",
             other.name()
         );
         Some(family::taken(message, family).help(format!(
-            "leave `extension` out, and write with `--emit {emitter}=FILE.{ending}`"
+            "omit `extension`, and use `--emit {emitter}=FILE.{ending}`"
         )))
     };
     match family::of_folder(folder, &BUILT_IN, &mut session.sources, taken) {

@@ -57,7 +57,7 @@ impl<'n> Summary<'n> {
             plural(network.channels.len(), "channel"),
             plural(network.bundles.len(), "bundle"),
             if self.deterministic {
-                "; deterministic, as long as no reader leaves early"
+                "; deterministic, unless a reader ends early"
             } else {
                 "; not deterministic"
             },

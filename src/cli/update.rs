@@ -28,9 +28,9 @@ pub(super) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     let project = match Project::open(folder) {
         Ok(Some(project)) => project,
         Ok(None) => {
-            let message = format!("there is no project in `{}` to update", folder.display());
+            let message = format!("`{}` contains no project to update", folder.display());
             let error = Diagnostic::error(codes::USAGE, message);
-            return session.fail(Exit::Usage, error.help("leave `--update` out to make one"));
+            return session.fail(Exit::Usage, error.help("omit `--update` to make a project"));
         }
         Err(failed) => {
             session.find_all(failed);
@@ -83,7 +83,7 @@ pub(super) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
                 folder.display()
             );
             let error = Diagnostic::error(codes::OTHER_RUNTIME, message).help(format!(
-                "have `graphmap-runtime` in `{}` lead to `{FOLDER}/graphmap-runtime`",
+                "set the path of `graphmap-runtime` in `{}` to `{FOLDER}/graphmap-runtime`",
                 project.manifest.display()
             ));
             return session.fail(Exit::Usage, error);
@@ -95,7 +95,7 @@ pub(super) fn run(args: &NewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     }
     if !copy && vendor::has_settings(folder) {
         session.tell(&format!(
-            "graphmap: {} is for a copy of the sources: delete it\n",
+            "graphmap: delete {}: it is for a copy of the sources\n",
             paths::shown(&folder.join(vendor::SETTINGS))
         ));
     }
@@ -129,15 +129,16 @@ fn mismatch(args: &NewArgs, project: &Project) -> Option<Diagnostic> {
             format!("the project `{folder}` has the runtime in another folder")
         }
         _ if args.vendor && !is_in(project) => {
-            let message = "the sources are in the folder of a workspace, whose members share them";
+            let message =
+                "the sources are in the folder of a workspace, and its members share them";
             let error = Diagnostic::error(codes::USAGE, message);
-            return Some(error.help("leave `--vendor` out"));
+            return Some(error.help("omit `--vendor`"));
         }
         _ => return None,
     };
     let error = Diagnostic::error(codes::USAGE, message);
     let command = format!("graphmap new {} --update", paths::word(&args.folder));
-    Some(error.help(format!("`{command}` updates it")))
+    Some(error.help(format!("update it with `{command}`")))
 }
 
 /// Whether the sources of a project are, or will be, in its folder.

@@ -71,8 +71,9 @@ pub(super) fn dependencies(session: &mut Session<'_>, project: &Path) -> Outcome
             project.display()
         );
         let again = format!("graphmap new {} --update --vendor", paths::word(project));
-        Diagnostic::error(codes::NO_SOURCES, message)
-            .help(format!("the project is made: `{again}` copies them"))
+        Diagnostic::error(codes::NO_SOURCES, message).help(format!(
+            "the project exists now; copy the packages with `{again}`"
+        ))
     };
     let metadata: Metadata = match serde_json::from_slice(&metadata) {
         Ok(metadata) => metadata,
@@ -95,7 +96,7 @@ pub(super) fn dependencies(session: &mut Session<'_>, project: &Path) -> Outcome
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         let error = wrong("`cargo vendor` failed".to_owned());
-        let error = error.with_note(format!("it said:\n{}", said.trim_end()));
+        let error = error.with_note(format!("output of cargo:\n{}", said.trim_end()));
         return session.fail(Exit::Usage, error);
     }
     if let Err(error) = leave_out(&folder, &needed).and_then(|()| tell_cargo(project)) {
@@ -119,17 +120,11 @@ pub(super) fn is_possible(session: &mut Session<'_>, project: &Path) -> Outcome<
         Ok(text) if text == settings_text() => return Ok(()),
         _ => {}
     }
-    let message = format!(
-        "`{}` is there, and would be written over",
-        settings.display()
-    );
+    let message = format!("`{}` exists, and would be overwritten", settings.display());
     let text = settings_text();
     let error = Diagnostic::error(codes::USAGE, message)
-        .with_note(format!(
-            "with `--vendor` it has this text:\n{}",
-            text.trim_end()
-        ))
-        .help("move it away, and add what you need to the new one");
+        .with_note(format!("`--vendor` writes this text:\n{}", text.trim_end()))
+        .help("move it away, and add your settings to the new file");
     session.fail(Exit::Usage, error)
 }
 

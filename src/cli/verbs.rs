@@ -8,16 +8,16 @@ use clap::{Parser, Subcommand};
 #[command(
     name = "graphmap",
     version,
-    about = "Checks, maps, wires and runs parallel programs drawn as graphs of processes and channels",
+    about = "Check, map, wire and run parallel programs drawn as graphs of processes and channels",
     subcommand_negates_reqs = true,
     arg_required_else_help = true,
     after_help = "\
 Examples:
-  graphmap check graphs/farm.dot                 is the graph sound?
-  graphmap run graphs/farm.dot                   build it and run it
+  graphmap check graphs/farm.dot                 report all errors of a graph
+  graphmap run graphs/farm.dot                   build the program of a graph and run it
   graphmap farm.dot --emit wiring.rs             write the wiring code
-  graphmap farm.dot -n 4 --emit hostfile=hosts   write what a launcher reads
-  graphmap explain G0305                         what an error means",
+  graphmap farm.dot -n 4 --emit hostfile=hosts   write a hostfile for a launcher
+  graphmap explain G0305                         explain an error",
     after_long_help = format!("{LONG}\n\n{}", Exit::TABLE)
 )]
 pub(crate) struct Cli {
@@ -31,12 +31,12 @@ pub(crate) struct Cli {
 
 const LONG: &str = "\
 Examples:
-  graphmap check graphs/farm.dot                 is the graph sound?
-  graphmap run graphs/farm.dot                   build it and run it
+  graphmap check graphs/farm.dot                 report all errors of a graph
+  graphmap run graphs/farm.dot                   build the program of a graph and run it
   graphmap farm.dot --emit wiring.rs             write the wiring code
-  graphmap farm.dot --emit json=-                the network as JSON on standard output
-  graphmap farm.dot --emit wiring.rs --check     is the file up to date?
-  graphmap explain G0305                         what an error means";
+  graphmap farm.dot --emit json=-                write the network as JSON to standard output
+  graphmap farm.dot --emit wiring.rs --check     check whether the file is up to date
+  graphmap explain G0305                         explain an error";
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {

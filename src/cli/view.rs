@@ -22,22 +22,23 @@ fn drawn_as(path: &Path) -> &str {
     extension.filter(|end| known.contains(end)).unwrap_or("png")
 }
 
-/// Show a network: what it consists of, or a picture of it
+/// Show a network as a table, as JSON, or as a picture
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:
-  graphmap view farm.dot                          kinds, ports, what flows between
+  graphmap view farm.dot                          kinds, ports, and traffic between kinds
   graphmap view farm.dot -o farm.svg              a picture, without Graphviz
-  graphmap view farm.dot -o farm.svg --detail drawing
-                                                  as it is drawn, what is repeated once
+  graphmap view farm.dot -o farm.svg --detail nodes
+                                                  the nodes of the file, before expansion
   graphmap view farm.dot --json | jq '.kinds[].name'
   graphmap farm.dot -n 4 --emit farm.svg          a picture of the mapping")]
 pub(crate) struct ViewArgs {
-    /// Graph file; `-` is standard input. Left out: that of graphmap.toml, or the only drawing here
+    /// Graph file; `-` is standard input [default: `file` in graphmap.toml, or the only graph file
+    /// here]
     #[arg(value_name = "FILE", required = false)]
     file: File,
-    /// Where to write; `-` is standard output. A PATH that ends in .svg is a picture, in .json
-    /// JSON, else text
+    /// Output file; `-` is standard output. Its extension selects the format: .svg (a picture),
+    /// .json, or .txt
     #[arg(short, long, value_name = "PATH", default_value = "-")]
     output: File,
     /// Write a picture
@@ -46,7 +47,8 @@ pub(crate) struct ViewArgs {
     /// Write JSON
     #[arg(long)]
     json: bool,
-    /// What a picture or a text shows one by one; else processes, if there are few
+    /// Elements that a picture or a text shows [default: processes if there are few, otherwise
+    /// kinds]
     #[arg(long, value_enum, value_name = "WHAT", conflicts_with = "json")]
     detail: Option<Detail>,
     #[command(flatten)]
@@ -57,10 +59,11 @@ pub(crate) struct ViewArgs {
 enum Detail {
     /// Each process
     Processes,
-    /// Each kind of processes
+    /// Each kind of process
     Kinds,
-    /// Each node as it is drawn
-    Drawing,
+    /// Each node of the graph file, before expansion; the network may have errors
+    #[value(alias = "drawing")]
+    Nodes,
 }
 
 /// The most processes that a text shows one by one unless it is told to.
@@ -75,8 +78,8 @@ enum Form {
 
 pub(crate) fn run(args: &ViewArgs, session: &mut Session<'_>) -> Outcome<Exit> {
     let form = form(args, session)?;
-    let content = if args.detail == Some(Detail::Drawing) {
-        // What is drawn can be looked at whether it is sound or not.
+    let content = if args.detail == Some(Detail::Nodes) {
+        // Nodes can be shown even if the network has errors.
         let declared = session.drawn(&args.file, &args.graph)?;
         show(&Picture::of_drawing(&declared), form)
     } else {
@@ -111,15 +114,15 @@ fn form(args: &ViewArgs, session: &mut Session<'_>) -> Outcome<Form> {
                 let (path, file) = (paths::word(&args.output), paths::word(&args.file));
                 let other = match ending.as_deref() {
                     Some("dot" | "gv") => {
-                        format!("a graph is written by `graphmap expand {file} > {path}`")
+                        format!("`graphmap expand {file} > {path}` writes a graph")
                     }
                     _ => format!(
-                        "Graphviz draws the rest: `graphmap expand {file} | dot -T{} -o {path}`",
+                        "Graphviz writes other formats: `graphmap expand {file} | dot -T{} -o {path}`",
                         drawn_as(&args.output)
                     ),
                 };
                 let diagnostic = Diagnostic::error(codes::USAGE, message)
-                    .help("it writes pictures (`.svg`), JSON (`.json`, without `--detail`) and text (`.txt`)")
+                    .help("the extensions are `.svg` (a picture), `.json` (without `--detail`) and `.txt`")
                     .help(other);
                 return session.fail(Exit::Usage, diagnostic);
             }

@@ -218,7 +218,7 @@ pub(crate) fn build(build: &CargoBuild<'_>) -> Result<Built, Failed> {
     }
     let project = build.project.display();
     let message = match status.success() {
-        true => format!("the project `{project}` makes no program"),
+        true => format!("the project `{project}` has no program"),
         false => format!("cargo could not build `{project}`"),
     };
     let mut diagnostic = Diagnostic::error(codes::BUILD, message);
@@ -227,7 +227,7 @@ pub(crate) fn build(build: &CargoBuild<'_>) -> Result<Built, Failed> {
         .unwrap_or_default();
     let said = String::from_utf8_lossy(&said);
     if !said.trim().is_empty() {
-        diagnostic = diagnostic.with_note(format!("it said:\n{}", said.trim_end()));
+        diagnostic = diagnostic.with_note(format!("output of cargo:\n{}", said.trim_end()));
     }
     Err(Failed::Cargo(Box::new(diagnostic)))
 }
@@ -245,6 +245,6 @@ pub(crate) fn is_foreign(file: &Path) -> bool {
 
 pub(crate) fn not_there(error: &io::Error) -> Diagnostic {
     Diagnostic::error(codes::NO_CARGO, format!("cargo cannot be run: {error}"))
-        .help("the program of a network is built with Rust: https://rustup.rs installs it")
-        .help("`graphmap doctor` tells what else is there")
+        .help("install Rust from https://rustup.rs to build the programs of networks")
+        .help("`graphmap doctor` lists the installed tools")
 }

@@ -112,7 +112,7 @@ pub fn run(
 pub(crate) fn no_project(drawing: &Path) -> (Diagnostic, Option<PathBuf>) {
     let beside = drawing.with_extension("");
     let manifest = beside.join("Cargo.toml");
-    let message = format!("there is no code for `{}` to run", drawing.display());
+    let message = format!("`{}` has no project to run", drawing.display());
     let other = Project::open(&beside).ok().flatten();
     let other = other
         .map(|project| project.graph)
@@ -123,7 +123,7 @@ pub(crate) fn no_project(drawing: &Path) -> (Diagnostic, Option<PathBuf>) {
             let graph = graph.display();
             format!("`{manifest}` is the project of another graph, `{graph}`")
         }
-        None => format!("looked for `{manifest}`"),
+        None => format!("graphmap looked for `{manifest}`"),
     };
     let error = Diagnostic::error(codes::NO_PROJECT, message).with_note(note);
     (error, other)

@@ -39,20 +39,20 @@ pub(crate) fn data_folder() -> Result<PathBuf, Box<Diagnostic>> {
     let shared = xdg.or_else(|| Some(home?.join(".local/share")));
     shared.map(|folder| folder.join("graphmap")).ok_or_else(|| {
         let message =
-            "there is no folder for the sources of the runtime: the home folder is not known";
+            "the folder for the sources of the runtime is unknown, because there is no home folder";
         let error = Diagnostic::error(codes::NO_SOURCES, message);
         let error = error.help(format!("set {VARIABLE} to a folder"));
         Box::new(error.help(COPY))
     })
 }
 
-const COPY: &str = "`graphmap new --vendor` makes a project that contains the sources";
+const COPY: &str = "or make a project that contains the sources with `graphmap new --vendor`";
 
 fn cannot_write(folder: &Path, error: &io::Error) -> Box<Diagnostic> {
     let folder = folder.display();
     let message = format!("the sources of the runtime cannot be written to `{folder}`: {error}");
     let error = Diagnostic::error(codes::NO_SOURCES, message).help(format!(
-        "set {VARIABLE} to a folder where there is room, and that you may write to"
+        "set {VARIABLE} to a writable folder with enough space"
     ));
     Box::new(error.help(COPY))
 }
@@ -222,16 +222,16 @@ pub(crate) fn link(project: &Project) -> Result<Linked, Box<Diagnostic>> {
 fn fits(project: &Project) -> Result<(), Box<Diagnostic>> {
     let update = match project.root.file_name() {
         Some(_) => format!(
-            "`graphmap new {} --update` changes that",
+            "update it with `graphmap new {} --update`",
             shell_quoted(&project.root.display().to_string())
         ),
-        None => "`graphmap new . --update` changes that".to_owned(),
+        None => "update it with `graphmap new . --update`".to_owned(),
     };
     let update = match is_inherited(project) {
         false => update,
         true => format!(
-            "in `{}`, which it inherits that from, have `graphmap-runtime` lead to \
-             `{}/graphmap-runtime` with version \"{}\"",
+            "in `{}`, the source of this dependency, set the path of `graphmap-runtime` to \
+             `{}/graphmap-runtime`, and its version to \"{}\"",
             project.manifest.display(),
             bundled::FOLDER,
             bundled::REQUIREMENT
@@ -247,7 +247,7 @@ fn fits(project: &Project) -> Result<(), Box<Diagnostic>> {
     match &project.requirement {
         Some(required) if project.sources.is_some() && !bundled::satisfies(required) => {
             let message = format!(
-                "the project `{root}` requires version {required} of the runtime, and this is {}",
+                "the project `{root}` requires version {required} of the runtime, but this is version {}",
                 env!("CARGO_PKG_VERSION")
             );
             let error = Diagnostic::error(codes::OTHER_RUNTIME, message);
@@ -286,14 +286,14 @@ pub(crate) fn make_link(link: &Path, target: &Path) -> Result<Option<PathBuf>, B
                 return Ok(None);
             }
             let message = format!(
-                "the link `{}` does not lead to sources of the runtime: there is no `{}`",
+                "the link `{}` does not lead to the sources of the runtime: `{}` does not exist",
                 link.display(),
                 runtime.display()
             );
             let error = Diagnostic::error(codes::NO_SOURCES, message)
                 .with_note(format!("it leads to `{}`", there.display()));
             return Err(Box::new(error.help(
-                "delete it: the same command makes one that leads there then",
+                "delete it, and run the same command again to make a new link",
             )));
         }
         _ => {}
@@ -301,7 +301,7 @@ pub(crate) fn make_link(link: &Path, target: &Path) -> Result<Option<PathBuf>, B
     let wrong = |error: io::Error| {
         let message = format!("the link `{}` cannot be made: {error}", link.display());
         let error = Diagnostic::error(codes::NO_SOURCES, message).help(
-            "it leads to the sources of the runtime, without which the project cannot be built",
+            "make its folder writable: the project needs this link to the sources of the runtime",
         );
         Box::new(error.help(COPY))
     };

@@ -121,7 +121,7 @@ fn followed(drawing: &str, found: &Found) -> Vec<(String, String)> {
             continue;
         }
         let quoted = quoted(help);
-        if let [("where it says ", one), (", say ", other), ..] = quoted[..] {
+        if let [("replace ", one), (" by ", other), ..] = quoted[..] {
             ways.push((help.clone(), drawing.replace(one, other)));
             continue;
         }

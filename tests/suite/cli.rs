@@ -40,13 +40,13 @@ fn all_that_is_wrong_is_told_in_one_run() {
 }
 "#;
     Test::new().file("bad.json", text).args("check bad.json").run().status(1).stderr_is(
-        r#"error[G0007]: this is not a network as JSON
+        r#"error[G0007]: this is not a network in JSON
  --> bad.json:3:59
   |
 3 |   "processes": [{"name": "source"}, {"name": "sink", "lode": 3}],
   |                                                           ^ unknown field `lode`, expected one of `name`, `kind`, `module`, `load`, `mem`, `span`
   |
-  = help: the format is described in docs/src/plugins.md
+  = help: see docs/src/plugins.md for the format
 
 error[G0009]: no process is named `sourc`
  --> bad.json:5:14
@@ -56,7 +56,7 @@ error[G0009]: no process is named `sourc`
   |
   = help: did you mean `source`?
 
-error[G0007]: this is not a network as JSON
+error[G0007]: this is not a network in JSON
  --> bad.json:6:52
   |
 6 |     {"from": "source", "to": "source", "capacity": 0}
@@ -257,7 +257,7 @@ fn a_misspelt_verb() {
             .args(args)
             .run()
             .status(2)
-            .stderr_has("error[G0011]: graphmap has no verb `chekc`")
+            .stderr_has("error[G0011]: unknown verb `chekc`")
             .stderr_has("did you mean `graphmap check`?");
     }
     net()
@@ -269,12 +269,12 @@ fn a_misspelt_verb() {
         .args("net.json check net.json")
         .run()
         .status(2)
-        .stderr_has("stands before a verb");
+        .stderr_has("the file `net.json` is before the verb");
     net()
         .args("check")
         .run()
         .status(2)
-        .stderr_has("which graph file?");
+        .stderr_has("no graph file is named");
     net()
         .args("check net.json --nope")
         .run()
@@ -290,9 +290,8 @@ fn a_link_that_every_project_has_is_not_made() {
             .run()
             .status(2)
             .stderr_is(&format!(
-                "error[G0011]: every project has the link `{link}`: there is none to be made\n  = help: \
-                 leave `--link` out here; `graphmap run FILE -n 4 --link {link}` runs any project over \
-                 it\n\ngraphmap: 1 error\n"
+                "error[G0011]: every project has the link `{link}`, so `--link {link}` has no use\n  = help: \
+                 omit `--link`; `graphmap run FILE -n 4 --link {link}` uses this link\n\ngraphmap: 1 error\n"
             ));
     }
 }
@@ -308,7 +307,7 @@ fn emitting_with_another_verb_is_pointed_at_emit() {
             .args(args)
             .run()
             .status(2)
-            .stderr_has("tip: say `graphmap emit FILE --emit KIND=PATH`")
+            .stderr_has("tip: this verb has no `--emit`: use `graphmap emit FILE --emit KIND=PATH`")
             .stderr_lacks("--weights'");
     }
 }
@@ -370,7 +369,7 @@ fn explaining() {
         .args("explain such gibberish")
         .run()
         .status(2)
-        .stderr_has("error[G0011]: no page of an error has `such gibberish`");
+        .stderr_has("error[G0011]: no page contains `such gibberish`");
 }
 
 #[test]
@@ -395,7 +394,7 @@ fn every_verb_has_help_with_an_example() {
         .run()
         .status(0)
         .stdout_has("Examples:")
-        .stdout_has("Exit codes:");
+        .stdout_has("Exit status:");
     let brief = net().args("").run().status(2);
     brief.stdout_is("").stderr_has("graphmap help VERB");
     net()
@@ -418,7 +417,7 @@ fn every_verb_has_help_with_an_example() {
         .args("man nope")
         .run()
         .status(2)
-        .stderr_has("no verb `nope`");
+        .stderr_has("unknown verb `nope`");
 }
 
 #[test]
@@ -446,7 +445,7 @@ fn the_doctor_looks_for_what_is_needed() {
         .env("PATH", "")
         .run()
         .status(2)
-        .stdout_has("MISSING, and needed");
+        .stdout_has("MISSING (required)");
     net().args("import").run().status(0).stdout_has("json");
     net().args("passes").run().status(0).stdout_has("Emitters:");
 }

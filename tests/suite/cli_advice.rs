@@ -7,9 +7,8 @@ const CHAIN: &str = "digraph g { a -> b; b -> c; a [osprocess=5] }";
 
 #[test]
 fn an_os_process_that_is_not_there_is_advised_only_where_it_can_be() {
-    let more = "= help: say `-n 6` or more, or the number of another one\n";
-    let none = "= help: say the number of another one: there are no more OS processes than processes, and \
-                the last can have the number 2\n";
+    let more = "= help: use `-n 6` or more, or another number\n";
+    let none = "= help: use a number up to 2; there are never more OS processes than processes\n";
     let long = CHAIN.replace("b -> c;", "b -> c -> d -> e -> f;");
     for (drawing, args, help) in [
         (CHAIN, "-n 2", none),
@@ -39,12 +38,12 @@ fn an_os_process_that_is_not_there_is_advised_only_where_it_can_be() {
     hosts("-n 2 --pin a=y")
         .run()
         .status(1)
-        .stderr_has("= help: say `-n 3` or more, or list this host sooner\n");
+        .stderr_has("= help: use `-n 3` or more, or list this host earlier\n");
     hosts("-n 3 --pin a=y").run().status(0);
     hosts("-n 3 --pin a=z")
         .run()
         .status(1)
-        .stderr_has("= help: list this host sooner\n");
+        .stderr_has("= help: list this host earlier\n");
 }
 
 #[test]
@@ -55,15 +54,15 @@ fn a_number_that_is_not_there_is_told_those_that_are() {
                  subgraph cluster_farm_3 { module=farm; c -> d; } }";
     for (drawing, pin, help) in [
         (repeated, "module:farm_2=1", "did you mean `farm2`?"),
-        (repeated, "module:farm7=1", "there are `farm1` to `farm3`"),
+        (repeated, "module:farm7=1", "use one of `farm1` to `farm3`"),
         (
             repeated,
             "module:farm7=1",
-            "all of the kind are `module:farm`",
+            "for all of them, write `module:farm`",
         ),
-        (repeated, "a9=1", "there are `a1` to `a3`"),
-        (repeated, "a9=1", "all of the kind are `kind:a`"),
-        (named, "module:farm_2=1", "there are `farm_1`, `farm_3`"),
+        (repeated, "a9=1", "use one of `a1` to `a3`"),
+        (repeated, "a9=1", "for all of them, write `kind:a`"),
+        (named, "module:farm_2=1", "use one of `farm_1`, `farm_3`"),
         (named, "module:frm_1=1", "did you mean `farm_1`?"),
     ] {
         Test::new()
@@ -155,7 +154,7 @@ fn files_that_are_not_there_are_told_together() {
         for file in files {
             let named = [
                 format!("`{file}` cannot be read"),
-                format!("no file `{file}`"),
+                format!("the file `{file}` does not exist"),
             ];
             let times = named
                 .iter()
@@ -178,8 +177,7 @@ fn a_skeleton_that_is_not_there_is_told_before_it_is_needed() {
             .file("mine/families.toml", "[go]\nabout = \"Go\"\n")
             .file("mine/go/star.hbs", "// star\n")
     };
-    let missing =
-        "warning[G0603]: there is no skeleton `ring` in the family `rust`\n --> g.dot:1:22\n";
+    let missing = "warning[G0603]: unknown skeleton `ring` in the family `rust`\n --> g.dot:1:22\n";
     drawing("ring")
         .args("check g.dot")
         .run()
@@ -197,7 +195,7 @@ fn a_skeleton_that_is_not_there_is_told_before_it_is_needed() {
         .args("check g.dot")
         .run()
         .status(0)
-        .stderr_has("warning[G0606]: the network is no grid\n --> g.dot:1:22\n");
+        .stderr_has("warning[G0606]: the network is not a grid\n --> g.dot:1:22\n");
     for skeleton in ["ring", "star"] {
         let test = drawing(skeleton).args("check g.dot --skeletons mine");
         test.run().status(0).stderr_lacks("warning");
@@ -228,10 +226,7 @@ fn a_misspelt_verb_is_found_behind_options() {
             .lines()
             .map(|line| serde_json::from_str(line).unwrap())
             .collect();
-        assert_eq!(
-            lines[0]["message"], "graphmap has no verb `chekc`",
-            "{said}"
-        );
+        assert_eq!(lines[0]["message"], "unknown verb `chekc`", "{said}");
         assert_eq!(
             lines[0]["help"][0], "did you mean `graphmap check`?",
             "{said}"
@@ -251,7 +246,7 @@ fn a_project_with_a_long_name_is_refused_before_it_is_begun() {
         done.stderr_has(
             "error[G0619]: the name of the project `nnnnnnnnnnnnnnnnnnnn...` is too long",
         )
-        .stderr_has(&format!("{length} bytes, where 150 may be"));
+        .stderr_has(&format!("{length} bytes; the limit is 150"));
         assert_eq!(test.files(), [""; 0]);
     }
 }
@@ -265,19 +260,19 @@ fn a_number_below_nothing_is_a_wrong_value() {
         ),
         (
             "run net.json --shuffle -1",
-            "'-1' for '--shuffle <SEED>': a whole number from 0 to",
+            "'-1' for '--shuffle <SEED>': expected a whole number from 0 to",
         ),
         (
             "run net.json --memory -1G",
-            "'-1G' for '--memory <SIZE>': a number of bytes",
+            "'-1G' for '--memory <SIZE>': expected a number of bytes",
         ),
         (
             "check net.json --limit -1",
-            "'-1' for '--limit <N>': a whole number from 0 on",
+            "'-1' for '--limit <N>': expected a whole number of at least 0",
         ),
         (
             "check net.json --plugin-timeout -1",
-            "'-1' for '--plugin-timeout <SECONDS>': a number",
+            "'-1' for '--plugin-timeout <SECONDS>': expected a number",
         ),
         (
             "partition net.json --threads -1",
@@ -285,7 +280,7 @@ fn a_number_below_nothing_is_a_wrong_value() {
         ),
         (
             "partition net.json --imbalance -3%",
-            "'-3%' for '--imbalance <PERCENT>': a number",
+            "'-3%' for '--imbalance <PERCENT>': expected a number",
         ),
     ] {
         Test::new()
@@ -304,20 +299,20 @@ fn fmt_takes_the_only_drawing_as_other_verbs_do() {
         .args("fmt --check");
     test.run()
         .status(3)
-        .stderr_has("graphmap: taking net.dot, the only drawing here\n");
+        .stderr_has("graphmap: using net.dot, the only graph file here\n");
     let test = test.args("fmt");
     test.run()
         .status(0)
-        .stderr_has("graphmap: laid out net.dot\n");
+        .stderr_has("graphmap: formatted net.dot\n");
     assert_eq!(test.read("net.dot"), "digraph {\n    a -> b;\n}\n");
     let test = test.file("other.dot", "digraph { a->b }");
     test.run()
         .status(2)
-        .stderr_has("error[G0011]: which graph file?");
+        .stderr_has("error[G0011]: no graph file is named");
     let test = test.file("graphmap.toml", "file = \"other.dot\"\n");
     test.run()
         .status(0)
-        .stderr_has("graphmap: laid out other.dot\n");
+        .stderr_has("graphmap: formatted other.dot\n");
 }
 
 /// Our own drawings are as our own tool writes them; but one shows the spelling of the thesis.
@@ -366,8 +361,8 @@ fn a_mapping_and_a_number_that_disagree_are_told_as_they_were_written() {
             .stderr_has(&format!(
                 "error[G0011]: `-n {asked}` and `--mapping m3.json` disagree\n"
             ))
-            .stderr_has("= note: the mapping is onto 3 OS processes\n")
-            .stderr_has("= help: leave `-n` out to run as the mapping says\n")
+            .stderr_has("= note: the mapping has 3 OS processes\n")
+            .stderr_has("= help: omit `-n` to use the number of the mapping\n")
             .stderr_lacks("GRAPHMAP_");
     }
     // What agrees runs; what the shell says of a number does not count against a mapping.

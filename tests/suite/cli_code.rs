@@ -29,61 +29,63 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "pub fn worker(p: Worker) { drop(p); }",
         "error[G0618]: the function of the kind `worker` is not `async`",
         "2:1",
-        "it is `pub async fn worker(ports: Worker)`",
+        "declare it as `pub async fn worker(ports: Worker)`",
     ),
     (
         "pub async fn worker(p: Worker) -> u32 { drop(p); 3 }",
-        "error[G0618]: the function of the kind `worker` ends with `u32`",
+        "error[G0618]: the function of the kind `worker` returns `u32`",
         "2:1",
-        "it ends with nothing, or with `Result<(), E>`, whose error ends the run",
+        "return nothing, or `Result<(), E>`, whose error ends the run",
     ),
     (
         "pub async fn worker(p: Worker) -> Result<(), u32> { drop(p); Ok(()) }",
-        "error[G0618]: the function of the kind `worker` ends with the error `u32`, which is not an `Error`",
+        "error[G0618]: the function of the kind `worker` returns the error `u32`, which does not implement `Error`",
         "2:1",
-        "it ends with nothing, or with `Result<(), E>`, whose error ends the run",
+        "return nothing, or `Result<(), E>`, whose error ends the run",
     ),
     (
         "// fn worker() is not here\npub async fn worker(p: crate::wiring::Sum, _q: Worker) { drop(p); }",
-        "error[G0618]: the function of the kind `worker` takes something other than its ports",
+        "error[G0618]: the function of the kind `worker` has other parameters than its ports",
         "3:1",
-        "it is `pub async fn worker(ports: Worker)`",
+        "declare it as `pub async fn worker(ports: Worker)`",
     ),
     (
         "pub async fn worker(\n    p: crate::wiring::Numbers,\n) {\n    let _: Option<Worker> = None;\n    drop(p);\n}",
-        "error[G0618]: the function of the kind `worker` takes something other than its ports",
+        "error[G0618]: the function of the kind `worker` has other parameters than its ports",
         "2:1",
-        "it is `pub async fn worker(ports: Worker)`",
+        "declare it as `pub async fn worker(ports: Worker)`",
     ),
     (
         "use graphmap_runtime::mpi;\npub async fn worker(_: Worker) { drop(mpi::world()); }",
         "error[G0703]: unresolved import `graphmap_runtime::mpi` (E0432)",
         "2:5",
-        "ranks are the runtime's feature `mpi`: `features = [\"mpi\"]` behind its path in Cargo.toml",
+        "add `features = [\"mpi\"]` to `graphmap-runtime` in Cargo.toml: ranks need the feature \
+         `mpi`",
     ),
     (
         "use graphmap_runtime as rt;\npub async fn worker(_: Worker) { drop(rt::mpi::world()); }",
         "error[G0703]: cannot find `mpi` in `rt` (E0433)",
         "3:43",
-        "ranks are the runtime's feature `mpi`: `features = [\"mpi\"]` behind its path in Cargo.toml",
+        "add `features = [\"mpi\"]` to `graphmap-runtime` in Cargo.toml: ranks need the feature \
+         `mpi`",
     ),
     (
         "pub async fn worker(mut p: Worker) { while let Some(n) = p.in_.read() { drop(n); } }",
         "error[G0703]: mismatched types (E0308)",
         "2:48",
-        "a read gives nothing until it is awaited: `.read().await`",
+        "await the read: `.read().await`",
     ),
     (
         "pub async fn worker(mut p: Worker) { p.out.write(1).unwrap(); }",
         "error[G0703]: no method named `unwrap` found for struct `graphmap_runtime::Write",
         "2:53",
-        "a write does nothing until it is awaited: `.write(..).await`",
+        "await the write: `.write(..).await`",
     ),
     (
         "pub async fn worker(p: Worker) { drop(p); assert!(graphmap_runtime::me().index() < 3); }",
         "error[G0703]: no method named `index` found for struct `Me` in the current scope (E0599)",
         "2:74",
-        "it is a field: `me().index`, without parentheses",
+        "remove the parentheses: `me().index` is a field",
     ),
     (
         "pub async fn worker(mut p: Worker) {\n    graphmap_runtime::select! {\n        n = p.in_ => drop(n),\n    }\n}",
@@ -96,20 +98,20 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "pub async fn worker(mut p: Worker) {\n    graphmap_runtime::select! {\n        n = p.in_.read().await => drop(n),\n        else => {}\n    }\n}",
         "error[G0703]: `select!` cannot wait for `Option<u64>` (E0277)",
         "3:5",
-        "an arm names the port itself, without a read or a write: `token = p.in_ => ..`",
+        "name the port itself, without a read or a write: `token = p.in_ => ..`",
     ),
     // To await it there is no help: the macro does.
     (
         "pub async fn worker(mut p: Worker) {\n    graphmap_runtime::select! {\n        n = p.in_.read() => drop(n),\n        else => {}\n    }\n}",
         "error[G0703]: `select!` cannot wait for `graphmap_runtime::Read<'_, u64>` (E0277)",
         "3:5",
-        "an arm names the port itself, without a read or a write: `token = p.in_ => ..`",
+        "name the port itself, without a read or a write: `token = p.in_ => ..`",
     ),
     (
         "pub async fn worker(mut p: Worker) {\n    graphmap_runtime::select! {\n        _ = p.out.write(1) => {}\n        else => {}\n    }\n}",
         "error[G0703]: `select!` cannot wait for `graphmap_runtime::Write<'_, u64>` (E0277)",
         "3:5",
-        "an arm names the port itself, without a read or a write: `token = p.in_ => ..`",
+        "name the port itself, without a read or a write: `token = p.in_ => ..`",
     ),
     (
         "pub async fn worker(mut p: Worker) {\n    graphmap_runtime::select! {\n        Some(n) = p.in_ => drop::<u64>(n),\n        else => {}\n    }\n}",
@@ -127,7 +129,7 @@ const WRONG: &[(&str, &str, &str, &str)] = &[
         "pub async fn worker(mut p: Worker) -> Result<(), graphmap_runtime::Stopped> {\n    graphmap_runtime::select! {\n        n = p.in_ => p.out.write(n)?,\n        else => {}\n    }\n    Ok(())\n}",
         "error[G0703]: ",
         "4:22",
-        "a write does nothing until it is awaited: `.write(..).await`",
+        "await the write: `.write(..).await`",
     ),
 ];
 
@@ -146,12 +148,12 @@ const OF_MACROS: &[&str] = &[
 const FORGOTTEN: &[(&str, &str)] = &[
     ("p.out.write(1);", "await it: `.write(..).await`"),
     ("p.in_.read();", "await it: `.read().await`"),
-    ("p.out.stopped();", "await it: `.await` behind it"),
-    ("async { drop(p) };", "await it: `.await` behind it"),
+    ("p.out.stopped();", "add `.await`"),
+    ("async { drop(p) };", "add `.await`"),
     (
         "p.out.write(1).await;",
-        "a write fails when nobody reads any more: `?` behind it ends the process then, and `let _ =` \
-         before it goes on",
+        "a write fails after its reader has left: add `?` to end the process then, or `let _ =` to \
+         ignore it",
     ),
 ];
 
@@ -261,7 +263,7 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
     test.run()
         .status(1)
         .stderr_has("error[G0703]: `payload!` of `Load` does not list its field `n`\n --> copies/src/types.rs:4:1")
-        .stderr_has("list all of them: `graphmap_runtime::payload!(Load { n })`")
+        .stderr_has("list all fields: `graphmap_runtime::payload!(Load { n })`")
         .stderr_has("graphmap: 1 error");
     let two = load
         .replace("n: u64,", "n: u64, m: u64,")
@@ -270,7 +272,7 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
     test.run()
         .status(1)
         .stderr_has("error[G0703]: `payload!` of `Load` does not list its field `m`\n --> copies/src/types.rs:4:1")
-        .stderr_has("list all of them: `graphmap_runtime::payload!(Load { n, m })`")
+        .stderr_has("list all fields: `graphmap_runtime::payload!(Load { n, m })`")
         .stderr_has("graphmap: 1 error");
 
     // The derive lists the fields itself, and their types must be payloads, too.
@@ -309,7 +311,7 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
     test = test.file("copies/src/processes/worker.rs", format!("{HEAD}{WORKER}"));
     test.run()
         .status(1)
-        .stderr_has("error[G0703]: `Load` has no `Default`, which `initial=` tokens are made with")
+        .stderr_has("error[G0703]: `Load` does not implement `Default`, which creates the `initial=` tokens")
         .stderr_has("--> copies.dot:3:5")
         .stderr_has("graphmap: 1 error");
     test = test.file("copies.dot", GRAPH.replace("u64", "\"std::vec::Vac<u8>\""));
@@ -333,15 +335,18 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
         .args("run copies.dot --no-build");
     test.run()
         .status(0)
-        .stderr_has("warning[G0607]: the function `worker` may no longer fit its kind: the port `in` carried `f32` and carries `u64`")
-        .stderr_has("= help: `graphmap run copies.dot --no-run` asks the compiler\n");
+        .stderr_has(
+            "warning[G0607]: the function `worker` may not match its kind: the port `in` changed \
+             its type from `f32` to `u64`",
+        )
+        .stderr_has("= help: check with the compiler: `graphmap run copies.dot --no-run`\n");
     let test = test
         .file("copies.dot", GRAPH.replace("u64", "Load"))
         .args("run copies.dot --no-build");
     test.run()
         .status(0)
         .stderr_has("warning[G0610]: copies/src/types.rs does not name the type `Load`")
-        .stderr_has("= help: `graphmap run copies.dot --no-run` asks the compiler\n");
+        .stderr_has("= help: check with the compiler: `graphmap run copies.dot --no-run`\n");
 
     // A port that is new is told, although a function that knows nothing of it compiles; in every run
     // until the function names it.
@@ -350,7 +355,7 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
         "worker -> sum [src=more, type=u64, at=all];\n    worker -> sum",
     );
     let new =
-        "warning[G0607]: the function `worker` no longer fits its kind: the port `more` is new";
+        "warning[G0607]: the function `worker` does not match its kind: the port `more` was added";
     let mut test = test.file("copies.dot", &more);
     // What is certain is so whoever asks.
     test = test.args("run copies.dot --no-build");
@@ -373,8 +378,7 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
     );
 
     // What is gone is told in every run, too, until the function compiles again.
-    let gone =
-        "warning[G0607]: the function `worker` no longer fits its kind: the port `more` is gone";
+    let gone = "warning[G0607]: the function `worker` does not match its kind: the port `more` was removed";
     test = test.file("copies.dot", GRAPH);
     for _ in 0..2 {
         test.run()
@@ -391,8 +395,8 @@ fn what_the_compiler_says_is_told_where_it_can_be_mended() {
 /// Where a channel does not say what it carries, the project says what stands for it.
 #[test]
 fn a_project_without_types_says_so() {
-    let none = "`Token` in src/types.rs, as no channel says `type=`\n";
-    let some = "`Token` in src/types.rs, for 2 of 3 channels, without `type=`: the first at net.dot:1:34\n";
+    let none = "`Token` in src/types.rs, because no channel has `type=`\n";
+    let some = "`Token` in src/types.rs, for 2 of 3 channels, which have no `type=`: the first at net.dot:1:34\n";
     for (edges, note) in [
         ("a -> b; b -> c;", Some(none)),
         ("a -> b [type=u64]; b -> c; c -> d;", Some(some)),
@@ -417,11 +421,11 @@ fn a_drawing_with_some_types_is_told_which_are_missing() {
     for (edges, said) in [
         (
             "a -> b [type=u64]; b -> c; c -> d;",
-            Some(("2 of 3 channels say no type, and carry `Token`", "1:34")),
+            Some(("2 of 3 channels have no type and carry `Token`", "1:34")),
         ),
         (
             "a -> b; b -> c [type=u64];",
-            Some(("1 of 2 channels says no type, and carries `Token`", "1:15")),
+            Some(("1 of 2 channels has no type and carries `Token`", "1:15")),
         ),
         ("a -> b; b -> c;", None),
         ("a -> b [type=u64];", None),

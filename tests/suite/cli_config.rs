@@ -15,7 +15,7 @@ fn farm() -> Test {
     Test::new().file("farm.dot", FARM)
 }
 
-const TAKEN: &str = "graphmap: taking farm.dot, the only drawing here\n";
+const TAKEN: &str = "graphmap: using farm.dot, the only graph file here\n";
 
 #[test]
 fn the_only_drawing_is_taken_and_said() {
@@ -40,7 +40,7 @@ fn the_only_drawing_is_taken_and_said() {
     test.run()
         .status(2)
         .stderr_has(TAKEN)
-        .stderr_has("there is no code for `farm.dot` to run");
+        .stderr_has("`farm.dot` has no project to run");
     // Neither JSON nor silence is spoilt by it.
     let test = test.args("check --message-format json --allow G0314");
     test.run().status(0).stderr_is("");
@@ -53,9 +53,9 @@ fn none_or_several_are_asked_for() {
     let none = Test::new().args("check");
     none.run().status(2).stderr_is(
         "\
-error[G0011]: which graph file?
-  = help: there is no drawing in this folder: name one
-  = help: `file = \"PATH\"` in a graphmap.toml names it for good
+error[G0011]: no graph file is named
+  = help: this folder has no graph file: name one
+  = help: or write `file = \"PATH\"` to graphmap.toml
 
 graphmap: 1 error
 ",
@@ -64,7 +64,7 @@ graphmap: 1 error
     two.run()
         .status(2)
         .stdout_is("")
-        .stderr_has("  = help: there are `a.gv`, `farm.dot`: name one\n");
+        .stderr_has("  = help: name one of `a.gv`, `farm.dot`\n");
     // A project can begin with none.
     let two = two.args("new hello --timings");
     let made = two.run().status(0);
@@ -73,7 +73,7 @@ graphmap: 1 error
     assert!(two.read("hello/hello.dot").contains("worker"));
     // Without anything to do there is no file to be asked for.
     let two = two.args("--timings");
-    two.run().status(2).stderr_has("which graph file?");
+    two.run().status(2).stderr_has("no graph file is named");
 }
 
 #[test]
@@ -96,7 +96,7 @@ time = \"20ms\"
         .args("partition")
         .run()
         .status(0)
-        .stderr_has("graphmap: taking graphs/farm.dot, as graphmap.toml says\n")
+        .stderr_has("graphmap: using graphs/farm.dot, from graphmap.toml\n")
         .stdout_has("farm: 6 processes in 3 OS processes on 2 hosts, strategy round-robin\n");
     // What is typed goes before it.
     test()
@@ -115,7 +115,7 @@ time = \"20ms\"
     below
         .run()
         .status(0)
-        .stderr_has("graphmap: taking ../farm.dot, as ../../graphmap.toml says\n");
+        .stderr_has("graphmap: using ../farm.dot, from ../../graphmap.toml\n");
     // Words of `--hosts` are no path, and a mapping that is named is not in the way of hosts.
     let words = config.replace("\"hosts\"", "\"hosts=2:cores=2\"");
     let test = test()
@@ -157,18 +157,22 @@ warnings = \"alow\"
         (
             "3:1",
             "graphmap.toml has no key `allow`",
-            "levels are in a table",
+            "write levels in a table",
         ),
-        ("4:16", "`os-processes` cannot be this", "wanted: a number"),
-        ("5:8", "`file` cannot be this", "wanted: a path"),
+        (
+            "4:16",
+            "invalid value of `os-processes`",
+            "expected a number",
+        ),
+        ("5:8", "invalid value of `file`", "expected a path"),
         (
             "7:1",
-            "there is no finding `G9999`",
+            "unknown diagnostic code `G9999`",
             "`graphmap explain` lists",
         ),
         (
             "8:12",
-            "`warnings` has no such level",
+            "unknown level of `warnings`",
             "did you mean `\"allow\"`?",
         ),
     ] {
@@ -188,7 +192,7 @@ warnings = \"alow\"
     test.run()
         .status(1)
         .stderr_has("graphmap.toml:1:8")
-        .stderr_has("codes are in a table: `[lints]`, then `G0314 = \"allow\"`")
+        .stderr_has("write codes in a table: `[lints]`, then `G0314 = \"allow\"`")
         .stderr_has("graphmap.toml:3:8")
         .stderr_has("graphmap: 3 errors\n");
     // Values are those that the option takes, where the verb has it.
@@ -201,8 +205,8 @@ warnings = \"alow\"
     let test = test.file("graphmap.toml", config.replace("time = true\n", ""));
     test.run()
         .status(1)
-        .stderr_has("`os-processes` cannot be this: a whole number from 1 to")
-        .stderr_has("`objective` cannot be this: it is one of cost, bottleneck,")
+        .stderr_has("invalid value of `os-processes`: expected a whole number from 1 to")
+        .stderr_has("invalid value of `objective`: expected one of cost, bottleneck,")
         .stderr_has("graphmap.toml:2:13");
     let test = test.args("check farm.dot");
     test.run().status(0);
@@ -228,7 +232,7 @@ warnings = \"alow\"
         test.run()
             .stdout_is("")
             .stderr_has(&at)
-            .stderr_has("said here");
+            .stderr_has("set here");
     }
     let test = test.args("partition farm.dot --strategy atuo");
     let test = test.file("graphmap.toml", "strategy = \"atuo\"");
@@ -255,7 +259,7 @@ fn findings_are_taken_as_one_wants() {
     let test = test.args("check farm.dot --deny G0305,G0314 --message-format json");
     test.run()
         .status(1)
-        .stderr_has("an error because of `--deny G0314`")
+        .stderr_has("`--deny G0314` makes this an error")
         .stderr_has("{\"errors\":2,\"notes\":0,\"type\":\"summary\",\"warnings\":0}\n");
     // No verb goes on with what is denied, and nothing is written.
     let test = test.args("farm.dot --emit wiring.rs --deny G0314");
@@ -264,7 +268,7 @@ fn findings_are_taken_as_one_wants() {
     let test = test.args("check farm.dot --allow G0341");
     test.run()
         .status(2)
-        .stderr_has("there is no finding `G0341`: did you mean `G03");
+        .stderr_has("unknown diagnostic code `G0341`: did you mean `G03");
 }
 
 #[test]
@@ -300,7 +304,7 @@ fn the_drawing_goes_before_the_config_and_the_command_line_before_both() {
     test.run()
         .status(1)
         .stderr_has("error[G0305]")
-        .stderr_has("`--allow G0305` does not change that: errors stay errors");
+        .stderr_has("`--allow G0305` has no effect on errors");
     // A code that is none, at its place.
     let test = test
         .file(
@@ -310,12 +314,12 @@ fn the_drawing_goes_before_the_config_and_the_command_line_before_both() {
         .args("check odd.dot");
     test.run()
         .status(0)
-        .stderr_has("warning[G0016]: there is no finding `G0341`: did you mean `G03")
+        .stderr_has("warning[G0016]: unknown diagnostic code `G0341`: did you mean `G03")
         .stderr_has(" --> odd.dot:2:18");
     let test = test.file("odd.dot", "digraph { deny=\"\"; a -> b; }");
     test.run()
         .status(1)
-        .stderr_has("codes of findings, such as `G0314`");
+        .stderr_has("codes of diagnostics, such as `G0314`");
 }
 
 #[test]
@@ -327,12 +331,9 @@ fn usage_errors_obey_the_message_format() {
         ),
         (
             "run x.dot -n 0 --message-format=json",
-            "a whole number from 1 to 4294967295 is wanted",
+            "expected a whole number from 1 to 4294967295",
         ),
-        (
-            "chekc --message-format json",
-            "graphmap has no verb `chekc`",
-        ),
+        ("chekc --message-format json", "unknown verb `chekc`"),
         (
             "run --message-format json x.dot --dev --release",
             "cannot be used with",
@@ -359,7 +360,7 @@ fn a_run_on_hosts_is_told_what_there_is() {
     let test = farm().args("run farm.dot --hosts hostfile");
     test.run()
         .status(2)
-        .stderr_has("error[G0001]: there is no file `hostfile`");
+        .stderr_has("error[G0001]: the file `hostfile` does not exist");
     let test = test.file("hostfile", "n1\nn2\n");
     test.run().status(2).stderr_has("error[G0701]");
     // What `graphmap.toml` fixes for others is not asked of it.
@@ -419,7 +420,7 @@ fn one_that_is_no_file() {
     assert!(made.unwrap().success());
     pipe.run()
         .status(2)
-        .stderr_has("error[G0001]: `graphmap.toml` cannot be read: it is no regular file");
+        .stderr_has("error[G0001]: `graphmap.toml` cannot be read: it is not a regular file");
 }
 
 /// Whatever lies in a folder above: it is told by its name, and nothing runs over.
@@ -477,7 +478,7 @@ fn all_that_three_can_say_of_a_finding() {
             .run();
         let (level, how) = match (typed, drawn, fixed) {
             ("", "", level) => (level, format!("`G0314 = \"{level}\"` in graphmap.toml")),
-            ("", level, _) => (level, format!("`{level}=\"G0314\"` in the drawing")),
+            ("", level, _) => (level, format!("`{level}=\"G0314\"` in the graph")),
             (level, ..) => (level, format!("`--{level} G0314`")),
         };
         match level {
@@ -487,7 +488,7 @@ fn all_that_three_can_say_of_a_finding() {
             _ => done
                 .status(1)
                 .stderr_has("error[G0314]")
-                .stderr_has(&format!("an error because of {how}\n")),
+                .stderr_has(&format!("{how} makes this an error\n")),
         };
     }
 }
@@ -501,7 +502,7 @@ fn a_seed_that_is_none() {
             .run()
             .status(1)
             .stderr_has(
-                "`seed` cannot be this: a whole number from 0 to 18446744073709551615 is wanted",
+                "invalid value of `seed`: expected a whole number from 0 to 18446744073709551615",
             )
             .stderr_has(" --> graphmap.toml:1:8\n");
     }
@@ -513,7 +514,7 @@ fn a_new_project_takes_the_drawing_of_its_name() {
     let graph = "digraph { a -> b [type=u8] }";
     let test = Test::new().file("f.dot", graph).file("g.dot", graph);
     let test = test.args("new f");
-    test.run().status(0).stderr_has("graphmap: taking f.dot\n");
+    test.run().status(0).stderr_has("graphmap: using f.dot\n");
     assert_eq!(test.read("f.dot"), graph);
 }
 
@@ -526,11 +527,61 @@ fn ranks_are_brought_up_to_date_where_there_are_ranks() {
     test.run()
         .status(2)
         .stderr_has("error[G0011]: `f` is not a project of the family `mpi`")
-        .stderr_has("`graphmap new f --update` updates it");
+        .stderr_has("update it with `graphmap new f --update`");
     let test = test.args("new none --family mpi --update");
     test.run()
         .status(2)
-        .stderr_has("error[G0011]: there is no project in `none` to update")
-        .stderr_has("leave `--update` out to make one");
+        .stderr_has("error[G0011]: `none` contains no project to update")
+        .stderr_has("omit `--update` to make a project");
     assert!(!test.files().iter().any(|file| file.starts_with("none")));
+}
+
+/// `graphmap.toml` and the command line take the old name of `hosts-format`, but not both names.
+#[test]
+fn the_old_name_of_hosts_format_is_accepted() {
+    let partition = "partition farm.dot --hosts hosts";
+    let farm = || farm().file("hosts", "node1:2\n");
+    for option in ["--hosts-format", "--dialect"] {
+        for (format, status) in [("mpich", 0), ("openmpi", 1)] {
+            let args = format!("{partition} {option} {format}");
+            farm().args(&args).run().status(status);
+        }
+    }
+    for key in ["hosts-format", "dialect"] {
+        for (format, status) in [("mpich", 0), ("openmpi", 1)] {
+            let toml = format!("hosts = \"hosts\"\n{key} = \"{format}\"\n");
+            let test = farm().file("graphmap.toml", toml);
+            test.args("partition farm.dot").run().status(status);
+        }
+    }
+    let toml = "hosts-format = \"mpich\"\ndialect = \"mpich\"\n";
+    let test = farm().file("graphmap.toml", toml);
+    let done = test.args("check farm.dot").run().status(1);
+    done.stderr_has("error[G0015]: `dialect` and `hosts-format` are the same key\n")
+        .stderr_has(" --> graphmap.toml:2:1\n")
+        .stderr_has("= help: remove `dialect`, its old name\n");
+    let help = farm().args("partition --help").run().status(0).stdout();
+    assert!(help.contains("--hosts-format <FORMAT>"), "{help}");
+    assert!(!help.contains("dialect"), "{help}");
+}
+
+/// A code that is no longer used leads to the code that replaces it.
+#[test]
+fn a_replaced_code_is_refused_with_its_successor() {
+    let said = "the diagnostic code `G0435` is no longer used: it is now G0008";
+    farm()
+        .args("check farm.dot --allow G0435")
+        .run()
+        .status(2)
+        .stderr_has(said);
+    let toml = farm().file("graphmap.toml", "[lints]\nG0435 = \"allow\"\n");
+    let done = toml.args("check farm.dot").run().status(1);
+    done.stderr_has(&format!("error[G0015]: {said}\n"));
+    let graph = farm().file("old.dot", "digraph { allow=\"G0505\"; a -> b }");
+    let done = graph.args("check old.dot").run().status(0);
+    done.stderr_has(
+        "warning[G0016]: the diagnostic code `G0505` is no longer used: it is now G0008",
+    );
+    let done = farm().args("explain G0505").run().status(2);
+    done.stderr_has("= help: it is now G0008\n");
 }

@@ -97,67 +97,67 @@ static TESTED: std::sync::Mutex<u8> = std::sync::Mutex::new(0);
 }
 
 const NUMBERS: &str = "\
-halo 0.3.0: 2 files looked into
-     1  shared by the ranks of an OS process: statics that can change (G0801)
-     1  shared by the ranks of a thread: thread-locals (G0802)
-     1  calls that concern the whole OS process (G0804)
-     1  calls of macros that are not looked into (G0807)
-exchange 0.3.0 (a dependency): 1 file looked into
-     1  made by one rank for all: statics (G0803)
+halo 0.3.0: 2 files checked
+     1  mutable statics, shared by the ranks of an OS process (G0801)
+     1  thread-locals, shared by the ranks of a thread (G0802)
+     1  calls that affect the whole OS process (G0804)
+     1  macro calls, not checked (G0807)
+exchange 0.3.0 (a dependency): 1 file checked
+     1  statics that one rank initializes for all (G0803)
 ";
 
 #[test]
 fn what_ranks_share_is_told_with_its_place() {
     let told = "\
-warning[G0801]: all ranks of an OS process share the static `SENT`, which can change
+warning[G0801]: all ranks of an OS process share the mutable static `SENT`
  --> halo/src/main.rs:5:8
   |
 5 | static SENT: AtomicUsize = AtomicUsize::new(0);
   |        ^^^^^^^^^^^^^^^^^ `AtomicUsize` can change behind a shared reference
   |
-  = help: keep it in a value that each rank makes and hands on
-  = help: or keep it with the world, of which each rank has its own, here and over MPI: `impl CommAttribute for T`, `SimpleCommunicator::world().set_attr(value)`, `get_attr::<T>()`
-  = help: where it is meant for all of them, as a count of what all ranks do, leave it
+  = help: keep it in a value that each rank creates and passes on
+  = help: or attach it to the world, which each rank has separately, here and over MPI: `impl CommAttribute for T`, `SimpleCommunicator::world().set_attr(value)`, `get_attr::<T>()`
+  = help: if all ranks share it on purpose, such as a total count, keep it and use `--allow`
 
 warning[G0804]: `std::process::exit` ends all ranks of the OS process
  --> halo/src/main.rs:9:9
   |
 9 |         std::process::exit(1);
-  |         ^^^^^^^^^^^^^^^^^^ ranks are many in one OS process
+  |         ^^^^^^^^^^^^^^^^^^ an OS process has many ranks
   |
-  = help: return from the rank, or `panic!`, which ends the run and says why; MPI's own way is `world.abort(code)`
+  = help: return from the rank, or use `panic!`, which ends the run with a message, or `world.abort(code)` as in MPI
 
-note[G0807]: a call of a macro in `halo` is not looked into: `start!`
+note[G0807]: a macro call in `halo` is not checked: `start!`
   --> halo/src/main.rs:12:5
    |
 12 |     exchange::start!();
    |     ^^^^^^^^^^^^^^^ here
    |
-   = note: what is written in a call is looked at where it is Rust; statics that it expands to are not seen
+   = note: Rust code in the arguments is checked; statics in the expansion are not
 
 warning[G0802]: all ranks of a thread share the thread-local `FIRST`
  --> halo/src/tiles.rs:3:12
   |
 3 |     static FIRST: Cell<bool> = const { Cell::new(true) };
-  |            ^^^^^^^^^^^^^^^^^ one for each thread, not for each rank
+  |            ^^^^^^^^^^^^^^^^^ one value for each thread, not for each rank
   |
-  = help: keep it in a value that each rank makes and hands on
-  = help: or keep it with the world, of which each rank has its own, here and over MPI: `impl CommAttribute for T`, `SimpleCommunicator::world().set_attr(value)`, `get_attr::<T>()`
-  = help: where it is meant for all of them, as a count of what all ranks do, leave it
+  = help: keep it in a value that each rank creates and passes on
+  = help: or attach it to the world, which each rank has separately, here and over MPI: `impl CommAttribute for T`, `SimpleCommunicator::world().set_attr(value)`, `get_attr::<T>()`
+  = help: if all ranks share it on purpose, such as a total count, keep it and use `--allow`
 
-warning[G0803]: one rank makes the static `TABLE` for all of its OS process
+warning[G0803]: one rank initializes the static `TABLE` for all ranks of the OS process
  --> exchange/src/lib.rs:1:12
   |
 1 | pub static TABLE: std::sync::LazyLock<Vec<u8>> = std::sync::LazyLock::new(Vec::new);
-  |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ made at its first use
+  |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ initialized at its first use
   |
-  = note: where every rank would make the same of it, that is as over MPI
-  = help: where it depends on the rank, keep it in a value that each rank makes and hands on
-  = help: or keep it with the world, of which each rank has its own, here and over MPI: `impl CommAttribute for T`, `SimpleCommunicator::world().set_attr(value)`, `get_attr::<T>()`
+  = note: if all ranks would compute the same value, the result is the same as over MPI
+  = help: if the value depends on the rank, keep it in a value that each rank creates and passes on
+  = help: or attach it to the world, which each rank has separately, here and over MPI: `impl CommAttribute for T`, `SimpleCommunicator::world().set_attr(value)`, `get_attr::<T>()`
 
 graphmap: 4 warnings
 ";
-    let rest = "1 dependency without `mpi` not looked into (`--dependencies` lists them)\n";
+    let rest = "1 dependency without `mpi` not checked (`--dependencies` lists them)\n";
     let page = include_str!("../../docs/src/rsmpi.md");
     assert!(page.contains(&format!("$ graphmap doctor halo\n{NUMBERS}{rest}```")));
     for project in ["halo", "halo/Cargo.toml"] {
@@ -166,7 +166,7 @@ graphmap: 4 warnings
             .stdout_is(&format!("{NUMBERS}{rest}"))
             .stderr_is(told);
     }
-    let rest = "not looked into, as they do not use `mpi`:\n  plain 0.3.0\n";
+    let rest = "not checked, because they do not use `mpi`:\n  plain 0.3.0\n";
     let done = halo()
         .args("doctor halo --dependencies --allow warnings")
         .run();
@@ -218,7 +218,7 @@ fn a_project_whose_ranks_are_a_feature_is_looked_into() {
         .file("halo/src/main.rs", "static mut A: u8 = 0;\nfn main() {}");
     let done = test.args("doctor halo").run();
     done.status(0)
-        .stdout_has("halo 0.3.0: 1 file looked into")
+        .stdout_has("halo 0.3.0: 1 file checked")
         .stderr_has("warning[G0801]");
 }
 
@@ -226,18 +226,15 @@ fn a_project_whose_ranks_are_a_feature_is_looked_into() {
 fn what_is_no_project_of_ranks_is_told() {
     let none = || halo().file("empty/file", "");
     for (project, told) in [
-        ("empty", "error[G0808]: there is no Cargo.toml in `empty`"),
-        (
-            "nowhere",
-            "error[G0808]: there is no Cargo.toml in `nowhere`",
-        ),
+        ("empty", "error[G0808]: `empty` contains no Cargo.toml"),
+        ("nowhere", "error[G0808]: `nowhere` contains no Cargo.toml"),
         (
             "plain",
-            "error[G0808]: `plain` has no ranks: no package of it uses `mpi`: `plain`",
+            "error[G0808]: `plain` has no ranks: no package of the project uses `mpi`: `plain`",
         ),
         (
             "mpi",
-            "error[G0808]: `mpi` has no ranks: no package of it uses `mpi`: `mpi`",
+            "error[G0808]: `mpi` has no ranks: no package of the project uses `mpi`: `mpi`",
         ),
     ] {
         let done = none().words(&["doctor", project]).run();
@@ -250,13 +247,13 @@ fn what_is_no_project_of_ranks_is_told() {
         .args("doctor bad")
         .run();
     done.status(2)
-        .stderr_has("error[G0704]: cargo cannot tell of `bad/Cargo.toml`");
+        .stderr_has("error[G0704]: cargo cannot read the metadata of `bad/Cargo.toml`");
     let done = none()
         .file("bad/Cargo.toml", b"\xff")
         .args("doctor bad")
         .run();
     done.status(2)
-        .stderr_has("error[G0002]: `bad/Cargo.toml` cannot be read: it is not text in UTF-8");
+        .stderr_has("error[G0002]: `bad/Cargo.toml` cannot be read: it is not UTF-8 text");
     let large = none().file("bad/Cargo.toml", "").args("doctor bad");
     let path = large.folder().join("bad/Cargo.toml");
     fs::File::create(&path).unwrap().set_len(50 << 20).unwrap();
@@ -285,7 +282,7 @@ fn what_cannot_be_read_keeps_nothing_else_from_being_told() {
     let done = test.args("doctor halo").run();
     done.status(1)
         .stdout_has("1  files that could not be read (G0806)")
-        .stderr_has("error[G0806]: `halo/src/tiles.rs` cannot be looked into: it is no Rust: ")
+        .stderr_has("error[G0806]: cannot check `halo/src/tiles.rs`: it is not valid Rust: ")
         .stderr_has(" --> halo/src/tiles.rs:1:30\n")
         .stderr_has("warning[G0801]")
         .stderr_has("graphmap: 1 error and 3 warnings\n");
@@ -293,9 +290,7 @@ fn what_cannot_be_read_keeps_nothing_else_from_being_told() {
     fs::remove_file(test.folder().join("halo/src/tiles.rs")).unwrap();
     test.run()
         .status(1)
-        .stderr_has(
-            "error[G0806]: `halo/src/tiles.rs` cannot be looked into: No such file or directory",
-        )
+        .stderr_has("error[G0806]: cannot check `halo/src/tiles.rs`: No such file or directory")
         .stderr_has(" --> halo/src/main.rs:1:5\n");
 }
 
@@ -305,12 +300,12 @@ fn a_tool_that_cannot_be_used_is_reported() {
     done.status(2)
         .stdout_is("")
         .stderr_has("error[G0813]: `graphmap doctor PROJECT` needs the tool `graphmap-doctor`")
-        .stderr_has("= help: `cargo install --path modules/sharing`");
+        .stderr_has("= help: install it with `cargo install --path modules/sharing`");
     for (script, why) in [
         ("exit 3", "cannot be used: it failed (exit status: 3)\n"),
         (
             "echo no words >&2; exit 2",
-            "= note: it said:\n          no words\n",
+            "= note: its output:\n          no words\n",
         ),
         (
             "echo '{}'",
@@ -318,7 +313,7 @@ fn a_tool_that_cannot_be_used_is_reported() {
         ),
         (
             "echo '{\"protocol\": 2}'",
-            "it speaks version 2 of the protocol, and this is version 1\n",
+            "it uses version 2 of the protocol, and this command uses version 1\n",
         ),
     ] {
         let script = format!("#!/bin/sh\n{script}\n");

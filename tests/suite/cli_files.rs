@@ -32,7 +32,7 @@ fn check_writes_nothing() {
     let test = net().args("net.json --emit out/a.json --check");
     test.run()
         .status(3)
-        .stderr_has("error[G0012]: `out/a.json` is not there");
+        .stderr_has("error[G0012]: `out/a.json` does not exist");
     assert_eq!(test.files(), ["net.json"]);
     let test = test.args("net.json --emit out/a.json");
     test.run().status(0);
@@ -51,8 +51,8 @@ fn a_dash_is_no_folder() {
         .run()
         .status(2)
         .stdout_is("")
-        .stderr_has("`-o` takes a folder")
-        .stderr_has("--emit wiring=-");
+        .stderr_has("`-o` must be a folder, not standard output")
+        .stderr_has("--emit KIND=-");
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn emitters_that_are_not_there() {
         .args("net.json --emit jsn=x")
         .run()
         .status(2)
-        .stderr_has("error[G0006]: there is no emitter `jsn`")
+        .stderr_has("error[G0006]: unknown emitter `jsn`")
         .stderr_has("did you mean `json`?");
     net()
         .args("net.json --emit x.unknown")
@@ -181,7 +181,7 @@ fn emitters_that_are_not_there() {
         .args("net.json --emit json")
         .run()
         .status(2)
-        .stderr_has("does not say where to write");
+        .stderr_has("`--emit json` names no file");
     // Launch files have a usual name, in the folder of `-o` or here.
     for (kind, file) in [
         ("hostfile", "hostfile"),
@@ -205,7 +205,7 @@ fn emitters_that_are_not_there() {
         .args("net.json --emit json=")
         .run()
         .status(2)
-        .stderr_has("does not say where to write");
+        .stderr_has("`--emit json=` names no file");
     net()
         .args("net.json --emit a.json --emit json=a.json")
         .run()
@@ -226,7 +226,9 @@ fn graphs_are_laid_out_in_place() {
         .stderr_lacks("b.dot");
     assert_eq!(test.read("a.dot"), UNTIDY);
     let test = test.args("fmt a.dot b.dot");
-    test.run().status(0).stderr_is("graphmap: laid out a.dot\n");
+    test.run()
+        .status(0)
+        .stderr_is("graphmap: formatted a.dot\n");
     assert_eq!(
         (test.read("a.dot"), test.read("b.dot")),
         (TIDY.into(), TIDY.into())
@@ -250,7 +252,9 @@ fn graphs_that_cannot_be_laid_out_stay() {
     assert_eq!(test.read("good.dot"), TIDY);
     assert_eq!(test.read("bad.dot"), "digraph { a -> ");
     let test = test.args("fmt net.json");
-    test.run().status(2).stderr_has("json has no layout");
+    test.run()
+        .status(2)
+        .stderr_has("`fmt` does not support json");
     let test = test.args("fmt nowhere.dot");
     test.run().status(2).stderr_has("error[G0001]");
 }
@@ -427,14 +431,14 @@ fn families_that_are_not_there() {
         .args("g.dot --skeletons mine --emit go=x.go")
         .run()
         .status(2)
-        .stderr_has("error[G0006]: there is no emitter `go`")
-        .stderr_has("an entry in `mine/families.toml` makes it an emitter");
+        .stderr_has("error[G0006]: unknown emitter `go`")
+        .stderr_has("add an entry to `mine/families.toml` to make it an emitter");
     test()
         .args("new g --from g.dot --family ruts")
         .run()
         .status(2)
         .stderr_has("did you mean `rust`?")
-        .stderr_has("there are mpi, pilot, rust;");
+        .stderr_has("the families are mpi, pilot, rust;");
     test()
         .args("new g --from g.dot --family pilot --member")
         .run()
@@ -447,7 +451,7 @@ fn families_that_are_not_there() {
         .args("new g --from g.dot --family pilot");
     own.run()
         .status(2)
-        .stderr_has("there is a project in `g` already")
+        .stderr_has("`g` already contains a project")
         .stderr_has("--update");
     assert_eq!(own.files(), ["g.dot", "g/wiring.c"]);
     assert_eq!(own.read("g/wiring.c"), "mine");
@@ -466,9 +470,9 @@ fn a_partial_is_no_skeleton() {
         .args("g.dot --emit wiring=w.rs");
     test.run()
         .status(5)
-        .stderr_has("error[G0603]: there is no skeleton `_head` in the family `rust`")
+        .stderr_has("error[G0603]: unknown skeleton `_head` in the family `rust`")
         .stderr_has(" --> g.dot:1:")
-        .stderr_has("begins with `_` or lies deeper is a partial");
+        .stderr_has("is a partial, because its name begins with `_`");
     assert_eq!(test.files(), ["g.dot"]);
 }
 
@@ -496,7 +500,7 @@ fn an_emitter_that_the_name_of_a_file_does_not_say_is_told() {
     for (args, said) in [
         (
             "net.json --emit mpi.c",
-            "graphmap: mpi.c by the emitter `pilot`: C wiring for Pilot",
+            "graphmap: writing mpi.c with the emitter `pilot`: C wiring code for Pilot",
         ),
         ("net.json --emit pilot.c", "graphmap: wrote pilot.c\n"),
         ("net.json --emit w.rs", "graphmap: wrote w.rs\n"),

@@ -48,12 +48,12 @@ fn a_drawing_is_shown_whether_it_is_sound_or_not() {
         ),
     ] {
         let test = Test::new().file("g.dot", text);
-        let test = test.args("view g.dot --detail drawing");
+        let test = test.args("view g.dot --detail nodes");
         test.run()
             .status(0)
             .stdout_has(shown)
             .stderr_has(&format!("warning[{code}]"));
-        let test = test.args("view g.dot --detail drawing --svg");
+        let test = test.args("view g.dot --detail nodes --svg");
         test.run().status(0).stdout_has("<svg");
         let test = test.args("check g.dot");
         test.run().status(1).stderr_has(&format!("error[{code}]"));
@@ -166,7 +166,7 @@ fn endings_are_known_in_any_case_and_all_formats_are_listed() {
     ] {
         let test = Test::new().file("mesh.metis", mesh).file("mesh.foo", mesh);
         let done = test.args(args).run().status(2);
-        done.stderr_has("dot, json; or, to partition a graph without names: metis, scotch");
+        done.stderr_has("dot, json; to partition a graph without names, with one of metis, scotch");
     }
 }
 

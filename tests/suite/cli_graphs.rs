@@ -36,8 +36,8 @@ fn a_graph_of_metis_is_partitioned_and_the_partition_written_as_metis_does() {
                                           auto   metis   stack  round-robin
   cut (weight of edges between blocks)       1       1       1            8
   edges between blocks                       1       1       1            8
-  largest load of its share             100.0%  100.0%  100.0%       100.0%
-  within the balance bound                 yes     yes     yes          yes
+  largest load, relative to its share   100.0%  100.0%  100.0%       100.0%
+  within the balance limit                 yes     yes     yes          yes
 
 bound: proved, no partition cuts less
 ",
@@ -155,7 +155,7 @@ fn what_is_wrong_with_a_file_is_shown_where_it_is() {
 3 | 1 5 4 1
   |     ^
   |
-  = note: the header says 3 vertices
+  = note: the header gives 3 vertices
 
 graphmap: 1 error
 ",
@@ -186,8 +186,8 @@ graphmap: 1 error
         .args("partition g.grf -n 2")
         .run()
         .status(1)
-        .stderr_has("error[G0470]: version `8` is not known")
-        .stderr_has("if it is a graph of METIS, say `--format metis`");
+        .stderr_has("error[G0470]: unknown version `8`")
+        .stderr_has("if it is a METIS graph, use `--format metis`");
     let picture = Test::new().file("g.graph", [0x89, b'P', 0]);
     let done = picture.args("partition g.graph -n 2").run();
     done.status(2).stderr_has("error[G0002]");
@@ -213,12 +213,12 @@ fn options_that_speak_of_processes_are_refused() {
         done.status(2)
             .stdout_is("")
             .stderr_has(&format!("error[G0011]: `{name}` is for networks"))
-            .stderr_has("draw the network in DOT");
+            .stderr_has("write the network in DOT");
     }
     squares("partition squares.graph -n 2 --solver cbc")
         .run()
         .status(2)
-        .stderr_has("`--solver` is not for the strategy `auto`");
+        .stderr_has("the strategy `auto` does not use `--solver`");
 }
 
 #[cfg(feature = "metis")]
@@ -249,25 +249,25 @@ fn more_blocks_than_vertices_and_a_balance_that_nothing_keeps() {
     squares("partition squares.graph -n 9 -o parts")
         .run()
         .status(0)
-        .stderr_has("warning[G0455]: 9 blocks for 8 vertices: 8 are used")
+        .stderr_has("warning[G0455]: 9 blocks are requested for 8 vertices; 8 are used")
         .stderr_has("wrote parts/squares.graph.part.8");
     let uneven = || Test::new().file("g.graph", "2 1 010\n9 2\n1 1\n");
     uneven()
         .args("partition g.graph -n 2")
         .run()
         .status(0)
-        .stdout_has("within the balance bound              raised")
-        .stderr_has("warning[G0457]: no partition keeps the balance bound of 3%");
+        .stdout_has("within the balance limit              raised")
+        .stderr_has("warning[G0457]: no partition keeps the balance limit of 3%");
     uneven()
         .args("partition g.graph -n 2 --strict-balance")
         .run()
         .status(4)
         .stdout_is("")
-        .stderr_has("error[G0456]: no partition keeps the balance bound");
+        .stderr_has("error[G0456]: no partition keeps the balance limit");
     squares("partition squares.graph")
         .run()
         .status(0)
-        .stdout_has("note: all in one block: `-n` says how many there are to be, or `--hosts`");
+        .stdout_has("note: all vertices are in one block; set the number with `-n` or `--hosts`");
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn a_partition_is_not_written_over_what_was_read() {
     hosts
         .run()
         .status(2)
-        .stderr_has("error[G0011]: `./squares.graph.part.2` is read in this run");
+        .stderr_has("error[G0011]: `./squares.graph.part.2` is an input of this run");
     assert_eq!(hosts.read("squares.graph.part.2"), "h1 slots=2\n");
     // And that of a link to the graph.
     {
@@ -311,7 +311,7 @@ fn lines_of_other_systems_and_what_is_no_text() {
     let test = test.args("partition bytes.graph -n 2");
     test.run()
         .status(2)
-        .stderr_has("error[G0002]: `bytes.graph` cannot be read: it is not text in UTF-8");
+        .stderr_has("error[G0002]: `bytes.graph` cannot be read: it is not UTF-8 text");
 }
 
 /// The partition is called as the graph is, also where that is no Unicode.

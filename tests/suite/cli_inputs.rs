@@ -89,7 +89,8 @@ fn no_input_is_written_over_whatever_its_path_looks_like() {
         ),
     ] {
         test = test.args(args);
-        let said = format!("error[G0011]: `{path}` is read in this run, and would be written over");
+        let said =
+            format!("error[G0011]: `{path}` is an input of this run, and would be overwritten");
         test.run().status(2).stdout_is("").stderr_has(&said);
         fs::remove_file(folder.join("here")).unwrap();
         assert_eq!(content(&test), before, "{args}");
@@ -97,7 +98,7 @@ fn no_input_is_written_over_whatever_its_path_looks_like() {
     }
 }
 
-/// What a build reads is read in this run, by whatever path it is reached.
+/// What a build reads is an input of this run, by whatever path it is reached.
 #[test]
 fn no_source_of_a_project_is_written_over() {
     let test = inputs().args("new pair --from pair.dot");
@@ -138,7 +139,7 @@ fn no_source_of_a_project_is_written_over() {
         for option in ["--profile", "--trace"] {
             test = test.args(&format!("run pair.dot {option} {path}"));
             let said =
-                format!("error[G0011]: `{path}` is read in this run, and would be written over");
+                format!("error[G0011]: `{path}` is an input of this run, and would be overwritten");
             test.run().status(2).stdout_is("").stderr_has(&said);
             assert_eq!(read(path), before, "{option} {path}");
         }
@@ -153,7 +154,10 @@ fn no_source_of_a_project_is_written_over() {
         let done = command.env(name, value).output().unwrap();
         let said = String::from_utf8_lossy(&done.stderr).into_owned();
         assert_eq!(done.status.code(), Some(2), "{said}");
-        assert!(said.contains("`in/main.rs` is read in this run"), "{said}");
+        assert!(
+            said.contains("`in/main.rs` is an input of this run"),
+            "{said}"
+        );
     }
     assert!(!folder.join("built").exists());
     assert!(!folder.join("pair/target").exists());
@@ -208,14 +212,18 @@ fn what_a_run_has_written_may_be_written_again() {
         ("--profile", "pair/trace.json"),
     ] {
         test = test.args(&format!("run pair.dot {option} {path}"));
-        let said = format!("error[G0011]: `{path}` is there, and does not look like what");
+        let said = format!(
+            "error[G0011]: `{path}` exists, and does not look like a file that graphmap wrote"
+        );
         test.run().status(2).stderr_has(&said);
     }
     test = test.args("run pair.dot --trace notes");
     test.run()
         .status(2)
-        .stderr_has("error[G0011]: `notes` is there, and does not look like what")
-        .stderr_has("or remove this one first; nothing was written");
+        .stderr_has(
+            "error[G0011]: `notes` exists, and does not look like a file that graphmap wrote",
+        )
+        .stderr_has("or remove this file first; nothing was written");
 }
 
 /// Whoever means it removes the file.
@@ -268,7 +276,9 @@ fn what_somebody_else_has_written_is_not_written_over() {
         ("expand pair.dot -o Cargo.toml", "Cargo.toml"),
     ] {
         test = test.args(args);
-        let said = format!("error[G0011]: `{path}` is there, and does not look like what");
+        let said = format!(
+            "error[G0011]: `{path}` exists, and does not look like a file that graphmap wrote"
+        );
         test.run().status(2).stdout_is("").stderr_has(&said);
         for (name, text) in others {
             assert_eq!(test.read(name), text, "{args}");
@@ -308,13 +318,16 @@ fn standard_input_and_output_may_be_files() {
     };
     let done = run(&["-", "--emit", "json=pair.dot"], Stdio::piped());
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
-    assert!(said.contains("`pair.dot` is read in this run"), "{said}");
+    assert!(
+        said.contains("`pair.dot` is an input of this run"),
+        "{said}"
+    );
     assert!(said.contains("it was read as `<stdin>`"), "{said}");
     let append = fs::File::options().append(true).open(&path).unwrap();
     let done = run(&["expand", "pair.dot"], append.into());
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
     assert!(
-        said.contains("standard output is read in this run"),
+        said.contains("standard output is an input of this run"),
         "{said}"
     );
     assert_eq!(test.read("pair.dot"), DRAWING);
@@ -351,7 +364,7 @@ fn nothing_is_written_twice_whatever_its_path_looks_like() {
         let done = test.run().status(2).stdout_is("");
         let said = done.stderr();
         assert!(
-            said.contains("is to be written twice"),
+            said.contains("would be written twice"),
             "{args}: {path}: {said}"
         );
         assert_eq!(test.files(), before, "{args}");
@@ -394,12 +407,12 @@ fn what_has_no_end_is_refused() {
         ),
         (
             "pair.dot --emit go=a.go --skeletons sk",
-            "zero.hbs cannot be read: it is not text",
+            "zero.hbs: it is not text",
         ),
         ("passes --skeletons zero", "byte 0 is zero"),
         (
             "pair.dot --emit a.rs --skeletons circle",
-            "a link to a folder that it lies in",
+            "a link to a folder that contains it",
         ),
     ] {
         test = test.args(args);

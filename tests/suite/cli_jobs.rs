@@ -66,7 +66,7 @@ fn an_end_that_is_not_the_programs_is_an_error() {
         (
             format!("{began}; exit 0"),
             7,
-            "the launcher ended with 0 while the program was running",
+            "the launcher exited with status 0 while the program was running",
         ),
         (
             format!("{joined}; exit 255"),
@@ -76,19 +76,19 @@ fn an_end_that_is_not_the_programs_is_an_error() {
         (
             "kill -s KILL $$".to_owned(),
             137,
-            "the launcher ended with 137: signal 9 (SIGKILL) has ended it, or an OS process of the run",
+            "the launcher exited with status 137: signal 9 (SIGKILL) ended it or an OS process of the run",
         ),
         (
             "exit 143".to_owned(),
             143,
-            "the launcher ended with 143: signal 15 (SIGTERM) has ended it, or an OS process of the run",
+            "the launcher exited with status 143: signal 15 (SIGTERM) ended it or an OS process of the run",
         ),
         (format!("{ended}; exit 0"), 0, ""),
         (format!("{ended}; exit 255"), 255, ""),
         (
             "exit 0".to_owned(),
             7,
-            "the launcher ended with 0 before the program began",
+            "the launcher exited with status 0 before the program started",
         ),
         ("exit 255".to_owned(), 255, ""),
         (format!("{joined}; exit 8"), 8, ""),
@@ -148,7 +148,7 @@ fn cores_that_this_host_lacks_are_reported_before_the_build() {
         (
             "[998, 999]",
             2,
-            "error[G0713]: OS process 0 is bound to core 998 of `localhost`, which this host does not have",
+            "error[G0713]: OS process 0 is bound to core 998 of `localhost`, which does not exist",
         ),
     ] {
         let test = net(DONE).file("mapping.json", plan.replacen("[]", cores, 1));
@@ -188,7 +188,8 @@ fn open_mpi_that_starts_nothing_for_root_is_reported_before_the_build() {
             ));
         let is_refused = is_root && !allowed;
         let done = test.run().status(if is_refused { 2 } else { 0 });
-        let told = "error[G0714]: `MPIEXEC=mpiexec.here` of Open MPI starts no program for root";
+        let told =
+            "error[G0714]: `MPIEXEC=mpiexec.here` of Open MPI does not start programs for root";
         assert_eq!(
             done.stderr().contains(told),
             is_refused,
@@ -229,7 +230,7 @@ fn a_copy_is_whole_and_executable_or_not_there() {
         ("ulimit -f 8; trap '' XFSZ", "File too large"),
         (
             "case $script in *mkdir*) exec <bin/agent ;; esac",
-            "only a part of it has come",
+            "the copy is incomplete",
         ),
     ] {
         let test = test_with(&test, "agent", &agent(limit));
@@ -237,7 +238,10 @@ fn a_copy_is_whole_and_executable_or_not_there() {
         let told = "error[G0710]: the program cannot be copied to `far`: ";
         let said = done.stderr();
         assert!(said.contains(told) && said.contains(why), "{said}");
-        assert!(said.contains("of `far` has to have room for it"), "{said}");
+        assert!(
+            said.contains("of `far` writable, with space for the program"),
+            "{said}"
+        );
         assert_eq!(fs::read(&far).unwrap(), before);
         assert!(!test.folder().join("far/net.new").exists());
     }

@@ -34,26 +34,26 @@ fn refused(test: Test, options: &str, status: i32) -> Done {
 #[test]
 fn a_hostfile_of_another_dialect() {
     let open = farm().file("hosts", "node1 slots=2\n");
-    refused(open, "--hosts hosts --dialect mpich", 1).stderr_is(
-        "error[G0411]: `slots=` belongs to an Open MPI hostfile, and this is read as an MPICH hostfile
+    refused(open, "--hosts hosts --hosts-format mpich", 1).stderr_is(
+        "error[G0411]: `slots=` belongs in an Open MPI hostfile, but this text is read as an MPICH hostfile
  --> hosts:1:7
   |
 1 | node1 slots=2
   |       ^^^^^^^
   |
-  = help: an MPICH hostfile writes it `node1:2`
-  = help: if the whole file is an Open MPI hostfile, say `--dialect openmpi`
+  = help: in an MPICH hostfile, write `node1:2`
+  = help: if the whole file is an Open MPI hostfile, use `--hosts-format openmpi`
 
 graphmap: 1 error
 ",
     );
     let mpich = farm().file("hosts", "node1:2\n");
-    let done = refused(mpich, "--hosts hosts --dialect openmpi", 1);
+    let done = refused(mpich, "--hosts hosts --hosts-format openmpi", 1);
     done.stderr_has("error[G0411]")
         .stderr_has("hosts:1:1")
         .stderr_has("node1 slots=2");
     let unknown = farm().file("hosts", "node1:2\n");
-    refused(unknown, "--hosts hosts --dialect mpihc", 2).stderr_has("did you mean `mpich`?");
+    refused(unknown, "--hosts hosts --hosts-format mpihc", 2).stderr_has("did you mean `mpich`?");
     // A mixture is told at the line that does not fit.
     let mixed = farm().file("hosts", "node1:2\nnode2 slots=2\n");
     refused(mixed, "--hosts hosts", 1).stderr_has("hosts:2:7");
@@ -70,19 +70,19 @@ fn a_host_given_twice() {
     // Open MPI refuses it; MPICH adds up, which is told.
     let open = farm().file("hosts", "a slots=2\nb slots=2\na slots=2\n");
     refused(open, "--hosts hosts", 1)
-        .stderr_has("error[G0412]: host `a` is given `slots=` twice")
+        .stderr_has("error[G0412]: host `a` has `slots=` on two lines")
         .stderr_has("hosts:3:3");
     let mpich = farm().file("hosts", "a:1\na:1\n");
     partition(mpich, "--hosts hosts").status(0).stderr_is(
-        "warning[G0412]: host `a` is given twice in a row
+        "warning[G0412]: host `a` is named on two consecutive lines
  --> hosts:2:1
   |
 1 | a:1
-  | --- given here
+  | --- first named here
 2 | a:1
-  | ^^^ the two add up to 2 slots
+  | ^^^ together, the lines give 2 slots
   |
-  = help: take one of the lines out, or write one with the sum
+  = help: remove one of the lines, or write one line with the sum
 
 graphmap: 1 warning
 ",
@@ -101,7 +101,7 @@ fn a_host_without_slots() {
         .stderr_has("hosts:2:3");
     // Open MPI leaves such a host unused.
     refused(farm().file("hosts", "a slots=0\n"), "--hosts hosts", 1)
-        .stderr_has("error[G0410]: `hosts` has no host with a slot")
+        .stderr_has("error[G0410]: no host of `hosts` has a slot")
         .stderr_has("hosts:1:1");
     refused(farm(), "--hosts hosts=0", 1)
         .stderr_has("error[G0413]")
@@ -113,21 +113,21 @@ fn a_host_without_slots() {
 fn more_pins_than_slots() {
     // Three that keep apart on a host of two slots.
     let hosts = || farm().file("hosts", "x:2\ny:4\n");
-    let said = "error[G0456]: there is no feasible mapping: more processes are kept apart than there \
-                are OS processes they may lie in";
+    let said = "error[G0456]: there is no feasible mapping: more processes must be kept apart than \
+                there are OS processes for them";
     refused(hosts(), "--hosts hosts --pin worker*=x --apart worker*", 4)
         .stderr_has(said)
         .stderr_has(" ::: --apart:1:1")
-        .stderr_has("`worker1`, `worker2`, `worker3` and `worker4` apart");
+        .stderr_has("`worker1`, `worker2`, `worker3` and `worker4` must be apart");
     refused(hosts(), "--hosts hosts --pin worker1=7", 1)
         .stderr_has("error[G0452]: there is no OS process 7")
         .stderr_has(" --> --pin:1:9");
     refused(hosts(), "--hosts hosts --pin worker1=z", 1)
         .stderr_has("error[G0451]: there is no host `z`")
-        .stderr_has("the hosts are: x, y");
+        .stderr_has("use one of the hosts: x, y");
     // A host beyond the OS processes asked for.
     refused(hosts(), "--hosts hosts -n 2 --pin worker1=y", 1)
-        .stderr_has("error[G0451]: host `y` has none of the 2 OS processes");
+        .stderr_has("error[G0451]: host `y` runs none of the 2 OS processes");
     partition(farm(), "-n 2 --pin worker1=x")
         .status(0)
         .stderr_has("warning[G0453]");
@@ -149,7 +149,11 @@ fn weights_that_are_no_weights() {
                 _ => format!("a -> b; a [{attribute}=\"{weight}\"]"),
             };
             let test = farm().file("farm.dot", format!("digraph {{ {of} }}"));
-            let said = format!("error[G0206]: `{weight}` is not a value of `{attribute}`");
+            let shown = match weight {
+                "" => "an empty text".to_owned(),
+                weight => format!("`{weight}`"),
+            };
+            let said = format!("error[G0206]: {shown} is not a value of `{attribute}`");
             refused(test, "-n 2", 1)
                 .stderr_has(&said)
                 .stderr_has(&format!("farm.dot:1:{}\n", column));
@@ -172,7 +176,7 @@ fn weights_that_are_too_large_or_too_small_to_count() {
     refused(graph(r#"; b [mem="1e308"]"#), "-n 2", 1)
         .stderr_has("error[G0458]: the memory of all processes is 1e308 bytes")
         .stderr_has("farm.dot:1:18")
-        .stderr_has("`b` needs most");
+        .stderr_has("`b` needs the most");
     let json = r#"{"graphmap": 1, "processes": [{"name": "a", "load": -1}], "channels": []}"#;
     let test = Test::new()
         .file("net.json", json)
@@ -198,7 +202,7 @@ fn a_mapping_of_another_graph() {
         .stderr_has("mapping.json:4:")
         .stderr_has("made for `farm`, hash ")
         .stderr_has("the network is `others`, hash ")
-        .stderr_has("it lacks 2 processes of the network, such as `p`");
+        .stderr_has("the mapping lacks 2 processes of the network, such as `p`");
     // The same processes, joined otherwise: used, and told.
     let changed = FARM.replace(
         "worker -> sink [bundle=gather",
@@ -233,9 +237,9 @@ fn a_solver_that_is_not_there() {
         ("./cbc", "`./cbc` cannot be started"),
         (
             "farm.dot",
-            "`farm.dot` is not a solver whose answers can be read; there are: cbc, glpsol",
+            "`farm.dot` is not a known solver; the known solvers are cbc and glpsol",
         ),
-        ("/", "is not a solver"),
+        ("/", "is not a known solver"),
     ] {
         for n in [1, 2] {
             refused(
@@ -247,7 +251,8 @@ fn a_solver_that_is_not_there() {
             .stderr_has(said);
         }
     }
-    refused(farm(), "-n 2 --solver cbc", 2).stderr_has("`--solver` is not for the strategy `auto`");
+    refused(farm(), "-n 2 --solver cbc", 2)
+        .stderr_has("the strategy `auto` does not use `--solver`");
     refused(farm(), "-n 2 --strategy ipl", 2).stderr_has("did you mean `ilp`?");
 }
 
@@ -260,32 +265,32 @@ fn a_solver_that_dies_or_writes_nonsense() {
     for (script, said) in [
         (
             "#!/bin/sh\necho out of luck >&2\nexit 3\n",
-            "ended with exit status: 3; it said: out of luck",
+            "ended with exit status: 3; its last output: out of luck",
         ),
         ("#!/bin/sh\nkill -9 $$\n", "ended with signal: 9"),
         ("#!/bin/sh\nexit 0\n", "wrote no answer"),
-        ("ANSWER\necho what a day > \"$answer\"\n", "makes no sense"),
+        ("ANSWER\necho what a day > \"$answer\"\n", "cannot be read"),
         (
             "ANSWER\nhead -c 4000 /dev/urandom > \"$answer\"\n",
-            "makes no sense",
+            "cannot be read",
         ),
-        ("ANSWER\n: > \"$answer\"\n", "makes no sense"),
+        ("ANSWER\n: > \"$answer\"\n", "cannot be read"),
         (
             "ANSWER\nprintf 'Optimal - 1\\n\\n' > \"$answer\"\n",
-            "makes no sense",
+            "cannot be read",
         ),
         (
             "ANSWER\nprintf 'Optimal - 1\\n' > \"$answer\"\n",
-            "its answer leaves processes out",
+            "its answer omits processes",
         ),
         (
             "ANSWER\nprintf 'Infeasible - 1\\n' > \"$answer\"\n",
-            "it says that there is no mapping, and there is one",
+            "it reports that no mapping exists, but one exists",
         ),
         // All in the first OS process: out of balance.
         (
             "ANSWER\nprintf 'Optimal - 1\\n 0 v0 1 0\\n 1 v2 1 0\\n 2 v4 1 0\\n 3 v6 1 0\\n 4 v8 1 0\\n 5 v10 1 0\\n' > \"$answer\"\n",
-            "its answer does not keep the rules",
+            "its answer breaks the rules",
         ),
     ] {
         let script = script.replace("ANSWER\n", ANSWER);
@@ -316,7 +321,7 @@ fn a_solver_that_hangs_is_stopped_and_what_was_found_before_is_used() {
         .status(0)
         .stdout_has("strategy ilp")
         .stderr_has(
-            "warning[G0463]: the solver ran out of time: the best mapping found before is used",
+            "warning[G0463]: the solver ran out of time; the best mapping found before it started is used",
         );
 }
 
@@ -371,35 +376,37 @@ fn what_is_infeasible_is_proved() {
     // Four of twelve bytes each are to fit in forty.
     let heavy = || farm().file("farm.dot", FARM.replace("load=3", "mem=12"));
     refused(heavy(), "-n 2 --memory 0-1=20", 4).stderr_is(
-        "error[G0456]: there is no feasible mapping: what must lie in 2 OS processes exceeds the memory there
-  = note: the memory of OS processes 0-1 takes part
-  = help: give up one of these, or use more or larger hosts
+        "error[G0456]: there is no feasible mapping: the processes that must be in 2 OS processes need more memory than is available there
+  = note: the conflict involves the memory of OS processes 0-1
+  = help: remove a constraint, or use more or larger hosts
 
 graphmap: 1 error
 ",
     );
     // The sum fits, the pieces do not: this takes a search.
     refused(heavy(), "-n 3 --memory 0-2=23", 4)
-        .stderr_has("error[G0456]: there is no feasible mapping: what there is does not fit")
-        .stderr_has("the memory of OS processes 0-2 takes part");
+        .stderr_has(
+            "error[G0456]: there is no feasible mapping: the processes do not fit into the memory",
+        )
+        .stderr_has("the conflict involves the memory of OS processes 0-2");
     refused(heavy(), "-n 4 --memory 0-3=11", 4)
-        .stderr_has("exceeds the memory of every OS process it may lie in")
+        .stderr_has("needs more memory than is available in any allowed OS process")
         .stderr_has("farm.dot:2:15");
     let pinned = "-n 2 --strict-balance --apart source,sink --pin worker*=0";
     refused(farm(), pinned, 4)
-        .stderr_has("what must lie in OS process 0 exceeds the balance bound there")
-        .stderr_has("`worker1`, `worker2` and `worker3` in OS process 0")
+        .stderr_has("the load that must be in OS process 0 exceeds the balance limit")
+        .stderr_has("`worker1`, `worker2` and `worker3` must be in OS process 0")
         .stderr_lacks("--apart");
     let held = "-n 2 --strict-balance --apart source,sink --hold worker*=4@0";
     refused(farm(), held, 4)
-        .stderr_has("these constraints and the balance bound cannot all be kept")
+        .stderr_has("these constraints and the balance limit cannot all be satisfied")
         .stderr_has(" --> --hold:1:1")
-        .stderr_has("the balance bound of OS processes 0-1 takes part")
+        .stderr_has("the conflict involves the balance limit of OS processes 0-1")
         .stderr_lacks("--apart");
     // Of ten, an OS process has five: six with 20% more, and one of nine cannot be split.
     let uneven = farm().file("farm.dot", "digraph { a -> b; a [load=9] }");
     refused(uneven, "-n 2 --strict-balance --imbalance 20", 4)
-        .stderr_has("heavier than the balance bound of every OS process")
+        .stderr_has("heavier than the balance limit of every OS process")
         .stderr_has("farm.dot:1:11");
     // An OS process without processes cannot hold one of each kind.
     refused(farm(), "-n 2 --hold kind:source=1-", 4).stderr_is(
@@ -407,9 +414,9 @@ graphmap: 1 error
  --> --hold:1:1
   |
 1 | kind:source=1-
-  | ^^^^^^^^^^^^^^ at least 1 of `source` in each OS process
+  | ^^^^^^^^^^^^^^ at least 1 of `source` must be in each OS process
   |
-  = help: give up one of these, or use more or larger hosts
+  = help: remove a constraint, or use more or larger hosts
 
 graphmap: 1 error
 ",
@@ -458,8 +465,8 @@ fn a_mapping_that_is_still_the_best_stays() {
         .stdout_has(
             "
 since the previous mapping: 0 moved, 4 stay, 0 new
-  gain   0 (staying would cost 63310, with a largest load of 100.0% of its share; now 63310)
-  price  0 of moving
+  gain   0 (without moves the cost is 63310, and the largest load 100.0% of its share; now the cost is 63310)
+  price  0 for the moves
 ",
         );
 }
@@ -542,23 +549,23 @@ fn a_previous_mapping_of_another_graph() {
 fn a_balance_bound_that_cannot_be_kept_is_raised() {
     let heavy = farm().file("farm.dot", "digraph { a -> b; a [load=9] }");
     partition(heavy, "-n 2").status(0).stderr_is(
-        "warning[G0457]: no mapping keeps the balance bound of 3%: the fullest OS process is 80% above its share
+        "warning[G0457]: no mapping keeps the balance limit of 3%: the fullest OS process is 80% above its even share
  --> farm.dot:1:11
   |
 1 | digraph { a -> b; a [load=9] }
-  |           ^ its load is 9, and an OS process may hold 5.00
+  |           ^ its load is 9, but the balance limit is 5.00
   |
-  = note: it takes up an OS process; the others share the remaining load and hold at most 1.00 each
-  = help: a process cannot be split: use fewer OS processes, or divide its work among several processes
+  = note: it occupies one OS process; the others share the remaining load, at most 1.00 each
+  = help: use fewer OS processes, or divide its work among several processes
 
 graphmap: 1 warning
 ",
     );
     let pinned = partition(farm(), "-n 2 --pin worker*=0").status(0);
     pinned
-        .stderr_has("warning[G0457]: no mapping keeps the balance bound of 3%: the fullest OS process is 71.4% above")
-        .stderr_has("only OS process 0 may hold more, up to ")
-        .stderr_has("give up a constraint");
+        .stderr_has("warning[G0457]: no mapping keeps the balance limit of 3%: the fullest OS process is 71.4% above")
+        .stderr_has("because of constraints or memory, OS process 0 may have a load of up to ")
+        .stderr_has("remove a constraint");
 }
 
 /// The note used to say that no OS process but one may hold more than 3.
@@ -567,14 +574,14 @@ fn several_heavy_processes_are_named() {
     let chain = "digraph { a -> b -> c -> d -> e -> f -> h; b [load=100]; e [load=90]; }";
     let heavy = farm().file("farm.dot", chain);
     partition(heavy, "-n 4").status(0).stderr_has(
-        "= note: `b` and `e` take up an OS process each; the others share the remaining load and hold at most 3.00 each",
+        "= note: `b` and `e` occupy one OS process each; the others share the remaining load, at most 3.00 each",
     );
     let chain = "digraph { h -> x -> y -> p -> q -> r; h [load=100]; x [load=20]; y [load=20]; \
                  p [load=6]; q [load=6]; r [load=7]; }";
     let heavy = farm().file("farm.dot", chain);
     let args = "-n 5 --pin h=0,1 --pin x=0,1 --pin y=0,1";
     partition(heavy, args).status(0).stderr_has(
-        "= note: it takes up an OS process; OS process 0 may hold up to 41.00, and the others at most 7.00 each",
+        "= note: it occupies one OS process; OS process 0 may have a load of up to 41.00, and the others at most 7.00 each",
     );
 }
 
@@ -591,8 +598,8 @@ fn one_heavy_process_leaves_the_others_in_balance() {
     loads.sort_by(f64::total_cmp);
     assert_eq!(loads[14], 30.0, "{loads:?}");
     assert!(loads[15] <= 669.5, "{loads:?}");
-    done.stderr_has("its load is 650, and an OS process may hold 72.00")
-        .stderr_has("hold at most 30.00 each");
+    done.stderr_has("its load is 650, but the balance limit is 72.00")
+        .stderr_has("at most 30.00 each");
 }
 
 #[test]
@@ -602,23 +609,23 @@ fn rules_of_graph_file_and_command_line_are_shown_where_they_are_written() {
         "# of the house\n\napart kind:source, kind:sink\ntogether source, worker2   # near\n";
     let test = farm().file("farm.dot", graph).file("house.rules", rules);
     refused(test, "-n 2 --rules house.rules --pin source=1", 4).stderr_is(
-        "error[G0456]: there is no feasible mapping: what process `source` must lie together with is pinned to OS processes that share none
+        "error[G0456]: there is no feasible mapping: no OS process satisfies all pins of process `source` and of the processes kept together with it
  --> farm.dot:4:25
   |
 4 |     worker [replicas=4, osprocess=0, load=3];
-  |                         ^^^^^^^^^^^ `worker2` in OS process 0
+  |                         ^^^^^^^^^^^ `worker2` must be in OS process 0
   |
  ::: house.rules:4:1
   |
 4 | together source, worker2   # near
-  | ------------------------ `source` and `worker2` together
+  | ------------------------ `source` and `worker2` must be together
   |
  ::: --pin:1:1
   |
 1 | source=1
-  | -------- `source` in OS process 1
+  | -------- `source` must be in OS process 1
   |
-  = help: give up one of these, or use more or larger hosts
+  = help: remove a constraint, or use more or larger hosts
 
 graphmap: 1 error
 ",
@@ -651,14 +658,12 @@ fn a_plan_says_what_is_empty_and_why_more_than_its_share_is_allowed() {
         .args("partition pairs.dot --hosts hosts=2:cores=2");
     test.run()
         .status(0)
-        .stdout_has(
-            " is empty: the mapping costs less so. `--hold '*=1-'` puts a process into each",
-        )
-        .stdout_has(" has load 2; an even split is 1.50. Loads cannot be split, so 2 is allowed.\n")
-        .stdout_has("\n  within all bounds                 yes ");
+        .stdout_has(" is empty: this mapping costs less; `--hold '*=1-'` puts a process into each")
+        .stdout_has(" has load 2; an even share is 1.50; loads cannot be split, so 2 is allowed\n")
+        .stdout_has("\n  within all limits                       yes ");
     // What is asked for is there, and what is even needs no word.
     let test = test.args("partition farm.dot --hosts hosts=2:cores=2 --hold *=1-");
-    let done = test.run().status(0).stdout_has("an even split is 1.50");
+    let done = test.run().status(0).stdout_has("an even share is 1.50");
     assert!(!done.stdout().contains("empty"));
     let test = test.args("partition farm.dot -n 3");
     let done = test.run().status(0);
@@ -667,8 +672,8 @@ fn a_plan_says_what_is_empty_and_why_more_than_its_share_is_allowed() {
     let test = test.args("partition farm.dot -n 3 --imbalance 200");
     test.run()
         .status(0)
-        .stdout_has(" are empty: the mapping costs less so")
-        .stdout_has("has load 6; an even split is 2. `--imbalance` allows 6.");
+        .stdout_has(" are empty: this mapping costs less")
+        .stdout_has("has load 6; an even share is 2; `--imbalance` allows 6");
     let test = test.args("partition farm.dot -n 3 --imbalance 200 --json");
     let done = test.run().status(0);
     let plan: serde_json::Value = serde_json::from_str(&done.stdout()).unwrap();
@@ -679,7 +684,7 @@ fn a_plan_says_what_is_empty_and_why_more_than_its_share_is_allowed() {
 #[test]
 fn filling_empty_os_processes_is_advised_only_where_a_mapping_does_that() {
     let advice = "`--hold '*=1-'` puts a process into each";
-    let none = "empty: no mapping was found that keeps the rules and puts a process into each\n";
+    let none = "empty: no mapping was found that obeys the rules and puts a process into each\n";
     for (rules, advised) in [
         ("--imbalance 200", true),
         ("--imbalance 200 --pin w1=0", true),
@@ -705,7 +710,8 @@ fn filling_empty_os_processes_is_advised_only_where_a_mapping_does_that() {
 #[test]
 fn a_plan_of_one_os_process_says_so_where_none_was_asked_for() {
     let test = Test::new().file("g.dot", "digraph g { a -> b }");
-    let note = "\nnote: all in one OS process: `-n` says how many there are to be, or `--hosts`\n";
+    let note =
+        "\nnote: all processes are in one OS process; set the number with `-n` or `--hosts`\n";
     let test = test.args("partition g.dot");
     test.run().status(0).stdout_has(note);
     let test = test.args("partition g.dot -n 1");
@@ -731,9 +737,9 @@ fn what_is_too_heavy_is_named_with_its_rule() {
     test.run()
         .status(4)
         .stdout_is("")
-        .stderr_has("a process alone is heavier than the balance bound of every OS process")
+        .stderr_has("one process is heavier than the balance limit of every OS process")
         .stderr_has("^ `z`\n")
-        .stderr_has("say a larger `--imbalance`, or use fewer OS processes");
+        .stderr_has("use a larger `--imbalance`, use fewer OS processes");
     let group = group.replace("a; b; c", "node [load=10]; a; b; c");
     let drawing = format!("digraph {{ x; {group} a -> b -> c -> z; z -> x }}");
     let test = test.file("z.dot", drawing);
@@ -741,13 +747,13 @@ fn what_is_too_heavy_is_named_with_its_rule() {
     test.run()
         .status(4)
         .stdout_is("")
-        .stderr_has("processes that must lie together are heavier")
-        .stderr_has("^ `a`, `b` and `c` together\n");
+        .stderr_has("processes that must be together are heavier")
+        .stderr_has("^ `a`, `b` and `c` must be together\n");
     let test = test.args("partition z.dot -n 3");
     test.run()
         .status(0)
-        .stderr_has("`a`, `b` and `c` must lie together: their load is 30.00")
-        .stderr_has("the other OS processes hold at most 1.00 each");
+        .stderr_has("`a`, `b` and `c` must be together; their load is 30.00")
+        .stderr_has("the other OS processes may have a load of at most 1.00 each");
     // The group is named even if one of its processes is too heavy alone.
     let group = "subgraph cluster_m { graph [colocate=true]; a [load=10]; c; e; d [load=4] }";
     let drawing = format!("digraph {{ {group} f; g; h; a -> c -> e -> d -> f -> g -> h }}");
@@ -755,5 +761,5 @@ fn what_is_too_heavy_is_named_with_its_rule() {
     let test = test.args("partition z.dot -n 3");
     test.run()
         .status(0)
-        .stderr_has("`a`, `c`, `e` and `d` must lie together: their load is 16.00");
+        .stderr_has("`a`, `c`, `e` and `d` must be together; their load is 16.00");
 }

@@ -46,7 +46,7 @@ fn what_weights_are_off_by_is_told() {
     text.args(&format!("partition g.dot {options}"))
         .run()
         .status(0)
-        .stdout_has("note: traffic and distances have more digits than are counted");
+        .stdout_has("note: the search rounds traffic and distances");
     let loads = "digraph g { a [load=0.3333333333333333]; b [load=1000000000]; a -> b }";
     let told = plan(loads, options);
     assert!(told["rounded"]["load"].as_f64().unwrap() > 0.0, "{told}");
@@ -83,8 +83,8 @@ fn all_strategies_are_judged_by_the_raised_bound() {
         let done = test.args(&format!("partition g.dot {options}")).run();
         done.status(0)
             .stdout_has(match others {
-                true => "\n  within all bounds              raised  raised       raised\n",
-                false => "\n  within all bounds              raised      no           no\n",
+                true => "\n  within all limits                    raised  raised       raised\n",
+                false => "\n  within all limits                    raised      no           no\n",
             })
             .stderr_has("warning[G0457]");
     }
@@ -102,6 +102,6 @@ fn a_plan_that_exceeds_the_bound_is_not_said_to_keep_it() {
         "partition chain.dot --hosts hosts=2 --strategy round-robin --objective largest-load",
     );
     let done = test.run().status(0);
-    done.stdout_has("has load 9; an even split is 7. Loads cannot be split, so 9 is allowed.")
-        .stdout_has("\n  within all bounds                       no ");
+    done.stdout_has("has load 9; an even share is 7; loads cannot be split, so 9 is allowed")
+        .stdout_has("\n  within all limits                             no ");
 }

@@ -26,7 +26,7 @@ fn written_beside_wiring_for_pilot_they_count_its_main() {
     assert_eq!(lines(&test, "hostfile"), "h1:1\nh2:1\n");
     let test = net().args(&format!("net.dot {ONTO} {all} --emit pilot.c"));
     test.run().status(0).stderr_has(
-        "graphmap: the program is for `pilot`: a rank for each process, of which the first is 1\n",
+        "graphmap: the family of the program is `pilot`: each process is a rank, the first is rank 1\n",
     );
     // PI_MAIN is beside the first process.
     assert_eq!(lines(&test, "hostfile"), "h1:2\nh2:1\nh1:1\nh2:1\n");
@@ -53,7 +53,7 @@ fn written_beside_wiring_for_pilot_they_count_its_main() {
     let test = net().args(&format!(
         "net.dot {ONTO} --emit mapping.json --emit pilot.c"
     ));
-    test.run().status(0).stderr_lacks("a rank for each process");
+    test.run().status(0).stderr_lacks("each process is a rank");
     assert_eq!(test.read("mapping.json").matches("\"host\"").count(), 2);
 }
 
@@ -73,16 +73,16 @@ fn what_the_user_says_of_ranks_holds() {
     for (set, wrong) in [
         (
             "first_rank=65",
-            "error[G0437]: `first_rank=65`: it has to be a rank from 0 to 64",
+            "error[G0437]: `first_rank=65`: expected a rank from 0 to 64",
         ),
         ("first_rank=one", "error[G0437]: `first_rank=one`"),
         (
             "main=h1 --set first_rank=0",
-            "error[G0437]: `main=h1`: no rank comes before",
+            "error[G0437]: `main=h1`: no rank precedes",
         ),
         (
             "main=h1 --set first_rank=none",
-            "error[G0437]: `main=h1`: no rank comes before",
+            "error[G0437]: `main=h1`: no rank precedes",
         ),
         (
             "main=-h",
@@ -90,7 +90,7 @@ fn what_the_user_says_of_ranks_holds() {
         ),
         (
             "launcher=fgmpi --set first_rank=1",
-            "error[G0437]: FG-MPI has a rank for each process",
+            "error[G0437]: `first_rank=` cannot be used with FG-MPI",
         ),
     ] {
         let args = format!("net.dot {ONTO} --emit launch.sh --emit pilot.c --set {set}");
@@ -112,7 +112,7 @@ fn a_project_of_a_family_is_known_by_what_is_generated_in_it() {
     let own = "--skeletons mine";
     let test = test.args(&format!("new net --from net.dot --family own {own}"));
     test.run().status(0);
-    let told = "graphmap: the program of net is for `own`: a rank for each process, of which the first is 0\n";
+    let told = "graphmap: the family of the program of net is `own`: each process is a rank, the first is rank 0\n";
     let test = test.args(&format!(
         "net.dot {ONTO} --emit hostfile --emit launch.sh {own}"
     ));
@@ -132,6 +132,6 @@ fn a_project_of_a_family_is_known_by_what_is_generated_in_it() {
         .file("other.dot", NET)
         .file("other/own.c", "/* net.dot */");
     let test = test.args(&format!("other.dot {ONTO} --emit hostfile {own}"));
-    test.run().status(0).stderr_lacks("a rank for each process");
+    test.run().status(0).stderr_lacks("each process is a rank");
     assert_eq!(lines(&test, "hostfile"), "h1:1\nh2:1\n");
 }

@@ -61,8 +61,10 @@ fn replicas_on_different_hosts() {
     }
     partition(test(), "--apart replica*@node* --pin replica*=node*")
         .status(4)
-        .stderr_has("more processes are kept apart than there are places they may lie in")
-        .stderr_has("no two of `replica1`, `replica2` and `replica3` on one of `node1`, `node2`")
+        .stderr_has("more processes must be kept apart than there are places for them")
+        .stderr_has(
+            "no two of `replica1`, `replica2` and `replica3` may be on one of `node1`, `node2`",
+        )
         .stderr_has(" --> --pin:1:1");
     partition(test(), "--apart replica*@nodes")
         .status(1)
@@ -89,16 +91,18 @@ fn so_many_on_a_host() {
         "--hold replica*=-1@node1,node2 --pin replica*=node*",
     )
     .status(4)
-    .stderr_has("at most 1 of `replica1`, `replica2` and `replica3` on each of `node1`, `node2`");
+    .stderr_has(
+        "at most 1 of `replica1`, `replica2` and `replica3` may be on each of `node1`, `node2`",
+    );
     // Of three, one at the most can be elsewhere.
     partition(
         replicas("load=1"),
         "--hold replica*=2-@big --pin replica1,replica2=node1",
     )
     .status(4)
-    .stderr_has("fewer processes can lie in OS process 4 than it is to hold")
-    .stderr_has("at least 2 of `replica1`, `replica2` and `replica3` in OS process 4")
-    .stderr_has("`replica1` and `replica2` on `node1`");
+    .stderr_has("fewer processes can be in OS process 4 than are required there")
+    .stderr_has("at least 2 of `replica1`, `replica2` and `replica3` must be in OS process 4")
+    .stderr_has("`replica1` and `replica2` must be on `node1`");
 }
 
 #[test]
@@ -116,8 +120,10 @@ fn the_memory_of_a_host_is_for_all_on_it() {
         .stderr_has("`big` has 5 bytes of memory");
     partition(replicas("mem=10"), "--memory node1=25 --pin replica*=node1")
         .status(4)
-        .stderr_has("what must lie in 2 OS processes exceeds the memory there")
-        .stderr_has("`replica1`, `replica2` and `replica3` on `node1`")
+        .stderr_has(
+            "the processes that must be in 2 OS processes need more memory than is available there",
+        )
+        .stderr_has("`replica1`, `replica2` and `replica3` must be on `node1`")
         .stderr_has("`node1` has 25 bytes of memory");
     // What the platform says has no line to point at.
     let test = replicas("mem=10").args("partition g.dot -q --hosts hosts=2:cores=2 memory=14");
@@ -142,31 +148,31 @@ fn contradictions_of_many_are_seen_without_a_search() {
     for (options, said) in [
         (
             "--pin w*=x --memory x=10K",
-            "what must lie in 4 OS processes exceeds the memory there",
+            "the processes that must be in 4 OS processes need more memory than is available there",
         ),
         (
             "--pin w*=0-1 --memory 0-1=9K",
-            "what must lie in 2 OS processes exceeds the memory there",
+            "the processes that must be in 2 OS processes need more memory than is available there",
         ),
         (
             "--pin w*=x --hold w*=-9@x",
-            "more processes must lie in 4 OS processes than may be held",
+            "more processes must be in 4 OS processes than are allowed there",
         ),
         (
             "--pin w*=0 --strict-balance",
-            "what must lie in OS process 0 exceeds the balance bound there",
+            "the load that must be in OS process 0 exceeds the balance limit",
         ),
         (
             "--apart w*@*",
-            "more processes are kept apart than there are places",
+            "more processes must be kept apart than there are places",
         ),
         (
             "--together w1,w2 --hold w1,w2=-1",
-            "are more than any OS process may hold",
+            "are more than any allowed OS process may hold",
         ),
         (
             "--pin w*=x --pin w*=y",
-            "is pinned to OS processes that share none",
+            "no OS process satisfies all pins of process",
         ),
     ] {
         partition(many(20_000), options)
@@ -178,7 +184,7 @@ fn contradictions_of_many_are_seen_without_a_search() {
     // Where only the balance bound is in the way it is raised, and told to be unavoidable.
     partition(many(1_000), "--pin w*=0-1")
         .status(0)
-        .stderr_has("warning[G0457]: no mapping keeps the balance bound of 3%");
+        .stderr_has("warning[G0457]: no mapping keeps the balance limit of 3%");
 }
 
 #[test]
@@ -227,7 +233,7 @@ fn some_processes_are_dearer_to_move_than_others() {
         .stderr_has("--move:1:1");
     partition(yesterday(""), "--previous yesterday.json --move a=much")
         .status(2)
-        .stderr_has("a number of at least 0 is expected here")
+        .stderr_has("expected a number of at least 0")
         .stderr_has("--move:1:3");
     partition(yesterday(""), "--move a=5")
         .status(2)
@@ -284,7 +290,7 @@ fn whoever_has_enough_of_a_search_gets_the_best_so_far() {
     );
     assert_eq!(done.status.code(), Some(0), "{said}");
     assert!(
-        said.contains("warning[G0463]: the search was ended: the best mapping found so far"),
+        said.contains("warning[G0463]: the search was interrupted; the best mapping found so far"),
         "{said}"
     );
     assert!(
@@ -309,7 +315,7 @@ fn all_that_is_wrong_is_told_at_once() {
     .stderr_has("there is no process `srouce`")
     .stderr_has("there is no rule `togther`")
     .stderr_has("there is no OS process 9")
-    .stderr_has("the least is above the most")
+    .stderr_has("the minimum is larger than the maximum")
     .stderr_has("there is no host `none`")
     .stderr_has("there is no process `nobody`")
     .stderr_has("graphmap: 6 errors");
@@ -326,10 +332,10 @@ fn options_are_refused_before_any_search() {
     };
     refused("-o file", 2, "`file` is a file, not a folder");
     refused("-o d --set launcher=mipch", 5, "did you mean `mpich`?");
-    refused("-n -1", 2, "a whole number from 1 to 4294967295 is wanted");
-    refused("-n 0", 2, "a whole number from 1 to 4294967295 is wanted");
-    refused("--imbalance -5", 2, "a number from 0 to 100000 is wanted");
-    refused("--imbalance 1e9", 2, "a number from 0 to 100000 is wanted");
+    refused("-n -1", 2, "expected a whole number from 1 to 4294967295");
+    refused("-n 0", 2, "expected a whole number from 1 to 4294967295");
+    refused("--imbalance -5", 2, "expected a number from 0 to 100000");
+    refused("--imbalance 1e9", 2, "expected a number from 0 to 100000");
 }
 
 #[test]

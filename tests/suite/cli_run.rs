@@ -167,7 +167,7 @@ fn a_network_from_its_graph_to_its_result() {
         .status(1)
         .stdout_is("")
         .stderr_has("graphmap: updated squares/src/wiring.rs")
-        .stderr_has("warning[G0607]: the function `worker` no longer fits its kind")
+        .stderr_has("warning[G0607]: the function `worker` does not match its kind")
         .stderr_has("error[G0703]")
         .stderr_has("--> squares/src/processes/worker.rs:4:")
         .stderr_has("::: squares.dot:6:5");
@@ -287,12 +287,12 @@ pub async fn a(mut ports: A) {
     test.run()
         .status(6)
         .stderr_has("ring.dot:1")
-        .stderr_has("blocked");
+        .stderr_has("deadlock: 2 processes remain");
 
     let test = test.args("run ring.dot --dev --memory much");
     test.run()
         .status(2)
-        .stderr_has("a number of bytes such as 4096, 512MiB or 2G is wanted");
+        .stderr_has("expected a number of bytes such as 4096, 512MiB or 2G");
     let test = test.args("run ring.dot --dev --memory 2MiB");
     test.run().status(6);
 
@@ -310,7 +310,7 @@ pub async fn a(mut ports: A) {
     // Asked what it does, it asks its program.
     child.signal("USR1");
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-    let told = "ring: scheduler 0: running a (rank 0, ring.dot:1:16) for long";
+    let told = "ring: scheduler 0: long poll of a (rank 0, ring.dot:1:16)";
     assert!(lines.any(|line| line.unwrap().contains(told)));
     child.signal("TERM");
     let start = Instant::now();
@@ -333,7 +333,7 @@ fn a_project_of_its_own_graph() {
     let test = test.args("new hello");
     test.run()
         .status(2)
-        .stderr_has("there is a project in `hello` already");
+        .stderr_has("`hello` already contains a project");
     let test = test.args("run hello/hello.dot --dev --quiet");
     test.run()
         .status(0)
@@ -342,7 +342,7 @@ fn a_project_of_its_own_graph() {
     let test = test.file("used/notes.txt", "").args("new used");
     test.run()
         .status(2)
-        .stderr_has("error[G0011]: `used` is not empty: it has `notes.txt`\n")
+        .stderr_has("error[G0011]: `used` is not empty: it contains `notes.txt`\n")
         .stderr_has("name a folder that does not exist or is empty");
     // Nobody has written the functions, which is told in each run until somebody has.
     let graph = test.read("hello/hello.dot");
@@ -375,7 +375,7 @@ fn a_project_of_its_own_graph() {
             .status(0)
             .stderr_has("the functions of the kinds `numbers` and `worker` are stubs")
             .stderr_has("warning[G0608]: hello/src/processes/old.rs and hello/src/processes/summ.rs are not")
-            .stderr_has("was `summ` renamed? there is a kind `sum`")
+            .stderr_has("did you rename `summ` to `sum`?")
             .stderr_has("graphmap: 2 warnings\n");
     }
     // One function is gone and one is new.
@@ -389,7 +389,7 @@ fn a_project_of_its_own_graph() {
     let path = |name: &str| test.folder().join(format!("hello/src/processes/{name}.rs"));
     fs::rename(path("worker"), path("worked")).unwrap();
     test.run().status(0).stderr_has(
-        "if it is `worker` now: move it to hello/src/processes/worker.rs, in place of the stub, and write `Worker`",
+        "if the kind was renamed to `worker`, move the file to hello/src/processes/worker.rs in place of the stub, and rename to `Worker`",
     );
     // A copy of a graph that lies elsewhere.
     let test = test.args("new deep/copy --from hello.dot");
@@ -402,7 +402,7 @@ fn a_project_of_its_own_graph() {
     let test = test.args("new x --from -");
     test.run()
         .status(2)
-        .stderr_has("a project needs the file of its graph");
+        .stderr_has("a project needs a graph file, not standard input");
     let test = test
         .file("bad.dot", "digraph { a -> ")
         .args("new bad --from bad.dot");
@@ -422,14 +422,13 @@ fn a_project_of_its_own_graph() {
         .run()
         .status(2)
         .stderr_has("`good/Cargo.toml` is the project of another graph, `good/hello.dot`\n")
-        .stderr_has("= help: `graphmap run good/hello.dot` runs that one; to have a project of its own, this graph takes another name");
+        .stderr_has("= help: run that graph with `graphmap run good/hello.dot`, or rename this graph to give it a project of its own");
 }
 
 /// Who sits at a terminal and builds again is told what takes less time, where a build takes long.
 #[test]
 fn a_long_build_is_told_how_to_be_shorter() {
-    const HINT: &str =
-        "graphmap: `--dev` builds in less time, for a program that then runs slower\n";
+    const HINT: &str = "graphmap: `--dev` builds faster, but the program runs slower\n";
     // Longer than what is said nothing of, by a cargo that does nothing else.
     let project = || {
         let test = Test::new().args("new hello");

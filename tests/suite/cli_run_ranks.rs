@@ -40,11 +40,11 @@ fn ranks_are_in_blocks_by_slots() {
         ("--link mpi -n 4", "", &[0, 1, 2, 3]),
     ] {
         let test = ring("--link mpi").file("hostfile", "h1 slots=2\nh2\n");
-        let test = test.args(&format!("run ring --no-build --print {args}"));
+        let test = test.args(&format!("run ring --no-build --dry-run {args}"));
         test.run()
             .status(0)
             .stdout_is(&format!("sh {SCRIPT}\n"))
-            .stderr_has("the program is not built yet: ring/target/mpi-mpich/release/ring\n");
+            .stderr_has("the program ring/target/mpi-mpich/release/ring is not built yet\n");
         if !hosts.is_empty() {
             assert_eq!(lines(&test, HOSTS), hosts, "{args}");
         }
@@ -86,8 +86,8 @@ fn a_project_without_the_link_is_told_what_to_add() {
         .status(2)
         .stdout_is("")
         .stderr_has("error[G0708]: the project ring has no MPI link")
-        .stderr_has("`graphmap new ring --update --link mpi` adds it")
-        .stderr_has("add `graphmap-link-mpi = { path = \".graphmap/graphmap-link-mpi\" }` to the dependencies");
+        .stderr_has("add it with `graphmap new ring --update --link mpi`")
+        .stderr_has("or add `graphmap-link-mpi = { path = \".graphmap/graphmap-link-mpi\" }` to the dependencies");
     // The help is followed.
     let test = test.args("new ring --update --link mpi");
     test.run()
@@ -108,7 +108,7 @@ fn a_project_without_the_link_is_told_what_to_add() {
         .status(2)
         .stdout_is("")
         .stderr_has("error[G0708]: the MPI link of the project ring cannot reach MPI")
-        .stderr_has("take `mpi-sys` out of that section");
+        .stderr_has("remove `mpi-sys` from that section");
 }
 
 #[test]
@@ -122,12 +122,12 @@ fn what_is_no_project_of_ranks_is_told() {
             .status(2)
             .stdout_is("")
             .stderr_has(&format!(
-                "error[G0712]: `{named}` does not say that its program is one of ranks"
+                "error[G0712]: `{named}` is not marked as a project of ranks"
             ))
             .stderr_has(
-                "neither `family` nor `graph` is in `[package.metadata.graphmap]` of own/Cargo.toml",
+                "`[package.metadata.graphmap]` of own/Cargo.toml has neither `family` nor `graph`",
             )
-            .stderr_has("that section, with `family = \"mpi\"`, says so");
+            .stderr_has("add `family = \"mpi\"` to that section");
     }
     // Said, it is one, wherever a drawing may be.
     let said = format!("{manifest}\n[package.metadata.graphmap]\nfamily = \"mpi\"\n");
@@ -152,9 +152,12 @@ fn what_is_no_project_of_ranks_is_told() {
 #[test]
 fn the_first_argument_is_the_number_of_ranks() {
     for (asked, told) in [
-        ("-- eight", "error[G0011]: \"eight\" is no number of ranks"),
-        ("-- 0", "error[G0011]: \"0\" is no number of ranks"),
-        ("-- 4000000000", "there may be 1 to 268435456"),
+        (
+            "-- eight",
+            "error[G0011]: \"eight\" is not a number of ranks",
+        ),
+        ("-- 0", "error[G0011]: \"0\" is not a number of ranks"),
+        ("-- 4000000000", "a number from 1 to 268435456"),
     ] {
         let test = ring("--link mpi").args(&format!("run ring --hosts names=h1,h2 {asked}"));
         test.run().status(2).stdout_is("").stderr_has(told);
@@ -165,8 +168,8 @@ fn the_first_argument_is_the_number_of_ranks() {
     test.run()
         .status(2)
         .stdout_is("")
-        .stderr_has("error[G0011]: 8 ranks are asked for, and 2 are drawn in ring/ranks.dot")
-        .stderr_has("`graphmap run ring` runs any number, in blocks of consecutive ones");
+        .stderr_has("error[G0011]: 8 ranks are requested, but ring/ranks.dot has 2")
+        .stderr_has("or run any number of ranks, in consecutive blocks: `graphmap run ring`");
     // A mapping of others is told as of any network.
     let test = test.args("partition ring/ranks.dot -n 2 -o plan --quiet");
     test.run().status(0);

@@ -65,7 +65,7 @@ fn no_verb_lets_a_name_govern_the_terminal() {
             "view FILE",
             "view FILE --json",
             "view FILE --detail kinds",
-            "view FILE --detail drawing",
+            "view FILE --detail nodes",
             "view FILE -o text.txt",
             "partition FILE -n 2",
             "partition FILE -n 2 --json",

@@ -72,7 +72,7 @@ fn unknown_options_are_refused_whatever_is_asked_for() {
         let test = with(PAIR, &line);
         test.run()
             .status(2)
-            .stderr_has("error[G0444]: there is no option `launcer`")
+            .stderr_has("error[G0444]: unknown option `launcer`")
             .stderr_has("did you mean `--set launcher=`?");
         assert_eq!(test.files(), ["g.dot"], "{line}");
     }
@@ -83,8 +83,10 @@ fn options_that_something_else_reads_are_a_warning() {
     with(PAIR, "g.dot --emit model.json --set launcher=openmpi")
         .run()
         .status(0)
-        .stderr_has("warning[G0444]: the option `launcher` means nothing to what is asked for")
-        .stderr_has("it is for `mpiexec`");
+        .stderr_has(
+            "warning[G0444]: none of the requested passes and emitters reads the option `launcher`",
+        )
+        .stderr_has("the emitters that read it are `mpiexec`");
     // Variables have any name.
     let line = "g.dot --emit launch.sh --set launcher=openmpi --set env.ANY=1 --set program=x";
     with(PAIR, line).run().status(0).stderr_lacks("G0444");
@@ -99,12 +101,12 @@ fn tags_and_capacities_that_wiring_does_not_heed_are_a_warning() {
             .status(0)
     };
     of("pilot")
-        .stderr_has("warning[G0446]: `pilot` does not heed `tag=`")
-        .stderr_has("another channel has one, too")
-        .stderr_has("warning[G0446]: `pilot` does not heed `capacity=`")
+        .stderr_has("warning[G0446]: `pilot` ignores `tag=`")
+        .stderr_has("1 other channel has the attribute")
+        .stderr_has("warning[G0446]: `pilot` ignores `capacity=`")
         .stderr_has("g.dot:1:13");
     of("wiring")
-        .stderr_has("warning[G0446]: `wiring` does not heed `tag=`")
+        .stderr_has("warning[G0446]: `wiring` ignores `tag=`")
         .stderr_lacks("`capacity=`");
     of("model").stderr_lacks("G0446");
 }
@@ -125,7 +127,7 @@ fn assumed_slots_and_lost_ports_are_shown() {
     let hosts = "bob@node1 slots=1 port=2222\nnode2\n";
     let of = |args: &str| with(PAIR, args).file("h", hosts).run().status(0);
     of("partition g.dot --hosts h")
-        .stderr_has("warning[G0427]: the slots of host `node2` are not given")
+        .stderr_has("warning[G0427]: the number of slots of host `node2` is not given")
         .stderr_has("h:2:1");
     of("g.dot --hosts h --emit hostfile=-")
         .stderr_has("warning[G0427]")

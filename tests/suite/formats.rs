@@ -161,7 +161,7 @@ fn a_profile_of_today_has_its_weights_and_its_ranks() {
     assert_eq!(of("channels", "traffic"), [24.0, 40.0, 700.0, 900.0]);
     let args = "check drawing-thesis.dot --weights profile-1.json";
     let done = with_all().args(args).run().status(0);
-    done.stderr_has("note[G0017]: `profile-1.json`: bytes of `farm::types::Task`");
+    done.stderr_has("note[G0017]: `profile-1.json`: the bytes of `farm::types::Task`");
     let done = with_all().args("import profile-1.json").run().status(0);
     done.stdout_has("// \"world\": 12 collective calls")
         .stdout_has("\"worker2\" [load=\"2\"];")
@@ -229,7 +229,7 @@ fn a_graphmap_toml_of_today_is_taken() {
     test.args("fmt --check")
         .run()
         .status(3)
-        .stderr_has("graphmap: taking drawing-1.dot, as graphmap.toml says");
+        .stderr_has("graphmap: using drawing-1.dot, from graphmap.toml");
 }
 
 /// A file without a version, in each format that may be without one, has the meaning of version 1.
@@ -261,7 +261,7 @@ fn files_without_a_version_are_of_version_1() {
     toml.args("fmt --check")
         .run()
         .status(3)
-        .stderr_has("graphmap: taking drawing-1.dot, as graphmap.toml says");
+        .stderr_has("graphmap: using drawing-1.dot, from graphmap.toml");
 }
 
 #[test]
@@ -283,7 +283,7 @@ fn a_drawing_of_a_newer_version_is_not_laid_out() {
             .args("fmt newer.dot");
         test.run()
             .status(1)
-            .stderr_has("error[G0008]: the drawing is in version 2 of its format");
+            .stderr_has("error[G0008]: the graph is in version 2 of its format");
         assert_eq!(test.read("newer.dot"), text);
     }
 }
@@ -298,8 +298,8 @@ fn a_profile_whose_version_is_not_a_number_is_refused() {
         done.run()
             .status(5)
             .stderr_has("error[G0013]: `graphmap` of the profile `profile-1.json` is ")
-            .stderr_has("which is no version")
-            .stderr_has("state version 1: `\"graphmap\": 1`");
+            .stderr_has("which is not a version")
+            .stderr_has("use version 1: `\"graphmap\": 1`");
     }
 }
 
@@ -323,7 +323,7 @@ fn newer_versions_are_refused() {
             "drawing-1.dot",
             "check drawing-1.dot",
             1,
-            "the drawing is in version 2 of its format\n --> drawing-1.dot:3:5\n",
+            "the graph is in version 2 of its format\n --> drawing-1.dot:3:5\n",
         ),
         (
             newer(

@@ -1,4 +1,4 @@
-//! A project on several hosts: made, built, mapped, and started by the command that `graphmap run --print` shows.
+//! A project on several hosts: made, built, mapped, and started by the command that `graphmap run --dry-run` shows.
 //!
 //! Hosts are network namespaces that `modules/testing/hosts.sh` makes; where a machine does not allow that, the same
 //! command starts all on this host, and the test says so.
@@ -105,7 +105,14 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
         Some(_) => &["--hosts", "hostfile"],
         None => &["--link", "mpi", "-n", "3"],
     };
-    let run = ["run", "picture.dot", "--dev", "--print", "--set", &launcher];
+    let run = [
+        "run",
+        "picture.dot",
+        "--dev",
+        "--dry-run",
+        "--set",
+        &launcher,
+    ];
     let more = ["--set", "env.UCX_TLS=tcp", "--", "300", "200"];
     let program = folder.join(format!("picture/target/mpi-{mpi}/debug/picture"));
     let unbuilt: [&[&str]; 2] = [&["--no-build"], &[]];
@@ -120,7 +127,7 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
             .contains("OMPI_MCA_odls_base_sigkill_timeout=0\n");
         assert_eq!(at_once, mpi == "openmpi");
         assert_eq!(program.is_file(), no_build.is_empty(), "{}", said(&shown));
-        let told = said(&shown).contains("the program is not built yet: picture/target/mpi-");
+        let told = said(&shown).contains("/debug/picture is not built yet");
         assert_eq!(told, !no_build.is_empty(), "{}", said(&shown));
     }
 
@@ -161,13 +168,16 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
                 "hostfile",
                 255,
                 &[&format!(
-                    "error: the host `h2` lacks the program {at}: `graphmap run --copy` brings it there\n"
+                    "error: the host `h2` does not have the program {at}; `graphmap run --copy` copies it there\n"
                 )],
             ),
             _ => fails(
                 "hostfile",
                 2,
-                &["error: OS process ", &format!(" has no executable {at}")],
+                &[
+                    "error: OS process ",
+                    &format!(" cannot find the executable {at}"),
+                ],
             ),
         }
         fs::write(folder.join("nobody"), "h1 slots=1\nnobody slots=1\n").unwrap();
@@ -199,8 +209,8 @@ fn runs_on_hosts(mpi: &str, need: Need, count: usize) {
         let longer = on_h3.args(["h3", &longer]).status();
         assert!(longer.unwrap().success());
         let told = [
-            "error: the wiring does not fit: OS process 2 has another program than OS process 0 (on h1): \
-             the program has to be the same file on all hosts",
+            "error: invalid wiring: the program of OS process 2 differs from that of OS process 0 (on h1): \
+             all hosts must have the same file of the program",
         ];
         fails("hostfile", 1, &told);
         copies(Some("h3"));
@@ -288,7 +298,7 @@ fn a_launcher_that_says_nothing_is_told(folder: &Path) {
     let output = command.output().unwrap();
     let text = said(&output);
     assert_eq!(output.status.code(), Some(141), "{text}");
-    let told = "error[G0705]: the launcher ended with 141: signal 13 (SIGPIPE) has ended it, or an OS process of the run";
+    let told = "error[G0705]: the launcher exited with status 141: signal 13 (SIGPIPE) ended it or an OS process of the run";
     assert!(text.contains(told), "{text}");
 }
 
@@ -400,8 +410,10 @@ fn what_cannot_be_started_on_hosts_is_told() {
             "--hosts hosts=2",
             "error[G0708]: the project net has no MPI link",
         ),
-        ("--hosts hosts=2 --link shm", "names something else"),
-        ("--print", "none is asked for"),
+        ("--hosts hosts=2 --link shm", "`--link` can only be `mpi`"),
+        ("--dry-run", "this run has no launcher"),
+        // The old name.
+        ("--print", "this run has no launcher"),
     ] {
         let args: Vec<&str> = ["run", "net.dot"]
             .into_iter()
@@ -413,7 +425,7 @@ fn what_cannot_be_started_on_hosts_is_told() {
     }
     // A script that starts it is written, since it may be meant for another program.
     let partition = ["partition", "net.dot", "--hosts", "hosts=2", "-o"];
-    let warning = "warning[G0708]: what is to be launched cannot join its OS processes";
+    let warning = "warning[G0708]: the project net has no MPI link, so a launcher cannot join its OS processes";
     for (folder_of_plan, program, warned) in [
         ("plan", &[][..], true),
         ("other", &["--set", "program=./mine"], false),
@@ -443,13 +455,13 @@ fn what_cannot_be_started_on_hosts_is_told() {
         (
             "names=h1,h3",
             2,
-            "places OS process 1 on `h2`, which is not among the hosts",
+            "maps OS process 1 to `h2`, which is not one of the hosts",
         ),
         ("names=h2,h1,h3", 0, ""),
         (
             "names=h1",
             0,
-            "places 2 OS processes on `h1`, which has 1 slot",
+            "maps 2 OS processes to `h1`, which has 1 slot",
         ),
     ] {
         let mapping = folder.join("far-plan/mapping.json");

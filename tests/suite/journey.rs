@@ -261,7 +261,7 @@ fn from_a_graph_to_a_program_and_on() {
     user.run("run squares.dot --dev")
         .ends(1)
         .gives("")
-        .says("warning[G0607]: the function `sum` no longer fits its kind: the port `found` is new")
+        .says("warning[G0607]: the function `sum` does not match its kind: the port `found` was added")
         .says("--> squares/src/processes/sum.rs:5:36");
     assert_eq!(changed(&before, &user.files()), ["squares/src/wiring.rs"]);
     user.write("squares/src/processes/sum.rs", &SUM.replace("in_", "found"));
@@ -307,9 +307,9 @@ fn ended_from_outside(user: &Lone) {
             "-KILL",
             true,
             137,
-            "error[G0705]: the program of the network was ended by signal 9",
+            "error[G0705]: signal 9 (SIGKILL) ended the program of the network",
         ),
-        ("-ABRT", true, 134, "ended by signal 6"),
+        ("-ABRT", true, 134, "signal 6 (SIGABRT) ended the program"),
         ("-INT", false, 130, ""),
         ("-HUP", false, 129, ""),
         ("-QUIT", false, 131, ""),

@@ -43,8 +43,8 @@ fn mapped_by(
 fn a_strategy_that_gives_no_mapping_is_named() {
     type Given = (Vec<u32>, &'static str);
     let given: [Given; 4] = [
-        (vec![], "0 vertices of 6"),
-        (vec![0; 100], "100 vertices of 6"),
+        (vec![], "0 vertices, but the network has 6"),
+        (vec![0; 100], "100 vertices, but the network has 6"),
         (vec![7; 6], "block 7"),
         (vec![u32::MAX; 6], "block 4294967295"),
     ];
@@ -85,9 +85,9 @@ fn a_strategy_proves_nothing_by_saying_so() {
     let error = mapped_by(move |_, _| Err(Failure::Infeasible(conflict.clone()))).unwrap_err();
     let error = error.to_string();
     for said in [
-        "error[G0456]: no feasible mapping was found: the strategy `mine` says: \
+        "error[G0456]: no feasible mapping was found: the strategy `mine` reports: \
          process 99 and OS process 99 and process `p2x` do not agree",
-        "that none exists is not proved",
+        "it is not proved that none exists",
         "chain (built in memory):4:5",
     ] {
         assert!(error.contains(said), "{error}");
@@ -250,7 +250,7 @@ impl Emitter for Odd {
 fn an_error_that_is_found_is_one_and_one_that_is_not_told_is_shown_as_that() {
     for (odd, told) in [
         (Odd::Contradicting, "error[G0999]: an error"),
-        (Odd::Silent, "it failed, and did not say why"),
+        (Odd::Silent, "failed without a diagnostic"),
     ] {
         let registry = Registry::empty().front_end(odd).pass(odd).emitter(odd);
         let mapped = graphmap::collocate(chain(2));

@@ -43,6 +43,7 @@ mod library;
 mod library_perverse;
 mod networks;
 mod networks_on_hosts;
+mod networks_unchanged;
 mod pilot_on_hosts;
 mod platforms;
 mod ranks_on_hosts;

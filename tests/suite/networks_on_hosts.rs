@@ -226,8 +226,7 @@ fn older_files_are_refused(mpi: &str, hosts: &Hosts, programs: &Programs) {
     let output = command.output().unwrap();
     let text = said(&output);
     assert_eq!(output.status.code(), Some(2), "{text}");
-    let wrong =
-        "was laid down for another drawing than the one that this program was built from, crew.dot";
+    let wrong = "the mapping was made for another graph file than crew.dot";
     assert!(text.contains(wrong), "{text}");
     let began = |line: &str| line.starts_with("process ") && line.contains(" is in ");
     assert!(!text.lines().any(began), "{text}");

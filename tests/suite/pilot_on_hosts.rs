@@ -179,7 +179,7 @@ fn runs_on_hosts(mpi: &str, need: Need) {
         ];
         let output = graphmap(folder, &[&args, &["--set", &launcher][..], more].concat());
         assert!(output.status.success(), "{}", said(&output));
-        let told = "graphmap: the program of relay is for `pilot`: a rank for each process, of which the first is 1\n";
+        let told = "graphmap: the family of the program of relay is `pilot`: each process is a rank, the first is rank 1\n";
         let given = more.iter().any(|word| word.starts_with("first_rank="));
         assert_eq!(said(&output).contains(told), !given, "{}", said(&output));
         said(&output)
@@ -246,7 +246,7 @@ fn runs_on_hosts(mpi: &str, need: Need) {
     few.env("OMPI_MCA_rmaps_base_oversubscribe", "1");
     refused(
         few,
-        "with PI_MAIN it takes 7 + 1 processes of MPI, and fewer were started",
+        "too few MPI processes: the program needs 7 + 1, PI_MAIN included",
     );
     // By launch files of another drawing than the program is of.
     let changed = DRAWING.replace("cutter2", "carver2");
@@ -254,10 +254,7 @@ fn runs_on_hosts(mpi: &str, need: Need) {
     partition(plenty, &[]);
     let mut other = hosts.on_first("sh");
     other.arg("plan/mpiexec.sh").args(hosts.options(mpi));
-    refused(
-        other,
-        "laid down for another drawing than that of this program, relay.dot",
-    );
+    refused(other, "made for another graph file than relay.dot");
 }
 
 #[test]

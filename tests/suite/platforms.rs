@@ -65,7 +65,7 @@ fn an_irregular_machine_in_every_dialect() {
     let openmpi = lines(|name, slots| format!("{name} slots={slots} max_slots=64"));
     even(Test::new().file("hosts", openmpi), "--hosts hosts");
     let intel = lines(|name, slots| format!("{name}:{slots} ifhn={name}-ib"));
-    let dialect = "--hosts hosts --dialect intel";
+    let dialect = "--hosts hosts --hosts-format intel";
     even(Test::new().file("hosts", intel), dialect);
     let synthetic = "hosts=4:cores=12(x3),64\nnames=n[1-3],big\n";
     even(Test::new().file("hosts", synthetic), "--hosts hosts");

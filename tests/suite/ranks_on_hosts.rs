@@ -130,7 +130,7 @@ fn run_everywhere(mpi: &'static str, need: Need) {
     let Some(ring) = Ring::new(mpi, need) else {
         return;
     };
-    let shown = ring.run("ring --hosts hostfile --print --no-build", &["--", "8"]);
+    let shown = ring.run("ring --hosts hostfile --dry-run --no-build", &["--", "8"]);
     let text = said(&shown);
     assert!(shown.status.success(), "{text}");
     let script = "ring/target/graphmap/hosts/mpiexec.sh";

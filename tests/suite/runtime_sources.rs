@@ -88,7 +88,10 @@ fn no_project_is_made_if_the_sources_cannot_be_unpacked() {
             said.contains("error[G0715]: the sources of the runtime cannot be written to"),
             "{said}"
         );
-        assert!(said.contains("set GRAPHMAP_DATA to a folder"), "{said}");
+        assert!(
+            said.contains("set GRAPHMAP_DATA to a writable folder"),
+            "{said}"
+        );
         assert!(!test.folder().join("net").exists());
     }
     let left = fs::read_dir(test.folder().join("full/runtime")).unwrap();
@@ -127,8 +130,8 @@ fn changed_or_deleted_sources_are_unpacked_again() {
     let changed = format!("{}.changed-", sources.display());
     let again = |number| {
         format!(
-            "graphmap: the sources of the runtime had been changed, and are unpacked again; the \
-             changed ones are in {changed}{number}\n{said}"
+            "graphmap: the sources of the runtime were changed, and are unpacked again; the \
+             changed sources are in {changed}{number}\n{said}"
         )
     };
     test.run().status(0).stdout_is("").stderr_is(&again(1));
@@ -262,7 +265,7 @@ fn folders_and_links_of_the_user_stay() {
     fs::rename(&link, test.folder().join("mine")).unwrap();
     std::os::unix::fs::symlink("../mine", &link).unwrap();
     test.run().status(2).stderr_has(
-        "error[G0715]: the link `net/.graphmap` does not lead to sources of the runtime",
+        "error[G0715]: the link `net/.graphmap` does not lead to the sources of the runtime",
     );
     let test = test.file("mine/graphmap-runtime/Cargo.toml", "");
     test.run().status(0);
@@ -299,10 +302,10 @@ fn settings_that_a_workspace_lacks_for_a_member_are_reported() {
     let test = test().file("w/Cargo.toml", "[workspace]\nmembers = [\"a*\"]\n");
     let test = test.args("new w/x --member");
     test.run().status(0).stderr_has(
-        "graphmap: the link w/.graphmap is for all members of the workspace\n  \
-         w/Cargo.toml should have \"x\" in `members` of [workspace]\n  \
-         w/Cargo.toml should have \".graphmap\" in `exclude` of [workspace]\n  \
-         w/.gitignore should have /.graphmap in a line\n",
+        "graphmap: all members of the workspace share the link w/.graphmap\n  \
+         w/Cargo.toml: add \"x\" to `members` of [workspace]\n  \
+         w/Cargo.toml: add \".graphmap\" to `exclude` of [workspace]\n  \
+         w/.gitignore: add /.graphmap\n",
     );
     let manifest = "[workspace]\nmembers = [\"a*\"]\nexclude = [\".graphmap\"]\n";
     let test = test
@@ -310,7 +313,7 @@ fn settings_that_a_workspace_lacks_for_a_member_are_reported() {
         .file("w/.gitignore", "/.graphmap")
         .args("new w/ab --member");
     test.run().status(0).stderr_has(
-        "graphmap: the link w/.graphmap is for all members of the workspace\ngraphmap: made",
+        "graphmap: all members of the workspace share the link w/.graphmap\ngraphmap: made",
     );
 }
 
@@ -324,7 +327,7 @@ fn settings_of_cargo_are_not_written_over() {
         .args("new ring --update --vendor");
     test.run()
         .status(2)
-        .stderr_has("error[G0011]: `ring/.cargo/config.toml` is there, and would be written over");
+        .stderr_has("error[G0011]: `ring/.cargo/config.toml` exists, and would be overwritten");
     assert_eq!(test.read("ring/.cargo/config.toml"), mine);
     assert!(test.folder().join("ring/.graphmap").is_symlink());
 }
@@ -377,11 +380,11 @@ fn members_of_a_workspace_have_one_link() {
     ));
     // A copy would be of use to one of them only.
     let test = test.args("new a --update --vendor");
-    test.run().status(2).stderr_has("leave `--vendor` out");
+    test.run().status(2).stderr_has("omit `--vendor`");
     let lone = self::test().args("new net --from net.dot --member");
     lone.run()
         .status(2)
-        .stderr_has("has a Cargo.toml with a section [workspace]");
+        .stderr_has("has a readable Cargo.toml with a section [workspace]");
 }
 
 /// Two projects of one name are built in one folder, and each runs its own program. No other test
@@ -468,8 +471,8 @@ fn a_project_of_another_version_is_refused_and_updated() {
     let test = test.file("net/Cargo.toml", &other).args("run net.dot");
     test.run()
         .status(2)
-        .stderr_has("error[G0716]: the project `net` requires version 0.0.9 of the runtime, and this is 0.1.0")
-        .stderr_has("`graphmap new net --update` changes that");
+        .stderr_has("error[G0716]: the project `net` requires version 0.0.9 of the runtime, but this is version 0.1.0")
+        .stderr_has("update it with `graphmap new net --update`");
     let test = test.within("net").args("new . --update");
     test.run()
         .status(0)
@@ -504,7 +507,7 @@ fn a_project_of_an_earlier_version_is_converted() {
     test.run()
         .status(2)
         .stderr_has("error[G0716]: the project `net` has a copy of an older runtime, in `vendor/`")
-        .stderr_has("`graphmap new net --update` changes that");
+        .stderr_has("update it with `graphmap new net --update`");
     let test = test.args("new net --update");
     test.run().status(0).stderr_is(
         "graphmap: updated net/.gitignore\n\

@@ -60,12 +60,15 @@ square3 -> sum: u64
     let test = test.args("view g.dot");
     let done = test.run().status(0);
     assert!(!done.stdout().contains("square7"), "{}", done.stdout());
-    let test = test.args("view g.dot --detail processes");
+    let mut test = test.args("view g.dot --detail processes");
     test.run().status(0).stdout_has("square100 -> sum: u64\n");
-    let test = test.args("view g.dot --detail drawing");
-    test.run()
-        .status(0)
-        .stdout_is("numbers -> square ×100: u64\nsquare ×100 -> sum: u64\n");
+    // `drawing` is the old name.
+    for detail in ["nodes", "drawing"] {
+        test = test.args(&format!("view g.dot --detail {detail}"));
+        test.run()
+            .status(0)
+            .stdout_is("numbers -> square ×100: u64\nsquare ×100 -> sum: u64\n");
+    }
 }
 
 #[test]
@@ -82,7 +85,7 @@ fn a_picture_goes_by_the_name_of_the_file_or_by_option() {
     );
     let test = test.args("view g.dot --svg");
     test.run().status(0).stdout_is(&picture).stderr_is("");
-    let test = test.args("view g.dot --svg --detail drawing");
+    let test = test.args("view g.dot --svg --detail nodes");
     test.run().status(0).stdout_has(">square ×3<");
     let test = test.args("view g.dot --svg --detail kinds");
     test.run().status(0).stdout_has(">square ×3<");
@@ -108,7 +111,7 @@ fn what_cannot_be_shown() {
     squares("view g.dot -o drawn.dot")
         .run()
         .status(2)
-        .stderr_has("a graph is written by `graphmap expand g.dot > drawn.dot`")
+        .stderr_has("`graphmap expand g.dot > drawn.dot` writes a graph")
         .stderr_lacks("dot -Tpng");
     squares("view g.dot --svg --json").run().status(2);
     squares("view g.dot --detail procesess")
@@ -122,11 +125,11 @@ fn what_cannot_be_shown() {
         .status(1)
         .stdout_is("")
         .stderr_has("error[G0305]");
-    let test = test.args("view g.dot --svg --detail drawing");
+    let test = test.args("view g.dot --svg --detail nodes");
     test.run().status(0).stdout_has("</svg>");
     let test = Test::new()
         .file("g.dot", "digraph g { a -> ")
-        .args("view g.dot --svg --detail drawing");
+        .args("view g.dot --svg --detail nodes");
     test.run().status(1).stdout_is("");
 }
 
@@ -152,10 +155,7 @@ fn what_depends_on_time_is_told_alike() {
             "{edges}"
         );
         let (text, json) = match notes {
-            0 => (
-                "; deterministic, as long as no reader leaves early\n",
-                "true",
-            ),
+            0 => ("; deterministic, unless a reader ends early\n", "true"),
             _ => ("; not deterministic\n", "false"),
         };
         let test = test.args("view g.dot");

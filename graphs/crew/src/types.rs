@@ -7,7 +7,7 @@ pub struct Answer {
     pub number: u64,
     /// Halved if even, else tripled and one more, so many times.
     pub steps: u64,
-    /// The first shift of whoever answers is 1.
+    /// The shift of the helper that answers; the first is 1.
     pub shift: u64,
 }
 

@@ -158,7 +158,7 @@ pub fn command(
     let (title, exports) = (launch.title(), launch.exports());
     set += &calls(launch, launcher, out);
     let script = format!(
-        "#!/bin/sh\n# {title}\n# Arguments go to the launcher.\nhere=$(dirname -- \"$0\")\n{set}{exports}{last}exec {program} \"$@\"{label}{line}\n"
+        "#!/bin/sh\n# {title}\n# Arguments are passed to the launcher.\nhere=$(dirname -- \"$0\")\n{set}{exports}{last}exec {program} \"$@\"{label}{line}\n"
     );
     Ok(Command { script, files })
 }
@@ -182,7 +182,7 @@ fn calls(launch: &Launch, launcher: Launcher, out: &mut Diagnostics) -> String {
             ("I_MPI_HYDRA_BOOTSTRAP_EXEC", agent),
         ],
         Launcher::Slurm => {
-            let what = "Slurm starts programs itself: `agent` means nothing to it";
+            let what = "`agent` has no effect with Slurm, which starts programs itself";
             out.push(Diagnostic::warning(codes::BAD_OPTION, what));
             &[]
         }
@@ -209,7 +209,7 @@ const SRUN: &str = "\"${SRUN:-srun}\"";
 /// Warns that cores of the mapping are not in what Slurm reads.
 pub(crate) fn cores_lost_by_slurm(launch: &Launch, out: &mut Diagnostics) {
     let why = match slurm::cpu_bind(launch) {
-        Some(bind) => format!("where whole hosts are allocated, give the script `{bind}`"),
+        Some(bind) => format!("if whole hosts are allocated, pass `{bind}` to the script"),
         None => "Slurm's `--cpu-bind` has one list of cores for all hosts".to_string(),
     };
     lost(launch, &why, out);
@@ -226,7 +226,8 @@ fn lost(launch: &Launch, why: &str, out: &mut Diagnostics) {
             "the binding to cores is not in these files",
         )
         .with_note(why)
-        .help("`mapping.json` has it; the OS processes still go to their hosts"),
+        .with_note("the OS processes still run on their hosts; `mapping.json` contains the binding")
+        .help("to bind to cores, use the launcher `mpich`, `openmpi` or `intel`"),
     );
 }
 

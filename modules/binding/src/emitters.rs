@@ -108,21 +108,21 @@ const ALL: &[Row] = &[
     },
     Row {
         name: "fgmpi",
-        about: "FG-MPI's mapping function in C; the sections are `mpiexec` with launcher=fgmpi",
+        about: "FG-MPI mapping function in C; for its sections, use `mpiexec` with launcher=fgmpi",
         files: &["fgmpi.c"],
         says: None,
         write: Write::Mapping(fgmpi::mapping_function),
     },
     Row {
         name: "mapping",
-        about: "mapping.json: the mapping, for graphmap and any other program",
+        about: "mapping.json: the mapping, for graphmap and other programs",
         files: &["mapping.json"],
         says: Some(&[]),
         write: Write::Mapping(mapping_json::write),
     },
     Row {
         name: "mpiexec",
-        about: "script that starts the launcher (option launcher=), with its files beside it",
+        about: "script that starts the launcher (option launcher=), and the files that it needs",
         files: &["mpiexec.sh", "launch.sh"],
         says: None,
         write: Write::Script,
@@ -188,7 +188,7 @@ impl Emitter for &'static Row {
                 let launch = launch(mapped, context)?;
                 let text = write(&launch, context.diagnostics)?;
                 if let Some(says) = self.says {
-                    let file = format!("the file of `{}`", self.name);
+                    let file = format!("the output of `{}`", self.name);
                     launch.check_facts(&file, says, context.diagnostics);
                 }
                 text
@@ -231,9 +231,9 @@ fn script(
     let launcher = Launcher::from_name(name).map_err(|d| alone(*d))?;
     if launcher == Launcher::FgMpi && ranks::first_rank(context.options)?.is_some() {
         let what =
-            "FG-MPI has a rank for each process by itself, numbered through its OS processes";
+            "`first_rank=` cannot be used with FG-MPI, which gives each process its own rank";
         let error = Diagnostic::error(codes::BAD_OPTION, what);
-        let help = "leave `first_rank=` out for it: `fgmpi.c` has the function of each rank";
+        let help = "omit `first_rank=`; `fgmpi.c` contains the function of each rank";
         return Err(alone(error.help(help)));
     }
     let made = command::command(&launch, launcher, context.diagnostics)?;

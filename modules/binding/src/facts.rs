@@ -63,22 +63,25 @@ pub(crate) fn check<'h>(
         let mut warning = Diagnostic::warning(codes::ACCESS_LOST, what);
         match others {
             0 => {}
-            1 => warning = warning.with_note(format!("nor is the {name} of another host")),
-            n => warning = warning.with_note(format!("nor are the {name}s of {n} other hosts")),
+            1 => warning = warning.with_note(format!("the {name} of 1 more host is missing too")),
+            n => {
+                warning =
+                    warning.with_note(format!("the {name}s of {n} more hosts are missing too"))
+            }
         }
         out.push(match name {
             "user" => warning.help(format!(
-                "say it to ssh: `User` of `Host {host}` in `~/.ssh/config`"
+                "set it for ssh: `User` of `Host {host}` in `~/.ssh/config`"
             )),
             "port" => warning.help(format!(
-                "say it to ssh: `Port` of `Host {host}` in `~/.ssh/config`"
+                "set it for ssh: `Port` of `Host {host}` in `~/.ssh/config`"
             )),
             "interface" => warning.help(
-                "say it to the launcher: `-iface NAME` (MPICH, Intel MPI), \
+                "give it to the launcher: `-iface NAME` (MPICH, Intel MPI), or \
                  `--mca btl_tcp_if_include NAME` (Open MPI)",
             ),
             _ => warning
-                .help("describe the cores of the hosts: then OS processes are bound to those"),
+                .help("describe the cores of the hosts, so that OS processes are bound to them"),
         });
     }
 }
@@ -103,11 +106,15 @@ pub(crate) fn check_limits(
     let Some((host, n, most)) = over.first() else {
         return;
     };
-    let what = format!("{n} OS processes are to start on `{host}`, which takes at most {most}");
+    let what = format!("{n} OS processes start on `{host}`, but its limit is {most}");
     let mut warning = Diagnostic::warning(codes::BEYOND_SLOTS, what);
     if over.len() > 1 {
         let others = over.len() - 1;
-        warning = warning.with_note(format!("hosts beyond their limit besides it: {others}"));
+        let note = match others {
+            1 => "1 more host exceeds its limit".to_owned(),
+            _ => format!("{others} more hosts exceed their limits"),
+        };
+        warning = warning.with_note(note);
     }
-    out.push(warning.help("ask for fewer OS processes, name more hosts, or raise `max_slots=`"));
+    out.push(warning.help("use fewer OS processes, name more hosts, or raise `max_slots=`"));
 }

@@ -22,7 +22,10 @@ pub fn started(launch: &Launch, out: &mut Diagnostics) -> Launch {
     started.os_processes.retain(|p| p.processes > 0);
     let empty = launch.os_processes.len() - started.os_processes.len();
     if empty > 0 {
-        let what = format!("{empty} OS processes hold no process: FG-MPI cannot start them");
+        let what = match empty {
+            1 => "1 OS process has no processes; FG-MPI cannot start it".to_owned(),
+            _ => format!("{empty} OS processes have no processes; FG-MPI cannot start them"),
+        };
         out.push(
             Diagnostic::note(codes::EMPTY_OS_PROCESS, what).help("map onto fewer OS processes"),
         );
@@ -92,7 +95,7 @@ pub fn mapping_function(mapped: &Mapped) -> String {
 
 fn render(kinds: &[&str], names: &[String], stretches: &[Stretch], processes: usize) -> String {
     let mut text = String::from(
-        "/* Which function each rank of FG-MPI runs; written by graphmap. */\n\n\
+        "/* Function of each rank of FG-MPI; written by graphmap. */\n\n\
          #include <stddef.h>\n#include <mpi.h>\n#include <fgmpi.h>\n\n",
     );
     let mut line = |s: String| writeln!(text, "{s}").expect("a String takes all");
@@ -108,7 +111,7 @@ fn render(kinds: &[&str], names: &[String], stretches: &[Stretch], processes: us
         };
         line(format!("int {name}(int argc, char **argv);{comment}"));
     }
-    line("\n/* From rank `first` on: rank in the network, and function. */".to_string());
+    line("\n/* For the ranks from `first`: rank in the network, and function. */".to_string());
     line("static const struct {\n    int first;\n    int rank;\n    int (*function)(int argc, char **argv);\n} graphmap_runs[] = {".to_string());
     for s in stretches {
         line(format!(
@@ -134,7 +137,7 @@ fn render(kinds: &[&str], names: &[String], stretches: &[Stretch], processes: us
 const C_FUNCTIONS: &str = r#"
 enum { graphmap_processes = PROCESSES };
 
-/* The run a rank is in, or -1. */
+/* Returns the run that contains a rank, or -1. */
 static int graphmap_run(int rank)
 {
     int low = 0, high = (int)(sizeof graphmap_runs / sizeof graphmap_runs[0]);
@@ -150,14 +153,14 @@ static int graphmap_run(int rank)
     return low;
 }
 
-/* The rank in the network of a rank of FG-MPI, or -1. */
+/* Returns the rank in the network of a rank of FG-MPI, or -1. */
 int graphmap_network_rank(int rank)
 {
     int run = graphmap_run(rank);
     return run < 0 ? -1 : graphmap_runs[run].rank + (rank - graphmap_runs[run].first);
 }
 
-/* FG-MPI also asks with numbers that are no ranks, before the first and after the last. */
+/* FG-MPI also passes numbers below the first rank and above the last rank. */
 FG_ProcessPtr_t graphmap_function(int argc, char **argv, int rank)
 {
     int run = graphmap_run(rank);

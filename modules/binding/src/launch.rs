@@ -121,8 +121,8 @@ impl Launch {
         let (why, help) = match program {
             _ if program.is_empty() => ("it is empty", "name the program".to_string()),
             _ if program.starts_with('-') => (
-                "launchers take a word that begins with `-` for an option",
-                format!("`./{program}` names a file of the working folder"),
+                "launchers treat a word that begins with `-` as an option",
+                format!("for a file in the working folder, write `./{program}`"),
             ),
             _ => return Ok(()),
         };
@@ -162,7 +162,8 @@ impl Launch {
             None => Ok(()),
             Some((name, _)) => {
                 let what = format!("{name:?} cannot be the name of a variable");
-                let help = "names are made of letters, digits and `_`: `--set env.NAME=VALUE`";
+                let help =
+                    "use letters, digits and `_`, and begin with no digit: `--set env.NAME=VALUE`";
                 Err(alone(Diagnostic::error(codes::NOT_PLAIN, what).help(help)))
             }
         }
@@ -193,8 +194,8 @@ impl Launch {
         if self.os_processes.iter().all(|p| p.host.is_none()) {
             return Ok(None);
         }
-        let what = format!("OS process {without} has no host, and others have one");
-        let help = "give all OS processes a host: name the hosts by `--hosts`";
+        let what = format!("OS process {without} has no host, but others have one");
+        let help = "name a host for each OS process with `--hosts`";
         Err(alone(Diagnostic::error(codes::NO_HOSTS, what).help(help)))
     }
 
@@ -204,8 +205,8 @@ impl Launch {
     /// `G0430` when an OS process has no host.
     pub fn needed_hosts(&self, file: &str) -> Result<Vec<&str>, Diagnostics> {
         self.hosts()?.ok_or_else(|| {
-            let what = format!("the mapping names no hosts, and {file} needs them");
-            alone(Diagnostic::error(codes::NO_HOSTS, what).help("name the hosts by `--hosts`"))
+            let what = format!("the mapping names no hosts, but {file} requires them");
+            alone(Diagnostic::error(codes::NO_HOSTS, what).help("name the hosts with `--hosts`"))
         })
     }
 
@@ -267,12 +268,14 @@ impl Launch {
         {
             None => Ok(words.join(" ")),
             Some(word) => {
-                let what = format!("{word:?} cannot be written into {file}, which knows no quotes");
+                let what = format!(
+                    "{word:?} cannot be written into {file}, which does not support quotes"
+                );
                 let help = match **word == self.program {
-                    true => "put it in a folder without such a character on its path",
-                    false => "start a script that has the argument in it, as `program`",
+                    true => "move the program to a path without such a character",
+                    false => "use a script that contains the argument as `program`",
                 };
-                let script = "`--emit mpiexec=launch.sh` writes a script that quotes all words";
+                let script = "write a script, which quotes all words: `--emit mpiexec=launch.sh`";
                 let error = Diagnostic::error(codes::NOT_PLAIN, what);
                 Err(alone(error.help(help).help(script)))
             }
@@ -321,8 +324,9 @@ pub(crate) fn plain_variables<'a>(
             continue;
         }
         text += &write(name, None);
-        let takes =
-            format!("it takes 1 to {longest} letters, digits and characters of `-_./=+:,@`");
+        let takes = format!(
+            "a value there has 1 to {longest} letters, digits and characters of `-_./=+:,@`"
+        );
         out.push(not_set(name, file).with_note(takes));
     }
     text
@@ -330,8 +334,8 @@ pub(crate) fn plain_variables<'a>(
 
 /// Warns that `file` does not set a variable (`G0433`).
 pub(crate) fn not_set(name: &str, file: &str) -> Diagnostic {
-    let what = format!("the value of the variable `{name}` is not in {file}");
-    let help = format!("export `{name}` where you start the launcher, which hands it on");
+    let what = format!("the value of the variable `{name}` is not written into {file}");
+    let help = format!("export `{name}` where you start the launcher, which passes it on");
     Diagnostic::warning(codes::NOT_PLAIN, what).help(help)
 }
 
@@ -351,7 +355,7 @@ pub(crate) fn is_host(name: &str) -> bool {
 
 /// How names of hosts look.
 pub(crate) const HOST_HELP: &str =
-    "a name has 1 to 253 letters, digits, `-`, `.` and `_`, and begins with none of `-` and `.`";
+    "use 1 to 253 letters, digits, `-`, `.` and `_`, and do not begin with `-` or `.`";
 
 /// Splits a text into words as a POSIX shell does, without expanding anything.
 fn split(text: &str) -> Result<Vec<String>, Diagnostics> {
@@ -375,7 +379,7 @@ fn split(text: &str) -> Result<Vec<String>, Diagnostics> {
         }
     }
     if let Some(quote) = quote {
-        let what = format!("`args={text}`: a quote {quote} is not closed");
+        let what = format!("`args={text}`: the quote {quote} is not closed");
         let help = "quote the words as for a shell";
         return Err(alone(Diagnostic::error(codes::BAD_OPTION, what).help(help)));
     }
@@ -483,7 +487,7 @@ mod tests {
         launch.os_processes[1] = on(Some("a"));
         assert_eq!(
             first(launch.hosts()).message,
-            "OS process 0 has no host, and others have one"
+            "OS process 0 has no host, but others have one"
         );
         launch.os_processes[0] = on(Some("b"));
         assert_eq!(launch.hosts().unwrap(), Some(vec!["b", "a"]));

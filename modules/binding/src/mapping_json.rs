@@ -179,10 +179,10 @@ pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Document> {
     if head.format.as_deref() != Some(FORMAT) {
         let what = match head.format {
             Some(other) => format!("this is a file of the format {other:?}, not a mapping"),
-            None => "this is not a mapping: it does not say its format".to_string(),
+            None => "this is not a mapping: `format` is missing".to_string(),
         };
         let error = Diagnostic::error(codes::BAD_MAPPING, what).at(start, "");
-        out.push(error.help(format!("`\"format\": \"{FORMAT}\"` is expected")));
+        out.push(error.help(format!("use a file with `\"format\": \"{FORMAT}\"`")));
         return None;
     }
     if let Some(error) = version::refused("the mapping", "\"version\": ", head.version, VERSION) {
@@ -201,13 +201,13 @@ pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Document> {
         .find(|p| p.os_process as usize >= count);
     if let Some(p) = beyond {
         let what = format!(
-            "process `{}` is in OS process {} of {count}",
+            "process `{}` is in OS process {}, which does not exist",
             p.name, p.os_process
         );
         let error = Diagnostic::error(codes::BAD_MAPPING, what).at(find(source, &p.name), "");
         out.push(error.help(match count.checked_sub(1) {
-            Some(last) => format!("OS processes are numbered from 0 to {last}"),
-            None => "`os_processes` lists none".to_string(),
+            Some(last) => format!("use a number from 0 to {last}"),
+            None => "list the OS processes in `os_processes`".to_string(),
         }));
     }
     let hosts = document.os_processes.iter();
@@ -223,7 +223,7 @@ pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Document> {
         .iter()
         .find(|p| seen.insert(&p.name, ()).is_some())
     {
-        let what = format!("process `{}` is in this mapping twice", p.name);
+        let what = format!("process `{}` occurs twice in this mapping", p.name);
         out.push(Diagnostic::error(codes::BAD_MAPPING, what).at(find(source, &p.name), ""));
     }
     (out.len() == before).then_some(document)
@@ -258,9 +258,9 @@ fn refuse(source: &Source, wrong: &serde_json::Error, out: &mut Diagnostics) -> 
     if let Some(end) = reason.rfind(" at line ") {
         reason.truncate(end);
     }
-    let help = "`graphmap partition FILE -o DIR` writes one: DIR/mapping.json";
+    let help = "write a mapping with `graphmap partition FILE -o DIR`";
     if !text.trim_start().starts_with('{') {
-        let what = "this is not a mapping: it is no JSON object";
+        let what = "this is not a mapping: it is not a JSON object";
         let error = Diagnostic::error(codes::BAD_MAPPING, what);
         out.push(
             error
@@ -269,7 +269,7 @@ fn refuse(source: &Source, wrong: &serde_json::Error, out: &mut Diagnostics) -> 
         );
         return None;
     }
-    let what = "this is not a mapping as graphmap writes it";
+    let what = "this is not a valid mapping";
     let error = Diagnostic::error(codes::BAD_MAPPING, what);
     out.push(error.at(span, reason).help(help));
     None
@@ -330,7 +330,8 @@ impl Document {
                 warning.severity = graphmap_kpn::diagnostic::Severity::Warning;
                 out.push(
                     warning
-                        .help("the processes are the same, so it is used; map again to do better"),
+                        .with_note("the processes are the same, so the mapping is used")
+                        .help("map again for a better mapping"),
                 );
             }
             let binding = |p: &BindingJson| Binding {
@@ -347,7 +348,7 @@ impl Document {
         if let Some(first) = missing.first() {
             let (n, more) = (missing.len(), if missing.len() == 1 { "" } else { "es" });
             error = error.with_note(format!(
-                "it lacks {n} process{more} of the network, such as `{first}`"
+                "the mapping lacks {n} process{more} of the network, such as `{first}`"
             ));
             let names = self.processes.iter().map(|p| p.name.as_str());
             // Only to hint at a renamed process: not worth a search through a million names.
@@ -358,9 +359,11 @@ impl Document {
         if self.processes.len() > there {
             let more = self.processes.len() - there;
             let s = if more == 1 { "" } else { "es" };
-            error = error.with_note(format!("it has {more} process{s} that the network lacks"));
+            error = error.with_note(format!(
+                "the mapping has {more} process{s} that the network lacks"
+            ));
         }
-        out.push(error.help("map again: `graphmap partition`"));
+        out.push(error.help("map again with `graphmap partition`"));
         None
     }
 }

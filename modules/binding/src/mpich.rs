@@ -53,21 +53,22 @@ pub(crate) fn agent(launch: &Launch) -> String {
 }
 
 const AGENT_ABOUT: &str = "\
-# Called by mpiexec of MPICH as ssh would be, with options, a host and a command. mpiexec waits for ever for a host that
-# cannot be reached, or that lacks the program: this says so, and ends it.
+# mpiexec of MPICH calls this script instead of ssh, with options, a host and a command. If a host
+# cannot be reached or lacks the program, mpiexec waits forever. This script reports the error and
+# ends mpiexec.
 ";
 
 const AGENT_TEXT: &str = r#"agent=${GRAPHMAP_AGENT:-ssh}
 user=
 flags=
-# Nobody has to be told where somebody has interrupted it.
+# No message after an interrupt by the user.
 trap 'exit 130' INT
-# Options have no spaces: mpiexec has taken them apart there (HYDRA_LAUNCHER_EXTRA_ARGS).
+# Options contain no spaces, because mpiexec splits HYDRA_LAUNCHER_EXTRA_ARGS at spaces.
 set -f
 while [ $# -gt 2 ]; do
     case $1 in
     -l) user=$2; shift 2 ;;
-    # Those of ssh that have a value behind them.
+    # Options of ssh that take a value.
     -[BbcDEeFIiJLmOopPQRSWw]) flags="$flags $1 $2"; shift 2 ;;
     -*) flags="$flags $1"; shift ;;
     *) break ;;
@@ -77,7 +78,7 @@ host=$1
 shift
 case $1 in
 *' '*) ;;
-# csh knows no `command`, and says so.
+# csh has no `command` and prints an error.
 */*) look="${look}test -x $1 || exit 104; " ;;
 *) look="${look}command -v $1 >/dev/null || exit 104; " ;;
 esac
@@ -87,17 +88,17 @@ set -- "$host" "$look$*; true"
 code=$?
 case $code in
 0) exit 0 ;;
-103) why="lacks the program $program: \`graphmap run --copy\` brings it there" ;;
-104) why="lacks hydra_pmi_proxy, the daemon of this MPICH, at the path that it has here" ;;
-105) why="has the program $program, which is not executable there: \`chmod +x\`, or \`graphmap run --copy\`" ;;
+103) why="does not have the program $program; \`graphmap run --copy\` copies it there" ;;
+104) why="does not have hydra_pmi_proxy, the daemon of MPICH, at the same path as this host" ;;
+105) why="has the program $program, but it is not executable; use \`chmod +x\` or \`graphmap run --copy\`" ;;
 # Ended by a signal.
 129 | 1[3-9]?) exit $code ;;
-*) why="cannot be reached: \`$agent\` ended with $code" ;;
+*) why="cannot be reached: \`$agent\` exited with status $code" ;;
 esac
 kill -0 "$PPID" 2>/dev/null || exit $code
 name=$(printf '%s\n' "${host#*@}" | sed 's/[][\\.*^$]/\\&/g')
 line=
-# Of a run, whose files are removed at its end, nobody can look at the line.
+# `graphmap run` removes its hostfile at the end, so its line number is of no use.
 [ -n "${GRAPHMAP_RUNNING-}" ] || line=$(grep -n "^$name:" "$here/hostfile" 2>/dev/null | sed 's/:.*//;q')
 printf '%s\n' "error: the host \`$host\`${line:+ (line $line of $here/hostfile)} $why" >&2
 sleep 1
@@ -161,12 +162,13 @@ pub fn configfile(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diag
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     let count = lines.map(|line| line.split(' ').count()).sum::<usize>();
     if count > MOST_WORDS {
-        let what =
-            format!("the configfile has {count} words, at which mpiexec of MPICH 4.0 crashes");
+        let what = format!(
+            "the configfile has {count} words, but mpiexec of MPICH 4.0 crashes at more than {MOST_WORDS}"
+        );
         out.push(
             Diagnostic::warning(codes::TOO_LONG, what)
-                .with_note(format!("it reads {MOST_WORDS}; MPICH 5 has no such limit"))
-                .help("`--emit mpiexec=launch.sh` writes a script without such a limit"),
+                .with_note("MPICH 5 has no such limit")
+                .help("write a script, which has no such limit: `--emit mpiexec=launch.sh`"),
         );
     }
     Ok(text)

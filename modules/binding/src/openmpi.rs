@@ -31,14 +31,14 @@ pub fn check_names(launch: &Launch, out: &mut Diagnostics) {
         }
     }
     if let Some(host) = refused {
-        let what = format!("Open MPI 4.1 refuses the name `{host}` for its `_`");
+        let what = format!("Open MPI 4.1 refuses the name `{host}` because of its `_`");
         let warning = Diagnostic::warning(codes::OPEN_MPI_NAMES, what);
         out.push(warning.help("give the host a name of letters, digits, `-` and `.`"));
     }
     if let Some((one, other)) = same {
-        let what = format!("Open MPI 4.1 takes `{one}` and `{other}` for one host");
+        let what = format!("Open MPI 4.1 treats `{one}` and `{other}` as one host");
         let warning = Diagnostic::warning(codes::OPEN_MPI_NAMES, what)
-            .with_note("it looks at what stands before the first dot alone");
+            .with_note("it compares only the part before the first dot");
         out.push(warning.help("give the hosts names that differ before the first dot"));
     }
 }
@@ -119,10 +119,10 @@ pub(crate) fn sections(launch: &Launch, words: &str) -> Result<String, Diagnosti
         return Ok(text);
     }
     let what = format!(
-        "the command takes {} bytes, and the system takes {MOST}",
+        "the command has {} bytes, but the system accepts {MOST}",
         text.len()
     );
-    let help = "place OS processes of one host after each other, as `stack` does: each change of the host is a section";
+    let help = "map consecutive OS processes to the same host, as `stack` does; each change of the host adds a section";
     Err(alone(Diagnostic::error(codes::TOO_LONG, what).help(help)))
 }
 
@@ -163,19 +163,24 @@ pub fn rankfile(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagno
         writeln!(text, "rank {rank}={host} slot={cores}").expect("a String takes all");
     }
     if let Some((one, other, core, host)) = shared {
-        let what = format!("OS processes {one} and {other} are bound to core {core} of `{host}`");
+        let what =
+            format!("OS processes {one} and {other} are both bound to core {core} of `{host}`");
         out.push(
             Diagnostic::warning(codes::BEYOND_SLOTS, what)
-                .with_note("Open MPI 5 refuses a rankfile with several ranks on a core")
+                .with_note("Open MPI 5 refuses a rankfile with several ranks on one core")
                 .help("give its `mpiexec` the option `--bind-to core:overload-allowed`"),
         );
     }
     if assumed > 0 {
-        let what = format!("{assumed} OS processes are bound to no core, and a rankfile binds all");
+        let are = match assumed {
+            1 => "OS process is",
+            _ => "OS processes are",
+        };
+        let what = format!("{assumed} {are} not bound to a core, but a rankfile binds all");
         out.push(
             Diagnostic::warning(codes::ASSUMED_CORES, what)
-                .with_note("the cores of each host were taken in turn, from 0")
-                .help("use an `appfile`, which places without binding, or name hosts with their cores"),
+                .with_note("the cores of each host are used in turn, from 0")
+                .help("use an `appfile`, which places without binding, or describe the cores of the hosts"),
         );
     }
     Ok(text)
@@ -225,13 +230,13 @@ pub fn appfile(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagnos
     let longest = text.lines().map(str::len).max().unwrap_or(0);
     if longest > LINE_OF_5 {
         let what =
-            format!("a line of the appfile has {longest} bytes, which Open MPI does not read");
+            format!("a line of the appfile has {longest} bytes, which is too long for Open MPI 5");
         out.push(
             Diagnostic::warning(codes::TOO_LONG, what)
                 .with_note(format!(
-                    "Open MPI 5 reads {LINE_OF_5} bytes of a line, and 4 reads {LINE_OF_4}"
+                    "Open MPI 5 reads {LINE_OF_5} bytes per line, and Open MPI 4 reads {LINE_OF_4}"
                 ))
-                .help("`--set launcher=openmpi --emit mpiexec=launch.sh` writes a script without such a limit"),
+                .help("write a script, which has no such limit: `--set launcher=openmpi --emit mpiexec=launch.sh`"),
         );
     }
     Ok(text)

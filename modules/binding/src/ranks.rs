@@ -33,9 +33,8 @@ pub fn first_rank(options: &BTreeMap<String, String>) -> Result<Option<u32>, Dia
     match said.parse() {
         Ok(first) if first <= MOST_BEFORE => Ok(Some(first)),
         _ => {
-            let what =
-                format!("`{FIRST_RANK}={said}`: it has to be a rank from 0 to {MOST_BEFORE}");
-            let help = "the first process of Pilot is 1, after `PI_MAIN`; `none` where an OS process holds many processes";
+            let what = format!("`{FIRST_RANK}={said}`: expected a rank from 0 to {MOST_BEFORE}");
+            let help = "use 1 for Pilot, whose rank 0 is `PI_MAIN`, or `none` if an OS process runs many processes";
             Err(Diagnostics::from(
                 Diagnostic::error(codes::BAD_OPTION, what).help(help),
             ))
@@ -59,8 +58,8 @@ pub(crate) fn os_processes(
     };
     let (first, main) = (first_rank(options)?, options.get(MAIN));
     if let Some(host) = main.filter(|_| first.is_none_or(|first| first == 0)) {
-        let what = format!("`{MAIN}={host}`: no rank comes before those of the processes");
-        let help = format!("`--set {FIRST_RANK}=1` says that there is one");
+        let what = format!("`{MAIN}={host}`: no rank precedes the ranks of the processes");
+        let help = format!("use `--set {FIRST_RANK}=1` if one rank precedes them");
         return Err(Diagnostics::from(
             Diagnostic::error(codes::BAD_OPTION, what).help(help),
         ));
@@ -110,11 +109,11 @@ pub(crate) fn check_slots(
     let mut warning = Diagnostic::warning(
         codes::BEYOND_SLOTS,
         format!(
-            "{n} ranks are to start on `{}`, which has {slots} slot{s}",
+            "{n} ranks start on `{}`, which has {slots} slot{s}",
             host.name
         ),
     )
-    .with_note("each process of the network is an OS process of its own");
+    .with_note("each process of the network runs as a separate OS process");
     let others = over.count();
     if others > 0 {
         let (have, s) = if others == 1 {
@@ -126,7 +125,7 @@ pub(crate) fn check_slots(
             "{others} other host{s} {have} too few slots as well"
         ));
     }
-    out.push(warning.help("name more hosts, or hosts with as many slots as they have cores"));
+    out.push(warning.help("name more hosts, or give each host as many slots as it has cores"));
 }
 
 #[cfg(test)]

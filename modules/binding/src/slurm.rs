@@ -21,8 +21,8 @@ use std::fmt::Write;
 pub fn multi_prog(launch: &Launch, out: &mut Diagnostics) -> Result<String, Diagnostics> {
     let words = launch.plain_words("a --multi-prog file")?;
     if words.contains('%') {
-        let what = "a `%` cannot be written into a --multi-prog file: srun takes it for its own";
-        let help = "start a script that has the argument in it, as `program`";
+        let what = "a `%` cannot be written into a --multi-prog file, because srun replaces it";
+        let help = "use a script that contains the argument as `program`";
         return Err(alone(Diagnostic::error(codes::NOT_PLAIN, what).help(help)));
     }
     let set = |name: &str, value: Option<&str>| {

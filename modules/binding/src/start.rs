@@ -85,21 +85,22 @@ pub(crate) fn line(launch: &Launch, way: Way) -> Result<String, Diagnostics> {
          {is_there} || fail {}; exec {}",
         way.rank,
         way.ends,
-        shell_quoted(&format!("has no executable {}", launch.program)),
+        shell_quoted(&format!("cannot find the executable {}", launch.program)),
         launch.shell_words(),
     );
     if line.len() <= MOST {
         return Ok(line);
     }
     let what = format!(
-        "the start of the program takes {} bytes, and a variable holds {MOST}",
+        "the line that starts the program has {} bytes, but a variable can have {MOST}",
         line.len()
     );
-    let help =
-        "hand long arguments over in a file, or start fewer OS processes with cores of their own";
+    let help = "pass long arguments in a file, or bind fewer OS processes to their own cores";
     Err(alone(
         Diagnostic::error(codes::TOO_LONG, what)
-            .with_note("it names the program, its arguments, and the cores of each OS process")
+            .with_note(
+                "the line contains the program, its arguments, and the cores of each OS process",
+            )
             .help(help),
     ))
 }

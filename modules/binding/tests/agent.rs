@@ -48,7 +48,7 @@ fn who_is_waited_for_in_vain_is_told_and_ends_the_launcher() {
     let ssh = at("ssh").display().to_string();
     let proxy = format!("\"{}\"", at("proxy").display());
     let program = launch.program.clone();
-    let reached = format!("cannot be reached: `{ssh}` ended with");
+    let reached = format!("cannot be reached: `{ssh}` exited with status");
     for (is_there, words, proxy, told) in [
         (true, "-x h1", &*proxy, None),
         (true, "-x -l me h1", &proxy, None),
@@ -60,7 +60,9 @@ fn who_is_waited_for_in_vain_is_told_and_ends_the_launcher() {
             &proxy,
             Some((
                 2,
-                format!("lacks the program {program}: `graphmap run --copy` brings it there"),
+                format!(
+                    "does not have the program {program}; `graphmap run --copy` copies it there"
+                ),
             )),
         ),
         (
@@ -69,7 +71,7 @@ fn who_is_waited_for_in_vain_is_told_and_ends_the_launcher() {
             "/nowhere/hydra_pmi_proxy",
             Some((
                 2,
-                "lacks hydra_pmi_proxy, the daemon of this MPICH".to_owned(),
+                "does not have hydra_pmi_proxy, the daemon of MPICH".to_owned(),
             )),
         ),
         (
@@ -152,7 +154,8 @@ fn a_path_with_a_backslash_is_told_as_it_is() {
     mpiexec.args(["-c", "\"$@\"; exec sleep 1000", "mpiexec"]);
     mpiexec.arg(at("agent.sh")).args(["nobody", "/bin/sh"]);
     let output = mpiexec.env("GRAPHMAP_AGENT", &ssh).output().unwrap();
-    let told = format!("error: the host `nobody` cannot be reached: `{ssh}` ended with 255\n");
+    let told =
+        format!("error: the host `nobody` cannot be reached: `{ssh}` exited with status 255\n");
     assert_eq!(String::from_utf8_lossy(&output.stderr), told);
 }
 
@@ -237,7 +240,7 @@ fn a_program_without_the_right_to_be_executed_is_reported_as_that() {
     ] {
         let output = mpiexec.env("GRAPHMAP_RUNNING", run).output().unwrap();
         let told = format!(
-            "error: the host `h1`{place} has the program {}, which is not executable there: `chmod +x`, \
+            "error: the host `h1`{place} has the program {}, but it is not executable; use `chmod +x` \
              or `graphmap run --copy`\n",
             launch.program
         );

@@ -280,7 +280,7 @@ fn a_warning_names_the_first_host_and_counts_the_others() {
         show(&out),
         ["G0445 warning the port of `b` is not in the files of this launcher"]
     );
-    assert_eq!(all[0].notes, ["nor is the port of another host"]);
+    assert_eq!(all[0].notes, ["the port of 1 more host is missing too"]);
 }
 
 #[test]
@@ -289,7 +289,7 @@ fn a_limit_that_is_passed_is_a_warning() {
     host.max_slots = Some(1);
     for emitter in ["hostfile", "openmpi-hostfile", "mpiexec"] {
         let (text, found) = written(emitter, None, &host);
-        let told = "G0440 warning 2 OS processes are to start on `hostx`, which takes at most 1";
+        let told = "G0440 warning 2 OS processes start on `hostx`, but its limit is 1";
         assert!(
             found.iter().any(|line| line == told),
             "{emitter}: {found:?}"

@@ -170,7 +170,10 @@ impl Field {
         launch.program = "./nowhere".into();
         let (_, output) = self.run(&launch, launcher, mpiexec, &[]);
         let said = String::from_utf8_lossy(&output.stderr);
-        assert!(said.contains(" has no executable ./nowhere\n"), "{said}");
+        assert!(
+            said.contains(" cannot find the executable ./nowhere\n"),
+            "{said}"
+        );
         assert_eq!(output.status.code(), Some(2), "{said}");
     }
 

@@ -127,8 +127,8 @@ fn a_mapping_for_another_network() {
     assert_eq!(
         found.notes[1..],
         [
-            "it lacks 2 processes of the network, such as `cc`",
-            "it has 1 process that the network lacks"
+            "the mapping lacks 2 processes of the network, such as `cc`",
+            "the mapping has 1 process that the network lacks"
         ]
     );
     // A renamed process is hinted at.
@@ -151,15 +151,15 @@ fn what_is_no_mapping() {
     let one = |text: &str| read(text).1.join("\n");
     assert_eq!(
         one(""),
-        "G0434 error 1:1 this is not a mapping: it is no JSON object"
+        "G0434 error 1:1 this is not a mapping: it is not a JSON object"
     );
     assert_eq!(
         one("[1]"),
-        "G0434 error 1:1 this is not a mapping: it is no JSON object"
+        "G0434 error 1:1 this is not a mapping: it is not a JSON object"
     );
     assert_eq!(
         one("{\"a\": 1}"),
-        "G0434 error 1:1 this is not a mapping: it does not say its format"
+        "G0434 error 1:1 this is not a mapping: `format` is missing"
     );
     assert_eq!(
         one("{\"format\": \"x\"}"),
@@ -180,11 +180,11 @@ fn what_is_no_mapping() {
     );
     assert_eq!(
         edit("  \"strategy\"", "  \"stratgy\""),
-        "G0434 error 5:11 this is not a mapping as graphmap writes it"
+        "G0434 error 5:11 this is not a valid mapping"
     );
     assert_eq!(
         edit("[0, 2]", "[0, -2]"),
-        "G0434 error 7:34 this is not a mapping as graphmap writes it"
+        "G0434 error 7:34 this is not a valid mapping"
     );
     for host in [".", "..", "-h", "a b", "", &"h".repeat(300)] {
         assert_eq!(
@@ -194,11 +194,11 @@ fn what_is_no_mapping() {
     }
     assert_eq!(
         edit("\"os_process\": 0", "\"os_process\": 7"),
-        "G0434 error 12:14 process `b` is in OS process 7 of 2"
+        "G0434 error 12:14 process `b` is in OS process 7, which does not exist"
     );
     assert_eq!(
         edit("\"name\": \"b\"", "\"name\": \"a\""),
-        "G0434 error 11:14 process `a` is in this mapping twice"
+        "G0434 error 11:14 process `a` occurs twice in this mapping"
     );
     let cut = &written()[..150];
     assert!(one(cut).starts_with("G0434 error"), "{}", one(cut));

@@ -74,7 +74,7 @@ fn open_mpi() {
     );
     assert_eq!(
         show(&out),
-        ["G0431 warning 3 OS processes are bound to no core, and a rankfile binds all"]
+        ["G0431 warning 3 OS processes are not bound to a core, but a rankfile binds all"]
     );
 }
 
@@ -143,7 +143,7 @@ fn fg_mpi() {
     );
     assert_eq!(
         show(&out),
-        ["G0438 note 1 OS processes hold no process: FG-MPI cannot start them"]
+        ["G0438 note 1 OS process has no processes; FG-MPI cannot start it"]
     );
 }
 
@@ -194,7 +194,7 @@ fn each_file_that_starts_programs_sets_variables_or_warns() {
         let text = write(&launch, &mut out).unwrap();
         assert!(text.contains(data), "{text}");
         let lost = ["WORDS", "PERCENT"].map(|name| {
-            format!("G0433 warning the value of the variable `{name}` is not in {file}")
+            format!("G0433 warning the value of the variable `{name}` is not written into {file}")
         });
         assert_eq!(show(&out), lost, "{text}");
     }
@@ -213,7 +213,7 @@ fn a_rankfile_with_several_ranks_on_a_core_is_a_warning() {
     openmpi::rankfile(&launch, &mut out).unwrap();
     assert_eq!(
         show(&out),
-        ["G0440 warning OS processes 0 and 2 are bound to core 0 of `a`"]
+        ["G0440 warning OS processes 0 and 2 are both bound to core 0 of `a`"]
     );
 }
 
@@ -302,8 +302,8 @@ fn files_that_launchers_do_not_read_are_reported() {
     assert_eq!(
         show(&out),
         [
-            "G0441 warning the configfile has 904 words, at which mpiexec of MPICH 4.0 crashes",
-            "G0441 warning a line of the appfile has 1144 bytes, which Open MPI does not read",
+            "G0441 warning the configfile has 904 words, but mpiexec of MPICH 4.0 crashes at more than 900",
+            "G0441 warning a line of the appfile has 1144 bytes, which is too long for Open MPI 5",
         ]
     );
     // A script has no such limit but that of the system.
@@ -316,7 +316,7 @@ fn files_that_launchers_do_not_read_are_reported() {
     let refused = command(&launch, Launcher::Mpich, &mut Diagnostics::new()).unwrap_err();
     let message = &show(&refused)[0];
     assert!(
-        message.starts_with("G0441 error the start of the program takes 131"),
+        message.starts_with("G0441 error the line that starts the program has 131"),
         "{message}"
     );
 }
@@ -327,7 +327,7 @@ fn a_program_that_is_an_option_is_refused() {
     for (program, why) in [
         (
             "-x",
-            "launchers take a word that begins with `-` for an option",
+            "launchers treat a word that begins with `-` as an option",
         ),
         ("", "it is empty"),
     ] {
@@ -343,14 +343,14 @@ fn what_cannot_be_said_is_refused() {
     let anywhere = launch(&[("", &[], 1)]);
     assert_eq!(
         refused(mpich::hostfile(&anywhere)),
-        "G0430 error the mapping names no hosts, and a hostfile needs them"
+        "G0430 error the mapping names no hosts, but a hostfile requires them"
     );
     assert_eq!(
         refused(openmpi::rankfile(&anywhere, &mut Diagnostics::new())),
-        "G0430 error the mapping names no hosts, and a rankfile needs them"
+        "G0430 error the mapping names no hosts, but a rankfile requires them"
     );
     let some = launch(&[("a", &[], 1), ("", &[], 1)]);
-    let message = "G0430 error OS process 1 has no host, and others have one";
+    let message = "G0430 error OS process 1 has no host, but others have one";
     assert_eq!(refused(slurm::hostfile(&some)), message);
     assert_eq!(
         refused(openmpi::appfile(&some, &mut Diagnostics::new())),
@@ -362,8 +362,7 @@ fn what_cannot_be_said_is_refused() {
     }
     let mut odd = launch(&[("a", &[], 1)]);
     odd.args = vec!["two words".into()];
-    let message =
-        "G0433 error \"two words\" cannot be written into a configfile, which knows no quotes";
+    let message = "G0433 error \"two words\" cannot be written into a configfile, which does not support quotes";
     assert_eq!(
         refused(mpich::configfile(&odd, &mut Diagnostics::new())),
         message
@@ -469,8 +468,8 @@ fn names_that_open_mpi_does_not_take_are_told() {
     assert_eq!(
         said(["n-1.a", "n_2", "n-1.b"]),
         [
-            "G0439 warning Open MPI 4.1 refuses the name `n_2` for its `_`",
-            "G0439 warning Open MPI 4.1 takes `n-1.a` and `n-1.b` for one host",
+            "G0439 warning Open MPI 4.1 refuses the name `n_2` because of its `_`",
+            "G0439 warning Open MPI 4.1 treats `n-1.a` and `n-1.b` as one host",
         ]
     );
 }

@@ -71,8 +71,8 @@ pub(crate) fn parse(input: TokenStream) -> Result<Item, Error> {
         "struct" => false,
         "enum" => true,
         _ => {
-            let message = "a union does not record which of its fields holds the value, so it \
-                           cannot be sent as bytes: use an enum";
+            let message = "a union does not record which field holds the value, so it cannot be \
+                           sent as bytes: use an enum";
             return Err(Error::new(keyword.span(), message));
         }
     };
@@ -87,8 +87,8 @@ pub(crate) fn parse(input: TokenStream) -> Result<Item, Error> {
         };
         if variants.is_empty() {
             let message = format!(
-                "`{name}` has no variants, so it has no value to send: remove `Payload` from its \
-                 derives"
+                "`{name}` has no variants, so no value of it can be sent: remove `Payload` from \
+                 its derives"
             );
             return Err(Error::new(name.span(), message));
         }

@@ -125,10 +125,10 @@ fn load_for(
         findings.push(
             Diagnostic::note(
                 codes::LATIN1,
-                format!("{name} is not UTF-8: read as Latin-1"),
+                format!("{name} is not UTF-8 and is read as Latin-1"),
             )
             .at(Span::new(start, start), "the first byte that is not UTF-8")
-            .help("save the file as UTF-8 if its names come out wrong"),
+            .help("save the file as UTF-8 if its names are shown incorrectly"),
         );
     }
     declare_for(purpose, sources, &source, findings)
@@ -158,9 +158,9 @@ fn declare_for(
     drop(graph);
     if graphs == 0 && !syntax.has_errors() {
         let start = Span::new(source.base(), source.base());
-        let empty = Diagnostic::error(codes::NO_GRAPH, "the file holds no graph")
+        let empty = Diagnostic::error(codes::NO_GRAPH, "the file contains no graph")
             .at(start, "expected `digraph`")
-            .help("a file of graphmap begins with `digraph name {`");
+            .help("begin the file with `digraph name {`");
         syntax.push(empty);
     }
     let broken = syntax.has_errors();

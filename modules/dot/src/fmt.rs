@@ -524,7 +524,7 @@ impl Layout<'_> {
             }
             let stated = self.text.value(attribute.value).parse().ok();
             let error = stated.and_then(|stated| {
-                version::refused("the drawing", "graphmap=", Some(stated), VERSION)
+                version::refused("the graph", "graphmap=", Some(stated), VERSION)
             });
             if let Some(error) = error {
                 self.refused = Some(error.at(attribute.span(), ""));

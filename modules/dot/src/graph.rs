@@ -342,10 +342,13 @@ impl<'a, 'b, B: Builder> Graph<'a, 'b, B> {
     fn too_many(&mut self, span: Span) {
         // Once is enough: what follows would be too many as well.
         if self.budget > 0 {
-            let message = format!("edges between groups come to more than {MOST_PRODUCTS}");
+            let message = format!("groups in edges stand for more than {MOST_PRODUCTS} edges");
             let finding = Diagnostic::error(codes::TOO_MANY_EDGES, message)
-                .at(span, "the limit is passed here")
-                .help("`{a b} -> {c d}` joins each node of a group with each of the other");
+                .at(span, "the limit is exceeded here")
+                .help("use `replicas=` instead of large groups")
+                .with_note(
+                    "`{a b} -> {c d}` joins each node of one group to each node of the other",
+                );
             self.findings.push(finding);
         }
         self.budget = 0;

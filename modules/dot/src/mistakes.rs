@@ -65,20 +65,20 @@ pub(crate) fn unexpected(place: &ParserState<'_>, expected: &str) -> Diagnostic 
         TokenKind::Stray => stray(place),
         TokenKind::UnclosedString => Diagnostic::error(code, "this string is never closed")
             .at(here, "opened here")
-            .help("close it with `\"`; a quote inside a string is written `\\\"`"),
+            .help("close it with `\"`; write a quote inside a string as `\\\"`"),
         TokenKind::UnclosedHtml => Diagnostic::error(code, "this HTML string is never closed")
             .at(here, "opened by this `<`")
             .help(match place.text.raw(here).starts_with("<-") {
-                true => "an edge begins at its writer: turn it round, `writer -> reader`",
-                false => "each `<` in it needs its `>`; write `&lt;` and `&gt;` for the characters",
+                true => "reverse the edge: `writer -> reader`",
+                false => "close each `<` with a `>`; write `&lt;` and `&gt;` for the characters",
             }),
         TokenKind::UnclosedComment => Diagnostic::error(code, "this comment is never closed")
             .at(Span::new(here.start, here.start + 2), "opened here")
             .help("close it with `*/`"),
         TokenKind::Semicolon if expected == "a statement" => {
-            Diagnostic::error(code, "a `;` with no statement before it")
-                .at(here, "ends nothing")
-                .help("remove it: Graphviz takes one `;` after a statement, and no other")
+            Diagnostic::error(code, "a `;` without a statement before it")
+                .at(here, "unexpected `;`")
+                .help("remove it: Graphviz accepts only one `;` after a statement")
         }
         TokenKind::Semicolon => Diagnostic::error(
             codes::UNEXPECTED,
@@ -87,9 +87,9 @@ pub(crate) fn unexpected(place: &ParserState<'_>, expected: &str) -> Diagnostic 
         .at(here, format!("expected {expected}")),
         _ if code == codes::KEYWORD => {
             Diagnostic::error(code, format!("{found} is a keyword; expected {expected}"))
-                .at(here, "a word of the language, in any case")
+                .at(here, "a keyword of DOT in upper and lower case")
                 .help(format!(
-                    "in quotes it is a name: `\"{}\"`",
+                    "write it in quotes to use it as a name: `\"{}\"`",
                     place.text.raw(here)
                 ))
         }
@@ -97,7 +97,7 @@ pub(crate) fn unexpected(place: &ParserState<'_>, expected: &str) -> Diagnostic 
             .at(here, format!("expected {expected}")),
     };
     if place.token.kind == TokenKind::CloseBracket {
-        diagnostic = diagnostic.help("no `[` is open here: remove the `]`");
+        diagnostic = diagnostic.help("remove the `]`: no `[` is open");
     }
     if place.token.kind == TokenKind::End {
         diagnostic = diagnostic.also(place.braces, "this `{` is still open");
@@ -106,7 +106,7 @@ pub(crate) fn unexpected(place: &ParserState<'_>, expected: &str) -> Diagnostic 
     if !place.suspect.is_none() && place.suspect.end + 200 > here.start {
         diagnostic = diagnostic.also(
             place.suspect,
-            "this string goes over the end of a line: is its closing quote missing?",
+            "this string spans several lines; its closing quote may be missing",
         );
     }
     diagnostic
@@ -117,10 +117,10 @@ fn stray(place: &ParserState<'_>) -> Diagnostic {
     let code = codes::STRAY_CHARACTER;
     let error = match raw.bytes().next() {
         Some(b) if b.is_ascii_graphic() => {
-            Diagnostic::error(code, format!("`{raw}` cannot stand outside of quotes"))
+            Diagnostic::error(code, format!("`{raw}` is not allowed outside quotes"))
         }
         Some(b) => Diagnostic::error(code, format!("a control character (0x{b:02x}) in the file")),
-        None => Diagnostic::error(code, "a character that means nothing here"),
+        None => Diagnostic::error(code, "an unexpected character"),
     };
     let name_before = place
         .text
@@ -129,23 +129,23 @@ fn stray(place: &ParserState<'_>) -> Diagnostic {
     let touches = name_before && place.last.end == place.here.start;
     match raw {
         "'" => error
-            .at(place.here, "not a quote of DOT")
-            .help("strings stand in double quotes: `\"..\"`"),
-        "(" | ")" => error
-            .at(place.here, "means nothing in DOT")
-            .help("groups stand in braces, attributes in brackets, other text in double quotes"),
+            .at(place.here, "not a quote in DOT")
+            .help("use double quotes: `\"..\"`"),
+        "(" | ")" => error.at(place.here, "has no meaning in DOT").help(
+            "use braces for groups, brackets for attributes, and double quotes for other text",
+        ),
         "-" | "." | "/" | "*" | "@" | "&" | "%" | "$" | "!" | "?" | "~" | "|" | "\\" if touches => {
             let before = shown(place.text.raw(place.last));
             error
                 .at(place.here, "ends the name before it")
                 .help(format!(
-                    "a name with other characters than letters, digits and `_` stands in quotes: \
+                    "put a name with characters other than letters, digits and `_` in quotes: \
                      `\"{before}{raw}..\"`"
                 ))
         }
         _ => error
-            .at(place.here, "means nothing in DOT")
-            .help("names with such characters stand in double quotes"),
+            .at(place.here, "has no meaning in DOT")
+            .help("put names with such characters in double quotes"),
     }
 }
 
@@ -156,14 +156,14 @@ pub(crate) fn unclosed_brace(text: Text<'_>, openers: &[Span]) -> Diagnostic {
     let end = text.base() + text.as_str().trim_end().len() as u32;
     let message = match count {
         1 => "this `{` is never closed".to_owned(),
-        _ => format!("this `{{` is never closed, nor are {} around it", count - 1),
+        _ => format!("this `{{` and {} around it are never closed", count - 1),
     };
     let diagnostic = Diagnostic::error(codes::UNCLOSED_BRACE, message)
         .at(innermost, "opened here")
         .also(Span::new(end, end), "the file ends here")
         .help("add the missing `}`");
     match openers {
-        [outermost, .., _] => diagnostic.also(*outermost, "the outermost one still open"),
+        [outermost, .., _] => diagnostic.also(*outermost, "the outermost open `{`"),
         _ => diagnostic,
     }
 }
@@ -172,7 +172,7 @@ pub(crate) fn unclosed_brace(text: Text<'_>, openers: &[Span]) -> Diagnostic {
 pub(crate) fn unclosed_bracket(opener: Span, here: Span) -> Diagnostic {
     Diagnostic::error(codes::UNCLOSED_BRACKET, "this `[` is never closed")
         .at(opener, "opened here")
-        .also(here, "this cannot belong to a list of attributes")
+        .also(here, "not allowed in a list of attributes")
         .help("close the list with `]`")
 }
 
@@ -184,8 +184,8 @@ pub(crate) fn no_value(text: Text<'_>, name: Span, here: Span) -> Diagnostic {
         format!("the attribute `{raw}` has no value"),
     )
     .at(name, format!("write `{raw}=value`"))
-    .also(here, "`=` and a value should come before this")
-    .help("every attribute has a value; yes and no are `true` and `false`")
+    .also(here, "expected `=` and a value before this")
+    .help("give each attribute a value; use `true` or `false` to switch one on or off")
 }
 
 /// A value goes on where a word without quotes ends: `type=Vec<f64>`, `mem=64KiB`.
@@ -193,7 +193,7 @@ pub(crate) fn unquoted(text: Text<'_>, value: Span, whole: Span) -> Diagnostic {
     let (raw, read) = (shown(text.raw(whole)), shown(text.raw(value)));
     let bare = raw.trim_matches(['“', '”', '„', '‘', '’']);
     let found = Diagnostic::error(codes::NO_VALUE, format!("the value `{raw}` needs quotes"))
-        .at(whole, format!("without them the value is `{read}` alone"));
+        .at(whole, format!("without quotes the value is only `{read}`"));
     let help = format!("write `\"{}\"`", bare.replace('"', "\\\""));
     match bare == raw {
         true => found.help(help),
@@ -217,7 +217,7 @@ pub(crate) fn wrong_operator(directed: bool, here: Span) -> Diagnostic {
         diagnostic
     } else {
         diagnostic.help(format!(
-            "or begin the file with `digraph`, which takes `{other}`"
+            "or begin the file with `digraph`, and use `{other}`"
         ))
     }
 }
@@ -226,12 +226,12 @@ pub(crate) fn wrong_operator(directed: bool, here: Span) -> Diagnostic {
 pub(crate) fn foreign_arrow(text: Text<'_>, directed: bool, arrow: Span) -> Diagnostic {
     let raw = text.raw(arrow);
     let wants = if directed { "->" } else { "--" };
-    let message = format!("`{raw}` does not join nodes in DOT");
+    let message = format!("`{raw}` is not an edge operator of DOT");
     let diagnostic = Diagnostic::error(codes::WRONG_OPERATOR, message);
     if raw.starts_with('<') && directed {
         return diagnostic
             .at(arrow, "an edge begins at its writer")
-            .help("turn it round: `writer -> reader`");
+            .help("reverse the edge: `writer -> reader`");
     }
     diagnostic.at(arrow, format!("write `{wants}`"))
 }
@@ -240,14 +240,14 @@ pub(crate) fn foreign_arrow(text: Text<'_>, directed: bool, arrow: Span) -> Diag
 pub(crate) fn arrow_in_html(here: Span) -> Diagnostic {
     Diagnostic::warning(
         codes::ARROW_IN_HTML,
-        "this is read as the name of a node, an HTML string up to its matching `>`",
+        "this is read as an HTML string up to the matching `>`, the name of a node",
     )
     .at(
         Span::new(here.start, here.start + 2),
         "begins like an arrow",
     )
-    .help("an edge begins at its writer: turn it round, `writer -> reader`")
-    .help("if a name is meant, end the statement before it with `;`")
+    .help("reverse the edge: `writer -> reader`")
+    .help("if it is a name, end the statement before it with `;`")
 }
 
 /// `node` or another keyword begins a statement and no list of attributes follows.
@@ -257,10 +257,10 @@ pub(crate) fn keyword_statement(text: Text<'_>, keyword: Span, here: Span) -> Di
         codes::KEYWORD,
         format!("`{raw}` is a keyword: a list of attributes must follow it"),
     )
-    .at(keyword, "sets defaults for what comes after")
+    .at(keyword, "sets defaults for later elements")
     .also(here, "expected `[`")
     .help(format!(
-        "for a node of this name write it in quotes: `\"{raw}\"`"
+        "write it in quotes to use it as a name: `\"{raw}\"`"
     ))
 }
 
@@ -274,7 +274,7 @@ pub(crate) fn no_graph(text: Text<'_>, here: Span) -> Diagnostic {
     .at(here, "expected `digraph`, `graph` or `strict`");
     match nearest(&shown(word), ["digraph", "graph", "strict"]) {
         Some(name) => diagnostic.help(format!("did you mean `{name}`?")),
-        None => diagnostic.help("a file of graphmap begins with `digraph name {`"),
+        None => diagnostic.help("begin the file with `digraph name {`"),
     }
 }
 
@@ -290,11 +290,11 @@ pub(crate) fn foreign(format: Foreign, here: Span) -> Diagnostic {
 pub(crate) fn after_graph(here: Span, brace: Span) -> Diagnostic {
     Diagnostic::error(
         codes::AFTER_GRAPH,
-        "the graph is over, but the file goes on",
+        "unexpected text after the end of the graph",
     )
-    .at(here, "belongs to no graph")
+    .at(here, "not part of a graph")
     .also(brace, "the graph ends here")
-    .help("is there a `}` too many before it?")
+    .help("check for an extra `}` before this text")
 }
 
 /// A number runs into a name: Graphviz reads two words.
@@ -306,13 +306,13 @@ pub(crate) fn split_number(text: Text<'_>, number: Span, rest: Span) -> Diagnost
     );
     if let Some(exponent) = exponent(text, rest) {
         return found
-            .at(number.to(rest), "no exponent is read")
+            .at(number.to(rest), "a number in DOT has no exponent")
             .help(format!("write the number in quotes: `\"{a}{exponent}\"`"));
     }
     found
         .at(number.to(rest), "a name cannot begin with a digit")
         .help(format!(
-            "if it is one name write it in quotes: `\"{a}{b}\"`"
+            "write it in quotes if it is one name: `\"{a}{b}\"`"
         ))
 }
 

@@ -133,23 +133,23 @@ impl Block {
             }
         };
         if self.cycle_len > 0 {
-            write!(f, "\nin a cycle, each for the next")?;
+            write!(f, "\neach process in this cycle waits for the next")?;
             if self.cycles_alike > 1 {
-                write!(f, " (one of {} such cycles)", self.cycles_alike)?;
+                write!(f, " (one of {} similar cycles)", self.cycles_alike)?;
             }
             f.write_str(":")?;
             lines(f, &self.cycle, self.cycle_len)?;
             match self.cycles - self.cycles_alike {
                 0 => {}
-                1 => f.write_str("\nand in another cycle, of other kinds")?,
-                more => write!(f, "\nand in {more} cycles of other kinds")?,
+                1 => f.write_str("\n1 more cycle has processes of other kinds")?,
+                more => write!(f, "\n{more} more cycles have processes of other kinds")?,
             }
         }
         if self.others_len > 0 {
             f.write_str(if self.cycle_len == 0 {
                 "\nwaiting:"
             } else {
-                "\nbehind them:"
+                "\nother processes that wait:"
             })?;
             lines(f, &self.others, self.others_len)?;
         }
@@ -171,8 +171,8 @@ impl fmt::Display for Quiet<'_> {
         };
         write!(
             f,
-            "nothing has moved for a while: {processes} {wait}, and something outside of the network \
-             may still wake one"
+            "no progress for a while: {processes} {wait}; an event outside the network may still \
+             wake one"
         )?;
         self.0.list(f)
     }
@@ -181,20 +181,17 @@ impl fmt::Display for Quiet<'_> {
 impl fmt::Display for Block {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let are = if self.processes == 1 {
-            "process is"
+            "process remains, and it waits"
         } else {
-            "processes are"
+            "processes remain, and all of them wait"
         };
-        write!(
-            f,
-            "the network is blocked: {} {are} left, and all wait",
-            self.processes
-        )?;
+        write!(f, "deadlock: {} {are}", self.processes)?;
         self.list(f)?;
         if self.lacks_a_first_token() {
             f.write_str(
-                "\nif no token has been sent on this cycle yet, one at the start lets it begin: \
-                 `initial=1` on one of its channels",
+                "\n\
+                 if no token has been sent in this cycle yet, put one in at the start: `initial=1` \
+                 on one of its channels",
             )?;
         }
         Ok(())
@@ -211,7 +208,7 @@ impl fmt::Display for BlockedProcess {
             write!(f, " on {host}")?;
         }
         if self.waits.is_empty() {
-            return f.write_str(" waits for nothing that this run could bring");
+            return f.write_str(" waits for no channel or call of the network");
         }
         for (n, wait) in self.waits.iter().enumerate() {
             f.write_str(if n == 0 { " " } else { ", or " })?;
@@ -244,14 +241,15 @@ impl BlockedWait {
         f.write_str(if self.stop {
             "waits for the reader to leave"
         } else if self.control {
-            "waits for the other end to open or to close of"
+            "waits for the other end to open or close"
         } else if self.write {
             "waits to write"
         } else {
             "waits to read"
         })?;
         if !self.port.is_empty() {
-            write!(f, " `{}`", self.port)?;
+            let port = if self.control { ", port" } else { "" };
+            write!(f, "{port} `{}`", self.port)?;
         }
         if let Some((process, port)) = &self.peer {
             let way = if self.write { "to" } else { "from" };
@@ -261,7 +259,7 @@ impl BlockedWait {
             }
         }
         if self.write && !self.stop {
-            write!(f, ", full with {}", self.capacity)?;
+            write!(f, ", which is full with {}", self.capacity)?;
         }
         Ok(())
     }

@@ -77,7 +77,7 @@ impl fmt::Display for RunError {
             RunError::Blocked(block) => block.fmt(f),
             RunError::Memory(overgrown) => overgrown.fmt(f),
             RunError::Wiring(mistakes) => {
-                write!(f, "the wiring does not fit: {}", mistakes.join("\n  "))
+                write!(f, "invalid wiring: {}", mistakes.join("\n  "))
             }
             RunError::Options(message) | RunError::File(message) | RunError::Lost(message) => {
                 f.write_str(message)
@@ -119,7 +119,7 @@ impl RunError {
     #[doc(hidden)]
     pub fn cannot_write(what: &str, file: &Path, error: &io::Error) -> Self {
         RunError::File(format!(
-            "{}: {what} cannot be written: {error}",
+            "{}: cannot write {what}: {error}",
             Self::shown(file).display()
         ))
     }
@@ -166,7 +166,7 @@ impl RunError {
             if left > 0 {
                 let at = (0..=CAUSE / 4).rfind(|&at| text.is_char_boundary(at));
                 text.truncate(at.unwrap_or(0));
-                text.push_str(&format!("... ({left} bytes more)"));
+                text.push_str(&format!("... ({left} more bytes)"));
             }
         };
         let mut error = self.clone();
@@ -188,9 +188,8 @@ impl RunError {
     /// What another OS process was told.
     #[doc(hidden)]
     pub fn from_cause(cause: &[u8]) -> RunError {
-        Decoder::from_slice(cause).unwrap_or_else(|_| {
-            RunError::Lost("the run has failed, and nobody could say why".into())
-        })
+        Decoder::from_slice(cause)
+            .unwrap_or_else(|_| RunError::Lost("the run has failed for an unknown reason".into()))
     }
 }
 
@@ -237,7 +236,7 @@ mod tests {
             assert!(cause.len() <= CAUSE);
             let told = RunError::from_cause(&cause);
             assert_eq!(std::mem::discriminant(&told), std::mem::discriminant(&long));
-            assert!(told.to_string().ends_with(" bytes more)"));
+            assert!(told.to_string().ends_with(" more bytes)"));
         }
     }
 }

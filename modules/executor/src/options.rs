@@ -215,21 +215,22 @@ impl Options {
             && asked != count
         {
             return Err(RunError::Options(format!(
-                "GRAPHMAP_OS_PROCESSES={asked}, and a launcher has started {count}: leave it out, or \
-                 start as many"
+                "GRAPHMAP_OS_PROCESSES={asked}, but the launcher started {count}: omit the \
+                 variable, or start {asked}"
             )));
         }
         if self.link == Link::SharedMemory {
             return Err(RunError::Options(format!(
-                "GRAPHMAP_LINK=shm, and a launcher has started {count} OS processes, which MPI joins: leave \
-                 it out, or start the program without the launcher"
+                "GRAPHMAP_LINK=shm, but a launcher started {count} OS processes, which MPI \
+                 connects: omit the variable, or start the program without the launcher"
             )));
         }
         if let Some(asked) = self.schedulers
             && asked != 1
         {
             return Err(RunError::Options(format!(
-                "GRAPHMAP_SCHEDULERS={asked}, and MPI joins the OS processes: each has one scheduler then"
+                "GRAPHMAP_SCHEDULERS={asked}, but each OS process has one scheduler when MPI \
+                 connects them"
             )));
         }
         self.os_processes = Some(count);

@@ -69,15 +69,15 @@ impl fmt::Display for Overgrown {
         let (ceiling, token) = (Bytes(self.ceiling), Bytes(self.token as u64));
         write!(
             f,
-            "channels would grow by more than the {ceiling} that they may: {channel} would have to hold \
+            "channels would grow by more than the limit of {ceiling}: {channel} would have to hold \
              {wanted} tokens of {token} instead of {capacity}"
         )?;
         if self.grown > 0 {
-            write!(f, ", and {} are used up", Bytes(self.grown))?;
+            write!(f, "; channels have already grown by {}", Bytes(self.grown))?;
         }
         match self.cycle_len {
             0 | 1 => f.write_str("\nwaiting:")?,
-            _ => f.write_str("\nin a cycle, each for the next:")?,
+            _ => f.write_str("\neach process in this cycle waits for the next:")?,
         }
         for process in &self.cycle {
             write!(f, "\n  {process}")?;
@@ -87,8 +87,9 @@ impl fmt::Display for Overgrown {
             more => write!(f, "\n  and {more} more")?,
         }
         f.write_str(
-            "\n`graphmap run --memory SIZE`, or GRAPHMAP_MEMORY=SIZE, lets channels grow by more; what the \
-             graph says with `capacity=` does not count",
+            "\n\
+             to raise the limit, use `graphmap run --memory SIZE` or GRAPHMAP_MEMORY=SIZE; the \
+             capacity in the graph (`capacity=`) does not count",
         )
     }
 }

@@ -59,7 +59,8 @@ impl Options {
             && len != processes
         {
             return fail(format!(
-                "the mapping is for {len} processes, the network has {processes} (GRAPHMAP_MAPPING, GRAPHMAP_PLACEMENT)"
+                "the mapping is for {len} processes, but the network has {processes} \
+                 (GRAPHMAP_MAPPING, GRAPHMAP_PLACEMENT)"
             ));
         }
         let highest = self
@@ -70,7 +71,8 @@ impl Options {
         let os_processes = self.os_processes.unwrap_or(named);
         if os_processes == 0 || os_processes > MOST {
             return fail(format!(
-                "{os_processes} OS processes: expected 1 to {MOST} (GRAPHMAP_OS_PROCESSES, or the mapping)"
+                "{os_processes} OS processes: expected 1 to {MOST} (GRAPHMAP_OS_PROCESSES or the \
+                 mapping)"
             ));
         }
         let each = self.schedulers.unwrap_or(1);
@@ -83,7 +85,8 @@ impl Options {
         if self.mapping.is_some() && named > os_processes {
             let highest = named - 1;
             return fail(format!(
-                "the mapping names OS process {highest}, but there are only 0 to {} (GRAPHMAP_OS_PROCESSES)",
+                "the mapping names OS process {highest}, but the last one is {} \
+                 (GRAPHMAP_OS_PROCESSES)",
                 os_processes - 1
             ));
         }

@@ -99,12 +99,12 @@ impl Reader<'_> {
         while let Some(digit) = self.peek().filter(u8::is_ascii_digit) {
             let next = value.unwrap_or(0).checked_mul(10);
             let Some(next) = next.and_then(|v| v.checked_add(u32::from(digit - b'0'))) else {
-                return self.error("a number is not below 2^32");
+                return self.error("number out of range: expected less than 2^32");
             };
             value = Some(next);
             self.at += 1;
         }
-        value.map_or_else(|| self.error("a number is missing here"), Ok)
+        value.map_or_else(|| self.error("expected a number"), Ok)
     }
 }
 
@@ -138,7 +138,7 @@ impl Sequence {
             reader.at += 1;
             let step = i64::from(reader.number()?) * if sign == b'-' { -1 } else { 1 };
             if reader.peek() != Some(b'*') {
-                return reader.error("`*` and a count belong here");
+                return reader.error("expected `*` and a count");
             }
             reader.at += 1;
             let count = reader.number()?;
@@ -150,26 +150,26 @@ impl Sequence {
                 i128::from(high) + reach.max(0),
             );
             if count > 0 && (least < 0 || most > i128::from(u32::MAX)) {
-                return reader.error("the loop leaves the numbers from 0 to 2^32 - 1");
+                return reader.error("the loop leaves the range from 0 to 2^32 - 1");
             }
             if count > 0 {
                 (low, high) = (least as i64, most as i64);
             }
             let Some(longer) = len.checked_mul(count) else {
-                return reader.error("a sequence of 2^32 numbers or more");
+                return reader.error("the sequence has 2^32 numbers or more");
             };
             len = longer;
             if self.loops.len() - first == LOOPS {
-                return reader.error("a term has more than 8 loops");
+                return reader.error("the term has more than 8 loops");
             }
             self.loops.push(Loop { step, count });
         }
         if reader.peek().is_some_and(|c| !c.is_ascii_whitespace()) {
-            return reader.error("this belongs to no sequence: `start+step*count`");
+            return reader.error("expected a term such as `start+step*count`");
         }
         let Some(after) = self.len.checked_add(len) else {
             reader.at = begin;
-            return reader.error("a sequence of 2^32 numbers or more");
+            return reader.error("the sequence has 2^32 numbers or more");
         };
         if len == 0 {
             self.loops.truncate(first);

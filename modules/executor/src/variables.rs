@@ -89,7 +89,7 @@ const VARIABLES: &[Variable] = &[
     ),
     variable(
         "GRAPHMAP_STREAMS",
-        "two files for each OS process",
+        "two files for each OS process after the first",
         |options, value| {
             let files: Vec<PathBuf> = text(value)?.split(' ').map(absolute).collect();
             let (streams, rest) = files.as_chunks();
@@ -156,7 +156,7 @@ const VARIABLES: &[Variable] = &[
     ),
     variable(
         "GRAPHMAP_UNREACHABLE",
-        "a number of seconds from 2 to 86400, or 0 to wait for ever",
+        "a number of seconds from 2 to 86400, or 0 for no limit",
         |options, value| {
             let seconds = integer(value, 0..=86_400).filter(|&seconds| seconds != 1)?;
             let limit = (seconds > 0).then(|| Duration::from_secs(seconds));
@@ -214,7 +214,7 @@ fn mapping(
             sequence.map(Some)
         }
         (Some(_), Some(_)) => Err(RunError::Options(
-            "GRAPHMAP_MAPPING and GRAPHMAP_PLACEMENT: there can be one of them".into(),
+            "GRAPHMAP_MAPPING and GRAPHMAP_PLACEMENT cannot be used together".into(),
         )),
     }
 }
@@ -309,7 +309,9 @@ fn read_text(file: &Path) -> io::Result<String> {
     let mut text = String::new();
     if file.take(most + 1).read_to_string(&mut text)? as u64 > most {
         let most = most >> 20;
-        return Err(io::Error::other(format!("it has more than {most} MiB")));
+        return Err(io::Error::other(format!(
+            "the file is larger than {most} MiB"
+        )));
     }
     Ok(text)
 }
@@ -320,8 +322,8 @@ fn read_mapping(file: &Path) -> Result<Sequence, RunError> {
         .map_err(|error| RunError::File(format!("{shown}: cannot read the mapping: {error}")))?;
     if text.trim_start().starts_with('{') {
         return Err(RunError::Options(format!(
-            "{shown}: this looks like a mapping.json, which `graphmap run --mapping` takes; expected the \
-             numbers of the OS processes by rank, such as `0 0 1`"
+            "{shown}: this is a mapping.json, which only `graphmap run --mapping` reads; expected \
+             the number of the OS process of each rank, such as `0 0 1`"
         )));
     }
     text.parse().map_err(|error: crate::SequenceError| {
@@ -442,7 +444,8 @@ mod tests {
     #[cfg_attr(miri, ignore = "Miri keeps files away")]
     fn a_mapping_without_end() {
         let error = parse(&[("GRAPHMAP_MAPPING", "/dev/zero")]).unwrap_err();
-        let told = "GRAPHMAP_MAPPING=/dev/zero: cannot read the mapping: it has more than 256 MiB";
+        let told = "GRAPHMAP_MAPPING=/dev/zero: cannot read the mapping: the file is larger than \
+                    256 MiB";
         assert_eq!(error, RunError::File(told.into()));
     }
 
@@ -455,6 +458,6 @@ mod tests {
         let error = read_mapping(&file).unwrap_err();
         std::fs::remove_file(&file).unwrap();
         let said = error.to_string();
-        assert!(said.contains("`graphmap run --mapping` takes"), "{said}");
+        assert!(said.contains("`graphmap run --mapping` reads"), "{said}");
     }
 }

@@ -22,13 +22,15 @@ impl fmt::Display for WaitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             WaitError::NoFiber => {
-                "there is no stack to suspend: only the body of a fiber can wait, on the thread that polls it"
+                "no stack to suspend: only the body of a fiber can wait, on the thread that polls \
+                 it"
             }
             WaitError::InPoll => {
-                "what must not be interrupted cannot wait: the poll of a future, which can `.await`, or an operation of a call"
+                "cannot wait inside the poll of a future or an uninterrupted operation: in a \
+                 future, use `.await`"
             }
             WaitError::Unwinding => {
-                "a stack that unwinds cannot be suspended: a destructor that may run then calls `try_wait`"
+                "cannot suspend a stack that unwinds: in a destructor, call `try_wait`"
             }
         })
     }
@@ -59,8 +61,9 @@ impl fmt::Display for StackError {
         let of = if name.is_empty() { "" } else { " of " };
         write!(
             f,
-            "there is no stack of {size} KiB for the fiber{of}{name}, with {live} in use: {}; limits may be those of \
-             address space (`ulimit -v`), of mappings (`sysctl vm.max_map_count`) and of what is overcommitted",
+            "cannot allocate a stack of {size} KiB for the fiber{of}{name}, with {live} stacks in \
+             use: {}; possible limits are address space (`ulimit -v`), mappings (`sysctl \
+             vm.max_map_count`) and overcommitted memory (`sysctl vm.overcommit_memory`)",
             self.error
         )
     }

@@ -107,11 +107,11 @@ impl<T: 'static> Future for Fiber<T> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
         let fiber = self.get_mut();
         let Some(stack) = &mut fiber.stack else {
-            panic!("a fiber was polled that is over");
+            panic!("a fiber was polled after it ended");
         };
         if thread::panicking() {
             // It would take itself for one that unwinds.
-            panic!("a fiber was polled by a destructor, as its thread unwinds");
+            panic!("a fiber was polled by a destructor while its thread unwinds");
         }
         let resume = Resume::new(context, false);
         match current::resuming(|| stack.resume(resume)) {

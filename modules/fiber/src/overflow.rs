@@ -106,9 +106,9 @@ fn report(extent: &Extent) {
     // There is room: 63 characters are 252 bytes at most.
     let _ = writeln!(
         rest,
-        "the stack of {name:.63} has overflowed: it has room for {room} KiB\n\
-         help: have larger stacks, as with GRAPHMAP_STACK={larger}k; or keep large arrays in a Vec, and recurse less \
-         deeply"
+        "the stack of {name:.63} has overflowed: its usable size is {room} KiB\n\
+         help: use larger stacks, such as with GRAPHMAP_STACK={larger}k, keep large arrays in a \
+         Vec, or recurse less deeply"
     );
     let left = rest.len();
     let len = text.len() - left;

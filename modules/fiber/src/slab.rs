@@ -108,8 +108,8 @@ fn most_protected(limit: usize) -> usize {
 
 fn too_many(limit: usize) -> io::Error {
     let why = format!(
-        "without MADV_GUARD_INSTALL (Linux 6.13) each takes two of {limit} mappings; raise the limit, as with \
-         `sysctl vm.max_map_count={}`",
+        "without MADV_GUARD_INSTALL (Linux 6.13) each stack needs two of {limit} mappings; raise \
+         the limit, for example with `sysctl vm.max_map_count={}`",
         limit.saturating_mul(4)
     );
     io::Error::new(io::ErrorKind::OutOfMemory, why)

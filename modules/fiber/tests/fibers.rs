@@ -257,7 +257,7 @@ fn a_panic_comes_out_of_the_poll() {
         assert!(!std::thread::panicking());
         let again = catch_unwind(AssertUnwindSafe(|| poll(&mut fiber)));
         let again = *again.unwrap_err().downcast::<&str>().unwrap();
-        assert_eq!(again, "a fiber was polled that is over");
+        assert_eq!(again, "a fiber was polled after it ended");
     }
 }
 

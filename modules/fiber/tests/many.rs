@@ -109,10 +109,12 @@ fn as_many_as_mappings_allow() {
     for _ in 0..2 {
         let error = stacks.fiber("rank 9", || ()).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::OutOfMemory);
-        let begins =
-            format!("there is no stack of 64 KiB for the fiber of rank 9, with {most} in use: ");
+        let begins = format!(
+            "cannot allocate a stack of 64 KiB for the fiber of rank 9, with {most} stacks in use: "
+        );
         let help = format!(
-            "two of {limit} mappings; raise the limit, as with `sysctl vm.max_map_count={}`",
+            "two of {limit} mappings; raise the limit, for example with `sysctl \
+             vm.max_map_count={}`",
             4 * limit
         );
         let said = error.to_string();

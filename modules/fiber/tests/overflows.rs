@@ -132,9 +132,9 @@ fn once() -> impl Future<Output = ()> {
     })
 }
 
-const TOLD: &str = "the stack of rank 17 (worker) has overflowed: it has room for 60 KiB\n\
-                    help: have larger stacks, as with GRAPHMAP_STACK=256k; or keep large arrays in a Vec, and \
-                    recurse less deeply\n";
+const TOLD: &str = "the stack of rank 17 (worker) has overflowed: its usable size is 60 KiB\n\
+                    help: use larger stacks, such as with GRAPHMAP_STACK=256k, keep large arrays in \
+                    a Vec, or recurse less deeply\n";
 
 #[test]
 fn an_overflow_is_told_by_name() {
@@ -221,7 +221,7 @@ fn too_many() {
     };
     assert_eq!(error.kind(), std::io::ErrorKind::OutOfMemory);
     let said = error.to_string();
-    let told = "there is no stack of 16384 KiB for the fiber of rank 9, with ";
+    let told = "cannot allocate a stack of 16384 KiB for the fiber of rank 9, with ";
     assert!(
         said.starts_with(told) && said.contains("(`ulimit -v`)"),
         "{said}"
@@ -309,8 +309,8 @@ fn the_environment_says_how_large_stacks_are() {
     let output = run("512k");
     assert!(output.status.success(), "{}", said(&output));
     let output = run("128k");
-    let told = "the stack of rank 3 (deep) has overflowed: it has room for 124 KiB\n\
-                help: have larger stacks, as with GRAPHMAP_STACK=512k;";
+    let told = "the stack of rank 3 (deep) has overflowed: its usable size is 124 KiB\n\
+                help: use larger stacks, such as with GRAPHMAP_STACK=512k,";
     assert!(said(&output).contains(told), "{}", said(&output));
     let output = run("a lot");
     let told = "GRAPHMAP_STACK=a lot: expected a number of bytes from 16k to 1g, such as 64k";

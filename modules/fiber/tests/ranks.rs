@@ -243,7 +243,7 @@ fn runs_are_left_in_the_order_in_which_they_were_begun() {
         .unwrap();
     let said = String::from_utf8_lossy(&run.stderr);
     assert!(
-        said.contains("a run was left before one that was begun after it"),
+        said.contains("a run ended before a run that began later"),
         "{said}"
     );
     assert_eq!(run.status.signal(), Some(6));

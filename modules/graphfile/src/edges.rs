@@ -82,10 +82,10 @@ impl Rows {
         *total = total.saturating_add(weight);
         if before <= most && *total > most {
             let what = ["vertices", "edges"][of as usize];
-            let message = format!("the weights of all {what} add up to more than can be counted");
+            let message = format!("the sum of the weights of all {what} is too large");
             let finding = Diagnostic::error(codes::NUMBER, message);
-            let finding = finding.at(word.span(), "the sum passes 2^52 here");
-            out.push(finding.help("divide all of them by the same number"));
+            let finding = finding.at(word.span(), "the sum exceeds 2^52 here");
+            out.push(finding.help("divide all weights by the same number"));
         }
     }
 
@@ -129,7 +129,7 @@ impl Rows {
         });
         let graph = Graph::of(rows.loads.clone(), edges);
         let refused = |error: graphmap_partition::Error| {
-            let what = format!("the graph cannot be counted with: {error}");
+            let what = format!("the graph cannot be used: {error}");
             out.push(Diagnostic::error(codes::NUMBER, what));
         };
         graph.map_err(refused).ok()
@@ -143,18 +143,18 @@ impl Rows {
             if let Some(own) = row.get(own).filter(|end| end.to as usize == v) {
                 let message = format!("vertex {} has an edge to itself", name(v as u32));
                 let finding = Diagnostic::error(codes::VERTEX, message).at(own.span(), "");
-                out.push(finding.help("leave it out: it is never cut"));
+                out.push(finding.help("remove it; it is never cut"));
             }
             for pair in row
                 .windows(2)
                 .filter(|p| p[0].to == p[1].to && p[0].to as usize != v)
             {
                 let (one, other) = (name(v as u32), name(pair[0].to));
-                let message = format!("vertex {one} has an edge to {other} twice");
+                let message = format!("vertex {one} has two edges to {other}");
                 let finding = Diagnostic::error(codes::VERTEX, message)
                     .at(pair[1].span(), "")
-                    .also(pair[0].span(), "it is here already")
-                    .help("make one edge of both, whose weight is the sum");
+                    .also(pair[0].span(), "the first edge is here")
+                    .help("replace both by one edge with the sum of their weights");
                 out.push(finding);
             }
         }
@@ -209,10 +209,10 @@ pub(crate) enum Sum {
 
 fn one_sided(name: &impl Fn(u32) -> u64, from: u32, end: End, out: &mut Diagnostics) {
     let (one, other) = (name(from), name(end.to));
-    let message = format!("vertex {one} has an edge to {other}, which has none to {one}");
+    let message = format!("vertex {one} has an edge to {other}, but {other} has none to {one}");
     let finding = Diagnostic::error(codes::ONE_SIDED, message).at(end.span(), "");
     out.push(finding.help(format!(
-        "edges have no direction and stand at both ends: add {one} to the neighbours of {other}, or \
-         take {other} out of those of {one}"
+        "list the edge at both ends: add {one} to the neighbours of {other}, or remove {other} from \
+         those of {one}"
     )));
 }

@@ -25,7 +25,7 @@ fn dot(text: Word<'_>) -> Option<Foreign> {
         .to_ascii_lowercase();
     (keywords.contains(&word.as_str()) && text.text.contains('{')).then_some(Foreign {
         name: "DOT",
-        help: "leave out `--format`, or say `--format dot`",
+        help: "omit `--format`, or use `--format dot`",
     })
 }
 
@@ -62,7 +62,7 @@ fn hypergraph(text: Word<'_>) -> Option<Foreign> {
     // As a graph it would have no such vertex.
     (largest > edges && lines.count() as u64 == weights).then_some(Foreign {
         name: "a hypergraph of hMETIS",
-        help: "`graphmap partition` reads graphs, whose edges have two ends: convert it to a graph of METIS",
+        help: "convert it to a METIS graph, whose edges have two ends",
     })
 }
 

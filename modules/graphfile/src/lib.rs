@@ -97,7 +97,7 @@ pub fn read(source: &Source, format: Format, out: &mut Diagnostics) -> Option<Gr
     {
         // The name says more than each number that is not understood.
         let first = text.words().next().map_or(text.end(), Word::span);
-        let message = format!("this is {}, not a graph of {}", other.name, format.title());
+        let message = format!("this is {}, not a {} graph", other.name, format.title());
         out.push(
             Diagnostic::error(codes::HEADER, message)
                 .at(first, "")

@@ -24,8 +24,8 @@ use graphmap_partition::{Graph, LARGEST_TOTAL};
 use std::fmt::Write;
 
 /// What a header looks like.
-const WANTED: &str = "the first line tells the number of vertices and of edges, such as `4 5`, and then which \
-                      weights there are, such as `4 5 011`";
+const WANTED: &str = "write the number of vertices and the number of edges in the first line, such as \
+                      `4 5`; if there are weights, add three digits, such as `4 5 011`";
 
 struct Header<'a> {
     vertices: Word<'a>,
@@ -69,13 +69,13 @@ pub(crate) fn read(source: &Source, out: &mut Diagnostics) -> Option<GraphFile> 
             _ => " and a half",
         };
         let message = format!(
-            "the header says {}, and there are {}{half}",
+            "the header gives {}, but the file has {}{half}",
             counted(header.m, "edge"),
             rows.ends() / 2
         );
         let finding = Diagnostic::error(codes::COUNT, message).at(header.edges.span(), "");
         let note = format!(
-            "the lines have {} in all, two an edge",
+            "the lines have {} in total, two per edge",
             counted(rows.ends() as u64, "neighbour")
         );
         out.push(finding.with_note(note));
@@ -105,13 +105,13 @@ fn header<'a>(line: Word<'a>, text: Word<'a>, out: &mut Diagnostics) -> Option<H
             return None;
         }
         [] => {
-            out.push(wrong("the line of the header is empty", line, WANTED));
+            out.push(wrong("the header line is empty", line, WANTED));
             return None;
         }
         [only] => {
-            let finding = wrong("the header has one number", only, WANTED);
+            let finding = wrong("the header has only one number", only, WANTED);
             out.push(match only.text {
-                "0" => finding.help("if it is a graph of Scotch, say `--format scotch`"),
+                "0" => finding.help("if it is a Scotch graph, use `--format scotch`"),
                 "2" => finding.help(GATHERED),
                 _ => finding,
             });
@@ -133,9 +133,9 @@ fn header<'a>(line: Word<'a>, text: Word<'a>, out: &mut Diagnostics) -> Option<H
     let [mut sizes, mut loads, mut weighted] = [false; 3];
     if let Some(fmt) = words.get(2) {
         if fmt.text.len() > 3 || fmt.text.bytes().any(|b| !matches!(b, b'0' | b'1')) {
-            let message = format!("`{}` does not tell which weights there are", fmt.shown());
-            let help = "three digits, each 0 or 1, tell whether there are sizes of vertices, weights of vertices, \
-                        weights of edges: `011` is the last two";
+            let message = format!("`{}` does not describe the weights", fmt.shown());
+            let help = "write three digits, each 0 or 1, for sizes of vertices, weights of vertices, and \
+                        weights of edges; `011` means the last two";
             out.push(wrong(&message, *fmt, help));
             return None;
         }
@@ -144,23 +144,23 @@ fn header<'a>(line: Word<'a>, text: Word<'a>, out: &mut Diagnostics) -> Option<H
         if sizes {
             let message = "the sizes of vertices are not used";
             let finding = Diagnostic::warning(codes::UNUSED, message).at(fmt.span(), "");
-            let help =
-                "they count for what METIS calls communication volume; here the cut is minimised";
-            out.push(finding.help(help));
+            let note = "METIS uses them for the communication volume; graphmap minimizes the cut";
+            out.push(finding.with_note(note));
         }
     }
     let mut weights = usize::from(loads);
     if let Some(many) = words.get(3) {
         let said = many.number("the number of weights of a vertex", 0, u32::MAX.into(), out)?;
         if said > 1 {
-            let message = format!("vertices have {said} weights, and one can be balanced");
+            let message = format!("vertices have {said} weights, but only one can be balanced");
             let finding = Diagnostic::error(codes::UNUSED, message).at(many.span(), "");
             out.push(finding.help("keep the weight that matters most"));
             return None;
         }
         if said == 1 && !loads {
-            let message = "the header tells how many weights a vertex has, and that it has none";
-            let help = "the third number is `010` where vertices have weights, `011` where edges have, too";
+            let message =
+                "the header gives a number of weights per vertex, but says that vertices have none";
+            let help = "write `010` as the third number if vertices have weights, or `011` if edges have weights too";
             out.push(wrong(message, *many, help));
             return None;
         }
@@ -191,7 +191,7 @@ fn row(line: Word<'_>, header: &Header<'_>, rows: &mut Rows, out: &mut Diagnosti
             let message = format!("{what} of vertex {vertex} is missing");
             let finding = Diagnostic::error(codes::NUMBER, message).at(line.end(), "");
             out.push(finding.help(format!(
-                "the header says that lines begin with {what} of their vertex"
+                "begin the line with {what} of the vertex, as the header requires"
             )));
             break;
         };
@@ -212,7 +212,7 @@ fn row(line: Word<'_>, header: &Header<'_>, rows: &mut Rows, out: &mut Diagnosti
                 let message = format!("the weight of the edge to {} is missing", word.shown());
                 let finding = Diagnostic::error(codes::NUMBER, message).at(word.end(), "");
                 out.push(finding.help(
-                    "the header says that each neighbour is followed by the weight of the edge",
+                    "write the weight of the edge after each neighbour, as the header requires",
                 ));
                 break;
             };
@@ -236,13 +236,13 @@ fn neighbour(word: Word<'_>, n: usize, out: &mut Diagnostics) -> Option<u32> {
         0 => {
             let finding =
                 Diagnostic::error(codes::VERTEX, "there is no vertex 0").at(word.span(), "");
-            out.push(finding.help("vertices are counted from 1"));
+            out.push(finding.help("count vertices from 1"));
             None
         }
         _ if value > n as u64 => {
             let message = format!("there is no vertex {value}");
             let finding = Diagnostic::error(codes::VERTEX, message).at(word.span(), "");
-            out.push(finding.with_note(format!("the header says {}", vertices(n as u64))));
+            out.push(finding.with_note(format!("the header gives {}", vertices(n as u64))));
             None
         }
         _ => Some((value - 1) as u32),
@@ -252,14 +252,14 @@ fn neighbour(word: Word<'_>, n: usize, out: &mut Diagnostics) -> Option<u32> {
 /// The text ends before the line of the last vertex.
 fn missing(header: &Header<'_>, there: usize, text: Word<'_>, out: &mut Diagnostics) {
     let message = format!(
-        "the header says {}, and there are lines for {there}",
+        "the header gives {}, but the file has lines for {there}",
         vertices(header.n as u64)
     );
     let finding = Diagnostic::error(codes::COUNT, message).at(header.vertices.span(), "");
     out.push(
         finding
             .also(text.end(), "the file ends here")
-            .help("a vertex without edges has an empty line"),
+            .help("write an empty line for a vertex without edges"),
     );
 }
 
@@ -273,8 +273,8 @@ fn extra<'a>(
     let more = 1 + lines.count();
     let said = vertices(header.n as u64);
     let message = match more {
-        1 => format!("the header says {said}, and there is a line more"),
-        _ => format!("the header says {said}, and there are {more} lines more"),
+        1 => format!("the header gives {said}, but the file has 1 more line"),
+        _ => format!("the header gives {said}, but the file has {more} more lines"),
     };
     let finding = Diagnostic::error(codes::COUNT, message).at(first.span(), "");
     out.push(finding.also(header.vertices.span(), ""));

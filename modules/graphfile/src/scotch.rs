@@ -24,12 +24,12 @@ use graphmap_partition::{Graph, LARGEST_TOTAL};
 use std::fmt::Write;
 
 /// What a header looks like.
-const WANTED: &str = "a graph of Scotch begins with 0, the number of vertices, the number of ends of edges (two \
-                      an edge), the number of the first vertex, and three digits for labels and weights";
+const WANTED: &str = "begin a Scotch graph with 0, the number of vertices, the number of edge ends (two per \
+                      edge), the number of the first vertex, and three digits for labels and weights";
 
 /// What to do with a piece of a distributed graph, which is of version 2.
 pub(crate) const GATHERED: &str =
-    "if it is a piece of a distributed graph of PT-Scotch, `dggath` makes one graph of all pieces";
+    "if it is a part of a distributed PT-Scotch graph, combine all parts with `dggath`";
 
 struct Reader<'a, 'o> {
     /// The version stands alone on its line, as Scotch writes it.
@@ -62,7 +62,10 @@ pub(crate) fn read(source: &Source, out: &mut Diagnostics) -> Option<GraphFile> 
     let header = reader.header()?;
     let (rows, labels) = reader.rows(&header)?;
     if let Some(word) = reader.words.next() {
-        let message = format!("the header says {}, and more follows", vertices(header.n));
+        let message = format!(
+            "the header gives {}, but the file continues after them",
+            vertices(header.n)
+        );
         let finding = Diagnostic::error(codes::COUNT, message).at(word.span(), "");
         reader.out.push(finding.also(header.vertices.span(), ""));
     }
@@ -70,13 +73,13 @@ pub(crate) fn read(source: &Source, out: &mut Diagnostics) -> Option<GraphFile> 
     if rows.ends() as u64 != header.said {
         let there = rows.ends();
         let said = match header.said {
-            1 => "1 end of an edge".to_owned(),
-            n => format!("{n} ends of edges"),
+            1 => "1 edge end".to_owned(),
+            n => format!("{n} edge ends"),
         };
-        let message = format!("the header says {said}, and there are {there}");
+        let message = format!("the header gives {said}, but the file has {there}");
         let finding = Diagnostic::error(codes::COUNT, message).at(header.ends.span(), "");
         out.push(match header.said.checked_mul(2) == Some(there as u64) {
-            true => finding.help("each edge has two ends, and counts twice"),
+            true => finding.help("count each edge twice, because it has two ends"),
             false => finding,
         });
     }
@@ -105,10 +108,11 @@ impl<'a> Reader<'a, '_> {
         if let Some(word) = self.words.next() {
             return Some(word);
         }
-        let message = format!("the file ends where {what} is wanted");
+        let message = format!("the file ends where {what} is expected");
         let finding = Diagnostic::error(codes::COUNT, message);
         self.out.push(finding.at(self.words.here(), "").help(
-            "the header tells how many vertices there are, and the line of each how many neighbours it has",
+            "compare the number of vertices in the header, and the number of neighbours of each \
+             vertex, with the file",
         ));
         None
     }
@@ -131,29 +135,26 @@ impl<'a> Reader<'a, '_> {
             return None;
         };
         if !version.text.trim_start_matches('0').is_empty() {
-            let finding = wrong(
-                format!("version `{}` is not known", version.shown()),
-                version,
-            );
+            let finding = wrong(format!("unknown version `{}`", version.shown()), version);
             let metis = version.text == "%" || version.text.bytes().all(|b| b.is_ascii_digit());
             self.out.push(match metis {
                 _ if self.alone && version.text == "2" => finding.help(GATHERED),
-                true => finding.help("if it is a graph of METIS, say `--format metis`"),
+                true => finding.help("if it is a METIS graph, use `--format metis`"),
                 false => finding,
             });
             return None;
         }
         let largest = u64::from(u32::MAX) - 1;
         let (n, vertices) = self.number("the number of vertices", 1, largest)?;
-        let (said, ends) = self.number("the number of ends of edges", 0, (1 << 32) - 2)?;
+        let (said, ends) = self.number("the number of edge ends", 0, (1 << 32) - 2)?;
         let (base, _) = self.number("the number of the first vertex", 0, largest - n)?;
-        let flags = self.next("what there is of labels and weights")?;
+        let flags = self.next("the digits for labels and weights")?;
         if flags.text.len() > 3 || flags.text.bytes().any(|b| !matches!(b, b'0' | b'1')) {
-            let message = format!("`{}` does not tell which weights there are", flags.shown());
+            let message = format!("`{}` does not describe the weights", flags.shown());
             let finding = Diagnostic::error(codes::HEADER, message).at(flags.span(), "");
             self.out.push(finding.help(
-                "three digits, each 0 or 1, tell whether there are labels of vertices, weights of edges, \
-                 weights of vertices: `011` is the last two",
+                "write three digits, each 0 or 1, for labels of vertices, weights of edges, and weights \
+                 of vertices; `011` means the last two",
             ));
             return None;
         }
@@ -223,10 +224,7 @@ impl<'a> Reader<'a, '_> {
     fn no_vertex(&mut self, to: u64, span: Span, header: &Header<'_>) {
         let finding = Diagnostic::error(codes::VERTEX, format!("there is no vertex {to}"));
         let last = header.base + header.n - 1;
-        let note = format!(
-            "the header says that vertices are {} to {last}",
-            header.base
-        );
+        let note = format!("by the header, the vertices are {} to {last}", header.base);
         self.out.push(finding.at(span, "").with_note(note));
     }
 
@@ -239,8 +237,9 @@ impl<'a> Reader<'a, '_> {
             if label == again {
                 let message = format!("two vertices have the label {label}");
                 let finding = Diagnostic::error(codes::VERTEX, message);
-                let finding = finding.at(second, "").also(first, "the first of them");
-                self.out.push(finding.help("give each a label of its own"));
+                let finding = finding.at(second, "").also(first, "the first one");
+                self.out
+                    .push(finding.help("give each vertex its own label"));
             }
         }
         rows.relabel(|label, span| {

@@ -93,19 +93,19 @@ impl<'a> Word<'a> {
         let (message, help) = match value {
             _ if negative => (
                 format!("{what} is negative"),
-                format!("the least is {least}"),
+                format!("use a number of at least {least}"),
             ),
             None if !digits => (
                 format!("`{shown}` is not {what}"),
-                "a whole number is wanted, in decimal digits".to_owned(),
+                "write a whole number in decimal digits".to_owned(),
             ),
             Some(small) if small < least => (
                 format!("{what} is {small}"),
-                format!("the least is {least}"),
+                format!("use a number of at least {least}"),
             ),
             _ => (
-                format!("{what} is {shown}, more than can be counted"),
-                format!("the most is {most}"),
+                format!("{what} is {shown}, which is too large"),
+                format!("use a number of at most {most}"),
             ),
         };
         let finding = Diagnostic::error(codes::NUMBER, message);

@@ -92,30 +92,26 @@ fn graphs_of_the_guide_of_scotch() {
 #[test]
 fn headers_that_are_none() {
     metis("", &["G0470 1:1 the file has no header"]);
-    metis(
-        "% nothing\n\n",
-        &["G0470 2:1 the line of the header is empty"],
-    );
-    metis(
-        "\n2 1\n2\n1\n",
-        &["G0470 1:1 the line of the header is empty"],
-    );
-    metis("7\n", &["G0470 1:1 the header has one number"]);
+    metis("% nothing\n\n", &["G0470 2:1 the header line is empty"]);
+    metis("\n2 1\n2\n1\n", &["G0470 1:1 the header line is empty"]);
+    metis("7\n", &["G0470 1:1 the header has only one number"]);
     metis(
         "1 2 3 4 5\n",
         &["G0470 1:9 the header has more than four numbers"],
     );
     metis(
         "2 1 012\n2\n1\n",
-        &["G0470 1:5 `012` does not tell which weights there are"],
+        &["G0470 1:5 `012` does not describe the weights"],
     );
     metis(
         "2 1 0011\n2\n1\n",
-        &["G0470 1:5 `0011` does not tell which weights there are"],
+        &["G0470 1:5 `0011` does not describe the weights"],
     );
     metis(
         "2 1 1 1\n2 1\n1 1\n",
-        &["G0470 1:7 the header tells how many weights a vertex has, and that it has none"],
+        &[
+            "G0470 1:7 the header gives a number of weights per vertex, but says that vertices have none",
+        ],
     );
     metis(
         "x y\n",
@@ -128,17 +124,17 @@ fn headers_that_are_none() {
     metis("-2 1\n", &["G0472 1:1 the number of vertices is negative"]);
     metis(
         "2 1 10 3\n",
-        &["G0475 1:8 vertices have 3 weights, and one can be balanced"],
+        &["G0475 1:8 vertices have 3 weights, but only one can be balanced"],
     );
     scotch("", &["G0470 1:1 the file has no header"]);
-    scotch("4 5\n", &["G0470 1:1 version `4` is not known"]);
+    scotch("4 5\n", &["G0470 1:1 unknown version `4`"]);
     scotch(
         "0 2 2 0 002\n",
-        &["G0470 1:9 `002` does not tell which weights there are"],
+        &["G0470 1:9 `002` does not describe the weights"],
     );
     scotch(
         "0\n2 2\n",
-        &["G0471 2:4 the file ends where the number of the first vertex is wanted"],
+        &["G0471 2:4 the file ends where the number of the first vertex is expected"],
     );
 }
 
@@ -147,39 +143,39 @@ fn headers_that_are_none() {
 fn counts_that_are_not_those_of_the_header() {
     metis(
         "3 1\n2\n1\n",
-        &["G0471 1:1 the header says 3 vertices, and there are lines for 2"],
+        &["G0471 1:1 the header gives 3 vertices, but the file has lines for 2"],
     );
     metis(
         "4294967294 1\n",
-        &["G0471 1:1 the header says 4294967294 vertices, and there are lines for 0"],
+        &["G0471 1:1 the header gives 4294967294 vertices, but the file has lines for 0"],
     );
     metis(
         "1 0\n\n1\n2\n",
-        &["G0471 3:1 the header says 1 vertex, and there are 2 lines more"],
+        &["G0471 3:1 the header gives 1 vertex, but the file has 2 more lines"],
     );
     metis(
         "2 2\n2\n1\n",
-        &["G0471 1:3 the header says 2 edges, and there are 1"],
+        &["G0471 1:3 the header gives 2 edges, but the file has 1"],
     );
     metis(
         "3 1\n2 3\n1\n1\n",
-        &["G0471 1:3 the header says 1 edge, and there are 2"],
+        &["G0471 1:3 the header gives 1 edge, but the file has 2"],
     );
     scotch(
         "0\n2 1\n0 0\n1 1\n1 0\n",
-        &["G0471 2:3 the header says 1 end of an edge, and there are 2"],
+        &["G0471 2:3 the header gives 1 edge end, but the file has 2"],
     );
     scotch(
         "0\n2 2\n0 0\n1 1\n",
-        &["G0471 4:4 the file ends where the number of neighbours of a vertex is wanted"],
+        &["G0471 4:4 the file ends where the number of neighbours of a vertex is expected"],
     );
     scotch(
         "0\n4294967293 4294967294\n0 111\n",
-        &["G0471 3:6 the file ends where the label of a vertex is wanted"],
+        &["G0471 3:6 the file ends where the label of a vertex is expected"],
     );
     scotch(
         "0\n1 0\n0 0\n0 7\n",
-        &["G0471 4:3 the header says 1 vertex, and more follows"],
+        &["G0471 4:3 the header gives 1 vertex, but the file continues after them"],
     );
 }
 
@@ -207,11 +203,11 @@ fn numbers_that_are_none() {
     );
     metis(
         "2 1 10\n18446744073709551616 2\n1 1\n",
-        &["G0472 2:1 the weight of vertex 1 is 18446744073709551616, more than can be counted"],
+        &["G0472 2:1 the weight of vertex 1 is 18446744073709551616, which is too large"],
     );
     metis(
         "2 1 10\n4503599627370496 2\n1 1\n",
-        &["G0472 3:1 the weights of all vertices add up to more than can be counted"],
+        &["G0472 3:1 the sum of the weights of all vertices is too large"],
     );
     scotch(
         "0 2 2 0 0 1 1 1 \u{e9}\u{e9}",
@@ -240,15 +236,15 @@ fn vertices_that_are_not_there_and_edges_that_cannot_be() {
     metis(
         "2 2\n1 2\n1\n",
         &[
-            "G0471 1:3 the header says 2 edges, and there are 1 and a half",
+            "G0471 1:3 the header gives 2 edges, but the file has 1 and a half",
             "G0473 2:1 vertex 1 has an edge to itself",
         ],
     );
     metis(
         "2 2\n2 2\n1 1\n",
         &[
-            "G0473 2:3 vertex 1 has an edge to 2 twice",
-            "G0473 3:3 vertex 2 has an edge to 1 twice",
+            "G0473 2:3 vertex 1 has two edges to 2",
+            "G0473 3:3 vertex 2 has two edges to 1",
         ],
     );
     scotch("0 2 2 5 0 1 6 1 7", &["G0473 1:17 there is no vertex 7"]);
@@ -268,17 +264,17 @@ fn edges_that_their_ends_tell_differently() {
     metis(
         "3 2\n2 3\n1\n\n",
         &[
-            "G0471 1:3 the header says 2 edges, and there are 1 and a half",
-            "G0474 2:3 vertex 1 has an edge to 3, which has none to 1",
+            "G0471 1:3 the header gives 2 edges, but the file has 1 and a half",
+            "G0474 2:3 vertex 1 has an edge to 3, but 3 has none to 1",
         ],
     );
     metis(
         "4 2\n3\n3\n4\n1\n",
         &[
-            "G0474 2:1 vertex 1 has an edge to 3, which has none to 1",
-            "G0474 3:1 vertex 2 has an edge to 3, which has none to 2",
-            "G0474 4:1 vertex 3 has an edge to 4, which has none to 3",
-            "G0474 5:1 vertex 4 has an edge to 1, which has none to 4",
+            "G0474 2:1 vertex 1 has an edge to 3, but 3 has none to 1",
+            "G0474 3:1 vertex 2 has an edge to 3, but 3 has none to 2",
+            "G0474 4:1 vertex 3 has an edge to 4, but 4 has none to 3",
+            "G0474 5:1 vertex 4 has an edge to 1, but 1 has none to 4",
         ],
     );
     metis(
@@ -288,8 +284,8 @@ fn edges_that_their_ends_tell_differently() {
     scotch(
         "0 3 2 10 0 1 11 1 12 0",
         &[
-            "G0474 1:14 vertex 10 has an edge to 11, which has none to 10",
-            "G0474 1:19 vertex 11 has an edge to 12, which has none to 11",
+            "G0474 1:14 vertex 10 has an edge to 11, but 11 has none to 10",
+            "G0474 1:19 vertex 11 has an edge to 12, but 12 has none to 11",
         ],
     );
 }
@@ -323,11 +319,11 @@ fn files_of_other_formats_are_named() {
     ] {
         metis(
             text,
-            &[&format!("G0470 1:1 this is {name}, not a graph of METIS")],
+            &[&format!("G0470 1:1 this is {name}, not a METIS graph")],
         );
         scotch(
             text,
-            &[&format!("G0470 1:1 this is {name}, not a graph of Scotch")],
+            &[&format!("G0470 1:1 this is {name}, not a Scotch graph")],
         );
     }
     // What may be a graph of METIS with a mistake is reported as one.

@@ -82,10 +82,10 @@ fn nothing_repeats(declared: &mut Declared, scopes: &Scopes, diagnostics: &mut D
 fn too_many_channels(span: Span) -> Diagnostic {
     Diagnostic::error(
         codes::TOO_MANY_REPLICAS,
-        format!("the graph stands for more than the {LIMIT} channels that graphmap takes"),
+        format!("the expanded graph has more than {LIMIT} channels"),
     )
-    .at(span, "this edge passes the limit")
-    .help("check `replicas=` of the modules at both ends: they multiply where `at=all`")
+    .at(span, "the limit is exceeded here")
+    .help("check `replicas=` at both ends: `at=all` multiplies them")
 }
 
 /// The faces of one process must be repeated together.
@@ -97,23 +97,28 @@ fn check_faces(declared: &Declared, diagnostics: &mut Diagnostics) {
         };
         let other = *first.entry(process).or_insert(id);
         let beside = &declared.nodes[other];
-        let same = beside.module == node.module && beside.replicas == node.replicas;
-        if !same {
-            diagnostics.push(
-                Diagnostic::error(
-                    codes::FACES_APART,
-                    format!(
-                        "`{}` and `{}` are faces of process `{}`, but lie in different modules",
-                        declared.name(beside.name),
-                        declared.name(node.name),
-                        declared.name(process)
-                    ),
-                )
-                .at(node.span, "this face")
-                .also(beside.span, "lies elsewhere than this one")
-                .help("put all faces of a process into the same cluster, and repeat the cluster instead of a face"),
-            );
-        }
+        let difference = match beside.module == node.module {
+            true if beside.replicas == node.replicas => continue,
+            true => "have different `replicas=`",
+            false => "are in different modules",
+        };
+        diagnostics.push(
+            Diagnostic::error(
+                codes::FACES_APART,
+                format!(
+                    "nodes `{}` and `{}` of process `{}` {difference}",
+                    declared.name(beside.name),
+                    declared.name(node.name),
+                    declared.name(process)
+                ),
+            )
+            .at(node.span, "this node")
+            .also(beside.span, "the other node")
+            .help(
+                "put all nodes of a process into one cluster, and set `replicas=` on the cluster \
+                 only",
+            ),
+        );
     }
 }
 
@@ -291,11 +296,11 @@ impl<'a> Expansion<'a> {
             diagnostics.push(
                 Diagnostic::error(
                     codes::NAME_COLLISION,
-                    format!("two {what} are named `{name}` once the graph is expanded"),
+                    format!("two {what} of the expanded graph are named `{name}`"),
                 )
-                .at(span, "this one")
-                .also(other, "and this one")
-                .help("rename one of them: instances are numbered from 1"),
+                .at(span, "one of the two")
+                .also(other, "the other")
+                .help("rename one of them; instances are numbered from 1"),
             );
         };
         let mut nodes: FxHashMap<Symbol, NodeId> = FxHashMap::default();

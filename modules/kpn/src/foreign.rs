@@ -13,7 +13,7 @@ pub struct Foreign {
 }
 
 const CONVERTED: &str =
-    "`graphmap partition` reads graphs of METIS and Scotch: convert it to one of these";
+    "convert it to a graph of METIS or Scotch, which `graphmap partition` reads";
 const NETWORKX: &str =
     "write the graph as DOT; with NetworkX: `networkx.nx_pydot.write_dot(graph, \"graph.dot\")`";
 
@@ -31,7 +31,7 @@ pub fn recognise(text: &str) -> Option<Foreign> {
         return found("a Matrix Market file", CONVERTED);
     }
     if text.starts_with("@startuml") {
-        return found("a PlantUML diagram", "draw the network in DOT");
+        return found("a PlantUML diagram", "write the network in DOT");
     }
     let lines = || text.lines().map(str::trim).take(MOST_LINES);
     // Comments of DIMACS begin with a `c`, those of edge lists with `#` or `%`.
@@ -53,9 +53,9 @@ pub fn recognise(text: &str) -> Option<Foreign> {
     let [word, next] = [words.next().unwrap_or(""), words.next().unwrap_or("")];
     match word.to_ascii_lowercase().as_str() {
         "*vertices" | "*network" => return found("a Pajek network", CONVERTED),
-        "flowchart" => return found("a Mermaid flowchart", "draw the network in DOT"),
+        "flowchart" => return found("a Mermaid flowchart", "write the network in DOT"),
         "graph" if ["TD", "TB", "BT", "LR", "RL"].contains(&next.trim_end_matches(';')) => {
-            return found("a Mermaid flowchart", "draw the network in DOT");
+            return found("a Mermaid flowchart", "write the network in DOT");
         }
         "graph[" => return gml(),
         "creator" => return gml(),
@@ -73,7 +73,7 @@ pub fn recognise(text: &str) -> Option<Foreign> {
 fn gml() -> Option<Foreign> {
     Some(Foreign {
         name: "GML",
-        help: "Graphviz converts it: `gml2gv graph.gml -o graph.gv`",
+        help: "convert it with Graphviz: `gml2gv graph.gml -o graph.gv`",
     })
 }
 
@@ -101,14 +101,14 @@ fn xml(text: &str) -> Option<Foreign> {
     let (name, help) = match outermost.to_ascii_lowercase().as_str() {
         "graphml" => (
             "GraphML",
-            "Graphviz converts it: `graphml2gv graph.graphml -o graph.gv`",
+            "convert it with Graphviz: `graphml2gv graph.graphml -o graph.gv`",
         ),
         "gxl" => (
             "GXL",
-            "Graphviz converts it: `gxl2gv graph.gxl -o graph.gv`",
+            "convert it with Graphviz: `gxl2gv graph.gxl -o graph.gv`",
         ),
         "gexf" => ("GEXF", NETWORKX),
-        "svg" => ("an SVG picture", "give the graph that it was drawn from"),
+        "svg" => ("an SVG picture", "use the DOT file that it was made from"),
         _ if text.starts_with("<?xml") => ("XML", "write the graph as DOT, or as JSON"),
         _ => return None,
     };
@@ -121,7 +121,7 @@ pub fn recognise_json(names: &[&str]) -> Option<Foreign> {
     let (name, help) = if has("objects") || has("_subgraph_cnt") {
         (
             "Graphviz's JSON (`dot -Tjson`)",
-            "give the DOT file that it was made from",
+            "use the DOT file that it was made from",
         )
     } else if has("nodes") && (has("links") || has("edges")) {
         ("node-link JSON, as NetworkX writes it", NETWORKX)

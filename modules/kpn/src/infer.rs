@@ -155,8 +155,8 @@ fn ports_of_kinds(
 
 fn direction_conflict(network: &Network, a: PortId, b: PortId) -> Diagnostic {
     let says = |port: PortId| match network.ports[port].direction {
-        Direction::Input => format!("`{}` reads", network.port_name(port)),
-        Direction::Output => format!("`{}` writes", network.port_name(port)),
+        Direction::Input => format!("`{}` reads here", network.port_name(port)),
+        Direction::Output => format!("`{}` writes here", network.port_name(port)),
     };
     Diagnostic::error(
         codes::DIRECTION_CONFLICT,
@@ -168,7 +168,8 @@ fn direction_conflict(network: &Network, a: PortId, b: PortId) -> Diagnostic {
     )
     .at(network.port_span(b), says(b))
     .also(network.port_span(a), says(a))
-    .help("all processes of a kind run one function: turn the channel round, or give one of them another `kind=`")
+    .help("reverse one of the edges, or set another `kind=` on one of the processes")
+    .with_note("all processes of a kind run the same function")
 }
 
 fn bundle_conflict(
@@ -190,11 +191,11 @@ fn bundle_conflict(
     )
     .at(
         network.port_span(b),
-        format!("`{}` is of `{}`", network.port_name(b), is.name()),
+        format!("`{}` is `{}`", network.port_name(b), is.name()),
     )
     .also(
         network.port_span(a),
-        format!("`{}` is of `{}`", network.port_name(a), was.name()),
+        format!("`{}` is `{}`", network.port_name(a), was.name()),
     )
-    .help("say the same `bundle=` for both, or give one of the processes another `kind=`")
+    .help("set the same `bundle=` for both, or set another `kind=` on one of the processes")
 }

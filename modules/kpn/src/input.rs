@@ -47,7 +47,7 @@ pub enum Unreadable {
     TooLarge(u64),
     /// It is larger than the [`Limit`] of what may have no end, and no regular file.
     #[error(
-        "more than {} come from what is no regular file; save it as one, which may have {}",
+        "it is not a regular file and has more than {}; save it as a file, which may have {}",
         Size(.0.stream),
         Size(.0.file)
     )]
@@ -59,7 +59,7 @@ pub enum Unreadable {
     #[error("it is not text: byte {0} is zero")]
     Zero(usize),
     /// It is not UTF-8 from this byte on.
-    #[error("it is not text in UTF-8: byte {0} belongs to no character")]
+    #[error("it is not UTF-8 text: byte {0} is invalid")]
     NotUtf8(usize),
 }
 
@@ -215,8 +215,8 @@ mod tests {
     #[test]
     fn limits_are_told_in_round_numbers() {
         let endless = Unreadable::Endless(Limit::NETWORK).to_string();
-        let expected = "more than 256 MiB come from what is no regular file; \
-                        save it as one, which may have 4 GiB";
+        let expected = "it is not a regular file and has more than 256 MiB; \
+                        save it as a file, which may have 4 GiB";
         assert_eq!(endless, expected);
         let large = Unreadable::TooLarge(Limit::SOURCE.file).to_string();
         assert_eq!(large, "it is larger than 4 MiB");

@@ -66,7 +66,7 @@ impl Check<'_> {
         self.parts.tell(|| {
             Diagnostic::error(codes::BROKEN_NETWORK, message(self.network))
                 .at(span, "")
-                .help("only what changes a network can do so: see the pass or the program that made it")
+                .help("check the pass or the program that made this network")
         });
     }
 
@@ -83,7 +83,7 @@ impl Check<'_> {
 
     fn nameless(&mut self, span: Span, what: &str) {
         self.part(span, |_| {
-            format!("{what} has a name that the network's table of names does not know")
+            format!("{what} has a name that is not in the network's table of names")
         });
     }
 }

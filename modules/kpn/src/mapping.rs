@@ -43,7 +43,7 @@ pub struct Mapping {
 #[non_exhaustive]
 pub enum MappingError {
     /// Another number of processes than the network has.
-    #[error("the mapping is for {mapping} processes, the network has {network}")]
+    #[error("the mapping is for {mapping} processes, but the network has {network}")]
     Size {
         /// How many the mapping speaks of.
         mapping: usize,
@@ -51,7 +51,9 @@ pub enum MappingError {
         network: usize,
     },
     /// An OS process that is not there.
-    #[error("the process with rank {rank} is mapped onto OS process {os_process} of {count}")]
+    #[error(
+        "rank {rank} is mapped to OS process {os_process}, but there are only {count} OS processes"
+    )]
     OsProcess {
         /// The process.
         rank: usize,

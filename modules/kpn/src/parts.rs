@@ -39,7 +39,7 @@ impl Check<'_> {
         self.told.tell(|| {
             Diagnostic::error(codes::BROKEN_NETWORK, message())
                 .at(span, "")
-                .help("the mistake is in what declared it: a front end, or a program")
+                .help("check the front end or the program that declared this network")
         });
     }
 
@@ -50,7 +50,7 @@ impl Check<'_> {
 
     fn nameless(&mut self, span: Span, what: &str, index: usize) {
         self.wrong(span, || {
-            format!("{what} {index} has a name that the table of names does not know")
+            format!("{what} {index} has a name that is not in the table of names")
         });
     }
 
@@ -62,7 +62,7 @@ impl Check<'_> {
             if module.parent.is_some_and(|p| p.index() >= id.index()) {
                 self.wrong(module.span, || {
                     let id = id.index();
-                    format!("module {id} lies in one that does not come before it")
+                    format!("module {id} does not come after its parent")
                 });
             }
         }
@@ -77,7 +77,7 @@ impl Check<'_> {
             }
             if node.module.is_some_and(|m| m.index() >= modules) {
                 self.wrong(node.span, || {
-                    format!("node {} lies in a module that is not there", id.index())
+                    format!("node {} is in a module that does not exist", id.index())
                 });
             }
         }
@@ -90,7 +90,7 @@ impl Check<'_> {
         for (index, channel) in declared.channels.iter().enumerate() {
             if !there(channel.from) || !there(channel.to) {
                 self.wrong(channel.span, || {
-                    format!("channel {index} ends at a node that is not there")
+                    format!("channel {index} ends at a node that does not exist")
                 });
             }
             let ports = [channel.from, channel.to];
@@ -98,20 +98,20 @@ impl Check<'_> {
             if !ports.all(|p| self.is_name(p)) || channel.ty.is_some_and(|t| !self.is_name(t)) {
                 self.wrong(channel.span, || {
                     format!(
-                        "channel {index} has a port or a type that the table of names does not know"
+                        "channel {index} has a port or a type that is not in the table of names"
                     )
                 });
             }
             if channel.extra.is_some() && declared.extra(channel).is_none() {
                 self.wrong(channel.span, || {
-                    format!("what channel {index} says beside is not there")
+                    format!("channel {index} refers to an extra that does not exist")
                 });
             }
         }
         for extra in &declared.extras {
             if extra.bundle_name.is_some_and(|name| !self.is_name(name)) {
                 self.wrong(extra.span, || {
-                    "a bundle has a name that the table of names does not know".to_owned()
+                    "a bundle has a name that is not in the table of names".to_owned()
                 });
             }
         }
@@ -126,7 +126,7 @@ impl Check<'_> {
             };
             if !there {
                 self.wrong(constraint.span, || {
-                    "a constraint is about a node or a module that is not there".to_owned()
+                    "a constraint names a node or a module that does not exist".to_owned()
                 });
             }
         }

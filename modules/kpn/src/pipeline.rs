@@ -166,7 +166,7 @@ impl Run<'_> {
             };
             self.findings.push(Diagnostic::error(
                 PASS_BROKE_NETWORK,
-                format!("{blame} left a network behind that is not sound"),
+                format!("{blame} produced an invalid network"),
             ));
             self.failed(failed)
         })

@@ -260,10 +260,10 @@ impl Joining<'_> {
                 self.findings.push(
                     Diagnostic::error(
                         codes::ENVIRONMENT_TO_ITSELF,
-                        "a channel from the environment to the environment",
+                        "a channel joins the environment to itself",
                     )
-                    .at(decl.span, "joins `NULL` to `NULL`")
-                    .help("leave it out: no process would see it"),
+                    .at(decl.span, "`NULL` at both ends")
+                    .help("remove it: no process uses this channel"),
                 );
             }
             ids.push(index, both);
@@ -465,9 +465,9 @@ impl Joining<'_> {
                     codes::ENVIRONMENT_AND_CHANNEL,
                     format!("port `{full}` is joined to the environment and to a channel"),
                 )
-                .at(self.span(free), "here it is closed from the start")
-                .also(self.span(channel), "here it is joined to a process")
-                .help("take one of them away"),
+                .at(self.span(free), "closed from the start here")
+                .also(self.span(channel), "joined to a process here")
+                .help("remove one of the two edges, or use another port"),
             );
         } else if let [first, second, ..] = *free {
             let full = self.full(process, name);
@@ -476,9 +476,9 @@ impl Joining<'_> {
                     codes::ENVIRONMENT_TWICE,
                     format!("port `{full}` is joined to the environment more than once"),
                 )
-                .at(self.span(second), "again here")
-                .also(self.span(first), "already joined here")
-                .help("once is enough"),
+                .at(self.span(second), "second time")
+                .also(self.span(first), "first time")
+                .help("remove one of the edges, or use another port"),
             );
         }
     }
@@ -491,13 +491,11 @@ impl Joining<'_> {
         if let Some((end, other)) = types.find(|(_, other)| *other != ty) {
             let full = self.full(process, name);
             let says = |ty| format!("`{}` here", self.names.name(ty));
-            let finding = Diagnostic::error(
-                codes::TYPE_CONFLICT,
-                format!("port `{full}` is said to be of two types"),
-            )
-            .at(self.span(end), says(other))
-            .also(self.span(first), says(ty))
-            .help("say one of them, once");
+            let finding =
+                Diagnostic::error(codes::TYPE_CONFLICT, format!("port `{full}` has two types"))
+                    .at(self.span(end), says(other))
+                    .also(self.span(first), says(ty))
+                    .help("remove one of the two `type=`");
             self.findings.push(finding);
         }
         Some(ty)
@@ -550,12 +548,12 @@ impl Joining<'_> {
                 let finding = bundle_missing(&self.full(process, name), channels.len(), other_end);
                 let (first, second) = (self.span(channels[0]), self.span(channels[1]));
                 self.findings.push(if first == second {
-                    finding.at(first, "stands for more than one of them")
+                    finding.at(first, "this edge stands for several channels")
                 } else {
                     finding
-                        .at(second, "a second channel from it")
-                        .also(first, "the first one")
-                        .help("or give them ports of their own with `src=`")
+                        .at(second, "second channel")
+                        .also(first, "first channel")
+                        .help("or use a different port for each channel, with `src=`")
                 });
             }
             return Some(BundleKind::Broadcast);
@@ -566,11 +564,13 @@ impl Joining<'_> {
             self.findings.push(
                 Diagnostic::error(
                     codes::BUNDLE_CONFLICT,
-                    format!("port `{full}` is said to be two kinds of bundle"),
+                    format!("port `{full}` has two kinds of bundle"),
                 )
                 .at(self.span(end), format!("`{}` here", other.name()))
                 .also(self.span(first), format!("`{}` here", kind.name()))
-                .help("all channels of a port make one bundle: say the same at each, or say it at one only"),
+                .help(
+                    "set the same `bundle=` on all edges of the port, or set it on one edge only",
+                ),
             );
         }
         Some(kind)

@@ -28,7 +28,8 @@ impl Told {
     pub(crate) fn add_to(mut self, found: &mut Diagnostics) {
         let more = self.count - self.findings.len();
         if let Some(last) = self.findings.last_mut().filter(|_| more > 0) {
-            last.notes.push(format!("and {more} more of this kind"));
+            last.notes
+                .push(format!("not shown: {more} more of this kind"));
         }
         found.extend(self.findings);
     }

@@ -51,7 +51,7 @@ pub fn verify(inferred: Inferred) -> Result<(Verified, Diagnostics), Diagnostics
     if network.processes.is_empty() {
         diagnostics.push(
             Diagnostic::error(codes::NO_PROCESS, "the network has no process").help(
-                "a node is a process: `producer -> consumer;` declares two and a channel between them",
+                "add nodes and edges: `producer -> consumer;` declares two processes and a channel",
             ),
         );
     }
@@ -92,13 +92,18 @@ fn not_deterministic(network: &Network, example: PortId, port: &KindPort) -> Dia
         Join::Bundle(b) => network.bundles[b].span,
         Join::Channel(_) | Join::Environment(_) => port.span,
     };
+    let label = match kind.direction() {
+        Direction::Input => format!(
+            "a `{}` bundle takes the token that is there first",
+            kind.name()
+        ),
+        Direction::Output => format!("a `{}` bundle gives a token to a ready reader", kind.name()),
+    };
     Diagnostic::note(codes::NOT_DETERMINISTIC, message)
-        .at(
-            span,
-            format!("a `{}` bundle takes whoever is ready", kind.name()),
-        )
+        .at(span, label)
         .with_note(
-            "the result of a run may depend on timing; all other kinds of bundle are deterministic",
+            "the result of a run may depend on timing; only `select` and `share` bundles and \
+             `flow=` are not deterministic",
         )
 }
 
@@ -119,12 +124,14 @@ fn come_and_go(network: &Network, diagnostics: &mut Diagnostics) {
             continue;
         }
         let [writer, reader] = ends.map(|port| network.port_name(port));
-        let message = format!("what `{writer}` and `{reader}` see of each other is not determined");
+        let message = format!(
+            "when `{writer}` and `{reader}` see each other open or close is not determined"
+        );
         diagnostics.push(
             Diagnostic::note(codes::NOT_DETERMINISTIC, message)
                 .at(
                     channel.span,
-                    "both ends of a channel with `flow=` come and go",
+                    "a channel with `flow=` is opened and closed at both ends",
                 )
                 .with_note("the result of a run may depend on timing; without `flow=` it does not"),
         );
@@ -145,10 +152,17 @@ fn channels(network: &Network, diagnostics: &mut Diagnostics) {
             diagnostics.push(
                 Diagnostic::warning(
                     codes::SELF_CHANNEL,
-                    format!("a channel joins `{}` to itself", network.process_name(writer)),
+                    format!(
+                        "a channel joins `{}` to itself",
+                        network.process_name(writer)
+                    ),
                 )
                 .at(channel.span, "")
-                .help("the process waits for ever when it reads this channel empty or writes it full; a local variable does the same without"),
+                .help("use a local variable instead of the channel")
+                .with_note(
+                    "the process deadlocks if it reads the channel while it is empty or writes it \
+                     while it is full",
+                ),
             );
         }
         let Terms {
@@ -162,7 +176,9 @@ fn channels(network: &Network, diagnostics: &mut Diagnostics) {
             diagnostics.push(
                 Diagnostic::error(
                     codes::INITIAL_EXCEEDS_CAPACITY,
-                    format!("the channel starts with {initial} tokens, but holds {capacity}"),
+                    format!(
+                        "the channel has {initial} initial tokens, but its capacity is {capacity}"
+                    ),
                 )
                 .at(
                     channel.span,
@@ -172,7 +188,7 @@ fn channels(network: &Network, diagnostics: &mut Diagnostics) {
                         network.port_name(channel.to)
                     ),
                 )
-                .help(format!("say `capacity={initial}` or more")),
+                .help(format!("set `capacity={initial}` or more")),
             );
         }
     }

@@ -96,7 +96,7 @@ fn breaks() -> Vec<Break> {
         ("channel 0 has a port", |d| {
             d.channels[0].ty = Some(nowhere());
         }),
-        ("what channel 0 says", |d| {
+        ("channel 0 refers", |d| {
             d.channels[0].extra = std::num::NonZeroU32::new(77);
         }),
         ("a bundle has a name", |d| {
@@ -105,17 +105,17 @@ fn breaks() -> Vec<Break> {
         ("node 1 has a name", |d| node(d).name = nowhere()),
         ("node 1 has a name", |d| node(d).kind = nowhere()),
         ("node 1 has a name", |d| node(d).process = Some(nowhere())),
-        ("node 1 lies", |d| node(d).module = Some(nowhere())),
+        ("node 1 is in", |d| node(d).module = Some(nowhere())),
         ("module 1 has a name", |d| module(d).name = nowhere()),
         ("module 1 has a name", |d| module(d).kind = nowhere()),
-        ("module 1 lies", |d| module(d).parent = Some(nowhere())),
-        ("module 1 lies", |d| {
+        ("module 1 does not", |d| module(d).parent = Some(nowhere())),
+        ("module 1 does not", |d| {
             module(d).parent = Some(ModuleId::from_index(1));
         }),
-        ("a constraint is about", |d| {
+        ("a constraint names", |d| {
             d.constraints[0].target = ConstraintTarget::Node(nowhere());
         }),
-        ("a constraint is about", |d| {
+        ("a constraint names", |d| {
             d.constraints[0].target = ConstraintTarget::Module(nowhere());
         }),
     ]
@@ -155,6 +155,6 @@ fn of_many_such_parts_the_first_are_told() {
     assert_eq!(last.code, BROKEN_NETWORK);
     assert_eq!(
         (found.len(), &*last.notes[0]),
-        (10, "and 990 more of this kind")
+        (10, "not shown: 990 more of this kind")
     );
 }

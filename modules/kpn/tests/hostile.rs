@@ -135,7 +135,10 @@ fn a_hundred_thousand_lonely_processes_are_told_in_a_few_findings() {
     let (_, found) = d.finish().unwrap();
     assert_eq!(found.len(), 10);
     let last = found.iter().last().unwrap();
-    assert_eq!(last.notes, ["no channel reaches 99990 more processes"]);
+    assert_eq!(
+        last.notes,
+        ["not shown: 99990 more processes without a channel"]
+    );
 }
 
 #[test]
@@ -149,7 +152,7 @@ fn a_hint_for_a_lonely_process_names_what_is_joined() {
     let found = d.finish().unwrap_err();
     let alone = found.iter().filter(|f| f.code == codes::ISOLATED_PROCESS);
     let help: Vec<_> = alone.map(|f| f.help[0].as_str()).collect();
-    let take_away = "join it to the others, or take it away";
+    let take_away = "join it to other processes, or remove it";
     assert_eq!(
         help,
         ["did you mean `colector`?", take_away, take_away, take_away]
@@ -220,7 +223,7 @@ fn outputs_that_do_not_say_how_they_share_are_told_in_a_few_findings() {
         .collect();
     assert_eq!(all.len(), 10);
     let notes: Vec<&String> = all.iter().flat_map(|f| &f.notes).collect();
-    assert_eq!(notes, ["and 1990 more of this kind"]);
+    assert_eq!(notes, ["not shown: 1990 more of this kind"]);
     assert!(
         all[0]
             .help

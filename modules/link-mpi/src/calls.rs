@@ -64,7 +64,7 @@ fn failed(code: i32) -> ! {
     });
     let _ = writeln!(
         std::io::stderr(),
-        "error: MPI cannot go on on {}: {}",
+        "error: MPI failed on {}: {}",
         host(),
         why.split_whitespace().collect::<Vec<_>>().join(" ")
     );
@@ -99,7 +99,7 @@ extern "C" fn exits() {
     }
     let _ = writeln!(
         std::io::stderr(),
-        "error: an OS process on {} ended before the run did: something in it has called `exit`",
+        "error: an OS process on {} ended before the run did: its code called `exit`",
         host()
     );
     printed::wait_until_read(FORWARDING);

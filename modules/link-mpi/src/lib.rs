@@ -105,11 +105,11 @@ fn not_one_world(world: &World, told: &[(&str, Copies)]) -> String {
     let launcher = match library.contains("Open MPI") {
         true => "mpiexec.openmpi",
         false if library.contains("MPICH") => "mpiexec.mpich",
-        false => "the mpiexec of that MPI",
+        false => "the mpiexec of this MPI",
     };
     let there = match world.count() {
-        1 => "each is alone".to_string(),
-        count => format!("there are {count}"),
+        1 => "each copy is alone".to_string(),
+        count => format!("there are {count} OS processes"),
     };
     let times = |&(_, copies): &(_, Copies)| match copies {
         Copies::All(times) | Copies::OnHost(times) => times,
@@ -119,10 +119,11 @@ fn not_one_world(world: &World, told: &[(&str, Copies)]) -> String {
     let names: Vec<&str> = several.iter().map(|one| one.0).collect();
     let names = names.join(" ");
     format!(
-        "a launcher has started this program {times} times ({variable}={times}), and to its MPI {there}: the \
-         launcher is of another MPI than the one that the program is linked to\n  \
+        "the launcher and the program use different MPIs: the launcher started {times} copies \
+         ({variable}={times}), but for the MPI of the program {there}\n  \
          linked to: {library}\n  \
-         start it by {launcher}, or build it for the MPI of the launcher: MPICC names its compiler, and a target folder of \
-         its own keeps both; where no launcher has started it, `unset {names}`: one has left it behind"
+         start the program with {launcher}, or build it for the MPI of the launcher: set MPICC \
+         to its compiler, and use a separate target folder to keep both builds\n  \
+         if no launcher started the program: `unset {names}`"
     )
 }

@@ -174,9 +174,9 @@ impl MpiLink {
         let looked = messages.look(|from, header, bytes| self.see(from, header, bytes));
         let Err((from, wrong)) = looked else { return };
         let error = match wrong {
-            Wrong::Garbled => RunError::Lost(format!(
-                "what came from OS process {from} is no message of a link between OS processes"
-            )),
+            Wrong::Garbled => {
+                RunError::Lost(format!("invalid message from OS process {from} over MPI"))
+            }
             Wrong::Other(other) => differs(from, self.me, messages.difference(other)),
         };
         drop(messages);
@@ -215,7 +215,7 @@ impl MpiLink {
             }
             END | HELLO => {}
             other => {
-                let why = format!("OS process {from} has sent a frame of kind {other}");
+                let why = format!("OS process {from} sent a frame of unknown kind {other}");
                 self.wrong.borrow_mut().get_or_insert(why);
             }
         }
@@ -287,12 +287,12 @@ fn differs(from: usize, me: usize, what: &str) -> RunError {
     let host = calls::host();
     let same = match what {
         "network" => {
-            "what describes the network has to be the same in all: the arguments, and files that it reads"
+            "all must have the same arguments and read the same files to build the network"
         }
-        _ => "the program has to be the same file on all hosts: build it once, and copy it",
+        _ => "all hosts must have the same file of the program: build it once and copy it",
     };
     RunError::Wiring(vec![format!(
-        "OS process {from} has another {what} than OS process {me} (on {host}): {same}"
+        "the {what} of OS process {from} differs from that of OS process {me} (on {host}): {same}"
     )])
 }
 

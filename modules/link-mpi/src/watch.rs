@@ -103,7 +103,8 @@ pub(crate) fn launcher(here: &str, bell: &Arc<Bell>) -> Arc<OnceLock<String>> {
             }
             told.get_or_init(|| {
                 format!(
-                    "the launcher of MPI is gone on {here}: {name}, process {id}, was killed or has failed"
+                    "the MPI launcher on {here} has ended: {name}, process {id}, was killed or has \
+                     failed"
                 )
             });
             bell.ring();
@@ -133,8 +134,8 @@ pub(crate) fn others_than(me: usize, hosts: &[String], told: &[u8], limit: Durat
         calls::over();
         let _ = writeln!(
             std::io::stderr(),
-            "error: {host} has not answered {here} for {} s: the network between them is cut, or the host is down \
-             ({VARIABLE} says how long to wait)",
+            "error: {host} has not answered {here} for {} s: the connection is broken, or the host \
+             is down ({VARIABLE} sets this time limit)",
             limit.as_secs()
         );
         launchers::end();

@@ -29,7 +29,7 @@ impl Begun {
     fn new() -> Result<(Begun, i32), String> {
         /// Of two threads that ask MPI at once, both would hear that it has not been begun.
         static IS_BEGUN: AtomicBool = AtomicBool::new(false);
-        const BEFORE: &str = "MPI has been begun before";
+        const BEFORE: &str = "MPI is already initialized";
         if IS_BEGUN.swap(true, Ordering::Relaxed) {
             return Err(BEFORE.into());
         }
@@ -43,7 +43,7 @@ impl Begun {
             let none = std::ptr::null_mut();
             let code = ffi::MPI_Init_thread(none, none.cast(), funneled(), &raw mut given);
             if code != SUCCESS {
-                return Err(format!("MPI cannot be begun: it says {code}"));
+                return Err(format!("cannot initialize MPI: error {code}"));
             }
         }
         Ok((Begun(PhantomData), given))
@@ -69,7 +69,7 @@ impl World {
         let (begun, threads) = Begun::new()?;
         if threads < funneled() {
             return Err(format!(
-                "the MPI of this program cannot be used in a program with threads: {}",
+                "the MPI of this program does not support threads (MPI_THREAD_FUNNELED): {}",
                 calls::library()
             ));
         }

@@ -104,14 +104,11 @@ fn ranks_talk_to_each_other() {
     let told = "receive (world.endpoints, from rank 1, tag 5): ";
     assert_ends("threads in a cycle", 2, 6, &[told]);
     let told = [
-        "the thread that was rank 2 of world.endpoints (",
+        "the thread of rank 2 of world.endpoints (",
         "panicked: in the middle of its work",
     ];
     assert_ends("a thread that panics", 2, 1, &told);
-    let told = [
-        "collective calls that do not go together",
-        "allreduce of `u8`",
-    ];
+    let told = ["collective calls do not match", "allreduce of `u8`"];
     assert_ends("ranks that do not go together", 3, 1, &told);
     let told = ["rank3", "in the middle of a collective call"];
     assert_ends("a rank that panics", 2, 1, &told);
@@ -128,7 +125,7 @@ fn what_was_sent_is_counted() {
     let head = rows
         .next()
         .unwrap_or_else(|| panic!("no schedulers in {said}"));
-    assert!(head.contains("sleeps  link frames MPI messages"), "{said}");
+    assert!(head.contains("sleeps  frames sent MPI messages"), "{said}");
     let numbers = |row: &str| -> Vec<u64> {
         row.split_whitespace()
             .map_while(|n| n.parse().ok())
@@ -162,7 +159,7 @@ fn who_fails_is_told_once() {
             assert_ends(case, 2, 1, &["p1 (rank 1", "it is broken"]);
         }
     }
-    let told = ["has another network than OS process"];
+    let told = ["differs from that of OS process"];
     assert_ends("differs", 2, 1, &told);
 }
 
@@ -175,7 +172,7 @@ fn who_exits_in_the_middle_is_told() {
 #[test]
 fn options_that_contradict_the_launcher_are_refused() {
     for (name, value, told) in [
-        ("GRAPHMAP_OS_PROCESSES", "3", "a launcher has started 2"),
+        ("GRAPHMAP_OS_PROCESSES", "3", "the launcher started 2"),
         ("GRAPHMAP_LINK", "shm", "which MPI joins"),
         (
             "GRAPHMAP_MAPPING",
@@ -259,8 +256,8 @@ fn the_launcher_of_another_mpi_is_told() {
         return;
     }
     let told = [
-        "a launcher has started this program 3 times",
-        "each is alone",
+        "the launcher started 3 copies",
+        "each copy is alone",
         usual(mpi()),
     ];
     check("wrong launcher", 2, &told, code, &said);

@@ -37,7 +37,7 @@ fn networks_end_the_same_on_several_hosts() {
             &[0, 1, 2],
             "ranks that do not go together",
             1,
-            "collective calls that do not go together",
+            "collective calls do not match",
         ),
         (&[0, 1, 2], "exit", 7, "on h2 ended before the run did"),
     ] {
@@ -174,7 +174,7 @@ fn who_has_lost_what_started_it_ends_the_run() {
         let output = child.wait_with_output().unwrap();
         let (code, said) = finish(output);
         assert_ne!(code, 0, "{host}: {said}");
-        let ours = format!("the launcher of MPI is gone on {host}: {name}, process {parent}, ");
+        let ours = format!("the MPI launcher on {host} has ended: {name}, process {parent}, ");
         by_us += usize::from(said.contains(&ours));
         // Launchers may be quicker. MPICH's then says what it has found and not where; that of Open MPI says it, but on the first
         // host it is `mpiexec` itself that is gone, and nobody is there to read anything.

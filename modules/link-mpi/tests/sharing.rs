@@ -88,7 +88,7 @@ fn what_is_wrong_is_told() {
     }
     let told = ["Opaque is not a payload", "from OS process 0 to 1"];
     assert_ends("opaque", 2, 1, &told);
-    let told = ["has another network than OS process"];
+    let told = ["differs from that of OS process"];
     assert_ends("differs", 3, 1, &told);
     assert_ends("exit", 2, 7, &["something in it has called `exit`"]);
     let (code, said) = sharing("stop", 2, &[(SHARED_MEMORY, "yes")]);

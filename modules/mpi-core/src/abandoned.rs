@@ -87,7 +87,8 @@ impl Abandoned {
             && !std::thread::panicking()
         {
             panic!(
-                "what came for a call of neighbours that was let go of panicked when it was dropped, so this call was not made: {text}"
+                "data of an abandoned neighbourhood call panicked when it was dropped, so this \
+                 call was not made: {text}"
             );
         }
     }
@@ -142,7 +143,7 @@ mod tests {
         }
 
         fn take(&mut self) {
-            unreachable!("nothing has come");
+            unreachable!("no message has arrived");
         }
     }
 

@@ -226,7 +226,7 @@ impl World {
         for (from, bytes) in early.into_iter().flatten() {
             if let (None, Some(others)) = (shared.hear(from, &bytes), &self.others) {
                 others.fail(format!(
-                    "word of a collective call that came from {} is garbled",
+                    "invalid message of a collective call from {}",
                     others.name(from)
                 ));
             }

@@ -31,19 +31,16 @@ pub struct Grid {
 
 graphmap_executor::payload!(Grid { dims, periodic });
 
-const SHAPE: Error = Error::topology(
-    "a grid has as many ranks as its dimensions say: one at least, and fewer than 2^32",
-);
-const LENGTHS: Error =
-    Error::topology("a grid needs to know of each dimension whether it is periodic");
+const SHAPE: Error =
+    Error::topology("the product of the dimensions of a grid must be from 1 to 2^32 - 1");
+const LENGTHS: Error = Error::topology("`dims` and `periodic` of a grid differ in length");
 const INDIVISIBLE: Error =
-    Error::topology("the ranks are no multiple of the product of the dimensions that are given");
-const DIFFERENT: Error =
-    Error::topology("the ranks of a communicator have asked for different grids");
-const DIFFERENT_PARTS: Error =
-    Error::topology("the ranks of a grid have asked for different parts");
-const UNKNOWN_PART: Error =
-    Error::topology("a part of a grid needs to know of each dimension whether it is kept");
+    Error::topology("the number of ranks is not a multiple of the product of the given dimensions");
+const DIFFERENT: Error = Error::topology("the ranks of a communicator requested different grids");
+const DIFFERENT_PARTS: Error = Error::topology("the ranks of a grid requested different parts");
+const UNKNOWN_PART: Error = Error::topology(
+    "the list of kept dimensions has another length than the dimensions of the grid",
+);
 const LARGER: Error = Error::topology("the grid has more ranks than the communicator");
 
 impl Grid {

@@ -16,9 +16,8 @@ use super::round::begin;
 use super::split::made;
 use super::state::CommunicatorState;
 
-const OUTSIDE: Error = Error::group("a group has a process that the communicator does not have");
-const OTHERS: Error =
-    Error::group("the ranks of a communicator that is made have different groups");
+const OUTSIDE: Error = Error::group("the group has a process that is not in the communicator");
+const OTHERS: Error = Error::group("the ranks called with different groups");
 
 impl Communicator {
     /// Communicators of groups of ranks of this one; all ranks of this one call it, and those of a group with that group.

@@ -31,10 +31,9 @@ fn told_by(key: Key) -> i32 {
     (mixer.finish() & 0x7fff_ffff) as i32
 }
 
-const OUTSIDE: Error = Error::group("a group has a process that the communicator does not have");
-const CROSSED: Error = Error::group(
-    "communicators that are made at the same time have tags that cannot be told apart",
-);
+const OUTSIDE: Error = Error::group("the group has a process that is not in the communicator");
+const CROSSED: Error =
+    Error::group("communicators that are created at the same time have equal tags");
 
 impl Communicator {
     /// A communicator of a group of ranks of this one, which these alone call, all with that group and tag

@@ -270,7 +270,7 @@ impl CommunicatorState {
                 return;
             }
             (Err(panic), _) => format!("panicked: {panic}"),
-            (_, Err(error)) => format!("cannot be read: {error}"),
+            (_, Err(error)) => format!("cannot be decoded: {error}"),
         };
         user_code::quietly(|| drop(data));
         others.fail(format!("{} of {} {why}", call.text(), self.name()));
@@ -406,7 +406,7 @@ impl CommunicatorState {
         if let (Some(why), Some(others)) = (why, &self.world.others) {
             let what = call.map_or_else(String::new, |(call, ..)| call.text());
             others.fail(format!(
-                "what came of {what} of {} cannot be read: {why}",
+                "cannot read data of {what} of {}: {why}",
                 self.name()
             ));
         }

@@ -89,44 +89,46 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::NoProcess => f.write_str(
-                "only processes of a run are ranks; a thread is one by an endpoint that it is given (`Communicator::into_thread`)",
+                "the caller is not a rank: only processes of a run are, and threads with an \
+                 endpoint (`Communicator::into_thread`)",
             ),
-            Error::Over => f.write_str("the run is over"),
+            Error::Over => f.write_str("the run has ended"),
             Error::Rank { rank, size } => {
                 write!(
                     f,
-                    "there is no rank {}: the communicator has {size}",
+                    "rank {} does not exist: the communicator has {size} ranks",
                     *rank as isize
                 )
             }
-            Error::Tag(tag) => write!(f, "{tag} is no tag: it must not be less than 0"),
+            Error::Tag(tag) => write!(f, "invalid tag {tag}: expected 0 or more"),
             Error::Type { sent, asked } => {
                 write!(f, "a message of type `{sent}` was received as `{asked}`")
             }
-            Error::Unreadable(why) => write!(f, "a message that cannot be read: {why}"),
+            Error::Unreadable(why) => write!(f, "cannot read a message: {why}"),
             Error::Truncated { sent, room } => {
-                write!(f, "a message of {sent} elements, and room for {room}")
-            }
-            Error::NotReady => f.write_str("a ready send, and no receive that waits for it"),
-            Error::Inactive => f.write_str("the request was completed or cancelled before"),
-            Error::Active => f.write_str("the persistent request is under way"),
-            Error::Mismatch(mismatch) => mismatch.fmt(f),
-            Error::Count { given, wanted } => {
                 write!(
                     f,
-                    "a collective call with {given} values, where {wanted} are needed"
+                    "a message of {sent} elements was received into a buffer of {room}"
                 )
+            }
+            Error::NotReady => f.write_str("ready send without a posted receive"),
+            Error::Inactive => f.write_str("the request has already been completed or cancelled"),
+            Error::Active => f.write_str("the persistent request is active"),
+            Error::Mismatch(mismatch) => mismatch.fmt(f),
+            Error::Count { given, wanted } => {
+                write!(f, "collective call with {given} values: expected {wanted}")
             }
             Error::Group(what)
             | Error::Topology(what)
             | Error::Window(what)
             | Error::Thread(what) => f.write_str(what),
-            Error::TooMany => f.write_str(
-                "there are no more than 2^32 - 1 communicators in a run, and no more endpoints",
-            ),
+            Error::TooMany => {
+                f.write_str("too many communicators or endpoints: the limit of a run is 2^32 - 1")
+            }
             Error::TooManyRanks { ranks } => write!(
                 f,
-                "{ranks} ranks are more than a communicator can have, which is {} at most, or than there is memory for",
+                "too many ranks for a communicator: {ranks}; the limit is {}, or the available \
+                 memory",
                 i32::MAX
             ),
         }
@@ -138,7 +140,7 @@ impl fmt::Display for Mismatch {
         let (first, second) = (&self.first, &self.second);
         write!(
             f,
-            "collective calls that do not go together: rank {} makes {} ({}), rank {} makes {} ({})",
+            "collective calls do not match: rank {} called {} ({}), rank {} called {} ({})",
             first.0, first.1, first.2, second.0, second.1, second.2
         )
     }

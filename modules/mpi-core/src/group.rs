@@ -63,8 +63,8 @@ pub enum Comparison {
     Unequal,
 }
 
-const TWICE: Error = Error::group("a group has each of its ranks once");
-const OUTSIDE: Error = Error::group("a group has only ranks of the one that it is made from");
+const TWICE: Error = Error::group("a rank occurs twice in the group");
+const OUTSIDE: Error = Error::group("a rank is not in the original group");
 
 fn wrong(error: rankmap::Error) -> Error {
     match error {
@@ -246,7 +246,7 @@ impl Group {
         let mut all = Vec::new();
         for &(first, last, step) in ranges {
             if step == 0 {
-                return Err(Error::group("ranks of a range are in steps other than 0"));
+                return Err(Error::group("the step of a range of ranks must not be 0"));
             }
             let first = u32::try_from(first).or(Err(OUTSIDE))?;
             if first >= self.len() {

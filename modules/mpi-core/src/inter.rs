@@ -21,11 +21,11 @@ use super::round::begin;
 use super::split::made;
 use super::value::Value;
 
-const OVERLAP: Error = Error::group("a process is in both groups of an intercommunicator");
+const OVERLAP: Error =
+    Error::group("the two groups of an intercommunicator have a process in common");
 
-const DIFFER: Error = Error::group(
-    "the ranks of a group that is merged with another do not all say the same of `high`",
-);
+const DIFFER: Error =
+    Error::group("ranks of one group called `merge` with different values of `high`");
 
 /// No rank of a communicator has called with this tag.
 const BRIDGE: i32 = -1;
@@ -214,7 +214,7 @@ fn meet(
 }
 
 /// Something that is received, with the rank that it comes from in the remote group.
-#[must_use = "a receive that nobody waits for takes no message"]
+#[must_use = "if the receive is not awaited, it takes no message"]
 pub struct FromRemote<R> {
     request: Result<R, Option<Error>>,
     offset: usize,

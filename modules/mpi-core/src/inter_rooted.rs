@@ -21,7 +21,8 @@ pub enum InterRoot {
 }
 
 const DIFFER: Error = Error::group(
-    "the ranks of two groups do not say the same of the root: one of one group is `This`, all others of that are `Beside`, and those of the other group say which it is",
+    "the ranks of two groups disagree on the root: one rank must be `This`, the other ranks of its \
+     group `Beside`, and all ranks of the other group must name it",
 );
 
 /// The same, of a rank of both groups together.

@@ -8,7 +8,7 @@ use super::request::Request;
 
 /// A call that is made again each time it is started (`MPI_Send_init`, `MPI_Recv_init`, `MPI_Barrier_init` and so on):
 /// a [`Request`], inactive at first and whenever its outcome has been told.
-#[must_use = "a persistent request does nothing before it is started"]
+#[must_use = "a persistent request does nothing until it is started"]
 pub struct Persistent<F, R> {
     begin: F,
     started: Option<R>,

@@ -25,7 +25,7 @@ pub(super) async fn look<T>(
 }
 
 /// A probe that was begun.
-#[must_use = "nobody hears of what a probe finds who does not wait for it"]
+#[must_use = "if the probe is not awaited, its result is lost"]
 pub struct Probing {
     world: Rc<World>,
     entry: u32,

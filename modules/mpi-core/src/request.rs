@@ -250,7 +250,7 @@ pub trait Request: Future<Output = Result<Self::Outcome, Error>> + Unpin {
 }
 
 /// A send that was begun. To let go of it takes nothing back.
-#[must_use = "who does not wait for a send does not hear of its errors"]
+#[must_use = "if the send is not awaited, its errors are lost"]
 pub struct Sending(Handle);
 
 impl Sending {
@@ -324,7 +324,7 @@ macro_rules! as_a_receive {
 }
 
 /// A receive that was begun. Who lets go of it gives its message back.
-#[must_use = "a receive that nobody waits for takes no message"]
+#[must_use = "if the receive is not awaited, it takes no message"]
 pub struct Receiving<T> {
     handle: Handle,
     _value: PhantomData<fn() -> T>,
@@ -388,7 +388,7 @@ impl<T: Value> Request for Receiving<T> {
 }
 
 /// A receive into a slice that was begun. Who lets go of it gives its message back.
-#[must_use = "a receive that nobody waits for takes no message"]
+#[must_use = "if the receive is not awaited, it takes no message"]
 pub struct ReceivingInto<'a, T> {
     handle: Handle,
     room: &'a mut [T],
@@ -421,7 +421,7 @@ impl<T: Value + Copy> Request for ReceivingInto<'_, T> {
 }
 
 /// A matched probe that was begun. Who lets go of it gives the message back.
-#[must_use = "a probe that nobody waits for takes no message"]
+#[must_use = "if the probe is not awaited, it takes no message"]
 pub struct ReceivingMessage {
     handle: Handle,
 }

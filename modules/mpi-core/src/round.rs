@@ -105,7 +105,7 @@ impl Rounds {
                 };
                 (
                     format!(
-                        "{call} ({name}, {} of {here}{place_of_all} have come)",
+                        "{call} ({name}, {} of {here} ranks{place_of_all} have called)",
                         round.arrived
                     ),
                     place(at),
@@ -121,7 +121,7 @@ impl Rounds {
 }
 
 /// A collective call that was begun. To let go of it takes nothing back: the others go on.
-#[must_use = "who does not wait for a collective call does not know when it is done"]
+#[must_use = "if the collective call is not awaited, its completion is unknown"]
 pub struct Collective<R> {
     shared: Rc<CommunicatorState>,
     /// The round; none if there is nothing to be told any more.

@@ -18,7 +18,8 @@ use super::round::begin;
 use super::value::Value;
 
 const DIFFERENT: Error = Error::topology(
-    "a graph needs each edge twice: among the destinations of its source and the sources of its destination, as often",
+    "each edge of a graph must be listed by both of its ranks: as a destination of its source, and \
+     as a source of its destination",
 );
 
 /// An edge of a rank: whom it leads to or comes from, and the tag of its messages; none beyond the edge of a grid.

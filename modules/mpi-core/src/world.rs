@@ -208,7 +208,7 @@ impl World {
         if let Some(text) = dropped.first()
             && !std::thread::panicking()
         {
-            panic!("a message that nobody has received panicked when it was dropped: {text}");
+            panic!("a message that was never received panicked when it was dropped: {text}");
         }
     }
 
@@ -226,7 +226,7 @@ impl World {
                     let to = shared.group().rank_of(first.home);
                     (shared.name().to_string(), to)
                 }
-                None => unasked().unwrap_or_else(|| ("a communicator that is gone".into(), None)),
+                None => unasked().unwrap_or_else(|| ("a dropped communicator".into(), None)),
             };
             let to = to.map_or_else(|| self.named(first.home), |to| format!("rank {to}"));
             let (from, tag) = (first.envelope.source(), first.envelope.tag());
@@ -390,7 +390,7 @@ impl Floor for World {
                 EntryState::Accessing => {
                     let call = tag.and_then(|what| NAMES.get(what as usize));
                     let (peer, call) = match (tag, call.copied().unwrap_or("access")) {
-                        (Some(THREAD), _) => (Some(OUTSIDE), "the end of a thread"),
+                        (Some(THREAD), _) => (Some(OUTSIDE), "thread join"),
                         // Whom that waits for its own waits say.
                         (Some(TASK), _) => (None, "join"),
                         // Who has a lock is known where it is.
@@ -404,7 +404,7 @@ impl Floor for World {
             let whom = whom.unwrap_or_else(|| "from any rank".to_string());
             let name = shared
                 .as_ref()
-                .map_or("a communicator that is gone", |shared| shared.name());
+                .map_or("a dropped communicator", |shared| shared.name());
             let tag = match (entry.state, tag) {
                 (EntryState::Accessing, _) => String::new(),
                 (_, Some(_)) if of_window.is_some() => String::new(),
@@ -465,7 +465,7 @@ impl Floor for World {
         arrived.ok_or_else(|| {
             let from = self.others.as_ref().map(|others| others.name(from));
             let from = from.unwrap_or_default();
-            format!("a message between ranks that came from {from} is garbled")
+            format!("invalid message between ranks from {from}")
         })
     }
 }

@@ -23,11 +23,13 @@ pub fn equivalence(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
 
 fn derive(input: &DeriveInput) -> Result<TokenStream, Error> {
     let Data::Struct(data) = &input.data else {
-        let message = "`Equivalence` can be derived for structs only: which variant there is, no datatype tells";
+        let message = "`Equivalence` can be derived only for structs: a datatype cannot record the \
+                       variant of an enum";
         return Err(Error::new_spanned(&input.ident, message));
     };
     if !input.generics.params.is_empty() {
-        let message = "`Equivalence` can be derived for structs without parameters only, as it is one datatype";
+        let message = "`Equivalence` cannot be derived for a struct with parameters, because it \
+                       has one datatype";
         return Err(Error::new_spanned(&input.generics, message));
     }
     let mpi = path_of_mpi(&input.attrs)?;
@@ -80,8 +82,7 @@ fn derive(input: &DeriveInput) -> Result<TokenStream, Error> {
 fn of_field(mpi: &Path, field: &Field) -> Result<TokenStream, Error> {
     match field.attrs.iter().find(|a| a.path().is_ident("mpi")) {
         Some(attribute) => {
-            let message =
-                "`mpi` says something of a struct: of a field there is nothing to be said";
+            let message = "the attribute `mpi` is for structs, not for fields";
             Err(Error::new_spanned(attribute, message))
         }
         None => datatype(mpi, &field.ty),
@@ -113,7 +114,8 @@ fn datatype(mpi: &Path, of: &Type) -> Result<TokenStream, Error> {
         _ => {
             let of = of.to_token_stream();
             let message = format!(
-                "`{of}` has no datatype: fields are of types that implement `Equivalence`, or arrays or tuples of these"
+                "`{of}` has no datatype: a field must have a type that implements `Equivalence`, \
+                 or be an array or tuple of such types"
             );
             Err(Error::new(of.span(), message))
         }
@@ -128,7 +130,7 @@ fn path_of_mpi(attributes: &[Attribute]) -> Result<Path, Error> {
             attribute.parse_args_with(Punctuated::<Setting, Token![,]>::parse_terminated)?;
         for Setting(path) in settings {
             if found.replace(path).is_some() {
-                let message = "the crate is named twice";
+                let message = "`crate` is given twice";
                 return Err(Error::new_spanned(attribute, message));
             }
         }
@@ -165,7 +167,8 @@ mod tests {
 
     #[test]
     fn what_has_no_datatype_is_told() {
-        let structs = "`Equivalence` can be derived for structs only: which variant there is, no datatype tells";
+        let structs = "`Equivalence` can be derived only for structs: a datatype cannot record the \
+                       variant of an enum";
         assert_eq!(
             told(&parse_quote!(
                 enum Which {
@@ -175,7 +178,8 @@ mod tests {
             [structs]
         );
         assert_eq!(told(&parse_quote!(union Which { this: u8 })), [structs]);
-        let plain = "`Equivalence` can be derived for structs without parameters only, as it is one datatype";
+        let plain = "`Equivalence` cannot be derived for a struct with parameters, because it has \
+                     one datatype";
         assert_eq!(
             told(&parse_quote!(
                 struct Of<T>(T);
@@ -190,7 +194,8 @@ mod tests {
         );
         let of = |what| {
             format!(
-                "`{what}` has no datatype: fields are of types that implement `Equivalence`, or arrays or tuples of these"
+                "`{what}` has no datatype: a field must have a type that implements `Equivalence`, \
+                 or be an array or tuple of such types"
             )
         };
         let all: DeriveInput = parse_quote! {
@@ -202,7 +207,7 @@ mod tests {
                 a: u8,
             }
         );
-        let nothing = "`mpi` says something of a struct: of a field there is nothing to be said";
+        let nothing = "the attribute `mpi` is for structs, not for fields";
         assert_eq!(told(&skipped), [nothing]);
         assert_eq!(
             told(&all),
@@ -215,7 +220,7 @@ mod tests {
         let twice: DeriveInput = parse_quote! {
             #[mpi(crate = "a")] #[mpi(crate = "b::mpi")] struct Word(u8);
         };
-        assert_eq!(told(&twice), ["the crate is named twice"]);
+        assert_eq!(told(&twice), ["`crate` is given twice"]);
         let other: DeriveInput = parse_quote!(
             #[mpi(path = "a")]
             struct Word(u8);

@@ -42,7 +42,7 @@ pub unsafe fn MPI_Wtime() -> c_double {
 /// The handle has to be null or that of a communicator that lives as long as the reference.
 #[track_caller]
 pub(crate) unsafe fn communicator<'a>(handle: MPI_Comm) -> &'a Shared {
-    assert!(!handle.0.is_null(), "`MPI_COMM_NULL` is no communicator");
+    assert!(!handle.0.is_null(), "`MPI_COMM_NULL` is not a communicator");
     // SAFETY: as the caller says: a handle points to what is shared by all handles of the rank.
     unsafe { &*handle.0.cast() }
 }
@@ -54,7 +54,7 @@ fn neighbours(of: &Shared) -> &core::Neighbours {
     of.core();
     let graph = of.graph.as_ref();
     graph.expect(
-        "the communicator has no graph: `MPI_Dist_graph_create_adjacent` makes one that has",
+        "the communicator has no graph topology: create one with `MPI_Dist_graph_create_adjacent`",
     )
 }
 
@@ -165,7 +165,7 @@ pub unsafe fn MPI_Dist_graph_create_adjacent(
     };
     assert!(
         !weighed(sourceweights, sources) && !weighed(destweights, destinations),
-        "weights of edges are not there: say `MPI_UNWEIGHTED`"
+        "edge weights are not supported: pass `MPI_UNWEIGHTED`"
     );
     let ranks = |ranks: &[c_int]| -> Vec<usize> { ranks.iter().copied().map(rank).collect() };
     let mut made = of.derived(done(wait(of.core().dup())));

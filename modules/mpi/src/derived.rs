@@ -64,7 +64,8 @@ pub fn of_array<Element, const LENGTH: usize>(
 ) -> Field {
     assert!(
         LENGTH < 2 || of.0.is_spaced(size_of::<Element>()),
-        "{} has {} bytes, but the extent of its datatype is {}: there can be no array of it in a struct that derives `Equivalence`",
+        "{} has {} bytes, but the extent of its datatype is {}: a struct that derives \
+         `Equivalence` cannot have an array of it",
         type_name::<Element>(),
         size_of::<Element>(),
         of.0.extent
@@ -93,10 +94,12 @@ fn check_that_it_may_be_made(type_name: &str) {
     let threading = match phase() {
         Some(Phase::Initialized(_)) if is_own_thread() => return,
         Some(Phase::Finalized(_)) => panic!(
-            "the datatype of `{type_name}` is first used after the rank was finalized: its `Universe` was dropped"
+            "the datatype of `{type_name}` was first used after the rank was finalized (its \
+             `Universe` was dropped)"
         ),
         Some(Phase::Before) => panic!(
-            "the datatype of `{type_name}` is first used before the rank was initialized: call `mpi::initialize` first"
+            "the datatype of `{type_name}` was used before the rank was initialized: call \
+             `mpi::initialize` first"
         ),
         Some(Phase::Initialized(threading)) => threading,
         // A thread that a rank has started, of which nothing says which rank that was.
@@ -104,13 +107,15 @@ fn check_that_it_may_be_made(type_name: &str) {
             (_, true) => Threading::Multiple,
             (true, false) => Threading::Single,
             (false, _) => panic!(
-                "the datatype of `{type_name}` is first used where no rank is initialized: call `mpi::initialize` first"
+                "the datatype of `{type_name}` was first used while no rank is initialized: call \
+                 `mpi::initialize` first"
             ),
         },
     };
     assert!(
         threading == Threading::Multiple,
-        "the datatype of `{type_name}` is first used by another thread than its rank's: call \
-         `{type_name}::equivalent_datatype()` before, or `mpi::initialize_with_threading(mpi::Threading::Multiple)`"
+        "the datatype of `{type_name}` was first used on another thread than that of its rank: \
+         call `{type_name}::equivalent_datatype()` before, or \
+         `mpi::initialize_with_threading(mpi::Threading::Multiple)`"
     );
 }

@@ -33,10 +33,12 @@ impl Universe {
             true => SimpleCommunicator::world(),
             false if phase().is_none() => panic!("{NO_RANK}"),
             false if self.rank.has_ended() => panic!(
-                "this is the `Universe` of a rank that has ended: each rank has its own, which `mpi::initialize` gives it"
+                "this `Universe` belongs to a rank that has ended: call `mpi::initialize` in each \
+                 rank"
             ),
             false => panic!(
-                "this is the `Universe` of another rank: a `static` is one for all ranks of an OS process"
+                "this `Universe` belongs to another rank: all ranks of an OS process share a \
+                 `static`"
             ),
         }
     }
@@ -81,7 +83,8 @@ impl Drop for Universe {
             // The end of a rank finalizes it, too.
             false => assert!(
                 self.rank.has_ended() || phase().is_none() || std::thread::panicking(),
-                "a rank drops the `Universe` of another one: a `static` is one for all ranks of an OS process"
+                "a rank dropped the `Universe` of another rank: all ranks of an OS process share a \
+                 `static`"
             ),
         }
     }

@@ -78,7 +78,9 @@ macro_rules! forms {
 
         forms! {
             @waiting
-            #[doc = concat!(" As [`", stringify!($call), "`](Self::", stringify!($call), "), and returns what is wrong.")]
+            #[doc = concat!(" As [`", stringify!($call), "`](Self::", stringify!($call), "), but \
+                                                                                          returns \
+                                                                                          errors.")]
             #[doc = ""]
             $(#[$try_doc])*
             [] fn $try $parameters -> Result<(), CallError>,
@@ -272,7 +274,9 @@ macro_rules! call {
             $crate::done($self.$try($($parameter),*))
         }
 
-        #[doc = concat!("As [`", stringify!($call), "`](Self::", stringify!($call), "), and returns errors.")]
+        #[doc = concat!("As [`", stringify!($call), "`](Self::", stringify!($call), "), but \
+                                                                                     returns \
+                                                                                     errors.")]
         ///
         $(#[$try_doc])*
         #[track_caller]

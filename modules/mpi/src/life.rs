@@ -37,7 +37,7 @@ impl Life {
     pub(crate) fn check(&self) {
         assert!(
             self.is_initialized(),
-            "a call after the rank was finalized: its `Universe` was dropped"
+            "call after the rank was finalized: its `Universe` was dropped"
         );
     }
 }

@@ -102,7 +102,7 @@ impl Elements {
     pub(crate) fn combine(&self, left: &[u8], right: &mut [u8]) {
         assert!(
             left.len() == right.len(),
-            "ranks have brought {} and {} bytes to a reduction, of which all have to bring as many",
+            "ranks passed {} and {} bytes to a reduction: all must pass the same number",
             left.len(),
             right.len()
         );
@@ -147,7 +147,7 @@ impl Elements {
             let mut lines: Vec<Lines> = Vec::new();
             let reserved = lines.try_reserve_exact(count);
             reserved
-                .unwrap_or_else(|_| panic!("no memory for elements that reach over {room} bytes"));
+                .unwrap_or_else(|_| panic!("no memory for elements that extend over {room} bytes"));
             lines.resize(count, Lines([0; 128]));
             lines
         };

@@ -247,7 +247,7 @@ impl Place {
 }
 
 fn no_value() -> core::Error {
-    core::Error::Unreadable("a byte that is no `bool` was received into one".to_string())
+    core::Error::Unreadable("received a byte that is not a valid `bool`".to_string())
 }
 
 /// The value of which these are the bytes.
@@ -281,7 +281,7 @@ pub(crate) fn values<T: Equivalence>(bytes: &[u8]) -> Result<Vec<T>, core::Error
     let count = bytes.len() / layout.size;
     if count * layout.size != bytes.len() {
         let why = format!(
-            "{} bytes are no number of elements of {} each",
+            "{} bytes are not a whole number of elements of {} bytes",
             bytes.len(),
             layout.size
         );

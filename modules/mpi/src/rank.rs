@@ -94,13 +94,13 @@ impl RankState {
     /// If no rank calls it, or one that is not on a stack of its process.
     #[track_caller]
     pub(crate) fn beginning() -> Option<RankState> {
-        let rank = current().expect("this is no rank: only ranks start endpoints");
+        let rank = current().expect("the caller is not a rank: only ranks start endpoints");
         match rank.0.beginning.get() {
             Beginning::Now => Some(rank),
             // In a destructor a second panic would end the OS process.
             Beginning::NotNow if std::thread::panicking() => None,
             Beginning::NotNow => panic!(
-                "an endpoint is started on a stack of its rank: what a thread calls by `ThreadRank::call` starts none"
+                "an endpoint must be started on the stack of its rank, not from `ThreadRank::call`"
             ),
             Beginning::Never => None,
         }
@@ -147,7 +147,8 @@ impl Drop for State {
 }
 
 /// What is told where a rank is asked for.
-pub(crate) const NO_RANK: &str = "no rank calls this: ranks are on the stacks that `mpi::run` calls them on, not on other threads";
+pub(crate) const NO_RANK: &str = "the caller is not a rank: `mpi::run` calls ranks on their own \
+                                  stacks, not on other threads";
 
 thread_local! {
     /// The rank whose stack this thread is on, if any. Whoever puts one there takes it away again, so there is nothing to be dropped with the
@@ -188,7 +189,7 @@ fn with<R>(f: impl FnOnce(&Rc<State>) -> R) -> Option<R> {
 /// If none does.
 #[track_caller]
 pub(crate) fn id() -> RankId {
-    with(|state| state.id.clone()).expect("this is no rank")
+    with(|state| state.id.clone()).expect("the caller is not a rank")
 }
 
 /// Where the rank that calls this is in its life; `None`: no rank does.
@@ -210,7 +211,8 @@ pub(crate) fn initialize(threading: Threading) -> Option<RankId> {
         fresh.then(|| state.id.clone())
     });
     fresh.expect(
-        "this is no rank: ranks are started by `mpi::run(n, main)`, and what they call runs on their stacks, not on other threads",
+        "the caller is not a rank: start ranks with `mpi::run(n, main)`; they run on their own \
+         stacks, not on other threads",
     )
 }
 
@@ -263,7 +265,7 @@ pub(crate) fn is_own_thread() -> bool {
 /// If no rank calls it, or it is not initialized.
 #[track_caller]
 pub(crate) fn communicator(kind: Kind) -> Rc<Shared> {
-    let state = with(Rc::clone).expect("this is no rank: only ranks have a world");
+    let state = with(Rc::clone).expect("the caller is not a rank: only ranks have a world");
     match state.phase.get() {
         Phase::Before => panic!("the rank is not initialized: call `mpi::initialize` first"),
         Phase::Finalized(_) => panic!("the rank is finalized: its `Universe` was dropped"),

@@ -101,6 +101,6 @@ pub fn network<T: Termination + 'static>(
 fn ended(code: ExitCode) -> Result<(), String> {
     match code == ExitCode::SUCCESS {
         true => Ok(()),
-        false => Err("the rank has returned a failure".to_string()),
+        false => Err("the rank returned a failure".to_string()),
     }
 }

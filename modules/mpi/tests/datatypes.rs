@@ -367,7 +367,7 @@ fn the_largest_arguments_make_a_type_or_are_refused() {
         let said = panic.downcast_ref::<String>().map(String::as_str);
         let said = said.or(panic.downcast_ref::<&str>().copied()).unwrap_or("");
         assert!(
-            said.contains("fit into the address space"),
+            said.contains("exceeds the address space"),
             "{number}: {said}"
         );
     }

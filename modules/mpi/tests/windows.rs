@@ -36,7 +36,7 @@ const CASES: &[Case] = &[
     case("different types", 2, types_differ),
     Case {
         told: &[
-            "the network is blocked: ",
+            "deadlock: ",
             "waits in lock (world.window, rank 0): ",
             "waits in barrier (world, ",
             "tests/windows.rs:",
@@ -56,7 +56,7 @@ const CASES: &[Case] = &[
     },
     Case {
         told: &[
-            "the network is blocked: ",
+            "deadlock: ",
             "waits in fence (world.window, ",
             "tests/windows.rs:",
         ],
@@ -70,7 +70,7 @@ const CASES: &[Case] = &[
     },
     Case {
         told: &[
-            "the network is blocked: ",
+            "deadlock: ",
             "waits in start (world.window, rank 1): ",
             "tests/windows.rs:",
         ],
@@ -83,7 +83,7 @@ const CASES: &[Case] = &[
         })
     },
     Case {
-        told: &["panicked: an access to the elements 1..3 of rank 1, which exposes 2"],
+        told: &["panicked: access to elements 1..3 of rank 1, which exposes 2 elements"],
         ..case("an access beyond the end", 2, |world| {
             let window = world.create_window(vec![0; 2]);
             window.put(&[1, 2], 1, 1);
@@ -522,7 +522,7 @@ fn errors(world: SimpleCommunicator) {
         }
     }
     let beyond = Err(CallError::Window(
-        "an access to the elements 1..3 of rank 2, which exposes 2".into(),
+        "access to elements 1..3 of rank 2, which exposes 2 elements".into(),
     ));
     assert_eq!(window.try_put(&[1, 2], 2, 1), beyond);
     assert_eq!(window.try_get(2, 1..3).map(drop), beyond);
@@ -573,7 +573,7 @@ fn dropped(world: SimpleCommunicator) {
     };
     world.barrier();
     if let Some(window) = window {
-        let gone = "rank 1 has let go of its window";
+        let gone = "rank 1 has dropped its window";
         let told = window.try_get(1, 0..1);
         assert_eq!(told, Err(CallError::Window(gone.into())));
         let told = window.try_lock(1).err();

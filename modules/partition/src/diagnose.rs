@@ -52,8 +52,8 @@ pub(crate) fn smallest(problem: &Problem<'_>, limit: Limit<'_>) -> Conflict {
 pub(crate) fn smallest_balanced(problem: &Problem<'_>, limit: Limit<'_>) -> Conflict {
     let mut conflict = shrink(problem, suspects(problem), brief(limit), true);
     conflict.reason = match conflict.parts.is_empty() {
-        true => "the loads cannot be divided so evenly",
-        false => "these constraints and the balance bound cannot all be kept",
+        true => "the loads cannot be divided evenly enough",
+        false => "these constraints and the balance limit cannot all be satisfied",
     }
     .to_owned();
     let all = 0..problem.machine.len() as u32;
@@ -102,9 +102,9 @@ fn shrink(
     });
     let capacity = |p: &Part| !matches!(p, Part::Constraint(_));
     let reason = match (parts.iter().any(capacity), parts.iter().all(capacity)) {
-        (_, true) => "what there is does not fit into memory and slots",
-        (true, _) => "memory, slots and these constraints cannot all be kept",
-        (false, _) => "these constraints cannot hold together",
+        (_, true) => "the vertices do not fit into the memory and the slots",
+        (true, _) => "the memory, the slots and these constraints cannot all be satisfied",
+        (false, _) => "these constraints cannot all be satisfied",
     };
     Conflict {
         parts,

@@ -95,12 +95,12 @@ impl fmt::Display for Error {
             }
             Self::UnknownStrategy { name, known } => write!(
                 f,
-                "no strategy is called `{name}`; there are: {}",
+                "there is no strategy `{name}`; the strategies are {}",
                 known.join(", ")
             ),
             Self::LeftOut { name, feature } => write!(
                 f,
-                "the strategy `{name}` is not compiled in: it comes with the feature `{feature}`"
+                "the strategy `{name}` is not compiled in; it requires the feature `{feature}`"
             ),
             Self::Solver(message) => write!(f, "solver: {message}"),
             Self::Strategy { name, said } => write!(f, "the strategy `{name}` failed: {said}"),

@@ -62,13 +62,13 @@ pub fn evaluate(problem: &Problem<'_>, block_of: &[u32]) -> Result<Evaluation, E
     let (n, k) = (graph.vertices(), machine.len());
     if block_of.len() != n {
         return Err(Error::input(format!(
-            "the mapping has {} vertices of {n}",
+            "the mapping has {} vertices, but the network has {n}",
             block_of.len()
         )));
     }
     if let Some(v) = block_of.iter().position(|b| *b as usize >= k) {
         return Err(Error::input(format!(
-            "vertex {v} is mapped to block {}, there are {k}",
+            "vertex {v} is mapped to block {}, but there are {k} blocks",
             block_of[v]
         )));
     }

@@ -34,8 +34,9 @@ pub(crate) fn explain(problem: &Problem<'_>, met: Clash) -> Conflict {
             } else {
                 "places"
             };
-            let than = format!("than there are {place} they may lie in");
-            Some(format!("more vertices are kept apart {than}"))
+            Some(format!(
+                "more vertices must be kept apart than there are {place} for them"
+            ))
         }
         _ => None,
     };
@@ -53,9 +54,11 @@ pub(crate) fn explain(problem: &Problem<'_>, met: Clash) -> Conflict {
     };
     let reason = match clash {
         Clash::Nowhere(v) => {
-            format!("what vertex {v} must lie together with is pinned to blocks that share none")
+            format!(
+                "no block satisfies all pins of vertex {v} and of the vertices kept together with it"
+            )
         }
-        Clash::ApartTogether(..) => "vertices are kept apart and together at once".to_owned(),
+        Clash::ApartTogether(..) => "vertices must be both apart and together".to_owned(),
         Clash::TooFew(i) => apart(i).unwrap_or_default(),
         Clash::Number(i) => number(&problem.constraints[i]),
         Clash::Over(of, full) => {
@@ -63,18 +66,20 @@ pub(crate) fn explain(problem: &Problem<'_>, met: Clash) -> Conflict {
             let there = blocks(&full);
             match of {
                 Of::Vertices(i) => apart(i).unwrap_or_else(|| {
-                    format!("more vertices must lie in {there} than may be held there")
+                    format!("more vertices must be in {there} than are allowed there")
                 }),
-                Of::Slots => format!("more vertices must lie in {there} than have a slot there"),
-                Of::Load => format!("what must lie in {there} exceeds the balance bound there"),
+                Of::Slots => format!("more vertices must be in {there} than there are slots"),
+                Of::Load => format!("the load that must be in {there} exceeds the balance limit"),
                 Of::Memory | Of::Shared => {
-                    format!("what must lie in {there} exceeds the memory there")
+                    format!(
+                        "the vertices that must be in {there} need more memory than is available there"
+                    )
                 }
             }
         }
         Clash::Under(_, there) => {
             format!(
-                "fewer vertices can lie in {} than it is to hold",
+                "fewer vertices can be in {} than are required there",
                 blocks(&there)
             )
         }
@@ -82,12 +87,21 @@ pub(crate) fn explain(problem: &Problem<'_>, met: Clash) -> Conflict {
             parts.push(Part::Vertex(v));
             let draft = Draft::new(problem, &active);
             parts.extend(own(of, draft.open(v)));
+            let members = draft
+                .root
+                .iter()
+                .filter(|&&root| root == draft.root[v as usize])
+                .count();
+            let group = match members {
+                0 | 1 => format!("vertex {v} needs"),
+                _ => format!("vertex {v} and the vertices kept together with it need"),
+            };
             match of {
-                Of::Memory | Of::Shared | Of::Load => format!(
-                    "vertex {v} (with what lies together with it) exceeds the memory of every block it may lie in"
-                ),
+                Of::Memory | Of::Shared | Of::Load => {
+                    format!("{group} more memory than is available in any allowed block")
+                }
                 Of::Slots | Of::Vertices(_) => format!(
-                    "vertex {v} and what lies together with it are more than any block may hold that they may lie in"
+                    "the vertices kept together with vertex {v} are more than any allowed block may hold"
                 ),
             }
         }
@@ -323,7 +337,7 @@ fn number(constraint: &Constraint) -> String {
         most,
     } = constraint
     else {
-        return "the least or most of a kind cannot be met by its number".to_owned();
+        return "the limits on the number of vertices cannot be satisfied".to_owned();
     };
     let (n, held) = (vertices.len(), places.len());
     let many = match n {

@@ -70,7 +70,7 @@ impl Graph {
         channels: impl Iterator<Item = Channel> + Clone,
     ) -> Result<Self, Error> {
         let n = load.len();
-        let many = || Error::input("more than 2^31 vertices or channels");
+        let many = || Error::input("the network has more than 2^31 vertices or channels");
         if n >= u32::MAX as usize {
             return Err(many());
         }
@@ -84,7 +84,7 @@ impl Graph {
             for end in [channel.from, channel.to] {
                 if end as usize >= n {
                     return Err(Error::input(format!(
-                        "channel {index} names vertex {end}, there are {n}"
+                        "channel {index} names vertex {end}, but there are {n} vertices"
                     )));
                 }
             }
@@ -96,7 +96,7 @@ impl Graph {
         }
         if total > LARGEST_TOTAL {
             return Err(Error::input(format!(
-                "traffic sums to {total}, more than 2^52: scale it down"
+                "the sum of the traffic is {total}, more than 2^52; scale it down"
             )));
         }
         for v in 0..n {
@@ -133,7 +133,7 @@ impl Graph {
     pub fn with_memory(mut self, memory: Vec<u64>) -> Result<Self, Error> {
         if memory.len() != self.load.len() {
             return Err(Error::input(format!(
-                "{} memory needs for {} vertices",
+                "{} memory sizes are given for {} vertices",
                 memory.len(),
                 self.load.len()
             )));
@@ -286,7 +286,7 @@ fn checked_total(what: &str, values: &[u64]) -> Result<u64, Error> {
         total = total.saturating_add(value);
         if total > LARGEST_TOTAL {
             return Err(Error::input(format!(
-                "{what} sums to more than 2^52 at vertex {vertex}: scale it down"
+                "the sum of the {what} exceeds 2^52 at vertex {vertex}; scale it down"
             )));
         }
     }

@@ -127,7 +127,7 @@ impl Machine {
             let (node, group) = (&below[0], &mut above[below[0].parent as usize]);
             if node.distance > group.distance {
                 return Err(Error::input(format!(
-                    "a group of distance {} holds one of distance {}",
+                    "a group of distance {} contains a group of the larger distance {}",
                     group.distance, node.distance
                 )));
             }
@@ -137,7 +137,7 @@ impl Machine {
             node.blocks.sort_unstable();
         }
         if machine.blocks.is_empty() {
-            return Err(Error::input("the machine has no block"));
+            return Err(Error::input("the machine has no blocks"));
         }
         machine.fill_table();
         Ok(machine)
@@ -152,7 +152,7 @@ impl Machine {
     pub fn regular(levels: &[(usize, u32)]) -> Result<Self, Error> {
         let blocks = levels.iter().try_fold(1_usize, |k, l| k.checked_mul(l.0));
         if blocks.is_none_or(|k| k > 1_000_000) {
-            return Err(Error::input("more than a million blocks"));
+            return Err(Error::input("the machine has more than a million blocks"));
         }
         let mut tree = Tree::Block(Block::default());
         for &(arity, distance) in levels {
@@ -177,7 +177,7 @@ impl Machine {
             seen.is_some_and(|seen| !std::mem::replace(seen, true))
         };
         if order.len() != self.len() || !order.iter().all(new) {
-            return Err(Error::input("the blocks are not listed once each"));
+            return Err(Error::input("the list does not contain each block once"));
         }
         self.listed = order;
         Ok(self)

@@ -166,7 +166,7 @@ impl<'a> Problem<'a> {
     pub fn check(&self) -> Result<(), Error> {
         if !(0.0..=1000.0).contains(&self.imbalance) {
             return Err(Error::input(format!(
-                "an imbalance of {} makes no sense",
+                "the imbalance is {}; it must be from 0 to 1000",
                 self.imbalance
             )));
         }
@@ -187,35 +187,41 @@ impl<'a> Problem<'a> {
                 Constraint::Memory { blocks, .. } => (&[], vec![blocks]),
             };
             if let Some(v) = vertices.iter().find(|v| **v as usize >= n) {
-                return Err(Error::input(format!("constraint {index} names vertex {v}")));
+                return Err(Error::input(format!(
+                    "constraint {index} names vertex {v}, which does not exist"
+                )));
             }
             let blocks: Vec<u32> = places.concat();
             if let Some(b) = blocks.iter().find(|b| **b as usize >= k) {
-                return Err(Error::input(format!("constraint {index} names block {b}")));
+                return Err(Error::input(format!(
+                    "constraint {index} names block {b}, which does not exist"
+                )));
             }
             if places.len() > 1 && distinct(&blocks).len() < blocks.len() {
                 return Err(Error::input(format!(
-                    "places of constraint {index} overlap"
+                    "the places of constraint {index} overlap"
                 )));
             }
         }
         if let Some(migration) = &self.migration {
             if migration.block_of.len() != n || migration.cost.len() != n {
                 return Err(Error::input(format!(
-                    "the old mapping has {} vertices and {} costs, the network has {n} vertices",
+                    "the previous mapping has {} vertices and {} costs, but the network has {n} vertices",
                     migration.block_of.len(),
                     migration.cost.len()
                 )));
             }
             let outside = |b: &&u32| **b as usize >= k;
             if let Some(b) = migration.block_of.iter().flatten().find(outside) {
-                return Err(Error::input(format!("the old mapping names block {b}")));
+                return Err(Error::input(format!(
+                    "the previous mapping names block {b}, which does not exist"
+                )));
             }
             traffic += migration.cost.iter().map(|c| u128::from(*c)).sum::<u128>();
         }
         if traffic * u128::from(self.machine.diameter()) > LARGEST_COST {
             return Err(Error::input(
-                "traffic times distance exceeds 2^60: scale one of them down",
+                "traffic times distance exceeds 2^60; scale one of them down",
             ));
         }
         Ok(())

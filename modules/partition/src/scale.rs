@@ -46,7 +46,7 @@ pub fn scale(
     for (index, value) in values.clone().enumerate() {
         if !value.is_finite() || value < 0.0 {
             return Err(Error::input(format!(
-                "weight {index} is {value}: weights are finite and not negative"
+                "weight {index} is {value}; weights must be finite and not negative"
             )));
         }
         total += value;

@@ -452,7 +452,7 @@ fn what_is_not_compiled_in_is_called_so() {
         let error = Strategy::named(name).unwrap_err();
         assert_eq!(
             error.to_string(),
-            format!("the strategy `{name}` is not compiled in: it comes with the feature `metis`")
+            format!("the strategy `{name}` is not compiled in; it requires the feature `metis`")
         );
         assert!(graphmap_partition::strategies().all(|s| s.name != name));
     }

@@ -75,7 +75,7 @@ pub struct Judged {
     pub balance: f64,
     /// Largest weight of edges that leave one host.
     pub bottleneck: u64,
-    /// Whether it keeps the balance bound, as far as that was raised.
+    /// Whether it keeps the balance limit, as far as that was raised.
     pub feasible: bool,
 }
 
@@ -90,7 +90,7 @@ const PASSING: u32 = 20;
 /// Maps a graph.
 ///
 /// # Errors
-/// All findings if one is an error; [`codes::INFEASIBLE`] when no partition keeps the balance bound and
+/// All findings if one is an error; [`codes::INFEASIBLE`] when no partition keeps the balance limit and
 /// the request is strict. Findings have no places: a graph knows none.
 pub fn plan_bare(
     graph: &Graph,
@@ -101,7 +101,7 @@ pub fn plan_bare(
         request.platform.map(Platform::slot_count),
         graph.vertices().max(1),
         ("blocks", "vertices"),
-        "a block without a vertex is of no use",
+        "a block without a vertex has no use",
     );
     let onto = Onto::of(request.platform, k).map_err(|e| failure(&e))?;
     let problem = Problem {
@@ -121,12 +121,13 @@ pub fn plan_bare(
         let finding = raised(&solution, request.imbalance, ("partition", "block"));
         found.push(match solution.limits.loads.is_empty() {
             true => finding
-                .help("vertices cannot be split: use fewer blocks, or say a larger `--imbalance`"),
+                .with_note("a vertex cannot be split")
+                .help("use fewer blocks, or a larger `--imbalance`"),
             false => finding
                 .with_note(
-                    "a vertex is heavier than a share; the other blocks share the remaining load",
+                    "a vertex is heavier than an even share and cannot be split; the other blocks share the remaining load",
                 )
-                .help("a vertex cannot be split: use fewer blocks"),
+                .help("use fewer blocks"),
         });
     }
     let unfinished = solution.warnings.iter();
@@ -249,11 +250,11 @@ fn failure(error: &Error) -> Diagnostic {
         return of_engine(error, "partition", help);
     };
     let how = match conflict.proved {
-        true => "no partition keeps the balance bound",
-        false => "no partition within the balance bound was found",
+        true => "no partition keeps the balance limit",
+        false => "no partition within the balance limit was found",
     };
     Diagnostic::error(codes::INFEASIBLE, how).help(
-        "say a larger `--imbalance`, or fewer blocks; without `--strict-balance` the most even \
-         partition is taken",
+        "use a larger `--imbalance`, use fewer blocks, or omit `--strict-balance` to get the most \
+         even partition",
     )
 }

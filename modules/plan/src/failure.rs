@@ -27,12 +27,12 @@ pub(crate) fn of_engine(error: &Error, what: &str, help: &str) -> Diagnostic {
         Error::Solver(said) => (
             codes::SOLVER,
             format!("the solver failed: {said}"),
-            "use `--strategy auto`, which needs none",
+            "use `--strategy auto`, which needs no solver",
         ),
         Error::Strategy { .. } => (
             codes::SOLVER,
             error.to_string(),
-            "the mistake is in the strategy; `auto` takes every network",
+            "correct the strategy, or use `--strategy auto`",
         ),
         // Input that the engine refuses, and whatever else it may come to say, in its own words.
         _ => (
@@ -57,16 +57,14 @@ pub fn strategy(name: &str, own: &[Strategy]) -> Result<Strategy, Diagnostic> {
         Ok(strategy) => return Ok(strategy),
         Err(Error::LeftOut { name, feature }) => (
             format!("this graphmap was built without the strategy `{name}`"),
-            format!(
-                "build it with the feature `{feature}`, or use `--strategy auto`, which does without"
-            ),
+            format!("build graphmap with the feature `{feature}`, or use `--strategy auto`"),
         ),
         Err(_) => {
             let mut known: Vec<&str> = own.iter().map(|s| &*s.name).collect();
             known.extend(strategies().map(|s| &*s.name));
             let help = match nearest(name, known.iter().copied()) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("there are: {}", known.join(", ")),
+                None => format!("use one of: {}", known.join(", ")),
             };
             (format!("there is no strategy `{name}`"), help)
         }
@@ -88,13 +86,16 @@ pub(crate) fn count(
     let wanted = asked.or(slots).unwrap_or(1).max(1);
     let n = wanted.min(most);
     if asked.is_some() && n < wanted {
-        let message = format!("{wanted} {blocks} for {n} {vertices}: {n} are used");
-        found.push(Diagnostic::warning(codes::FEWER_PROCESSES, message).help(idle));
+        let message = format!("{wanted} {blocks} are requested for {n} {vertices}; {n} are used");
+        let warning = Diagnostic::warning(codes::FEWER_PROCESSES, message);
+        found.push(warning.with_note(idle).help("use a smaller `-n`"));
     }
     if let Some(slots) = slots.filter(|slots| n > *slots) {
-        let message = format!("{n} {blocks} on {slots} slots: hosts are used again from the first");
+        let message = format!(
+            "{n} {blocks} are mapped onto {slots} slots; hosts are used again from the first"
+        );
         let finding = Diagnostic::warning(codes::OVERCOMMITTED, message);
-        found.push(finding.help("give the hosts more slots, or say a smaller `-n`"));
+        found.push(finding.help("give the hosts more slots, or use a smaller `-n`"));
     }
     (n, found)
 }
@@ -122,7 +123,7 @@ impl Teller<'_> {
         let mut finding = Diagnostic::error(codes::INFEASIBLE, format!("{how}: {why}"));
         let mut places: BTreeMap<Span, Vec<&Constraint>> = BTreeMap::new();
         let mut heavy = Vec::new();
-        let mut bounds = ["memory", "slots", "balance bound"].map(|what| (what, Vec::new()));
+        let mut bounds = ["memory", "slots", "balance limit"].map(|what| (what, Vec::new()));
         for part in &conflict.parts {
             match *part {
                 // What the platform says has no place in a text.
@@ -153,33 +154,33 @@ impl Teller<'_> {
         }
         if all.len() > SHOWN {
             let more = all.len() - SHOWN;
-            finding = finding.with_note(format!("{more} more constraints take part"));
+            finding = finding.with_note(format!("the conflict involves {more} more constraints"));
         }
         let even = !bounds[2].1.is_empty();
         for (what, blocks) in bounds.iter().filter(|(_, blocks)| !blocks.is_empty()) {
             let whose = self.os_processes(blocks);
-            finding = finding.with_note(format!("the {what} of {whose} takes part"));
+            finding = finding.with_note(format!("the conflict involves the {what} of {whose}"));
         }
         if conflict.proved && !conflict.minimal && all.len() > 1 {
-            finding = finding.with_note("perhaps not all of these are needed for the conflict");
+            finding = finding.with_note("some of these may not be necessary for the conflict");
         }
         if !conflict.proved {
-            finding =
-                finding.with_note("that none exists is not proved: more `--time` may find one");
+            let note = "it is not proved that none exists; more `--time` may find one";
+            finding = finding.with_note(note);
         }
         let constrained = conflict
             .parts
             .iter()
             .any(|p| matches!(p, Part::Constraint(_)));
         finding.help(match (even, constrained) {
-            (false, _) => "give up one of these, or use more or larger hosts",
+            (false, _) => "remove a constraint, or use more or larger hosts",
             (true, true) => {
-                "give up one of these, say a larger `--imbalance`, or use fewer OS processes; without \
-                 `--strict-balance` the most even mapping is taken"
+                "remove a constraint, use a larger `--imbalance`, use fewer OS processes, or omit \
+                 `--strict-balance` to get the most even mapping"
             }
             (true, false) => {
-                "say a larger `--imbalance`, or use fewer OS processes; without `--strict-balance` \
-                 the most even mapping is taken"
+                "use a larger `--imbalance`, use fewer OS processes, or omit `--strict-balance` to \
+                 get the most even mapping"
             }
         })
     }
@@ -295,13 +296,13 @@ impl Teller<'_> {
                     }
                 }
                 Constraint::Together { vertices } => {
-                    said.push(format!("{} together", self.names(vertices)));
+                    said.push(format!("{} must be together", self.names(vertices)));
                 }
                 Constraint::Apart { vertices, places } => {
                     let whom = self.names(vertices);
                     said.push(match &places[..] {
-                        [] => format!("{whom} apart"),
-                        _ => format!("no two of {whom} {}", self.there("one", places)),
+                        [] => format!("{whom} must be apart"),
+                        _ => format!("no two of {whom} may be {}", self.there("one", places)),
                     });
                 }
                 Constraint::Memory { blocks, most } => {
@@ -309,7 +310,7 @@ impl Teller<'_> {
                     said.push(format!("{host} has {most} of memory"));
                 }
                 Constraint::Prefer { vertices, .. } => {
-                    said.push(format!("{} rather together", self.names(vertices)));
+                    said.push(format!("{} should be together", self.names(vertices)));
                 }
                 Constraint::Count {
                     vertices,
@@ -325,7 +326,8 @@ impl Teller<'_> {
                     };
                     let whom = self.names(vertices);
                     let place = self.there("each", places);
-                    said.push(format!("{many} of {whom} {place}"));
+                    let be = if *least == 0 { "may" } else { "must" };
+                    said.push(format!("{many} of {whom} {be} be {place}"));
                 }
             }
         }
@@ -335,7 +337,7 @@ impl Teller<'_> {
                 None if blocks.len() > 1 => format!("in one of {}", self.os_processes(blocks)),
                 None => format!("in {}", self.os_processes(blocks)),
             };
-            format!("{} {place}", self.names(vertices))
+            format!("{} must be {place}", self.names(vertices))
         });
         let all: Vec<String> = pins.chain(said).collect();
         match all.len() {

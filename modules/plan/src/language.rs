@@ -96,7 +96,7 @@ pub fn rule(word: &str, source: &Source) -> Result<Rule, Box<Diagnostic>> {
 
 /// Reads places that stand in a text at a span.
 pub(crate) fn places(text: &str, span: Span) -> Result<Vec<Where>, Box<Diagnostic>> {
-    let help = "hosts or OS processes are wanted, such as `node*` or `0-3`; `*` is all hosts";
+    let help = "write hosts or OS processes, such as `node*` or `0-3`; `*` means all hosts";
     let mut reader = Reader::new(text, 0);
     let places = reader.places().ok();
     let Some(mut places) = places.filter(|_| reader.rest().trim_start().is_empty()) else {
@@ -209,20 +209,20 @@ impl<'a> Reader<'a> {
     /// The rule of a word that has been read, if it was there.
     fn rule(mut self, word: &str) -> Result<Rule, Wrong> {
         self.help = match word {
-            "pin" => "the rule is `pin WHAT=WHERE`, such as `worker*=node1` or `manager=0`",
-            "together" => "the rule is `together WHAT`, such as `source,sink`",
+            "pin" => "write the rule as `pin WHAT=WHERE`, such as `worker*=node1` or `manager=0`",
+            "together" => "write the rule as `together WHAT`, such as `source,sink`",
             "apart" => {
-                "the rule is `apart WHAT`, such as `kind:worker`, or `apart WHAT@WHERE`, such as \
+                "write the rule as `apart WHAT`, such as `kind:worker`, or `apart WHAT@WHERE`, such as \
                  `kind:worker@*` for all hosts"
             }
             "hold" => {
-                "the rule is `hold WHAT=COUNT`, such as `kind:worker=1-4`, `worker*=-4` or `disk*=1@0-3`"
+                "write the rule as `hold WHAT=COUNT`, such as `kind:worker=1-4`, `worker*=-4` or `disk*=1@0-3`"
             }
-            "whole" => "the rule is `whole MODULES`, such as `farm*`",
-            "prefer" => "the rule is `prefer MODULES=TRAFFIC`, such as `farm*=100`",
-            "memory" => "the rule is `memory WHERE=SIZE`, such as `node*=64G`",
-            "move" => "the rule is `move WHAT=PRICE`, such as `kind:table=1000` or `*=mem`",
-            _ => "a rule starts with a word such as `pin`",
+            "whole" => "write the rule as `whole MODULES`, such as `farm*`",
+            "prefer" => "write the rule as `prefer MODULES=TRAFFIC`, such as `farm*=100`",
+            "memory" => "write the rule as `memory WHERE=SIZE`, such as `node*=64G`",
+            "move" => "write the rule as `move WHAT=PRICE`, such as `kind:table=1000` or `*=mem`",
+            _ => "start the rule with a word such as `pin`",
         };
         let said = match word {
             "pin" => Said::Pin(self.terms()?, self.equals(Self::places)?),
@@ -244,14 +244,15 @@ impl<'a> Reader<'a> {
                 let finding = Diagnostic::error(codes::BAD_RULE, message).at(self.span(start), "");
                 return Err(Box::new(match nearest(other, RULES) {
                     Some(near) => finding.help(format!("did you mean `{near}`?")),
-                    None => finding.help(format!("there are: {}", RULES.join(", "))),
+                    None => finding.help(format!("use one of: {}", RULES.join(", "))),
                 }));
             }
         };
         let (more, span) = self.last();
         if !more.is_empty() {
-            let help = "join several names by commas; put names with other signs in double quotes";
-            return Err(bad(span, "nothing more is expected here", help));
+            let help =
+                "separate names by commas; put names with special characters in double quotes";
+            return Err(bad(span, "unexpected text after the rule", help));
         }
         self.at = 0;
         let (_, span) = self.last();
@@ -262,7 +263,7 @@ impl<'a> Reader<'a> {
     fn equals<T>(&mut self, value: fn(&mut Self) -> Result<T, Wrong>) -> Result<T, Wrong> {
         match self.sign('=') {
             true => value(self),
-            false => Err(self.wrong("`=` is expected here")),
+            false => Err(self.wrong("expected `=`")),
         }
     }
 
@@ -347,10 +348,10 @@ impl<'a> Reader<'a> {
             false => self.take(|c| c.is_whitespace() || "=,@:\"".contains(c)),
         };
         if literal && !self.sign('"') {
-            return Err(bad(self.span(start), "this quote does not end", self.help));
+            return Err(bad(self.span(start), "this quote is not closed", self.help));
         }
         if !literal && text.is_empty() {
-            return Err(self.wrong("a name is expected here"));
+            return Err(self.wrong("expected a name"));
         }
         Ok(Pattern {
             text: text.to_owned(),
@@ -367,11 +368,11 @@ impl<'a> Reader<'a> {
         let range = self.sign('-');
         let most = if range { self.number()? } else { least };
         if least.or(most).is_none() {
-            return Err(self.wrong("a number is expected here"));
+            return Err(self.wrong("expected a number"));
         }
         let (least, most) = (least.unwrap_or(0), most.unwrap_or(u32::MAX));
         if least > most {
-            let label = "the least is above the most";
+            let label = "the minimum is larger than the maximum";
             return Err(bad(self.span(start), label, self.help));
         }
         Ok((least, most))
@@ -401,11 +402,7 @@ impl<'a> Reader<'a> {
         let (text, span) = self.last();
         match text.parse::<f64>() {
             Ok(traffic) if traffic >= 0.0 && traffic.is_finite() => Ok(traffic),
-            _ => Err(bad(
-                span,
-                "a number of at least 0 is expected here",
-                self.help,
-            )),
+            _ => Err(bad(span, "expected a number of at least 0", self.help)),
         }
     }
 
@@ -414,13 +411,13 @@ impl<'a> Reader<'a> {
         let (number, unit) = size::split(text);
         let number = number.parse::<u64>().ok();
         let bytes = number.and_then(|n| n.checked_mul(unit));
-        let label = "bytes are expected here, such as 4096, 64G or 2GiB";
+        let label = "expected a number of bytes, such as 4096, 64G or 2GiB";
         bytes.ok_or_else(|| bad(span, label, self.help))
     }
 }
 
 fn bad(span: Span, label: &str, help: &str) -> Wrong {
-    let finding = Diagnostic::error(codes::BAD_RULE, "this rule cannot be understood");
+    let finding = Diagnostic::error(codes::BAD_RULE, "syntax error in a rule");
     let finding = finding.at(span, label);
     Box::new(match help {
         "" => finding,

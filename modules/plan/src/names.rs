@@ -56,7 +56,10 @@ pub(crate) fn nobody(network: &Network, of: Of, name: &Pattern) -> Diagnostic {
         let kind = kinds().any(|kind| name.matches(kind)).then_some("kind");
         let module = modules().any(|m| is_called(network, m, name));
         for word in kind.into_iter().chain(module.then_some("module")) {
-            finding = finding.help(format!("a {word} of this name is `{word}:{}`", name.text));
+            finding = finding.help(format!(
+                "for the {word} of this name, write `{word}:{}`",
+                name.text
+            ));
         }
     }
     if !finding.help.is_empty() {
@@ -73,15 +76,14 @@ pub(crate) fn nobody(network: &Network, of: Of, name: &Pattern) -> Diagnostic {
             Of::Module => known.contains(&base).then_some("module"),
         };
         return match all {
-            Some(word) => finding.help(format!("all of the kind are `{word}:{base}`")),
+            Some(word) => finding.help(format!("for all of them, write `{word}:{base}`")),
             None => finding,
         };
     }
     let compared = &known[..known.len().min(MOST_COMPARED)];
     if name.has_foreign_signs() {
-        finding = finding.help(
-            "in a name, `*` stands for any characters and `?` for one; all others are themselves",
-        );
+        finding = finding
+            .help("use `*` for any characters and `?` for one; other characters match themselves");
     }
     if let Some((shorter, found)) = matching(name, compared) {
         return finding.help(format!("did you mean `{shorter}`, as in `{found}`?"));
@@ -93,7 +95,7 @@ pub(crate) fn nobody(network: &Network, of: Of, name: &Pattern) -> Diagnostic {
     known.truncate(MOST_TOLD);
     match known.is_empty() {
         true => finding.help(format!("the network has no {word}")),
-        false => finding.help(format!("there are: {}{more}", known.join(", "))),
+        false => finding.help(format!("use one of: {}{more}", known.join(", "))),
     }
 }
 
@@ -138,7 +140,7 @@ fn numbered(name: &str, known: &[&str]) -> Option<String> {
     }
     let ((first, low), (last, high)) = (alike.first()?, alike.last()?);
     if alike.len() > 2 && last - first == alike.len() as u64 - 1 {
-        return Some(format!("there are `{low}` to `{high}`"));
+        return Some(format!("use one of `{low}` to `{high}`"));
     }
     let names = alike.iter().take(MOST_TOLD);
     let names: Vec<String> = names.map(|(_, name)| format!("`{name}`")).collect();
@@ -148,7 +150,7 @@ fn numbered(name: &str, known: &[&str]) -> Option<String> {
     };
     Some(match alike.len() {
         1 => format!("did you mean {}?", names[0]),
-        _ => format!("there are {}{more}", names.join(", ")),
+        _ => format!("use one of {}{more}", names.join(", ")),
     })
 }
 
@@ -192,17 +194,17 @@ mod tests {
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
         for (name, known, said) in [
             ("farm_2", &farms[..], Some("did you mean `farm2`?")),
-            ("farm7", &farms, Some("there are `farm1` to `farm3`")),
+            ("farm7", &farms, Some("use one of `farm1` to `farm3`")),
             (
                 "farm_2",
                 &["farm_1", "farm_3"],
-                Some("there are `farm_1`, `farm_3`"),
+                Some("use one of `farm_1`, `farm_3`"),
             ),
             ("farm9", &["farm1"], Some("did you mean `farm1`?")),
             (
                 "w1",
                 &many,
-                Some("there are `w0`, `w2`, `w4`, `w6`, `w8`, `w10`, `w12`, `w14` ..."),
+                Some("use one of `w0`, `w2`, `w4`, `w6`, `w8`, `w10`, `w12`, `w14` ..."),
             ),
             ("frm1", &farms, None),
             ("farm", &farms, None),

@@ -128,7 +128,7 @@ fn os_processes(
         Some(platform.slot_count()),
         network.processes.len(),
         ("OS processes", "processes"),
-        "an OS process without a process would do nothing",
+        "an OS process without a process does nothing",
     )
 }
 
@@ -172,8 +172,8 @@ fn said_in(request: &Request<'_>) -> Result<(), Diagnostics> {
         if !(0.0..=most).contains(&number) {
             let message = format!("`{what}` of the request is {number}");
             let help = match most {
-                f64::MAX => "it must be finite, and at least 0".to_owned(),
-                most => format!("it must be from 0 to {most}"),
+                f64::MAX => "use a finite number of at least 0".to_owned(),
+                most => format!("use a number from 0 to {most}"),
             };
             let finding = Diagnostic::error(codes::WEIGHTS, message);
             return Err(finding.help(help).into());
@@ -231,7 +231,8 @@ pub fn plan(
     for warning in &solution.warnings {
         let mut finding = Diagnostic::warning(codes::UNFINISHED, warning.clone());
         if request.options.strategy.kind == Kind::Program {
-            finding = finding.help("give a solver more `--time`; `--strategy auto` needs none");
+            finding =
+                finding.help("use more `--time`, or `--strategy auto`, which needs no solver");
         }
         found.push(finding);
     }

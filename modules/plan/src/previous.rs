@@ -72,11 +72,11 @@ impl Previous {
         let (was, is) = (self.os_process.len(), numbers.network.processes.len());
         let beyond = |o: &&OsProcessId| o.index() >= self.bindings.len();
         let wrong = if was != is {
-            format!("it is for {was} processes, the network has {is}")
+            format!("it has {was} processes, but the network has {is}")
         } else if let Some(o) = self.os_process.iter().flatten().find(beyond) {
-            format!("it names OS process {o}, which is not there")
+            format!("it names OS process {o}, which does not exist")
         } else if is > 0 && self.os_process.iter().all(Option::is_none) {
-            "it knows none of the processes".to_owned()
+            "it contains none of the processes".to_owned()
         } else {
             let blocks = self.blocks(&numbers.spots);
             let home = |o: &Option<OsProcessId>| o.and_then(|o| blocks[o.index()]);
@@ -84,7 +84,7 @@ impl Previous {
         };
         let message = format!("the previous mapping is for another network: {wrong}");
         let finding = Diagnostic::error(codes::PREVIOUS, message);
-        let help = "map without it, or take the mapping that was made for this graph";
+        let help = "map without it, or use a mapping of this graph";
         Err(finding.help(help).into())
     }
 }

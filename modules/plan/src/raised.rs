@@ -16,15 +16,15 @@ pub(crate) fn raised(
 ) -> Diagnostic {
     let percent = (imbalance * 1e6).round() / 1e4;
     let how = match solution.unavoidable {
-        true => format!("no {what} keeps the balance bound of {percent}%"),
-        false => format!("no {what} within the balance bound of {percent}% was found"),
+        true => format!("no {what} keeps the balance limit of {percent}%"),
+        false => format!("no {what} within the balance limit of {percent}% was found"),
     };
     let over = (solution.evaluation.balance * 1000.0 - 1000.0).round() / 10.0;
-    let message = format!("{how}: the fullest {block} is {over}% above its share");
+    let message = format!("{how}: the fullest {block} is {over}% above its even share");
     let finding = Diagnostic::warning(codes::IMBALANCE, message);
     match solution.unavoidable {
         true => finding,
-        false => finding.with_note("that none keeps it is not proved: more `--time` may find one"),
+        false => finding.with_note("it is not proved that none exists; more `--time` may find one"),
     }
 }
 
@@ -66,14 +66,14 @@ impl Teller<'_> {
                 let (load, most) = (limit(load), limit(most));
                 let whom = self.names(&vertices);
                 let said = format!(
-                    "{whom} must lie together: their load is {load}, and an OS process may hold {most}"
+                    "{whom} must be together; their load is {load}, but the balance limit is {most}"
                 );
                 let finding = match span {
                     Span::NONE => finding.with_note(said),
                     span => finding.at(span, said),
                 };
                 let note = format!(
-                    "the other OS processes hold at most {} each",
+                    "the other OS processes may have a load of at most {} each",
                     largest(&others)
                 );
                 let finding = match others.is_empty() {
@@ -81,43 +81,41 @@ impl Teller<'_> {
                     false => finding.with_note(note),
                 };
                 return finding
-                    .help("use fewer OS processes, or give up the rule that keeps these together");
+                    .help("use fewer OS processes, or remove the rule that keeps these processes together");
             }
         }
         if let Some(process) = heaviest.filter(|p| p.load > most) {
             let (load, most) = (process.load, limit(most));
-            let label = format!("its load is {load}, and an OS process may hold {most}");
+            let label = format!("its load is {load}, but the balance limit is {most}");
             let finding = finding.at(process.span, label);
             let note = self.beside_heavy(problem, solution, (&raised, &others), &largest);
             let finding = note.into_iter().fold(finding, Diagnostic::with_note);
-            return finding.help(
-                "a process cannot be split: use fewer OS processes, or divide its work among several processes",
-            );
+            return finding
+                .help("use fewer OS processes, or divide its work among several processes");
         }
         match (raised.is_empty(), others.is_empty()) {
             (true, _) => finding
-                .with_note(format!("OS processes hold at most {} each", largest(&others)))
-                .help("use fewer OS processes, or give up a rule that keeps processes together"),
+                .with_note(format!("an OS process may have a load of at most {}", largest(&others)))
+                .help("use fewer OS processes, or remove a rule that keeps processes together"),
             (false, true) => finding
                 .with_note(format!(
-                    "an OS process may hold {} instead of {}",
+                    "because of constraints or uneven loads, an OS process may have a load of {} instead of {}",
                     largest(&raised),
                     limit(most)
                 ))
                 .help(
-                    "constraints and uneven loads leave no choice: use fewer OS processes, give up a \
-                     constraint, or say a larger `--imbalance`",
+                    "use fewer OS processes, remove a constraint, or use a larger `--imbalance`",
                 ),
             (false, false) => finding
                 .with_note(format!(
-                    "only {} may hold more, up to {}; the others hold at most {} each",
+                    "because of constraints or memory, {} may have a load of up to {}; the others \
+                     may have at most {} each",
                     self.os_processes(&raised),
                     largest(&raised),
                     largest(&others)
                 ))
                 .help(
-                    "constraints or memory leave no choice there: use fewer OS processes, or give up a \
-                     constraint",
+                    "use fewer OS processes, or remove a constraint",
                 ),
         }
     }
@@ -169,23 +167,23 @@ impl Teller<'_> {
             0 if raised.is_empty() || others.is_empty() => return None,
             0 => {
                 return Some(format!(
-                    "only {} may hold more, up to {}; the others hold at most {} each",
+                    "only {} may have a larger load, up to {}; the others may have at most {} each",
                     self.os_processes(raised),
                     largest(raised),
                     largest(others)
                 ));
             }
-            1 => "it takes up an OS process".to_owned(),
-            _ => format!("{} take up an OS process each", self.names(&names)),
+            1 => "it occupies one OS process".to_owned(),
+            _ => format!("{} occupy one OS process each", self.names(&names)),
         };
         Some(match (free(raised), free(others)) {
             (raised, others) if raised.is_empty() && others.is_empty() => takes,
             (raised, others) if raised.is_empty() || others.is_empty() => format!(
-                "{takes}; the others share the remaining load and hold at most {} each",
+                "{takes}; the others share the remaining load, at most {} each",
                 largest(&[raised, others].concat())
             ),
             (raised, others) => format!(
-                "{takes}; {} may hold up to {}, and the others at most {} each",
+                "{takes}; {} may have a load of up to {}, and the others at most {} each",
                 self.os_processes(&raised),
                 largest(&raised),
                 largest(&others)

@@ -191,7 +191,7 @@ impl<'a> Spots<'a> {
     ) -> Option<Vec<u32>> {
         let (text, span) = (&name.text, name.span);
         if !self.named {
-            let message = format!("{shown} has no effect: there are no hosts to choose from");
+            let message = format!("{shown} has no effect because no hosts are given");
             found.push(
                 Diagnostic::warning(codes::HOST_IGNORED, message)
                     .at(span, "")
@@ -209,7 +209,7 @@ impl<'a> Spots<'a> {
             list.extend((hosts.len() > 8).then_some("..."));
             found.push(match nearest(text, names()) {
                 Some(near) => finding.help(format!("did you mean `{near}`?")),
-                None => finding.help(format!("the hosts are: {}", list.join(", "))),
+                None => finding.help(format!("use one of the hosts: {}", list.join(", "))),
             });
             return None;
         }
@@ -217,13 +217,13 @@ impl<'a> Spots<'a> {
         let there: Vec<u32> = self.blocks().filter(here).collect();
         if there.is_empty() {
             let count = self.slots.len();
-            let message = format!("host `{text}` has none of the {count} OS processes");
+            let message = format!("host `{text}` runs none of the {count} OS processes");
             let mut all = self.platform.slots_for(self.processes).into_iter();
             let first = all.position(|slot| fits[slot.host.index()]);
             let help = match first {
-                Some(first) => format!("say `-n {}` or more, or list this host sooner", first + 1),
+                Some(first) => format!("use `-n {}` or more, or list this host earlier", first + 1),
                 // There are no more OS processes than processes.
-                None => "list this host sooner".to_owned(),
+                None => "list this host earlier".to_owned(),
             };
             found.push(
                 Diagnostic::error(codes::UNKNOWN_HOST, message)
@@ -241,22 +241,19 @@ impl<'a> Spots<'a> {
         let (count, processes) = (self.slots.len(), self.processes);
         let numbers = match count {
             0 => String::new(),
-            1 => "there is one alone, 0".to_owned(),
-            _ => format!("they are numbered from 0 to {}", count - 1),
+            1 => "the only OS process is 0".to_owned(),
+            _ => format!("the OS processes are numbered from 0 to {}", count - 1),
         };
         let finding =
             Diagnostic::error(codes::NO_OS_PROCESS, format!("there is no OS process {o}"))
                 .at(span, numbers);
         let wanted = u64::from(o) + 1;
         match (wanted <= processes as u64, processes) {
-            (true, _) => finding.help(format!(
-                "say `-n {wanted}` or more, or the number of another one"
-            )),
+            (true, _) => finding.help(format!("use `-n {wanted}` or more, or another number")),
             (false, 0) => finding,
             // One without a process is never made, whatever `-n` says.
             (false, _) => finding.help(format!(
-                "say the number of another one: there are no more OS processes than processes, \
-                 and the last can have the number {}",
+                "use a number up to {}; there are never more OS processes than processes",
                 processes - 1
             )),
         }

@@ -73,11 +73,13 @@ impl Weights {
         let most = all.max_by(|a, b| a.mem.total_cmp(&b.mem));
         let most = most.expect("the sum of none is 0");
         let (name, mem) = (network.name(most.name), most.mem);
-        let label = format!("`{name}` needs most, {mem:e} bytes");
+        let label = format!("`{name}` needs the most, {mem:e} bytes");
         let message =
-            format!("the memory of all processes is {total:e} bytes, more than can be counted");
+            format!("the memory of all processes is {total:e} bytes, which exceeds 4 PiB");
         let finding = Diagnostic::error(codes::WEIGHTS, message).at(most.span, label);
-        Err(finding.help("the sum of `mem=` is at most 4 PiB").into())
+        Err(finding
+            .help("reduce `mem=`; the sum may be at most 4 PiB")
+            .into())
     }
 
     pub(crate) fn of(

@@ -386,7 +386,7 @@ fn the_rules_in_conflict_are_shown_and_no_others() {
     assert_eq!(
         first.help,
         [
-            "in a name, `*` stands for any characters and `?` for one; all others are themselves",
+            "use `*` for any characters and `?` for one; other characters match themselves",
             "did you mean `worker*`, as in `worker1`?"
         ]
     );
@@ -398,7 +398,7 @@ fn the_rules_in_conflict_are_shown_and_no_others() {
     );
     assert_eq!(
         found.iter().next().unwrap().help,
-        ["a module of this name is `module:log`"]
+        ["for the module of this name, write `module:log`"]
     );
 }
 

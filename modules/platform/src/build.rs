@@ -57,10 +57,10 @@ impl<'a> Build<'a> {
         if self.slots > MAX_CORES as u64 || (new && self.hosts.len() == MAX_HOSTS) {
             if !std::mem::replace(&mut self.full, true) {
                 let what = "this platform is too large".to_string();
-                let limit = format!("at most {MAX_HOSTS} hosts and {MAX_CORES} slots are taken");
+                let limit = format!("the limit is {MAX_HOSTS} hosts and {MAX_CORES} slots");
                 let found = Diagnostic::error(codes::TOO_LARGE, what);
                 self.report
-                    .push(found.at(span, "the limit is passed here").with_note(limit));
+                    .push(found.at(span, "exceeds the limit here").with_note(limit));
             }
             return None;
         }
@@ -94,18 +94,18 @@ impl<'a> Build<'a> {
         self.foreign.push(foreign.dialect);
         let (this, other) = (self.dialect, foreign.dialect);
         let what = format!(
-            "{} belongs to {}, and this is read as {}",
+            "{} belongs in {}, but this text is read as {}",
             foreign.what,
             other.about(),
             this.about()
         );
         let mut found = Diagnostic::error(codes::WRONG_DIALECT, what).at(word.span(), "");
         if let Some(instead) = instead {
-            found = found.help(format!("{} writes it `{instead}`", this.about()));
+            found = found.help(format!("in {}, write `{instead}`", this.about()));
         }
         let name = other.name();
         self.report.push(found.help(format!(
-            "if the whole file is {}, say `--dialect {name}`",
+            "if the whole file is {}, use `--hosts-format {name}`",
             other.about()
         )));
     }
@@ -133,5 +133,5 @@ pub(crate) fn no_host(source: &Source) -> Diagnostic {
     let at = Span::new(source.base(), source.base());
     Diagnostic::error(codes::NO_HOST, format!("`{}` names no host", source.name()))
         .at(at, "")
-        .help("one host a line, such as `node1:4`")
+        .help("write one host per line, such as `node1:4`")
 }

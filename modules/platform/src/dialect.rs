@@ -67,9 +67,9 @@ impl Dialect {
         let found = Dialect::ALL.into_iter().find(|d| d.name() == name);
         found.ok_or_else(|| {
             let names = Dialect::ALL.map(Dialect::name);
-            let what = format!("there is no dialect `{name}`");
+            let what = format!("`{name}` is not a format of host descriptions");
             let error = Diagnostic::error(codes::UNKNOWN_WORD, what);
-            let error = error.with_note(format!("the dialects are {}", names.join(", ")));
+            let error = error.with_note(format!("the formats are {}", names.join(", ")));
             Box::new(match nearest(name, names) {
                 Some(near) => error.help(format!("did you mean `{near}`?")),
                 None => error,
@@ -137,12 +137,13 @@ pub(crate) fn foreign(word: Word, first: bool) -> Option<Foreign> {
         };
     }
     match () {
-        () if has(SLOTS) || has(MAX_SLOTS) => is(Dialect::OpenMpi, "`slots=`"),
-        () if has(USER) || key == PORT || NEAR.iter().any(|(near, _)| *near == key) => {
-            is(Dialect::OpenMpi, "a key of this kind")
+        () if key == "slots" => is(Dialect::OpenMpi, "`slots=`"),
+        () if has(SLOTS) || has(MAX_SLOTS) || has(USER) || key == PORT => {
+            is(Dialect::OpenMpi, "this key")
         }
+        () if NEAR.iter().any(|(near, _)| *near == key) => is(Dialect::OpenMpi, "this key"),
         () if key == "ifhn" => is(Dialect::Intel, "`ifhn=`"),
-        () if has(MPICH) && word.text.contains('=') => is(Dialect::Mpich, "`binding=`"),
+        () if has(MPICH) && word.text.contains('=') => is(Dialect::Mpich, "this key"),
         () => None,
     }
 }

@@ -52,7 +52,7 @@ pub struct Distances([f64; 6]);
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum BadDistances {
     /// Negative, infinite or not a number.
-    #[error("the distance for `{}` is {value}, and must be a number from 0 on", class.about())]
+    #[error("the distance for `{}` is {value}; it must be a number of at least 0", class.about())]
     NotADistance {
         /// The class it is for.
         class: Class,
@@ -61,7 +61,7 @@ pub enum BadDistances {
     },
     /// A class costs less than a closer one.
     #[error(
-        "`{}` costs {value}, less than the closer `{}`, which costs {closer}",
+        "`{}` has distance {value}, but `{}`, which is closer, has distance {closer}",
         class.about(), inner.about()
     )]
     Shrinks {
@@ -190,7 +190,7 @@ mod tests {
         let shrinks = Distances::new([0.0, 1.0, 1.0, 0.5, 2.0, 2.0]).unwrap_err();
         assert_eq!(
             shrinks.to_string(),
-            "`same host` costs 0.5, less than the closer `same socket`, which costs 1"
+            "`same host` has distance 0.5, but `same socket`, which is closer, has distance 1"
         );
         assert!(Distances::new([0.0, 1.0, 1.0, 1.0, f64::NAN, 2.0]).is_err());
         assert!(Distances::new([-1.0, 1.0, 1.0, 1.0, 1.0, 2.0]).is_err());

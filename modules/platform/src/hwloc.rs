@@ -53,17 +53,17 @@ pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
 fn odd_xml(text: Word) -> Option<Diagnostic> {
     let refuse = |at: Word, what: &str| {
         let found = Diagnostic::error(codes::TOPOLOGY, what).at(at.span(), "");
-        Some(found.help("write the file anew: `lstopo --of xml host.xml`"))
+        Some(found.help("write the file again: `lstopo --of xml host.xml`"))
     };
     if let Some(at) = text.text.find("<!ENTITY") {
         return refuse(
             text.from(at).to(8),
-            "a topology of hwloc declares no entities",
+            "the topology declares entities, which hwloc never does",
         );
     }
     let crowded = |tag: &Word| tag.text.bytes().filter(|b| *b == b'=').count() > 1000;
     let tag = text.pieces('<').find(crowded)?;
-    refuse(tag.to(0), "a tag with more than 1000 attributes")
+    refuse(tag.to(0), "a tag has more than 1000 attributes")
 }
 
 fn not_xml(text: Word, wrong: &roxmltree::Error) -> Diagnostic {
@@ -86,7 +86,7 @@ fn not_xml(text: Word, wrong: &roxmltree::Error) -> Diagnostic {
         reason.truncate(end);
     }
     let error = Diagnostic::error(codes::XML, what).at(at, reason);
-    error.help("write the file anew: `lstopo --of xml host.xml`")
+    error.help("write the file again: `lstopo --of xml host.xml`")
 }
 
 /// What an object stands in.
@@ -146,8 +146,8 @@ impl<'a, 'r> Reader<'a, 'r> {
 
     fn not_a_topology(&mut self, at: Span, what: &str) -> Option<Host> {
         let error = Diagnostic::error(codes::TOPOLOGY, what).at(at, "");
-        let help = "write it by hwloc 2 or newer: `lstopo --of xml host.xml`";
-        let convert = "hwloc 2 converts an older file: `lstopo -i old.xml --of xml new.xml`";
+        let help = "write it with hwloc 2 or newer: `lstopo --of xml host.xml`";
+        let convert = "convert an older file with hwloc 2: `lstopo -i old.xml --of xml new.xml`";
         self.report.push(error.help(help).help(convert));
         None
     }
@@ -165,18 +165,21 @@ impl<'a, 'r> Reader<'a, 'r> {
         match root.attribute("version") {
             Some(version) if version.starts_with("2.") || version.starts_with("3.") => {}
             Some(version) => {
-                let what =
-                    format!("this is the form of hwloc version `{version}`, and 2 and 3 are read");
+                let what = format!(
+                    "this is the format of hwloc version `{version}`; only versions 2 and 3 are read"
+                );
                 return self.not_a_topology(at, &what);
             }
             None => {
-                return self
-                    .not_a_topology(at, "this is the form of hwloc 1, and 2 and 3 are read");
+                return self.not_a_topology(
+                    at,
+                    "this is the format of hwloc version 1; only versions 2 and 3 are read",
+                );
             }
         }
         let object = |n: &Node| n.is_element() && n.tag_name().name() == "object";
         let Some(machine) = root.children().find(object) else {
-            return self.not_a_topology(at, "the topology has no machine in it");
+            return self.not_a_topology(at, "the topology contains no machine");
         };
         let allowed = Allowed {
             cpus: self.mask(machine, "allowed_cpuset"),
@@ -193,7 +196,7 @@ impl<'a, 'r> Reader<'a, 'r> {
             }
         }
         if self.threads.is_empty() && !self.report.failed() {
-            return self.not_a_topology(at, "the topology has no hardware thread one may use");
+            return self.not_a_topology(at, "the topology allows no hardware thread");
         }
         let info =
             |n: &Node| n.tag_name().name() == "info" && n.attribute("name") == Some("HostName");
@@ -201,10 +204,10 @@ impl<'a, 'r> Reader<'a, 'r> {
         let name = machine.children().chain(root.children()).find(info);
         let name = name.and_then(|n| n.attribute("value"));
         let name = name.unwrap_or_else(|| {
-            let message = "the topology has no `HostName`, so its host is taken to be `localhost`";
+            let message = "the topology has no `HostName`; its host is assumed to be `localhost`";
             let warning = Diagnostic::warning(codes::NO_HOST_NAME, message)
                 .at(self.span(machine), "")
-                .help("if it is another host, write it by `lstopo host.xml` there");
+                .help("if it is another host, run `lstopo host.xml` on that host");
             self.report.push(warning);
             "localhost"
         });
@@ -285,15 +288,15 @@ impl<'a, 'r> Reader<'a, 'r> {
         let most = most.fold(0.0, f64::max);
         if kinds.iter().any(|(_, capacity)| capacity.is_none()) {
             let what = format!(
-                "the cores are of {} kinds, and are taken as equally fast",
+                "the cores are of {} kinds; all are assumed equally fast",
                 kinds.len()
             );
             let at = self.span(nodes[0]);
             self.report.push(
                 Diagnostic::warning(codes::CORE_KINDS, what)
                     .at(at, "")
-                    .with_note("the file does not say how fast each kind is (`LinuxCapacity`)")
-                    .help("leave the slower cores out: `lstopo --restrict` with the others"),
+                    .with_note("the file does not contain the speed of each kind (`LinuxCapacity`)")
+                    .help("omit the slower cores: `lstopo --restrict` with the set of the others"),
             );
             return;
         }
@@ -333,7 +336,7 @@ impl<'a, 'r> Reader<'a, 'r> {
         let words: Option<Vec<u32>> = text.split(',').rev().map(word).collect();
         if words.is_none() {
             let range = found.range_value();
-            let what = format!("`{attribute}` is not a set of numbers as hwloc writes it");
+            let what = format!("`{attribute}` is not a set of numbers in the format of hwloc");
             let at = self.text.to(range.end).from(range.start).span();
             self.report
                 .push(Diagnostic::error(codes::NOT_A_NUMBER, what).at(at, ""));

@@ -87,7 +87,7 @@ pub fn read(root: &Path, out: &mut Diagnostics) -> Option<Platform> {
     host.sockets = packages.into_values().map(socket).collect();
     if host.sockets.is_empty() {
         out.push(unreadable(
-            "no hardware thread of this machine may be used".to_string(),
+            "graphmap may not use any hardware thread of this machine".to_string(),
         ));
         return None;
     }
@@ -113,7 +113,7 @@ fn relative_speeds<'c>(groups: impl Iterator<Item = &'c mut BTreeMap<u32, Core>>
 
 fn unreadable(what: String) -> Diagnostic {
     let error = Diagnostic::error(codes::LOCAL, what);
-    error.help("describe the machine: `hosts=1:cores=8`, or a file of `lstopo --of xml`")
+    error.help("describe the machine by `hosts=1:cores=8`, or by a file of `lstopo --of xml`")
 }
 
 fn text(path: &Path) -> Option<String> {

@@ -125,13 +125,13 @@ pub enum BadPlatform {
     #[error("host `{0}` {1}")]
     BadHost(String, &'static str),
     /// Two hosts of one name.
-    #[error("host `{0}` is there twice")]
+    #[error("host `{0}` occurs twice")]
     Twice(String),
     /// The order of slots does not use each host's slots exactly once.
-    #[error("the order of slots names host `{0}` for {1} slots, and it has {2}")]
+    #[error("the order of slots lists {1} slots of host `{0}`, which has {2}")]
     Order(String, u64, u32),
     /// Over [`MAX_HOSTS`] or [`MAX_CORES`].
-    #[error("a platform takes at most {MAX_HOSTS} hosts and {MAX_CORES} slots and cores")]
+    #[error("a platform has at most {MAX_HOSTS} hosts, {MAX_CORES} slots and {MAX_CORES} cores")]
     TooLarge,
 }
 
@@ -311,15 +311,15 @@ fn check_host(host: &Host) -> Result<(), BadPlatform> {
     let empty = |s: &Socket| s.caches.is_empty() || s.caches.iter().any(|c| c.cores.is_empty());
     let name_fits = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
     let wrong = if host.name.is_empty() || !host.name.chars().all(name_fits) {
-        "has a name launchers would not take"
+        "has a name that launchers do not accept"
     } else if host.slots == 0 {
-        "has no slot"
+        "has no slots"
     } else if host.max_slots.is_some_and(|max| max < host.slots) {
         "has more slots than its maximum"
     } else if !speed(host.speed) || host.cores().any(|(_, _, c)| !speed(c.speed)) {
-        "has a speed that is not above zero"
+        "has a speed that is not positive"
     } else if crate::access::odd(&host.access).is_some() {
-        "has a user, port, interface or binding that no launcher takes"
+        "has a user, port, interface or binding that launchers do not accept"
     } else if host.sockets.iter().any(empty) {
         "has a socket or cache group without cores"
     } else {

@@ -123,12 +123,15 @@ pub(crate) fn read_colon(
         build.add(name, count, named.span());
         if let Some(before) = again {
             let sum = before.count + count;
-            let what = format!("host `{name}` is given twice in a row");
+            let what = format!("host `{name}` is named on two consecutive lines");
             build.report.push(
                 Diagnostic::warning(codes::DUPLICATE_HOST, what)
-                    .at(first.span(), format!("the two add up to {sum} slots"))
-                    .also(before.span, "given here")
-                    .help("take one of the lines out, or write one with the sum"),
+                    .at(
+                        first.span(),
+                        format!("together, the lines give {sum} slots"),
+                    )
+                    .also(before.span, "first named here")
+                    .help("remove one of the lines, or write one line with the sum"),
             );
         }
         counted_before = counted;
@@ -137,16 +140,16 @@ pub(crate) fn read_colon(
 }
 
 fn bare_number(build: &mut Build, first: Word, number: Word) {
-    let what = format!("`{}` means nothing after a host", number.shown());
+    let what = format!("`{}` has no meaning after a host", number.shown());
     let error = Diagnostic::error(codes::UNKNOWN_WORD, what).at(number.span(), "");
     let (name, before) = first.cut(':').map_or((first, ""), |(n, c)| (n, c.text));
     let (name, n) = (name.shown(), number.shown());
     build.report.push(match before {
         "" => error.help(format!(
-            "for {n} slots write `{name}:{n}`, or `{name} slots={n}`, on each line"
+            "for {n} slots, write `{name}:{n}` or `{name} slots={n}`, in one format on all lines"
         )),
         _ => error.help(format!(
-            "take it out: `{}` already has a number of slots",
+            "remove it; `{}` already gives the number of slots",
             first.shown()
         )),
     });
@@ -160,11 +163,11 @@ fn unexpected(build: &mut Build, first: Word, word: Word, keys: &[&str]) {
         let instead = slots.then(|| format!("{}:{value}", name.shown()));
         return build.foreign(word, &telling, instead);
     }
-    let what = format!("`{}` means nothing after a host", word.shown());
+    let what = format!("`{}` has no meaning after a host", word.shown());
     let key = word.cut('=').map_or(word, |(key, _)| key).text;
     let error = Diagnostic::error(codes::UNKNOWN_WORD, what).at(word.span(), "");
     build.report.push(match nearest(key, keys.iter().copied()) {
         Some(near) => error.help(format!("did you mean `{near}=`?")),
-        None => error.help("one host a line; `#` starts a comment"),
+        None => error.help("write one host per line; start a comment with `#`"),
     });
 }

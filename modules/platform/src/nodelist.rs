@@ -55,7 +55,7 @@ fn number_as_host(word: Word, report: &mut Report) {
             format!("`{n}` is read as the name of a host"),
         )
         .at(number.span(), "")
-        .help(format!("for {n} slots write `{host}:{n}`")),
+        .help(format!("for {n} slots, write `{host}:{n}`")),
     );
 }
 
@@ -83,12 +83,12 @@ fn unique(names: &[(String, Span)], report: &mut Report) {
     let mut seen = rustc_hash::FxHashMap::default();
     for (name, span) in names {
         if let Some(before) = seen.insert(name.as_str(), *span) {
-            let what = format!("host `{name}` is given twice");
+            let what = format!("host `{name}` is named twice");
             let error = Diagnostic::error(codes::DUPLICATE_HOST, what).at(*span, "");
             let error = if before == *span {
                 error
             } else {
-                error.also(before, "given here before")
+                error.also(before, "first named here")
             };
             report.push(error.help("name each host once"));
         }
@@ -104,11 +104,11 @@ fn expand_word(word: Word, names: &mut Vec<(String, Span)>, report: &mut Report)
         for (i, b) in rest.text.bytes().enumerate() {
             match b {
                 b'[' if open.is_some() => {
-                    return unbalanced(rest.from(i).to(1), "a `[` inside another", report);
+                    return unbalanced(rest.from(i).to(1), "a `[` is inside another", report);
                 }
                 b'[' => open = Some(i),
                 b']' if open.is_none() => {
-                    return unbalanced(rest.from(i).to(1), "a `]` that no `[` opens", report);
+                    return unbalanced(rest.from(i).to(1), "a `]` has no `[` before it", report);
                 }
                 b']' => open = None,
                 b',' if open.is_none() => {
@@ -119,7 +119,7 @@ fn expand_word(word: Word, names: &mut Vec<(String, Span)>, report: &mut Report)
             }
         }
         if let Some(open) = open {
-            return unbalanced(rest.from(open).to(1), "a `[` that is never closed", report);
+            return unbalanced(rest.from(open).to(1), "a `[` is not closed", report);
         }
         let entry = rest.to(end);
         if !entry.text.is_empty() {
@@ -133,8 +133,12 @@ fn expand_word(word: Word, names: &mut Vec<(String, Span)>, report: &mut Report)
 }
 
 fn unbalanced(at: Word, what: &str, report: &mut Report) {
-    let error = Diagnostic::error(codes::BRACKETS, format!("there is {what}"));
-    report.push(error.at(at.span(), "").help("a list is `name[1-4,7]`"));
+    let error = Diagnostic::error(codes::BRACKETS, what);
+    report.push(
+        error
+            .at(at.span(), "")
+            .help("write a list as `name[1-4,7]`"),
+    );
 }
 
 /// Adds the hosts of one entry, whose brackets are known to be balanced and not nested.
@@ -201,7 +205,7 @@ fn too_many(entry: Word, report: &mut Report) {
     report.push(
         error
             .at(entry.span(), "")
-            .with_note(format!("at most {MAX_HOSTS} hosts are taken")),
+            .with_note(format!("the limit is {MAX_HOSTS} hosts")),
     );
 }
 
@@ -212,7 +216,7 @@ fn ranges(inside: Word, report: &mut Report) -> Option<Vec<String>> {
         let wrong = |what: &str| {
             let what = format!("`{}` {what}", piece.shown());
             let error = Diagnostic::error(codes::BAD_RANGE, what).at(piece.span(), "");
-            error.help("a bracket holds numbers and ranges: `[1-4,7]`")
+            error.help("write numbers and ascending ranges, such as `[1-4,7]`")
         };
         let (first, last) = piece.cut('-').unwrap_or((piece, piece));
         let digits = |w: Word| !w.text.is_empty() && w.text.bytes().all(|b| b.is_ascii_digit());
@@ -228,11 +232,11 @@ fn ranges(inside: Word, report: &mut Report) -> Option<Vec<String>> {
         }
         let value = |w: Word| w.text.parse::<u32>().ok();
         let (Some(low), Some(high)) = (value(first), value(last)) else {
-            report.push(wrong("has a number that is too large"));
+            report.push(wrong("contains a number that is too large"));
             return None;
         };
         if high < low {
-            report.push(wrong("runs downwards"));
+            report.push(wrong("is a descending range"));
             return None;
         }
         if (high - low) as usize >= MAX_HOSTS || numbers.len() + (high - low) as usize >= MAX_HOSTS

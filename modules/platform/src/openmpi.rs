@@ -47,16 +47,16 @@ pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
         read_line(line, &mut build, &mut named);
     }
     if let Some(open) = unclosed {
-        let error = Diagnostic::error(codes::BRACKETS, "a comment is never closed");
-        let error = error.at(open.span(), "all that follows is in it");
+        let error = Diagnostic::error(codes::BRACKETS, "a comment is not closed");
+        let error = error.at(open.span(), "the rest of the file is part of it");
         build
             .report
-            .push(error.help("end it by `*/`, or start each line with `#`"));
+            .push(error.help("end it with `*/`, or start each line with `#`"));
     }
     limits(&mut build, &named);
     assumed(&mut build, &named);
     if build.hosts.is_empty() && !named.is_empty() && !build.report.failed() {
-        let what = format!("`{}` has no host with a slot", source.name());
+        let what = format!("no host of `{}` has a slot", source.name());
         let at = named
             .values()
             .map(|lines| lines.first)
@@ -64,7 +64,7 @@ pub fn read(source: &Source, out: &mut Diagnostics) -> Option<Platform> {
         let error = Diagnostic::error(codes::NO_HOST, what).at(at.unwrap_or(Span::NONE), "");
         build
             .report
-            .push(error.help("`slots=0` leaves a host unused: give at least one host slots"));
+            .push(error.help("give at least one host a slot; a host with `slots=0` is not used"));
     }
     build.finish(source, out)
 }
@@ -79,14 +79,14 @@ fn limits(build: &mut Build, named: &Named) {
         host.max_slots = Some(most);
         if most < host.slots {
             let what = format!(
-                "host `{}` has {} slots and at most {most}",
+                "the number of slots of host `{}` is {}, but its limit is {most}",
                 host.name, host.slots
             );
             let error = Diagnostic::error(codes::MAX_SLOTS, what).at(host.span, "");
-            let error = error.also(span, "the limit");
+            let error = error.also(span, "the limit is given here");
             build
                 .report
-                .push(error.help("`max_slots=` is at least `slots=`"));
+                .push(error.help("raise `max_slots=`, or lower `slots=`"));
         }
     }
 }
@@ -100,12 +100,12 @@ fn assumed(build: &mut Build, named: &Named) {
     };
     let (name, span) = (first.name.clone(), first.span);
     let what = match hosts.len() {
-        1 => format!("the slots of host `{name}` are not given: one is assumed"),
-        n => format!("the slots of {n} hosts are not given: one each is assumed"),
+        1 => format!("the number of slots of host `{name}` is not given; one is assumed"),
+        n => format!("the number of slots of {n} hosts is not given; one each is assumed"),
     };
     let warning = Diagnostic::warning(codes::ASSUMED_SLOTS, what)
         .at(span, "")
-        .with_note("Open MPI counts the host's cores when it starts there")
+        .with_note("Open MPI uses the number of cores, which it counts on the host at the start")
         .help(format!("write `{name} slots=N`"));
     build.report.push(warning);
 }
@@ -119,7 +119,7 @@ fn read_line<'a>(line: Word<'a>, build: &mut Build<'a>, named: &mut Named<'a>) {
     if SLOTS.contains(&key) || MAX_SLOTS.contains(&key) || USER.contains(&key) || key == PORT {
         let what = format!("`{key}=` has no host before it");
         let error = Diagnostic::error(codes::UNKNOWN_WORD, what).at(first.span(), "");
-        let help = "name the host first, on the same line: a comment `/* */` ends a line";
+        let help = "name the host first, on the same line; a comment `/* */` ends a line";
         build.report.push(error.help(help));
         return;
     }
@@ -140,7 +140,7 @@ fn read_line<'a>(line: Word<'a>, build: &mut Build<'a>, named: &mut Named<'a>) {
     while let Some((&key, after)) = rest.split_first() {
         rest = after;
         if key.text == "=" {
-            unknown(build, key, "an `=` without a key before it");
+            unknown(build, key, "has no key before it");
             bad = true;
             continue;
         }
@@ -159,15 +159,15 @@ fn read_line<'a>(line: Word<'a>, build: &mut Build<'a>, named: &mut Named<'a>) {
             let known = SLOTS.contains(&key.text) || MAX_SLOTS.contains(&key.text);
             let number = key.text.bytes().all(|b| b.is_ascii_digit());
             match (known, number) {
-                (true, _) => unknown(build, key, "a key without a value"),
+                (true, _) => unknown(build, key, "has no value"),
                 (false, true) if key.start == parts[1].start => {
-                    let what = format!("`{}` means nothing after a host", key.shown());
+                    let what = format!("`{}` has no meaning after a host", key.shown());
                     let help = format!("write `{} slots={}`", first.shown(), key.shown());
                     let error = Diagnostic::error(codes::UNKNOWN_WORD, what).at(key.span(), "");
                     build.report.push(error.help(help));
                     return;
                 }
-                _ => unknown(build, key, "a word that means nothing here"),
+                _ => unknown(build, key, "has no meaning here"),
             }
             bad = true;
             continue;
@@ -186,8 +186,8 @@ fn read_line<'a>(line: Word<'a>, build: &mut Build<'a>, named: &mut Named<'a>) {
             if let Some((_, before)) = before {
                 let what = format!("`{}=` is given twice on a line", key.shown());
                 let error = Diagnostic::error(codes::DUPLICATE_HOST, what).at(place, "");
-                let error = error.also(before, "given here before");
-                build.report.push(error.help("take one of them out"));
+                let error = error.also(before, "first given here");
+                build.report.push(error.help("remove one of them"));
                 bad = true;
             }
         } else if USER.contains(&key.text) {
@@ -199,7 +199,7 @@ fn read_line<'a>(line: Word<'a>, build: &mut Build<'a>, named: &mut Named<'a>) {
                 Some(telling) if telling.dialect != Dialect::OpenMpi => {
                     build.foreign(key, &telling, None)
                 }
-                _ => unknown(build, key, "a key Open MPI does not know"),
+                _ => unknown(build, key, "is not a key of Open MPI"),
             }
             bad = true;
         }
@@ -231,17 +231,17 @@ fn read_line<'a>(line: Word<'a>, build: &mut Build<'a>, named: &mut Named<'a>) {
     };
     if let Some((_, place)) = slots {
         let (what, earlier) = match lines.slots {
-            Some(earlier) => (format!("host `{name}` is given `slots=` twice"), earlier),
+            Some(earlier) => (format!("host `{name}` has `slots=` on two lines"), earlier),
             None => {
-                let what = format!("host `{name}` is given `slots=` after a line without it");
+                let what = format!("host `{name}` has `slots=` after a line without it");
                 (what, lines.first)
             }
         };
         build.report.push(
             Diagnostic::error(codes::DUPLICATE_HOST, what)
                 .at(place, "")
-                .also(earlier, "given here before")
-                .help("one line with `slots=N`; a further line without it adds a slot"),
+                .also(earlier, "first given here")
+                .help("write one line with `slots=N`; each further line without it adds a slot"),
         );
         return;
     }
@@ -268,7 +268,7 @@ fn parts<'a>(line: Word<'a>) -> Vec<Word<'a>> {
 }
 
 fn unknown(build: &mut Build, word: Word, what: &str) {
-    let error = Diagnostic::error(codes::UNKNOWN_WORD, format!("`{}` is {what}", word.shown()));
+    let error = Diagnostic::error(codes::UNKNOWN_WORD, format!("`{}` {what}", word.shown()));
     let error = error.at(word.span(), "");
     let other = NEAR.iter().find(|(near, _)| *near == word.text);
     let keys = SLOTS.iter().chain(MAX_SLOTS).chain(USER);
@@ -278,7 +278,7 @@ fn unknown(build: &mut Build, word: Word, what: &str) {
     let near = near.or_else(|| nearest(word.text, keys.copied().chain([PORT])));
     build.report.push(match near {
         Some(near) if near != word.text => error.help(format!("did you mean `{near}=`?")),
-        _ => error.help("a line is `name slots=N max_slots=M`"),
+        _ => error.help("write a line as `name slots=N max_slots=M`"),
     });
 }
 

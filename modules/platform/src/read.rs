@@ -17,18 +17,19 @@ fn misplaced(source: &Source) -> Option<Diagnostic> {
     let first = text.lines().next().unwrap_or("");
     let word = first.split_whitespace().next().unwrap_or("");
     let (is, help) = if text.starts_with('{') && text.contains("\"graphmap-mapping\"") {
-        let help = "`--mapping` takes a mapping as it is, `--previous` as the one in use";
-        ("a mapping, no description of hosts", help)
+        let help =
+            "use `--mapping` to apply this mapping, or `--previous` to keep a new one close to it";
+        ("a mapping, not a description of hosts", help)
     } else if text.starts_with('{') {
-        let help = "write one host a line, such as `node1:4`";
-        ("JSON, which no description of hosts is written in", help)
+        let help = "write one host per line, such as `node1:4`";
+        ("JSON, not a description of hosts", help)
     } else if ["strict", "graph", "digraph"].contains(&word) && first.contains('{') {
-        let help = "the hosts are in a file of their own, or in words: `hosts=4:cores=8`";
-        ("a graph, no description of hosts", help)
+        let help = "describe the hosts in another file, or in words: `hosts=4:cores=8`";
+        ("a graph, not a description of hosts", help)
     } else if ["-n", "-np", "-host"].contains(&word) {
-        let help = "`--hosts` takes a hostfile, with one host a line";
+        let help = "give `--hosts` a hostfile, with one host per line";
         (
-            "a list of options for `mpiexec`, no description of hosts",
+            "a list of `mpiexec` options, not a description of hosts",
             help,
         )
     } else if let Some(rest) = text.strip_prefix("rank ")
@@ -37,8 +38,8 @@ fn misplaced(source: &Source) -> Option<Diagnostic> {
             !rank.is_empty() && rank.bytes().all(|b| b.is_ascii_digit())
         })
     {
-        let help = "`--hosts` takes the hostfile that goes with it";
-        ("a rankfile of Open MPI, no description of hosts", help)
+        let help = "give `--hosts` the hostfile that belongs to it";
+        ("an Open MPI rankfile, not a description of hosts", help)
     } else {
         return None;
     };
@@ -52,8 +53,10 @@ fn misplaced(source: &Source) -> Option<Diagnostic> {
 pub fn read(source: &Source, dialect: Option<Dialect>, out: &mut Diagnostics) -> Option<Platform> {
     if source.text().contains('\0') {
         let mut report = Report::default();
-        let what = format!("`{}` is not a text", source.name());
-        report.push(Diagnostic::error(codes::NO_HOST, what).with_note("it has zero bytes in it"));
+        let what = format!("`{}` is not a text file", source.name());
+        report.push(
+            Diagnostic::error(codes::NO_HOST, what).with_note("it contains bytes with the value 0"),
+        );
         return report.finish(None, out);
     }
     if let Some(error) = misplaced(source) {

@@ -34,7 +34,7 @@ impl Report {
         let last = self.found.iter().next_back().map(|d| d.code);
         out.append(self.found);
         if let (Some(code), true) = (last, self.more > 0) {
-            let what = format!("{} more findings of this text are not shown", self.more);
+            let what = format!("{} more diagnostics of this text are not shown", self.more);
             out.push(Diagnostic::note(code, what));
         }
         made.filter(|_| !failed)

@@ -39,12 +39,12 @@ impl Said {
         if let (Some(before), Some(place)) = (before, place)
             && before != value.text
         {
-            let what = format!("host `{}` is given two {}s", host.shown(), key.name());
+            let what = format!("host `{}` has two different {}s", host.shown(), key.name());
             report.push(
                 Diagnostic::warning(codes::BAD_ACCESS, what)
                     .at(value.span(), format!("`{}` is used", value.shown()))
-                    .also(place, "given here before")
-                    .help("take one of them out"),
+                    .also(place, "first given here")
+                    .help("remove one of them"),
             );
         }
     }

@@ -73,8 +73,8 @@ pub fn read(
         );
         report.push(
             Diagnostic::warning(codes::HET_JOB, what)
-                .with_note("`srun` starts programs on the first component alone unless told otherwise")
-                .help("have the launcher use ssh: `HYDRA_LAUNCHER=ssh`, `OMPI_MCA_plm=rsh`, `PRTE_MCA_plm=ssh`"),
+                .with_note("by default, `srun` starts programs only on the first component")
+                .help("let the launcher use ssh: set `HYDRA_LAUNCHER=ssh`, `OMPI_MCA_plm=rsh` or `PRTE_MCA_plm=ssh`"),
         );
     }
     let mut build = Build::new(Dialect::Slurm);
@@ -116,13 +116,14 @@ fn components(
                 .to(word.text.trim_end().len())
                 .count("components", report)?;
             if count > there && (count > 1 || there > 0) {
-                let what = format!("the job has {count} components, and variables name {there}");
+                let what =
+                    format!("the job has {count} components, but variables name only {there}");
                 let missing = format!("`{}{}` is not set", NODELIST[0], suffix(there));
                 report.push(
                     Diagnostic::error(codes::ENVIRONMENT, what)
                         .at(word.span(), "")
                         .with_note(missing)
-                        .help("run where `salloc` or `sbatch` of the whole job has set them"),
+                        .help("run inside `salloc` or `sbatch` of the whole job"),
                 );
             }
             Some(count)
@@ -185,7 +186,7 @@ fn component(
     let cpus = cpus.map(|v| v.per_host(hosts, report));
     let each = each.map(|v| v.word().count("tasks", report));
     let here = here.map(|v| v.word().count("CPUs", report));
-    let bytes = memory.map(|v| v.word().whole("megabytes", report));
+    let bytes = memory.map(|v| v.word().whole("number of megabytes", report));
     let names = names.filter(|_| !report.failed())?;
     let slots = tasks.flatten();
     let slots = slots.or_else(|| Some(vec![each??; names.len()]));
@@ -194,12 +195,12 @@ fn component(
     let assumed = slots.is_none();
     let slots = slots.unwrap_or_else(|| vec![1; names.len()]);
     if assumed {
-        let what = "the environment does not say how many tasks a node takes: one is assumed";
+        let what = "the environment does not give the number of tasks per node; one is assumed";
         report.push(
             Diagnostic::warning(codes::ASSUMED_SLOTS, what)
                 .at(nodes.word().span(), "")
                 .help(format!(
-                    "set `SLURM_TASKS_PER_NODE{suffix}`, for example by `--ntasks-per-node`"
+                    "set `SLURM_TASKS_PER_NODE{suffix}`, for example with `--ntasks-per-node`"
                 )),
         );
     }
@@ -231,16 +232,14 @@ impl Variable {
         match hosts {
             Some(hosts) if hosts != list.len() => {
                 let what = format!(
-                    "${} is about {} hosts, and the job has {hosts}",
+                    "${} describes {} hosts, but the job has {hosts}",
                     self.name,
                     list.len()
                 );
                 report.push(
                     Diagnostic::error(codes::ENVIRONMENT, what)
                         .at(word.span(), "")
-                        .help(
-                            "set both by one job: a job step and its job have lists of their own",
-                        ),
+                        .help("take all variables from the same job or the same job step"),
                 );
                 None
             }

@@ -75,7 +75,7 @@ fn other_version(source: &Source, report: &mut Report) -> bool {
     let Some((_, value)) = stated else {
         return false;
     };
-    let Some(number) = value.whole("the version", report) else {
+    let Some(number) = value.whole("version", report) else {
         return true;
     };
     let error = version::refused("the platform", "graphmap=", Some(number), VERSION);
@@ -128,10 +128,10 @@ fn parse(source: &Source, report: &mut Report) -> Option<Platform> {
             }
         } else if LEVELS.contains(&key.text) || word.text.contains(':') {
             if let Some(before) = levels.replace(word) {
-                let what = "levels are given in two places";
+                let what = "levels are given twice";
                 let error = Diagnostic::error(codes::LEVELS, what).at(word.span(), "");
-                let error = error.also(before.span(), "and here");
-                report.push(error.help("join them by `:`, outermost first: `hosts=4:cores=8`"));
+                let error = error.also(before.span(), "first given here");
+                report.push(error.help("join them with `:`, outermost first: `hosts=4:cores=8`"));
             }
         } else {
             unknown(key, report);
@@ -140,7 +140,9 @@ fn parse(source: &Source, report: &mut Report) -> Option<Platform> {
     let nothing = levels.is_none() && options.iter().all(Option::is_none);
     if nothing {
         if !report.failed() {
-            report.push(no_host(source).help("such as `hosts=4:cores=8`"));
+            report.push(
+                no_host(source).help("or write a synthetic platform, such as `hosts=4:cores=8`"),
+            );
         }
         return None;
     }
@@ -158,7 +160,7 @@ fn parse(source: &Source, report: &mut Report) -> Option<Platform> {
         w.real("speed", false, r)
     });
     let memory = per_host(memory, "memory", hosts, report, |w, r| {
-        w.bytes("bytes of memory", r)
+        w.bytes("number of bytes", r)
     });
     let tree = tree.filter(|_| !report.failed())?;
     let mut made = build(&tree);
@@ -196,7 +198,7 @@ fn per_host<T: Clone>(
     if list.len() != 1 && list.len() != hosts {
         let what = format!("`{of}=` has {} values for {hosts} hosts", list.len());
         let error = Diagnostic::error(codes::LEVELS, what).at(word.span(), "");
-        report.push(error.help("give one for all hosts, or one each: `12(x3),64`"));
+        report.push(error.help("give one value for all hosts, or one per host: `12(x3),64`"));
         return None;
     }
     Some(list)
@@ -210,7 +212,7 @@ fn read_levels(levels: Option<Word>, names: Option<usize>, report: &mut Report) 
         let Some((key, value)) = piece.cut('=') else {
             let what = format!("`{}` is not a level", piece.shown());
             let error = Diagnostic::error(codes::LEVELS, what).at(piece.span(), "");
-            report.push(error.help("a level is `name=count`, such as `hosts=4`"));
+            report.push(error.help("write a level as `name=count`, such as `hosts=4`"));
             good = false;
             continue;
         };
@@ -227,12 +229,9 @@ fn read_levels(levels: Option<Word>, names: Option<usize>, report: &mut Report) 
             twice(key, before.span(), report);
         } else if last.is_some_and(|last| last > level) {
             let outer = LEVELS[last.unwrap_or(0)];
-            let what = format!(
-                "`{}` are outside of `{outer}`, and come before them",
-                key.text
-            );
+            let what = format!("level `{}` must come before `{outer}`", key.text);
             let error = Diagnostic::error(codes::LEVELS, what).at(key.span(), "");
-            report.push(error.help(format!("the order is `{}`", LEVELS.join(":"))));
+            report.push(error.help(format!("use the order `{}`", LEVELS.join(":"))));
         } else {
             last = Some(level);
         }
@@ -257,14 +256,14 @@ fn read_levels(levels: Option<Word>, names: Option<usize>, report: &mut Report) 
             let what = format!("{} {} are too many", tree.total(level), LEVELS[level]);
             let at = tree.named[level].unwrap_or(Span::NONE);
             let error = Diagnostic::error(codes::TOO_LARGE, what).at(at, "");
-            report.push(error.with_note(format!("at most {most} are taken")));
+            report.push(error.with_note(format!("the limit is {most}")));
             return None;
         }
     }
     if let (Some(names), hosts) = (names, tree.total(HOSTS))
         && names != hosts
     {
-        let what = format!("`names=` names {names} hosts, and there are {hosts}");
+        let what = format!("`names=` names {names} hosts, but the levels give {hosts}");
         let at = tree.named[HOSTS].or(tree.named[0]).unwrap_or(Span::NONE);
         report.push(Diagnostic::error(codes::LEVELS, what).at(at, ""));
         return None;
@@ -298,14 +297,18 @@ fn spread(
             }
             return Some(spread);
         }
-        if tree.named[outer].is_some() {
-            fits.push(format!("{total} ({})", LEVELS[outer]));
+        if tree.named[outer].is_some() && total > 1 {
+            fits.push(format!("one for each of the {total} {}", LEVELS[outer]));
         }
     }
-    let what = format!("`{}=` has {} counts", LEVELS[level], list.len());
+    let what = format!(
+        "`{}=` has {} counts, which does not match the levels outside it",
+        LEVELS[level],
+        list.len()
+    );
     let error = Diagnostic::error(codes::LEVELS, what).at(word.span(), "");
-    fits.push("1 (all alike)".to_string());
-    report.push(error.help(format!("it can have {}", fits.join(", or "))));
+    fits.push("one for all".to_string());
+    report.push(error.help(format!("give {}", fits.join(", or "))));
     None
 }
 
@@ -339,7 +342,7 @@ fn read_distances(
         let error = Diagnostic::error(codes::DISTANCES, what).at(word.span(), "");
         let names: Vec<_> = named.iter().map(|&l| LEVELS[l]).collect();
         report.push(error.help(format!(
-            "one for each level, outermost first: {}",
+            "give one distance per level, outermost first: {}",
             names.join(":")
         )));
         return None;
@@ -371,7 +374,7 @@ fn checked(values: [f64; 6], at: Span, report: &mut Report) -> Option<Distances>
             let error = Diagnostic::error(codes::DISTANCES, wrong.to_string()).at(at, "");
             report.push(match wrong {
                 BadDistances::Shrinks { .. } => {
-                    error.help("distances go outermost (largest) first: `100:10:1`")
+                    error.help("write the outermost (largest) distance first: `100:10:1`")
                 }
                 BadDistances::NotADistance { .. } => error,
             });
@@ -428,24 +431,25 @@ fn stray(words: &[Word], report: &mut Report) {
         .find_map(|(i, word)| Some((word, foreign(*word, i == 0)?)));
     if let Some((word, telling)) = telling {
         let (what, other) = (telling.what, telling.dialect.about());
-        let what = format!("{what} belongs to {other}, and this is read as a synthetic platform");
+        let what =
+            format!("{what} belongs in {other}, but this text is read as a synthetic platform");
         let error = Diagnostic::error(codes::WRONG_DIALECT, what).at(word.span(), "");
         let name = telling.dialect.name();
         return report.push(error.help(format!(
-            "if the whole file is {other}, say `--dialect {name}`"
+            "if the whole file is {other}, use `--hosts-format {name}`"
         )));
     }
     let word = words[0];
     let what = format!("`{}` is neither a level nor an option", word.shown());
     let error = Diagnostic::error(codes::UNKNOWN_WORD, what).at(word.span(), "");
-    report.push(error.help("such as `hosts=4:cores=8 distance=10:1`"));
+    report.push(error.help("write a platform such as `hosts=4:cores=8 distance=10:1`"));
 }
 
 fn unknown(key: Word, report: &mut Report) {
     if OPTIONS.contains(&key.text) {
         let what = format!("`{}` is an option, not a level", key.text);
         let error = Diagnostic::error(codes::UNKNOWN_WORD, what).at(key.span(), "");
-        let help = "options stand after white space: `hosts=4:cores=8 slots=2`";
+        let help = "separate options from levels by white space: `hosts=4:cores=8 slots=2`";
         return report.push(error.help(help));
     }
     let what = format!("`{}` is neither a level nor an option", key.shown());
@@ -454,7 +458,7 @@ fn unknown(key: Word, report: &mut Report) {
     report.push(match near {
         Some(near) => error.help(format!("did you mean `{near}=`?")),
         None => error.help(format!(
-            "levels are {}; options are {}",
+            "use a level ({}) or an option ({})",
             LEVELS.join(", "),
             OPTIONS.join(", ")
         )),
@@ -464,5 +468,5 @@ fn unknown(key: Word, report: &mut Report) {
 fn twice(key: Word, before: Span, report: &mut Report) {
     let what = format!("`{}=` is given twice", key.text);
     let error = Diagnostic::error(codes::LEVELS, what).at(key.span(), "");
-    report.push(error.also(before, "given here before"));
+    report.push(error.also(before, "first given here"));
 }

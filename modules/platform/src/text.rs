@@ -134,7 +134,7 @@ impl<'a> Word<'a> {
         let value = self.count_or_zero(of, report)?;
         if value == 0 {
             let what = format!("the number of {of} is zero");
-            let help = "give at least one; leave out what is not to be used";
+            let help = "give at least one, or omit this entry";
             report.push(
                 Diagnostic::error(codes::ZERO, what)
                     .at(self.span(), "")
@@ -147,9 +147,9 @@ impl<'a> Word<'a> {
 
     /// A count from zero on.
     pub(crate) fn count_or_zero(self, of: &str, report: &mut Report) -> Option<u32> {
-        let value = self.whole(of, report)?;
+        let value = self.whole(&format!("number of {of}"), report)?;
         u32::try_from(value).ok().or_else(|| {
-            self.too_large(of, u64::from(u32::MAX), report);
+            self.too_large(&format!("number of {of}"), u64::from(u32::MAX), report);
             None
         })
     }
@@ -157,7 +157,7 @@ impl<'a> Word<'a> {
     /// A number from 0 on.
     pub(crate) fn whole(self, of: &str, report: &mut Report) -> Option<u64> {
         if self.text.is_empty() || !self.text.bytes().all(|b| b.is_ascii_digit()) {
-            self.not_a_number(&format!("a number of {of}"), report);
+            self.not_a_number(of, report);
             return None;
         }
         let value = self.text.parse().ok();
@@ -174,13 +174,13 @@ impl<'a> Word<'a> {
         let value = value.filter(|v| self.text.bytes().all(plain) && v.is_finite() && *v >= 0.0);
         match value {
             Some(0.0) if !zero => {
-                let what = format!("a {of} of zero");
+                let what = format!("the {of} is zero");
                 report.push(Diagnostic::error(codes::ZERO, what).at(self.span(), ""));
                 None
             }
             Some(value) => Some(value),
             None => {
-                self.not_a_number(&format!("a {of}"), report);
+                self.not_a_number(of, report);
                 None
             }
         }
@@ -219,7 +219,7 @@ impl<'a> Word<'a> {
         let at = self.from(wrong).to(character.len_utf8()).span();
         report.push(
             Diagnostic::error(codes::BAD_NAME, what)
-                .at(at, format!("{character:?} is not part of a name"))
+                .at(at, format!("{character:?} is not allowed in a name"))
                 .help(self.help_for_name()),
         );
         None
@@ -230,30 +230,36 @@ impl<'a> Word<'a> {
         let text = self.text;
         let list = text.contains([',', '[', ']']);
         match () {
-            () if is_address(text) => "for an address of IPv6 give the host a name in /etc/hosts",
-            () if text.starts_with("//") || text.starts_with("/*") => {
-                "`#` starts a comment; only Open MPI knows `//` and `/*`"
+            () if is_address(text) => {
+                "give the host a name in /etc/hosts; IPv6 addresses are not accepted"
             }
-            () if text.contains('$') => "variables mean nothing in a file: write the name itself",
+            () if text.starts_with("//") || text.starts_with("/*") => {
+                "start a comment with `#`; only Open MPI accepts `//` and `/*`"
+            }
+            () if text.contains('$') => {
+                "write the name itself; variables in a file are not expanded"
+            }
             () if text.starts_with('^') => {
-                "`^` leaves a host out in lists of Open MPI alone: take the line out"
+                "remove the line; `^` excludes a host only in lists of Open MPI"
             }
             () if text.starts_with('+') => {
-                "`+n0` and `+e` are for Open MPI's `-host`: write the name of the host"
+                "write the name of the host; `+n0` and `+e` are only for Open MPI's option `-host`"
             }
             () if list && text.contains(':') => {
-                "one host a line, such as `node1:4`; for a list with slots say \
+                "write one host per line, such as `node1:4`; for a list with slots, write \
                  `names=node[1-4] slots=4`"
             }
-            () if text.contains(':') => "one host a line, such as `node1:4`",
-            () if list => "one host a line; a whole file of lists is read by `--dialect slurm`",
+            () if text.contains(':') => "write one host per line, such as `node1:4`",
+            () if list => {
+                "write one host per line; for a file of lists, use `--hosts-format slurm`"
+            }
             () if text.contains('/') => {
-                "this is a path, and a line names a host; `--hosts PATH` reads another file"
+                "write the name of a host, not a path; to read another file, use `--hosts PATH`"
             }
             () if text.starts_with('(') => {
-                "a batch system that has no list of hosts writes this: name the hosts yourself"
+                "write the names of the hosts; a batch system wrote this in place of a list"
             }
-            () => "names are made of letters, digits, `-`, `.` and `_`",
+            () => "use only letters, digits, `-`, `.` and `_`",
         }
     }
 
@@ -263,7 +269,7 @@ impl<'a> Word<'a> {
         report.push(
             Diagnostic::error(codes::BAD_NAME, what)
                 .at(self.span(), "")
-                .with_note(format!("at most {MAX_NAME} characters are taken")),
+                .with_note(format!("a name has at most {MAX_NAME} characters")),
         );
     }
 
@@ -283,22 +289,22 @@ impl<'a> Word<'a> {
         shown
     }
 
-    fn not_a_number(self, wanted: &str, report: &mut Report) {
+    fn not_a_number(self, of: &str, report: &mut Report) {
         let what = match self.text {
-            "" => format!("{wanted} is missing"),
-            _ => format!("`{}` is not {wanted}", self.shown()),
+            "" => format!("the {of} is missing"),
+            _ => format!("`{}` is not a valid {of}", self.shown()),
         };
         let found = Diagnostic::error(codes::NOT_A_NUMBER, what).at(self.span(), "");
         report.push(found);
     }
 
     fn too_large(self, of: &str, most: u64, report: &mut Report) {
-        let what = format!("{} {of} are too many", self.shown());
+        let what = format!("`{}` is too large for the {of}", self.shown());
         let found = Diagnostic::error(codes::TOO_LARGE, what);
         report.push(
             found
                 .at(self.span(), "")
-                .with_note(format!("at most {most} fit")),
+                .with_note(format!("the maximum is {most}")),
         );
     }
 }
@@ -330,7 +336,7 @@ pub(crate) fn repeated<'a, T: Clone>(
                 None => {
                     report.push(
                         Diagnostic::error(codes::BRACKETS, "a `(x` is not closed")
-                            .at(piece.from(at).span(), "`)` is missing at its end"),
+                            .at(piece.from(at).span(), "`)` is missing at the end"),
                     );
                     good = false;
                     continue;
@@ -345,9 +351,9 @@ pub(crate) fn repeated<'a, T: Clone>(
             continue;
         };
         if all.len() + times as usize > MAX_CORES {
-            let what = format!("a list of more than {} {of}", MAX_CORES);
+            let what = format!("the list has more than {} {of}", MAX_CORES);
             let found = Diagnostic::error(codes::TOO_LARGE, what);
-            report.push(found.at(piece.span(), "the list passes it here"));
+            report.push(found.at(piece.span(), "exceeds the limit here"));
             return None;
         }
         all.resize(all.len() + times as usize, value);

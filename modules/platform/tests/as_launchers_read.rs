@@ -34,8 +34,8 @@ fn the_limit_is_the_number_of_slots_where_no_other_is_given() {
     assert_eq!(
         findings(None, "a max_slots=8\na\nb max_slots=0 slots=1\n"),
         [
-            "G0426 error 1:1 host `a` has 9 slots and at most 8",
-            "G0426 error 3:1 host `b` has 1 slots and at most 0"
+            "G0426 error 1:1 the number of slots of host `a` is 9, but its limit is 8",
+            "G0426 error 3:1 the number of slots of host `b` is 1, but its limit is 0"
         ]
     );
 }
@@ -76,9 +76,7 @@ fn keys_are_those_of_open_mpi() {
         ("user", "username"),
     ] {
         let text = format!("a slots=1\nb {key}=3");
-        let told = [format!(
-            "G0417 error 2:3 `{key}` is a key Open MPI does not know"
-        )];
+        let told = [format!("G0417 error 2:3 `{key}` is not a key of Open MPI")];
         assert_eq!(findings(None, &text), told);
         assert_eq!(help(None, &text), format!("did you mean `{right}=`?"));
     }
@@ -92,7 +90,7 @@ fn keys_are_those_of_open_mpi() {
 fn assumed_slots_are_a_warning_once() {
     assert_eq!(
         findings(None, "a slots=8\nb\nc\nd\nd\n"),
-        ["G0427 warning 2:1 the slots of 2 hosts are not given: one each is assumed"]
+        ["G0427 warning 2:1 the number of slots of 2 hosts is not given; one each is assumed"]
     );
 }
 
@@ -105,14 +103,14 @@ fn a_host_with_no_slots_is_not_used() {
     );
     assert_eq!(
         findings(None, "head slots=0\n"),
-        ["G0410 error 1:1 `hosts` has no host with a slot"]
+        ["G0410 error 1:1 no host of `hosts` has a slot"]
     );
     // hydra crashes at it.
     assert_eq!(
         findings(None, "a:0\n"),
         ["G0413 error 1:3 the number of slots is zero"]
     );
-    assert!(help(None, "a:0\n").contains("leave out what is not to be used"));
+    assert!(help(None, "a:0\n").contains("or omit this entry"));
 }
 
 #[test]
@@ -125,12 +123,12 @@ fn comments_of_open_mpi() {
     assert_eq!(slots(&good(None, text)), [("node1", 2), ("node4", 3)]);
     assert_eq!(
         findings(None, "node1 slots=2\n/* spare\nnode2 slots=2\n"),
-        ["G0418 error 2:1 a comment is never closed"]
+        ["G0418 error 2:1 a comment is not closed"]
     );
     assert_eq!(
         findings(Some(Dialect::Mpich), "// two\nnode1:2\n"),
         [
-            "G0411 error 1:1 a comment that starts with `/` belongs to an Open MPI hostfile, and this is read as an MPICH hostfile"
+            "G0411 error 1:1 a comment that starts with `/` belongs in an Open MPI hostfile, but this text is read as an MPICH hostfile"
         ]
     );
 }
@@ -180,7 +178,10 @@ fn users_ports_interfaces_and_bindings_are_kept() {
         ]
     );
     let (platform, found) = try_read(None, "bob@a slots=1 username=amy\n");
-    assert_eq!(found, ["G0428 warning 1:24 host `a` is given two users"]);
+    assert_eq!(
+        found,
+        ["G0428 warning 1:24 host `a` has two different users"]
+    );
     assert_eq!(
         platform.unwrap().hosts()[0].access.user.as_deref(),
         Some("amy")
@@ -190,12 +191,12 @@ fn users_ports_interfaces_and_bindings_are_kept() {
 #[test]
 fn advice_about_names_is_about_the_word() {
     for (text, part) in [
-        ("$HOST\n", "variables mean nothing"),
+        ("$HOST\n", "variables in a file"),
         ("node[1-2]:4\n", "names=node[1-4] slots=4"),
-        ("^node2\n", "take the line out"),
+        ("^node2\n", "remove the line"),
         ("+n0\n", "`-host`"),
         ("(null)\n", "batch system"),
-        ("/etc/hosts\n", "this is a path"),
+        ("/etc/hosts\n", "not a path"),
         ("::1\n", "IPv6"),
         ("h\u{f6}st\n", "letters, digits"),
     ] {
@@ -225,22 +226,25 @@ fn what_looks_like_slots_is_told_how_to_say_them() {
     assert!(help(Some(Dialect::OpenMpi), "node1 4\n").contains("`node1 slots=4`"));
     let told = help(Some(Dialect::Mpich), "node1:4 slots=8\n");
     assert!(
-        told.starts_with("an MPICH hostfile writes it `node1:8`;"),
+        told.starts_with("in an MPICH hostfile, write `node1:8`;"),
         "{told}"
     );
     let told = help(None, "node1:2 4\n");
-    assert_eq!(told, "take it out: `node1:2` already has a number of slots");
+    assert_eq!(
+        told,
+        "remove it; `node1:2` already gives the number of slots"
+    );
     let told = help(None, "node1: 4\n");
     assert!(told.contains("`node1:4`"), "{told}");
     let told = help(None, "node1,2\nnode2\n");
-    assert_eq!(told, "for 2 slots write `node1:2`");
+    assert_eq!(told, "for 2 slots, write `node1:2`");
     for text in [
         "-n 2 -host a ./b : -n 1 -host c ./d\n",
         "# ring\n\n# two\n-np 2 ./b\n",
         "# ring\nrank 0=a slot=0\n",
     ] {
         let told = help(None, text);
-        assert!(told.starts_with("`--hosts` takes "), "{told}");
+        assert!(told.starts_with("give `--hosts` "), "{told}");
     }
     // A comment of this form ends the line for Open MPI as well.
     for text in [
@@ -251,10 +255,10 @@ fn what_looks_like_slots_is_told_how_to_say_them() {
         assert!(told.starts_with("name the host first"), "{told}");
     }
     let told = help(None, "hosts=4:slots=2");
-    assert!(told.contains("options stand after white space"), "{told}");
+    assert!(told.contains("separate options from levels"), "{told}");
     assert_eq!(
         findings(None, "rank 0=node1 slot=0\nrank 1=node2 slot=0\n"),
-        ["G0410 error - `hosts` is a rankfile of Open MPI, no description of hosts"]
+        ["G0410 error - `hosts` is an Open MPI rankfile, not a description of hosts"]
     );
 }
 
@@ -307,7 +311,7 @@ fn heterogeneous_jobs_of_slurm_are_read_whole() {
     assert_eq!(platform, None);
     assert_eq!(
         found,
-        ["G0420 error 1:1 the job has 2 components, and variables name 1"]
+        ["G0420 error 1:1 the job has 2 components, but variables name only 1"]
     );
     let own = [
         size,
@@ -317,7 +321,7 @@ fn heterogeneous_jobs_of_slurm_are_read_whole() {
     let (_, found) = read(&own);
     assert_eq!(
         found,
-        ["G0420 error 1:1 the job has 2 components, and variables name 0"]
+        ["G0420 error 1:1 the job has 2 components, but variables name only 0"]
     );
 }
 
@@ -350,7 +354,7 @@ fn kinds_of_cores_have_speeds_or_a_warning() {
     assert_eq!(speeds, [0.5, 1.0]);
     assert_eq!(
         findings(None, &text(&capacity(400), "")),
-        ["G0429 warning 4:13 the cores are of 2 kinds, and are taken as equally fast"]
+        ["G0429 warning 4:13 the cores are of 2 kinds; all are assumed equally fast"]
     );
 }
 

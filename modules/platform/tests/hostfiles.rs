@@ -29,14 +29,14 @@ fn all_mistakes_of_a_file_are_told_at_once() {
         findings(Some(Dialect::Mpich), text),
         [
             "G0413 error 1:3 the number of slots is zero",
-            "G0414 error 2:3 `x` is not a number of slots",
-            "G0414 error 3:3 `2x` is not a number of slots",
-            "G0415 error 4:3 99999999999 slots are too many",
+            "G0414 error 2:3 `x` is not a valid number of slots",
+            "G0414 error 3:3 `2x` is not a valid number of slots",
+            "G0415 error 4:3 `99999999999` is too large for the number of slots",
             "G0416 error 5:1 `::1` cannot be the name of a host",
             "G0416 error 6:2 `h\u{f6}st` cannot be the name of a host",
-            "G0417 error 7:5 `usr=me` means nothing after a host",
+            "G0417 error 7:5 `usr=me` has no meaning after a host",
             "G0416 error 8:1 `` cannot be the name of a host",
-            "G0414 error 9:3 a number of slots is missing",
+            "G0414 error 9:3 the number of slots is missing",
         ]
     );
 }
@@ -71,7 +71,7 @@ fn a_file_without_hosts_is_an_error() {
     }
     assert_eq!(
         findings(None, "a\0b"),
-        ["G0410 error - `hosts` is not a text"]
+        ["G0410 error - `hosts` is not a text file"]
     );
 }
 
@@ -81,7 +81,7 @@ fn the_wrong_dialect_is_named_once() {
     assert_eq!(
         findings(Some(Dialect::Mpich), text),
         [
-            "G0411 error 1:3 `slots=` belongs to an Open MPI hostfile, and this is read as an MPICH hostfile"
+            "G0411 error 1:3 `slots=` belongs in an Open MPI hostfile, but this text is read as an MPICH hostfile"
         ]
     );
     let mut sources = SourceMap::new();
@@ -89,23 +89,23 @@ fn the_wrong_dialect_is_named_once() {
     let mut out = Diagnostics::new();
     mpich::read(&source, &mut out);
     let help = &out.iter().next().unwrap().help;
-    assert_eq!(help[0], "an MPICH hostfile writes it `a:2`");
-    assert!(help[1].contains("say `--dialect openmpi`"));
+    assert_eq!(help[0], "in an MPICH hostfile, write `a:2`");
+    assert!(help[1].contains("use `--hosts-format openmpi`"));
 
     let found = |dialect, text| findings(Some(dialect), text).join("\n");
-    assert!(found(Dialect::OpenMpi, "a:2\n").contains("a number after `:` belongs to an MPICH"));
-    assert!(found(Dialect::Mpich, "n[1-4]\n").contains("belongs to a Slurm node list"));
-    assert!(found(Dialect::OpenMpi, "hosts=4\n").contains("belongs to a synthetic platform"));
-    assert!(found(Dialect::Mpich, "<?xml?>\n").contains("belongs to an hwloc XML file"));
-    assert!(found(Dialect::Mpich, "a:1 ifhn=b\n").contains("belongs to an Intel MPI machinefile"));
-    assert!(found(Dialect::Slurm, "a:2 b:2\n").contains("belongs to an MPICH hostfile"));
-    assert!(found(Dialect::Synthetic, "a slots=2\n").contains("belongs to an Open MPI hostfile"));
+    assert!(found(Dialect::OpenMpi, "a:2\n").contains("a number after `:` belongs in an MPICH"));
+    assert!(found(Dialect::Mpich, "n[1-4]\n").contains("belongs in a Slurm node list"));
+    assert!(found(Dialect::OpenMpi, "hosts=4\n").contains("belongs in a synthetic platform"));
+    assert!(found(Dialect::Mpich, "<?xml?>\n").contains("belongs in an hwloc XML file"));
+    assert!(found(Dialect::Mpich, "a:1 ifhn=b\n").contains("belongs in an Intel MPI machinefile"));
+    assert!(found(Dialect::Slurm, "a:2 b:2\n").contains("belongs in an MPICH hostfile"));
+    assert!(found(Dialect::Synthetic, "a slots=2\n").contains("belongs in an Open MPI hostfile"));
     // Mixed in one file: the first telling line decides.
     assert_eq!(
         findings(None, "a\nb slots=2\nc:3\n"),
         [
-            "G0411 error 3:1 a number after `:` belongs to an MPICH hostfile, and this is read as an Open MPI hostfile",
-            "G0427 warning 1:1 the slots of host `a` are not given: one is assumed",
+            "G0411 error 3:1 a number after `:` belongs in an MPICH hostfile, but this text is read as an Open MPI hostfile",
+            "G0427 warning 1:1 the number of slots of host `a` is not given; one is assumed",
         ]
     );
 }
@@ -138,7 +138,7 @@ fn dialects_are_told_apart() {
 fn repeats_that_look_like_an_oversight_are_told() {
     assert_eq!(
         findings(None, "a:2\na:2\n"),
-        ["G0412 warning 2:1 host `a` is given twice in a row"]
+        ["G0412 warning 2:1 host `a` is named on two consecutive lines"]
     );
     assert_eq!(
         slots(&good(None, "a\na\na:1\nb:1\na:1\n")),
@@ -178,14 +178,14 @@ fn mistakes_in_open_mpi_hostfiles() {
     assert_eq!(
         findings(Some(Dialect::OpenMpi), text),
         [
-            "G0412 error 2:3 host `a` is given `slots=` twice",
-            "G0412 error 4:3 host `b` is given `slots=` after a line without it",
-            "G0417 error 6:3 `slots` is a key without a value",
-            "G0417 error 7:3 `solts` is a key Open MPI does not know",
-            "G0417 error 9:3 `=` is an `=` without a key before it",
-            "G0417 error 9:4 `2` is a word that means nothing here",
-            "G0426 error 8:1 host `f` has 4 slots and at most 2",
-            "G0427 warning 3:1 the slots of host `b` are not given: one is assumed",
+            "G0412 error 2:3 host `a` has `slots=` on two lines",
+            "G0412 error 4:3 host `b` has `slots=` after a line without it",
+            "G0417 error 6:3 `slots` has no value",
+            "G0417 error 7:3 `solts` is not a key of Open MPI",
+            "G0417 error 9:3 `=` has no key before it",
+            "G0417 error 9:4 `2` has no meaning here",
+            "G0426 error 8:1 the number of slots of host `f` is 4, but its limit is 2",
+            "G0427 warning 3:1 the number of slots of host `b` is not given; one is assumed",
         ]
     );
 }
@@ -214,19 +214,10 @@ fn slurm_node_lists() {
 #[test]
 fn mistakes_in_node_lists() {
     let one = |text: &str| findings(Some(Dialect::Slurm), text).join("\n");
-    assert_eq!(
-        one("n[1-2"),
-        "G0418 error 1:2 there is a `[` that is never closed"
-    );
-    assert_eq!(
-        one("a,n1]"),
-        "G0418 error 1:5 there is a `]` that no `[` opens"
-    );
-    assert_eq!(
-        one("n[[1]]"),
-        "G0418 error 1:3 there is a `[` inside another"
-    );
-    assert_eq!(one("n[3-1]"), "G0419 error 1:3 `3-1` runs downwards");
+    assert_eq!(one("n[1-2"), "G0418 error 1:2 a `[` is not closed");
+    assert_eq!(one("a,n1]"), "G0418 error 1:5 a `]` has no `[` before it");
+    assert_eq!(one("n[[1]]"), "G0418 error 1:3 a `[` is inside another");
+    assert_eq!(one("n[3-1]"), "G0419 error 1:3 `3-1` is a descending range");
     assert_eq!(
         one("n[]"),
         "G0419 error 1:3 `` is not a number or a range of numbers"
@@ -249,14 +240,14 @@ fn mistakes_in_node_lists() {
     );
     assert_eq!(
         one("n[1-99999999999]"),
-        "G0419 error 1:3 `1-99999999999` has a number that is too large"
+        "G0419 error 1:3 `1-99999999999` contains a number that is too large"
     );
     assert_eq!(
         one("a[0-999]b[0-999]c[0-999]"),
         "G0415 error 1:1 this list names too many hosts"
     );
-    assert_eq!(one("n[1-3,2]"), "G0412 error 1:1 host `n2` is given twice");
-    assert_eq!(one("a,b,a"), "G0412 error 1:5 host `a` is given twice");
+    assert_eq!(one("n[1-3,2]"), "G0412 error 1:1 host `n2` is named twice");
+    assert_eq!(one("a,b,a"), "G0412 error 1:5 host `a` is named twice");
     assert_eq!(
         one("a;b"),
         "G0416 error 1:2 `a;b` cannot be the name of a host"
@@ -271,7 +262,7 @@ fn addresses_of_ipv6_belong_to_no_dialect() {
         "G0416 error 2:1 `[fe80::1]` cannot be the name of a host",
         "G0416 error 3:4 `[fe80::2]:22` cannot be the name of a host",
         "G0416 error 4:5 `fe80::3` cannot be the name of a host",
-        "G0417 error 5:15 `bogus` is a word that means nothing here",
+        "G0417 error 5:15 `bogus` has no meaning here",
     ];
     assert_eq!(findings(Some(Dialect::OpenMpi), text), told);
     assert_eq!(findings(None, text), told);
@@ -279,7 +270,7 @@ fn addresses_of_ipv6_belong_to_no_dialect() {
     assert_eq!(findings(None, "[fe80::1]\nnode2:4\n"), told);
     // What is no address still tells whose list it is, and nobody is told to write it with `slots=`.
     let told = [
-        "G0411 error 2:1 a list of hosts belongs to a Slurm node list, and this is read as an Open MPI hostfile",
+        "G0411 error 2:1 a list of hosts belongs in a Slurm node list, but this text is read as an Open MPI hostfile",
     ];
     assert_eq!(
         findings(Some(Dialect::OpenMpi), "a slots=1\nn[1:2]\n"),
@@ -334,17 +325,17 @@ fn a_slurm_environment_that_contradicts_itself() {
     };
     assert_eq!(
         of("2(x2)"),
-        "G0420 error 1:1 $SLURM_TASKS_PER_NODE is about 2 hosts, and the job has 3"
+        "G0420 error 1:1 $SLURM_TASKS_PER_NODE describes 2 hosts, but the job has 3"
     );
     assert_eq!(of("2(x3"), "G0418 error 1:2 a `(x` is not closed");
     assert_eq!(of("0(x3)"), "G0413 error 1:1 the number of tasks is zero");
     assert_eq!(
         of("2(xq)"),
-        "G0414 error 1:4 `q` is not a number of repetitions"
+        "G0414 error 1:4 `q` is not a valid number of repetitions"
     );
     assert_eq!(
         of("1(x4294967295)"),
-        "G0415 error 1:1 a list of more than 4194304 tasks"
+        "G0415 error 1:1 the list has more than 4194304 tasks"
     );
     let (_, found) = environment(&[]);
     assert_eq!(
@@ -365,7 +356,11 @@ fn large_inputs_stay_linear_and_bounded() {
     // Nothing but mistakes: the first are kept, the others counted.
     let found = findings(Some(Dialect::Mpich), &"a:0\n".repeat(100_000));
     assert_eq!(found.len(), 51);
-    assert!(found[50].contains("99950 more findings"), "{}", found[50]);
+    assert!(
+        found[50].contains("99950 more diagnostics"),
+        "{}",
+        found[50]
+    );
     let (platform, found) = try_read(Some(Dialect::Slurm), "n[0-1000000],m[0-1000000]");
     assert!(
         platform.is_none() && found[0].contains("too many"),
@@ -398,15 +393,15 @@ fn a_file_of_another_purpose_is_told_once() {
     let mapping = "{\n  \"format\": \"graphmap-mapping\",\n  \"version\": 1\n}\n";
     assert_eq!(
         told(mapping),
-        "G0410 error - `hosts` is a mapping, no description of hosts"
+        "G0410 error - `hosts` is a mapping, not a description of hosts"
     );
     assert_eq!(
         told("{\"nodes\": []}"),
-        "G0410 error - `hosts` is JSON, which no description of hosts is written in"
+        "G0410 error - `hosts` is JSON, not a description of hosts"
     );
     assert_eq!(
         told("digraph farm {\n a -> b\n}\n"),
-        "G0410 error - `hosts` is a graph, no description of hosts"
+        "G0410 error - `hosts` is a graph, not a description of hosts"
     );
     assert_eq!(findings(None, "graph\nstrict\n"), Vec::<String>::new());
 }

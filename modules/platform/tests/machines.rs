@@ -90,7 +90,7 @@ fn mistakes_in_synthetic_platforms() {
     );
     assert_eq!(
         one("hosts=x"),
-        "G0414 error 1:7 `x` is not a number of hosts"
+        "G0414 error 1:7 `x` is not a valid number of hosts"
     );
     assert_eq!(
         one("hosts=2:hosts=2"),
@@ -98,12 +98,12 @@ fn mistakes_in_synthetic_platforms() {
     );
     assert_eq!(
         one("cores=2:hosts=2"),
-        "G0421 error 1:9 `hosts` are outside of `cores`, and come before them"
+        "G0421 error 1:9 level `hosts` must come before `cores`"
     );
     assert_eq!(one("hosts=2:8"), "G0421 error 1:9 `8` is not a level");
     assert_eq!(
         one("hosts=2 cores=8"),
-        "G0421 error 1:9 levels are given in two places"
+        "G0421 error 1:9 levels are given twice"
     );
     assert_eq!(
         one("hots=2"),
@@ -111,28 +111,28 @@ fn mistakes_in_synthetic_platforms() {
     );
     assert_eq!(
         one("hosts=4:cores=1,2,3"),
-        "G0421 error 1:9 `cores=` has 3 counts"
+        "G0421 error 1:9 `cores=` has 3 counts, which does not match the levels outside it"
     );
     assert_eq!(
         one("hosts=4 speed=1,2"),
         "G0421 error 1:15 `speed=` has 2 values for 4 hosts"
     );
-    assert_eq!(one("hosts=4 speed=0"), "G0413 error 1:15 a speed of zero");
+    assert_eq!(one("hosts=4 speed=0"), "G0413 error 1:15 the speed is zero");
     assert_eq!(
         one("hosts=4 speed=inf"),
-        "G0414 error 1:15 `inf` is not a speed"
+        "G0414 error 1:15 `inf` is not a valid speed"
     );
     assert_eq!(
         one("hosts=4 memory=9999999999T"),
-        "G0415 error 1:16 9999999999T bytes of memory are too many"
+        "G0415 error 1:16 `9999999999T` is too large for the number of bytes"
     );
     assert_eq!(
         one("hosts=4 names=a,b"),
-        "G0421 error 1:1 `names=` names 2 hosts, and there are 4"
+        "G0421 error 1:1 `names=` names 2 hosts, but the levels give 4"
     );
     assert_eq!(
         one("hosts=4 names=a[1-2"),
-        "G0418 error 1:16 there is a `[` that is never closed"
+        "G0418 error 1:16 a `[` is not closed"
     );
     assert_eq!(
         one("hosts=4 distance=1:2"),
@@ -140,11 +140,11 @@ fn mistakes_in_synthetic_platforms() {
     );
     assert_eq!(
         one("hosts=4:cores=2 distance=1:10"),
-        "G0422 error 1:26 `other host` costs 1, less than the closer `same host`, which costs 10"
+        "G0422 error 1:26 `other host` has distance 1, but `same host`, which is closer, has distance 10"
     );
     assert_eq!(
         one("hosts=2 distance=-1"),
-        "G0414 error 1:18 `-1` is not a distance"
+        "G0414 error 1:18 `-1` is not a valid distance"
     );
     assert_eq!(
         one("hosts=2000000"),
@@ -272,11 +272,11 @@ fn xml_that_is_none_or_no_topology() {
     );
     assert_eq!(
         one("<topology/>"),
-        "G0424 error 1:1 this is the form of hwloc 1, and 2 and 3 are read"
+        "G0424 error 1:1 this is the format of hwloc version 1; only versions 2 and 3 are read"
     );
     assert_eq!(
         one("<topology version=\"2.0\"/>"),
-        "G0424 error 1:1 the topology has no machine in it"
+        "G0424 error 1:1 the topology contains no machine"
     );
     let machine = |inside: &str| {
         one(&format!(
@@ -285,24 +285,24 @@ fn xml_that_is_none_or_no_topology() {
     };
     assert_eq!(
         machine(""),
-        "G0424 error 1:1 the topology has no hardware thread one may use"
+        "G0424 error 1:1 the topology allows no hardware thread"
     );
     assert_eq!(
         machine("<object type=\"PU\" os_index=\"x\"/>")
             .lines()
             .next(),
-        Some("G0414 error 2:52 `x` is not a number of os_index")
+        Some("G0414 error 2:52 `x` is not a valid os_index")
     );
     let bomb = "<!DOCTYPE a [<!ENTITY a \"aaaaaaaaaa\"><!ENTITY b \"&a;&a;&a;&a;&a;&a;&a;&a;\">\
                 <!ENTITY c \"&b;&b;&b;&b;&b;&b;&b;&b;\">]><topology>&c;&c;&c;</topology>";
     assert_eq!(
         one(bomb),
-        "G0424 error 1:14 a topology of hwloc declares no entities"
+        "G0424 error 1:14 the topology declares entities, which hwloc never does"
     );
     let crowd: String = (0..200_000).map(|i| format!("a{i}=\"1\" ")).collect();
     assert_eq!(
         one(&format!("\n<topology {crowd}/>")),
-        "G0424 error 2:2 a tag with more than 1000 attributes"
+        "G0424 error 2:2 a tag has more than 1000 attributes"
     );
 }
 
@@ -383,7 +383,7 @@ fn a_machine_under_sys() {
     fs::write(root.join("proc/self/status"), "Cpus_allowed_list:\t64\n").unwrap();
     assert_eq!(
         read_local(root).1,
-        ["G0425 error - no hardware thread of this machine may be used"]
+        ["G0425 error - graphmap may not use any hardware thread of this machine"]
     );
 
     fs::write(root.join("sys/devices/system/cpu/online"), "7-3").unwrap();

@@ -111,8 +111,8 @@ impl Emitter for External {
             }
         }
         if !main {
-            let message = format!("the emitter `{}` wrote nothing for its path", self.name);
-            let help = "the file whose path is empty is the one that was asked for";
+            let message = format!("the emitter `{}` returned no main file", self.name);
+            let help = "return the main file with an empty path";
             return Err(Diagnostic::error(BAD_REPLY, message).help(help).into());
         }
         files.append(placed);

@@ -53,19 +53,19 @@ pub(crate) fn ask(plugin: &External, request: Vec<u8>) -> Result<String, Diagnos
             let seconds = plugin.timeout.as_secs_f64();
             let message = format!("{who} did not end within {seconds} s and was killed");
             Diagnostic::error(TIMED_OUT, message)
-                .help("`--plugin-timeout SECONDS` gives it more time")
+                .help("use `--plugin-timeout SECONDS` to give it more time")
         }
         End::Interrupted => Diagnostic::error(DIED, format!("{who} was interrupted")),
         End::Unwatched(error) => return Err(failed("watched", error)),
         End::Endless => {
             let mebibytes = longest >> 20;
-            let message = format!("it does not end: {mebibytes} MiB are read, and no more");
+            let message = format!("it is longer than {mebibytes} MiB, the limit");
             bad(plugin, &message)
         }
         End::Ended(_) if !status.success() => {
             let message = format!("{who} {}", describe(status));
-            let help = "what it finds wrong with a network belongs in the `diagnostics` of its \
-                        reply; another end than 0 is its own failure";
+            let help = "report errors in a network as `diagnostics` of the reply; a status other \
+                        than 0 means that the plug-in itself failed";
             Diagnostic::error(DIED, message).help(help)
         }
         End::Ended(Some(Ok(bytes))) => match String::from_utf8(bytes) {
@@ -73,7 +73,10 @@ pub(crate) fn ask(plugin: &External, request: Vec<u8>) -> Result<String, Diagnos
             Err(_) => bad(plugin, "it is not UTF-8"),
         },
         End::Ended(Some(Err(error))) => bad(plugin, &error.to_string()),
-        End::Ended(None) => bad(plugin, "its standard output stayed open after its end"),
+        End::Ended(None) => bad(
+            plugin,
+            "its standard output was still open after the plug-in exited",
+        ),
     };
     let said = err.recv_timeout(PATIENCE).unwrap_or_default();
     if status.code() == Some(i32::from(CANNOT_RUN)) {
@@ -216,11 +219,11 @@ fn kill(child: &mut Child) {
 
 fn describe(status: ExitStatus) -> String {
     if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-        return format!("was ended by signal {signal}");
+        return format!("was killed by signal {signal}");
     }
     match status.code() {
-        Some(code) => format!("ended with {code}"),
-        None => "did not end well".to_owned(),
+        Some(code) => format!("exited with status {code}"),
+        None => "ended abnormally".to_owned(),
     }
 }
 
@@ -232,5 +235,5 @@ fn with_last_words(diagnostic: Diagnostic, said: &[u8]) -> Diagnostic {
         return diagnostic;
     }
     let last = lines[lines.len().saturating_sub(LINES)..].join("\n");
-    diagnostic.with_note(format!("it said:\n{last}"))
+    diagnostic.with_note(format!("end of its standard error:\n{last}"))
 }

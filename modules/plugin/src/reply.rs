@@ -127,7 +127,7 @@ fn network(plugin: &External, raw: &RawValue, known: &SourceMap) -> Result<Netwo
     // What is wrong with it is told at the place in the drawing that the element hands back, and else without
     // one: the reply is no file that anybody could open.
     let told = |found: Diagnostics| {
-        let mut all = Diagnostics::from(bad(plugin, "its network cannot be used"));
+        let mut all = Diagnostics::from(bad(plugin, "its network is invalid"));
         all.extend(found);
         all
     };
@@ -154,12 +154,11 @@ pub(crate) fn place(plugin: &External, output: &Path, file: &str) -> Result<Path
     if !inside || output.as_os_str() == "-" {
         let who = plugin.path.display();
         let message = if inside {
-            format!("`{who}` wants to write `{file}`, but all of it was to go to standard output")
+            format!("`{who}` writes the file `{file}`, but the output goes to standard output")
         } else {
-            format!("`{who}` wants to write `{file}`, which is outside of the folder of the output")
+            format!("`{who}` writes the file `{file}` outside the folder of the output")
         };
-        let help =
-            "the paths of a reply are relative to the folder of the file asked for, without `..`";
+        let help = "use paths relative to the folder of the output, without `..`";
         return Err(Diagnostic::error(FILE_OUTSIDE, message).help(help).into());
     }
     Ok(match output.parent() {
@@ -171,11 +170,8 @@ pub(crate) fn place(plugin: &External, output: &Path, file: &str) -> Result<Path
 /// A reply that is none.
 pub(crate) fn bad(plugin: &External, why: &str) -> Diagnostic {
     let who = plugin.path.display();
-    Diagnostic::error(
-        BAD_REPLY,
-        format!("the reply of `{who}` is of no use: {why}"),
-    )
-    .help("standard output is for the reply alone; what is said to people goes to standard error")
+    Diagnostic::error(BAD_REPLY, format!("the reply of `{who}` is invalid: {why}"))
+        .help("write only the reply to standard output, and everything else to standard error")
 }
 
 fn malformed(plugin: &External, text: &str, error: &serde_json::Error) -> Diagnostic {

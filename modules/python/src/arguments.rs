@@ -36,13 +36,13 @@ pub(crate) fn time(value: &Bound<'_, PyAny>) -> PyResult<Option<Duration>> {
     let seconds = float(value)?;
     match seconds > 0.0 && seconds < MOST_SECONDS {
         true => Ok(Some(Duration::from_secs_f64(seconds))),
-        false => wrong("time", value, "seconds are wanted, more than 0"),
+        false => wrong("time", value, "expected a number of seconds greater than 0"),
     }
 }
 
 pub(crate) fn imbalance(value: &Bound<'_, PyAny>) -> PyResult<f64> {
     let fraction = float(value)?;
-    let wanted = format!("a number from 0 to {MOST_IMBALANCE} is wanted, 0.03 for 3%");
+    let wanted = format!("expected a number from 0 to {MOST_IMBALANCE}, such as 0.03 for 3%");
     match (0.0..=MOST_IMBALANCE).contains(&fraction) {
         true => Ok(fraction),
         false => wrong("imbalance", value, &wanted),
@@ -58,7 +58,7 @@ fn whole(name: &str, value: &Bound<'_, PyAny>, least: u64, most: u64) -> PyResul
     match number.filter(|number| (least..=most).contains(number)) {
         Some(number) => Ok(number),
         None => {
-            let wanted = format!("a whole number from {least} to {most} is wanted");
+            let wanted = format!("expected an integer from {least} to {most}");
             wrong(name, value, &wanted)
         }
     }

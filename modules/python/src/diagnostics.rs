@@ -13,8 +13,8 @@ pyo3::create_exception!(
     graphmap,
     GraphmapError,
     PyValueError,
-    "All that is wrong with a file, a network or a request.\n\n\
-     Its text shows each finding with the lines that it is about; `diagnostics` has them as objects."
+    "All errors of a file, a network or a request.\n\n\
+     `str` shows each diagnostic with its source lines; `diagnostics` has the diagnostics as objects."
 );
 
 /// The exception for what made a stage fail.
@@ -39,16 +39,16 @@ pub(crate) fn all<'py>(py: Python<'py>, report: &Arc<Report>) -> PyResult<Bound<
     PyTuple::new(py, found)
 }
 
-/// A finding: an error, a warning or a note. `str` shows it with the lines that it is about.
+/// A diagnostic: an error, a warning or a note. `str` shows it with its source lines.
 #[pyclass(frozen, eq, hash, module = "graphmap")]
 pub(crate) struct Diagnostic {
-    /// Its code, such as `G0305`: `graphmap explain G0305` tells more.
+    /// Its code, such as `G0305`; `graphmap explain G0305` explains it.
     #[pyo3(get)]
     code: String,
     /// `error`, `warning` or `note`.
     #[pyo3(get)]
     severity: String,
-    /// What is the matter, in one sentence.
+    /// Its message, one sentence.
     #[pyo3(get)]
     message: String,
     place: Option<Place>,
@@ -144,19 +144,19 @@ impl Diagnostic {
         Ok(all.cast_into::<PyTuple>()?)
     }
 
-    /// Where it is; None where no text is to blame.
+    /// Its position; None if it is not about a text.
     #[getter]
     fn place(&self) -> Option<Place> {
         self.place.clone()
     }
 
-    /// The other places that have to do with it.
+    /// Other related positions.
     #[getter]
     fn also<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.also.clone())
     }
 
-    /// The name of the text it is in.
+    /// The name of its text.
     #[getter]
     fn file(&self) -> Option<&str> {
         self.place.as_ref().map(|place| place.file.as_str())
@@ -174,13 +174,13 @@ impl Diagnostic {
         self.place.as_ref().map(|place| place.column)
     }
 
-    /// What can be done about it.
+    /// Advice on how to fix it.
     #[getter]
     fn help<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, &self.help)
     }
 
-    /// What else is to be known of it.
+    /// Additional facts.
     #[getter]
     fn notes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, &self.notes)
@@ -207,11 +207,11 @@ impl Diagnostic {
     }
 }
 
-/// A stretch of a text, and what is said of it.
+/// A range of a text, with a label.
 #[pyclass(frozen, get_all, eq, hash, module = "graphmap")]
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Place {
-    /// The name of the text: the path of a file, say.
+    /// The name of the text, such as the path of a file.
     pub(crate) file: String,
     /// Its first line, from 1.
     pub(crate) line: u32,
@@ -219,9 +219,9 @@ pub(crate) struct Place {
     pub(crate) column: u32,
     /// Its last line.
     pub(crate) end_line: u32,
-    /// The column behind it.
+    /// The column after its last character.
     pub(crate) end_column: u32,
-    /// What is said of it; often nothing.
+    /// The label; often empty.
     pub(crate) text: String,
 }
 

@@ -12,7 +12,7 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Files that were made and are not yet written: a mapping from paths to contents.
+/// Generated files that are not yet written: a mapping from paths to contents.
 #[pyclass(frozen, mapping, module = "graphmap")]
 pub(crate) struct Files {
     files: Arc<graphmap::Files>,
@@ -92,7 +92,7 @@ impl Files {
         PyList::new(py, items)
     }
 
-    /// Writes them; see graphmap.write.
+    /// Writes the files; see graphmap.write.
     pub(crate) fn write<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let files = Arc::clone(&self.files);
         // Files that are being written are written before the interpreter goes on; a pipe may have no reader.
@@ -127,7 +127,7 @@ impl Files {
         Ok(PyBytes::new(py, &file.content))
     }
 
-    /// The content of a path, or else a default.
+    /// The content of a path, or the default if the path is not in the mapping.
     #[pyo3(signature = (path, default = None, /))]
     fn get<'py>(
         &self,
@@ -141,7 +141,7 @@ impl Files {
         })
     }
 
-    /// The same as any mapping with these paths and contents.
+    /// Equal to any mapping with the same paths and contents.
     fn __eq__<'py>(&self, other: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = other.py();
         let Ok(other) = other.cast::<PyMapping>() else {
@@ -159,7 +159,7 @@ impl Files {
         self.keys(py)?.try_iter()
     }
 
-    /// Nothing changes it, so it is its own copy.
+    /// Returns itself, because it is immutable.
     fn __copy__(slf: Py<Self>) -> Py<Self> {
         slf
     }

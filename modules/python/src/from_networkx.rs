@@ -24,21 +24,23 @@ use shapes::{Edge, name_ports};
 use std::collections::HashMap;
 use std::ffi::CString;
 
-/// A network of a NetworkX graph that is directed: each node is a process, each edge a channel.
+/// Makes a network from a directed NetworkX graph: each node is a process, each edge a channel.
 ///
-/// Nodes are known by `str(node)`. Of a node these attributes are read: `load`, `memory`, `kind`, `module` (`"a/b"`
-/// is `b` in `a`); of an edge `traffic`, `capacity`, `initial`, `type`, `src`, `dst`, `tag`, `bundle`; all others are
-/// left alone. `load=`, `memory=` and `traffic=` name other attributes to take: `traffic="weight"`.
+/// - The name of a node is `str(node)`. These attributes are used, and others are ignored:
+/// - nodes: `load`, `memory`, `kind`, `module` (`"a/b"` is `b` in `a`)
+/// - edges: `traffic`, `capacity`, `initial`, `type`, `src`, `dst`, `tag`, `bundle`
 ///
-/// An edge without `src` or `dst` has a port of its own: `out` or `in`, numbered where a process has several. Members
-/// of a bundle share theirs. Processes without a `kind` are of one kind if their names without the number at the end
-/// are the same and their ports are alike.
+/// `load=`, `memory=` and `traffic=` select other attributes, for example `traffic="weight"`.
 ///
-/// With `both_ways`, each edge of an undirected graph is a channel in each direction, with that traffic and ports
-/// of its own each.
+/// An edge without `src` or `dst` has a separate port, `out` or `in`, with a number if the process
+/// has several. Members of a bundle share a port. Processes without a `kind` are of one kind if
+/// their ports are equal, and their names differ only in the number at the end.
 ///
-/// Raises TypeError for what is no graph, ValueError for an undirected one, GraphmapError with all that is wrong with
-/// the network.
+/// With `both_ways`, each edge of an undirected graph becomes a channel in each direction, each
+/// with this traffic and with separate ports.
+///
+/// Raises TypeError if the argument is not a graph, ValueError if the graph is undirected, and
+/// GraphmapError with all errors of the network.
 #[pyfunction]
 #[pyo3(signature = (graph, /, *, name = None, load = "load", memory = "memory", traffic = "traffic", both_ways = false))]
 pub(crate) fn from_networkx(
@@ -56,18 +58,18 @@ pub(crate) fn from_networkx(
         .and_then(|networkx| networkx.getattr("Graph"));
     if !class.is_ok_and(|class| graph.is_instance(&class).unwrap_or(false)) {
         let what = graph.get_type().name()?;
-        let message = format!("a graph of NetworkX is wanted, not {what}");
+        let message = format!("expected a NetworkX graph, not {what}");
         return Err(PyTypeError::new_err(message));
     }
     let directed: bool = graph.call_method0("is_directed")?.extract()?;
     if !directed && !both_ways {
         return Err(PyValueError::new_err(
-            "the graph is undirected, and channels have a direction: give a DiGraph, or say both_ways=True \
+            "the graph is undirected, but channels have a direction: use a DiGraph, or pass both_ways=True \
              for a channel in each direction",
         ));
     }
     if directed && both_ways {
-        let message = "both_ways is for undirected graphs: this one says its directions";
+        let message = "both_ways is for undirected graphs, but this graph is directed";
         return Err(PyValueError::new_err(message));
     }
     let mut reader = Reader {
@@ -79,7 +81,8 @@ pub(crate) fn from_networkx(
     let index = reader.nodes(graph)?;
     reader.edges(graph, &index, both_ways)?;
     for hint in reader.read.hints() {
-        let hint = CString::new(hint).map_err(|_| PyValueError::new_err("a name has NUL in it"))?;
+        let hint = CString::new(hint)
+            .map_err(|_| PyValueError::new_err("the name contains a NUL character"))?;
         PyErr::warn(py, &py.get_type::<PyUserWarning>(), &hint, 1)?;
     }
     if reader.found.has_errors() {
@@ -153,10 +156,10 @@ impl Reader<'_> {
             };
             self.read.node(&attributes)?;
             if names.insert(name.clone(), self.nodes.len()).is_some() {
-                let message = format!("two nodes are called `{}`", shortened(&name));
+                let message = format!("two nodes have the name `{}`", shortened(&name));
                 let finding = Diagnostic::error(NAME_COLLISION, message);
                 self.found.push(finding.help(
-                    "nodes are known by `str(node)`, as 1 and \"1\" are by one name: relabel one \
+                    "the name of a node is `str(node)`, which is equal for 1 and \"1\": relabel one of them \
                      (`networkx.relabel_nodes`)",
                 ));
             }
@@ -181,7 +184,7 @@ impl Reader<'_> {
             let place = |node: &Bound<'_, PyAny>| -> PyResult<usize> {
                 let place = index.get_item(node)?;
                 let place = place.map(|place| place.extract()).transpose()?;
-                place.ok_or_else(|| PyValueError::new_err("an edge has an end that is no node"))
+                place.ok_or_else(|| PyValueError::new_err("an end of an edge is not a node"))
             };
             let (from, to) = (place(&from)?, place(&to)?);
             let whose = || {
@@ -316,7 +319,7 @@ fn text_of(node: &Bound<'_, PyAny>) -> PyResult<String> {
     text.extract::<String>().or_else(|_| {
         let shown = node.repr()?;
         let shown = shown.to_string_lossy();
-        let message = format!("the node {shown} has a name that is no Unicode text");
+        let message = format!("the name of node {shown} is not Unicode text");
         Err(PyValueError::new_err(message))
     })
 }

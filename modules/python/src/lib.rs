@@ -25,9 +25,10 @@ use registry::REGISTRY;
 use std::path::PathBuf;
 use waiting::waited;
 
-/// Reads and checks the graph file at a path; its name tells the language: `.dot`, `.gv`, `.json`.
+/// Reads and checks the graph file at a path. The extension selects the language: `.dot`, `.gv` or
+/// `.json`.
 ///
-/// Raises GraphmapError with all that is wrong with the file.
+/// Raises GraphmapError with all errors of the file.
 #[pyfunction]
 #[pyo3(signature = (path, /))]
 fn read(py: Python<'_>, path: PathBuf) -> PyResult<Network> {
@@ -35,10 +36,10 @@ fn read(py: Python<'_>, path: PathBuf) -> PyResult<Network> {
     network.map_err(|error| raised(py, error))
 }
 
-/// Reads and checks a text, or bytes, in a language: `dot` or `json`. `name` is what people know the text
-/// by; diagnostics begin with it.
+/// Reads and checks a string or bytes in a language, `dot` or `json`. `name` is the name of the
+/// text in diagnostics.
 ///
-/// Raises GraphmapError with all that is wrong with the text.
+/// Raises GraphmapError with all errors of the text.
 #[pyfunction]
 #[pyo3(signature = (text, /, format = "dot", name = "<text>"))]
 fn read_text(text: &Bound<'_, PyAny>, format: &str, name: &str) -> PyResult<Network> {
@@ -53,11 +54,11 @@ fn read_text(text: &Bound<'_, PyAny>, format: &str, name: &str) -> PyResult<Netw
     network.map_err(|error| raised(py, error))
 }
 
-/// Writes files: each by a rename, none if one of them cannot be written. Those that are as they should be
-/// are left alone. Gives what became of each: `created`, `replaced`, `unchanged`, `kept` (it is there, and is
-/// the user's) or `special` (a device or a pipe, which was written to).
+/// Writes files, each by a rename. Writes none of them if one cannot be written. Returns the result
+/// for each path: `created`, `replaced`, `unchanged`, `kept` (the file exists and belongs to the
+/// user) or `special` (a device or a pipe, to which the content was written).
 ///
-/// Raises GraphmapError with the first file that cannot be written.
+/// Raises GraphmapError for the first file that cannot be written.
 #[pyfunction]
 #[pyo3(signature = (files, /))]
 fn write<'py>(py: Python<'py>, files: &Files) -> PyResult<Bound<'py, PyDict>> {
@@ -68,7 +69,7 @@ fn write<'py>(py: Python<'py>, files: &Files) -> PyResult<Bound<'py, PyDict>> {
 #[pyo3(name = "graphmap", gil_used = false)]
 fn package(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
-    let about = "From a drawing of a parallel program to its mapping: read, check, map, draw.";
+    let about = "Reads, checks, maps and draws networks of parallel processes.";
     module.setattr("__doc__", about)?;
     // Added, and not only set: the package around this module takes what `__all__` names.
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;

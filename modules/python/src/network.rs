@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A network of processes that was checked and found sound: `read`, `read_text` and `from_networkx` make it.
+/// A network of processes that has passed all checks, from `read`, `read_text` or `from_networkx`.
 ///
 /// Its length is the number of its processes.
 #[pyclass(frozen, module = "graphmap")]
@@ -56,48 +56,55 @@ impl Network {
         &self.network.name
     }
 
-    /// Its processes in the order of their ranks.
+    /// Its processes, in the order of their ranks.
     #[getter]
     fn processes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let ids = self.network.processes.ids();
         PyList::new(py, Part::all(&self.network, ids, Process))
     }
 
-    /// Its channels in the order of the source.
+    /// Its channels, in the order of the source.
     #[getter]
     fn channels<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let ids = self.network.channels.ids();
         PyList::new(py, Part::all(&self.network, ids, Channel))
     }
 
-    /// Its modules; one that holds others comes before them.
+    /// Its modules; a module comes before the modules inside it.
     #[getter]
     fn modules<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let ids = self.network.modules.ids();
         PyList::new(py, Part::all(&self.network, ids, Module))
     }
 
-    /// Warnings and notes of reading and checking it.
+    /// Warnings and notes from reading and checking it.
     #[getter]
     fn warnings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         all(py, &self.found)
     }
 
-    /// Looks for a mapping of its processes onto OS processes and hosts.
+    /// Searches for a mapping of the processes onto OS processes and hosts.
     ///
-    /// `hosts` is a description such as `hosts=2:cores=4`, the text of a hostfile (of more than one line), or the path
-    /// of a file with either; without it, it is one host. `os_processes` is how many of them there are to be,
-    /// else one for each slot of the hosts (without hosts: one). `strategy` is `auto`, `fast`, `stack`, `round-robin`,
-    /// `metis` or `ilp`; `objective` is `cost` (traffic times distance), `bottleneck`, `largest-load` or
-    /// `remote-channels`. With `time`, in seconds, it searches so long on `threads` (else all cores); without it the
-    /// result depends on the seed alone. `imbalance` is by how much an OS process may exceed its share of the load,
-    /// 0.03 for 3%; what cannot be kept is raised with a warning, or an error if `strict_balance`. `modules` says what
-    /// modules mean: `ignore`, `atom` (each stays in one OS process), or the traffic that is to keep each together.
+    /// - `hosts`: a description such as `hosts=2:cores=4`, the text of a hostfile (more than one
+    ///   line), or the path of a file with either [default: one host].
+    /// - `os_processes`: the number of OS processes [default: one for each slot of the hosts;
+    ///   without hosts, 1].
+    /// - `strategy`: `auto`, `fast`, `stack`, `round-robin`, `metis` or `ilp`.
+    /// - `objective`: `cost` (traffic times distance), `bottleneck`, `largest-load` or
+    ///   `remote-channels`.
+    /// - `time`: search time in seconds. Without it, the result depends only on the seed.
+    /// - `threads`: the number of threads of a search with `time` [default: all cores].
+    /// - `imbalance`: the tolerance by which an OS process may exceed its share of the load, 0.03
+    ///   for 3%.
+    /// - `strict_balance`: if the balance limit cannot be kept, raise an error. Otherwise the limit
+    ///   is raised with a warning.
+    /// - `modules`: the meaning of modules: `ignore`, `atom` (each stays in one OS process), or the
+    ///   traffic that keeps each together.
     ///
-    /// Other Python threads run while it searches. Ctrl-C ends it.
+    /// Other Python threads run during the search. Ctrl-C ends it.
     ///
-    /// Raises GraphmapError where the hosts or the request are wrong and where there is no such mapping, ValueError
-    /// where an argument is out of range.
+    /// Raises GraphmapError if the hosts or the request are wrong, or no mapping exists, and
+    /// ValueError if an argument is out of range.
     #[pyo3(signature = (hosts = None, os_processes = None, strategy = "auto", time = None, seed = 0, imbalance = 0.03, *,
                         objective = "cost", threads = None, strict_balance = false, modules = None))]
     #[allow(clippy::too_many_arguments)] // Most by name.
@@ -126,10 +133,11 @@ impl Network {
         Ok(Plan::new(plan, slf.into_any().unbind()))
     }
 
-    /// The network after a pass: `network.transform("weights", {"weights": "profile.json"})` takes the loads and the
-    /// traffic that `graphmap run --profile` measured. `options` are what `--set` says to the command.
+    /// Returns the network after a pass. For example, `network.transform("weights", {"weights":
+    /// "profile.json"})` sets the loads and the traffic that `graphmap run --profile` measured.
+    /// `options` are those of `--set`.
     ///
-    /// Raises GraphmapError where there is no such pass, and where it fails.
+    /// Raises GraphmapError if the pass does not exist or fails.
     #[pyo3(signature = (name, /, options = None))]
     fn transform(&self, py: Python<'_>, name: &str, options: Option<Options>) -> PyResult<Network> {
         let options = options.unwrap_or_default();
@@ -140,30 +148,31 @@ impl Network {
         Ok(Network::with(done, Report::clone(&self.found)))
     }
 
-    /// A picture of it as SVG, with all its processes, or its kinds where there are too many to be told apart.
+    /// Returns a picture as SVG, with all processes, or with kinds if there are too many processes.
     fn to_svg(&self, py: Python<'_>) -> PyResult<String> {
         let network = self.network.clone();
         waited(py, move || graphmap::to_svg(&network))
     }
 
-    /// It as a drawing in DOT, with everything that is repeated written out; `read_text` reads it back.
+    /// Returns the network as DOT without repetitions, which `read_text` reads.
     fn to_dot(&self, py: Python<'_>) -> PyResult<String> {
         let network = self.network.clone();
         waited(py, move || graphmap::to_dot(&network))
     }
 
-    /// It as JSON; `read_text` reads it back.
+    /// Returns the network as JSON, which `read_text` reads.
     fn to_json(&self, py: Python<'_>) -> PyResult<String> {
         let network = self.network.clone();
         waited(py, move || json::write(&network, None) + "\n")
     }
 
-    /// It as a `networkx.MultiDiGraph`, with the attributes that `from_networkx` reads.
+    /// Returns the network as a `networkx.MultiDiGraph`, with the attributes that `from_networkx` uses.
     fn to_networkx<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         to_networkx::graph(py, &self.network)
     }
 
-    /// The files of an emitter with all processes in one OS process: `network.emit("wiring.rs")`; see Plan.emit.
+    /// Returns the files of an emitter, with all processes in one OS process:
+    /// `network.emit("wiring.rs")`. See Plan.emit.
     #[pyo3(signature = (path, /, emitter = None, options = None))]
     fn emit(
         &self,
@@ -176,12 +185,12 @@ impl Network {
         Files::emitted(py, mapped, path, emitter, options)
     }
 
-    /// What a notebook shows.
+    /// The picture that a notebook shows.
     fn _repr_svg_(&self, py: Python<'_>) -> PyResult<String> {
         self.to_svg(py)
     }
 
-    /// Nothing changes it, so it is its own copy.
+    /// Returns itself, because it is immutable.
     fn __copy__(slf: Py<Self>) -> Py<Self> {
         slf
     }
@@ -202,7 +211,7 @@ impl Network {
         self.network.processes.len()
     }
 
-    /// A network without processes is none, so every one is true.
+    /// Always true, because a network has at least one process.
     fn __bool__(&self) -> bool {
         true
     }

@@ -53,7 +53,7 @@ pub(crate) struct Process(pub(crate) Part<ProcessId>);
 
 #[pymethods]
 impl Process {
-    /// Its name, which no other process has.
+    /// Its unique name.
     #[getter]
     fn name(&self) -> &str {
         self.0.network.process_name(self.0.id)
@@ -65,26 +65,26 @@ impl Process {
         self.0.id.index()
     }
 
-    /// The name of its kind: processes of one have the same ports and the same function.
+    /// The name of its kind. Processes of a kind have the same ports and the same function.
     #[getter]
     fn kind(&self) -> &str {
         self.0.network.kind_name(self.0.id)
     }
 
-    /// The name of the innermost module it lies in; None in none.
+    /// The name of the innermost module that contains it, or None.
     #[getter]
     fn module(&self) -> Option<&str> {
         let module = self.0.network.processes[self.0.id].module?;
         Some(self.0.network.name(self.0.network.modules[module].name))
     }
 
-    /// What it costs to compute, in seconds or relative to the others.
+    /// Its compute cost, in seconds or relative to the others.
     #[getter]
     fn load(&self) -> f64 {
         self.0.network.processes[self.0.id].load
     }
 
-    /// Memory that it needs, in bytes.
+    /// The memory that it needs, in bytes.
     #[getter]
     fn memory(&self) -> f64 {
         self.0.network.processes[self.0.id].mem
@@ -98,13 +98,13 @@ impl Process {
         PyTuple::new(py, names)
     }
 
-    /// File, line and column of its declaration; None where it stands in no text.
+    /// File, line and column of its declaration; None if it is not from a text.
     #[getter]
     fn location(&self) -> Option<(String, u32, u32)> {
         location(&self.0.network, self.0.network.processes[self.0.id].span)
     }
 
-    /// Nothing changes it, so it is its own copy.
+    /// Returns itself, because it is immutable.
     fn __copy__(slf: Py<Self>) -> Py<Self> {
         slf
     }
@@ -137,7 +137,7 @@ impl Channel {
 
 #[pymethods]
 impl Channel {
-    /// The name of the process that writes it.
+    /// The name of the process that writes to it.
     #[getter]
     fn writer(&self) -> &str {
         self.0
@@ -145,7 +145,7 @@ impl Channel {
             .process_name(self.0.network.writer(self.0.id))
     }
 
-    /// The name of the process that reads it.
+    /// The name of the process that reads from it.
     #[getter]
     fn reader(&self) -> &str {
         self.0
@@ -153,38 +153,38 @@ impl Channel {
             .process_name(self.0.network.reader(self.0.id))
     }
 
-    /// The port that writes it.
+    /// The port of the writer.
     #[getter]
     fn src(&self) -> &str {
         self.port(self.ends().0)
     }
 
-    /// The port that reads it.
+    /// The port of the reader.
     #[getter]
     fn dst(&self) -> &str {
         self.port(self.ends().1)
     }
 
-    /// The type of its tokens; None where it says none.
+    /// The type of its tokens, or None.
     #[getter]
     fn r#type(&self) -> Option<&str> {
         let ty = self.0.network.channels[self.0.id].ty?;
         Some(self.0.network.name(ty))
     }
 
-    /// How many tokens it holds at the most.
+    /// The maximum number of tokens that it holds.
     #[getter]
     fn capacity(&self) -> u32 {
         self.0.network.terms(self.0.id).capacity
     }
 
-    /// How many tokens it holds at the start.
+    /// The number of tokens that it holds at the start.
     #[getter]
     fn initial(&self) -> u32 {
         self.0.network.terms(self.0.id).initial
     }
 
-    /// Its MPI tag; None where it has none.
+    /// Its MPI tag, or None.
     #[getter]
     fn tag(&self) -> Option<i32> {
         self.0.network.terms(self.0.id).tag
@@ -196,20 +196,19 @@ impl Channel {
         self.0.network.channels[self.0.id].traffic
     }
 
-    /// How it works with the others of a port that it shares with them, `share` or `select` say; None where it
-    /// shares none.
+    /// The kind of the bundle that it belongs to, such as `share` or `select`, or None.
     #[getter]
     fn bundle(&self) -> Option<&'static str> {
         bundle(&self.0.network, self.0.id).map(BundleKind::name)
     }
 
-    /// File, line and column of its declaration; None where it stands in no text.
+    /// File, line and column of its declaration; None if it is not from a text.
     #[getter]
     fn location(&self) -> Option<(String, u32, u32)> {
         location(&self.0.network, self.0.network.channels[self.0.id].span)
     }
 
-    /// Nothing changes it, so it is its own copy.
+    /// Returns itself, because it is immutable.
     fn __copy__(slf: Py<Self>) -> Py<Self> {
         slf
     }
@@ -227,14 +226,14 @@ impl Channel {
     }
 }
 
-/// A module: processes, and other modules, that belong together.
+/// A module: a cluster of processes and other modules.
 #[pyclass(frozen, eq, hash, module = "graphmap")]
 #[derive(PartialEq, Hash)]
 pub(crate) struct Module(pub(crate) Part<ModuleId>);
 
 #[pymethods]
 impl Module {
-    /// Its name, which no other module of the same parent has.
+    /// Its name, which is unique in its parent.
     #[getter]
     fn name(&self) -> &str {
         self.0.network.name(self.0.network.modules[self.0.id].name)
@@ -246,7 +245,7 @@ impl Module {
         self.0.network.name(self.0.network.modules[self.0.id].kind)
     }
 
-    /// The module that it lies in; None in none.
+    /// The module that contains it, or None.
     #[getter]
     fn parent(&self) -> Option<Module> {
         let id = self.0.network.modules[self.0.id].parent?;
@@ -254,7 +253,7 @@ impl Module {
         Some(Module(Part { network, id }))
     }
 
-    /// Nothing changes it, so it is its own copy.
+    /// Returns itself, because it is immutable.
     fn __copy__(slf: Py<Self>) -> Py<Self> {
         slf
     }

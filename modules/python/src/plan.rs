@@ -11,8 +11,8 @@ use std::hash::{Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// A mapping of a network onto OS processes and hosts, and what is known of it. Costs and traffic are in the
-/// units of the graph and of the platform's distances.
+/// A mapping of a network onto OS processes and hosts, with its quality. Costs and traffic are in
+/// the units of the graph and of the distances of the platform.
 #[pyclass(frozen, module = "graphmap")]
 pub(crate) struct Plan {
     plan: graphmap::Plan,
@@ -80,7 +80,7 @@ impl Plan {
         PyList::new(py, all.collect::<Vec<_>>())
     }
 
-    /// The names of the hosts that OS processes are on; none where they have none that a launcher knows.
+    /// The names of the hosts of the OS processes; empty if the hosts have no names for a launcher.
     #[getter]
     fn hosts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let bindings = self.mapping().bindings.values();
@@ -92,25 +92,25 @@ impl Plan {
         PyList::new(py, hosts)
     }
 
-    /// Traffic times distance, summed over channels.
+    /// The cost: traffic times distance, summed over channels.
     #[getter]
     fn cost(&self) -> f64 {
         self.plan.cost
     }
 
-    /// No mapping that keeps all bounds costs less.
+    /// No mapping within all limits has a lower cost.
     #[getter]
     fn lower_bound(&self) -> f64 {
         self.plan.lower_bound
     }
 
-    /// By how much what is minimised may lie above the best, 0.1 for 10% of it; 0 where it is proved.
+    /// Upper bound on the relative distance from the optimum, 0.1 for 10%; 0 if the mapping is proved optimal.
     #[getter]
     fn gap(&self) -> f64 {
         self.plan.gap
     }
 
-    /// Whether it is proved that no mapping is better.
+    /// True if it is proved that no mapping is better.
     #[getter]
     fn proved(&self) -> bool {
         self.plan.proved
@@ -122,7 +122,7 @@ impl Plan {
         self.plan.balance
     }
 
-    /// By what factor the balance bound was raised; None where it was kept.
+    /// The factor by which the balance limit was raised, or None.
     #[getter]
     fn raised(&self) -> Option<f64> {
         self.plan.raised
@@ -134,7 +134,7 @@ impl Plan {
         self.plan.bottleneck
     }
 
-    /// How many channels are between different OS processes.
+    /// The number of channels between different OS processes.
     #[getter]
     fn remote_channels(&self) -> u64 {
         self.plan.remote_channels
@@ -146,7 +146,7 @@ impl Plan {
         &self.mapping().strategy
     }
 
-    /// What other strategies cost, by name.
+    /// The costs of other strategies, by name.
     #[getter]
     fn others<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
@@ -162,21 +162,21 @@ impl Plan {
         all(py, &self.found)
     }
 
-    /// A picture of it as SVG: hosts, OS processes, and what flows between.
+    /// Returns a picture as SVG: hosts, OS processes, and the traffic between them.
     fn to_svg(&self, py: Python<'_>) -> PyResult<String> {
         self.one(py, "plan.svg")
     }
 
-    /// The mapping as `mapping.json`, as launchers and `graphmap run --mapping` read it.
+    /// Returns the mapping as `mapping.json`, for launchers and `graphmap run --mapping`.
     fn mapping_json(&self, py: Python<'_>) -> PyResult<String> {
         self.one(py, "mapping.json")
     }
 
-    /// The files that the emitter of a name makes, else the one that writes files with such a path: `wiring.rs`,
-    /// `hostfile`, `rankfile`, `mapping.json`, `.svg`, `mapped.dot` and others. Nothing is written yet: that
-    /// `graphmap.write` does. `options` are what `--set` says to the command.
+    /// Returns the files of an emitter: the named one, or the one for this path: `wiring.rs`,
+    /// `hostfile`, `rankfile`, `mapping.json`, `.svg`, `mapped.dot` and others. `graphmap.write`
+    /// writes the files. `options` are those of `--set`.
     ///
-    /// Raises GraphmapError where there is no such emitter, and where it fails.
+    /// Raises GraphmapError if the emitter does not exist or fails.
     #[pyo3(signature = (path, /, emitter = None, options = None))]
     fn emit(
         &self,
@@ -188,12 +188,12 @@ impl Plan {
         Files::emitted(py, self.plan.mapped.clone(), path, emitter, options)
     }
 
-    /// What a notebook shows.
+    /// The picture that a notebook shows.
     fn _repr_svg_(&self, py: Python<'_>) -> PyResult<String> {
         self.to_svg(py)
     }
 
-    /// Nothing changes it, so it is its own copy.
+    /// Returns itself, because it is immutable.
     fn __copy__(slf: Py<Self>) -> Py<Self> {
         slf
     }
@@ -232,13 +232,13 @@ impl Plan {
 pub(crate) struct OsProcess {
     /// Its number, from 0.
     number: usize,
-    /// The host that it runs on; None where the launcher chooses.
+    /// Its host, or None if the launcher chooses it.
     host: Option<String>,
-    /// The cores that it runs on; none where it is not bound.
+    /// Its cores; empty if it is not bound.
     cores: Vec<u32>,
     /// The load of its processes.
     load: f64,
-    /// That load relative to its share.
+    /// Its load relative to its even share.
     share: f64,
     /// The names of its processes, in the order of ranks.
     processes: Vec<String>,
@@ -256,12 +256,12 @@ impl OsProcess {
         self.processes.len()
     }
 
-    /// One without processes is there all the same.
+    /// Always true, also without processes.
     fn __bool__(&self) -> bool {
         true
     }
 
-    /// Nothing changes it, so it is its own copy.
+    /// Returns itself, because it is immutable.
     fn __copy__(slf: Py<Self>) -> Py<Self> {
         slf
     }

@@ -63,7 +63,7 @@ impl Search {
             "remote-channels" => Objective::RemoteChannels,
             _ => {
                 return wrong(format!(
-                    "there is no objective {name:?}: it is cost, bottleneck, largest-load or remote-channels"
+                    "unknown objective {name:?}: expected cost, bottleneck, largest-load or remote-channels"
                 ));
             }
         };
@@ -88,7 +88,7 @@ impl Search {
             }
             _ => {
                 return wrong(
-                    "modules wants \"ignore\", \"atom\", or a traffic of at least 0".to_owned(),
+                    "modules: expected \"ignore\", \"atom\", or a traffic of at least 0".to_owned(),
                 );
             }
         };

@@ -61,7 +61,7 @@ fn look_after<T: Send + 'static>(
             }
             Err(RecvTimeoutError::Disconnected) => match thread.join() {
                 Err(panic) => resume_unwind(panic),
-                Ok(()) => return Err(PyRuntimeError::new_err("the work gave nothing")),
+                Ok(()) => return Err(PyRuntimeError::new_err("the task returned no result")),
             },
         }
     }

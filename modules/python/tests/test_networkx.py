@@ -165,7 +165,7 @@ class FromNetworkX(unittest.TestCase):
         for part in ["node `a`: `load` is nan", "node `a`: `memory` is -1", "node `b`: `load` is 1000", "`kind` is ''",
                      "`module` is 7", "edge `a` to `b`: `capacity` is 0", "`traffic` is 'much'", "`bundle` is 'bunch'",
                      "one of select, gather", "`tag` is 1.5", "`capacity` is 4294967296", "`initial` is -1",
-                     "`type` is <class 'int'>", "two nodes are called `1`"]:
+                     "`type` is <class 'int'>", "two nodes have the name `1`"]:
             self.assertIn(part, text)
         self.assertEqual(len(caught.exception.diagnostics), 13)
         self.assertLess(max(len(d.message) for d in caught.exception.diagnostics), 200)
@@ -192,8 +192,8 @@ class FromNetworkX(unittest.TestCase):
             graphmap.from_networkx(graph)
         self.assertEqual(
             sorted(str(w.message) for w in caught),
-            ["attribute `capcity` of edges is not read; did you mean `capacity`?",
-             "attribute `laod` of nodes is not read; did you mean `load`?"],
+            ["attribute `capcity` of edges is ignored; did you mean `capacity`?",
+             "attribute `laod` of nodes is ignored; did you mean `load`?"],
         )
 
     def test_names_that_nobody_would_choose(self):
@@ -210,12 +210,12 @@ class FromNetworkX(unittest.TestCase):
                 self.assertEqual(list(network.map(os_processes=2).by_name), ["first", name])
                 for make in [network.to_svg, network.to_json, network.to_dot]:
                     self.assertTrue(make())
-        with self.assertRaisesRegex(ValueError, "no Unicode"):
+        with self.assertRaisesRegex(ValueError, "not Unicode"):
             graphmap.from_networkx(nx.DiGraph([("a", "\ud800")]))
 
     def test_what_is_no_graph_is_refused(self):
         for odd in [None, 7, "a graph", {}, nx, [("a", "b")]]:
-            with self.subTest(odd), self.assertRaisesRegex(TypeError, "a graph of NetworkX is wanted"):
+            with self.subTest(odd), self.assertRaisesRegex(TypeError, "expected a NetworkX graph"):
                 graphmap.from_networkx(odd)
 
         class Odd(nx.DiGraph):

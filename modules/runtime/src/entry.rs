@@ -96,7 +96,7 @@ fn conclude(name: &str, over: Over, options: &Options) -> Exit {
         Ok(report) => {
             let mut errors = outputs::write(&report, options, trace.as_ref());
             if options.stats && options.stats_file.is_none() {
-                let said = format!("{name}: what each kind did\n{report}");
+                let said = format!("{name}: statistics\n{report}");
                 errors.extend(outputs::say(&visible(&said)).err());
             }
             tell_of_trace(name, options);
@@ -124,7 +124,7 @@ fn write_soon(name: &str, trace: Unwritten) {
     let file = trace.trace().file().to_path_buf();
     let written = within(WRITING, move || trace.write()).unwrap_or_else(|| {
         let seconds = WRITING.as_secs();
-        let late = io::Error::other(format!("nobody has taken it for {seconds} s"));
+        let late = io::Error::other(format!("no reader has read it for {seconds} s"));
         Err(RunError::cannot_write(chrome::WHAT, &file, &late))
     });
     if let Err(error) = written {
@@ -142,8 +142,8 @@ fn tell_of_trace(name: &str, options: &Options) {
 
 fn not_started() -> RunError {
     RunError::Options(
-        "GRAPHMAP_LINK=mpi, and no launcher of MPI has started this program several times: `mpiexec -n N` \
-         before it does, or `graphmap run --hosts`"
+        "GRAPHMAP_LINK=mpi, but no MPI launcher has started this program: start it with `mpiexec \
+         -n N` or `graphmap run --hosts`"
             .into(),
     )
 }
@@ -175,9 +175,10 @@ fn begin(
 fn placed(network: &Network, options: &Options) -> Result<(), RunError> {
     match options.placed {
         Some(hash) if hash != network.processes_digest() => Err(RunError::Options(format!(
-            "GRAPHMAP_PLACED={hash:016x}: where processes run was laid down for another drawing than the one that \
-             this program was built from, {file}\n  \
-             map that one, `graphmap partition {file} --hosts HOSTS -o DIR`, or build the program anew",
+            "GRAPHMAP_PLACED={hash:016x}: the mapping was made for another graph file than {file}, \
+             from which this program was built\n  \
+             map it again with `graphmap partition {file} --hosts HOSTS -o DIR`, or build the \
+             program again",
             file = network.file
         ))),
         _ => Ok(()),
@@ -374,7 +375,7 @@ fn run_shared(network: Network, options: &Options) -> Result<Exit, RunError> {
         && cores.len() != count
     {
         return Err(RunError::Options(format!(
-            "GRAPHMAP_CORES names the cores of {}, and the run has {count}",
+            "GRAPHMAP_CORES names the cores of {}, but the run has {count}",
             match cores.len() {
                 1 => "one OS process".into(),
                 named => format!("{named} OS processes"),
@@ -397,7 +398,8 @@ fn run_shared(network: Network, options: &Options) -> Result<Exit, RunError> {
 /// A copy of the program describes another network than the first: by the time, or a file that has changed.
 fn other_network(control: &ControlPage) -> RunError {
     let error = RunError::Wiring(vec![format!(
-        "OS process {} has another network than OS process 0: what describes it has to be the same in all",
+        "the network of OS process {} differs from that of OS process 0: all must build the same \
+         network",
         control.os_process()
     )]);
     control.fail(&error.to_cause());

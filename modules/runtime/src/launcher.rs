@@ -137,21 +137,16 @@ impl fmt::Display for Launched {
             false => format!("{value} times"),
             true => "several times".to_string(),
         };
-        let (are, it) = match self.telling.len() {
-            1 => ("is", "it"),
-            _ => ("are", "them"),
-        };
         let (named, without) = (self.telling.join(", "), self.telling.join(" -u "));
         write!(
             f,
             "a launcher has started this program {times} ({variable}={value}), and each copy would \
              run the whole network\n  \
-             for one network in all of them the program needs the MPI link: `graphmap_link_mpi::main` \
+             to run one network in all copies, add the MPI link: `graphmap_link_mpi::main` \
              instead of `graphmap_runtime::main`, as `graphmap new --link mpi` writes it\n  \
-             without it, start the program once, with GRAPHMAP_OS_PROCESSES=N for N schedulers, and with \
-             GRAPHMAP_LINK=shm for OS processes of their own on this host\n  \
-             where {named} {are} only left over from something else, `env -u {without}` before the \
-             program takes {it} away"
+             without the MPI link, start the program once: GRAPHMAP_OS_PROCESSES=N gives N \
+             schedulers, and with GRAPHMAP_LINK=shm they are OS processes on this host\n  \
+             if no launcher started this program, unset {named} with `env -u {without}`"
         )
     }
 }
@@ -241,18 +236,16 @@ mod tests {
                     ("MPI_LOCALNRANKS", "4"),
                     ("MPI_LOCALRANKID", "0"),
                 ][..],
-                "where PMI_SIZE, MPI_LOCALNRANKS are only left over from something else, \
-                 `env -u PMI_SIZE -u MPI_LOCALNRANKS` before the program takes them away",
+                "unset PMI_SIZE, MPI_LOCALNRANKS with `env -u PMI_SIZE -u MPI_LOCALNRANKS`",
             ),
             (
                 &[("OMPI_COMM_WORLD_SIZE", "2"), ("PMIX_RANK", "1")],
-                "where OMPI_COMM_WORLD_SIZE, PMIX_RANK are only left over from something else, \
-                 `env -u OMPI_COMM_WORLD_SIZE -u PMIX_RANK` before the program takes them away",
+                "unset OMPI_COMM_WORLD_SIZE, PMIX_RANK with `env -u OMPI_COMM_WORLD_SIZE -u \
+                 PMIX_RANK`",
             ),
             (
                 &[("PMI_SIZE", "2"), ("SLURM_STEP_NUM_TASKS", "1")],
-                "where PMI_SIZE is only left over from something else, `env -u PMI_SIZE` before the \
-                 program takes it away",
+                "unset PMI_SIZE with `env -u PMI_SIZE`",
             ),
         ] {
             let get = |name: &str, gone: &[&str]| {

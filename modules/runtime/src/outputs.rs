@@ -35,16 +35,14 @@ pub(crate) fn check(options: &Options) -> Result<(), RunError> {
         if let Some((other, ..)) = same.filter(|_| !output_file::is_stream(file)) {
             let file = RunError::shown(file);
             return Err(RunError::Options(format!(
-                "{other} and {variable} name one file: {}",
+                "{other} and {variable} name the same file: {}",
                 file.display()
             )));
         }
         output_file::check(file).map_err(|error| {
             let file = RunError::shown(file);
             let file = file.display();
-            RunError::File(format!(
-                "{variable}={file}: {what} cannot be written: {error}"
-            ))
+            RunError::File(format!("{variable}={file}: cannot write {what}: {error}"))
         })?;
     }
     Ok(())
@@ -55,7 +53,7 @@ pub(crate) fn say(text: &str) -> Result<(), RunError> {
     let unwritten = say::try_say(text).err();
     match unwritten.filter(|error| error.kind() != io::ErrorKind::BrokenPipe) {
         Some(error) => Err(RunError::File(format!(
-            "standard error: {STATISTICS} cannot be written: {error}"
+            "standard error: cannot write {STATISTICS}: {error}"
         ))),
         None => Ok(()),
     }

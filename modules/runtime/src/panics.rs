@@ -66,7 +66,7 @@ pub(crate) fn of_output(error: RunError) -> RunError {
     }
 }
 
-const UNPRINTED: &str = "what the processes print cannot be written: ";
+const UNPRINTED: &str = "cannot write the output of the processes: ";
 
 /// What the processes print cannot be written, for this reason.
 pub(crate) fn cannot_print(why: &str) -> RunError {

@@ -52,7 +52,7 @@ pub(crate) fn joined() -> Result<Option<Arc<ControlPage>>, RunError> {
     };
     let Some(([parent, fd, me, count, each], key)) = numbers(&told) else {
         return Err(RunError::Options(format!(
-            "{VARIABLE}={}: it is for the program itself to set",
+            "{VARIABLE}={}: this variable is internal; unset it",
             told.to_string_lossy()
         )));
     };
@@ -69,7 +69,7 @@ pub(crate) fn joined() -> Result<Option<Arc<ControlPage>>, RunError> {
         }
     };
     if memory.len() < ControlPage::size(count as usize * each as usize) {
-        let message = format!("OS process {me}: what it is to share is no memory of a run");
+        let message = format!("OS process {me}: the inherited memory is not that of a run");
         return Err(RunError::Lost(message));
     }
     let control = ControlPage::new(Arc::new(memory), me as usize, count as usize, each as usize);
@@ -79,11 +79,15 @@ pub(crate) fn joined() -> Result<Option<Arc<ControlPage>>, RunError> {
     }
     if JOINED.swap(true, Ordering::Relaxed) {
         return Err(RunError::Options(format!(
-            "OS process {me} has joined its run already: a program calls `main` of the runtime once"
+            "OS process {me} has already joined its run: a program must call `main` of the runtime \
+             only once"
         )));
     }
-    child::die_with(parent)
-        .map_err(|_| RunError::Lost(format!("OS process {me} has lost the one that started it")))?;
+    child::die_with(parent).map_err(|_| {
+        RunError::Lost(format!(
+            "OS process {me}: OS process 0, which started it, has ended"
+        ))
+    })?;
     Ok(Some(Arc::new(control)))
 }
 
@@ -130,7 +134,7 @@ pub(crate) fn start(
 ) -> Result<Relatives, RunError> {
     if !streams.is_empty() && streams.len() + 1 < count {
         return Err(RunError::Options(format!(
-            "GRAPHMAP_STREAMS names the streams of {} OS processes, and the run has {count}",
+            "GRAPHMAP_STREAMS names the streams of {} OS processes, but the run has {count}",
             streams.len() + 1
         )));
     }
@@ -144,7 +148,8 @@ pub(crate) fn start(
     let fail = |what: &str, error: io::Error| RunError::Lost(format!("{what}: {error}"));
     if count * each > MOST {
         return Err(RunError::Options(format!(
-            "{count} OS processes of {each} scheduler{}: on one host there may be {MOST} schedulers",
+            "{count} OS processes of {each} scheduler{}: one host can have at most {MOST} \
+             schedulers",
             if each == 1 { "" } else { "s" }
         )));
     }
@@ -153,7 +158,7 @@ pub(crate) fn start(
             io::ErrorKind::FileTooLarge => " (`ulimit -f` limits it)",
             _ => "",
         };
-        fail(&format!("there is no memory to be shared{help}"), error)
+        fail(&format!("cannot allocate shared memory{help}"), error)
     })?;
     let key = RandomState::new().hash_one(process::id());
     let fd = memory.fd();
@@ -161,7 +166,7 @@ pub(crate) fn start(
     control.begin(key, table);
     child::can_be_waited_for();
     let program =
-        env::current_exe().map_err(|error| fail("the program does not know its file", error))?;
+        env::current_exe().map_err(|error| fail("cannot find the file of the program", error))?;
     let mut relatives = Relatives {
         control: Arc::clone(&control),
         children: Vec::new(),
@@ -189,7 +194,7 @@ pub(crate) fn start(
         };
         let started = started.map_err(|error| {
             fail(
-                &format!("OS process {other} of {count} cannot be started"),
+                &format!("cannot start OS process {other} of {count}"),
                 error,
             )
         });
@@ -216,7 +221,7 @@ impl Relatives {
             let spawned = builder.spawn(f).map(drop);
             spawned.map_err(|error| {
                 self.kill();
-                RunError::Lost(format!("a thread cannot be started: {error}"))
+                RunError::Lost(format!("cannot start a thread: {error}"))
             })
         };
         for (at, child) in self.children.iter().enumerate() {
@@ -310,7 +315,7 @@ extern "C" fn at_exit() {
         return;
     };
     kill(&children);
-    let why = "OS process 0 ended before the run did: one of its processes has called `exit`";
+    let why = "OS process 0 ended before the run did: one of its processes called `exit`";
     let exit = say(RunError::Lost(why.into()));
     child::leave(exit as u8);
 }
@@ -325,6 +330,6 @@ fn kill(children: &[Arc<Mutex<Child>>]) {
 fn lost(which: usize, status: io::Result<ExitStatus>) -> String {
     match status {
         Ok(status) => format!("OS process {which} ended before the run did: {status}"),
-        Err(error) => format!("OS process {which} is lost: {error}"),
+        Err(error) => format!("lost OS process {which}: {error}"),
     }
 }

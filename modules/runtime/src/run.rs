@@ -399,7 +399,7 @@ fn has_room(processes: usize) -> Result<(), RunError> {
         return Ok(());
     }
     Err(RunError::Options(format!(
-        "{processes} processes: there may be {room} more on this thread"
+        "{processes} processes: this thread can run at most {room} more"
     )))
 }
 

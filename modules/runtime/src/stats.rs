@@ -230,11 +230,11 @@ type Column = (&'static str, fn(&SchedulerStats) -> Option<u64>);
 /// The columns of the table of schedulers. One in which no scheduler has a number is left out.
 const COLUMNS: &[Column] = &[
     ("processes", |one| Some(one.processes as u64)),
-    ("switches", |one| Some(one.switches)),
-    ("sent", |one| Some(one.sent)),
-    ("wakes", |one| Some(one.wakes)),
+    ("polls", |one| Some(one.switches)),
+    ("tokens sent", |one| Some(one.sent)),
+    ("wake-ups", |one| Some(one.wakes)),
     ("sleeps", |one| Some(one.sleeps)),
-    ("link frames", |one| one.frames),
+    ("frames sent", |one| one.frames),
     ("MPI messages", |one| one.messages),
     ("core", |one| one.core.map(u64::from)),
 ];
@@ -404,13 +404,15 @@ fn advice(
     }
     let room = match room.filter(|room| rate(room.count) > RESTLESS) {
         Some(room) => format!(
-            "give the channels between them room (capacity={ADVISED}), first {}, or ",
+            "raise the capacity of the channels between schedulers (`capacity={ADVISED}`), first \
+             that of {}, or ",
             room.most
         ),
         None => String::new(),
     };
     Some(format!(
-        "advice: a scheduler slept {:.0} times a second, waiting for another: {room}run on fewer schedulers",
+        "advice: a scheduler went to sleep {:.0} times per second to wait for another: {room}use \
+         fewer schedulers",
         rate(most)
     ))
 }
@@ -464,7 +466,11 @@ impl fmt::Display for Report {
             writeln!(f)?;
         }
         for growth in &self.growths {
-            writeln!(f, "grown to {}: {}", growth.capacity, growth.channel)?;
+            writeln!(
+                f,
+                "capacity grew to {}: {}",
+                growth.capacity, growth.channel
+            )?;
         }
         if self.schedulers.len() < self.schedulers_asked {
             let (asked, threads) = (self.schedulers_asked, self.schedulers.len());
@@ -472,20 +478,21 @@ impl fmt::Display for Report {
         }
         if let Some(left) = &self.left_early {
             let EarlyLeave { channels, first } = left;
-            let readers = if *channels == 1 { "reader" } else { "readers" };
+            let (readers, such) = match channels {
+                1 => ("reader", ":"),
+                _ => ("readers", ", such as that of"),
+            };
             writeln!(
                 f,
-                "{channels} {readers} left without all that was written to {}: {first}{}",
-                if *channels == 1 { "it" } else { "them" },
-                if *channels == 1 { "" } else { " first" }
+                "{channels} {readers} left before reading all tokens{such} {first}"
             )?;
         }
         if let Some(Unreceived { messages, first }) = &self.unreceived {
-            let (were, end) = match messages {
-                1 => ("message was", ""),
-                _ => ("messages were", " first"),
+            let (were, such) = match messages {
+                1 => ("message was", ":"),
+                _ => ("messages were", ", such as"),
             };
-            writeln!(f, "{messages} {were} received by nobody: {first}{end}")?;
+            writeln!(f, "{messages} {were} never received{such} {first}")?;
         }
         if let Some(advice) = self.advice() {
             writeln!(f, "{advice}")?;
@@ -536,9 +543,10 @@ mod tests {
         let plain = [
             "scheduler",
             "processes",
-            "switches",
+            "polls",
+            "tokens",
             "sent",
-            "wakes",
+            "wake-ups",
             "sleeps",
         ];
         assert_eq!(lines(&report)[1], plain);
@@ -547,7 +555,7 @@ mod tests {
         }
         report.schedulers[1].core = Some(7);
         let lines = lines(&report);
-        let of_link = ["link", "frames", "MPI", "messages", "core"];
+        let of_link = ["frames", "sent", "MPI", "messages", "core"];
         assert_eq!(lines[1], [&plain[..], &of_link[..]].concat());
         assert_eq!(lines[2], ["0", "0", "0", "0", "0", "0", "14580", "3", "-"]);
         assert_eq!(lines[3], ["1", "0", "0", "0", "0", "0", "755", "3", "7"]);
@@ -568,9 +576,9 @@ mod tests {
             advice(&all, Some(&room), Duration::from_millis(milliseconds))
         };
         let told = of(&[10, 30_000], 2000).expect("advice");
-        assert!(told.contains("15000 times a second"), "{told}");
+        assert!(told.contains("15000 times per second"), "{told}");
         assert!(
-            told.contains("capacity=64), first the channel from a"),
+            told.contains("`capacity=64`), first that of the channel from a"),
             "{told}"
         );
         assert!(told.contains("fewer schedulers"), "{told}");
@@ -599,7 +607,7 @@ mod tests {
         for of_lock_step in [None, Some(1000)] {
             let told = told(of_lock_step);
             assert!(!told.contains("capacity"), "{told}");
-            assert!(told.ends_with(": run on fewer schedulers"), "{told}");
+            assert!(told.ends_with(": use fewer schedulers"), "{told}");
         }
     }
 }

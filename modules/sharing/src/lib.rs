@@ -190,7 +190,7 @@ fn file(
     sources: &mut SourceMap,
 ) -> Result<(Facts, Arc<Source>), Box<Diagnostic>> {
     let wrong = |why: &dyn std::fmt::Display| {
-        let message = format!("`{shown}` cannot be looked into: {why}");
+        let message = format!("cannot check `{shown}`: {why}");
         Diagnostic::error(codes::NO_SOURCE, message)
     };
     // Who reads from a pipe or a device waits, perhaps for ever.

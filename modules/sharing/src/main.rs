@@ -21,7 +21,7 @@ fn run() -> std::io::Result<()> {
     let mut list = false;
     let mut manifest = None;
     let usage = || {
-        let usage = "this is a part of graphmap: use `graphmap doctor PROJECT`";
+        let usage = "this program is a part of graphmap: use `graphmap doctor PROJECT`";
         std::io::Error::new(std::io::ErrorKind::InvalidInput, usage)
     };
     for argument in std::env::args_os().skip(1) {

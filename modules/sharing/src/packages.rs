@@ -44,9 +44,15 @@ pub enum NoRanks {
 impl fmt::Display for NoRanks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NoRanks::Unreadable(why) => write!(f, "what cargo tells of it cannot be read: {why}"),
+            NoRanks::Unreadable(why) => {
+                write!(f, "cannot read the output of `cargo metadata`: {why}")
+            }
             NoRanks::WithoutMpi(names) => {
-                write!(f, "no package of it uses `{MPI}`: `{}`", names.join("`, `"))
+                write!(
+                    f,
+                    "no package of the project uses `{MPI}`: `{}`",
+                    names.join("`, `")
+                )
             }
         }
     }
@@ -118,7 +124,7 @@ impl Project {
     pub fn from_metadata(json: &[u8]) -> Result<Project, NoRanks> {
         let unreadable = |why: &dyn fmt::Display| NoRanks::Unreadable(why.to_string());
         let metadata: Metadata = serde_json::from_slice(json).map_err(|why| unreadable(&why))?;
-        let no_graph = || unreadable(&"it has no graph of dependencies");
+        let no_graph = || unreadable(&"the dependency graph is missing");
         let resolve = metadata.resolve.ok_or_else(no_graph)?;
         let packages: BTreeMap<&str, &Described> =
             metadata.packages.iter().map(|p| (&*p.id, p)).collect();

@@ -73,42 +73,43 @@ impl Reach {
             Reach::Environment => "changes the environment of all ranks of the OS process",
             Reach::Folder => "changes the current folder of all ranks of the OS process",
             Reach::End => "ends all ranks of the OS process",
-            Reach::Signals => "takes signals for all ranks of the OS process",
-            Reach::Identity => "tells no rank from others of its thread or OS process",
-            Reach::Hook => "takes panics of all ranks of the OS process",
-            Reach::Once => "can be called once in an OS process, and every rank calls it",
+            Reach::Signals => "handles signals for all ranks of the OS process",
+            Reach::Identity => "returns the same value for all ranks of a thread or OS process",
+            Reach::Hook => "handles panics of all ranks of the OS process",
+            Reach::Once => "can be called only once in an OS process, but every rank calls it",
             Reach::Mode => "changes a setting of all ranks of the OS process",
-            Reach::Random => "draws from one sequence for all ranks of the OS process",
+            Reach::Random => "uses one random sequence for all ranks of the OS process",
             Reach::Library => "keeps its state for all ranks of the OS process",
-            Reach::Thread => "holds up all ranks of the thread",
+            Reach::Thread => "blocks all ranks of the thread",
         }
     }
 
     /// What to do instead.
     pub(crate) fn instead(self) -> &'static str {
         match self {
-            Reach::Environment => {
-                "hand the value on as an argument, or set it before the ranks begin"
-            }
+            Reach::Environment => "pass the value as an argument, or set it before the ranks start",
             Reach::Folder => {
-                "join paths to a folder that the rank knows, or change it before the ranks begin"
+                "join paths to a folder that the rank knows, or change the folder before the ranks \
+                 start"
             }
             Reach::End => {
-                "return from the rank, or `panic!`, which ends the run and says why; MPI's own way is `world.abort(code)`"
+                "return from the rank, or use `panic!`, which ends the run with a message, or \
+                 `world.abort(code)` as in MPI"
             }
-            Reach::Signals => "do it before the ranks begin, once",
-            Reach::Identity => "a rank is told by `world.rank()`",
+            Reach::Signals => "do it once, before the ranks start",
+            Reach::Identity => "use `world.rank()` to distinguish ranks",
             Reach::Hook | Reach::Once => {
-                "do it before the ranks begin, or in one rank of them by a `std::sync::Once`"
+                "do it before the ranks start, or in one rank with a `std::sync::Once`"
             }
-            Reach::Mode => "do it before the ranks begin, once",
-            Reach::Random => "keep a generator in each rank, seeded with its number",
+            Reach::Mode => "do it once, before the ranks start",
+            Reach::Random => "keep a generator in each rank, with its number as the seed",
             Reach::Library => {
-                "call the variant with memory of the caller (`strtok_r`, `localtime_r`), or what Rust has for it"
+                "call the variant that uses memory of the caller (`strtok_r`, `localtime_r`), or \
+                 the function of Rust"
             }
             Reach::Thread => {
-                "wait for a message instead, which lets other ranks run; what has to block belongs in a thread of \
-                 its own that sends the rank a message when it is done"
+                "wait for a message instead, which lets other ranks run; do blocking work in a \
+                 separate thread, which then sends a message to the rank"
             }
         }
     }

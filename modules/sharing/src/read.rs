@@ -25,12 +25,12 @@ pub(crate) enum NotRead {
 impl fmt::Display for NotRead {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NotRead::NotRust(why, _) => write!(f, "it is no Rust: {why}"),
+            NotRead::NotRust(why, _) => write!(f, "it is not valid Rust: {why}"),
             NotRead::TooDeep => write!(
                 f,
-                "an expression, a type or brackets in it nest more than {DEEPEST} deep"
+                "an expression, a type or brackets are nested more than {DEEPEST} deep"
             ),
-            NotRead::NoThread(why) => write!(f, "no thread can be started to read it: {why}"),
+            NotRead::NoThread(why) => write!(f, "cannot start a thread to read it: {why}"),
         }
     }
 }

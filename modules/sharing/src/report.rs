@@ -110,7 +110,7 @@ fn as_text(looked: &[(&Package, Counts)], others: &[String], list: bool) -> Stri
             false => " (a dependency)",
         };
         text += &format!(
-            "{} {}{whose}: {} looked into\n",
+            "{} {}{whose}: {} checked\n",
             package.name,
             package.version,
             match counts.files {
@@ -121,44 +121,32 @@ fn as_text(looked: &[(&Package, Counts)], others: &[String], list: bool) -> Stri
         for (count, what) in [
             (
                 counts.statics,
-                "shared by the ranks of an OS process: statics that can change (G0801)",
+                "mutable statics, shared by the ranks of an OS process (G0801)",
             ),
             (
                 counts.thread_locals,
-                "shared by the ranks of a thread: thread-locals (G0802)",
+                "thread-locals, shared by the ranks of a thread (G0802)",
             ),
             (
                 counts.made_once,
-                "made by one rank for all: statics (G0803)",
+                "statics that one rank initializes for all (G0803)",
             ),
             (
                 counts.process_wide,
-                "calls that concern the whole OS process (G0804)",
+                "calls that affect the whole OS process (G0804)",
             ),
             (
                 counts.held_up,
-                "calls that hold up all ranks of a thread (G0809)",
+                "calls that block all ranks of a thread (G0809)",
             ),
-            (
-                counts.locks,
-                "locks that are held while a rank waits (G0810)",
-            ),
+            (counts.locks, "locks held while a rank waits (G0810)"),
             (
                 counts.other_languages,
-                "places with code of another language, not looked into (G0811)",
+                "uses of code in other languages, not checked (G0811)",
             ),
-            (
-                counts.generated,
-                "generated files that are not looked into (G0812)",
-            ),
-            (
-                counts.not_judged,
-                "not known to be one or the other (G0805)",
-            ),
-            (
-                counts.macros,
-                "calls of macros that are not looked into (G0807)",
-            ),
+            (counts.generated, "generated files, not checked (G0812)"),
+            (counts.not_judged, "statics that may be mutable (G0805)"),
+            (counts.macros, "macro calls, not checked (G0807)"),
             (counts.unread, "files that could not be read (G0806)"),
         ] {
             if count > 0 {
@@ -170,13 +158,13 @@ fn as_text(looked: &[(&Package, Counts)], others: &[String], list: bool) -> Stri
             ..Counts::default()
         };
         if *counts == nothing {
-            text += "        nothing is shared\n";
+            text += "        no shared state found\n";
         }
     }
     match (others.len(), list) {
         (0, _) => {}
         (_, true) => {
-            text += "not looked into, as they do not use `mpi`:\n";
+            text += "not checked, because they do not use `mpi`:\n";
             others
                 .iter()
                 .for_each(|other| text += &format!("  {other}\n"));
@@ -186,8 +174,7 @@ fn as_text(looked: &[(&Package, Counts)], others: &[String], list: bool) -> Stri
                 1 => "1 dependency".to_owned(),
                 n => format!("{n} dependencies"),
             };
-            text +=
-                &format!("{count} without `mpi` not looked into (`--dependencies` lists them)\n");
+            text += &format!("{count} without `mpi` not checked (`--dependencies` lists them)\n");
         }
     }
     text

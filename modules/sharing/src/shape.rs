@@ -14,7 +14,7 @@ pub(crate) fn of(ty: &Type, names: &Names, place: Place) -> Shape {
 
 fn at(ty: &Type, names: (&Names, Place), depth: usize) -> Shape {
     let Some(depth) = depth.checked_sub(1) else {
-        return Shape::Opaque("a type that nests deeply");
+        return Shape::Opaque("a deeply nested type");
     };
     let within = |ty: &Type| at(ty, names, depth);
     match ty {
@@ -32,7 +32,7 @@ fn at(ty: &Type, names: (&Names, Place), depth: usize) -> Shape {
         Type::Ptr(_) => Shape::Pointer,
         Type::Path(path) => {
             let Some(last) = path.path.segments.last() else {
-                return Shape::Opaque("a type without a name");
+                return Shape::Opaque("an unnamed type");
             };
             let arguments = match &last.arguments {
                 PathArguments::AngleBracketed(arguments) => {
@@ -51,8 +51,8 @@ fn at(ty: &Type, names: (&Names, Place), depth: usize) -> Shape {
             named(&parts.collect::<Vec<_>>(), arguments, names)
         }
         Type::TraitObject(_) => Shape::Opaque("a trait object"),
-        Type::Macro(_) => Shape::Opaque("a macro's type"),
-        _ => Shape::Opaque("a type of a new kind"),
+        Type::Macro(_) => Shape::Opaque("the type of a macro"),
+        _ => Shape::Opaque("an unknown form of type"),
     }
 }
 

@@ -27,6 +27,12 @@ pub use colour::Colour;
 /// The most processes that a picture shows one by one unless it is told to.
 pub const MOST_PROCESSES: usize = 200;
 
+/// `1 process` or `2 processes`, for a noun whose plural ends with `es`.
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "es" };
+    format!("{number} {noun}{plural}")
+}
+
 /// How much a picture shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {

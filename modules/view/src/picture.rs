@@ -1,5 +1,6 @@
 //! What a picture of a network shows, whether as it is drawn, by kinds, or with all its processes.
 
+use crate::count;
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::declared::{Declared, EndDecl, Flow};
 use graphmap_kpn::network::{Joined, Network};
@@ -135,7 +136,7 @@ impl Picture {
             let count = node.replicas.map_or(1, |n| n as usize);
             let mut title = format!("kind {}", name(node.kind));
             if let Some(process) = node.process {
-                title += &format!(", a face of {}", name(process));
+                title += &format!(", node of process {}", name(process));
             }
             nodes.push(Node {
                 label: times(name(node.name), count),
@@ -264,7 +265,7 @@ impl Picture {
             kind: None,
             group: None,
             many: kind.members.len() > 1,
-            title: format!("{} processes", kind.members.len()),
+            title: count(kind.members.len(), "process"),
         });
         let nodes = nodes.enumerate().map(|(i, node)| Node {
             kind: Some(i),

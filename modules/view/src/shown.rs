@@ -11,8 +11,11 @@ pub(crate) fn detail(context: &EmitContext<'_>, mapped: &Mapped) -> Result<Detai
     Detail::choose(context.options, mapped).map_err(|value| {
         let mut found = Diagnostics::new();
         found.push(
-            Diagnostic::error(codes::DETAIL, format!("a picture has no detail `{value}`"))
-                .help("say `detail=processes` or `detail=kinds`"),
+            Diagnostic::error(
+                codes::DETAIL,
+                format!("a picture has no level of detail `{value}`"),
+            )
+            .help("use `detail=processes` or `detail=kinds`"),
         );
         found
     })

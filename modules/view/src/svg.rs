@@ -2,7 +2,7 @@
 //! in them with their kinds and load, traffic between OS processes as arcs as wide as it is large.
 
 use crate::shown::{detail, number, ranges};
-use crate::{Colour, Detail, Scene};
+use crate::{Colour, Detail, Scene, count};
 use graphmap_kpn::diagnostic::Diagnostics;
 use graphmap_kpn::emit::{EmitContext, Emitter, Files};
 use graphmap_kpn::mapping::Mapped;
@@ -125,8 +125,9 @@ fn draw_to(out: &mut String, name: &str, scene: &Scene) -> std::fmt::Result {
     let crossing: f64 = cut.values().sum();
     text(out, GAP, 30.0, "font-size=\"18\"", name)?;
     let summary = format!(
-        "{processes} processes in {} OS processes, traffic between them {}",
-        scene.os_processes.len(),
+        "{} in {}, traffic between OS processes {}",
+        count(processes, "process"),
+        count(scene.os_processes.len(), "OS process"),
         number(crossing)
     );
     text(out, GAP, 48.0, "fill=\"#555\"", &summary)?;
@@ -205,7 +206,7 @@ fn os_process(
         text(out, x + 8.0, y + LINE * (line as f64 + 2.0), "", &label)?;
     }
     if shown < os_process.nodes.len() {
-        let rest = format!("and {} kinds more", os_process.nodes.len() - shown);
+        let rest = format!("and {} more", os_process.nodes.len() - shown);
         text(
             out,
             x + 8.0,
@@ -228,8 +229,8 @@ fn os_process(
     )?;
     writeln!(
         out,
-        "<title>{} processes, load {}</title></g>",
-        os_process.processes,
+        "<title>{}, load {}</title></g>",
+        count(os_process.processes, "process"),
         number(os_process.load)
     )
 }

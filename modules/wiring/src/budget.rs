@@ -57,7 +57,7 @@ impl Budget {
         match left {
             Some(_) => Ok(()),
             None => Err(over(
-                "it takes too many steps; do partials include each other over and over?",
+                "it takes too many steps: check for partials that include each other repeatedly",
             )),
         }
     }
@@ -67,7 +67,7 @@ impl Budget {
         let values = values(copy);
         self.spend(INCLUDE + values)?;
         match values > self.0.values.load(Ordering::Relaxed) {
-            true => Err(over("a partial is handed more than there is to see")),
+            true => Err(over("a partial is given more data than the model has")),
             false => Ok(()),
         }
     }
@@ -207,7 +207,7 @@ pub(crate) struct Bounded(pub(crate) String);
 impl Output for Bounded {
     fn write(&mut self, text: &str) -> Result<(), io::Error> {
         if self.0.len() + text.len() > LONGEST_TEXT {
-            return Err(io::Error::other("it writes more than 256 MiB"));
+            return Err(io::Error::other("its output is larger than 256 MiB"));
         }
         self.0.push_str(text);
         Ok(())

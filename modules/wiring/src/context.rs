@@ -215,16 +215,16 @@ impl Model {
         let mut untyped = channels.filter(|channel| channel.ty.is_none());
         let (first, all) = (untyped.next()?.span, network.channels.len());
         let count = 1 + untyped.count();
-        let (say, carry) = match count {
-            1 => ("says", "carries"),
-            _ => ("say", "carry"),
+        let (have, carry) = match count {
+            1 => ("has", "carries"),
+            _ => ("have", "carry"),
         };
-        let message = format!("{count} of {all} channels {say} no type, and {carry} `{UNTYPED}`");
+        let message = format!("{count} of {all} channels {have} no type and {carry} `{UNTYPED}`");
         let finding = Diagnostic::note(codes::PARTLY_TYPED, message);
         let label = if count > 1 { "the first of them" } else { "" };
         (count < all).then(|| {
             finding.at(first, label).help(format!(
-                "say `type=` there, or in src/types.rs of the project what `{UNTYPED}` is"
+                "add `type=` to the channel, or define `{UNTYPED}` in src/types.rs of the project"
             ))
         })
     }
@@ -348,16 +348,20 @@ impl Types {
                 payload.rust
             }
             Err(error) => {
-                let message = format!("`{text}` is no payload type: {error}");
+                let message = format!("`{text}` is not a payload type: {error}");
                 let column = text[..error.offset].chars().count() + 1;
                 let place = network.types.get(&symbol).copied().unwrap_or(span);
                 let help = match error.instead {
-                    Some(instead) => format!("say `type=\"{instead}\"`"),
-                    None => "name a Rust type such as `f64`, `Vec<u8>` or `crate::shapes::Edge`, or a type of the project's own, `Task`".to_owned(),
+                    Some(instead) => format!("use `type=\"{instead}\"`"),
+                    None => {
+                        "use a Rust type such as `f64`, `Vec<u8>` or `crate::shapes::Edge`, or a \
+                         type of the project such as `Task`"
+                            .to_owned()
+                    }
                 };
                 self.errors.push(
                     Diagnostic::error(codes::PAYLOAD_TYPE, message)
-                        .at(place, format!("noticed at character {column} of the type"))
+                        .at(place, format!("error at character {column} of the type"))
                         .help(help),
                 );
                 String::new()
@@ -397,10 +401,15 @@ fn kinds(
             diagnostics.push(
                 Diagnostic::warning(
                     codes::NAME_TAKEN,
-                    format!("the kind `{name}` is called `{function}` in the code: the plain name is taken"),
+                    format!(
+                        "the kind `{name}` is named `{function}` in the code, because its own name \
+                         is already used"
+                    ),
                 )
-                .at(kind.span, "its first process")
-                .help("give it a `kind=` that differs in more than case and punctuation"),
+                .at(kind.span, "the first process of the kind")
+                .help(
+                    "give it a `kind=` that differs from others in more than case and punctuation",
+                ),
             );
         }
         let sequence = |value: &dyn Fn(usize) -> u32| {
@@ -458,10 +467,13 @@ fn ports(
             diagnostics.push(
                 Diagnostic::warning(
                     codes::NAME_TAKEN,
-                    format!("the port `{name}` of `{kind_name}` is called `{field}` in the code: the plain name is taken"),
+                    format!(
+                        "the port `{name}` of `{kind_name}` is named `{field}` in the code, \
+                         because its own name is already used"
+                    ),
                 )
-                .at(port.span, "first named here")
-                .help("give it a name that differs in more than case and punctuation"),
+                .at(port.span, "first used here")
+                .help("give it a name that differs from others in more than case and punctuation"),
             );
         }
         let bundle = port.bundle.map(|bundle| bundle.name());

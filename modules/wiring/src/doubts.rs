@@ -89,15 +89,16 @@ fn functions_without_kind(
     let shown = listed(paths.iter().map(|path| path.display().to_string()));
     let message = match paths.len() {
         0 => return None,
-        1 => format!("{shown} is not part of the program: no kind is called so"),
-        _ => format!("{shown} are not part of the program: no kinds are called so"),
+        1 => format!("{shown} is not part of the program: no kind has this name"),
+        _ => format!("{shown} are not part of the program: no kinds have these names"),
     };
     let mut finding = Diagnostic::warning(codes::FUNCTION_WITHOUT_KIND, message)
-        .help("delete what is of no use, or move it elsewhere");
+        .help("delete the file if you do not need it, or move it out of the folder");
     // One is gone and one is new: it may be the same.
     if let ([_], [(new, _, file)]) = (&paths[..], stubs) {
         return Some(finding.help(format!(
-            "if it is `{}` now: move it to {}, in place of the stub, and write `{}` and `{}` for the old names in it",
+            "if the kind was renamed to `{}`, move the file to {} in place of the stub, and rename \
+             to `{}` and `{}` in it",
             new.name,
             file.display(),
             new.type_name,
@@ -108,7 +109,7 @@ fn functions_without_kind(
         let names = model.kinds.iter().map(|kind| kind.function.as_str());
         if let Some(near) = graphmap_kpn::nearest::nearest(stem(path), names) {
             let name = stem(path);
-            finding = finding.help(format!("was `{name}` renamed? there is a kind `{near}`"));
+            finding = finding.help(format!("did you rename `{name}` to `{near}`?"));
         }
     }
     Some(finding)
@@ -135,8 +136,8 @@ fn missing_types(root: &Path, network: &Network, model: &Model, doubts: &mut Vec
         let told = |what: &str| {
             let message = format!("{} does not {what} the type `{}`", path.display(), ty.name);
             Diagnostic::warning(codes::TYPE_MISSING, message)
-                .at(span, "a token of that type goes through here")
-                .help(format!("add `{}`, or what it is to be", ty.stub()))
+                .at(span, "tokens of this type pass here")
+                .help(format!("add `{}`, or your own definition", ty.stub()))
         };
         doubts.push(Doubt {
             finding: told("define"),
@@ -181,11 +182,11 @@ fn stub_functions(stubs: &[(&KindModel, &Kind, PathBuf)]) -> Option<Diagnostic> 
     };
     let files = listed(stubs.iter().map(|(_, _, file)| file.display().to_string()));
     let mut finding = Diagnostic::warning(codes::BLANK, message)
-        .at(first.span, "its first process")
-        .with_note("a stub reads all there is and writes nothing")
-        .help(format!("write what it does: {files}"));
+        .at(first.span, "the first process of the kind")
+        .with_note("a stub reads all tokens and writes none")
+        .help(format!("write the function in {files}"));
     for (_, kind, _) in stubs.iter().take(MOST_LISTED).skip(1) {
-        finding = finding.also(kind.span, "and one of another");
+        finding = finding.also(kind.span, "a process of another kind");
     }
     Some(finding)
 }
@@ -199,8 +200,8 @@ fn outdated(
 ) -> Diagnostic {
     let function = &now.function;
     let fits = match certain {
-        true => "no longer fits",
-        false => "may no longer fit",
+        true => "does not match",
+        false => "may not match",
     };
     let finding = |what: String, span, label: &str| {
         let message = format!("the function `{function}` {fits} its kind: {what}");
@@ -212,17 +213,17 @@ fn outdated(
         Change::New(port) => {
             let (new, span) = (&now.ports[*port], kind.ports[*port].span);
             let what = format!(
-                "the port `{}` is new, `{}` of `{}`, field `{}`",
+                "the port `{}` was added (`{}` of `{}`, field `{}`)",
                 new.name, new.word, new.rust_type, new.field
             );
-            finding(what, span, "named here")
+            finding(what, span, "used here")
         }
         Change::Gone(old) => {
-            let what = format!("the port `{}` is gone", old.name);
+            let what = format!("the port `{}` was removed", old.name);
             let mut gone = finding(what, kind.span, "a process of the kind");
             let names = now.ports.iter().map(|port| port.name.as_str());
             if let Some(near) = graphmap_kpn::nearest::nearest(&old.name, names) {
-                gone = gone.help(format!("was it renamed? there is a port `{near}`"));
+                gone = gone.help(format!("did you rename it to `{near}`?"));
             }
             gone
         }
@@ -230,16 +231,16 @@ fn outdated(
             let (new, span) = (&now.ports[*port], kind.ports[*port].span);
             let mut what = Vec::new();
             if old.word != new.word {
-                what.push(format!("was `{}` and is `{}`", old.word, new.word));
+                what.push(format!("changed from `{}` to `{}`", old.word, new.word));
             }
             if old.rust_type != new.rust_type {
                 what.push(format!(
-                    "carried `{}` and carries `{}`",
+                    "changed its type from `{}` to `{}`",
                     old.rust_type, new.rust_type
                 ));
             }
             let what = format!("the port `{}` {}", new.name, what.join(", "));
-            finding(what, span, "named here")
+            finding(what, span, "used here")
         }
     }
 }

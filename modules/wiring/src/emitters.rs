@@ -83,12 +83,11 @@ pub(crate) fn can_express(family: &Family, network: &Network) -> Result<(), Diag
             continue;
         }
         let (kind, port) = (bundle.kind.name(), network.port_name(bundle.port));
-        let message = format!("`{emitter}` has no {kind} bundles: `{port}`");
+        let message = format!("`{emitter}` does not support {kind} bundles, such as `{port}`");
         let mut finding =
-            Diagnostic::error(codes::NOT_EXPRESSIBLE, message).at(bundle.span, "asked for here");
+            Diagnostic::error(codes::NOT_EXPRESSIBLE, message).at(bundle.span, "requested here");
         if bundle.kind == BundleKind::Share && !lacked.contains(&BundleKind::Select) {
-            finding =
-                finding.help("let readers ask for tokens, through a `select` bundle of requests");
+            finding = finding.help("let readers request tokens through a `select` bundle");
         }
         findings.push(finding);
     }
@@ -97,11 +96,11 @@ pub(crate) fn can_express(family: &Family, network: &Network) -> Result<(), Diag
     let begins = |terms| network.terms[terms].initial > 0;
     for channel in channels.filter(|channel| no_initial && begins(channel.terms)) {
         let port = network.port_name(channel.from);
-        let message = format!("channels of `{emitter}` begin empty: `{port}` has initial tokens");
+        let message = format!("`{emitter}` does not support initial tokens, which `{port}` has");
         findings.push(
             Diagnostic::error(codes::NOT_EXPRESSIBLE, message)
                 .at(channel.span, "this channel")
-                .help("let the writer write them first, and leave `initial=` out"),
+                .help("let the writer write them first, and remove `initial=`"),
         );
     }
     let no_loop = family.lacks.contains(&Unsupported::Loop);
@@ -111,11 +110,13 @@ pub(crate) fn can_express(family: &Family, network: &Network) -> Result<(), Diag
             continue;
         }
         let name = network.process_name(process);
-        let message = format!("`{emitter}` has no channels from a process to itself: `{name}`");
+        let message = format!(
+            "`{emitter}` does not support channels from a process to itself, as of `{name}`"
+        );
         findings.push(
             Diagnostic::error(codes::NOT_EXPRESSIBLE, message)
                 .at(channel.span, "this channel")
-                .help("let the process keep what it would write there"),
+                .help("keep these values in variables of the process"),
         );
     }
     let is_flow = |terms| network.terms[terms].flow.is_some();
@@ -129,13 +130,12 @@ pub(crate) fn can_express(family: &Family, network: &Network) -> Result<(), Diag
             continue;
         }
         let port = network.port_name(channel.from);
-        let message = format!("`{emitter}` has no flow-controlled channels: `{port}`");
+        let message =
+            format!("`{emitter}` does not support flow-controlled channels, such as `{port}`");
         findings.push(
             Diagnostic::error(codes::NOT_EXPRESSIBLE, message)
                 .at(channel.span, "this channel")
-                .help(
-                    "let readers ask for tokens over channels of their own, and leave `flow=` out",
-                ),
+                .help("let readers request tokens over separate channels, and remove `flow=`"),
         );
     }
     match findings.is_empty() {
@@ -158,18 +158,19 @@ pub(crate) fn not_heeded(family: &Family, network: &Network, out: &mut Diagnosti
             continue;
         };
         let others = channels.filter(|channel| said(&network.terms[channel.terms]));
-        let what = format!("`{}` does not heed `{word}=`", family.emitter);
+        let what = format!("`{}` ignores `{word}=`", family.emitter);
         let mut warning = Diagnostic::warning(codes::NOT_HEEDED, what);
         warning = warning.at(first.span, "given here");
         match others.count() {
             0 => {}
-            1 => warning = warning.with_note("another channel has one, too"),
-            n => warning = warning.with_note(format!("{n} other channels have one, too")),
+            1 => warning = warning.with_note("1 other channel has the attribute"),
+            n => warning = warning.with_note(format!("{n} other channels have the attribute")),
         }
         out.push(warning.help(match ignored {
-            Ignored::Tag => "leave it out; `--emit model.json` and `--emit json=PATH` have it",
+            Ignored::Tag => "remove it; only `--emit model.json` and `--emit json=PATH` contain it",
             Ignored::Capacity => {
-                "leave it out: how much a channel holds is left to what carries the messages"
+                "remove it: the capacity of a channel depends on the library that sends the \
+                 messages"
             }
         }));
     }
@@ -185,7 +186,7 @@ impl Emitter for ModelEmitter {
     }
 
     fn about(&self) -> &str {
-        "what a skeleton sees, as JSON"
+        "model that skeletons render, as JSON"
     }
 
     fn options(&self) -> Option<&[&str]> {
@@ -277,21 +278,21 @@ fn choose(
     }
     let Some(structure) = Structure::named(network, wanted) else {
         let found = Structure::of(network).name;
-        let message = format!("the network is no {wanted}");
+        let message = format!("the network is not a {wanted}");
         let mut finding =
-            Diagnostic::error(codes::NOT_THAT_STRUCTURE, message).at(*span, "asked for here");
+            Diagnostic::error(codes::NOT_THAT_STRUCTURE, message).at(*span, "requested here");
         if wanted == "tree" && Structure::is_tree_out_of_order(network) {
             finding = finding.help(
-                "channels make a tree of it, but it is not numbered level by level: \
-                 declare the root first, then its children, then theirs",
+                "its channels form a tree, but the ranks are not numbered level by level: declare \
+                 the root first, then its children, then their children",
             );
         }
         return Err(Diagnostics::from(
             finding
                 .help(format!(
-                    "leave `skeleton=` out: the structure found is `{found}`"
+                    "remove `skeleton=`: the structure of the network is `{found}`"
                 ))
-                .with_note("`graphmap explain G0606` says what makes a chain, farm, tree or grid"),
+                .with_note("`graphmap explain G0606` defines chain, farm, tree and grid"),
         ));
     };
     let name = if has(wanted) {

@@ -171,17 +171,19 @@ pub fn of_folder(
         Err(why) => return Err(Diagnostics::from(unreadable(&path, &why))),
     };
     let name = path.display().to_string();
-    let (mut findings, families) = match parse(&text) {
-        Ok(families) => (check(&families, built_in), families),
-        Err((what, place)) => {
-            let message = format!("the families of {name} cannot be read: {what}");
-            let place = Span::new(place.start as u32, place.end as u32);
-            let finding = Diagnostic::error(codes::BAD_FAMILIES, message)
-                .at(place, "noticed here")
-                .help("each family is a table `[name]`; see `skeletons` in the book");
-            (vec![finding], Vec::new())
-        }
-    };
+    let (mut findings, families) =
+        match parse(&text) {
+            Ok(families) => (check(&families, built_in), families),
+            Err((what, place)) => {
+                let message = format!("cannot read the families in {name}: {what}");
+                let place = Span::new(place.start as u32, place.end as u32);
+                let finding = Diagnostic::error(codes::BAD_FAMILIES, message)
+                .at(place, "error here")
+                .help("write each family as a table `[name]`; see the chapter on skeletons in the \
+                       book");
+                (vec![finding], Vec::new())
+            }
+        };
     findings.extend(families.iter().filter_map(elsewhere));
     if findings.is_empty() {
         return Ok(families);
@@ -229,26 +231,27 @@ fn check(families: &[Family], built_in: &BuiltIn) -> Vec<Diagnostic> {
     for (i, family) in families.iter().enumerate() {
         let Family { name, emitter, .. } = family;
         if let Some(bad) = [name, emitter].into_iter().find(|word| !is_name(word)) {
-            let message = format!("`{bad}` is no name for a family or an emitter");
+            let message = format!("`{bad}` is not a valid name for a family or an emitter");
             findings.push(
                 Diagnostic::error(codes::BAD_FAMILIES, message)
                     .at(family.span, "this family")
-                    .help("a name is made of letters, digits, `-` and `_`"),
+                    .help("use letters, digits, `-` and `_`"),
             );
         }
         if name == MPI
             || PROJECTS.contains(&&**name)
             || built_in.iter().any(|other| other.name == *name)
         {
-            let message = format!("the name of the family `{name}` is taken");
+            let message = format!("the family name `{name}` is already used");
             findings.push(taken(message, family).help(format!(
-                "call it otherwise; what a folder `{name}` holds goes to what is built in, without an entry"
+                "choose another name; to change the built-in family, a folder `{name}` without an \
+                 entry is enough"
             )));
         }
         if let Some(other) = families[..i].iter().find(|f| f.emitter == *emitter) {
             let other = &other.name;
-            let message = format!("`{emitter}` is the emitter of the family `{other}` already");
-            let help = "`emitter = NAME` is what `--emit` calls it";
+            let message = format!("`{emitter}` is already the emitter of the family `{other}`");
+            let help = "choose another name for `--emit`, with `emitter = NAME`";
             findings.push(taken(message, family).help(help));
         }
     }

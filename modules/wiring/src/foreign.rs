@@ -30,11 +30,12 @@ impl Family {
             return Err(Diagnostics::from(
                 Diagnostic::error(codes::NO_PROJECT_OF_FAMILY, message)
                     .help(format!(
-                        "`--emit {}=PATH` writes its wiring alone",
+                        "use `--emit {}=PATH` to write only the wiring",
                         self.emitter
                     ))
                     .with_note(
-                        "`[[FAMILY.project]]` in `families.toml` lists the files of a project",
+                        "the tables `[[FAMILY.project]]` in `families.toml` list the files of a \
+                         project",
                     ),
             ));
         }
@@ -99,17 +100,17 @@ impl Family {
     fn check_path(&self, path: &str, files: &Files) -> Result<(), Diagnostics> {
         let inside = |part| matches!(part, Component::Normal(_));
         let what = if path.is_empty() || !Path::new(path).components().all(inside) {
-            "does not lie in the project"
+            "is outside the project"
         } else if files.get(path).is_some() {
-            "is to be written twice"
+            "is listed twice"
         } else {
             return Ok(());
         };
         let message = format!("the file `{path}` of a project of `{}` {what}", self.name);
         Err(Diagnostics::from(
             Diagnostic::error(codes::NO_PROJECT_OF_FAMILY, message).help(
-                "the paths in `families.toml` are seen from the project; \
-                 with `each = \"kind\"` one holds a name of the kind",
+                "use paths relative to the project in `families.toml`; with `each = \"kind\"`, the \
+                 path must contain a name of the kind",
             ),
         ))
     }

@@ -171,14 +171,14 @@ impl HelperDef for Rows {
         for param in helper.params() {
             let text = param.value().render();
             let numbers = sequence::decode(&text)
-                .ok_or_else(|| wrong(format!("`{}` is no sequence", comment(&text))))?;
+                .ok_or_else(|| wrong(format!("`{}` is not a sequence", comment(&text))))?;
             columns.push(numbers);
         }
         let length = columns.iter().map(Vec::len).max().unwrap_or(0);
         if let Some(odd) = columns.iter().find(|c| !c.is_empty() && c.len() != length) {
             let short = odd.len();
             return Err(wrong(format!(
-                "`rows` of sequences of {short} and of {length} numbers"
+                "`rows` needs sequences of equal length, not of {short} and {length} numbers"
             )));
         }
         let row = |i| -> Json {

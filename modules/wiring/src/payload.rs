@@ -58,7 +58,7 @@ pub fn parse(text: &str) -> Result<Payload, PayloadError> {
     parser.ty(0)?;
     parser.space();
     if parser.at < text.len() {
-        return Err(parser.error("nothing may follow the type"));
+        return Err(parser.error("unexpected text after the type"));
     }
     Ok(parser.payload)
 }
@@ -128,7 +128,7 @@ impl<'a> Parser<'a> {
 
     fn ty(&mut self, depth: usize) -> Result<(), PayloadError> {
         if depth > DEPTH {
-            return Err(self.error(format!("types nest at most {DEPTH} deep")));
+            return Err(self.error(format!("types are nested more than {DEPTH} deep")));
         }
         if self.eat("(") {
             self.push("(");
@@ -159,9 +159,9 @@ impl<'a> Parser<'a> {
             self.push("[");
             self.ty(depth + 1)?;
             if !self.eat(";") {
-                return Err(
-                    self.error("an array says its length, `[f64; 16]`; else use `Vec<f64>`")
-                );
+                return Err(self.error(
+                    "an array needs a length, such as `[f64; 16]`; without one, use `Vec<f64>`",
+                ));
             }
             self.push("; ");
             self.length()?;
@@ -170,7 +170,7 @@ impl<'a> Parser<'a> {
             return Ok(());
         }
         if self.eat("&") || self.eat("*") {
-            return Err(self.error("a token owns its data: a reference cannot travel"));
+            return Err(self.error("a token must own its data, so it cannot be a reference"));
         }
         self.path(depth)
     }
@@ -197,8 +197,10 @@ impl<'a> Parser<'a> {
         let after = rest[word.len()..].chars().next();
         if let Some(letter) = after.filter(|c| c.is_alphanumeric()) {
             self.at += word.len();
-            let message =
-                format!("a type is named by letters from a to z, digits and `_`, not `{letter}`");
+            let message = format!(
+                "`{letter}` is not allowed in the name of a type: expected letters from a to z, \
+                 digits and `_`"
+            );
             return Err(self.error(message));
         }
         if first.is_none_or(|b| b.is_ascii_digit()) || word == "_" {
@@ -237,15 +239,15 @@ impl<'a> Parser<'a> {
             let head = i == 0 && words.len() > 1 && matches!(*word, "crate" | "super" | "self");
             if is_keyword(word, Language::Rust) && !head {
                 self.at = start;
-                return Err(self.error(format!("`{word}` is a word of Rust, no type")));
+                return Err(self.error(format!("`{word}` is a keyword of Rust, not a type")));
             }
         }
         if words.len() > 1 && matches!(first, "types" | "self" | "super") {
             self.at = start;
             let last = words[words.len() - 1];
             let message = format!(
-                "`{first}` is a module of the generated code; a type of the project's own is its name \
-                 alone, `{last}`"
+                "`{first}` is a module of the generated code: write a type of the project as \
+                 `{last}`"
             );
             return Err(self.error(message));
         }
@@ -263,7 +265,7 @@ impl<'a> Parser<'a> {
             let count = self.arguments(depth)?;
             if count != parameters {
                 self.at = start;
-                let message = format!("`{name}` takes {parameters} type(s), not {count}");
+                let message = format!("`{name}` has {parameters} type parameter(s), not {count}");
                 return Err(self.error(message));
             }
             Ok(())
@@ -272,7 +274,7 @@ impl<'a> Parser<'a> {
             self.no_arguments(first)
         } else if first == "str" {
             self.at = start;
-            Err(self.error("`str` has no size of its own: use `String`"))
+            Err(self.error("`str` has no fixed size: use `String`"))
         } else {
             let _ = write!(self.payload.rust, "types::{first}");
             if !self.payload.own.iter().any(|name| name == first) {
@@ -285,7 +287,8 @@ impl<'a> Parser<'a> {
     fn no_arguments(&mut self, name: &str) -> Result<(), PayloadError> {
         self.space();
         if self.text[self.at..].starts_with('<') {
-            let message = format!("`{name}` takes no types; a generic type needs its whole path");
+            let message =
+                format!("`{name}` has no type parameters; a generic type needs its full path");
             return Err(self.error(message));
         }
         Ok(())

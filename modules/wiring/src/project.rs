@@ -180,10 +180,10 @@ pub fn name_too_long(name: &str) -> Option<Diagnostic> {
     (length > LONGEST_PROJECT).then(|| {
         let start: String = name.chars().take(20).collect();
         let message = format!(
-            "the name of the project `{start}...` is too long for its files: {length} bytes, where \
-             {LONGEST_PROJECT} may be"
+            "the name of the project `{start}...` is too long for its files: {length} bytes; the \
+             limit is {LONGEST_PROJECT}"
         );
-        Diagnostic::error(codes::NAME_TOO_LONG, message).help("give its folder a shorter one")
+        Diagnostic::error(codes::NAME_TOO_LONG, message).help("give its folder a shorter name")
     })
 }
 
@@ -198,13 +198,13 @@ pub(crate) fn fit_files(network: &Network, model: &Model) -> Result<(), Diagnost
         if length > LONGEST_NAME {
             let start: String = now.name.chars().take(20).collect();
             let message = format!(
-                "the name of the kind `{start}...` is too long for its file: {length} bytes, where \
-                 {LONGEST_NAME} may be"
+                "the name of the kind `{start}...` is too long for its file: {length} bytes; the \
+                 limit is {LONGEST_NAME}"
             );
             found.push(
                 Diagnostic::error(codes::NAME_TOO_LONG, message)
-                    .at(kind.span, "its first process")
-                    .help("give it a shorter one: `kind=NAME`"),
+                    .at(kind.span, "the first process of the kind")
+                    .help("give it a shorter name with `kind=NAME`"),
             );
         }
     }
@@ -362,7 +362,7 @@ impl Project {
             let message = format!("{} cannot be read: {why}", path.display());
             Diagnostics::from(
                 Diagnostic::error(codes::NOT_A_PROJECT, message)
-                    .help("mend it, or move it away and make the project anew with `graphmap new`"),
+                    .help("fix it, or move it away and make the project again with `graphmap new`"),
             )
         };
         let text = input::text(&path, Limit::SOURCE).map_err(|why| wrong(&why))?;

@@ -131,15 +131,15 @@ impl<'a> Explainer<'a> {
         {
             let kind = &model.kinds[at];
             let what = match number {
-                "E0603" => "cannot be seen: it is not `pub`",
+                "E0603" => "is not `pub`",
                 _ => "is missing",
             };
             let message = format!("the function of the kind `{}` {what}", kind.name);
             let (function, ports) = (&kind.function, &kind.type_name);
             let help = format!(
-                "src/processes/{function}.rs needs `pub async fn {function}(ports: {ports})`"
+                "add `pub async fn {function}(ports: {ports})` to src/processes/{function}.rs"
             );
-            let place = Some((self.kind(at).span, "a process that runs it".to_owned()));
+            let place = Some((self.kind(at).span, "a process of the kind".to_owned()));
             return retold(diagnostic, (codes::FUNCTION_MISSING, message), place, help);
         }
         if file.ends_with("src/wiring.rs")
@@ -191,12 +191,15 @@ impl<'a> Explainer<'a> {
             ("E0412" | "E0425" | "E0432" | "E0433", _) => (
                 None,
                 format!("the type `{name}` does not exist"),
-                "name a type of Rust, of a crate in Cargo.toml or of the project: `u64`, `crate::shapes::Edge`",
+                "use a type of Rust, of a crate in Cargo.toml, or of the project, such as `u64` or \
+                 `crate::shapes::Edge`",
             ),
             (_, Some((_, "Default" | "std::default::Default"))) => (
                 self.filled(ty),
-                format!("`{name}` has no `Default`, which `initial=` tokens are made with"),
-                "derive or implement `Default` for it, or take `initial=` away",
+                format!(
+                    "`{name}` does not implement `Default`, which creates the `initial=` tokens"
+                ),
+                "derive or implement `Default` for it, or remove `initial=`",
             ),
             _ => (
                 None,
@@ -205,7 +208,7 @@ impl<'a> Explainer<'a> {
             ),
         };
         let said = ty.and_then(|ty| self.network.types.get(&ty)).copied();
-        let place = place.or(said.map(|span| (span, "named here".to_owned())));
+        let place = place.or(said.map(|span| (span, "used here".to_owned())));
         let place = place.or_else(|| self.port_of_type(model, rust.trim_start_matches("types::")));
         Some(retold(
             diagnostic.clone(),
@@ -220,7 +223,7 @@ impl<'a> Explainer<'a> {
         let mut channels = self.network.channels.values();
         let channel = channels
             .find(|channel| channel.ty == ty && self.network.terms[channel.terms].initial > 0)?;
-        Some((channel.span, "has `initial=` tokens".to_owned()))
+        Some((channel.span, "this channel has `initial=`".to_owned()))
     }
 
     /// A type of the project's that is not there, told with the line that is missing. Wherever it
@@ -241,7 +244,7 @@ impl<'a> Explainer<'a> {
         let ty = model.types.iter().find(|ty| ty.name == name)?;
         let place = self.port_of_type(model, name);
         let help = format!(
-            "add `{}` to src/types.rs, which is yours, or what it is to be",
+            "add `{}` to src/types.rs, or your own definition",
             ty.stub()
         );
         let message = format!("src/types.rs does not define the type `{name}`");
@@ -271,17 +274,17 @@ impl<'a> Explainer<'a> {
         let bound = quoted(text).next().and_then(|bound| bound.split_once(": "));
         let (what, ends) = match bound {
             _ if text.ends_with("is not a future") => (format!("{function} is not `async`"), false),
-            Some((ty, "Outcome" | "Outcome<_>")) => (format!("{function} ends with `{ty}`"), true),
+            Some((ty, "Outcome" | "Outcome<_>")) => (format!("{function} returns `{ty}`"), true),
             Some((ty, "std::error::Error")) if implements_outcome(diagnostic) => (
-                format!("{function} ends with the error `{ty}`, which is not an `Error`"),
+                format!("{function} returns the error `{ty}`, which does not implement `Error`"),
                 true,
             ),
             Some((_, "Ports")) => (
-                format!("{function} takes something other than its ports"),
+                format!("{function} has other parameters than its ports"),
                 false,
             ),
             _ if matches!(number, "E0593" | "E0631") => (
-                format!("{function} takes something other than its ports"),
+                format!("{function} has other parameters than its ports"),
                 false,
             ),
             _ => return None,
@@ -290,19 +293,19 @@ impl<'a> Explainer<'a> {
         let said = std::mem::replace(&mut told.message, what);
         told.code = codes::FUNCTION_MISFIT;
         told.help = vec![format!(
-            "it is `pub async fn {}(ports: {})`",
+            "declare it as `pub async fn {}(ports: {})`",
             shown.function, shown.type_name
         )];
         if ends {
-            let either = "it ends with nothing, or with `Result<(), E>`, whose error ends the run";
+            let either = "return nothing, or `Result<(), E>`, whose error ends the run";
             told.help = vec![either.to_owned()];
         }
-        told.notes = vec![format!("the compiler says: {said}")];
+        told.notes = vec![format!("message of the compiler: {said}")];
         if let Some(primary) = &mut told.primary {
             primary.text = String::new();
         }
         told.secondary.clear();
-        let label = "a process that runs it".to_owned();
+        let label = "a process of the kind".to_owned();
         Some(told.also(self.kind(kind).span, label))
     }
 
@@ -348,7 +351,7 @@ impl<'a> Explainer<'a> {
             false => 0,
         };
         if all == 0 {
-            return diagnostic.also(kind.span, "a process that runs it");
+            return diagnostic.also(kind.span, "a process of the kind");
         }
         (0..all).fold(diagnostic, |diagnostic, port| {
             diagnostic.also(kind.ports[port].span, label(port))
@@ -400,7 +403,9 @@ fn awaited(mut diagnostic: Diagnostic, pointed: &str) -> Diagnostic {
             .iter()
             .any(|rt| about(&format!("find `mpi` in `{rt}`")));
     let help = if without_ranks && (about("(E0432)") || about("(E0433)")) {
-        "ranks are the runtime's feature `mpi`: `features = [\"mpi\"]` behind its path in Cargo.toml".to_owned()
+        "add `features = [\"mpi\"]` to `graphmap-runtime` in Cargo.toml: ranks need the feature \
+         `mpi`"
+            .to_owned()
     } else if about("(unused_must_use)") {
         // The compiler's own advice is to ignore it.
         if about("a write does nothing") {
@@ -408,23 +413,23 @@ fn awaited(mut diagnostic: Diagnostic, pointed: &str) -> Diagnostic {
         } else if about("a read does nothing") {
             "await it: `.read().await`".to_owned()
         } else if about("awaited") || about("`.await`") {
-            "await it: `.await` behind it".to_owned()
+            "add `.await`".to_owned()
         } else if about("`Result`") && pointed.contains(".write(") {
-            "a write fails when nobody reads any more: `?` behind it ends the process then, and `let _ =` \
-             before it goes on"
+            "a write fails after its reader has left: add `?` to end the process then, or `let _ \
+             =` to ignore it"
                 .to_owned()
         } else {
             return diagnostic;
         }
     } else if about("`select!` cannot wait for") {
         // It reads the port itself.
-        "an arm names the port itself, without a read or a write: `token = p.in_ => ..`".to_owned()
+        "name the port itself, without a read or a write: `token = p.in_ => ..`".to_owned()
     } else if about("Read<") {
-        "a read gives nothing until it is awaited: `.read().await`".to_owned()
+        "await the read: `.read().await`".to_owned()
     } else if about("Write<") {
-        "a write does nothing until it is awaited: `.write(..).await`".to_owned()
+        "await the write: `.write(..).await`".to_owned()
     } else if about("for struct `Me`") && about("field, not a method") {
-        format!("it is a field: `me().{pointed}`, without parentheses")
+        format!("remove the parentheses: `me().{pointed}` is a field")
     } else {
         return diagnostic;
     };
@@ -443,7 +448,7 @@ fn retold(
     diagnostic.code = code;
     // What the compiler suggests is to change generated code.
     diagnostic.help = vec![help];
-    diagnostic.notes = vec![format!("the compiler says: {said}")];
+    diagnostic.notes = vec![format!("message of the compiler: {said}")];
     if let Some((span, text)) = place.filter(|(span, _)| !span.is_none()) {
         let code = diagnostic.primary.replace(Label { span, text });
         diagnostic.secondary = code.into_iter().collect();

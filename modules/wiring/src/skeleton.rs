@@ -101,17 +101,19 @@ impl Skeletons {
                 Ok(mut template) => {
                     let mut uses = BTreeSet::new();
                     if let Err(what) = partials_of(&template, &mut uses) {
-                        findings.push(bad(format!("the skeleton {shown} cannot be used: {what}")));
+                        findings.push(bad(format!("cannot use the skeleton {shown}: {what}")));
                     }
                     partials.insert(name.clone(), uses);
                     if let Err(what) = budget::count(&mut template) {
-                        findings.push(bad(format!("the skeleton {shown} cannot be used: {what}")));
+                        findings.push(bad(format!("cannot use the skeleton {shown}: {what}")));
                     }
                     engine.register_template(&name, template);
                 }
                 Err(what) => findings.push(
-                    bad(format!("the skeleton {shown} cannot be read: {what}"))
-                        .help("skeletons are Handlebars templates; see `skeletons` in the book"),
+                    bad(format!("cannot read the skeleton {shown}: {what}")).help(
+                        "write it as a Handlebars template; see the chapter on skeletons in the \
+                         book",
+                    ),
                 ),
             }
             if let Some(path) = path {
@@ -121,10 +123,10 @@ impl Skeletons {
         }
         if let Some(circle) = circle(&partials) {
             findings.push(
-                bad(format!(
-                    "skeletons include each other in a circle: {circle}"
-                ))
-                .help("a partial may not include, directly or not, what includes it"),
+                bad(format!("skeletons include each other in a cycle: {circle}")).help(
+                    "remove one of the includes: a partial must not include itself, directly or \
+                     indirectly",
+                ),
             );
         }
         if findings.has_errors() {
@@ -160,8 +162,8 @@ impl Skeletons {
     /// The finding that a family has no skeleton of a name, wanted by the text at `span`.
     pub fn missing(&self, family: &str, name: &str, span: Span) -> Diagnostic {
         let known: Vec<&str> = self.family(family).collect();
-        let message = format!("there is no skeleton `{name}` in the family `{family}`");
-        let mut finding = Diagnostic::error(codes::NO_SKELETON, message).at(span, "wanted here");
+        let message = format!("unknown skeleton `{name}` in the family `{family}`");
+        let mut finding = Diagnostic::error(codes::NO_SKELETON, message).at(span, "requested here");
         if known.is_empty() {
             let families: BTreeSet<&str> = self
                 .names()
@@ -169,7 +171,7 @@ impl Skeletons {
                 .collect();
             let list = families.iter().copied().collect::<Vec<_>>().join("`, `");
             if let Some(near) = nearest(family, families) {
-                finding = finding.help(format!("the family `{near}` is near"));
+                finding = finding.help(format!("did you mean the family `{near}`?"));
             }
             return finding.with_note(format!("the families are `{list}`"));
         }
@@ -179,13 +181,14 @@ impl Skeletons {
         if self.has(&format!("{family}/{name}")) {
             return finding
                 .with_note(format!(
-                    "`{family}/{name}.hbs` is there, but what begins with `_` or lies deeper is a partial"
+                    "`{family}/{name}.hbs` is a partial, because its name begins with `_` or \
+                     contains `/`"
                 ))
                 .with_note(format!("the family has `{}`", known.join("`, `")));
         }
         finding
             .help(format!(
-                "a file `{family}/{name}.hbs` in the folder given by `--skeletons` adds it"
+                "add it as `{family}/{name}.hbs` in the folder of `--skeletons`"
             ))
             .with_note(format!("the family has `{}`", known.join("`, `")))
     }
@@ -233,7 +236,7 @@ impl Skeletons {
             let message = format!("the skeleton {place} fails: {}", error.reason());
             Diagnostics::from(
                 Diagnostic::error(codes::SKELETON_FAILED, message)
-                    .help("`--emit model.json` shows what a skeleton sees"),
+                    .help("use `--emit model.json` to see the data of a skeleton"),
             )
         })
     }
@@ -300,7 +303,8 @@ fn partials_of(template: &Template, uses: &mut BTreeSet<String>) -> Result<(), S
         match element {
             TemplateElement::PartialBlock(_) => {
                 return Err(
-                    "a partial takes no block; hand it values: `{{> part name=value}}`".into(),
+                    "a partial cannot take a block: pass values, as in `{{> part name=value}}`"
+                        .into(),
                 );
             }
             TemplateElement::PartialExpression(partial) => {
@@ -309,12 +313,12 @@ fn partials_of(template: &Template, uses: &mut BTreeSet<String>) -> Result<(), S
                     other => other.as_name(),
                 };
                 let Some(name) = name else {
-                    return Err("the name of a partial must stand there as it is".into());
+                    return Err("the name of a partial must be written literally".into());
                 };
                 uses.insert(name.to_owned());
             }
             TemplateElement::DecoratorBlock(_) | TemplateElement::DecoratorExpression(_) => {
-                return Err("a partial is a file of its own, not `inline`".into());
+                return Err("a partial must be a file, not `inline`".into());
             }
             TemplateElement::HelperBlock(helper) => {
                 for block in [&helper.template, &helper.inverse].into_iter().flatten() {

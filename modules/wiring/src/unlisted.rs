@@ -33,8 +33,9 @@ pub(crate) fn unlisted(
         .collect();
     let (message, help) = match &missing[..] {
         [] => (
-            format!("`payload!` does not list all that `{name}` consists of"),
-            "list every field, and every variant of an enum, in the order of their bytes"
+            format!("`payload!` does not list all parts of `{name}`"),
+            "list every field, and every variant of an enum, in the order in which they are \
+             written as bytes"
                 .to_owned(),
         ),
         missing => (
@@ -43,7 +44,7 @@ pub(crate) fn unlisted(
                 missing.join("`, `")
             ),
             format!(
-                "list all of them: `graphmap_runtime::payload!({name} {{ {} }})`",
+                "list all fields: `graphmap_runtime::payload!({name} {{ {} }})`",
                 fields.join(", ")
             ),
         ),

@@ -195,7 +195,7 @@ fn a_project_that_cannot_be_made() {
     for path in ["../x", "/x", "", ".", "a/../b"] {
         let out = failed("out", "wiring.py", path);
         assert!(
-            out.starts_with("G0617") && out.contains("does not lie"),
+            out.starts_with("G0617") && out.contains("is outside"),
             "{path}: {out}"
         );
     }
@@ -215,7 +215,7 @@ fn a_project_that_cannot_be_made() {
     );
     let lacks = project("lacks", MANIFEST, pool(3)).unwrap_err();
     assert!(
-        lacks.starts_with("G0612 `py` has no share bundles"),
+        lacks.starts_with("G0612 `py` does not support share bundles"),
         "{lacks}"
     );
 }

@@ -218,11 +218,11 @@ fn a_wrong_start_is_refused() {
     for (available, placed, wrong) in [
         (count + 1, placed.as_str(), ""),
         (count + 2, placed.as_str(), ""),
-        (count, placed.as_str(), "fewer were started"),
+        (count, placed.as_str(), "too few MPI processes"),
         (
             count + 1,
             "0123456789abcdef",
-            "another drawing than that of this program, farm.dot",
+            "another graph file than farm.dot",
         ),
     ] {
         let output = Command::new(&program)
@@ -272,12 +272,12 @@ fn what_pilot_cannot_say_is_told_where_it_stands() {
     assert!(
         first
             .message
-            .contains("no flow-controlled channels: `a.out`")
+            .contains("does not support flow-controlled channels, such as `a.out`")
     );
     let mut graph = Graph::new("alone");
     graph.channel("a", "a");
     let findings = emit(&graph.mapped()).unwrap_err();
-    let told = "no channels from a process to itself: `a`";
+    let told = "does not support channels from a process to itself, as of `a`";
     assert!(findings.iter().next().unwrap().message.contains(told));
     let findings = emit(&testing::pool(2).mapped()).unwrap_err();
     assert!(

@@ -315,7 +315,7 @@ fn a_changed_graph_changes_generated_files_only_and_tells_what_no_longer_fits() 
     assert!(
         certain
             .clone()
-            .all(|doubt| doubt.finding.message.contains("is new"))
+            .all(|doubt| doubt.finding.message.contains("was added"))
     );
     assert_eq!(certain.count(), 3);
     let doubts = now.doubts.into_iter().map(|doubt| doubt.finding);
@@ -328,38 +328,41 @@ fn a_changed_graph_changes_generated_files_only_and_tells_what_no_longer_fits() 
         *line = line.replace(&format!("{}/", root.display()), "");
     }
     let fits = |function: &str, what: &str| {
-        format!("G0607 the function `{function}` no longer fits its kind: the port {what}")
+        format!("G0607 the function `{function}` does not match its kind: the port {what}")
     };
     assert_eq!(
         told,
         [
-            fits("source", "`out` carried `u64` and carries `u32`"),
+            fits("source", "`out` changed its type from `u64` to `u32`"),
             fits(
                 "source",
-                "`alarm` is new, `select` of `types::Entry`, field `alarm`"
+                "`alarm` was added (`select` of `types::Entry`, field `alarm`)"
             ),
-            fits("filter", "`in` carried `u64` and carries `u32`"),
-            fits("filter", "`out` carried `u64` and carries `u32`"),
+            fits("filter", "`in` changed its type from `u64` to `u32`"),
+            fits("filter", "`out` changed its type from `u64` to `u32`"),
             fits(
                 "filter",
-                "`alarm` is new, `output` of `types::Entry`, field `alarm`"
+                "`alarm` was added (`output` of `types::Entry`, field `alarm`)"
             ),
             fits(
                 "filter",
-                "`logs` is new, `output` of `types::Line`, field `logs`"
+                "`logs` was added (`output` of `types::Line`, field `logs`)"
             ),
-            fits("filter", "`log` is gone"),
+            fits("filter", "`log` was removed"),
             "G0610 src/types.rs does not define the type `Line`".into(),
             "G0614 the function of the kind `drain` is a stub".into(),
-            "G0608 src/processes/sink.rs is not part of the program: no kind is called so".into(),
+            "G0608 src/processes/sink.rs is not part of the program: no kind has this name".into(),
         ]
     );
     doubts.for_each(|doubt| notes.push(doubt));
-    let gone = notes.iter().find(|n| n.message.ends_with("gone")).unwrap();
+    let gone = notes
+        .iter()
+        .find(|n| n.message.ends_with("removed"))
+        .unwrap();
     assert!(
         gone.help
             .iter()
-            .any(|help| help.contains("there is a port `logs`")),
+            .any(|help| help.contains("rename it to `logs`")),
         "{gone:#?}"
     );
     for note in notes.iter().filter(|n| n.code.0 != 608) {
@@ -385,7 +388,7 @@ fn a_changed_graph_changes_generated_files_only_and_tells_what_no_longer_fits() 
         [
             "G0000 no field `log` on type `wiring::Filter` (E0609): \
              the port `in` of `filter`, which carries `u32`",
-            "G0609 the function of the kind `source` is missing: a process that runs it",
+            "G0609 the function of the kind `source` is missing: a process of the kind",
             "G0610 src/types.rs does not define the type `Line`: the port `logs` of `filter`",
         ]
     );
@@ -397,7 +400,7 @@ fn a_changed_graph_changes_generated_files_only_and_tells_what_no_longer_fits() 
     .unwrap();
     std::fs::write(&source, "pub async fn source(_: u8) {}\n").unwrap();
     let findings = build(&project, &network);
-    let wrong_ports = "a process that runs it";
+    let wrong_ports = "a process of the kind";
     assert!(
         findings
             .iter()

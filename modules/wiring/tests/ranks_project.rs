@@ -93,7 +93,7 @@ fn a_project_of_ranks_builds_without_a_warning_and_runs_anywhere() {
         let said = String::from_utf8_lossy(&done.stderr);
         assert_eq!(
             said,
-            "usage: my-ring [RANKS], a number of ranks from 1 on\n"
+            "usage: my-ring [RANKS], the number of ranks, at least 1\n"
         );
     }
 }

@@ -1,6 +1,6 @@
 use crate::wiring::Sum;
 
-/// Adds up the squares, whichever worker they come from.
+/// Adds the squares of all workers.
 pub async fn sum(mut ports: Sum) {
     let mut sum = 0;
     while let Some((_worker, square)) = ports.in_.read().await {

@@ -10,49 +10,48 @@ use std::path::PathBuf;
 Examples:
   graphmap new farm --from graphs/farm.dot     the project farm, with a copy of the graph
   graphmap new graphs/farm --from graphs/farm.dot
-                                               beside the graph, which stays where it is
-  graphmap new hello                           with a small graph to begin with
+                                               beside the graph, which stays in place
+  graphmap new hello                           with a small sample graph
   graphmap new farm --from farm.dot --link mpi to run on several hosts, under mpiexec
-  graphmap new ring --family mpi               a program of ranks for rsmpi, which has no graph: they are
-                                               coroutines, or OS processes of MPI's
+  graphmap new ring --family mpi               a program of ranks for rsmpi, without a graph; ranks run as
+                                               coroutines, or as OS processes of MPI
   graphmap new farm --from farm.dot --skeletons mine --family go
-                                               in another language, by skeletons of your own
+                                               in another language, with your own skeletons
   graphmap new farm --update --link mpi        add the MPI link to the project farm
 
-Files of functions are yours: they are written once. `graphmap run` updates generated files when the graph has
-changed. The project has a link, `.graphmap`, to the sources of the runtime, which are kept once for all projects
-in $GRAPHMAP_DATA [default: ~/.local/share/graphmap]; in a fresh clone of the project, `graphmap setup` or
-`graphmap run` makes it.")]
+The files of functions are yours: graphmap writes them once. `graphmap run` updates the generated files
+if the graph has changed. `.graphmap` in the project is a link to the sources of the runtime. All projects
+share one copy of these, in $GRAPHMAP_DATA [default: ~/.local/share/graphmap]. In a fresh clone of the
+project, `graphmap setup` or `graphmap run` makes the link.")]
 pub(crate) struct NewArgs {
-    /// Folder of the project; its last part is the project's name
+    /// Folder of the project; its last component is the name of the project
     #[arg(value_name = "FOLDER")]
     pub(crate) folder: PathBuf,
-    /// Graph file [default: `file` in graphmap.toml, the only graph file here, or the one named
-    /// like the folder; otherwise a small sample]. A project of ranks has none
+    /// Graph file [default: `file` in graphmap.toml, the only graph file here, or the one with the
+    /// name of the folder; otherwise a small sample]. Not for a project of ranks
     #[arg(long, value_name = "FILE")]
     pub(crate) from: Option<File>,
-    /// Make a project of this family of skeletons, not in Rust; `mpi` is a program of ranks for
-    /// rsmpi
+    /// Family of skeletons for the project [default: rust]; `mpi` is a program of ranks for rsmpi
     #[arg(long, value_name = "NAME", help_heading = "Skeletons")]
     pub(crate) family: Option<String>,
-    /// Update the project in this folder: its dependencies on the runtime, and what `--link` and
-    /// `--vendor` add; of another `--family`, its generated files. Other files stay as they are
+    /// Update the project in this folder: its dependencies on the runtime, and the changes of `--link`
+    /// and `--vendor`. For other families, update the generated files. Other files stay unchanged
     #[arg(long)]
     pub(crate) update: bool,
     #[command(flatten)]
     pub(crate) skeletons: SkeletonArgs,
-    /// Copy the sources of the runtime and of its dependencies for Linux into the project, which
-    /// then builds without graphmap and without network
+    /// Copy the sources of the runtime, and of its dependencies for Linux, into the project, so that
+    /// it builds without graphmap and without network
     #[arg(long, conflicts_with_all = ["runtime", "member"])]
     pub(crate) vendor: bool,
-    /// Use the runtime in this folder, relative to the project
+    /// Use the runtime in this folder; the path is relative to the project
     #[arg(long, value_name = "PATH")]
     pub(crate) runtime: Option<String>,
-    /// Have `mpiexec` start it as several OS processes, on one host or many: needs an MPI to build
-    /// with (`mpicc`), and libclang
+    /// Add the MPI link: `mpiexec` can start the program as several OS processes, on one or several
+    /// hosts. Building needs an MPI (`mpicc`) and libclang
     #[arg(long, value_name = "LINK")]
     pub(crate) link: Option<Link>,
-    /// Make it a member of the workspace that its folder is in, instead of a workspace of its own
+    /// Make the project a member of the workspace around its folder, instead of a workspace of its own
     #[arg(long)]
     pub(crate) member: bool,
     #[command(flatten)]

@@ -16,20 +16,23 @@ Examples:
   graphmap run farm.dot --mapping plan/mapping.json
   graphmap partition mesh.graph --format metis -n 8 -o parts
 
-With -o the mapping is written as mapping.json, as a picture (mapped.svg, mapped.dot), and, where the
-hosts have names, as a script that starts it (mpiexec.sh; `--set launcher=openmpi` for another one).
-FILE may also be a graph without names, of METIS (.graph) or Scotch (.grf): then -o writes the partition as
-they do, mesh.graph.part.8 or mesh.map, and options that speak of processes are refused.
-Ctrl-C ends the search, and the best mapping found so far is used; a second one ends the command.
-Ends with 4 when no mapping meets all constraints.")]
+With -o the mapping is written as mapping.json and as a picture (mapped.svg, mapped.dot). With --hosts
+there is also a script that starts the program, mpiexec.sh (`--set launcher=openmpi` selects another
+launcher).
+FILE may also be a graph without names, in the format of METIS (.graph) or Scotch (.grf). Then -o
+writes the partition in their format (mesh.graph.part.8 or mesh.map), and options about processes are
+errors.
+Ctrl-C ends the search and uses the best mapping found so far; a second Ctrl-C ends the command.
+Exits with status 4 if no mapping meets all constraints.")]
 pub(crate) struct PartitionArgs {
-    /// Graph file; `-` is standard input. Left out: that of graphmap.toml, or the only drawing here
+    /// Graph file; `-` is standard input [default: `file` in graphmap.toml, or the only graph file
+    /// here]
     #[arg(value_name = "FILE", required = false)]
     pub(crate) file: File,
     /// Write the plan as JSON instead of text
     #[arg(long)]
     pub(crate) json: bool,
-    /// Write the mapping in this folder
+    /// Write the mapping to this folder
     #[arg(short, long, value_name = "DIR")]
     pub(crate) output_dir: Option<PathBuf>,
     #[command(flatten)]

@@ -16,16 +16,16 @@ Examples:
   graphmap run graphs/farm.dot -n 4 --stats
   graphmap run graphs/farm.dot -n 4 --link shm         in four OS processes
   graphmap run farm.dot --hosts hostfile               on several hosts, under mpiexec
-  graphmap run ring --hosts hostfile -- 1000           a project of ranks, a thousand of them
-  graphmap run graphs/farm.dot --shuffle 7 -- 1000     what follows -- is the program's
+  graphmap run ring --hosts hostfile -- 1000           a project of ranks, with 1000 ranks
+  graphmap run graphs/farm.dot --shuffle 7 -- 1000     words after -- are arguments of the program
 
-The code of graphs/farm.dot is the project graphs/farm, which `graphmap new` makes. Ends as the
-program ends: with 6 when the network blocked, with 7 when one of its OS processes was lost, with 8 when
-channels would have to grow beyond --memory. Over MPI, one that a signal has ended is told by
-the launcher's own code.")]
+The code of graphs/farm.dot is the project graphs/farm, which `graphmap new` makes. The exit status is
+that of the program: 6 if the network deadlocked, 7 if one of its OS processes was lost, 8 if channels
+would have to grow beyond --memory. If a signal ends an OS process under mpiexec, the status is that of
+mpiexec.")]
 pub(crate) struct RunArgs {
-    /// Graph file, or the folder of a project of ranks. Left out: that of graphmap.toml, or the only
-    /// drawing here
+    /// Graph file, or the folder of a project of ranks [default: `file` in graphmap.toml, or the only
+    /// graph file here]
     #[arg(value_name = "FILE", required = false, index = 1)]
     pub(crate) file: File,
     /// Number of OS processes
@@ -34,14 +34,15 @@ pub(crate) struct RunArgs {
     /// Number of schedulers in each OS process, each on a thread of its own
     #[arg(long, value_name = "N", value_parser = mapping::number, allow_negative_numbers = true, conflicts_with = "hosts", help_heading = "Run")]
     pub(crate) schedulers: Option<NonZeroU32>,
-    /// What joins the OS processes: `threads` of one, shared memory (`shm`), or MPI (`mpi`, of a project
-    /// that was made with `--link mpi`)
+    /// Transport between OS processes: `threads` of one OS process, shared memory (`shm`), or MPI
+    /// (`mpi`, for a project made with `--link mpi`)
     #[arg(long, value_name = "LINK", help_heading = "Run")]
     pub(crate) link: Option<Link>,
-    /// Where each process runs: a mapping.json, as `graphmap partition -o DIR` writes it
+    /// Mapping of the processes: a mapping.json, as `graphmap partition -o DIR` writes it
     #[arg(long, value_name = "PATH", help_heading = "Run")]
     pub(crate) mapping: Option<PathBuf>,
-    /// Place processes by this strategy (see `graphmap partition`); else blocks of neighbours
+    /// Strategy to map processes (see `graphmap partition`) [default: consecutive blocks; under
+    /// mpiexec, auto for a graph]
     #[arg(
         long,
         value_name = "NAME",
@@ -49,38 +50,40 @@ pub(crate) struct RunArgs {
         help_heading = "Run"
     )]
     pub(crate) strategy: Option<String>,
-    /// Run on these hosts, under mpiexec: a hostfile or other description (see `graphmap partition`);
-    /// `--set launcher=openmpi` for another MPI
+    /// Hosts to run on, under mpiexec: a hostfile or another description (see `graphmap partition`);
+    /// `--set launcher=openmpi` selects another MPI
     #[arg(long, value_name = "HOSTS", help_heading = "Run")]
     pub(crate) hosts: Option<String>,
-    /// Copy the program to hosts that do not have it, or have another, by ssh or what `--set agent=` names
+    /// Copy the program to hosts where it is missing or different, by ssh or by the program of
+    /// `--set agent=PROGRAM`
     #[arg(long, requires = "hosts", help_heading = "Run")]
     pub(crate) copy: bool,
-    /// Most memory that channels may grow by to resolve blocks, such as 512MiB or 2G; else there is no bound
+    /// Memory by which channels may grow to end artificial deadlocks, such as 512MiB or 2G [default:
+    /// no limit]
     #[arg(long, value_name = "SIZE", value_parser = bytes, allow_hyphen_values = true, help_heading = "Run")]
     pub(crate) memory: Option<u64>,
     /// Begin each line of output with the number of its OS process
     #[arg(long, help_heading = "Run")]
     pub(crate) prefix: bool,
-    /// Leave OS processes on whatever cores they are, instead of one for each
+    /// Do not pin OS processes to cores of their own
     #[arg(long, help_heading = "Run")]
     pub(crate) no_pin: bool,
-    /// Under mpiexec: write what it reads, and show the command instead of running it
-    #[arg(long, help_heading = "Run")]
-    pub(crate) print: bool,
-    /// After the run, show what each kind of processes did
+    /// Under mpiexec: build, write the launch files, and print the command instead of running it
+    #[arg(long, alias = "print", help_heading = "Run")]
+    pub(crate) dry_run: bool,
+    /// After the run, print statistics of each kind of process
     #[arg(long, help_heading = "Run")]
     pub(crate) stats: bool,
-    /// Run processes in a random order that the seed decides
+    /// Run processes in a random order with this seed
     #[arg(long, value_name = "SEED", value_parser = mapping::seed, allow_negative_numbers = true, help_heading = "Run")]
     pub(crate) shuffle: Option<u64>,
-    /// Write the measured load of each process and traffic of each channel
+    /// Write the measured load of each process and the traffic of each channel to this file
     #[arg(long, value_name = "PATH", help_heading = "Run")]
     pub(crate) profile: Option<PathBuf>,
-    /// Write what each process did when, as a trace for Perfetto (https://ui.perfetto.dev)
+    /// Write a trace of the run to this file, for Perfetto (https://ui.perfetto.dev)
     #[arg(long, value_name = "PATH", help_heading = "Run")]
     pub(crate) trace: Option<PathBuf>,
-    /// How many events of the trace each scheduler keeps: its last [default: 65536]
+    /// Number of events that each scheduler keeps for the trace, the latest [default: 65536]
     #[arg(
         long,
         value_name = "N",
@@ -90,7 +93,7 @@ pub(crate) struct RunArgs {
         help_heading = "Run"
     )]
     pub(crate) trace_events: Option<u32>,
-    /// Build without optimisation: quicker to build, slower to run
+    /// Build without optimisation: builds faster, runs slower
     #[arg(long, conflicts_with = "release", help_heading = "Build")]
     pub(crate) dev: bool,
     /// Build with optimisation (the default)
@@ -99,7 +102,7 @@ pub(crate) struct RunArgs {
     /// Build, but do not run
     #[arg(long, help_heading = "Build")]
     pub(crate) no_run: bool,
-    /// Write what is generated anew (on hosts, what the launcher reads too), but do not build
+    /// Update the generated files (under mpiexec, also the launch files), but do not build
     #[arg(long, conflicts_with = "no_run", help_heading = "Build")]
     pub(crate) no_build: bool,
     #[command(flatten)]
@@ -107,7 +110,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) graph: GraphArgs,
     // Numbered, as the other is put behind it where it is given what is not typed.
-    /// Arguments of the program; the first of one of ranks is how many there are
+    /// Arguments of the program; for a project of ranks, the first is the number of ranks
     #[arg(last = true, value_name = "ARGS", index = 2)]
     pub(crate) args: Vec<OsString>,
 }
@@ -155,7 +158,7 @@ fn bytes(text: &str) -> Result<u64, String> {
     let bytes = number.parse::<u64>().ok();
     bytes
         .and_then(|number| number.checked_mul(unit))
-        .ok_or_else(|| "a number of bytes such as 4096, 512MiB or 2G is wanted".into())
+        .ok_or_else(|| "expected a number of bytes such as 4096, 512MiB or 2G".into())
 }
 
 /// What joins the OS processes of a run.

@@ -38,8 +38,7 @@ impl Agent<'_> {
     /// What helps where a host does not answer.
     fn help(&self, host: &Remote<'_>) -> String {
         format!(
-            "`{} {} true` has to work without being asked for anything; `--set agent=PROGRAM` names what \
-             is called instead",
+            "make `{} {} true` work without a prompt, or use another program with `--set agent=PROGRAM`",
             self.program(),
             host.login
         )
@@ -103,8 +102,8 @@ pub(super) fn to_hosts(
     launcher: &str,
 ) -> Outcome<()> {
     if launcher == "slurm" {
-        let error = Diagnostic::error(codes::USAGE, "`--copy` is not for Slurm")
-            .help("`sbcast` copies a program to the hosts of a job");
+        let error = Diagnostic::error(codes::USAGE, "`--copy` does not support Slurm")
+            .help("copy the program to the hosts of the job with `sbcast`");
         return session.fail(Exit::Usage, error);
     }
     let from_here = std::env::current_dir().ok();
@@ -196,7 +195,7 @@ fn copy(agent: &Agent<'_>, host: &Remote<'_>, program: &Path, own: &str) -> io::
     // Where it has not come whole, nothing is left of it, and what was there stays.
     let script = format!(
         "mkdir -p {folder} && cat > {new} && chmod 755 {new} && sum=$(cksum < {new}) && \
-         {{ test \"$sum\" = \"{own}\" || {{ echo \"only a part of it has come\" >&2; false; }}; }} && \
+         {{ test \"$sum\" = \"{own}\" || {{ echo \"the copy is incomplete\" >&2; false; }}; }} && \
          mv -f {new} {file} || {{ code=$?; rm -f {new}; exit $code; }}"
     );
     // The shell of a user may be another.
@@ -206,7 +205,7 @@ fn copy(agent: &Agent<'_>, host: &Remote<'_>, program: &Path, own: &str) -> io::
         return Ok(Copied::Now);
     }
     let help = format!(
-        "the folder `{shown}` of `{}` has to have room for it, and to be writable",
+        "make the folder `{shown}` of `{}` writable, with space for the program",
         host.name
     );
     Ok(Copied::Failed(last_words(&sent), help))

@@ -40,14 +40,15 @@ pub(super) fn check(session: &mut Session<'_>, mapping: &Mapping) -> Outcome<()>
     let core = absent.copied().unwrap_or_default();
     let host = binding.host.as_deref().unwrap_or(&here);
     let what = format!(
-        "OS process {at} is bound to core {core} of `{host}`, which this host does not have or may not use"
+        "OS process {at} is bound to core {core} of `{host}`, which does not exist or is not available"
     );
     let count = missing.len();
     let note = format!(
-        "{count} of the {} cores that the mapping names on it are missing; `nproc` says how many there are",
+        "{count} of {} cores in the mapping are missing on this host; `nproc` prints the number of cores",
         named.len()
     );
-    let help = "describe the host as it is (`lstopo host.xml` of hwloc does), or name it without cores to bind to none";
+    let help =
+        "describe the host by `lstopo host.xml` (hwloc), or name it without cores to bind to none";
     if lacks(&binding.cores) < binding.cores.len() {
         session.find(
             Diagnostic::warning(codes::CORES_MISSING, what)

@@ -44,9 +44,11 @@ pub(super) fn onto(
             None => {
                 is_missing = true;
                 let what = match host {
-                    "" => format!("`{path}` gives OS process {first} no host, and others have one"),
+                    "" => {
+                        format!("OS process {first} has no host in `{path}`, but others have one")
+                    }
                     _ => format!(
-                        "`{path}` places OS process {first} on `{host}`, which is not among the hosts"
+                        "`{path}` maps OS process {first} to `{host}`, which is not one of the hosts"
                     ),
                 };
                 let names = platform.hosts().iter().take(8).map(|host| &*host.name);
@@ -59,16 +61,17 @@ pub(super) fn onto(
                 session.find(
                     Diagnostic::error(codes::HOSTS_MISSING, what)
                         .with_note(format!("the hosts are {names}{more}"))
-                        .help("map again onto these hosts, or name the hosts that it was made for"),
+                        .help("map again onto these hosts, or use the hosts of the mapping"),
                 );
             }
             Some(there) if os_processes.len() > there.slots as usize => {
                 let here = plural(os_processes.len(), "OS process");
                 let slots = plural(there.slots as usize, "slot");
-                let what = format!("`{path}` places {here} on `{host}`, which has {slots}");
+                let what = format!("`{path}` maps {here} to `{host}`, which has {slots}");
                 session.find(
-                    Diagnostic::warning(codes::HOSTS_MISSING, what)
-                        .help("they take turns on its cores: map again for these hosts"),
+                    Diagnostic::warning(codes::HOSTS_MISSING, what).help(
+                        "map again onto these hosts, so that OS processes do not share cores",
+                    ),
                 );
             }
             Some(_) => {}

@@ -131,7 +131,7 @@ pub(super) fn run(
     options.insert("launcher".to_owned(), mpi.launcher.clone());
     let mapped = mapped(args, session, (network, drawn), (&onto.platform, &how))?;
     session.unless_denied()?;
-    if !args.print && !args.no_run && !args.no_build {
+    if !args.dry_run && !args.no_run && !args.no_build {
         let agent = options.get("agent").map(String::as_str);
         let mapping = mapped.mapping();
         launcher::check(session, &mpi, &options)?;
@@ -167,7 +167,7 @@ pub(super) fn run(
         let onto = (mapped.0.mapping(), &onto.platform);
         copy::to_hosts(session, onto, &program, agent, &mpi.launcher)?;
     }
-    if !args.print && !args.no_run && !args.no_build {
+    if !args.dry_run && !args.no_run && !args.no_build {
         let job = match Job::new(&folder, is_told(&project, mapped.0)) {
             Ok(job) => job,
             Err(error) => return ended(session, &folder, Err(error)),
@@ -181,9 +181,9 @@ pub(super) fn run(
     }
     output::write_quietly(session, &files)?;
     let script = folder.join(SCRIPT);
-    if args.print {
+    if args.dry_run {
         if !program.is_file() {
-            let built = format!("the program is not built yet: {}\n", shown(&program));
+            let built = format!("the program {} is not built yet\n", shown(&program));
             session.tell(&format!("graphmap: {built}"));
         }
         session.show(&format!("sh {}\n", word(&script)))?;
@@ -272,10 +272,10 @@ fn launch_files(
     let mut words = Vec::new();
     for arg in &args.args {
         let Some(arg) = arg.to_str() else {
-            let what = format!("{arg:?} cannot be an argument of a program that a launcher starts");
+            let what = format!("the argument {arg:?} cannot be passed through a launcher");
             let error = Diagnostic::error(codes::USAGE, what)
-                .with_note("it is not text in UTF-8, as files for launchers are")
-                .help("hand it over in a file");
+                .with_note("it is not UTF-8, but launch files are")
+                .help("pass it in a file");
             return session.fail(Exit::Usage, error);
         };
         // Empty words and spaces are kept: the option is split as a shell does.

@@ -138,7 +138,7 @@ impl Job {
         let error = Diagnostic::error(codes::PROGRAM, what).with_note(note);
         session.fail(
             Exit::Program(exit),
-            error.help("nothing is left of the run: start it again"),
+            error.help("start the run again: none of its OS processes is left"),
         )
     }
 }
@@ -154,22 +154,22 @@ fn cause(code: i32, seen: Seen) -> Option<(String, String, u8)> {
     match (code, seen) {
         (0, Seen::Missing | Seen::Begun | Seen::Joined) => Some((
             match seen {
-                Seen::Missing => "the launcher ended with 0 before the program began".to_owned(),
-                _ => "the launcher ended with 0 while the program was running".to_owned(),
+                Seen::Missing => "the launcher exited with status 0 before the program started".to_owned(),
+                _ => "the launcher exited with status 0 while the program was running".to_owned(),
             },
-            "`mpiexec` of MPICH ends so when a signal ends it".to_owned(),
+            "`mpiexec` of MPICH exits with this status if a signal ends it".to_owned(),
             LOST,
         )),
         // Before that, the launcher has said why.
         (FAILED, Seen::Joined) => Some((
             "the launcher failed while the program was running".to_owned(),
-            "a daemon that it has on each host (`hydra_pmi_proxy`) was killed, or a host is gone"
+            "its daemon on a host (`hydra_pmi_proxy`) was killed, or the host is lost"
                 .to_owned(),
             LOST,
         )),
         (TERMINATED, Seen::Begun | Seen::Joined) => Some((
-            format!("the launcher ended with {TERMINATED} while the program was running"),
-            "`mpiexec` of MPICH ends so when a signal (TERM) ends it and all OS processes of the run"
+            format!("the launcher exited with status {TERMINATED} while the program was running"),
+            "`mpiexec` of MPICH exits with this status if SIGTERM ends it and all OS processes of the run"
                 .to_owned(),
             TERMINATED as u8,
         )),
@@ -178,13 +178,13 @@ fn cause(code: i32, seen: Seen) -> Option<(String, String, u8)> {
             let name = signal_hook::low_level::signal_name(signal)?;
             let note = match code {
                 BROKEN_PIPE => {
-                    "MPICH's is at times where an OS process is lost while MPI begins: what it has \
-                     to say to that one has no reader"
+                    "`mpiexec` of MPICH may end in this way if an OS process is lost in MPI_Init: it \
+                     writes to a closed connection"
                 }
-                _ => "launchers end with 128 and the number of the signal",
+                _ => "launchers exit with 128 plus the number of the signal",
             };
             let what = format!(
-                "the launcher ended with {code}: signal {signal} ({name}) has ended it, or an OS process of the run"
+                "the launcher exited with status {code}: signal {signal} ({name}) ended it or an OS process of the run"
             );
             Some((what, note.to_owned(), code as u8))
         }

@@ -62,23 +62,25 @@ pub(super) fn check(
             Some(_) => "names no program",
             None => "is not on PATH",
         };
-        let what = format!("there is no launcher to start the program: `{told}` {why}");
+        let what = format!("the program cannot be started: the launcher `{told}` {why}");
         let error = Diagnostic::error(codes::NO_MPI, what).help(format!(
-            "install the launcher that belongs to `{}`, or name it: {variable}=PROGRAM",
+            "install the launcher of the MPI of `{}`, or name it with {variable}=PROGRAM",
             mpi.compiler
         ));
         return session.fail(Exit::Usage, error);
     };
     match family(&path) {
         Some(family) if !goes_with(launcher, family) => {
-            let what = format!("`{told}` does not start programs of this MPI");
+            let what = format!("`{told}` is the launcher of another MPI");
             let error = Diagnostic::error(codes::NO_MPI, what)
                 .with_note(format!(
-                    "it is the launcher of `{family}`, and the program is built by `{}` for that of `{launcher}`",
+                    "it belongs to `{family}`, but `{}` builds the program for `{launcher}`",
                     mpi.compiler
                 ))
-                .help(format!("build for it, `--set launcher={family}`"))
-                .help(format!("or name another launcher: {variable}=PROGRAM"));
+                .help(format!(
+                    "build for this launcher with `--set launcher={family}`"
+                ))
+                .help(format!("or name another launcher with {variable}=PROGRAM"));
             session.fail(Exit::Usage, error)
         }
         Some("openmpi") => starts_for(session, &told, options),
@@ -97,12 +99,12 @@ fn starts_for(
         None => std::env::var_os(name).is_some_and(|value| value == "1"),
     };
     if is_root() && !FOR_ROOT.iter().all(is_one) {
-        let what = format!("`{told}` of Open MPI starts no program for root");
+        let what = format!("`{told}` of Open MPI does not start programs for root");
         let [one, other] = FOR_ROOT;
         let error = Diagnostic::error(codes::REFUSES_ROOT, what)
             .help("run as another user")
             .help(format!(
-                "or set {one}=1 and {other}=1 in the environment, as in a container"
+                "or set {one}=1 and {other}=1 in the environment, for example in a container"
             ));
         return session.fail(Exit::Usage, error);
     }

@@ -52,12 +52,14 @@ impl Mpi {
             return Mpi::of_plain(session, own, asked);
         }
         let what = match asked {
-            Some(asked) => format!("there is no MPI to build a program for the launcher `{asked}`"),
-            None => "there is no MPI to build the program with".to_owned(),
+            Some(asked) => {
+                format!("no MPI is installed that builds programs for the launcher `{asked}`")
+            }
+            None => "no MPI is installed to build the program".to_owned(),
         };
         let error = Diagnostic::error(codes::NO_MPI, what)
-            .with_note("looked for mpicc.mpich, mpicc.openmpi and mpicc")
-            .help("install one with what is needed to build, on Debian `libmpich-dev libclang-dev`, or `libopenmpi-dev libclang-dev`");
+            .with_note("graphmap looked for mpicc.mpich, mpicc.openmpi and mpicc")
+            .help("install an MPI and libclang, on Debian `libmpich-dev libclang-dev` or `libopenmpi-dev libclang-dev`");
         session.fail(Exit::Usage, error)
     }
 
@@ -74,10 +76,10 @@ impl Mpi {
                 // Intel's launcher starts what is built for MPICH.
                 if !(asked == "intel" && own == "mpich") {
                     let what = format!(
-                        "there is no MPI to build a program for the launcher `{asked}`: `{PLAIN}` is of `{own}`"
+                        "no MPI is installed that builds programs for the launcher `{asked}`: `{PLAIN}` belongs to `{own}`"
                     );
                     let error = Diagnostic::error(codes::NO_MPI, what).help(format!(
-                        "take that one, `--set launcher={own}`, or name the compiler of the other: MPICC=PROGRAM"
+                        "use that MPI with `--set launcher={own}`, or name the other compiler with MPICC=PROGRAM"
                     ));
                     return session.fail(Exit::Usage, error);
                 }
@@ -106,11 +108,11 @@ impl Mpi {
             Some(Err(why)) => why,
             None => "it is not on PATH".to_owned(),
         };
-        let message = format!("`MPICC={compiler}` does not say for which MPI it compiles");
+        let message = format!("the MPI of `MPICC={compiler}` is unknown");
         let error = Diagnostic::error(codes::NO_MPI, message)
             .with_note(why)
             .help("set MPICC to the compiler of an MPI, such as `mpicc.openmpi` or its path")
-            .help("or unset it; `--set launcher=openmpi` takes the compiler of that MPI, whatever it is set to");
+            .help("or unset it; `--set launcher=openmpi` uses the compiler of that MPI and ignores MPICC");
         session.fail(Exit::Usage, error)
     }
 

@@ -55,7 +55,7 @@ pub(super) fn check(
     let names = names.filter_map(|binding| binding.host.as_deref());
     let names: BTreeSet<&str> = names.filter(|name| !is_here(name, &here)).collect();
     let names: Vec<&str> = names.into_iter().collect();
-    let progress = Progress::start(session, "looking hosts up", None, None);
+    let progress = Progress::start(session, "looking up hosts", None, None);
     let (next, unknown) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     thread::scope(|scope| {
         for _ in 0..AT_A_TIME.min(names.len()) {
@@ -86,11 +86,11 @@ pub(super) fn check(
         }
         if at == 0 {
             told = told
-                .help(format!("`ssh {name} true` has to work: correct the name, or add it to `/etc/hosts` or `~/.ssh/config`"))
-                .help("`--set agent=PROGRAM` names what is called instead of ssh");
+                .help(format!("correct the name, or add it to `/etc/hosts` or `~/.ssh/config`, so that `ssh {name} true` works"))
+                .help("or use another program instead of ssh with `--set agent=PROGRAM`");
         }
         if more > 0 && at + 1 == TOLD {
-            told = told.with_note(format!("{more} more hosts have none"));
+            told = told.with_note(format!("{more} more hosts have no address"));
         }
         session.find(told);
     }
@@ -114,7 +114,7 @@ fn no_address(name: &str) -> Option<String> {
     match (name, 0).to_socket_addrs() {
         Ok(mut found) => match found.next() {
             Some(_) => None,
-            None => Some("none is known".to_owned()),
+            None => Some("the lookup found none".to_owned()),
         },
         Err(error) => {
             let text = error.to_string();

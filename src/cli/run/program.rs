@@ -56,8 +56,7 @@ pub(crate) fn build(
     let (found, built) = session.timed("build", |s| build.run(network, doubts, &mut s.sources));
     // For who sits there and tries again and again.
     if session.may_talk() && build.release && !args.release && rebuilt && start.elapsed() > LONG {
-        session
-            .tell("graphmap: `--dev` builds in less time, for a program that then runs slower\n");
+        session.tell("graphmap: `--dev` builds faster, but the program runs slower\n");
     }
     session.find_all(found);
     built.map_err(|failed| match failed {
@@ -70,7 +69,7 @@ pub(crate) fn build(
 /// A mapping, as the runtime reads it.
 pub(crate) fn handed(session: &mut Session<'_>, mapping: &Mapping) -> Outcome<Handed> {
     Handed::new(mapping).or_else(|error| {
-        let message = format!("the mapping cannot be handed to the program: {error}");
+        let message = format!("the mapping cannot be passed to the program: {error}");
         session.fail(Exit::Usage, Diagnostic::error(codes::CANNOT_WRITE, message))
     })
 }
@@ -94,10 +93,10 @@ pub(crate) fn obeyed(
             let message = format!("`-n {asked}` and `--mapping {path}` disagree");
             let there = plural(count, "OS process");
             let diagnostic = Diagnostic::error(codes::USAGE, message)
-                .with_note(format!("the mapping is onto {there}"))
-                .help("leave `-n` out to run as the mapping says")
+                .with_note(format!("the mapping has {there}"))
+                .help("omit `-n` to use the number of the mapping")
                 .help(format!(
-                    "`graphmap partition {file} -n {asked} -o DIR` makes a mapping onto {asked}"
+                    "or map onto {asked} with `graphmap partition {file} -n {asked} -o DIR`"
                 ));
             session.fail(Exit::Usage, diagnostic)
         }
@@ -127,7 +126,7 @@ pub(crate) fn ended(
         Ok(End::Signal(signal)) => {
             let name = signal_hook::low_level::signal_name(signal);
             let name = name.map_or_else(String::new, |name| format!(" ({name})"));
-            let message = format!("the program of the network was ended by signal {signal}{name}");
+            let message = format!("signal {signal}{name} ended the program of the network");
             session.fail(
                 Exit::signal(signal),
                 Diagnostic::error(codes::PROGRAM, message),

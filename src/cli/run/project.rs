@@ -83,8 +83,8 @@ pub(crate) fn link(session: &mut Session<'_>, project: &Project) -> Outcome<()> 
 pub(crate) fn say_changed(session: &mut Session<'_>, changed: Option<&Path>) {
     if let Some(changed) = changed {
         session.tell(&format!(
-            "graphmap: the sources of the runtime had been changed, and are unpacked again; \
-             the changed ones are in {}\n",
+            "graphmap: the sources of the runtime were changed, and are unpacked again; \
+             the changed sources are in {}\n",
             shown(changed)
         ));
     }
@@ -94,15 +94,15 @@ pub(crate) fn no_project<T>(session: &mut Session<'_>, file: &Path) -> Outcome<T
     let (mut error, other) = no_project_of(file);
     let of_ranks = is_of_ranks(session, file);
     if of_ranks {
-        error =
-            error.with_note("it is a drawing of ranks, which lies in the project of their program");
+        error = error
+            .with_note("it is a graph of ranks, which must be in the project of their program");
         error = match projects_of_ranks(file).as_slice() {
             [] => error.help(format!(
-                "move it to `{RANKS_DRAWN}` in the folder of that project, or name it there: `graph = \"PATH\"` in \
-                 `[package.metadata.graphmap]` of Cargo.toml"
+                "move it to `{RANKS_DRAWN}` in the folder of that project, or set `graph = \"PATH\"` in \
+                 `[package.metadata.graphmap]` of its Cargo.toml"
             )),
             [project, ..] => error.help(format!(
-                "the project {} looks for it at {}: move it there",
+                "the project {} expects it at {}: move it there",
                 shown(&project.root),
                 word(&project.graph)
             )),
@@ -111,11 +111,11 @@ pub(crate) fn no_project<T>(session: &mut Session<'_>, file: &Path) -> Outcome<T
     }
     let help = match other {
         Some(graph) => format!(
-            "`graphmap run {}` runs that one; to have a project of its own, this graph takes another name",
+            "run that graph with `graphmap run {}`, or rename this graph to give it a project of its own",
             word(&graph)
         ),
         None => format!(
-            "`graphmap new {} --from {}` makes a project for it, with a file for each function",
+            "make a project with a file for each function: `graphmap new {} --from {}`",
             word(&file.with_extension("")),
             word(file)
         ),
@@ -163,8 +163,8 @@ pub(crate) fn has_link(session: &mut Session<'_>, project: &Project) -> Outcome<
     if project.patches_mpi_sys {
         let message = format!("the MPI link of the project {root} cannot reach MPI");
         let error = Diagnostic::error(codes::NO_LINK, message)
-            .with_note("it calls MPI by `mpi-sys`, in the place of which `[patch.crates-io]` in Cargo.toml puts another")
-            .help("take `mpi-sys` out of that section; a library that calls it past rsmpi runs on one host only");
+            .with_note("it calls MPI through `mpi-sys`, which `[patch.crates-io]` in Cargo.toml replaces")
+            .help("remove `mpi-sys` from that section; a library that calls `mpi-sys` directly runs on one host only");
         return session.fail(Exit::Usage, error);
     }
     Ok(())
@@ -176,7 +176,7 @@ pub(crate) fn link_helps(diagnostic: Diagnostic, project: &Project) -> Diagnosti
         Some(_) => word(&project.root),
         None => ".".to_owned(),
     };
-    let update = format!("`graphmap new {folder} --update --link mpi` adds it");
+    let update = format!("add it with `graphmap new {folder} --update --link mpi`");
     link_lines(diagnostic.help(update), project)
 }
 
@@ -190,7 +190,7 @@ pub(crate) fn link_lines(diagnostic: Diagnostic, project: &Project) -> Diagnosti
         false => ("graphmap_runtime::main", "graphmap_link_mpi::main"),
     };
     diagnostic.help(format!(
-            "add `graphmap-link-mpi = {{ path = \".graphmap/graphmap-link-mpi\" }}` to the dependencies in Cargo.toml, \
+            "or add `graphmap-link-mpi = {{ path = \".graphmap/graphmap-link-mpi\" }}` to the dependencies in Cargo.toml, \
              and call `{new}` in src/main.rs instead of `{old}`"
         ))
 }
@@ -198,7 +198,7 @@ pub(crate) fn link_lines(diagnostic: Diagnostic, project: &Project) -> Diagnosti
 /// What may not fit, where the compiler is not asked.
 pub(crate) fn unasked(args: &RunArgs, session: &mut Session<'_>, doubts: Vec<Doubt>) {
     let asks = format!(
-        "`graphmap run {} --no-run` asks the compiler",
+        "check with the compiler: `graphmap run {} --no-run`",
         word(&args.file)
     );
     for doubt in doubts {

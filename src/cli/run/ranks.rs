@@ -31,17 +31,17 @@ pub(super) fn project(args: &RunArgs, session: &mut Session<'_>) -> Outcome<Opti
         Ok(None) if !folder.join(MANIFEST).is_file() => return Ok(None),
         Ok(None) => {
             let name = shown(&args.file);
-            let message = format!("`{name}` does not say that its program is one of ranks");
+            let message = format!("`{name}` is not marked as a project of ranks");
             let error = Diagnostic::error(codes::NO_RANKS_SAID, message)
                 .with_note(format!(
-                    "neither `family` nor `graph` is in `[package.metadata.graphmap]` of {}",
+                    "`[package.metadata.graphmap]` of {} has neither `family` nor `graph`",
                     shown(&folder.join(MANIFEST))
                 ))
                 .help(
-                    "that section, with `family = \"mpi\"`, says so of a program for rsmpi whose first argument is how many ranks \
-                     there are: `mpi::main(ranks, rank)`",
+                    "add `family = \"mpi\"` to that section if the program uses rsmpi and its first argument is the \
+                     number of ranks: `mpi::main(ranks, rank)`",
                 )
-                .help("for a network, name its graph");
+                .help("for a network, name its graph file");
             return session.fail(Exit::Usage, error);
         }
         Err(failed) => {
@@ -100,12 +100,10 @@ pub(super) fn count(
         return match number.filter(|&number| number > 0 && u64::from(number) <= LIMIT) {
             Some(number) => Ok(Some(number)),
             None => {
-                let message = format!("{first:?} is no number of ranks");
+                let message = format!("{first:?} is not a number of ranks");
                 let error = Diagnostic::error(codes::USAGE, message)
-                    .with_note("the first argument of a program of ranks is how many there are")
-                    .help(format!(
-                        "`-- 1000` asks for a thousand; there may be 1 to {LIMIT}"
-                    ));
+                    .with_note("the first argument of a program of ranks is their number")
+                    .help(format!("use a number from 1 to {LIMIT}, such as `-- 1000`"));
                 session.fail(Exit::Usage, error)
             }
         };
@@ -139,11 +137,11 @@ pub(super) fn told(
     match number {
         Some(number) if is_drawn && number != drawn => {
             let file = shown(&args.file);
-            let message = format!("{number} ranks are asked for, and {drawn} are drawn in {file}");
+            let message = format!("{number} ranks are requested, but {file} has {drawn}");
             let error = Diagnostic::error(codes::USAGE, message)
-                .help("leave the number out to run those that are drawn")
+                .help("omit the number to run the ranks of the graph")
                 .help(format!(
-                    "`graphmap run {}` runs any number, in blocks of consecutive ones; a profile of {number} can be drawn",
+                    "or run any number of ranks, in consecutive blocks: `graphmap run {}`",
                     word(&project.root)
                 ));
             session.fail(Exit::Usage, error)

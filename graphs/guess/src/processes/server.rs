@@ -11,7 +11,7 @@ struct Known {
     gone: bool,
 }
 
-/// Answers whoever asks until all clients are gone.
+/// Answers each request until all clients have ended.
 pub async fn server(mut p: Server) -> Result<(), Box<dyn Error>> {
     let limit = crate::limit()?;
     let mut clients = vec![Known::default(); p.guesses.members()];

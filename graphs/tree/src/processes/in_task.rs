@@ -5,7 +5,7 @@ use graphmap_runtime::Stopped;
 /// The order of the channels at `inreq` in the graph.
 const WORKER: usize = 0;
 
-/// Takes one task ahead, and gives it to whoever asks first: the worker or the way on.
+/// Reads one task ahead, and writes it to the first process that asks: the worker or the next one.
 pub async fn in_task(mut p: InTask) -> Result<(), Stopped> {
     while let Some(task) = p.in_.read().await {
         match p.inreq.read().await {

@@ -218,11 +218,11 @@ impl Scopes {
                 reading.report.push(
                     Diagnostic::error(
                         codes::LATE_CLUSTER,
-                        "`cluster=true` comes after what stands in the subgraph",
+                        "`cluster=true` comes after other statements of the subgraph",
                     )
-                    .at(attribute.span(), "comes too late")
-                    .also(place.span, "of this subgraph")
-                    .help("write it first in the subgraph, or let the name begin with `cluster`"),
+                    .at(attribute.span(), "too late")
+                    .also(place.span, "the subgraph")
+                    .help("move it to the start of the subgraph, or begin the name with `cluster`"),
                 );
             }
             Some(true) if !place.own => {
@@ -233,10 +233,13 @@ impl Scopes {
                 self.make_module(reading, scope, &name);
             }
             Some(false) if place.own => reading.report.push(
-                Diagnostic::error(codes::BAD_VALUE, "this subgraph is a cluster by its name")
-                    .at(attribute.span(), "says that it is none")
-                    .also(place.span, "its name begins with `cluster`")
-                    .help("rename it"),
+                Diagnostic::error(
+                    codes::BAD_VALUE,
+                    "`cluster=false` contradicts the name of the subgraph",
+                )
+                .at(attribute.span(), "not a cluster")
+                .also(place.span, "its name begins with `cluster`")
+                .help("rename the subgraph, or remove `cluster=false`"),
             ),
             _ => {}
         }
@@ -244,11 +247,11 @@ impl Scopes {
 }
 
 impl Reading<'_> {
-    /// `graphmap=1`: the version of the dialect that the drawing is in.
+    /// `graphmap=1`: the version of the graph language.
     fn version(&mut self, attribute: &Attribute) {
-        let stated = self.read(attribute, value::count).map(u64::from);
+        let stated = self.read(attribute, value::version).map(u64::from);
         if stated.is_some()
-            && let Some(error) = version::refused("the drawing", "graphmap=", stated, VERSION)
+            && let Some(error) = version::refused("the graph", "graphmap=", stated, VERSION)
         {
             self.refused = Some(error.at(attribute.span(), ""));
         }

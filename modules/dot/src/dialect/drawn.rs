@@ -115,7 +115,7 @@ impl Reading<'_> {
             more.step = pair.one_of(Key::Step, "`step=`", steps).unwrap_or_default();
             (more.wrap, more.beyond) = (x.wrap || y.wrap, x.beyond || y.beyond);
             if more.wrap && more.beyond {
-                pair.wrong.push("where steps past the last instance lead");
+                pair.wrong.push("`wrap=` or `beyond=`");
             }
             if x.span == ChannelExtra::default().span {
                 more.span = y.span;
@@ -125,7 +125,7 @@ impl Reading<'_> {
         }
         more.bundle = Some(kind.0);
         for (what, first, again) in wrong {
-            let message = format!("{what} of one channel is said twice, and not the same");
+            let message = format!("two edges of one channel have different {what}");
             self.contradict(message, first, again);
         }
         Some((channel, more))

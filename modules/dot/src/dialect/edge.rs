@@ -65,9 +65,12 @@ impl EdgeDraft {
             reading.report.push(
                 Diagnostic::error(
                     codes::BAD_VALUE,
-                    "steps past the last instance lead to the first or to `NULL`, not to both",
+                    "`wrap=true` and `beyond=NULL` contradict each other",
                 )
-                .at(place, "`wrap=true` and `beyond=NULL` contradict"),
+                .at(
+                    place,
+                    "a step past the last instance leads either to the first or to `NULL`",
+                ),
             );
         }
     }
@@ -327,15 +330,15 @@ impl Reading<'_> {
     pub(super) fn report_port_twice(&mut self, one: (Symbol, Span), other: (Symbol, Span)) {
         let name = |symbol| self.out.names.name(symbol);
         let message = format!(
-            "this end has two ports, `{}` and `{}`",
+            "this end of the channel has two port names, `{}` and `{}`",
             name(one.0),
             name(other.0)
         );
         self.report.push(
             Diagnostic::error(codes::PORT_TWICE, message)
-                .at(one.1, "one name of the port")
-                .also(other.1, "another")
-                .help("name the port once; `node:port` may stay if it is the same name"),
+                .at(one.1, "one name")
+                .also(other.1, "the other name")
+                .help("remove one of the two names"),
         );
     }
 }

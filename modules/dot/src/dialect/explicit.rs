@@ -111,9 +111,9 @@ impl Reading<'_> {
         }
         let (name, other) = (self.text.value(again.name), self.text.value(first.name));
         let message = if name == other {
-            format!("`{name}` is said twice, and not the same")
+            format!("`{name}` has two different values")
         } else {
-            format!("`{other}` and `{name}` mean the same, and contradict")
+            format!("`{other}` and `{name}` are the same attribute, but have different values")
         };
         self.contradict(message, first.span(), again.span());
     }
@@ -122,9 +122,9 @@ impl Reading<'_> {
     pub(super) fn contradict(&mut self, message: String, first: Span, again: Span) {
         self.report.push(
             Diagnostic::error(codes::CONTRADICTION, message)
-                .at(again, "again here")
-                .also(first, "said first here")
-                .help("take one of them away"),
+                .at(again, "second value")
+                .also(first, "first value")
+                .help("remove one of the two"),
         );
     }
 }

@@ -80,16 +80,16 @@ impl Reading<'_> {
         let name = |symbol| self.out.names.name(symbol);
         let [one, other] = [first.0, again.0].map(|number| &self.out.nodes[node_id(number)]);
         let message = format!(
-            "faces `{}` and `{}` of process `{}` say different values of `{}`",
+            "nodes `{}` and `{}` of process `{}` have different values of `{}`",
             name(one.name),
             name(other.name),
             name(other.process.unwrap_or(other.name)),
             self.text.value(again.1.name),
         );
         let finding = Diagnostic::error(codes::CONTRADICTION, message)
-            .at(again.1.span(), "again here")
-            .also(first.1.span(), "said first here")
-            .help("the faces are one process: say it at one of them, or the same at each");
+            .at(again.1.span(), "second value")
+            .also(first.1.span(), "first value")
+            .help("set it on one node of the process only, or to the same value on each");
         self.report.push(finding);
     }
 }

@@ -119,12 +119,9 @@ impl Reading<'_> {
                 (Some(from), Some(to)) => {
                     tangled.extend([from, to]);
                     report.push(
-                        Diagnostic::error(
-                            codes::BUNDLE_TO_BUNDLE,
-                            "two bundles joined to each other",
-                        )
-                        .at(channel.span, "a bundle at both ends")
-                        .help("a bundle joins processes: put a process between the two"),
+                        Diagnostic::error(codes::BUNDLE_TO_BUNDLE, "an edge joins two bundles")
+                            .at(channel.span, "no process at either end")
+                            .help("put a process between the two bundles"),
                     );
                     return true;
                 }
@@ -156,10 +153,12 @@ impl Reading<'_> {
             self.report.push(
                 Diagnostic::error(
                     codes::PORT_WITHOUT_MEMBER,
-                    format!("`{name}` names the port of a member that is not there"),
+                    format!("`{name}` names a port of a member that does not exist"),
                 )
                 .at(port.span(), format!("member {n} has no process"))
-                .help(format!("write both in one: `{side}{n}=\"process:port\"`")),
+                .help(format!(
+                    "name the process and its port: `{side}{n}=\"process:port\"`"
+                )),
             );
             return None;
         };
@@ -226,19 +225,19 @@ impl Reading<'_> {
                 Diagnostic::error(
                     codes::UNKNOWN_MEMBER,
                     format!(
-                        "bundle `{bundle_name}` names `{name}`, which is no node but a process drawn as faces"
+                        "bundle `{bundle_name}` names `{name}`, a split process, instead of one of its nodes"
                     ),
                 )
-                .at(process.value.span, "which of its faces?")
-                .help(format!("name the one that has the port: {shown}{more}")),
+                .at(process.value.span, "not the name of a node")
+                .help(format!("name the node that has the port: {shown}{more}")),
             );
             return;
         }
         let finding = Diagnostic::error(
             codes::UNKNOWN_MEMBER,
-            format!("bundle `{bundle_name}` names `{name}`, which is no process of the graph"),
+            format!("bundle `{bundle_name}` names `{name}`, which is not a process of the graph"),
         )
-        .at(process.value.span, "no such process");
+        .at(process.value.span, "unknown process");
         self.report.push(match near {
             Some(near) => finding.help(format!("did you mean `{near}`?")),
             None => finding,
@@ -270,13 +269,13 @@ impl Reading<'_> {
                 codes::BUNDLE_TWICE,
                 format!("the bundle `{name}` is declared twice"),
             )
-            .at(again, "declared again, with other members")
-            .also(first, "declared first here")
-            .also(place, "the second one is in this cluster")
-            .help(format!("rename the second one, for example `{free}`"))
+            .at(again, "second declaration, with other members")
+            .also(first, "first declaration")
+            .also(place, "the cluster of the second declaration")
+            .help(format!("rename the second bundle, for example to `{free}`"))
             .with_note(
-                "a name is one node in the whole file, whatever cluster it is written in: Graphviz \
-                 draws one node with the members of the second",
+                "a name is one node in the whole file; Graphviz draws one node, with the members \
+                 of the second declaration",
             ),
         );
     }
@@ -300,13 +299,13 @@ impl Reading<'_> {
                 self.report.push(
                     Diagnostic::error(
                         codes::BUNDLE_KIND_MISSING,
-                        format!("bundle `{name}` has one writer and {r} readers, and does not say how they share"),
+                        format!("bundle `{name}` has one writer and {r} readers, but no `bundle=`"),
                     )
-                    .at(span, "`bundle=` is missing")
-                    .help("`bundle=broadcast`: each reader gets a copy")
-                    .help("`bundle=scatter`: each reader gets its part")
-                    .help("`bundle=switch`: the writer names the one that gets the token")
-                    .help("`bundle=share`: whoever is ready takes the token"),
+                    .at(span, "this bundle")
+                    .help("set `bundle=broadcast` to give each reader a copy")
+                    .help("or `bundle=scatter` to give each reader a part")
+                    .help("or `bundle=switch` to let the writer name the reader of each token")
+                    .help("or `bundle=share` to give each token to a reader that is ready"),
                 );
                 return false;
             }
@@ -316,11 +315,11 @@ impl Reading<'_> {
             _ if w == 0 => Some("has no writer".to_owned()),
             _ if r == 0 => Some("has no reader".to_owned()),
             Direction::Input if r > 1 => Some(format!(
-                "is a {}, which has one reader, but {r} are named",
+                "is a {} with {r} readers instead of one",
                 kind.name()
             )),
             Direction::Output if w > 1 => Some(format!(
-                "is a {}, which has one writer, but {w} are named",
+                "is a {} with {w} writers instead of one",
                 kind.name()
             )),
             _ => None,
@@ -330,9 +329,15 @@ impl Reading<'_> {
             self.report.push(
                 Diagnostic::error(codes::BUNDLE_SHAPE, format!("bundle `{name}` {wrong}"))
                     .at(span, "this bundle")
-                    .also(place, "its kind")
-                    .help("`src1=`, `src2=`.. name the writers, `dst1=`, `dst2=`.. the readers")
-                    .with_note("select, gather and reduce have one reader; broadcast, scatter, switch and share one writer"),
+                    .also(place, "kind of the bundle")
+                    .help(
+                        "name the writers with `src1=`, `src2=`.., and the readers with `dst1=`, \
+                         `dst2=`..",
+                    )
+                    .with_note(
+                        "select, gather and reduce have one reader; broadcast, scatter, switch \
+                         and share have one writer",
+                    ),
             );
             return false;
         }
@@ -364,7 +369,7 @@ impl Reading<'_> {
             {
                 let of_node = draft.only_bundles.iter().find(|(key, _)| *key == Key::Type);
                 let first = of_node.map_or(span, |(_, attribute)| attribute.span());
-                let message = format!("bundle `{name}` and an edge of it say two types");
+                let message = format!("bundle `{name}` and one of its edges have different types");
                 self.contradict(message, first, drawn.span);
             }
             if extra.span == ChannelExtra::default().span {

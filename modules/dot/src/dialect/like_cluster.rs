@@ -44,24 +44,22 @@ impl Reading<'_> {
             let finding = match like {
                 Like::Cluster => Diagnostic::error(
                     codes::NODE_LIKE_CLUSTER,
-                    format!("`{name}` is a cluster, and here it would be a process of its own"),
+                    format!("`{name}` is a cluster, but is used as a separate process"),
                 )
-                .at(node.span, "a node, as Graphviz draws it"),
+                .at(node.span, "Graphviz draws a node here"),
                 Like::Module => Diagnostic::error(
                     codes::NODE_LIKE_CLUSTER,
-                    format!("`{name}` is a module, and here it would be a process of its own"),
+                    format!("`{name}` is a module, but is used as a separate process"),
                 )
-                .at(node.span, "a node that only edges name"),
+                .at(node.span, "only edges name this node"),
             };
             let finding = finding
                 .also(self.out.modules[module].span, "the cluster")
-                .help("an edge joins processes: name the one in the cluster that it is meant for");
+                .help("name a process in the cluster as the end of the edge");
             self.report.push(match like {
-                Like::Cluster => {
-                    finding.help("if a process is meant, give it a name that no cluster has")
-                }
+                Like::Cluster => finding.help("if it is a process, use a name that no cluster has"),
                 Like::Module => finding.help(format!(
-                    "if a process is meant, declare it with a statement of its own: `{name};`"
+                    "if it is a process, declare it with a separate statement: `{name};`"
                 )),
             });
         }

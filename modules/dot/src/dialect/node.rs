@@ -228,12 +228,13 @@ impl Nodes {
             reading.report.push(
                 Diagnostic::error(
                     codes::TWO_MODULES,
-                    format!("`{name}` lies in two modules, `{first_name}` and `{second_name}`"),
+                    format!("`{name}` is in two modules, `{first_name}` and `{second_name}`"),
                 )
-                .at(torn.span, format!("named in `{second_name}` here"))
-                .also(first.span, format!("it is in `{first_name}` already"))
-                .also(node.span, "its first mention")
-                .help("a name is one node in the whole file: rename one, or move the edge out of the cluster"),
+                .at(torn.span, format!("named in `{second_name}`"))
+                .also(first.span, format!("also named in `{first_name}`"))
+                .also(node.span, "named first here")
+                .help("rename one of the nodes, or move the edge out of the cluster")
+                .with_note("a name is one node in the whole file"),
             );
         }
     }
@@ -260,7 +261,7 @@ impl Reading<'_> {
             self.report.push(
                 Diagnostic::warning(
                     codes::LOWERCASE_NULL,
-                    format!("`{text}` is a process like any other"),
+                    format!("`{text}` is an ordinary process, not the environment"),
                 )
                 .at(span, "the environment is written `NULL`"),
             );

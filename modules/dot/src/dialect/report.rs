@@ -51,7 +51,7 @@ impl Report {
             if count > 1
                 && let Some(finding) = self.findings.get_mut(index)
             {
-                finding.notes.push(format!("it stands there {count} times"));
+                finding.notes.push(format!("it occurs {count} times"));
             }
         }
         for (code, count) in self.counts {
@@ -60,7 +60,8 @@ impl Report {
                 && let Some(last) = last
             {
                 let more = count - MOST_OF_A_CODE;
-                last.notes.push(format!("and {more} more of this kind"));
+                last.notes
+                    .push(format!("not shown: {more} more of this kind"));
             }
         }
         findings.extend(self.findings);
@@ -97,39 +98,41 @@ impl Report {
                     codes::NOT_A_CLUSTER,
                     format!("`{name}` on a subgraph that is not a cluster"),
                 )
-                .at(attribute.name.span, "only clusters take it")
-                .help("a cluster's name begins with `cluster`, or it says `cluster=true` first"),
+                .at(attribute.name.span, "allowed only on clusters")
+                .help("begin the name of the subgraph with `cluster`, or set `cluster=true` first in it"),
             );
             return;
         }
         let mut places: Vec<&str> = key.places().iter().map(|e| e.name()).collect();
         if key.is_of_bundle_node() {
             places = match places.as_slice() {
-                ["an edge", ..] => vec!["an edge", "a bundle's node"],
-                _ => vec!["a bundle's node"],
+                ["an edge", ..] => vec!["an edge", "the node of a bundle"],
+                _ => vec!["the node of a bundle"],
             };
         }
         let mut finding = Diagnostic::error(
             codes::MISPLACED_ATTRIBUTE,
-            format!("`{name}` means nothing on {}", element.name()),
+            format!("`{name}` is not allowed on {}", element.name()),
         )
         .at(
             attribute.name.span,
-            format!("belongs on {}", places.join(" or ")),
+            format!("allowed on {}", places.join(" or ")),
         );
         finding = match (key, element) {
-            (Key::Load, Element::Edge) => finding.help("the cost of a channel is `traffic=`"),
-            (Key::Traffic, Element::Node) => finding.help("the cost of a process is `load=`"),
-            (Key::Type, Element::Node) => finding.help(
-                "the kind of a process is `kind=`; the type of its tokens stands on its edges",
-            ),
-            (Key::Kind, Element::Cluster) => finding.help("the kind of a cluster is `module=`"),
-            (Key::Module, Element::Node) => finding.help("the kind of a process is `kind=`"),
+            (Key::Load, Element::Edge) => finding.help("use `traffic=` for the cost of a channel"),
+            (Key::Traffic, Element::Node) => finding.help("use `load=` for the cost of a process"),
+            (Key::Type, Element::Node) => {
+                finding.help("use `kind=` for the kind of a process, or set `type=` on its edges")
+            }
+            (Key::Kind, Element::Cluster) => {
+                finding.help("use `module=` for the kind of a cluster")
+            }
+            (Key::Module, Element::Node) => finding.help("use `kind=` for the kind of a process"),
             (Key::Writer(_) | Key::Reader(_), Element::Edge) => {
-                finding.help("the ports of an edge are `src=` and `dst=`, without a number")
+                finding.help("use `src=` and `dst=`, without a number, for the ports of an edge")
             }
             (Key::Src | Key::Dst, Element::Node) => {
-                finding.help("the members of a bundle are numbered: `src1=`, `dst1=`")
+                finding.help("number the members of a bundle: `src1=`, `dst1=`")
             }
             _ => finding,
         };
@@ -143,7 +146,7 @@ impl Report {
                 codes::MISPLACED_ATTRIBUTE,
                 format!("`{name}` cannot be a default of nodes"),
             )
-            .at(attribute.name.span, "belongs on one bundle's node"),
+            .at(attribute.name.span, "allowed on the node of one bundle"),
         );
     }
 
@@ -152,7 +155,7 @@ impl Report {
         self.push(
             Diagnostic::error(
                 codes::MISPLACED_ATTRIBUTE,
-                format!("`{name}` means nothing on `NULL`"),
+                format!("`{name}` is not allowed on `NULL`"),
             )
             .at(
                 attribute.name.span,
@@ -169,9 +172,13 @@ impl Report {
         misfit: Misfit,
     ) {
         let short: String = value.chars().take(40).collect();
+        let short = match short.as_str() {
+            "" => "an empty text".to_owned(),
+            short => format!("`{short}`"),
+        };
         let finding = Diagnostic::error(
             codes::BAD_VALUE,
-            format!("`{short}` is not a value of `{name}`"),
+            format!("{short} is not a value of `{name}`"),
         )
         .at(attribute.value.span, format!("expected {}", misfit.wanted));
         self.push(match misfit.hint {
@@ -183,18 +190,21 @@ impl Report {
     pub(super) fn header(&mut self, header: &Header) {
         if !header.directed {
             self.push(
-                Diagnostic::error(codes::UNDIRECTED, "channels have a direction")
-                    .at(header.span, "an undirected graph")
-                    .help("write `digraph`, and `->` from the writer to the reader"),
+                Diagnostic::error(
+                    codes::UNDIRECTED,
+                    "an undirected graph cannot describe channels",
+                )
+                .at(header.span, "channels have a direction")
+                .help("write `digraph`, and `->` from the writer to the reader"),
             );
         }
     }
 
     pub(super) fn several_graphs(&mut self, span: Span) {
         self.push(
-            Diagnostic::error(codes::SEVERAL_GRAPHS, "a file holds one network")
-                .at(span, "a further graph")
-                .help("put it in a file of its own, or make it a cluster of the first graph"),
+            Diagnostic::error(codes::SEVERAL_GRAPHS, "the file contains several graphs")
+                .at(span, "this graph is not read")
+                .help("move it to a separate file, or make it a cluster of the first graph"),
         );
     }
 }

@@ -75,12 +75,14 @@ impl Reading<'_> {
             findings.push(
                 Diagnostic::warning(
                     codes::SLIP,
-                    format!("`{slip}` is a process of its own, and called nearly like `{meant}`"),
+                    format!("`{slip}` is a separate process with a name similar to `{meant}`"),
                 )
                 .at(node.span, "only edges name it")
                 .also(other.span, "declared here")
                 .help(format!("did you mean `{meant}`?"))
-                .help("if not, declare it with a statement of its own, as others are"),
+                .help(format!(
+                    "if not, declare it with a separate statement: `{slip};`"
+                )),
             );
         }
         findings

@@ -29,10 +29,10 @@ impl Reading<'_> {
                     codes::STRICT,
                     "`strict` merges this edge with an earlier one between the same nodes",
                 )
-                .at(channel.span, "would be a channel of its own")
+                .at(channel.span, "a separate channel without `strict`")
                 .also(earlier, "the earlier edge")
-                .also(strict, "because of this word")
-                .help("remove `strict`, or the edge if one channel is meant"),
+                .also(strict, "`strict` is set here")
+                .help("remove `strict`, or remove one of the edges if there is only one channel"),
             );
         }
     }

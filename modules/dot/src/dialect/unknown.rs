@@ -16,15 +16,15 @@ const SYNONYMS: &[(Element, &str, &str, &str)] = &[
         Element::Node,
         "memory",
         "mem",
-        "the memory of a process is `mem=`",
+        "use `mem=` for the memory of a process",
     ),
     (Element::Edge, "cost", "traffic", COST_OF_CHANNEL),
     (Element::Edge, "volume", "traffic", COST_OF_CHANNEL),
     (Element::Edge, "bandwidth", "traffic", COST_OF_CHANNEL),
 ];
 
-const COST_OF_PROCESS: &str = "the cost of a process is `load=`";
-const COST_OF_CHANNEL: &str = "the cost of a channel is `traffic=`";
+const COST_OF_PROCESS: &str = "use `load=` for the cost of a process";
+const COST_OF_CHANNEL: &str = "use `traffic=` for the cost of a channel";
 
 /// Returns the warning about an attribute that neither the dialect nor Graphviz has for an element.
 pub(super) fn unknown(element: Element, name: &str, span: Span) -> Diagnostic {
@@ -34,16 +34,16 @@ pub(super) fn unknown(element: Element, name: &str, span: Span) -> Diagnostic {
         .find(|(of, word, ..)| (*of, *word) == (element, name));
     let elsewhere = places(name);
     if synonym.is_none() && !elsewhere.is_empty() {
-        let message = format!("`{name}` is an attribute of Graphviz's, but not on {on}");
+        let message = format!("Graphviz has no attribute `{name}` on {on}");
         return Diagnostic::warning(codes::UNKNOWN_ATTRIBUTE, message)
-            .at(span, format!("belongs on {}", elsewhere.join(" or ")));
+            .at(span, format!("allowed on {}", elsewhere.join(" or ")));
     }
     let message = format!("unknown attribute `{name}` on {on}");
     let near = nearest(name, names(element));
     let Some(ours) = synonym.map(|(_, _, ours, _)| *ours).or(near) else {
         let place = match nearest(name, graphviz(element)) {
             Some(near) => format!("did you mean Graphviz's `{near}`?"),
-            None => "neither graphmap's nor Graphviz's".to_owned(),
+            None => "not an attribute of graphmap or of Graphviz".to_owned(),
         };
         return Diagnostic::warning(codes::UNKNOWN_ATTRIBUTE, message).at(span, place);
     };
@@ -53,7 +53,7 @@ pub(super) fn unknown(element: Element, name: &str, span: Span) -> Diagnostic {
         finding = finding.help(*help);
     }
     finding.help(
-        "the attribute is ignored; if it is meant for another program, say `--allow G0204`, or \
-         `allow=G0204` in the graph",
+        "if another program uses the attribute, set `--allow G0204`, or `allow=G0204` in the graph",
     )
+    .with_note("the attribute is ignored")
 }

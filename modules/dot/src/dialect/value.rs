@@ -34,11 +34,11 @@ pub(crate) fn name(value: &str) -> Result<&str, Misfit> {
     }
 }
 
-/// Codes of findings.
+/// Codes of diagnostics.
 pub(crate) fn codes(value: &str) -> Result<&str, Misfit> {
     if value.split(',').any(|code| code.trim().is_empty()) {
         return Err(Misfit::of(
-            "codes of findings, such as `G0314` or `G0305,G0314`",
+            "codes of diagnostics, such as `G0314` or `G0305,G0314`",
         ));
     }
     Ok(value)
@@ -48,6 +48,12 @@ pub(crate) fn count(value: &str) -> Result<u32, Misfit> {
     value
         .parse()
         .map_err(|_| Misfit::of("a whole number from 0 to 4294967295"))
+}
+
+/// The version of the graph language; whether it is read is decided later.
+pub(crate) fn version(value: &str) -> Result<u32, Misfit> {
+    count(value)
+        .map_err(|_| Misfit::of("the version of the graph language, a whole number: `graphmap=1`"))
 }
 
 /// Least and most: `4`, `1-4`, `1-` or `-4`.
@@ -70,7 +76,8 @@ pub(crate) fn range(value: &str) -> Result<(u32, u32), Misfit> {
 pub(crate) fn capacity(value: &str) -> Result<NonZeroU32, Misfit> {
     value.parse().map_err(|_| Misfit {
         wanted: "a whole number from 1 to 4294967295",
-        hint: (value == "0").then(|| "a channel holds at least one token".to_owned()),
+        hint: (value == "0")
+            .then(|| "use at least 1: a channel needs space for one token".to_owned()),
     })
 }
 
@@ -83,7 +90,7 @@ pub(crate) fn tag(value: &str) -> Result<i32, Misfit> {
 pub(crate) fn amount(value: &str) -> Result<f64, Misfit> {
     let number = value.parse::<f64>().ok();
     let number = number.filter(|n| n.is_finite() && *n >= 0.0);
-    number.ok_or(Misfit::of("a number that is not negative"))
+    number.ok_or(Misfit::of("a finite number of at least 0"))
 }
 
 /// An amount of bytes: a number, perhaps with a unit.
@@ -166,7 +173,7 @@ pub(crate) fn beyond(value: &str) -> Result<bool, Misfit> {
 /// `step=`: how far in each level of repetition, outermost first.
 pub(crate) fn step(value: &str) -> Result<Vec<i32>, Misfit> {
     let steps: Result<Vec<i32>, _> = value.split(',').map(|s| s.trim().parse()).collect();
-    steps.map_err(|_| Misfit::of("a whole number, or one for each level: `step=\"1,0\"`"))
+    steps.map_err(|_| Misfit::of("a whole number, or one for each level, such as `1` or `1,0`"))
 }
 
 /// Whether two values of a key mean the same. What is no value of it contradicts nothing.

@@ -52,7 +52,7 @@ pub fn waiting<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
     #[cold]
     #[inline(never)]
     fn outside() -> ! {
-        panic!("a port can wait only inside of a process of a run");
+        panic!("a port was awaited outside a process of a run");
     }
     with_current(f).unwrap_or_else(|| outside())
 }

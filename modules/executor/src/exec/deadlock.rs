@@ -270,7 +270,7 @@ impl Scheduler {
                         .core
                         .shared
                         .os_process_of(SchedulerId(message.from as u32));
-                    let why = format!("what OS process {from} knows of waits is garbled: {error}");
+                    let why = format!("invalid report of waits from OS process {from}: {error}");
                     self.core.shared.fail(None, why);
                     return Verdict::End;
                 }

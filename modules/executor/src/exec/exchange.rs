@@ -137,9 +137,7 @@ impl Scheduler {
             return (token, Some(channel));
         }
         let who = self.core.shared.os_process_of(SchedulerId(from as u32));
-        let why = format!(
-            "a token that came from OS process {who} ends before the credit it is to bring"
-        );
+        let why = format!("a token from OS process {who} ends before its piggybacked credit");
         self.core.shared.fail(None, why);
         (bytes, None)
     }
@@ -149,7 +147,7 @@ impl Scheduler {
     fn take_sliced(&self, outside: &Outside, from: usize, reader: u32) {
         let Some(slices) = outside.take_slices() else {
             let who = self.core.shared.os_process_of(SchedulerId(from as u32));
-            let why = format!("a token that came from OS process {who} has none of its slices");
+            let why = format!("a token from OS process {who} arrived without its slices");
             return self.core.shared.fail(None, why);
         };
         let also = outside.take_also(from);
@@ -186,7 +184,7 @@ impl Scheduler {
     ) {
         let mut read = Ok(());
         if let Err(panic) = user_code::caught(|| read = deliver(reader)) {
-            read = Err(format!("cannot be read: panicked: {panic}"));
+            read = Err(format!("cannot be decoded: panicked: {panic}"));
         }
         if let Err(why) = read {
             self.fail_to_read(reader, &why);
@@ -204,8 +202,7 @@ impl Scheduler {
             directory.process(kind, index)
         });
         let channel = report::channel(directory, channel);
-        let message =
-            format!("a token that went over {channel} panicked when it was dropped: {panic}");
+        let message = format!("a token of {channel} panicked when it was dropped: {panic}");
         self.core.shared.fail(process, message);
     }
 
@@ -218,7 +215,7 @@ impl Scheduler {
             directory.process(kind, index)
         });
         let (token, channel) = (reader.token(), report::channel(directory, number));
-        let message = format!("a token of type {token} that came over {channel} {why}");
+        let message = format!("a token of type {token} from {channel} {why}");
         self.core.shared.fail(process, message);
     }
 

@@ -47,7 +47,9 @@ pub struct Me {
 /// When called outside of a process.
 pub fn me() -> Me {
     current::with_current(|scheduler| {
-        let (kind, index) = scheduler.running().expect("me() is for processes of a run");
+        let (kind, index) = scheduler
+            .running()
+            .expect("me() was called outside a process of a run");
         let directory = scheduler.directory();
         let process = directory.process(kind, index);
         let (kind, members) = directory.kind(kind);
@@ -66,7 +68,7 @@ pub fn me() -> Me {
             core: pin::core(),
         }
     })
-    .expect("me() is for processes of a run")
+    .expect("me() was called outside a process of a run")
 }
 
 /// Lets every other process that can run have a turn first.
@@ -203,7 +205,7 @@ impl Run {
 fn asking<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
     match current::with_current(f) {
         Some(answer) => answer,
-        None => panic!("who asks for other processes has to be a process of a run"),
+        None => panic!("this function was called outside a process of a run"),
     }
 }
 
@@ -212,7 +214,7 @@ fn asking<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
 fn who_asks() -> (u32, u32) {
     match asking(Scheduler::running) {
         Some(who) => who,
-        None => panic!("who asks for other processes has to be a process of a run"),
+        None => panic!("this function was called outside a process of a run"),
     }
 }
 

@@ -32,8 +32,9 @@ const COPYING: Duration = Duration::from_micros(500);
 #[cold]
 fn entered_and_not_left() -> ! {
     say(
-        "a run was left before one that was begun after it on the same thread: the program ends\n\
-         help: what waits by suspending its stack must not be called by the processes of a run on that stack",
+        "a run ended before a run that began later on the same thread; the program is aborted\n\
+         help: processes of a run must not call functions that suspend the stack on which the run \
+         was started",
     );
     process::abort()
 }

@@ -48,14 +48,16 @@ impl Tell for Shared {
             let seconds = lasted.as_secs();
             let waits = match self.has_called(scheduler) {
                 true => {
-                    "a thread that is a rank there waits in a call: who joins a thread waits for its end by `OnThread`, which lets others run"
+                    "a thread of the same scheduler waits in a call; to join such a thread, await \
+                     `OnThread`, which lets other processes run"
                 }
                 false => {
-                    "others there wait for a turn: `yield_now().await` between the parts of a long computation lets them run"
+                    "other processes of that scheduler are ready; call `yield_now().await` between \
+                     parts of a long computation"
                 }
             };
             Some(format!(
-                "{process} has kept its scheduler busy for {seconds} s, and {waits}"
+                "{process} has kept its scheduler busy for {seconds} s: {waits}"
             ))
         });
         told.collect()
@@ -110,8 +112,7 @@ impl Shared {
                     calls,
                 }) => {
                     let waiting_len = waiting.len();
-                    let wait = if waiting_len == 1 { "waits" } else { "wait" };
-                    lines.push(format!("{who}: {ready} ready, {waiting_len} {wait}"));
+                    lines.push(format!("{who}: {ready} ready, {waiting_len} waiting"));
                     all.waiting.extend(waiting);
                     all.waits.extend(waits);
                     all.calls.extend(calls);
@@ -119,11 +120,11 @@ impl Shared {
                 Answer::Busy(process) => {
                     let rank = process.and_then(|at| self.resident(scheduler, at));
                     let doing = match rank {
-                        Some(rank) => format!("running {} for long", self.named(rank)),
-                        None => "busy for long".to_string(),
+                        Some(rank) => format!("long poll of {}", self.named(rank)),
+                        None => "long poll".to_string(),
                     };
                     lines.push(format!(
-                        "{who}: {doing}; nothing is known of its other processes"
+                        "{who}: {doing}; it has not reported its other processes"
                     ));
                 }
             }
@@ -175,8 +176,8 @@ impl Shared {
             let (processes, _) = report::processes(&[rank], &graph, &calls, &*self.directory);
             let more = match count - 1 {
                 0 => String::new(),
-                1 => "; another of its kind waits alike".to_string(),
-                more => format!("; {more} more of its kind wait alike"),
+                1 => "; another process of its kind waits in the same way".to_string(),
+                more => format!("; {more} more processes of its kind wait in the same way"),
             };
             let told = processes.iter().map(|process| told(process) + &more);
             lines.extend(told);
@@ -194,7 +195,7 @@ impl Shared {
 fn told(process: &BlockedProcess) -> String {
     match process.waits.is_empty() {
         true => format!(
-            "{} (rank {}) waits for something outside of the network",
+            "{} (rank {}) waits for an event outside the network",
             process.name, process.rank
         ),
         false => process.to_string(),

@@ -96,7 +96,7 @@ macro_rules! one_by_one {
                         let one = decode_one::<$item>(from)?;
                         let insert: fn(&mut Self, $item) -> bool = $insert;
                         if !insert(&mut all, one) {
-                            return Err(from.error("no key twice"));
+                            return Err(from.error("unique keys"));
                         }
                     }
                     Ok(all)

@@ -47,7 +47,7 @@ impl<'a> Decoder<'a> {
         };
         match decoder.remote {
             Some(_) => Ok(decoder),
-            None => Err(decoder.error("slices that are of one value")),
+            None => Err(decoder.error("slices of one value")),
         }
     }
 
@@ -167,7 +167,7 @@ impl<'a> Decoder<'a> {
     fn look_for(&self, count: usize) -> Result<(), DecodeError> {
         let there = self.remaining();
         if count > there {
-            return Err(self.error(format!("{count} bytes, of which {there} are there")));
+            return Err(self.error(format!("{count} bytes, of which {there} are present")));
         }
         Ok(())
     }
@@ -177,7 +177,9 @@ impl<'a> Decoder<'a> {
         let mut room = Vec::new();
         match room.try_reserve_exact(count) {
             Ok(()) => Ok(room),
-            Err(_) => Err(self.error(format!("no more than memory can hold, not {count} values"))),
+            Err(_) => Err(self.error(format!(
+                "at most as many values as memory can hold, not {count}"
+            ))),
         }
     }
 
@@ -223,7 +225,7 @@ impl<'a> Decoder<'a> {
         read: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
     ) -> Result<T, DecodeError> {
         if self.depth == DEEPEST {
-            return Err(self.error(format!("no more than {DEEPEST} levels")));
+            return Err(self.error(format!("at most {DEEPEST} levels")));
         }
         self.depth += 1;
         let read = read(self);
@@ -244,7 +246,7 @@ impl<'a> Decoder<'a> {
         let each = size.unwrap_or(1).max(1);
         if count > self.remaining() / each {
             let left = self.remaining();
-            return Err(self.error(format!("{count} values, and {left} bytes are there")));
+            return Err(self.error(format!("{count} values, but only {left} bytes are present")));
         }
         let here = (self.bytes.len() - self.at).max(AHEAD) / size_of::<T>().max(1);
         Ok(count.min(here))

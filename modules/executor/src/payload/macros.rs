@@ -118,7 +118,7 @@ macro_rules! payload {
                         to.copy(bytes);
                     }
                     ::core::result::Result::Err(error) => {
-                        ::core::panic!("a {} cannot be written down: {error}", ::core::stringify!($name))
+                        ::core::panic!("cannot encode a {}: {error}", ::core::stringify!($name))
                     }
                 }
             }

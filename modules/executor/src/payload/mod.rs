@@ -57,8 +57,9 @@ pub use format::{Known, Probe, Unknown};
 #[diagnostic::on_unimplemented(
     message = "a value of `{Self}` cannot be sent as bytes",
     label = "does not implement `Payload`",
-    note = "derive it for a type of yours: `#[derive(graphmap_runtime::Payload)]`",
-    note = "wrap a type of another crate in one of yours: `graphmap_runtime::payload!(Type by write, read)`"
+    note = "for your own type, use `#[derive(graphmap_runtime::Payload)]`",
+    note = "wrap a type of another crate in your own: `graphmap_runtime::payload!(Type by write, \
+            read)`"
 )]
 pub trait Payload: Sized {
     /// The size in bytes, where it is the same for all values. Where it is not, each has one at least.

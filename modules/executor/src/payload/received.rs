@@ -18,7 +18,7 @@ const MOST_ALIGNED: usize = 64;
 fn layout(len: usize, align: usize) -> Result<Layout, String> {
     let layout = Layout::from_size_align(len, align).ok();
     let layout = layout.filter(|layout| layout.size() > 0 && layout.align() <= MOST_ALIGNED);
-    layout.ok_or_else(|| "slices of elements that there are".into())
+    layout.ok_or_else(|| "slices of known elements".into())
 }
 
 /// Memory that a slice is received into.
@@ -38,7 +38,7 @@ impl SliceMemory {
         let layout = layout(len, align)?;
         // SAFETY: it has a size.
         let start = unsafe { alloc::alloc(layout) };
-        let start = NonNull::new(start).ok_or("no more than memory can hold")?;
+        let start = NonNull::new(start).ok_or("at most as many bytes as memory can hold")?;
         Ok(SliceMemory {
             start,
             layout,
@@ -110,7 +110,7 @@ impl ReceivedSlices {
         let head = bytes.split_first_chunk::<LENGTH>();
         let told = head
             .and_then(|(length, rest)| rest.split_at_checked(u32::from_ne_bytes(*length) as usize));
-        let (told, first) = told.ok_or("a head of a message, all of it")?;
+        let (told, first) = told.ok_or("a complete message header")?;
         let (expected, _): (Vec<RemoteSlice>, Vec<u8>) =
             Decoder::from_slice(told).map_err(|error| error.to_string())?;
         for slice in &expected {
@@ -142,7 +142,7 @@ impl ReceivedSlices {
                 Some(Some(last)) if !last.is_full() => last,
                 _ => {
                     let next = self.expected.get(come.len());
-                    let next = next.ok_or("no more bytes than those of its slices")?;
+                    let next = next.ok_or("at most the bytes of its slices")?;
                     come.push(Some(SliceMemory::new(next.len, next.align)?));
                     continue;
                 }
@@ -211,7 +211,7 @@ impl RemoteMemory for ReceivedSlices {
                     .bytes()
                     .get(from..from.checked_add(to.len())?)
             });
-        let there = there.ok_or("a slice that has come")?;
+        let there = there.ok_or("a slice that has arrived")?;
         // SAFETY: both are as long, and one is borrowed for writing.
         unsafe { copy(there.as_ptr(), to.as_mut_ptr().cast(), there.len()) };
         Ok(())

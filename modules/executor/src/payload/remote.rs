@@ -153,7 +153,7 @@ impl<'a> Remote<'a> {
         };
         let mut all = Vec::new();
         let room = all.try_reserve_exact(len);
-        room.map_err(|_| format!("no more than memory can hold, not {len} bytes"))?;
+        room.map_err(|_| format!("at most as many bytes as memory can hold, not {len}"))?;
         self.fill(&mut all.spare_capacity_mut()[..len])?;
         // SAFETY: `fill` has filled as many as there are of the slice.
         unsafe { all.set_len(len) };

@@ -215,7 +215,7 @@ impl Payload for Duration {
     fn decode(from: &mut Decoder<'_>) -> Result<Self, DecodeError> {
         let (seconds, nanos) = (u64::decode(from)?, u32::decode(from)?);
         if nanos >= 1_000_000_000 {
-            return Err(from.error("less than a second of nanoseconds"));
+            return Err(from.error("fewer than 10^9 nanoseconds"));
         }
         Ok(Duration::new(seconds, nanos))
     }

@@ -316,7 +316,7 @@ fn errors_say_where() {
     let error = Decoder::from_slice::<u32>(&[1, 2]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "expected 4 bytes, of which 2 are there at byte 0 of 2"
+        "expected 4 bytes, of which 2 are present at byte 0 of 2"
     );
 }
 

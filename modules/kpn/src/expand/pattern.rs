@@ -61,18 +61,23 @@ impl Pattern {
         if extra.step.len() > depth {
             let message = if depth == 0 {
                 format!(
-                    "`step=` between `{from_name}` and `{to_name}`, which share no repeated module"
+                    "`step=` joins `{from_name}` and `{to_name}`, which share no repeated module"
                 )
             } else {
                 format!(
-                    "`step=` has {} numbers, but `{from_name}` and `{to_name}` share {depth} repeated modules",
-                    extra.step.len()
+                    "`step=` has {} numbers, but `{from_name}` and `{to_name}` share only {depth} repeated module{}",
+                    extra.step.len(),
+                    if depth == 1 { "" } else { "s" }
                 )
             };
             return Err(Box::new(
                 Diagnostic::error(codes::STEP_WITHOUT_SCOPE, message)
                     .at(span, "")
-                    .help("`step=` goes from one instance to another of a cluster with `replicas=` that both ends lie in; use `at=` to reach into one from outside"),
+                    .help(
+                        "use `step=` only inside a cluster or a node with `replicas=`, with at \
+                         most one number for each",
+                    )
+                    .help("use `at=` to join an end outside the repeated module"),
             ));
         }
         let (from_own, to_own) = (
@@ -84,10 +89,10 @@ impl Pattern {
             diagnostics.push(
                 Diagnostic::warning(
                     codes::AT_WITHOUT_EFFECT,
-                    format!("`at=` has no effect: neither `{from_name}` nor `{to_name}` is repeated without the other"),
+                    format!("`at=` has no effect: no `replicas=` applies to only one of `{from_name}` and `{to_name}`"),
                 )
                 .at(span, "")
-                .help("leave it out, or use `step=` to reach another instance of the same module"),
+                .help("remove `at=`, or use `step=` to reach another instance of the same module"),
             );
         }
         let both = !from_own.is_empty() && !to_own.is_empty();
@@ -96,27 +101,39 @@ impl Pattern {
         if both && !said {
             let mut error = Diagnostic::error(
                 codes::AMBIGUOUS_REPETITION,
-                format!("`{from_name}` and `{to_name}` are both repeated, each for itself: which instances does the channel join?"),
+                format!(
+                    "`{from_name}` and `{to_name}` are repeated independently, and `at=` is missing"
+                ),
             )
-            .at(channel.span, "stands for more than one channel");
+            .at(channel.span, "this edge stands for several channels");
             if count_from == count_to {
-                error = error
-                    .help("`at=each` joins the first with the first, the second with the second");
+                error = error.help(
+                    "use `at=each` to join the first with the first, the second with the second",
+                );
             }
             return Err(Box::new(
                 error
-                    .help("`at=all` with `bundle=scatter`, or with another bundle of an output, joins every one with every other")
-                    .help("or pick one of each, as `at=\"last,first\"` does, and join the others by edges of their own"),
+                    .help(
+                        "use `at=all` with `bundle=scatter`, or with another bundle of an output, to \
+                         join each writer to each reader",
+                    )
+                    .help(
+                        "use `at=\"last,first\"` to join one instance of each, and join the others by \
+                         separate edges",
+                    ),
             ));
         }
         if both && each && count_from != count_to {
             return Err(Box::new(
                 Diagnostic::error(
                     codes::EACH_COUNTS_DIFFER,
-                    format!("`at=each` pairs {count_from} instances of `{from_name}` with {count_to} of `{to_name}`"),
+                    format!(
+                        "`at=each` needs equal numbers of instances, but `{from_name}` has \
+                         {count_from} and `{to_name}` has {count_to}"
+                    ),
                 )
                 .at(span, "")
-                .help("give both the same `replicas=`")
+                .help("set the same `replicas=` at both ends")
                 .help("or use `at=all` with `bundle=scatter`, or with another bundle of an output"),
             ));
         }
@@ -131,12 +148,13 @@ impl Pattern {
             Some(At::Index(i)) => Err(Box::new(
                 Diagnostic::error(
                     codes::AT_OUT_OF_RANGE,
-                    format!("`at={i}`, but `{name}` stands {count} times"),
+                    format!(
+                        "`at={i}` is out of range: `{name}` has {count} instance{}",
+                        if count == 1 { "" } else { "s" }
+                    ),
                 )
                 .at(span, "")
-                .help(
-                    "instances are numbered from 1; `at=last` is the last, however many there are",
-                ),
+                .help("use a number from 1, or `at=last` for the last instance"),
             )),
         };
         let mut writers = pick(extra.from_at, &from_own, count_from, from_name)?;
@@ -155,14 +173,13 @@ impl Pattern {
             && !extra.beyond
             && let Some((n, step)) = too_wide(&shared, &step)
         {
-            let message = format!(
-                "`step={step}` has no effect: there are {n} instances, and none is {} further",
-                step.unsigned_abs()
-            );
+            let message = format!("`step={step}` has no effect: there are only {n} instances");
             diagnostics.push(
                 Diagnostic::warning(codes::AT_WITHOUT_EFFECT, message)
                     .at(span, "")
-                    .help("correct `step=` or `replicas=`; `beyond=NULL` keeps the ports and closes them"),
+                    .help(
+                        "correct `step=` or `replicas=`, or add `beyond=NULL` to close the ports",
+                    ),
             );
         }
         Ok(Pattern {

@@ -145,17 +145,15 @@ impl Scopes {
             .max_by_key(|(id, s)| (s.replicas, std::cmp::Reverse(*id)))?;
         let message = if most > LIMIT {
             format!(
-                "the graph stands for {most} processes or channels, more than the {LIMIT} that graphmap takes"
+                "the expanded graph has {most} processes, channels or modules; the limit is {LIMIT}"
             )
         } else {
-            format!(
-                "the names of all that the graph stands for would fill {names} bytes, more than the {NAME_BYTES} that graphmap takes"
-            )
+            format!("the names in the expanded graph need {names} bytes; the limit is {NAME_BYTES}")
         };
         Some(
             Diagnostic::error(codes::TOO_MANY_REPLICAS, message)
                 .at(largest.span, format!("repeated {} times", largest.replicas))
-                .help("check `replicas=` here and of the modules around it: they multiply"),
+                .help("check `replicas=` here and of the clusters around it: they are multiplied"),
         )
     }
 }
@@ -180,8 +178,8 @@ pub(super) fn flat(digits: &[u64], replicas: &[u64]) -> u64 {
 pub(super) fn too_deep(span: Span) -> Diagnostic {
     Diagnostic::error(
         codes::TOO_MANY_REPLICAS,
-        format!("repeated modules nest deeper than {DEPTH}"),
+        format!("repeated modules are nested more than {DEPTH} deep"),
     )
-    .at(span, "one too many")
-    .help("leave `replicas=` out of modules that stand only once")
+    .at(span, "one level too many")
+    .help("remove `replicas=` from modules that have one instance")
 }

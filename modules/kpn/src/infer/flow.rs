@@ -73,7 +73,7 @@ fn senseless(network: &Network, place: &[u32], diagnostics: &mut Diagnostics) {
                 };
                 let bundle = &network.bundles[bundle];
                 if bundle.span != channel.span {
-                    let label = format!("says `bundle={}`", bundle.kind.name());
+                    let label = format!("in a `{}` bundle", bundle.kind.name());
                     finding = finding.also(bundle.span, label);
                 }
             }
@@ -92,36 +92,35 @@ fn wrong(
     match ends {
         (Some(kind), _) if kind != BundleKind::Share => Some((
             format!(
-                "each token of a `{}` bundle has its reader, whether that is open or not",
+                "a `{}` bundle writes to its readers whether they are open or not",
                 kind.name()
             ),
             format!(
-                "where it says `bundle={}`, say `bundle=share`, or leave `flow=` out",
+                "replace `bundle={}` by `bundle=share`, or remove `flow=`",
                 kind.name()
             ),
         )),
         (_, Some(kind)) if kind != BundleKind::Select => Some((
             format!(
-                "a `{}` bundle reads a token of each writer, whether that is open or not",
+                "a `{}` bundle reads from its writers whether they are open or not",
                 kind.name()
             ),
             format!(
-                "where it says `bundle={}`, say `bundle=select`, or leave `flow=` out",
+                "replace `bundle={}` by `bundle=select`, or remove `flow=`",
                 kind.name()
             ),
         )),
         (Some(_), Some(_)) => Some((
-            "it has others beside it at both its ends, and nobody who knows which of them are open"
-                .to_owned(),
-            "put a process between many writers and many readers".to_owned(),
+            "it is in a `share` bundle at one end and in a `select` bundle at the other".to_owned(),
+            "put a process between the writers and the readers".to_owned(),
         )),
         _ if initial > 0 => Some((
-            "it is new until both its ends open it, and holds nothing before".to_owned(),
-            "leave `initial=` out, and let the writer write first".to_owned(),
+            "it must be empty until both its ends have opened it".to_owned(),
+            "remove `initial=`, and write these tokens in the code of the writer".to_owned(),
         )),
         _ if flow == Flow::RoundRobin && !one_to_many => Some((
-            "it has one reader, and turns are for those of a `share` bundle".to_owned(),
-            "say `flow=credits`".to_owned(),
+            "`round-robin` is for the readers of a `share` bundle".to_owned(),
+            "set `flow=credits`".to_owned(),
         )),
         _ => None,
     }
@@ -135,18 +134,18 @@ fn conflict(
     let name = network.name(network.ports[port].name);
     let kind = network.kind_name(network.ports[port].process);
     let says = |flow: Option<Flow>| match flow {
-        Some(flow) => format!("says `flow={}`", quoted(flow)),
-        None => "says no `flow=`".to_owned(),
+        Some(flow) => format!("has `flow={}`", quoted(flow)),
+        None => "has no `flow=`".to_owned(),
     };
-    let message =
-        format!("the channels at port `{name}` of kind `{kind}` are not flow-controlled alike");
+    let message = format!("channels at port `{name}` of kind `{kind}` differ in `flow=`");
     Diagnostic::error(codes::FLOW_CONFLICT, message)
         .at(network.channels[second].span, says(is))
         .also(network.channels[first].span, says(was))
-        .help("say the same of all: the type of the port in the code tells it")
+        .help("set the same `flow=` on all of them, or on none")
+        .with_note("`flow=` determines the type of the port in the generated code")
 }
 
-/// As written in a drawing.
+/// As written in a graph.
 fn quoted(flow: Flow) -> String {
     match flow.name() {
         name if name.contains('-') => format!("\"{name}\""),

@@ -96,8 +96,8 @@ impl TypeSource {
             .collect();
         let ty = self.ty(network);
         match &names[..] {
-            [from, to] => format!("`{from}` to `{to}` carries `{ty}`"),
-            _ => format!("`{}` is said to carry `{ty}`", names.concat()),
+            [from, to] => format!("`{from}` to `{to}` has type `{ty}`"),
+            _ => format!("`{}` has type `{ty}`", names.concat()),
         }
     }
 }
@@ -118,22 +118,28 @@ fn conflict(network: &Network, a: TypeSource, b: TypeSource) -> Diagnostic {
         codes::TYPE_CONFLICT,
         match meet {
             Some(port) => format!(
-                "port `{}` of kind `{}` would have two types, `{first}` and `{second}`",
+                "port `{}` of kind `{}` has two types, `{first}` and `{second}`",
                 network.name(network.ports[port].name),
                 network.kind_name(network.ports[port].process),
             ),
-            None => format!("channels of two types are connected, `{first}` and `{second}`"),
+            None => format!("connected channels have two types, `{first}` and `{second}`"),
         },
     )
     .at(b.span(network), b.says(network))
     .also(a.span(network), a.says(network));
     if meet.is_none() {
         return finding
-            .with_note("a port has one type in all processes of its kind, and so have the ports that channels join to it")
-            .help("say the same `type=` at both, or give one of the processes between them another `kind=`");
+            .with_note(
+                "a port has the same type in all processes of its kind, and so do the ports that \
+                 channels join to it",
+            )
+            .help(
+                "set the same `type=` on both, or set another `kind=` on one of the processes \
+                 between them",
+            );
     }
     finding.help(
-        "say the same `type=` at both, or use ports of different names with `src=` and `dst=`",
+        "set the same `type=` on both, or use ports of different names with `src=` and `dst=`",
     )
 }
 

@@ -44,7 +44,7 @@ impl Check<'_> {
         let Some(ports) = ports.filter(|_| first == count.ports) else {
             self.part(process.span, |_| {
                 format!(
-                    "the ports of process {} do not follow those before",
+                    "the ports of process {} do not follow those of the process before it",
                     id.index()
                 )
             });
@@ -55,7 +55,7 @@ impl Check<'_> {
             let port_id = PortId::from_index(first + i);
             if port.process != id {
                 self.part(process.span, |_| {
-                    format!("a port of process {} says that it is another's", id.index())
+                    format!("a port of process {} names another process", id.index())
                 });
                 return false;
             }
@@ -66,7 +66,10 @@ impl Check<'_> {
             let rank = id.index() as u32;
             if std::mem::replace(&mut count.last[port.name.index()], rank) == rank {
                 self.part(process.span, |n| {
-                    format!("process {rank} has two ports `{}`", shown(n, port.name))
+                    format!(
+                        "process {rank} has two ports named `{}`",
+                        shown(n, port.name)
+                    )
                 });
             }
             self.joined(port_id, process.span, count);
@@ -120,7 +123,7 @@ impl Check<'_> {
             self.part(span, |n| {
                 let name = shown(n, port.name);
                 let of = port.process.index();
-                format!("what port `{name}` of process {of} is joined to is not joined to it")
+                format!("port `{name}` of process {of} is not joined correctly")
             });
         }
     }
@@ -145,10 +148,10 @@ impl Check<'_> {
     pub(super) fn all_joined(&mut self, count: &Count) {
         let n = self.network;
         if n.ports.len() > count.ports {
-            self.part(Span::NONE, |_| "there are ports of no process".to_owned());
+            self.part(Span::NONE, |_| "some ports belong to no process".to_owned());
         }
         if n.closed.len() > count.closed {
-            let what = "what is joined to the environment is no port";
+            let what = "an edge to the environment belongs to no port";
             self.part(Span::NONE, |_| what.to_owned());
         }
         if !self.parts.is_empty() {
@@ -163,7 +166,7 @@ impl Check<'_> {
             for (id, bundle) in n.bundles.iter() {
                 let port = n.ports.get(bundle.port);
                 if port.is_none_or(|p| p.join != Join::Bundle(id)) {
-                    self.part(bundle.span, |_| "a bundle is at no port".to_owned());
+                    self.part(bundle.span, |_| "a bundle belongs to no port".to_owned());
                 }
             }
         }
@@ -177,18 +180,18 @@ impl Check<'_> {
             joined[side].extend(n.channels_at(id));
         }
         for (id, channel) in n.channels.iter() {
-            for (side, port, does) in [(0, channel.from, "writes"), (1, channel.to, "reads")] {
+            for (side, port, done) in [(0, channel.from, "written"), (1, channel.to, "read")] {
                 if joined[side].contains(&id) {
                     continue;
                 }
                 self.part(channel.span, |n| match n.ports.get(port) {
-                    None => format!("no port {does} a channel"),
+                    None => format!("a channel is {done} by no port"),
                     Some(p) if usize::from(p.direction == Direction::Input) != side => format!(
-                        "a channel is joined to `{}` the wrong way round",
+                        "a channel is joined to port `{}` in the wrong direction",
                         n.port_name(port)
                     ),
                     Some(_) => format!(
-                        "a channel is joined to port `{}`, which is not joined to it",
+                        "a channel names port `{}`, but the port does not name the channel",
                         n.port_name(port)
                     ),
                 });

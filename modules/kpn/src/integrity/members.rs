@@ -19,12 +19,15 @@ impl Check<'_> {
             if module.parent.is_some_and(|p| p.index() >= id.index()) {
                 self.part(module.span, |n| {
                     let name = shown(n, module.name);
-                    format!("module `{name}` lies in one that does not come before it")
+                    format!("module `{name}` does not come after its parent")
                 });
             }
             if !names.insert((module.parent, module.name)) {
                 self.part(module.span, |n| {
-                    format!("two modules in one are named `{}`", shown(n, module.name))
+                    format!(
+                        "two modules of one parent are named `{}`",
+                        shown(n, module.name)
+                    )
                 });
             }
         }
@@ -46,7 +49,7 @@ impl Check<'_> {
             }
             if kind.members.is_empty() {
                 self.part(kind.span, |n| {
-                    format!("no process is of kind `{}`", shown(n, kind.name))
+                    format!("kind `{}` has no process", shown(n, kind.name))
                 });
             }
         }
@@ -71,7 +74,7 @@ impl Check<'_> {
             }
             if Some(process.name) == null {
                 self.part(process.span, |_| {
-                    "a process is named `NULL`, which is the environment".to_owned()
+                    "a process is named `NULL`, the name of the environment".to_owned()
                 });
             }
             let kind = n.kinds.get(process.kind);
@@ -83,13 +86,13 @@ impl Check<'_> {
             if !is_next {
                 self.part(process.span, |n| {
                     let name = shown(n, process.name);
-                    format!("process `{name}` is not the next member of its kind")
+                    format!("process `{name}` is not the next process in the list of its kind")
                 });
             }
             if process.module.is_some_and(|m| !is_in(&n.modules, m)) {
                 self.part(process.span, |n| {
                     let name = shown(n, process.name);
-                    format!("process `{name}` lies in a module that is not there")
+                    format!("process `{name}` is in a module that does not exist")
                 });
             }
             self.process_numbers(id, process);
@@ -101,7 +104,7 @@ impl Check<'_> {
             if kind.members.len() != seen {
                 self.part(kind.span, |n| {
                     format!(
-                        "kind `{}` has members that are not of it",
+                        "kind `{}` lists processes that are not of this kind",
                         shown(n, kind.name)
                     )
                 });
@@ -120,7 +123,7 @@ impl Check<'_> {
             let processes = &constraint.processes;
             if !ascends(processes) || processes.last().is_some_and(|p| !is_in(&n.processes, *p)) {
                 self.part(decl.span, |_| {
-                    "the processes of a constraint are not there, or not in the order of ranks, each once"
+                    "the processes of a constraint do not exist, or are not in ascending order of ranks"
                         .to_owned()
                 });
             }
@@ -129,18 +132,18 @@ impl Check<'_> {
                 && name.is_empty()
             {
                 self.part(decl.span, |_| {
-                    "a constraint names a host or a group, and the name is empty".to_owned()
+                    "a constraint has an empty name of a host or a group".to_owned()
                 });
             }
             let of_module = matches!(decl.constraint, Constraint::Whole | Constraint::Prefer(_));
             match decl.target {
                 ConstraintTarget::Module(module) if !is_in(&n.modules, module) => {
                     self.part(decl.span, |_| {
-                        "a constraint is about a module that is not there".to_owned()
+                        "a constraint names a module that does not exist".to_owned()
                     });
                 }
                 ConstraintTarget::Node(_) if of_module => self.part(decl.span, |_| {
-                    "`whole` and `prefer` are about a module, and here about a process".to_owned()
+                    "`whole` and `prefer` apply to modules, but are set on a process".to_owned()
                 }),
                 _ => {}
             }
@@ -155,7 +158,7 @@ impl Check<'_> {
             {
                 self.part(constraint.declared.span, |n| {
                     let name = shown(n, n.modules[module].name);
-                    format!("a constraint on module `{name}` does not speak of the processes in it")
+                    format!("a constraint on module `{name}` does not list the processes in it")
                 });
             }
         }

@@ -11,7 +11,7 @@ fn is_amount(number: f64) -> bool {
     (0.0..f64::INFINITY).contains(&number)
 }
 
-const AMOUNT: &str = "it must be finite, and at least 0";
+const AMOUNT: &str = "it must be finite and at least 0";
 
 impl Check<'_> {
     #[inline]
@@ -35,7 +35,7 @@ impl Check<'_> {
     pub(super) fn channel_numbers(&mut self, id: ChannelId, channel: &Channel) {
         let Some(&terms) = self.network.terms.get(channel.terms) else {
             return self.part(channel.span, |_| {
-                format!("the terms of channel {} are not there", id.index())
+                format!("channel {} refers to terms that do not exist", id.index())
             });
         };
         if !is_amount(channel.traffic) || terms.capacity == 0 || terms.tag.unwrap_or(0) < 0 {
@@ -54,7 +54,7 @@ impl Check<'_> {
         }
         if terms.capacity == 0 {
             self.number(channel.span, |_| {
-                format!("channel {id} holds no token; it must hold at least one")
+                format!("the capacity of channel {id} is 0; it must be at least 1")
             });
         }
         if tag < 0 {
@@ -73,7 +73,7 @@ impl Check<'_> {
                 }
                 Constraint::Hold { least, most } if least > most => {
                     self.number(span, |_| {
-                        format!("`hold` asks for at least {least} and at most {most}")
+                        format!("`hold` has the minimum {least} and the maximum {most}")
                     });
                 }
                 _ => {}

@@ -231,7 +231,9 @@ impl Reader<'_> {
                 Diagnostic::error(WRONG_REFERENCE, message)
                     .at(at, "the second")
                     .also(first, "the first")
-                    .help("give each process a name of its own; a kind is what they share"),
+                    .help(
+                        "rename one of them; use `kind` for processes that run the same function",
+                    ),
             );
         }
     }
@@ -251,9 +253,9 @@ impl Reader<'_> {
         if channel.bundle.is_none() && channel.bundle_name.is_some() {
             let at = self.here(raw.get());
             self.push(
-                Diagnostic::error(MALFORMED, "`bundle_name` names a bundle that is not there")
-                    .at(at, "says no `bundle`")
-                    .help("say its kind: `\"bundle\": \"select\"`"),
+                Diagnostic::error(MALFORMED, "`bundle_name` is given without `bundle`")
+                    .at(at, "")
+                    .help("add the kind of the bundle, for example `\"bundle\": \"select\"`"),
             );
         }
         let extra = if channel.tag.is_some() || channel.flow.is_some() || channel.bundle.is_some() {
@@ -316,7 +318,7 @@ impl Reader<'_> {
         let [said] = said.as_slice() else {
             let at = self.here(raw.get());
             self.push(
-                Diagnostic::error(MALFORMED, "a constraint says exactly one thing")
+                Diagnostic::error(MALFORMED, "a constraint must have exactly one rule")
                     .at(at, "")
                     .help(
                         "give one of `host`, `osprocess`, `colocate`, `separate`, `hold`, `whole`, \
@@ -328,7 +330,7 @@ impl Reader<'_> {
         let of_module = matches!(said, Constraint::Whole | Constraint::Prefer(_));
         if of_module != constraint.module.is_some() {
             let at = self.here(raw.get());
-            let message = "`whole` and `prefer` are for a `module`, all else for `processes`";
+            let message = "`whole` and `prefer` need `module`; all other rules need `processes`";
             self.push(Diagnostic::error(MALFORMED, message).at(at, ""));
             return;
         }
@@ -381,12 +383,15 @@ impl Reader<'_> {
         }
         let at = self.here(raw.get());
         self.push(
-            Diagnostic::error(WRONG_REFERENCE, format!("there is no module {index} here"))
-                .at(at, "")
-                .help(format!(
-                    "{known} modules are known at this point; they count from 0, and a parent \
-                     comes before its children"
-                )),
+            Diagnostic::error(
+                WRONG_REFERENCE,
+                format!("module {index} does not exist, or comes later"),
+            )
+            .at(at, "")
+            .help(format!(
+                "use a module before this point, where {known} are known; they are numbered from \
+                     0, and a parent comes before its children"
+            )),
         );
         None
     }
@@ -397,7 +402,7 @@ impl Reader<'_> {
             return value;
         }
         let at = self.here(raw.get());
-        let message = format!("`{what}` is {value}; it must be at least 0");
+        let message = format!("`{what}` is {value}; it must be finite and at least 0");
         self.push(Diagnostic::error(MALFORMED, message).at(at, ""));
         default
     }
@@ -494,9 +499,9 @@ impl Reader<'_> {
         let text = error.to_string();
         // The position is in the snippet; serde's own counts from the start of the element.
         let text = text.split(" at line ").next().unwrap_or(&text);
-        let mut finding = Diagnostic::error(MALFORMED, "this is not a network as JSON")
+        let mut finding = Diagnostic::error(MALFORMED, "this is not a network in JSON")
             .at(at, text)
-            .help("the format is described in docs/src/plugins.md");
+            .help("see docs/src/plugins.md for the format");
         if at.is_none() {
             finding = finding.with_note(text);
         }

@@ -90,9 +90,12 @@ impl Faces {
                     codes::NAME_COLLISION,
                     format!("two processes are named `{name}`"),
                 )
-                .at(process.span, "this one")
-                .also(self.processes[other].span, "and this one")
-                .help(format!("rename one of them, or say `process={name}` at both if they are faces of one process")),
+                .at(process.span, "one of the two")
+                .also(self.processes[other].span, "the other")
+                .help(format!(
+                    "rename one of them, or set `process={name}` on both if they are nodes of one \
+                     process"
+                )),
             );
         }
     }
@@ -119,11 +122,17 @@ impl Faces {
                 diagnostics.push(
                     Diagnostic::error(
                         codes::NAME_COLLISION,
-                        format!("faces `{a}` and `{b}` of process `{of}` would both be called `{face}`"),
+                        format!(
+                            "ports of nodes `{a}` and `{b}` of process `{of}` would have the same \
+                             prefix, `{face}`"
+                        ),
                     )
-                    .at(node.span, "this face")
-                    .also(nodes[other].span, "and this one")
-                    .help("rename one of them: what is left of a face's name without that of its process names its ports"),
+                    .at(node.span, "one of the two")
+                    .also(nodes[other].span, "the other")
+                    .help(
+                        "rename one of them: the prefix is the name of the node without the name \
+                         of the process",
+                    ),
                 );
             }
         }
@@ -143,14 +152,14 @@ impl Faces {
                 Diagnostic::error(
                     codes::FACES_DISAGREE,
                     format!(
-                        "faces of process `{process}` are of kinds `{}` and `{}`",
+                        "nodes of process `{process}` have different kinds, `{}` and `{}`",
                         names.name(first.kind),
                         names.name(node.kind)
                     ),
                 )
-                .at(node.span, format!("of kind `{}`", names.name(node.kind)))
-                .also(first.span, format!("of kind `{}`", names.name(first.kind)))
-                .help("a process has one kind: say the same `kind=` at all its faces"),
+                .at(node.span, format!("kind `{}`", names.name(node.kind)))
+                .also(first.span, format!("kind `{}`", names.name(first.kind)))
+                .help("set the same `kind=` on all nodes of the process"),
             );
         }
         // Each face may say a cost. One that says none has the default, which must not win.

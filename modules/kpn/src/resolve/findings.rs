@@ -48,7 +48,7 @@ impl Findings {
             let more = self.counts.get(&code).map_or(0, |n| n - MOST_OF_A_CODE);
             self.all.push(match more {
                 0 => finding,
-                more => finding.with_note(format!("and {more} more of this kind")),
+                more => finding.with_note(format!("not shown: {more} more of this kind")),
             });
         }
         self.all
@@ -70,9 +70,9 @@ pub(super) fn both_directions(
         codes::BOTH_DIRECTIONS,
         format!("port `{full}` both {does} and {also}"),
     )
-    .at(other, format!("here it {also}"))
-    .also(span, format!("here it {does}"))
-    .help("a port has one direction: name one of the two otherwise, with `src=` or `dst=`")
+    .at(other, format!("it {also} here"))
+    .also(span, format!("it {does} here"))
+    .help("use another port at one of the two edges, with `src=` or `dst=`")
 }
 
 /// Reports that several channels leave a port, and nothing says how they share its tokens. `other_end` is a
@@ -82,18 +82,22 @@ pub(super) fn bundle_missing(
     count: usize,
     other_end: Option<BundleKind>,
 ) -> Diagnostic {
-    let message =
-        format!("{count} channels leave port `{full}`, and nothing says how they share its tokens");
-    let finding = Diagnostic::error(codes::BUNDLE_MISSING, message).help(
-        "`bundle=broadcast` gives each a copy, `bundle=scatter` each a part, `bundle=switch` each token to the one that the process names, `bundle=share` to whoever is ready",
+    let message = format!(
+        "{count} channels leave port `{full}`, but no `bundle=` says how they share its tokens"
     );
+    let finding = Diagnostic::error(codes::BUNDLE_MISSING, message)
+        .help("set `bundle=broadcast` to give each reader a copy, or `bundle=scatter` to give each a part")
+        .help(
+            "or `bundle=switch` if the process names the reader of each token, or `bundle=share` \
+             if any reader that is ready may take it",
+        );
     match other_end {
         Some(said) => finding.with_note(format!(
-            "`bundle={}` is about channels that enter one port; these leave one",
+            "`bundle={}` is for channels that enter one port; these channels leave one port",
             said.name()
         )),
         None => finding.help(
-            "one line before the edges says it for all of a graph in DOT: `edge [bundle=broadcast];`",
+            "or set it for all edges of a DOT graph, in a line before them: `edge [bundle=broadcast];`",
         ),
     }
 }

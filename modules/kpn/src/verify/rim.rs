@@ -89,7 +89,7 @@ impl<'n> Rims<'n> {
 
 fn rim(network: &Network, span: Span, out: &Lack<'_>, input: &Lack<'_>) -> Diagnostic {
     let message = format!(
-        "{} and {}: no step leads there",
+        "{} and {}: `step=` leads to no instance there",
         out.said(network),
         input.said(network)
     );
@@ -97,10 +97,10 @@ fn rim(network: &Network, span: Span, out: &Lack<'_>, input: &Lack<'_>) -> Diagn
     let place = |lack: &Lack<'_>| network.processes[process(lack)].span;
     let [end, start] = [out, input].map(|lack| network.process_name(process(lack)));
     let finding = Diagnostic::error(codes::PORT_MISSING, message)
-        .at(span, "joins two instances, and none past the end");
+        .at(span, "joins no instance beyond the first or the last");
     let finding = match place(input) == place(out) {
         true => {
-            let label = format!("no step leads from `{end}`, and none to `{start}`");
+            let label = format!("no step leads from `{end}` or to `{start}`");
             finding.also(place(out), label)
         }
         false => finding
@@ -108,8 +108,8 @@ fn rim(network: &Network, span: Span, out: &Lack<'_>, input: &Lack<'_>) -> Diagn
             .also(place(input), format!("no step leads to `{start}`")),
     };
     finding
-        .help("`beyond=NULL` at the edge closes these ports from the start")
-        .help("or `wrap=true` there leads from the last instance to the first: a ring, which `initial=` tokens start")
+        .help("add `beyond=NULL` to the edge to close these ports from the start")
+        .help("or add `wrap=true` to the edge to join the last instance to the first; add `initial=` tokens to start such a ring")
 }
 
 /// The edge that joins a port, if it leads from an instance to another of the same repetition, and

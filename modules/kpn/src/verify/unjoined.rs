@@ -66,7 +66,7 @@ pub(super) fn ports(network: &Network, members: &[Members], diagnostics: &mut Di
         for (i, lack) in of_kind.iter().enumerate() {
             let note = (more > 0 && i + 1 == of_kind.len()).then(|| {
                 let name = network.name(lack.kind.name);
-                format!("{more} more ports of kind `{name}` are not there in all its processes")
+                format!("not shown: {more} more ports that some processes of kind `{name}` lack")
             });
             port_missing(network, lack, note, &mut searches, diagnostics);
         }
@@ -102,14 +102,14 @@ fn port_missing(
         let mut finding = Diagnostic::error(
             codes::PORT_MISSING,
             format!(
-                "`{}` has a port `{port_name}`, which {} of the {} processes of kind `{kind_name}` have not",
+                "`{}` has port `{port_name}`, which {} of the {} processes of kind `{kind_name}` lack",
                 network.process_name(network.ports[*example].process),
                 lacking.len(),
                 kind.members.len()
             ),
         )
-        .at(port.span, format!("joins port `{port_name}`"))
-        .also(network.processes[lacking[0]].span, format!("`{}` has none", network.process_name(lacking[0])));
+        .at(port.span, "this edge joins it")
+        .also(network.processes[lacking[0]].span, format!("`{}` lacks it", network.process_name(lacking[0])));
         finding = match nearest(
             port_name,
             others.iter().copied().filter(|&o| o != port_name),
@@ -132,10 +132,7 @@ fn port_missing(
                 network.process_name(process)
             ),
         )
-        .at(
-            network.processes[process].span,
-            format!("port `{port_name}` is not joined"),
-        )
+        .at(network.processes[process].span, "no edge joins the port")
         .also(
             port.span,
             format!(
@@ -150,7 +147,9 @@ fn port_missing(
         ));
         if process == last {
             if more > 0 {
-                finding = finding.with_note(format!("{more} more processes of the kind lack it"));
+                finding = finding.with_note(format!(
+                    "not shown: {more} more processes of this kind that lack the port"
+                ));
             }
             finding.notes.extend(note.clone());
         }
@@ -187,8 +186,8 @@ fn misspelt(
     let near = nearest(name, others.iter().map(|&(name, _)| name));
     match others.iter().find(|(other, _)| near == Some(other)) {
         Some((other, span)) => finding
-            .also(*span, format!("`{other}` has one"))
-            .help(format!("did you mean `{name}` where it says `{other}`?")),
+            .also(*span, format!("`{other}` has such a port"))
+            .help(format!("did you mean `{name}` instead of `{other}`?")),
         None => finding,
     }
 }
@@ -200,7 +199,7 @@ fn join_or_kind(lack: &Lack<'_>, network: &Network, processes: &[ProcessId]) -> 
         .iter()
         .map(|&process| edge(network, lack, process));
     let edges: Option<Vec<(String, bool)>> = edges.take(EXAMPLES).collect();
-    let kind = "; another `kind=` makes it another function";
+    let kind = ", or set another `kind=`";
     match edges {
         Some(edges) if few => {
             let repeated = edges.iter().any(|(_, repeated)| *repeated);
@@ -208,27 +207,25 @@ fn join_or_kind(lack: &Lack<'_>, network: &Network, processes: &[ProcessId]) -> 
                 .into_iter()
                 .map(|(edge, _)| format!("`{edge};`"))
                 .collect();
-            let closes = if texts.len() == 1 {
-                "closes it"
-            } else {
-                "close it"
-            };
             // All instances of one node are of one kind.
             let kind = if repeated { "" } else { kind };
-            format!("join it; {} {closes} from the start{kind}", texts.join(" "))
+            format!(
+                "join the port, or close it from the start with {}{kind}",
+                texts.join(" ")
+            )
         }
         _ => {
             let edge = match port.direction {
                 Direction::Input => "NULL -> process [dst=port]",
                 Direction::Output => "process -> NULL [src=port]",
             };
-            format!("join it; `{edge}` closes it from the start{kind}")
+            format!("join the port, or close it from the start with `{edge}`{kind}")
         }
     }
 }
 
 /// The edge that joins a port of a process to the environment, and whether it has to pick one of
-/// several instances. `None` where the text of the drawing does not show how the process is written.
+/// several instances. `None` if the text of the graph does not show how the process is written.
 fn edge(network: &Network, lack: &Lack<'_>, process: ProcessId) -> Option<(String, bool)> {
     let span = network.processes[process].span;
     let node = network.sources.text(span);
@@ -295,11 +292,13 @@ pub(super) fn processes(network: &Network, diagnostics: &mut Diagnostics) {
         .at(process.span, "");
         finding = match nearest(name, others.map(|(_, p)| network.name(p.name))) {
             Some(near) => finding.help(format!("did you mean `{near}`?")),
-            None => finding.help("join it to the others, or take it away"),
+            None => finding.help("join it to other processes, or remove it"),
         };
         let more = alone.len() - told.len();
         if more > 0 && i + 1 == told.len() {
-            finding = finding.with_note(format!("no channel reaches {more} more processes"));
+            finding = finding.with_note(format!(
+                "not shown: {more} more processes without a channel"
+            ));
         }
         diagnostics.push(finding);
     }

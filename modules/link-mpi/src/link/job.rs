@@ -195,7 +195,7 @@ impl Job for MpiLink {
         let program = match digest::program() {
             Ok(program) => program,
             Err(error) => {
-                let why = format!("the program cannot read its file: {error}");
+                let why = format!("the program cannot read its own file: {error}");
                 return self.fail(&Encoder::to_vec(&RunError::File(why)));
             }
         };

@@ -49,7 +49,7 @@ impl Payload for Counts {
         match ends.last() {
             None if alike => Ok(Counts::Alike { ranks, each }),
             Some(&last) if last <= MOST && ends.is_sorted() => Ok(Counts::Ends(ends)),
-            _ => Err(from.error("how many endpoints there are for each")),
+            _ => Err(from.error("the number of endpoints of each rank")),
         }
     }
 }
@@ -146,7 +146,7 @@ impl Payload for EndpointBlock {
         let end = block.first.checked_add(block.counts.all());
         match end.is_some_and(|end| end <= DONE) {
             true => Ok(block),
-            false => Err(from.error("endpoints that were made together")),
+            false => Err(from.error("endpoints created by one call")),
         }
     }
 }

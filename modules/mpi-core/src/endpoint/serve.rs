@@ -115,9 +115,8 @@ impl World {
         if let Some(Some(name)) = over {
             line.may_act();
             if let Err(panic) = polled {
-                let message = format!(
-                    "a call of the thread that is {name} panicked when it was over: {panic}"
-                );
+                let message =
+                    format!("a call of the thread of {name} panicked after it completed: {panic}");
                 self.run.fail(None, message);
             }
         }
@@ -138,7 +137,7 @@ impl World {
         };
         if let Some(panic) = panic {
             let message = format!(
-                "the thread that was {} ({}) panicked{panic}",
+                "the thread of {} ({}) panicked{panic}",
                 seat.name,
                 place(seat.at)
             );
@@ -205,7 +204,7 @@ impl World {
         for seat in self.desk.seats.borrow().iter().flatten() {
             if !seat.calls {
                 let what = || {
-                    let text = format!("a thread ({}, which may still call)", seat.name);
+                    let text = format!("a thread ({}, which can still make calls)", seat.name);
                     (text, place(seat.at))
                 };
                 tell(ARMED | seat.id, Some(OUTSIDE), &what);

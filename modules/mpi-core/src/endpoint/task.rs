@@ -13,7 +13,7 @@ use super::super::state::World;
 use super::desk::TASK;
 
 /// What a task has while it is under way: to let go of it ends the task.
-#[must_use = "to let go of it ends the task"]
+#[must_use = "dropping it ends the task"]
 pub struct Task {
     world: Rc<World>,
     /// None: the run was over already.
@@ -32,7 +32,7 @@ impl Drop for Task {
 }
 
 /// Waits for the end of a task.
-#[must_use = "who does not wait for a task goes on before it has ended"]
+#[must_use = "if the task is not awaited, its caller continues before it ends"]
 pub struct TaskEnd(Handle);
 
 impl Future for TaskEnd {

@@ -22,7 +22,8 @@ use graphmap_executor::exec::user_code;
 use graphmap_executor::sync::lock;
 
 const IN_A_PROCESS: Error = Error::thread(
-    "a process of a run does not call as a thread: it would keep its whole scheduler waiting; its communicators are for it",
+    "a process of a run must not call as a thread, because it would block its scheduler: use its \
+     communicators",
 );
 
 /// A rank of a communicator, as a thread has it that is none of the run's: whoever has this *is* that rank. It goes with its owner from
@@ -121,7 +122,7 @@ impl Communicator {
         match started {
             Ok(_) => Ok(OnThread { end, result }),
             Err(why) => Err(Error::Thread(
-                format!("a thread for a rank cannot be started: {why}").into(),
+                format!("cannot start a thread for a rank: {why}").into(),
             )),
         }
     }
@@ -330,7 +331,7 @@ impl Drop for ThreadRank {
 }
 
 /// A thread that is a rank, as its process waits for its end: what the thread's function has returned.
-#[must_use = "who does not wait for a thread does not hear what comes of it"]
+#[must_use = "if the thread is not awaited, its result is lost"]
 pub struct OnThread<R> {
     end: Handle,
     result: Arc<Mutex<Option<R>>>,

@@ -23,7 +23,7 @@ use super::operation::{Operation, What};
 const UNDER_WAY: usize = 1 << 20;
 
 /// An access that was begun. To let go of it takes nothing back.
-#[must_use = "who does not wait for an access does not hear of its errors"]
+#[must_use = "if the access is not awaited, its errors are lost"]
 pub struct Accessing<T, R> {
     state: AccessState<T>,
     make: fn(Vec<T>) -> Result<R, Error>,
@@ -45,7 +45,7 @@ pub(super) fn first<T: Copy>(values: Vec<T>) -> Result<T, Error> {
 }
 
 fn gone(target: u32) -> Error {
-    Error::Window(format!("rank {target} has let go of its window").into())
+    Error::Window(format!("rank {target} has dropped its window").into())
 }
 
 /// What an answer says that has no elements: what was wrong, or that there is no memory any more.
@@ -159,7 +159,8 @@ impl<T: Value + Copy> Window<T> {
             false => {
                 let end = end.unwrap_or(usize::MAX);
                 let what = format!(
-                    "an access to the elements {offset}..{end} of rank {target}, which exposes {length}"
+                    "access to elements {offset}..{end} of rank {target}, which exposes {length} \
+                     elements"
                 );
                 Err(Error::Window(what.into()))
             }
@@ -175,7 +176,7 @@ impl<T: Value + Copy> Window<T> {
         };
         fits.then_some(()).ok_or_else(|| {
             let name = std::any::type_name::<T>();
-            Error::Window(format!("{op:?} is no operation for `{name}`").into())
+            Error::Window(format!("{op:?} is not defined for `{name}`").into())
         })
     }
 
@@ -352,9 +353,7 @@ impl World {
             }
             Err(why) => {
                 if let Some(others) = &self.others {
-                    others.fail(format!(
-                        "an access to the memory of a rank has failed: {why}"
-                    ));
+                    others.fail(format!("access to the memory of a rank failed: {why}"));
                 }
             }
         }

@@ -37,8 +37,7 @@ impl<T: Value + Copy> Window<T> {
     pub fn get(&self, target: usize, elements: Range<usize>) -> Accessing<T, Vec<T>> {
         if elements.start > elements.end {
             let what = format!(
-                "an access to the elements {elements:?} of rank {target}: the range ends before it \
-                 begins"
+                "access to elements {elements:?} of rank {target}: the range ends before it begins"
             );
             return Accessing::failed(Error::Window(what.into()));
         }

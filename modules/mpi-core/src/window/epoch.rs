@@ -11,10 +11,10 @@ use super::Window;
 use super::access::Accessing;
 use super::operation::{COMPLETED, OPENED, Operation, What};
 
-const TWICE: Error = Error::window("a rank locks the memory of another once at a time");
+const TWICE: Error = Error::window("this rank has already locked the memory of that rank");
 
 /// A lock that is asked for. To let go of it is to want it no more.
-#[must_use = "a lock that nobody waits for is not held"]
+#[must_use = "if the lock is not awaited, it is not acquired"]
 pub struct Locking<'w, T: Value + Copy> {
     window: &'w Window<T>,
     target: u32,
@@ -25,7 +25,7 @@ pub struct Locking<'w, T: Value + Copy> {
 
 /// The lock of a rank's memory (`MPI_Win_lock`), given back by [`unlock`](Self::unlock), which waits until all has been
 /// done; or when it is dropped, which does not.
-#[must_use = "a lock that is dropped is given back"]
+#[must_use = "a lock is released when it is dropped"]
 #[derive(Debug)]
 pub struct Locked<'w, T: Value + Copy> {
     window: &'w Window<T>,
@@ -33,7 +33,7 @@ pub struct Locked<'w, T: Value + Copy> {
 }
 
 /// The locks of all ranks' memory, shared (`MPI_Win_lock_all`).
-#[must_use = "locks that are dropped are given back"]
+#[must_use = "locks are released when they are dropped"]
 #[derive(Debug)]
 pub struct LockedAll<'w, T: Value + Copy>(Vec<Locked<'w, T>>);
 

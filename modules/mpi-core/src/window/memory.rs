@@ -38,16 +38,16 @@ pub(super) struct WindowMemory<T> {
     arithmetic: Option<Arithmetic<T>>,
 }
 
-pub(super) const IN_USE: Error = Error::window("the memory of this rank is in use by `with`");
+pub(super) const IN_USE: Error = Error::window("the memory of this rank is borrowed by `with`");
 const FIXED: Error = Error::window(
-    "memory is attached to windows that are made without any (`Communicator::dynamic_window`)",
+    "memory can be attached only to a dynamic window (`Communicator::dynamic_window`)",
 );
 const DYNAMIC: Error =
-    Error::window("the memory of a dynamic window is in pieces (`Window::with_attached`)");
-const NOWHERE: Error = Error::window("no memory that is attached begins there");
-const FULL: Error = Error::window("no displacements are left for so many elements");
-const BEYOND: Error = Error::window("an access to elements that a rank does not expose");
-const NOT_FOR_IT: Error = Error::window("the operation is not for numbers of this type");
+    Error::window("a dynamic window has several pieces of memory: use `Window::with_attached`");
+const NOWHERE: Error = Error::window("no attached memory begins at this displacement");
+const FULL: Error = Error::window("no displacements are left for the elements");
+const BEYOND: Error = Error::window("access to elements that the rank does not expose");
+const NOT_FOR_IT: Error = Error::window("the operation is not defined for this type");
 
 impl<T: Value + Copy> WindowMemory<T> {
     pub(super) fn new(elements: Vec<T>) -> Self {
@@ -129,7 +129,8 @@ impl<T: Value + Copy> WindowMemory<T> {
             (None, false) => return Err(BEYOND),
             (None, true) => {
                 let what = format!(
-                    "an access to the elements {first}..{last} of a rank, which are not all in one piece of memory that is attached there"
+                    "access to elements {first}..{last} of a rank, which are not in one piece of \
+                     attached memory"
                 );
                 return Err(Error::Window(what.into()));
             }
@@ -197,7 +198,7 @@ impl<T: Value + Copy> WindowMemory<T> {
 impl<T: Value + Copy> Exposed for WindowMemory<T> {
     fn access(&self, operation: Parcel, asker: Asker) -> Result<Vec<(Asker, Parcel)>, String> {
         let operation = operation.open::<Operation<T>>().map_err(|why| match why {
-            Unopened::Other(_) => "it is of another type".to_string(),
+            Unopened::Other(_) => "it has another type".to_string(),
             Unopened::Unreadable(error) => error.to_string(),
         })?;
         // Who asked for what there is not hears of it when it waits.

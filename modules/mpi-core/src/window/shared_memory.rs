@@ -17,8 +17,9 @@ use graphmap_executor::payload::{DecodeError, Decoder, Encoder, Payload};
 use graphmap_executor::placement::SchedulerId;
 
 const APART: Error = Error::window(
-    "the ranks of a shared window must be in one OS process, and these are in several: \
-     `split_type(SplitType::OsProcess, 0)` returns those of each, in blocking code `split_shared(0)`",
+    "the ranks of a shared window must be in one OS process, but these are in several: \
+     `split_type(SplitType::OsProcess, 0)` returns the ranks of each, in blocking code \
+     `split_shared(0)`",
 );
 
 /// Memory of all ranks of a communicator within one OS process, which each may refer to.

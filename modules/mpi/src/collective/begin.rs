@@ -235,7 +235,8 @@ impl Reduction {
             // Predefined ones are nobody's.
             assert!(
                 !users || lent.is_there(),
-                "an operation is gone, as the rank that has lent it let go of its reduction"
+                "the operation no longer exists, because the rank that owns it dropped its \
+                 reduction"
             );
             // It must not be suspended: meanwhile its rank, and with it the operation, could go.
             graphmap_fiber::uninterrupted(|| elements.combine(&left, &mut right));

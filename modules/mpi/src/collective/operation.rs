@@ -42,14 +42,14 @@ macro_rules! predefined {
 predefined! {
     max => Max, "The larger of two numbers.";
     min => Min, "The smaller of two numbers.";
-    sum => Sum, "The sum of two numbers. That of integers goes around.";
-    product => Product, "The product of two numbers. That of integers goes around.";
-    logical_and => LogicalAnd, "Whether both are other than 0.";
-    bitwise_and => BitwiseAnd, "The bits that both have.";
-    logical_or => LogicalOr, "Whether one is other than 0.";
-    bitwise_or => BitwiseOr, "The bits that one has.";
-    logical_xor => LogicalXor, "Whether one and not the other is other than 0.";
-    bitwise_xor => BitwiseXor, "The bits that one has and not the other."
+    sum => Sum, "The sum of two numbers. Integers wrap around.";
+    product => Product, "The product of two numbers. Integers wrap around.";
+    logical_and => LogicalAnd, "True if both are not 0.";
+    bitwise_and => BitwiseAnd, "Bitwise AND.";
+    logical_or => LogicalOr, "True if at least one is not 0.";
+    bitwise_or => BitwiseOr, "Bitwise OR.";
+    logical_xor => LogicalXor, "True if exactly one is not 0.";
+    bitwise_xor => BitwiseXor, "Bitwise XOR."
 }
 
 // SAFETY: it is what it says.

@@ -36,11 +36,11 @@ fn is_root<T: Root + ?Sized>(root: &T, expected: bool) {
     match expected {
         true => assert!(
             is_root,
-            "rank {rank} has made the call of the root, which is rank {root}"
+            "rank {rank} called the function of the root, but the root is rank {root}"
         ),
         false => assert!(
             !is_root,
-            "rank {rank} is the root, and has made the call of the others"
+            "rank {rank} is the root, but called the function of the other ranks"
         ),
     }
 }

@@ -64,7 +64,7 @@ pub unsafe trait BufferMut: PointerMut + Collection + AsDatatype {}
 #[track_caller]
 fn counted(len: usize) -> Count {
     Count::try_from(len)
-        .unwrap_or_else(|_| panic!("a buffer of {len} elements: a message has at most 2^31 - 1"))
+        .unwrap_or_else(|_| panic!("buffer of {len} elements: the limit of a message is 2^31 - 1"))
 }
 
 /// A value is one element.

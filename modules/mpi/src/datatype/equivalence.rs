@@ -32,7 +32,7 @@ pub(crate) fn alone<T: Equivalence>() -> T::Out {
     let datatype = T::equivalent_datatype();
     assert!(
         datatype.as_raw().0.is_within(size_of::<T>()),
-        "the datatype of {} reaches beyond its {} bytes",
+        "the datatype of {} extends beyond its {} bytes",
         type_name::<T>(),
         size_of::<T>()
     );
@@ -50,7 +50,8 @@ pub(crate) fn in_a_row<T: Equivalence>() -> T::Out {
     let layout = datatype.as_raw().0;
     assert!(
         layout.is_spaced(size_of::<T>()),
-        "{} has {} bytes, but the extent of its datatype is {}: its values can be sent and received one by one only",
+        "{} has {} bytes, but the extent of its datatype is {}: its values can be sent and \
+         received only one at a time",
         type_name::<T>(),
         size_of::<T>(),
         layout.extent

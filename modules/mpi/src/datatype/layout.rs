@@ -177,7 +177,7 @@ impl Hash for Layout {
 }
 
 /// A type has more bytes than there are addresses.
-const TOO_LARGE: &str = "a datatype whose size or extent does not fit into the address space";
+const TOO_LARGE: &str = "the size or extent of the datatype exceeds the address space";
 
 /// The one that is equal to it of those that are kept.
 fn interned(layout: Layout) -> &'static Layout {
@@ -276,7 +276,7 @@ impl Layout {
             let within = lower >= 0 && upper.cast_unsigned() <= bytes;
             assert!(
                 within,
-                "fields that reach beyond the {bytes} bytes of what they are of"
+                "fields of the datatype extend beyond the {bytes} bytes of its struct"
             );
             extent = bytes.cast_signed();
             (lower, upper) = (0, extent);
@@ -385,9 +385,9 @@ impl Layout {
         let (bytes, mut buffer) = (self.packed(count), Vec::new());
         match buffer.try_reserve_exact(bytes) {
             Ok(()) => buffer,
-            Err(_) => panic!(
-                "no memory for {count} elements of a datatype, which are {bytes} bytes when packed"
-            ),
+            Err(_) => {
+                panic!("no memory for {count} elements of a datatype ({bytes} bytes when packed)")
+            }
         }
     }
 

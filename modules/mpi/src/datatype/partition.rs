@@ -96,7 +96,7 @@ macro_rules! partition {
                 };
                 assert!(
                     fits(&parts.counts, &parts.displs, buf.count()),
-                    "a part that is not within its buffer, or has no place in it"
+                    "a part of the partition is outside its buffer"
                 );
                 $name { buf, parts }
             }

@@ -151,7 +151,7 @@ impl<'a> From<&'a UncommittedUserDatatype> for UncommittedDatatypeRef<'a> {
 #[track_caller]
 fn count(count: Count) -> usize {
     usize::try_from(count)
-        .unwrap_or_else(|_| panic!("a datatype of {count} elements: there cannot be fewer than 0"))
+        .unwrap_or_else(|_| panic!("datatype of {count} elements: expected 0 or more"))
 }
 
 /// As many bytes as so many elements are apart.
@@ -163,7 +163,7 @@ fn elements(count: Count, layout: &Layout) -> isize {
     let bytes = isize::try_from(count)
         .ok()
         .and_then(|count| count.checked_mul(layout.extent));
-    bytes.expect("a displacement that does not fit into the address space")
+    bytes.expect("the displacement exceeds the address space")
 }
 
 impl UncommittedUserDatatype {

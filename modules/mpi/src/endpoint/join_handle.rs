@@ -40,7 +40,8 @@ impl<T> Drop for Promise<T> {
 }
 
 /// A function that an endpoint runs, or a thread that is one: what it returns can be waited for. To let go of this takes nothing back.
-#[must_use = "who does not join an endpoint does not hear what comes of it, and may finalize the rank before"]
+#[must_use = "if the endpoint is not joined, its result is lost, and the rank may be finalized \
+              before it ends"]
 pub struct JoinHandle<T> {
     slot: Rc<Slot<T>>,
     /// In whose name it is waited for.

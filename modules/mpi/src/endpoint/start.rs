@@ -60,7 +60,7 @@ impl<C: Communicator + ?Sized> Endpoints for C {}
 ///     std::thread::spawn(move || endpoint.rank());
 /// }
 /// ```
-#[must_use = "an endpoint calls nothing by itself, and those who wait for it wait"]
+#[must_use = "an endpoint makes no calls by itself, and ranks that wait for it block"]
 pub struct Endpoint {
     communicator: SimpleCommunicator,
     owner: RankId,
@@ -203,7 +203,7 @@ impl Endpoint {
         if beginning.is_some() {
             assert!(
                 self.owner.is_current(),
-                "an endpoint is started by the rank that has made it"
+                "an endpoint must be started by the rank that created it"
             );
             // The look at the life of the rank.
             handle.core();

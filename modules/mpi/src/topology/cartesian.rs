@@ -131,7 +131,7 @@ impl CartesianCommunicator {
         found.map_or_else(
             || {
                 panic!(
-                    "{coords:?} is not within a grid of {:?}",
+                    "coordinates {coords:?} are outside a grid of {:?}",
                     self.grid().dims()
                 )
             },

@@ -72,7 +72,7 @@ pub trait Communicator: AsHandle {
         let size = self.target_size();
         assert!(
             0 <= r && r < size,
-            "there is no rank {r}: the communicator has {size}"
+            "rank {r} does not exist: the communicator has {size} ranks"
         );
         Process::new(self, r)
     }
@@ -197,10 +197,7 @@ pub trait Communicator: AsHandle {
     /// Always: that is how.
     #[track_caller]
     fn abort(&self, errorcode: c_int) -> ! {
-        panic!(
-            "rank {} has aborted the run with code {errorcode}",
-            self.rank()
-        )
+        panic!("rank {} aborted the run with code {errorcode}", self.rank())
     }
 
     /// Whether it is between two groups.
@@ -291,7 +288,7 @@ pub trait Communicator: AsHandle {
         let place = from.zip(to).and_then(|(from, to)| outbuf.get_mut(from..to));
         let place = place.unwrap_or_else(|| {
             panic!(
-                "{} bytes to be packed from position {position} of {room} on",
+                "cannot pack {} bytes at position {position} of a buffer of {room}",
                 bytes.len()
             )
         });
@@ -322,7 +319,7 @@ pub trait Communicator: AsHandle {
         let bytes = from.zip(to).and_then(|(from, to)| inbuf.get(from..to));
         let bytes = bytes.unwrap_or_else(|| {
             panic!(
-                "{wanted} bytes to be unpacked from position {position} of {} on",
+                "cannot unpack {wanted} bytes at position {position} of a buffer of {}",
                 inbuf.len()
             )
         });

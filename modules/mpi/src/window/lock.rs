@@ -11,14 +11,14 @@ use crate::topology::{Rank, rank};
 
 /// The lock of a rank's memory. To drop it gives it back without waiting, so errors are lost; a
 /// rank that locks the memory next still finds all that was done to it before.
-#[must_use = "a lock that is dropped is given back"]
+#[must_use = "a lock is released when it is dropped"]
 pub struct Locked<'w, T: Element> {
     pub(super) core: core::Locked<'w, T>,
     pub(super) life: &'w Life,
 }
 
 /// The shared locks of the memory of all ranks. To drop it is as to drop each [`Locked`].
-#[must_use = "locks that are dropped are given back"]
+#[must_use = "locks are released when they are dropped"]
 pub struct LockedAll<'w, T: Element> {
     pub(super) core: core::LockedAll<'w, T>,
     pub(super) life: &'w Life,

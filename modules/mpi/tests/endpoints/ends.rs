@@ -174,10 +174,10 @@ fn in_the_hands_of_another_rank() {
         assert_eq!((other.rank(), other.size()), (1, 3));
         assert!(!running[0].is_finished());
         let told = panic_of(|| drop(other.start(|_| {})));
-        assert!(told.contains("by the rank that has made it"), "{told}");
+        assert!(told.contains("by the rank that created it"), "{told}");
         // Its barrier waits for one that is gone, so this does, too.
         let waits = panic_of(|| assert_eq!(own.into_communicator().process_at_rank(7).rank(), 7));
-        assert!(waits.contains("there is no rank 7"), "{waits}");
+        assert!(waits.contains("rank 7 does not exist"), "{waits}");
         running.remove(0).join();
     });
     let told = run.unwrap_err().to_string();
@@ -221,7 +221,7 @@ fn after_the_run() {
     assert_eq!(running.remove(0).join(), 0);
     assert_eq!(
         panic_of(|| assert_eq!(running.pop().unwrap().join(), 1)),
-        "the run is over"
+        "the run has ended"
     );
     let started = panic_of(|| drop(endpoints.remove(0).start(|_| {})));
     assert!(started.contains("only ranks start endpoints"), "{started}");
@@ -242,7 +242,7 @@ fn a_thread_may_catch_what_a_call_panics_with() {
                 let told = panic_of(|| rank.call(|mine| assert!(mine.rank() > 5, "too small")));
                 assert_eq!(told, "too small");
                 let told = panic_of(|| rank.call(|mine| mine.process_at_rank(9).send(&1)));
-                assert!(told.contains("there is no rank 9"), "{told}");
+                assert!(told.contains("rank 9 does not exist"), "{told}");
                 rank.call(|mine| sum(mine, 1))
             })
         });
@@ -287,7 +287,7 @@ fn threads_that_outlive_the_run() {
     assert!(run.unwrap_err().to_string().contains("panicked: the end"));
     over.send(()).unwrap();
     for _ in 0..3 {
-        assert_eq!(told.recv().unwrap(), "the run is over");
+        assert_eq!(told.recv().unwrap(), "the run has ended");
     }
 }
 

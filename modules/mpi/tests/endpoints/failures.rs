@@ -31,7 +31,7 @@ pub(crate) const FAILURES: &[Case] = &[
         "a standstill",
         standstill,
         &[
-            "the network is blocked: 2 processes are left, and all wait",
+            "deadlock: 2 processes remain, and all of them wait",
             "waits in send (world.endpoints, to rank 1, tag 0): ",
             "waits in receive (world.endpoints, from rank 2, tag 1): ",
             "waits in join (world.endpoints, rank 2): ",
@@ -42,10 +42,10 @@ pub(crate) const FAILURES: &[Case] = &[
         "a standstill of threads and stacks",
         standstill_of_threads,
         &[
-            "the network is blocked: 2 processes are left, and all wait",
+            "deadlock: 2 processes remain, and all of them wait",
             "waits in receive (world.endpoints, from rank 3, tag 5): ",
             "waits in receive (world.endpoints, from rank 0, tag 5): ",
-            "waits in the end of a thread (world.endpoints, rank 1): ",
+            "waits in thread join (world.endpoints, rank 1): ",
             "tests/endpoints/failures.rs:",
         ],
     ),
@@ -53,7 +53,7 @@ pub(crate) const FAILURES: &[Case] = &[
         "one that is let go of",
         let_go_of,
         &[
-            "the network is blocked: 1 process is left",
+            "deadlock: 1 process remains",
             "waits in receive (world.endpoints, from rank 3, any tag): ",
         ],
     ),
@@ -95,7 +95,7 @@ pub(crate) const FAILURES: &[Case] = &[
         "a thread that panics",
         thread_panics,
         &[
-            "the thread that was rank 1 of world.endpoints (",
+            "the thread of rank 1 of world.endpoints (",
             " panicked: in the thread",
         ],
     ),
@@ -103,7 +103,7 @@ pub(crate) const FAILURES: &[Case] = &[
         "a call of a thread that panics",
         call_panics,
         &[
-            "the thread that was rank 1 of world.endpoints (",
+            "the thread of rank 1 of world.endpoints (",
             " panicked: in the call",
         ],
     ),
@@ -115,7 +115,7 @@ pub(crate) const FAILURES: &[Case] = &[
     failing(
         "a call of a thread that starts one",
         call_starts,
-        &["what a thread calls by `ThreadRank::call` starts none"],
+        &["not from `ThreadRank::call`"],
     ),
 ];
 

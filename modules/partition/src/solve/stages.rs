@@ -33,7 +33,7 @@ mod balance;
 mod tests;
 
 /// What is told of a strategy that has found nothing feasible.
-const BY_SIZE: &str = "nothing feasible found: packing by size";
+const BY_SIZE: &str = "no feasible mapping found; packing by size";
 
 /// The block of each vertex, by each of several.
 type Mappings = Vec<Vec<u32>>;
@@ -212,7 +212,7 @@ impl<'a> Stages<'a> {
             return Ok(self.in_instance(|v| Some(block_of[v])).into());
         }
         self.warnings.push(format!(
-            "the mapping of the strategy `{name}` breaks a rule: another is used that was packed by size"
+            "the mapping of the strategy `{name}` breaks a rule; a mapping packed by size is used instead"
         ));
         Ok(self.pack()?.into())
     }
@@ -407,7 +407,7 @@ impl<'a> Stages<'a> {
     pub(super) fn prove(&mut self, found: &mut Found) {
         let inst = &self.inst;
         if self.budget.ended() {
-            let warning = "the search was ended: the best mapping found so far is used";
+            let warning = "the search was interrupted; the best mapping found so far is used";
             self.warnings.push(warning.to_owned());
             (self.effort.work, self.effort.stop_at) = (0, Some(Instant::now()));
         }
@@ -451,7 +451,7 @@ impl<'a> Stages<'a> {
         match evaluation.allowed() {
             true => Ok((block_of, evaluation)),
             false => {
-                let reason = "these rules are broken by the best mapping found";
+                let reason = "the best mapping that was found breaks these rules";
                 Err(Conflict::unproved(evaluation.broken, reason))
             }
         }

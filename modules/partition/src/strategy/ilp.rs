@@ -45,7 +45,7 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
     }
     if inst.len() * inst.k() > LARGEST {
         let warning =
-            "the network is too large for an integer program: a short search was made instead";
+            "the network is too large for an integer program; a short search was used instead";
         context.warnings.push(warning.to_owned());
         return Ok(start.into());
     }
@@ -60,7 +60,7 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
     };
     let known = inst.cost(&start);
     let feasible = keeps(inst, &start);
-    let late = "the solver ran out of time: the best mapping found before is used";
+    let late = "the solver ran out of time; the best mapping found before it started is used";
     let (block, complete) = match solved {
         Ok(Some(answer)) => answer,
         Ok(None) => {
@@ -73,7 +73,7 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
             return Ok(start.into());
         }
         Err(ResolutionError::Infeasible) => {
-            let said = "it says that there is no mapping, and there is one";
+            let said = "it reports that no mapping exists, but one exists";
             return Err(Error::Solver(said.to_owned()));
         }
         Err(error) => return Err(Error::Solver(error.to_string())),
@@ -86,12 +86,12 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
     ));
     if !complete {
         let said = match better {
-            true => "the solver ran out of time: the best mapping that it found is used",
+            true => "the solver ran out of time; the best mapping that it found is used",
             false => late,
         };
         context.warnings.push(said.to_owned());
     } else if !keeps {
-        let said = "its answer does not keep the rules of the integer program";
+        let said = "its answer breaks the rules of the integer program";
         return Err(Error::Solver(said.to_owned()));
     }
     // Solvers count in floating point, and others' claims are no proofs.
@@ -199,7 +199,7 @@ impl Program {
             (value(&best) > 0.5).then_some(best as u32)
         };
         match lies.chunks(k).map(place).collect() {
-            None if complete => Err(ResolutionError::Other("its answer leaves processes out")),
+            None if complete => Err(ResolutionError::Other("its answer omits processes")),
             block => Ok(block.map(|block| (block, complete))),
         }
     }

@@ -184,19 +184,19 @@ static STRATEGIES: &[Strategy] = &[
     FAST,
     Strategy::of(
         "stack",
-        "neighbours in source order fill one block after the other",
+        "fills one block after the other, in source order",
         (Kind::Rule, true),
         stack::run,
     ),
     Strategy::of(
         "round-robin",
-        "processes are dealt to the blocks in turn",
+        "distributes the processes to the blocks in turn",
         (Kind::Rule, true),
         round_robin::run,
     ),
     Strategy::of(
         "ilp",
-        "integer program, for small networks: proves the optimum given time",
+        "integer program, for small networks; proves the optimum if given enough time",
         (Kind::Program, false),
         ilp::run,
     ),

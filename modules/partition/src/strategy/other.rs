@@ -53,7 +53,7 @@ fn believed(error: Error, name: &str, problem: &Problem<'_>) -> Error {
                 }
                 Part::Vertex(v) => (v as usize) < problem.graph.vertices(),
             });
-            conflict.reason = format!("the strategy `{name}` says: {}", conflict.reason);
+            conflict.reason = format!("the strategy `{name}` reports: {}", conflict.reason);
             (conflict.minimal, conflict.proved) = (false, false);
             return Error::Infeasible(conflict);
         }

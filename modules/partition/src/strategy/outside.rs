@@ -64,7 +64,7 @@ impl Outside {
             name if name.contains("glpsol") => Manner::Glpsol,
             _ => {
                 return Err(format!(
-                    "`{}` is not a solver whose answers can be read; there are: cbc, glpsol",
+                    "`{}` is not a known solver; the known solvers are cbc and glpsol",
                     path.display()
                 ));
             }
@@ -112,7 +112,7 @@ impl Outside {
 
     fn answer(&self, program: &str, time: Duration) -> Result<Option<Answer>, String> {
         let files = Files::new();
-        let broken = |e: io::Error| format!("no file for the solver could be written: {e}");
+        let broken = |e: io::Error| format!("cannot write a file for the solver: {e}");
         fs::write(&files.program, program).map_err(broken)?;
         let said = File::create(&files.said).map_err(broken)?;
         let mut command = self.command()?;
@@ -149,7 +149,7 @@ impl Outside {
             Manner::Cbc => cbc(&answer),
             Manner::Glpsol => glpsol(&answer),
         };
-        let answer = read.ok_or_else(|| format!("the answer of `{name}` makes no sense"))?;
+        let answer = read.ok_or_else(|| format!("the answer of `{name}` cannot be read"))?;
         Ok(Some(answer))
     }
 }
@@ -219,7 +219,7 @@ impl Files {
         let said = fs::read(&self.said).unwrap_or_default();
         let said = String::from_utf8_lossy(&said[said.len().saturating_sub(2000)..]).into_owned();
         let line = said.lines().rev().map(str::trim).find(|l| !l.is_empty());
-        line.map_or(String::new(), |line| format!("; it said: {line}"))
+        line.map_or(String::new(), |line| format!("; its last output: {line}"))
     }
 }
 

@@ -64,7 +64,7 @@ impl<'a> Read<'a> {
             let meant = (*meant)?;
             let (name, meant) = (shortened(name).replace('\0', "?"), meant.replace('\0', "?"));
             Some(format!(
-                "attribute `{name}` of {whose} is not read; did you mean `{meant}`?"
+                "attribute `{name}` of {whose} is ignored; did you mean `{meant}`?"
             ))
         };
         nodes.chain(edges).filter_map(hint).collect()
@@ -151,7 +151,7 @@ impl<'a, 'py> Attributes<'a, 'py> {
         match number.and_then(|number| T::try_from(number).ok()) {
             Some(number) => Ok(Some(number)),
             None => {
-                let wanted = format!("a whole number from {least} to {most}");
+                let wanted = format!("an integer from {least} to {most}");
                 self.misfit(name, whose, &value, &wanted)
             }
         }
@@ -168,7 +168,7 @@ impl<'a, 'py> Attributes<'a, 'py> {
         };
         match value.extract::<String>() {
             Ok(text) if !text.is_empty() => Ok(Some(text)),
-            _ => self.misfit(name, whose, &value, "a text that is not empty"),
+            _ => self.misfit(name, whose, &value, "a nonempty string"),
         }
     }
 
@@ -197,7 +197,7 @@ impl<'a, 'py> Attributes<'a, 'py> {
         wanted: &str,
     ) -> PyResult<Option<T>> {
         let message = format!(
-            "{}: `{name}` is {}: {wanted} is wanted",
+            "{}: `{name}` is {}: expected {wanted}",
             whose(),
             shown(value)
         );

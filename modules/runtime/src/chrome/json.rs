@@ -193,7 +193,7 @@ impl Writer<'_> {
     fn name(&mut self, after: After) -> String {
         match after {
             After::Ended => "\"ends\"".into(),
-            After::Ready => "\"lets others run\"".into(),
+            After::Ready => "\"yields\"".into(),
             After::Waits(None) => "\"waits\"".into(),
             After::Waits(Some((channel, way))) => {
                 let directory = self.directory;

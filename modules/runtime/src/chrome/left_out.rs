@@ -24,14 +24,15 @@ impl LeftOut {
         if self.turns + self.messages > 0 {
             let (turns, messages) = (self.turns, self.messages);
             said.push(format!(
-                "the first {turns} turns and {messages} messages are left out: each scheduler kept its last {kept} events; \
-                 GRAPHMAP_TRACE_EVENTS=N keeps more"
+                "the first {turns} polls and {messages} messages are missing: each scheduler keeps \
+                 its last {kept} events; GRAPHMAP_TRACE_EVENTS=N raises this number"
             ));
         }
         if self.backward > 0 {
             let backward = self.backward;
             said.push(format!(
-                "{backward} arrows between hosts are left out: by their clocks they were read before they were written"
+                "{backward} arrows between hosts are missing: by the clocks of the hosts, the \
+                 token was read before it was written"
             ));
         }
         if self.os_processes > 0 {
@@ -39,7 +40,9 @@ impl LeftOut {
                 1 => "one OS process".to_string(),
                 lost => format!("{lost} OS processes"),
             };
-            said.push(format!("what {lost} recorded is lost with the run"));
+            said.push(format!(
+                "the events of {lost} are missing, because the run failed"
+            ));
         }
         let file = RunError::shown(trace.file());
         let file = file.display();

@@ -195,7 +195,7 @@ impl Ends<'_> {
         if self.mistakes.len() < 20 {
             let name = &self.names[self.next - 1];
             self.mistakes.push(format!(
-                "port `{name}` has {count} channels, so it needs a bundle"
+                "port `{name}` has {count} channels, but it is not a bundle"
             ));
         }
     }

@@ -282,7 +282,8 @@ impl<T> Cross<T> {
     fn touch(&self, scheduler: &Scheduler, side: Side) {
         assert!(
             scheduler.run() == self.about().shared.run,
-            "a process cannot wait at a port of the run around its own whose other end is on another scheduler"
+            "a process of a nested run cannot wait at a port of the outer run whose other end is \
+             on another scheduler"
         );
         // SAFETY: the end is on this thread: it is about to wait there, or does no more.
         unsafe { self.ring.set_waits(side == Side::Write, true) };

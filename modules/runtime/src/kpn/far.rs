@@ -208,7 +208,8 @@ impl<T> FarOutput<T> {
     pub(crate) fn arm(&self, scheduler: &Scheduler, word: u32) -> bool {
         assert!(
             scheduler.run() == self.run,
-            "a process cannot wait at a port of the run around its own whose other end is in another OS process"
+            "a process of a nested run cannot wait at a port of the outer run whose other end is \
+             in another OS process"
         );
         let changed = self.is_stopped() || (word & ARMED != 0 && self.writer.has_room());
         if !changed {

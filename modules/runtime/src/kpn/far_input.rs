@@ -59,11 +59,11 @@ impl<T> FarReader for FarInput<T> {
 impl<T> FarInput<T> {
     #[inline]
     fn put(&self, token: Result<T, DecodeError>) -> Result<(), String> {
-        let token = token.map_err(|error| format!("cannot be read: {error}"))?;
+        let token = token.map_err(|error| format!("cannot be decoded: {error}"))?;
         let put = self.output.borrow_mut().put(token);
         match put {
             Put::Done | Put::Stopped(_) => Ok(()),
-            Put::Full(_) => Err("is more than it has room for".into()),
+            Put::Full(_) => Err("exceeds the capacity of the channel".into()),
         }
     }
 }

@@ -41,7 +41,10 @@ impl Network {
             return self.mistakes.push(mistake);
         }
         if let Some(wrong) = within.iter().find(|&number| number > before) {
-            let mistake = format!("{}: one is in module {wrong} of {before} so far", of());
+            let mistake = format!(
+                "{}: module {wrong} does not exist: {before} are declared before",
+                of()
+            );
             self.mistakes.push(mistake);
         }
         self.modules.push(ModuleTable {
@@ -63,8 +66,10 @@ impl Network {
         let modules = self.sequence(of, modules);
         let all = self.modules_total();
         if let Some(wrong) = modules.iter().find(|&number| number > all) {
-            self.mistakes
-                .push(format!("{}: {wrong}, where there are {all}", of()));
+            self.mistakes.push(format!(
+                "{}: module {wrong} does not exist: there are {all}",
+                of()
+            ));
         }
         match self.kinds.get_mut(kind.number()) {
             Some(table) if modules.len() == table.ranks.len() => table.modules = modules,
@@ -75,7 +80,7 @@ impl Network {
             }
             None => self
                 .mistakes
-                .push("the modules of a kind of another network".into()),
+                .push("a module for a kind of another network".into()),
         }
     }
 

@@ -210,7 +210,7 @@ impl Network {
     pub(super) fn sequence(&mut self, of: impl Fn() -> String, text: &str) -> Sequence {
         text.parse().unwrap_or_else(|error| {
             self.mistakes
-                .push(format!("{}: the sequence `{text}`, {error}", of()));
+                .push(format!("{}: invalid sequence `{text}`: {error}", of()));
             Sequence::default()
         })
     }
@@ -256,8 +256,7 @@ impl Network {
         let ranks = self.sequence(of, ranks);
         let names = self.names(of, names);
         if ranks.is_empty() {
-            self.mistakes
-                .push(format!("kind {name}: it has no ranks, so no members"));
+            self.mistakes.push(format!("kind {name}: no ranks"));
         }
         if let Some(count) = names.len().filter(|&count| count != ranks.len()) {
             let ranks = ranks.len();
@@ -380,8 +379,8 @@ impl Network {
                     .map(|seen| !std::mem::replace(seen, true));
                 let problem = match new {
                     Some(true) => continue,
-                    Some(false) => "is there twice".to_string(),
-                    None => format!("is too high for {} processes", self.processes),
+                    Some(false) => "is used twice".to_string(),
+                    None => format!("is too high: there are {} processes", self.processes),
                 };
                 mistakes.push(format!("kind {}: rank {rank} {problem}", kind.name));
                 break;
@@ -433,12 +432,12 @@ impl Network {
         }
         if channels.capacity == 0 || channels.capacity > u32::MAX / 4 {
             self.mistakes
-                .push(format!("{name}: the capacity has to be from 1 to 2^30 - 1"));
+                .push(format!("{name}: invalid capacity: expected 1 to 2^30 - 1"));
         }
         for ((kind, port), index) in [(channels.from, &from_index), (channels.to, &to_index)] {
             let Some(table) = self.kinds.get(kind.0 as usize) else {
                 self.mistakes
-                    .push(format!("{name}: a kind of another network"));
+                    .push(format!("{name}: the kind belongs to another network"));
                 continue;
             };
             if port >= table.ports.len() {
@@ -461,7 +460,7 @@ impl Network {
             Some(channels) => self.channels = channels,
             None => self
                 .mistakes
-                .push(format!("{name}: 2^31 - 1 channels or more")),
+                .push(format!("{name}: more than 2^31 - 2 channels")),
         }
         if self.mistakes.len() > mistakes {
             return;

@@ -11,10 +11,11 @@ use graphmap_executor::exec::scheduler::Scheduler;
 /// A port that can be waited for together with others.
 #[diagnostic::on_unimplemented(
     message = "`select!` cannot wait for `{Self}`",
-    label = "an arm of this names a `{Self}`",
-    note = "name the port itself, and get the token: `token = p.input => ..`, not \
-            `Some(token) = p.input.read() => ..`",
-    note = "it waits for `Input`, `Select`, `Gather`, `select.read_or_end()` and `output.stopped()`"
+    label = "this arm names a `{Self}`",
+    note = "name the port itself, as in `token = p.input => ..`, not `Some(token) = p.input.read() \
+            => ..`",
+    note = "`select!` waits for `Input`, `Select`, `Gather`, `select.read_or_end()` and \
+            `output.stopped()`"
 )]
 pub trait Source {
     /// What a read gives.
@@ -224,14 +225,14 @@ macro_rules! select {
     // compiler would tell of the recursion of this macro.
     (@port [] [] [$($names:ident)*] $(else => $end:expr $(,)?)?) => {
         ::core::compile_error!(
-            "`select!` waits for no port: it has arms such as `token = p.input => ..,` and then \
-             `else => ..`"
+            "`select!` has no arm for a port: expected arms such as `token = p.input => ..,` and \
+             then `else => ..`"
         )
     };
     (@port [$($ports:tt)*] [$($arms:tt)*] [$($names:ident)*]) => {
         ::core::compile_error!(
-            "`select!` has no `else` arm, which says what to do when all ports are at their end: \
-             end it with one, as in `else => break,`"
+            "`select!` has no `else` arm, which runs when all ports have ended: add one at the \
+             end, such as `else => break,`"
         )
     };
     (@port [$($ports:tt)*] [$($name:ident ($pattern:pat) ($body:expr))*] [$($names:ident)*]
@@ -252,16 +253,17 @@ macro_rules! select {
     };
     (@port [$($ports:tt)*] [$($arms:tt)*] [$($names:ident)*] else $($rest:tt)*) => {
         ::core::compile_error!(
-            "`else => ..` is the last arm of `select!`; it has one body and no condition"
+            "`else => ..` must be the last arm of `select!`, with one body and no condition"
         )
     };
     (@port [] [] [$($names:ident)*] biased; $($rest:tt)*) => {
         ::core::compile_error!(
-            "`select!` knows no `biased;`: ports that have something at once take turns"
+            "`select!` does not support `biased;`: it is always fair to ports that are ready at \
+             the same time"
         )
     };
     (@port [$($ports:tt)*] [$($arms:tt)*] [] $($rest:tt)*) => {
-        ::core::compile_error!("`select!` waits for eight ports at most")
+        ::core::compile_error!("`select!` waits for at most eight ports")
     };
     (@port [$($ports:tt)*] [$($arms:tt)*] [$($names:ident)*]
         $pattern:pat = $port:expr => $($rest:tt)*) => {
@@ -275,10 +277,10 @@ macro_rules! select {
     };
     (@port [$($ports:tt)*] [$($arms:tt)*] [$($names:ident)*] $first:tt $($rest:tt)*) => {
         ::core::compile_error!(::core::concat!(
-            "`select!` does not understand the arm that begins with `",
+            "`select!` cannot parse the arm that begins with `",
             ::core::stringify!($first),
-            "`: an arm is `token = p.input => ..,` or `token = p.input, if condition => ..,`, \
-             and the last is `else => ..`"
+            "`: expected `token = p.input => ..,` or `token = p.input, if condition => ..,`, and \
+             `else => ..` as the last arm"
         ))
     };
     (@body [$($ports:tt)*] [$($arms:tt)*] [$name:ident $($names:ident)*] ($pattern:pat)
@@ -304,7 +306,7 @@ macro_rules! select {
     (@body [$($ports:tt)*] [$($arms:tt)*] [$($names:ident)*] ($pattern:pat) $($rest:tt)*) => {
         ::core::compile_error!(::core::concat!(
             "the body of the arm of `", ::core::stringify!($pattern),
-            "` in `select!` needs a comma behind it, or braces around it"
+            "` in `select!` needs a comma after it, or braces around it"
         ))
     };
     ($($all:tt)*) => { $crate::select!(@port [] [] [A B C D E F G H] $($all)*) };

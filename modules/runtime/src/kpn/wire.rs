@@ -134,7 +134,7 @@ impl Wiring<'_> {
             if (old.0, old.2) != (this.0, this.2) {
                 let table = &self.network.kinds[kind as usize];
                 self.mistakes.push(format!(
-                    "port `{}` of kind {} has channels of two types or directions: {} and {}",
+                    "port `{}` of kind {} has channels of different types or directions: {} and {}",
                     table.ports[port as usize], table.name, old.1, class.token_name
                 ));
             }
@@ -294,7 +294,9 @@ impl Wiring<'_> {
             self.scheduler.put(id, process);
             if next != table.ports.len() {
                 let count = table.ports.len();
-                let mistake = format!("its struct connects {next} of {count} ports");
+                let mistake = format!(
+                    "the struct of its ports connects {next} ports, but the graph has {count}"
+                );
                 self.mistakes.push(mistake);
             }
             if let Some(first) = self.mistakes.first_mut() {

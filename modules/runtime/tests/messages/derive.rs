@@ -26,14 +26,14 @@ pub enum Answer {
 pub struct Borrowed<'a, T>(&'a [T]);
 
 #[derive(Payload)]
-//~v a union does not record which of its fields holds the value, so it cannot be sent as bytes
+//~v a union does not record which field holds the value, so it cannot be sent as bytes
 pub union Either {
     pub whole: u32,
     pub real: f32,
 }
 
 #[derive(Payload)]
-//~v `Never` has no variants, so it has no value to send: remove `Payload` from its derives
+//~v `Never` has no variants, so no value of it can be sent: remove `Payload` from its derives
 pub enum Never {}
 
 pub fn needs_it<T: Payload>(_: T) {}

@@ -2,7 +2,7 @@ use graphmap_runtime::{Input, Output, Select, select};
 
 pub async fn process(mut a: Input<&'static str>, mut b: Input<u32>, mut out: Output<u32>, mut requests: Select<u8>) {
     loop {
-        //~v `select!` does not understand the arm that begins with `word`: an arm is `token = p.input => ..,` or `token = p.input, if condition => ..,`, and the last is `else => ..`
+        //~v `select!` cannot parse the arm that begins with `word`: expected `token = p.input => ..,` or `token = p.input, if condition => ..,`, and `else => ..` as the last arm
         select! {
             word = a if true => drop(word),
             else => break,

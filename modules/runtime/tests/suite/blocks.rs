@@ -60,13 +60,14 @@ fn channels_grow_up_to_the_ceiling() {
         assert_eq!((overgrown.grown, overgrown.ceiling), (248, 503));
         assert_eq!(
             error.to_string(),
-            "channels would grow by more than the 503 bytes that they may: a.out -> b.in (re.dot:14:3) would \
-             have to hold 64 tokens of 8 bytes instead of 32, and 248 bytes are used up\n\
-             in a cycle, each for the next:\n  \
-             a (rank 0) waits to write `out` to b `in`, full with 32: re.dot:14:3\n  \
+            "channels would grow by more than the limit of 503 bytes: a.out -> b.in (re.dot:14:3) \
+             would have to hold 64 tokens of 8 bytes instead of 32; channels have already grown by \
+             248 bytes\n\
+             each process in this cycle waits for the next:\n  \
+             a (rank 0) waits to write `out` to b `in`, which is full with 32: re.dot:14:3\n  \
              b (rank 1) waits to read `in` from a `out`: re.dot:15:4\n\
-             `graphmap run --memory SIZE`, or GRAPHMAP_MEMORY=SIZE, lets channels grow by more; what the graph \
-             says with `capacity=` does not count"
+             to raise the limit, use `graphmap run --memory SIZE` or GRAPHMAP_MEMORY=SIZE; the \
+             capacity in the graph (`capacity=`) does not count"
         );
     }
 }
@@ -223,10 +224,12 @@ fn a_true_block_is_reported() {
                 "{text}"
             );
             assert!(
-                text.contains("source (rank 4) waits to write `out` to p1 `in`, full with 3"),
+                text.contains(
+                    "source (rank 4) waits to write `out` to p1 `in`, which is full with 3"
+                ),
                 "{text}"
             );
-            assert!(text.contains("in a cycle"), "{text}");
+            assert!(text.contains("in this cycle"), "{text}");
         },
     );
 }
@@ -243,8 +246,12 @@ fn long_reports_are_cut() {
         (members + 2, 20, 0)
     );
     let more = format!(
-        "\n  and {} more\nbehind them:\n  and 2 more\nif no token has been sent on this cycle yet, one at the \
-         start lets it begin: `initial=1` on one of its channels",
+        "\n  \
+         and {} more\n\
+         other processes that wait:\n  \
+         and 2 more\n\
+         if no token has been sent in this cycle yet, put one in at the start: `initial=1` on one \
+         of its channels",
         members - 20
     );
     assert!(error.to_string().ends_with(&more), "{error}");
@@ -332,7 +339,7 @@ fn equal_cycles_are_counted_and_not_listed() {
             assert_eq!(found, (30, 3, 10, 10));
             assert_eq!((block.others_len, block.others.len()), (0, 0));
             let text = block.to_string();
-            assert!(text.contains("(one of 10 such cycles)"), "{text}");
+            assert!(text.contains("(one of 10 similar cycles)"), "{text}");
             assert!(!text.contains("more"), "{text}");
         },
     );
@@ -470,7 +477,7 @@ fn a_future_that_nobody_wakes_is_a_block() {
     assert!(
         error
             .to_string()
-            .contains("process 0 (rank 0) waits for nothing that"),
+            .contains("process 0 (rank 0) waits for no channel or call"),
         "{error}"
     );
 }

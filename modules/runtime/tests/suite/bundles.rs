@@ -406,7 +406,7 @@ fn a_switch_without_the_member_that_is_named_says_so() {
         |mut switch| drop(switch.member_stopped(1)),
     ] {
         let error = failure(write);
-        let said = "switch: there is no member 1 of 1, which count from 0";
+        let said = "switch: member 1 does not exist: there are 1, numbered from 0";
         assert!(error.contains(said), "{error}");
     }
 }

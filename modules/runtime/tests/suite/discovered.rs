@@ -239,7 +239,7 @@ fn among_many() {
 }
 
 #[test]
-#[should_panic(expected = "who asks for other processes has to be a process of a run")]
+#[should_panic(expected = "this function was called outside a process of a run")]
 fn who_is_no_process_cannot_ask() {
     let _all = rt::processes();
 }

@@ -75,8 +75,8 @@ fn a_row_of_another_length_tells_both_lengths() {
         |outcome| {
             failure(
                 outcome,
-                "panicked: a scatter writes one token to each of its members, of which there are 1, and was \
-                 given 2: `.members()` tells how many are wanted",
+                "panicked: scatter: 2 tokens for 1 members: expected one for each, see \
+                 `.members()`",
             );
         },
     );
@@ -190,7 +190,7 @@ fn wiring_that_contradicts_itself() {
     let cases: &[(Make, &str)] = &[
         (
             |net| kind(net, Names::Listed(&["k"]), "x"),
-            "the sequence `x`, at byte 0",
+            "invalid sequence `x`: at byte 0",
         ),
         (|net| kind(net, Names::Listed(&["k"]), ""), "no ranks"),
         (
@@ -199,7 +199,7 @@ fn wiring_that_contradicts_itself() {
         ),
         (
             |net| kind(net, Names::Numbered("a", "0+1*2"), "0 0"),
-            "rank 0 is there twice",
+            "rank 0 is used twice",
         ),
         (
             |net| kind(net, Names::Numbered("a", "0+1*2"), "0 7"),
@@ -341,12 +341,15 @@ fn structs_that_do_not_fit_the_table() {
             assert!(error.to_string().contains(expected), "{error}");
         }
     }
-    check::<One>(1, "kind k: its struct connects 1 of 2 ports");
+    check::<One>(
+        1,
+        "kind k: the struct of its ports connects 1 ports, but the graph has 2",
+    );
     check::<Two>(
         1,
         "port `out` is an output of u8 in the graph, but an output of u16 in the struct",
     );
-    check::<Three>(2, "port `in` has 2 channels, so it needs a bundle");
+    check::<Three>(2, "port `in` has 2 channels, but it is not a bundle");
 }
 
 /// Who fails leaves its channels first, and is slow in that. Its neighbour, on another thread, takes an end for an error of its own.

@@ -61,7 +61,7 @@ fn blocks_name_the_port() {
         for told in [
             "w (rank 0) waits to read `back` from r `back`",
             "r (rank 1) waits to read `in` from w `out`: pair.dot:7:3, or waits for the other end \
-             to open or to close of `in` from w `out`: pair.dot:7:3",
+             to open or close, port `in` from w `out`: pair.dot:7:3",
         ] {
             assert!(block.contains(told), "{told}: {block}");
         }

@@ -74,7 +74,8 @@ fn tokens_that_are_cut_short_end_the_run() {
             Err(error) => {
                 let error = error.to_string();
                 assert!(
-                    error.contains("cannot be read") || error.contains("ends before the credit"),
+                    error.contains("cannot be decoded")
+                        || error.contains("ends before its piggybacked credit"),
                     "{error}"
                 );
                 cut += 1;

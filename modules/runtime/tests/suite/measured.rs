@@ -276,7 +276,7 @@ fn files_of_a_program() {
             ("GRAPHMAP_TRACE", &nowhere, "the trace"),
         ] {
             let said = start(&[link, &[(variable, value)]].concat());
-            let told = format!("{nowhere}: {what} cannot be written: No such file or directory");
+            let told = format!("{nowhere}: cannot write {what}: No such file or directory");
             assert_eq!(said.matches(&told).count(), 1, "{said}");
             assert!(said.contains(&format!("error: {variable}=")), "{said}");
             assert!(
@@ -286,7 +286,7 @@ fn files_of_a_program() {
         }
         let same = [("GRAPHMAP_STATS", &*json), ("GRAPHMAP_TRACE", &stats)];
         let said = start(&[link, &same].concat());
-        let told = "GRAPHMAP_STATS and GRAPHMAP_TRACE name one file: ";
+        let told = "GRAPHMAP_STATS and GRAPHMAP_TRACE name the same file: ";
         assert_eq!(said.matches(told).count(), 1, "{said}");
         assert!(
             read(&stats).contains("{\"what\":\"run\""),
@@ -298,7 +298,7 @@ fn files_of_a_program() {
         ("GRAPHMAP_OS_PROCESSES", "2"),
         link,
     ];
-    let told = "GRAPHMAP_CORES names the cores of one OS process, and the run has 2";
+    let told = "GRAPHMAP_CORES names the cores of one OS process, but the run has 2";
     let said = start(&cores);
     assert_eq!(said.matches(told).count(), 1, "{said}");
     // Somebody has it open: what is printed is not lost.

@@ -121,11 +121,15 @@ fn who_has_not_come_is_told() {
         };
         let told = block.to_string();
         let (wanted, all) = match place {
-            Place::One => ("(world, 2 of 3 have come): ", (2, 1)),
+            Place::One => ("(world, 2 of 3 ranks have called): ", (2, 1)),
             // Of two, rank 0 is alone with rank 1, or with rank 2.
-            Place::InTurn(2) | Place::LateInTurn(2) => ("(world, 2 of 2 here have come): ", (0, 3)),
-            Place::InTurn(_) | Place::LateInTurn(_) => ("(world, 1 of 1 here have come): ", (0, 3)),
-            _ => ("(world, 1 of 2 here have come): ", (2, 1)),
+            Place::InTurn(2) | Place::LateInTurn(2) => {
+                ("(world, 2 of 2 ranks here have called): ", (0, 3))
+            }
+            Place::InTurn(_) | Place::LateInTurn(_) => {
+                ("(world, 1 of 1 ranks here have called): ", (0, 3))
+            }
+            _ => ("(world, 1 of 2 ranks here have called): ", (2, 1)),
         };
         assert!(told.contains(wanted), "{place:?}: {told}");
         assert_eq!(

@@ -183,7 +183,7 @@ fn ranks_agree_on_grids() {
             .unwrap();
         for odd in [0, 5, 11] {
             let error = grid.part(&[me == odd, true]).await.unwrap_err();
-            let wanted = "the ranks of a grid have asked for different parts";
+            let wanted = "the ranks of a grid requested different parts";
             assert!(error.to_string().contains(wanted), "{error}");
             let error = grid
                 .part(if me == odd { &[] } else { &[true, false] })

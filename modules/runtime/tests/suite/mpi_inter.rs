@@ -137,7 +137,7 @@ async fn rooted(
     Ok(())
 }
 
-/// Where ranks do not say the same of the root, or one does not bring what it has to, all are told, and go on.
+/// Where ranks disagree on the root, or one does not bring what it has to, all are told, and go on.
 #[test]
 fn mistakes_about_the_root_are_told_to_all() {
     everywhere(5, 3, |world| async move {
@@ -150,10 +150,7 @@ fn mistakes_about_the_root_are_told_to_all() {
         let (this, beside, remote) = (InterRoot::This, InterRoot::Beside, InterRoot::Remote);
         let differ = |told: Result<Option<usize>, Error>| {
             let told = told.unwrap_err();
-            assert!(
-                told.to_string().contains("do not say the same of the root"),
-                "{told}"
-            );
+            assert!(told.to_string().contains("disagree on the root"), "{told}");
         };
         // Nobody; two; one in each; another than they say; the group that is beside says it is remote.
         let all = [
@@ -275,7 +272,7 @@ fn mistakes_are_told() {
         let itself = world.intercommunicator(0, &world, 0, 0).await.unwrap_err();
         assert_eq!(
             itself.to_string(),
-            "a process is in both groups of an intercommunicator"
+            "the two groups of an intercommunicator have a process in common"
         );
         let nobody = local.intercommunicator(0, &world, 4, 0).await.unwrap_err();
         assert_eq!(nobody, Error::Rank { rank: 4, size: 4 });

@@ -95,11 +95,11 @@ fn waits_are_told_by_name() {
     };
     let told = block.to_string();
     assert!(
-        told.contains("waits in barrier (down, 1 of 2 have come): "),
+        told.contains("waits in barrier (down, 1 of 2 ranks have called): "),
         "{told}"
     );
     assert!(
-        told.contains("waits in barrier (kind cell, 1 of 4 have come): "),
+        told.contains("waits in barrier (kind cell, 1 of 4 ranks have called): "),
         "{told}"
     );
 }
@@ -171,11 +171,11 @@ fn wrong_tables_are_told() {
     );
     assert_eq!(
         of(&["x"], "1"),
-        "modules of kind row: one is in module 1 of 0 so far"
+        "modules of kind row: module 1 does not exist: 0 are declared before"
     );
     assert_eq!(
         of(&["x", "y"], "0 1"),
-        "modules of kind row: one is in module 1 of 0 so far"
+        "modules of kind row: module 1 does not exist: 0 are declared before"
     );
     assert_eq!(
         wrong(&|net, _| net.modules("row", Names::Numbered("r", ""), "0+0*4294967295")),
@@ -188,7 +188,7 @@ fn wrong_tables_are_told() {
     );
     assert_eq!(
         inside("0 1 0"),
-        "the modules of kind a: 1, where there are 0"
+        "the modules of kind a: module 1 does not exist: there are 0"
     );
 }
 

@@ -431,7 +431,7 @@ fn what_nobody_receives_is_counted() {
     assert!(unreceived.first.contains(file!()), "{unreceived:?}");
     let text = report.to_string();
     let line = format!(
-        "5 messages were received by nobody: {} first\n",
+        "5 messages were never received, such as {}\n",
         unreceived.first
     );
     assert!(text.contains(&line), "{text}");

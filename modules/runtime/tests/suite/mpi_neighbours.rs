@@ -272,7 +272,7 @@ fn mistakes_are_told() {
         assert!(
             one_sided
                 .to_string()
-                .starts_with("a graph needs each edge twice"),
+                .starts_with("each edge of a graph must be listed"),
             "{one_sided}"
         );
         let none = world.graph(&[3], &[]).await.unwrap_err();

@@ -111,10 +111,7 @@ fn mistakes_are_told() {
     for (case, told) in [
         (
             "ranks that do not go together",
-            [
-                "collective calls that do not go together",
-                "allreduce of `u8`",
-            ],
+            ["collective calls do not match", "allreduce of `u8`"],
         ),
         (
             "a rank that panics",
@@ -123,7 +120,7 @@ fn mistakes_are_told() {
         (
             "a thread that panics",
             [
-                "the thread that was rank 2 of world.endpoints (",
+                "the thread of rank 2 of world.endpoints (",
                 "panicked: in the middle of its work",
             ],
         ),

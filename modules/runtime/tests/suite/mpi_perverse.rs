@@ -288,9 +288,9 @@ fn a_forgotten_request_keeps_nobody() {
 #[test]
 fn who_waits_in_a_communicator_that_is_gone_is_told() {
     for (kind, told) in [
-        "send (a communicator that is gone, to rank 1 of the world, tag 3)",
-        "receive (a communicator that is gone, from rank 1, tag 3)",
-        "probe (a communicator that is gone, from any rank, any tag)",
+        "send (a dropped communicator, to rank 1 of the world, tag 3)",
+        "receive (a dropped communicator, from rank 1, tag 3)",
+        "probe (a dropped communicator, from any rank, any tag)",
     ]
     .into_iter()
     .enumerate()

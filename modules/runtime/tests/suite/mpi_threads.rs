@@ -74,15 +74,13 @@ fn a_rank_goes_from_thread_to_thread() {
     });
 }
 
-/// Who has no rank cannot call, and is told so; and a process does not call as a thread.
+/// Who has no rank cannot call, and is told so; and a process must not call as a thread.
 #[test]
 fn who_has_no_rank_is_told() {
     let outside = mpi::world().unwrap_err();
     assert_eq!(outside, Error::NoProcess);
     assert!(
-        outside
-            .to_string()
-            .contains("a thread is one by an endpoint"),
+        outside.to_string().contains("threads with an endpoint"),
         "{outside}"
     );
     everywhere(2, 1, |world| async move {
@@ -98,7 +96,7 @@ fn who_has_no_rank_is_told() {
         let error = as_thread.barrier().unwrap_err();
         assert!(matches!(error, Error::Thread(_)), "{error}");
         assert!(
-            error.to_string().contains("does not call as a thread"),
+            error.to_string().contains("must not call as a thread"),
             "{error}"
         );
         world.barrier().await
@@ -154,7 +152,7 @@ fn threads_that_panic_end_the_run() {
                 panic!("{place:?}, {number}: {failed:?}");
             };
             let told = &failure.message;
-            let who = "the thread that was rank 1 of world.endpoints (";
+            let who = "the thread of rank 1 of world.endpoints (";
             assert!(
                 told.contains(who) && told.contains("mpi_threads.rs:"),
                 "{told}"
@@ -287,7 +285,7 @@ fn what_is_left_behind_panics() {
     let Err(RunError::Failed(failure)) = failed else {
         panic!("{failed:?}");
     };
-    let told = "a message that nobody has received panicked when it was dropped: no drop";
+    let told = "a message that was never received panicked when it was dropped: no drop";
     assert!(failure.message.contains(told), "{failure:?}");
 }
 
@@ -339,7 +337,7 @@ fn a_standstill_of_threads_is_told() {
             "probe (world.endpoints, from rank 2, tag 4): ",
             "receive (world.endpoints, from rank 3, tag 5): ",
             "receive (world.endpoints, from rank 0, tag 5): ",
-            "the end of a thread (world.endpoints, rank 0): ",
+            "thread join (world.endpoints, rank 0): ",
         ] {
             assert!(told.contains(call), "{place:?}: no {call} in {told}");
         }
@@ -367,7 +365,7 @@ fn a_thread_that_may_still_call_is_waited_for() {
                     rank.barrier().map(|()| told)
                 })?;
                 let told = thread.await??;
-                let call = "a thread (rank 1 of world.endpoints, which may still call): ";
+                let call = "a thread (rank 1 of world.endpoints, which can still make calls): ";
                 assert!(
                     told.contains(call) && told.contains("mpi_threads.rs:"),
                     "{told}"

@@ -54,7 +54,7 @@ fn mistakes_with_pieces_are_told() {
             match there {
                 // Nothing of nowhere.
                 Ok(there) => assert!(there.is_empty()),
-                Err(told) => assert!(told.to_string().contains("not all in one piece"), "{told}"),
+                Err(told) => assert!(told.to_string().contains("not in one piece"), "{told}"),
             }
             assert!(put.is_err() || flushed.is_err(), "{place} {count}");
             window.flush(next).await?;
@@ -65,9 +65,12 @@ fn mistakes_with_pieces_are_told() {
         let told = window.with(|_| ()).unwrap_err();
         assert!(told.to_string().contains("with_attached"), "{told}");
         let told = window.with_attached(first + 1, |_| ()).unwrap_err();
-        assert_eq!(told.to_string(), "no memory that is attached begins there");
+        assert_eq!(
+            told.to_string(),
+            "no attached memory begins at this displacement"
+        );
         let within = window.with_attached(first, |_| window.attach(Vec::new()))?;
-        assert!(within.unwrap_err().to_string().contains("in use"));
+        assert!(within.unwrap_err().to_string().contains("borrowed"));
         // What takes no memory may be more than there are places for.
         let units = world.dynamic_window::<()>().await?;
         let most = units.attach(vec![(); usize::MAX - 2])?;
@@ -278,7 +281,7 @@ fn mistakes_are_told() {
         let beyond = window.put([0.0; 3], 1, 1).await.unwrap_err();
         assert_eq!(
             beyond.to_string(),
-            "an access to the elements 1..4 of rank 1, which exposes 3"
+            "access to elements 1..4 of rank 1, which exposes 3 elements"
         );
         // Where the end is within the memory, and where the begin is not, too.
         for (begin, end) in [(2, 1), (5, 1)] {
@@ -286,7 +289,7 @@ fn mistakes_are_told() {
             assert_eq!(
                 inverted.to_string(),
                 format!(
-                    "an access to the elements {begin}..{end} of rank 1: the range ends before it \
+                    "access to elements {begin}..{end} of rank 1: the range ends before it \
                      begins"
                 )
             );
@@ -296,12 +299,12 @@ fn mistakes_are_told() {
         let none = window.get(3, 0..1).await;
         assert_eq!(none, Err(Error::Rank { rank: 3, size: 3 }));
         let bits = window.accumulate([0.0], 1, 0, Op::And).await.unwrap_err();
-        assert_eq!(bits.to_string(), "And is no operation for `f64`");
+        assert_eq!(bits.to_string(), "And is not defined for `f64`");
         let once = window.lock(1).await?;
         let twice = window.lock(1).await.unwrap_err();
         assert_eq!(
             twice.to_string(),
-            "a rank locks the memory of another once at a time"
+            "this rank has already locked the memory of that rank"
         );
         once.unlock().await?;
         let within = window.with(|mine| {
@@ -311,7 +314,7 @@ fn mistakes_are_told() {
         })?;
         assert_eq!(
             within.unwrap_err().to_string(),
-            "the memory of this rank is in use by `with`"
+            "the memory of this rank is borrowed by `with`"
         );
         window.fence().await?;
         assert_eq!(window.get((me + 1) % 3, 0..1).await?, [2.5]);
@@ -358,7 +361,7 @@ fn who_lets_go_of_a_window_is_told_of() {
         }
         world.barrier().await?;
         let error = window.lock(0).await.map(drop).unwrap_err();
-        assert_eq!(error.to_string(), "rank 0 has let go of its window");
+        assert_eq!(error.to_string(), "rank 0 has dropped its window");
         world.barrier().await?;
         assert!(window.get(0, 0..1).await.is_err());
         // Where it is not known at once, it is when that is waited for.

@@ -173,7 +173,7 @@ fn who_has_lost_its_parent_before_the_run_ends() {
     child.wait().unwrap();
     assert_eq!(ids.len(), 1, "{err}");
     assert!(
-        err.contains("OS process 1 has lost the one that started it"),
+        err.contains("OS process 1: OS process 0, which started it, has ended"),
         "{err}"
     );
     let code = std::process::ExitCode::from(rt::Exit::Lost);

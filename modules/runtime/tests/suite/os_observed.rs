@@ -273,11 +273,13 @@ fn who_waits_for_what_is_told_on_a_signal() {
     // Whichever is asked, all tell, and go on.
     for id in ids {
         run.tells(id, &[
-            "farm: OS process 0 of 2: 0 ready, 3 wait",
-            "s (rank 0) waits for something outside of the network",
-            "w1 (rank 1) waits to read `in` from s `out`: farm.dot:3:1; another of its kind waits alike",
-            "farm: OS process 1 of 2: 0 ready, 3 wait",
-            "w3 (rank 3) waits to read `in` from s `out`: farm.dot:3:1; another of its kind waits alike",
+            "farm: OS process 0 of 2: 0 ready, 3 waiting",
+            "s (rank 0) waits for an event outside the network",
+            "w1 (rank 1) waits to read `in` from s `out`: farm.dot:3:1; another process of its \
+             kind waits in the same way",
+            "farm: OS process 1 of 2: 0 ready, 3 waiting",
+            "w3 (rank 3) waits to read `in` from s `out`: farm.dot:3:1; another process of its \
+             kind waits in the same way",
             "t (rank 5) waits to read `in` from w1 `out`: farm.dot:4:1, or waits to read `in` from w2 `out`: farm.dot:4:1, or",
         ]);
     }
@@ -291,8 +293,8 @@ fn who_computes_is_told_as_running() {
     run.tells(
         second,
         &[
-            "farm: OS process 0 of 2: running s (rank 0, farm.dot:2:1) for long",
-            "farm: OS process 1 of 2: 0 ready, 3 wait",
+            "farm: OS process 0 of 2: long poll of s (rank 0, farm.dot:2:1)",
+            "farm: OS process 1 of 2: 0 ready, 3 waiting",
         ],
     );
 }
@@ -322,7 +324,7 @@ fn who_joins_a_thread_that_calls_is_told() {
     let line = line.expect("it is told");
     assert!(
         line.starts_with("joining: p0 (rank 0) has kept its scheduler busy for 1")
-            && line.contains("waits for its end by `OnThread`"),
+            && line.contains("await `OnThread`"),
         "{line}"
     );
 }
@@ -346,9 +348,9 @@ fn schedulers_of_one_os_process_tell_too() {
     let id = run.pid();
     assert_eq!(run.pid(), id);
     run.tells(id, &[
-        "farm: scheduler 0: 0 ready, 3 wait",
-        "scheduler 1: 0 ready, 3 wait",
-        "w1 (rank 1) waits to read `in` from s `out`: farm.dot:3:1; 3 more of its kind wait alike",
+        "farm: scheduler 0: 0 ready, 3 waiting",
+        "scheduler 1: 0 ready, 3 waiting",
+        "w1 (rank 1) waits to read `in` from s `out`: farm.dot:3:1; 3 more processes of its kind wait in the same way",
         "t (rank 5) waits to read `in` from w1 `out`",
     ]);
     let mut run = Run::new("computing", 2, &threads);
@@ -357,8 +359,8 @@ fn schedulers_of_one_os_process_tell_too() {
     run.tells(
         id,
         &[
-            "running s (rank 0, farm.dot:2:1)",
-            "scheduler 1: 0 ready, 3 wait",
+            "long poll of s (rank 0, farm.dot:2:1)",
+            "scheduler 1: 0 ready, 3 waiting",
         ],
     );
 }
@@ -368,7 +370,7 @@ fn schedulers_of_one_os_process_tell_too() {
 fn who_waits_for_something_outside_is_told_after_a_while() {
     for schedulers in ["1", "2"] {
         let mut run = Run::new("waiting", 3, &[("GRAPHMAP_SCHEDULERS", schedulers)]);
-        let told = |line: std::io::Result<String>| line.unwrap().contains("nothing has moved");
+        let told = |line: std::io::Result<String>| line.unwrap().contains("no progress");
         let mut lines = run.err.by_ref().take(20);
         assert!(lines.any(told), "{schedulers}");
     }
@@ -441,9 +443,9 @@ fn streams_are_those_that_a_variable_names() {
     for (count, told) in [
         (
             4,
-            "GRAPHMAP_STREAMS names the streams of 3 OS processes, and the run has 4",
+            "GRAPHMAP_STREAMS names the streams of 3 OS processes, but the run has 4",
         ),
-        (5, "expected two files for each OS process"),
+        (5, "expected two files for each OS process after the first"),
     ] {
         let (lines, _) = streams(count);
         assert!(lines.iter().any(|line| line.ends_with(told)), "{lines:?}");

@@ -39,7 +39,7 @@ fn program() {
 fn a_copy_joins_its_run_once() {
     let (out, err) = ITSELF.start("large", 2, &[(TWICE, "yes")]);
     assert_eq!(out.matches(&code(Exit::Ok)).count(), 2, "{out}{err}");
-    let told = "OS process 1 has joined its run already";
+    let told = "OS process 1 has already joined its run";
     assert_eq!(err.matches(told).count(), 2, "{out}{err}");
 }
 
@@ -268,9 +268,9 @@ fn channels_grow_up_to_the_ceiling() {
     assert!(out.contains(&code(Exit::Memory)), "{out}{err}");
     assert_eq!(err.matches("error: ").count(), 1, "{err}");
     for told in [
-        "error: channels would grow by more than the 167 bytes that they may: m2.out -> m0.in",
-        "8 tokens of 8 bytes instead of 4, and 72 bytes are used up",
-        "m1 (rank 1) in OS process 1 waits to write `out` to m2 `in`, full with 4",
+        "error: channels would grow by more than the limit of 167 bytes: m2.out -> m0.in",
+        "8 tokens of 8 bytes instead of 4; channels have already grown by 72 bytes",
+        "m1 (rank 1) in OS process 1 waits to write `out` to m2 `in`, which is full with 4",
         "GRAPHMAP_MEMORY=SIZE",
     ] {
         assert!(err.contains(told), "{told}: {err}");
@@ -428,7 +428,7 @@ fn what_cannot_be_read_is_told_of_its_reader() {
     ] {
         let told = [
             "process b (rank 1, unreadable.dot:2:1) failed: a token of type ",
-            "Token that came over a.out -> b.in (unreadable.dot:3:5) cannot be read: ",
+            "Token from a.out -> b.in (unreadable.dot:3:5) cannot be decoded: ",
             why,
         ];
         assert_ends(case, 2, Exit::Failed, &told);
@@ -453,16 +453,16 @@ fn a_copy_of_nobody_is_refused() {
     let file = std::fs::File::open(std::env::current_exe().unwrap()).unwrap();
     let fd = std::os::fd::AsRawFd::as_raw_fd(&file);
     for (told, said) in [
-        ("one".to_string(), "it is for the program itself to set"),
+        ("one".to_string(), "this variable is internal; unset it"),
         (
             format!("{me} {fd} 2 2 1 77"),
-            "it is for the program itself to set",
+            "this variable is internal; unset it",
         ),
         (format!("{me} 4000 1 2 1 77"), "cannot share memory"),
-        (format!("{me} {fd} 1 1024 1 77"), "share"),
+        (format!("{me} {fd} 1 1024 1 77"), "cannot share memory"),
         (
             format!("{me} {fd} 1 512 3 77"),
-            "it is for the program itself to set",
+            "this variable is internal; unset it",
         ),
     ] {
         let (out, err) = ITSELF.start("stop", 2, &[("GRAPHMAP_OS_PROCESS", &told)]);
@@ -482,7 +482,7 @@ fn another_network_is_refused() {
         "differs",
         2,
         Exit::Failed,
-        &["OS process 1 has another network"],
+        &["the network of OS process 1 differs"],
     );
 }
 
@@ -524,7 +524,7 @@ fn what_was_counted_comes_together() {
         let mut lines = schedulers;
         (lines.next().unwrap(), lines)
     };
-    assert!(head.contains("sleeps  link frames"), "{err}");
+    assert!(head.contains("sleeps  frames sent"), "{err}");
     let frames: Vec<u64> = rows
         .take(6)
         .map(|row| row.split_whitespace().nth(6).unwrap().parse().unwrap())

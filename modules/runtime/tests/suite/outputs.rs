@@ -192,7 +192,7 @@ fn what_cannot_be_written_takes_nothing_with_it() {
         }
         let said = says("", &folder, &variables);
         assert!(said.contains(&code(Exit::Usage)), "{said}");
-        let told = format!("error: {full}: {what} cannot be written: No space left on device");
+        let told = format!("error: {full}: cannot write {what}: No space left on device");
         assert_eq!(said.matches(&told).count(), 1, "{said}");
         let there: Vec<bool> = ["s", "p", "t"]
             .map(|name| folder.join(name).is_file())
@@ -271,7 +271,7 @@ fn a_file_that_may_not_be_so_large_is_told() {
     let output = command.output().unwrap();
     let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
     assert!(
-        said.contains("error: t: the trace cannot be written: File too large"),
+        said.contains("error: t: cannot write the trace: File too large"),
         "{said}"
     );
     assert!(said.contains(&code(Exit::Usage)), "{said}");

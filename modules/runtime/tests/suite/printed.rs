@@ -240,7 +240,7 @@ fn what_cannot_be_written_ends_the_program_with_2() {
             let told = format!("{case} {link:?}: {output:?}");
             assert_eq!(output.status.code(), Some(Exit::Usage as i32), "{told}");
             let said = String::from_utf8(output.stderr).unwrap();
-            let why = "error: what the processes print cannot be written: No space left on device";
+            let why = "error: cannot write the output of the processes: No space left on device";
             assert_eq!(said.matches(why).count(), usize::from(!errors), "{told}");
             assert!(!said.contains("Broken pipe"), "{told}");
         }

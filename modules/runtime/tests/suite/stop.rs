@@ -450,7 +450,7 @@ fn who_leaves_without_all_that_is_written_is_told() {
         assert_eq!(left.first, "p1.out -> p4.in");
         let line = "{\"what\":\"left_early\",\"channels\":2,\"first\":";
         assert_eq!(report.json_lines().matches(line).count(), 1);
-        let told = "2 readers left without all that was written to them: ";
+        let told = "2 readers left before reading all tokens, such as that of ";
         assert_eq!(report.to_string().matches(told).count(), 1);
     });
 }

@@ -291,7 +291,7 @@ fn turns_are_named_by_what_comes_next() {
             .collect::<BTreeSet<_>>()
     };
     assert_eq!(names(0), BTreeSet::from(["waits to write out", "ends"]));
-    let sink = BTreeSet::from(["waits to read in", "lets others run", "ends"]);
+    let sink = BTreeSet::from(["waits to read in", "yields", "ends"]);
     assert_eq!(names(5), sink);
 }
 
@@ -332,10 +332,7 @@ fn a_file_that_cannot_be_written_is_told_before_the_run() {
     });
     let error = run(net, &Options::new().trace(folder.join("x.json"))).unwrap_err();
     let said = error.to_string();
-    assert!(
-        said.contains("x.json: the trace cannot be written: "),
-        "{said}"
-    );
+    assert!(said.contains("x.json: cannot write the trace: "), "{said}");
 }
 
 /// A network of ports that were there before.
@@ -426,7 +423,7 @@ fn a_run_of_several_os_processes_that_fails_is_traced() {
             ];
             let (_, err) = program_of("panics", &variables, &file);
             assert!(
-                err.contains("too much") && !err.contains("is lost"),
+                err.contains("too much") && !err.contains("lost OS process"),
                 "{err}"
             );
             let trace = read(&file);
@@ -440,7 +437,7 @@ fn a_run_of_several_os_processes_that_fails_is_traced() {
     }
     // Who is killed has recorded nothing for anybody; the others have.
     let (_, err) = program_of("aborts", &[("GRAPHMAP_PLACEMENT", "0 0 0 2 2 1")], &file);
-    let said = "what one OS process recorded is lost with the run";
+    let said = "the events of one OS process are missing, because the run failed";
     assert!(err.contains("signal: 6") && err.contains(said), "{err}");
     let trace = read(&file);
     let there: BTreeSet<_> = trace.tracks.keys().map(|track| track.0).collect();
@@ -456,8 +453,7 @@ fn what_is_left_out_is_said() {
         ("GRAPHMAP_TRACE_EVENTS", "20"),
     ];
     let (_, err) = program_of("pipeline:1", &variables, &file);
-    let said =
-        "are left out: each scheduler kept its last 20 events; GRAPHMAP_TRACE_EVENTS=N keeps more";
+    let said = "are missing: each scheduler keeps its last 20 events; GRAPHMAP_TRACE_EVENTS=N raises this number";
     assert!(
         err.contains(said) && err.contains("pipeline: trace "),
         "{err}"
@@ -465,7 +461,7 @@ fn what_is_left_out_is_said() {
     read(&file);
     let nowhere = file.parent().unwrap().join("none/x.json");
     let (out, err) = program_of("pipeline:1", &variables[..1], &nowhere);
-    assert!(err.contains("the trace cannot be written"), "{out}{err}");
+    assert!(err.contains("cannot write the trace"), "{out}{err}");
     let code = format!("code {:?}", std::process::ExitCode::from(rt::Exit::Usage));
     assert!(out.contains(&code), "{out}{err}");
 }

@@ -50,9 +50,15 @@ fn a_wrong_value_is_reported_once_in_every_mode() {
                 .collect();
             assert_eq!(errors.len(), 1, "{shown}");
             assert!(errors[0].contains(name), "{shown}");
-            let is_explained = ["expected", "cannot be", "cannot read", "the mapping"]
-                .iter()
-                .any(|word| errors[0].contains(word));
+            let is_explained = [
+                "expected",
+                "cannot be",
+                "cannot read",
+                "cannot write",
+                "the mapping",
+            ]
+            .iter()
+            .any(|word| errors[0].contains(word));
             assert!(is_explained, "{shown}");
         }
     }

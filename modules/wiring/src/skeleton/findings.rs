@@ -7,7 +7,7 @@ use std::path::Path;
 /// The finding that a folder of skeletons, or a file in it, cannot be read.
 pub(crate) fn unreadable(path: &Path, why: &dyn std::fmt::Display) -> Diagnostic {
     bad(format!(
-        "the skeletons in {} cannot be read: {why}",
+        "cannot read the skeletons in {}: {why}",
         path.display()
     ))
 }

@@ -54,7 +54,7 @@ impl Walk {
             Err(error) => return findings.push(unreadable(folder, &error)),
         };
         if self.above.contains(&real) {
-            let why = "it is a link to a folder that it lies in";
+            let why = "it is a link to a folder that contains it";
             return findings.push(unreadable(folder, &why));
         }
         if self.above.len() > NESTING {
@@ -78,7 +78,7 @@ impl Walk {
             if self.left == 0 {
                 let shown = folder.display();
                 findings.push(bad(format!(
-                    "there are more than {MOST} files at {shown}: is it a folder of skeletons?"
+                    "more than {MOST} files in {shown}: check that this is a folder of skeletons"
                 )));
             }
             let Some(name) = path.file_name().and_then(|name| name.to_str()) else {

@@ -259,7 +259,7 @@ impl Lanes {
         let start = start.map(|peer| (peer, Instant::now()));
         let bytes = to.len();
         let read = match pid {
-            0 => Err("nobody has said that it can be read".to_string()),
+            0 => Err("that OS process does not permit it".to_string()),
             pid => cma::read(pid, address, to).map_err(|error| error.to_string()),
         };
         if let (Some((peer, start)), true) = (start, read.is_ok())
@@ -275,11 +275,11 @@ impl Lanes {
         match self.control.state() {
             RUNNING => read.map_err(|why| {
                 format!(
-                    "memory that may be read there (the kernel says: {why}; \
-                     with GRAPHMAP_SINGLE_COPY=0 nothing has to be)"
+                    "readable memory of the other OS process ({why}; GRAPHMAP_SINGLE_COPY=0 avoids \
+                     such reads)"
                 )
             }),
-            _ => Err("a run that goes on".into()),
+            _ => Err("a run that has not ended".into()),
         }
     }
 
@@ -430,13 +430,13 @@ impl Lanes {
     #[cold]
     fn garbled(&self, from: usize) -> String {
         let from = self.control.number_of(from);
-        format!("what came from OS process {from} is no frame: its memory was written to")
+        format!("invalid frame from OS process {from}: the shared memory was overwritten")
     }
 
     #[cold]
     fn no_message(&self, from: usize, why: &str) -> String {
         let from = self.control.number_of(from);
-        format!("what came from OS process {from} is no message: expected {why}")
+        format!("invalid message from OS process {from}: expected {why}")
     }
 }
 

@@ -141,13 +141,12 @@ impl Stages<'_> {
             }
         };
         let Some((packed, excess)) = self.fit(false, low, effort) else {
-            let reason =
-                "no mapping keeps memory, slots and constraints, even without a balance bound";
+            let reason = "the search found none within memory, slots and constraints, even without a balance limit";
             let parts = (0..self.problem.constraints.len()).map(Part::Constraint);
             return Err(Conflict::unproved(parts.collect(), reason));
         };
         self.log.push(format!(
-            "balance bound raised by a factor of {excess:.3}: nothing fits within it"
+            "balance limit raised by a factor of {excess:.3}; no mapping is within it"
         ));
         self.raised = Some(self.raised.unwrap_or(1.0).max(excess));
         Ok(packed)
@@ -161,7 +160,7 @@ impl Stages<'_> {
                 parts: Vec::new(),
                 proved: false,
                 minimal: false,
-                reason: "no mapping within the balance bound was found".to_owned(),
+                reason: "the search found none within the balance limit".to_owned(),
             };
         };
         let inside = |v: &u32| self.group.get(*v as usize).map_or(*v, |&g| g) == heavy;
@@ -171,7 +170,7 @@ impl Stages<'_> {
         let (mut parts, reason): (Vec<Part>, _) = match members[..] {
             [v] => (
                 vec![Part::Vertex(v)],
-                "a vertex alone is heavier than the balance bound of every block",
+                "one vertex is heavier than the balance limit of every block",
             ),
             _ => {
                 let joins = |c: &Constraint| match c {
@@ -183,7 +182,7 @@ impl Stages<'_> {
                     all.filter(|(_, c)| joins(c))
                         .map(|(c, _)| Part::Constraint(c))
                         .collect(),
-                    "vertices that must lie together are heavier than the balance bound of every block",
+                    "vertices that must be together are heavier than the balance limit of every block",
                 )
             }
         };

@@ -55,7 +55,7 @@ fn one(context: &mut Context<'_>, method: Method) -> Result<Vec<u32>, Error> {
     // METIS prints to standard output when a part of its recursion runs out of vertices, which
     // happens when there are hardly more vertices than parts. Those go without it.
     if n < FEW * k {
-        let warning = "there are too few processes for METIS: recursive bisection is used instead";
+        let warning = "there are too few processes for METIS; recursive bisection is used instead";
         if !context.warnings.iter().any(|known| known == warning) {
             context.warnings.push(warning.to_owned());
         }

@@ -52,8 +52,8 @@ impl<T> Scatter<T> {
         let (tokens, members) = (row.len(), self.members.len());
         assert!(
             tokens == members,
-            "a scatter writes one token to each of its members, of which there are {members}, and was given \
-             {tokens}: `.members()` tells how many are wanted"
+            "scatter: {tokens} tokens for {members} members: expected one for each, see \
+             `.members()`"
         );
         self.deal(row)
     }

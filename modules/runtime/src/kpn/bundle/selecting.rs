@@ -116,7 +116,7 @@ impl<T> Select<T> {
         match self.members.get(member) {
             Some(input) => !input.is_connected(),
             None => panic!(
-                "select: there is no member {member} of {}, which count from 0",
+                "select: member {member} does not exist: there are {}, numbered from 0",
                 self.members.len()
             ),
         }

@@ -102,7 +102,7 @@ impl<T> Switch<T> {
     fn member(&mut self, member: usize) -> &mut Output<T> {
         let members = self.members.len();
         let Some(output) = self.members.get_mut(member) else {
-            panic!("switch: there is no member {member} of {members}, which count from 0");
+            panic!("switch: member {member} does not exist: there are {members}, numbered from 0");
         };
         output
     }

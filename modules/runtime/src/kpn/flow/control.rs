@@ -100,7 +100,7 @@ pub(super) fn tell(tells: &mut Output<Control>, control: Control) {
     let told = tells.try_write(control);
     assert!(
         !matches!(told, Err(TryWriteError::Full(_))),
-        "more controls than there is room for: {control:?}"
+        "internal error: too many control tokens: {control:?}"
     );
 }
 
@@ -110,6 +110,8 @@ pub(super) fn member_of<'a, M>(members: &'a [M], member: usize, bundle: &str) ->
     let count = members.len();
     match members.get(member) {
         Some(one) => one,
-        None => panic!("{bundle}: there is no member {member} of {count}, which count from 0"),
+        None => {
+            panic!("{bundle}: member {member} does not exist: there are {count}, numbered from 0")
+        }
     }
 }

@@ -266,7 +266,7 @@ pub struct Empty;
 
 impl fmt::Display for Empty {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("there is nothing to read yet")
+        f.write_str("no token to read yet")
     }
 }
 
@@ -298,7 +298,7 @@ impl<T> Future for Read<'_, T> {
 
 #[cold]
 fn polled_again() -> ! {
-    panic!("a read was polled after it was done");
+    panic!("a read was polled after it completed");
 }
 
 impl<T> Drop for Read<'_, T> {

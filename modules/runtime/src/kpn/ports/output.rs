@@ -459,7 +459,7 @@ pub enum TryWriteError<T> {
 impl<T> fmt::Display for TryWriteError<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            TryWriteError::Full(_) => "there is no room for the token yet",
+            TryWriteError::Full(_) => "no space for the token yet",
             TryWriteError::Stopped(_) => "the reader has left",
         })
     }

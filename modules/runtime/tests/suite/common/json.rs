@@ -115,7 +115,7 @@ impl Reader<'_> {
                     reader.expect(":");
                     let value = reader.value();
                     let old = object.insert(name, value);
-                    assert_eq!(old, None, "a name is there twice");
+                    assert_eq!(old, None, "a name is used twice");
                 });
                 Json::Object(object)
             }

@@ -253,7 +253,7 @@ pub async fn pieces(world: Communicator, seed: u64, rounds: u64) -> Result<(), E
                 None if way == 2 => {}
                 None => {
                     let told = told.unwrap_err();
-                    assert!(told.to_string().contains("attached there"), "{told}");
+                    assert!(told.to_string().contains("of attached memory"), "{told}");
                 }
             }
         }
