@@ -199,7 +199,7 @@ fn the_book_describes_what_a_skeleton_sees() {
     paths(&serde_json::to_value(&model).unwrap(), "", &mut fields);
     let book = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/skeletons.md");
     let book = std::fs::read_to_string(book).unwrap();
-    let section = book.split("## What a skeleton sees").nth(1).unwrap();
+    let section = book.split("## Data of a skeleton").nth(1).unwrap();
     let section = section.split("\n## ").next().unwrap();
     let rows = section.lines().filter_map(|line| line.strip_prefix("| `"));
     let described: std::collections::BTreeSet<String> = rows
