@@ -329,7 +329,7 @@ fn explaining() {
         .args("explain 708")
         .run()
         .status(0)
-        .stdout_has("See\nlaunching (chapter `launching` of the book).\n")
+        .stdout_has("see\nlaunching (chapter `launching` of the book):\n")
         .stdout_has("    $ graphmap run net.dot -n 2 --link mpi\n");
     net()
         .args("explain")

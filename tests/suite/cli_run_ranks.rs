@@ -217,7 +217,7 @@ fn what_a_launcher_cannot_be_told_is_told_before_the_build() {
     let test = test.words(&words);
     test.run()
         .status(5)
-        .stderr_has("error[G0441]: the start of the program takes 130");
+        .stderr_has("error[G0441]: the line that starts the program has 130");
     assert!(!test.folder().join("built").exists());
 }
 
