@@ -270,6 +270,13 @@ fn compared(plan: &Plan) -> String {
         number(plan.cost),
         each(&|o| number(o.cost)),
     );
+    if plan.preferences && plan.objective != Objective::RemoteChannels {
+        row(
+            "cost with preferences and moves",
+            number(plan.minimized),
+            each(&|o| number(o.minimized)),
+        );
+    }
     row(
         "largest load, relative to its share",
         percent(plan.balance),
@@ -301,15 +308,24 @@ pub(super) fn within(feasible: bool, raised: Option<f64>) -> &'static str {
 }
 
 fn bound(plan: &Plan) -> String {
+    let more = plan.preferences;
     let what = match plan.objective {
+        Objective::Cost if more => "no mapping costs less with preferences and moves",
         Objective::Cost => "no mapping costs less",
+        Objective::RemoteChannels if more => {
+            "no mapping has a smaller sum of channels between OS processes, preferences and moves"
+        }
         Objective::RemoteChannels => "no mapping has fewer channels between OS processes",
         Objective::Bottleneck if plan.proved => "no mapping has less traffic at its busiest host",
         Objective::LargestLoad if plan.proved => "no mapping has a smaller largest load",
         // The bound is one on the cost, which is not what was minimised.
         Objective::Bottleneck | Objective::LargestLoad => {
+            let with = match more {
+                true => " with preferences and moves",
+                false => "",
+            };
             return format!(
-                "\nbound: no mapping costs less than {}\n",
+                "\nbound: no mapping costs less{with} than {}\n",
                 number(plan.lower_bound)
             );
         }
@@ -468,6 +484,7 @@ pub(crate) fn as_json(plan: &Plan) -> String {
         json!({
             "strategy": o.strategy, "cost": o.cost, "feasible": o.feasible, "balance": o.balance,
             "bottleneck": o.bottleneck, "remote_channels": o.remote_channels,
+            "minimized": o.minimized,
         })
     });
     let totals: Vec<f64> = plan.traffic.iter().map(|(_, t)| *t).collect();
@@ -484,6 +501,7 @@ pub(crate) fn as_json(plan: &Plan) -> String {
         "remote_channels": plan.remote_channels,
         "bottleneck": plan.bottleneck,
         "cost": plan.cost,
+        "minimized": plan.minimized,
         "lower_bound": plan.lower_bound,
         "gap": plan.gap,
         "proved": plan.proved,

@@ -105,3 +105,24 @@ fn a_plan_that_exceeds_the_bound_is_not_said_to_keep_it() {
     done.stdout_has("has load 9; an even share is 7; loads cannot be split, so 9 is allowed")
         .stdout_has("\n  within all limits                             no ");
 }
+
+/// A bound on the cost alone would be wrong: the search minimizes preferences and moves with it.
+#[test]
+fn the_bound_includes_preferences_and_the_price_of_moves() {
+    let options = "--hosts hosts=2:cores=1 --apart * --prefer cluster_m=100";
+    let graph = "digraph g { subgraph cluster_m { a -> b } }";
+    let shown = plan(graph, options);
+    let [cost, minimized, bound] =
+        ["cost", "minimized", "lower_bound"].map(|name| shown[name].as_f64().unwrap());
+    assert!(cost < bound && bound <= minimized, "{shown}");
+    let stack = &shown["others"][0];
+    assert!(stack["minimized"].as_f64() > stack["cost"].as_f64());
+    let text = Test::new().file("g.dot", graph);
+    text.args(&format!("partition g.dot {options}"))
+        .run()
+        .status(0)
+        .stdout_has("\n  cost with preferences and moves ")
+        .stdout_has("\nbound: proved, no mapping costs less with preferences and moves\n");
+    let alone = plan(graph, "--hosts hosts=2:cores=1 --apart *");
+    assert_eq!(alone["cost"], alone["minimized"]);
+}

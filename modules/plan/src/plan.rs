@@ -33,9 +33,17 @@ pub struct Plan {
     pub mapped: Mapped,
     /// Traffic times distance, summed over channels.
     pub cost: f64,
-    /// No feasible mapping costs less than this; where the largest load is proved to be the least, none of that load.
+    /// The sum that the search minimized besides the first objective: `cost`, plus the cost of
+    /// preferences that do not hold and of moves. For [`Objective::RemoteChannels`] it begins with
+    /// `remote_channels` instead of `cost`.
+    pub minimized: f64,
+    /// True if the request has preferences or a price of moves. Only then `minimized` can be larger
+    /// than `cost`.
+    pub preferences: bool,
+    /// No feasible mapping has a smaller `minimized`. If the largest load is proved to be the
+    /// least, no mapping with that load has.
     pub lower_bound: f64,
-    /// (cost - bound) / cost, of what is minimised.
+    /// `(minimized - lower_bound) / minimized`.
     pub gap: f64,
     /// Proved to be the best.
     pub proved: bool,
@@ -91,6 +99,8 @@ pub struct Other {
     pub strategy: &'static str,
     /// Traffic times distance.
     pub cost: f64,
+    /// `cost`, plus the cost of preferences that do not hold and of moves.
+    pub minimized: f64,
     /// Whether it keeps all constraints and the balance bound, as far as that was raised for the
     /// plan.
     pub feasible: bool,
@@ -256,13 +266,18 @@ pub fn plan(
     let (traffic, traffic_of) = traffic_by_class(&mapped, &spots.slots);
     let limits = solution.limits.allowed(problem.graph, &solution.block_of);
     let (shares, allowed) = shares(&loads, &limits, &problem, spots);
+    let prefer = |constraint: &Constraint| matches!(constraint, Constraint::Prefer { .. });
+    let preferences = problem.constraints.iter().any(prefer)
+        || homes.is_some() && prices.iter().any(|&price| price > 0);
+    let in_users_units = |sum: u64| match request.objective {
+        Objective::RemoteChannels => sum as f64,
+        _ => weights.cost(sum),
+    };
     let mut plan = Plan {
         cost: weights.cost(judged.cost),
-        // Channels are counted as they are; all else is scaled.
-        lower_bound: match request.objective {
-            Objective::RemoteChannels => solution.lower_bound as f64,
-            _ => weights.cost(solution.lower_bound),
-        },
+        minimized: in_users_units(solution.minimised),
+        preferences,
+        lower_bound: in_users_units(solution.lower_bound),
         gap: solution.gap.min(1.0),
         proved: solution.proved,
         feasible: solution.admits(problem.graph, &solution.block_of, judged),
@@ -334,6 +349,7 @@ fn others(
         Some(Other {
             strategy: &rule.name,
             cost: weights.cost(judged.cost),
+            minimized: weights.cost(judged.cost + judged.preference + judged.migration),
             feasible: solution.admits(problem.graph, &block_of, &judged),
             balance: judged.balance,
             bottleneck: judged.bottleneck as f64 / weights.traffic.factor,
@@ -371,9 +387,11 @@ impl Plan {
             .traffic
             .iter()
             .map(|(class, t)| t * distances[*class as usize]);
+        let others = self.minimized - self.cost;
         self.cost = costs.sum();
-        self.lower_bound = (self.lower_bound - error).clamp(0.0, self.cost);
-        self.gap = (self.gap + error / self.cost.max(f64::MIN_POSITIVE)).min(1.0);
+        self.minimized = self.cost + others;
+        self.lower_bound = (self.lower_bound - error).clamp(0.0, self.minimized);
+        self.gap = (self.gap + error / self.minimized.max(f64::MIN_POSITIVE)).min(1.0);
         self.proved = false;
     }
 }
