@@ -353,7 +353,7 @@ fn explaining() {
         .stdout_has("\nG0008: ");
     // Words: the one page that has them, or the list of several, those with them in the title first.
     net()
-        .args("explain deadlock")
+        .args("explain legal deadlock")
         .run()
         .status(0)
         .stdout_has("G0315: A channel joins a process to itself\n\nThis is a warning.");

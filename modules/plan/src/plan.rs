@@ -303,7 +303,8 @@ pub fn plan(
         mapped,
     };
     if plan.rounded.cost > 0.0 && plan.objective == Objective::Cost {
-        plan.correct(&platform.distances().as_array());
+        let pulls = weights.cost(judged.preference + judged.migration);
+        plan.correct(&platform.distances().as_array(), pulls);
     }
     Ok((plan, found))
 }
@@ -380,16 +381,16 @@ fn shares(
 }
 
 impl Plan {
-    /// What was not counted exactly is told as it is, and the bound is one on that.
-    fn correct(&mut self, distances: &[f64; Class::ALL.len()]) {
+    /// Replaces a cost that was rounded by the exact one, and corrects the bound. `pulls` is the
+    /// cost of preferences and moves.
+    fn correct(&mut self, distances: &[f64; Class::ALL.len()], pulls: f64) {
         let error = self.rounded.cost;
         let costs = self
             .traffic
             .iter()
             .map(|(class, t)| t * distances[*class as usize]);
-        let others = self.minimized - self.cost;
         self.cost = costs.sum();
-        self.minimized = self.cost + others;
+        self.minimized = self.cost + pulls;
         self.lower_bound = (self.lower_bound - error).clamp(0.0, self.minimized);
         self.gap = (self.gap + error / self.minimized.max(f64::MIN_POSITIVE)).min(1.0);
         self.proved = false;

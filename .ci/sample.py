@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Draws texts for a test of readers: 30 help texts, 30 diagnostics, and 30 paragraphs of the book.
+
+usage: .ci/sample.py [COMMIT] [--command PATH] [--count N]
+
+COMMIT seeds the choice [default: HEAD], so a sample cannot be chosen. PATH is the command
+[default: target/debug/graphmap]. A reader sees only the sample and writes down what each text says
+and what to do. A second reader compares the answers with the behaviour.
+
+Each diagnostic is printed by the example of its error page, with the graph that causes it left out.
+"""
+
+import argparse
+import os
+import pathlib
+import random
+import re
+import subprocess
+import tempfile
+
+import prose
+
+VERBS = ("check expand fmt emit new setup partition run view passes explain import doctor completions man").split()
+
+
+def help_texts(command):
+    """Each option or argument with its help, once, as `graphmap VERB --help` prints it."""
+    texts = {}
+    for verb in VERBS:
+        printed = subprocess.run([command, verb, "--help"], check=True, capture_output=True, text=True).stdout
+        for entry in re.split(r"\n(?=  (?: {4})?[-<\[][^\n]*\n {10})", printed)[1:]:
+            lines = [line.strip() for line in re.split(r"\n\n?(?=\S)", entry)[0].splitlines()]
+            text = "\n    ".join(line for line in lines if line)
+            if not lines[0].startswith(("-h,", "-V,")):
+                texts.setdefault(text, f"graphmap {verb} {text}")
+    return sorted(texts.values())
+
+
+def diagnostic(page, command):
+    """Runs the example of an error page, and returns what the command printed with the page's code."""
+    code = page.stem
+    fences = re.findall(r"```(\w+)(?:,(\w+))?\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
+    for language, how, text in fences:
+        with tempfile.TemporaryDirectory() as folder:
+            if language in ("dot", "json") and how == "fails":
+                pathlib.Path(folder, f"example.{language}").write_text(text, encoding="utf-8")
+                script = f"graphmap check example.{language}"
+            elif language == "console" and not how:
+                script = "\n".join(line[2:] for line in text.splitlines() if line.startswith("$ "))
+            else:
+                continue
+            path = f"{command.parent}:{os.environ['PATH']}"
+            done = subprocess.run(["sh", "-c", script], cwd=folder, capture_output=True, text=True, timeout=600,
+                                  env={**os.environ, "PATH": path}, check=False)
+            reports = re.findall(r"^(?:error|warning|note)\[\w+\].*?(?:\n\n|\Z)", done.stderr, re.S | re.M)
+            for report in reports:
+                if f"[{code}]" in report:
+                    return report.rstrip()
+    return None
+
+
+def paragraphs():
+    """The paragraphs of the book's chapters with at least 20 words, under the title of their chapter."""
+    found = []
+    for page in sorted((prose.ROOT / "docs/src").glob("*.md")):
+        source = page.read_text(encoding="utf-8")
+        title = source.split("\n", 1)[0].lstrip("# ")
+        for block in re.split(r"\n\n+", re.sub(r"```.*?```", "", source, flags=re.S)):
+            if not block.startswith(("#", "|", "<", "{{")) and len(block.split()) >= 20:
+                found.append(f"(chapter \"{title}\") {block.strip()}")
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("commit", nargs="?", default="HEAD")
+    parser.add_argument("--command", type=pathlib.Path, default=prose.ROOT / "target/debug/graphmap")
+    parser.add_argument("--count", type=int, default=30)
+    options = parser.parse_args()
+    command = options.command.resolve()
+    commit = subprocess.run(["git", "rev-parse", options.commit], cwd=prose.ROOT, check=True, capture_output=True,
+                            text=True).stdout.strip()
+    choice = random.Random(commit)
+    pages = sorted((prose.ROOT / "docs/src/errors").glob("G*.md"))
+    choice.shuffle(pages)
+    shown = []
+    for page in pages:
+        text = len(shown) < options.count and diagnostic(page, command)
+        shown += [text] if text else []
+    print(f"Drawn for {commit}.")
+    for name, texts in [
+        ("Help", choice.sample(help_texts(command), options.count)),
+        ("Diagnostics", shown),
+        ("Book", choice.sample(paragraphs(), options.count)),
+    ]:
+        for number, text in enumerate(texts, 1):
+            print(f"\n## {name} {number}\n\n{text}")
+
+
+if __name__ == "__main__":
+    main()
