@@ -141,7 +141,7 @@ impl Levels {
 
 fn denied(mut finding: Diagnostic, how: &str) -> Diagnostic {
     finding.severity = Severity::Error;
-    finding.with_note(format!("{how} makes this an error"))
+    finding.with_note(format!("this is an error because of {how}"))
 }
 
 #[cfg(test)]

@@ -49,8 +49,8 @@ pub(crate) struct Common {
         help_heading = "Passes"
     )]
     pub(crate) plugin_timeout: f64,
-    /// Do not show diagnostics with this code, or any warning (`warnings`); separate several with
-    /// commas
+    /// Do not show warnings and notes with this code, or all warnings (`warnings`). Errors are always
+    /// shown. Separate several codes with commas
     #[arg(long, global = true, value_name = "CODE", value_delimiter = ',', value_parser = levels::lint, help_heading = "Diagnostics")]
     pub(crate) allow: Vec<Lint>,
     /// Report diagnostics with this code as warnings; `warnings` leaves all warnings as they are
@@ -137,7 +137,7 @@ pub(crate) struct PassArgs {
     /// wrote. Runs the pass `weights` before all others
     #[arg(long, value_name = "PATH", help_heading = "Passes")]
     pub(crate) weights: Option<String>,
-    /// Set an option of passes and emitters
+    /// Set an option of the passes and emitters that know it, such as `launcher=openmpi`
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting, help_heading = "Passes")]
     pub(crate) set: Vec<(String, String)>,
 }

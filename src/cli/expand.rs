@@ -26,7 +26,7 @@ pub(crate) struct ExpandArgs {
     /// Output file; `-` is standard output
     #[arg(short, long, value_name = "PATH", default_value = "-")]
     output: File,
-    /// Write JSON [default for a PATH that ends in .json]
+    /// Write JSON instead of DOT [default: only if the path of -o ends in .json]
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -41,7 +41,9 @@ pub(crate) struct MappingArgs {
     /// detected]
     #[arg(long, value_name = "FORMAT", alias = "dialect", requires = "hosts")]
     pub(crate) hosts_format: Option<String>,
-    /// Method to map processes onto OS processes: auto, fast, stack, round-robin, metis, ilp
+    /// Method to map processes onto OS processes: auto (several searches), fast (one search, for very
+    /// large networks), stack (fills OS processes in order), round-robin (distributes processes in turn),
+    /// metis (METIS), ilp (an integer program, for small networks)
     #[arg(long, value_name = "NAME", default_value = "auto")]
     pub(crate) strategy: String,
     /// Quantity to minimize

@@ -259,7 +259,7 @@ fn findings_are_taken_as_one_wants() {
     let test = test.args("check farm.dot --deny G0305,G0314 --message-format json");
     test.run()
         .status(1)
-        .stderr_has("`--deny G0314` makes this an error")
+        .stderr_has("this is an error because of `--deny G0314`")
         .stderr_has("{\"errors\":2,\"notes\":0,\"type\":\"summary\",\"warnings\":0}\n");
     // No verb goes on with what is denied, and nothing is written.
     let test = test.args("farm.dot --emit wiring.rs --deny G0314");
@@ -488,7 +488,7 @@ fn all_that_three_can_say_of_a_finding() {
             _ => done
                 .status(1)
                 .stderr_has("error[G0314]")
-                .stderr_has(&format!("{how} makes this an error\n")),
+                .stderr_has(&format!("this is an error because of {how}\n")),
         };
     }
 }

@@ -389,7 +389,7 @@ fn a_project_of_its_own_graph() {
     let path = |name: &str| test.folder().join(format!("hello/src/processes/{name}.rs"));
     fs::rename(path("worker"), path("worked")).unwrap();
     test.run().status(0).stderr_has(
-        "if the kind was renamed to `worker`, move the file to hello/src/processes/worker.rs in place of the stub, and rename to `Worker`",
+        "if the kind was renamed to `worker`, move the file to hello/src/processes/worker.rs, replacing the stub, and rename its function to",
     );
     // A copy of a graph that lies elsewhere.
     let test = test.args("new deep/copy --from hello.dot");

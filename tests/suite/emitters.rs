@@ -131,7 +131,7 @@ fn assumed_slots_and_lost_ports_are_shown() {
         .stderr_has("h:2:1");
     of("g.dot --hosts h --emit hostfile=-")
         .stderr_has("warning[G0427]")
-        .stderr_has("warning[G0445]: the port of `node1` is not in")
+        .stderr_has("warning[G0445]: the ssh port of host `node1` cannot be written to")
         .stdout_has("node1:1 user=bob\nnode2:1\n");
     of("g.dot --hosts h --emit openmpi-hostfile=-")
         .stderr_lacks("G0445")

@@ -59,7 +59,13 @@ pub(crate) fn check<'h>(
         }
     }
     for (name, host, others) in lost {
-        let what = format!("the {name} of `{host}` is not in {file}");
+        let name = match name {
+            "user" => "ssh user",
+            "port" => "ssh port",
+            "interface" => "network interface",
+            name => name,
+        };
+        let what = format!("the {name} of host `{host}` cannot be written to {file}");
         let mut warning = Diagnostic::warning(codes::ACCESS_LOST, what);
         match others {
             0 => {}
@@ -70,13 +76,13 @@ pub(crate) fn check<'h>(
             }
         }
         out.push(match name {
-            "user" => warning.help(format!(
+            "ssh user" => warning.help(format!(
                 "set it for ssh: `User` of `Host {host}` in `~/.ssh/config`"
             )),
-            "port" => warning.help(format!(
+            "ssh port" => warning.help(format!(
                 "set it for ssh: `Port` of `Host {host}` in `~/.ssh/config`"
             )),
-            "interface" => warning.help(
+            "network interface" => warning.help(
                 "give it to the launcher: `-iface NAME` (MPICH, Intel MPI), or \
                  `--mca btl_tcp_if_include NAME` (Open MPI)",
             ),

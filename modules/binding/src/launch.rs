@@ -269,10 +269,10 @@ impl Launch {
             None => Ok(words.join(" ")),
             Some(word) => {
                 let what = format!(
-                    "{word:?} cannot be written into {file}, which does not support quotes"
+                    "{word:?} cannot be written into {file}, because words in it cannot be quoted"
                 );
                 let help = match **word == self.program {
-                    true => "move the program to a path without such a character",
+                    true => "move the program to a path without spaces, quotes, `\\` and `#`",
                     false => "use a script that contains the argument as `program`",
                 };
                 let script = "write a script, which quotes all words: `--emit mpiexec=launch.sh`";

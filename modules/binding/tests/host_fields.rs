@@ -278,7 +278,7 @@ fn a_warning_names_the_first_host_and_counts_the_others() {
     let all: Vec<_> = out.iter().collect();
     assert_eq!(
         show(&out),
-        ["G0445 warning the port of `b` is not in the files of this launcher"]
+        ["G0445 warning the ssh port of host `b` cannot be written to the files of this launcher"]
     );
     assert_eq!(all[0].notes, ["the port of 1 more host is missing too"]);
 }

@@ -362,7 +362,7 @@ fn what_cannot_be_said_is_refused() {
     }
     let mut odd = launch(&[("a", &[], 1)]);
     odd.args = vec!["two words".into()];
-    let message = "G0433 error \"two words\" cannot be written into a configfile, which does not support quotes";
+    let message = "G0433 error \"two words\" cannot be written into a configfile, because words in it cannot be quoted";
     assert_eq!(
         refused(mpich::configfile(&odd, &mut Diagnostics::new())),
         message

@@ -115,7 +115,7 @@ fn check_faces(declared: &Declared, diagnostics: &mut Diagnostics) {
             .at(node.span, "this node")
             .also(beside.span, "the other node")
             .help(
-                "put all nodes of a process into one cluster, and set `replicas=` on the cluster \
+                "put all nodes of a process into one cluster; to repeat it, set `replicas=` on the cluster \
                  only",
             ),
         );

@@ -97,12 +97,12 @@ fn functions_without_kind(
     // One is gone and one is new: it may be the same.
     if let ([_], [(new, _, file)]) = (&paths[..], stubs) {
         return Some(finding.help(format!(
-            "if the kind was renamed to `{}`, move the file to {} in place of the stub, and rename \
-             to `{}` and `{}` in it",
+            "if the kind was renamed to `{}`, move the file to {}, replacing the stub, and rename \
+             its function to `{}` and the type of its ports to `{}`",
             new.name,
             file.display(),
-            new.type_name,
-            new.function
+            new.function,
+            new.type_name
         )));
     }
     for path in paths.iter().take(MOST_LISTED) {

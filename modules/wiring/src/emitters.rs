@@ -83,7 +83,9 @@ pub(crate) fn can_express(family: &Family, network: &Network) -> Result<(), Diag
             continue;
         }
         let (kind, port) = (bundle.kind.name(), network.port_name(bundle.port));
-        let message = format!("`{emitter}` does not support {kind} bundles, such as `{port}`");
+        let message = format!(
+            "the family `{emitter}` does not support {kind} bundles, such as port `{port}`"
+        );
         let mut finding =
             Diagnostic::error(codes::NOT_EXPRESSIBLE, message).at(bundle.span, "requested here");
         if bundle.kind == BundleKind::Share && !lacked.contains(&BundleKind::Select) {

@@ -215,7 +215,7 @@ fn a_project_that_cannot_be_made() {
     );
     let lacks = project("lacks", MANIFEST, pool(3)).unwrap_err();
     assert!(
-        lacks.starts_with("G0612 `py` does not support share bundles"),
+        lacks.starts_with("G0612 the family `py` does not support share bundles"),
         "{lacks}"
     );
 }

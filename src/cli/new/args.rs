@@ -34,8 +34,9 @@ pub(crate) struct NewArgs {
     /// Family of skeletons for the project [default: rust]; `mpi` is a program of ranks for rsmpi
     #[arg(long, value_name = "NAME", help_heading = "Skeletons")]
     pub(crate) family: Option<String>,
-    /// Update the project in this folder: its dependencies on the runtime, and the changes of `--link`
-    /// and `--vendor`. For other families, update the generated files. Other files stay unchanged
+    /// Update an existing project. A project of Rust or of ranks gets the current dependencies on the
+    /// runtime, and `--link` and `--vendor` if they are given; a project of another family gets its
+    /// generated files again. Other files stay unchanged
     #[arg(long)]
     pub(crate) update: bool,
     #[command(flatten)]

@@ -24,8 +24,8 @@ that of the program: 6 if the network deadlocked, 7 if one of its OS processes w
 would have to grow beyond --memory. If a signal ends an OS process under mpiexec, the status is that of
 mpiexec.")]
 pub(crate) struct RunArgs {
-    /// Graph file, or the folder of a project of ranks [default: `file` in graphmap.toml, or the only
-    /// graph file here]
+    /// Graph file, or the folder of a project of ranks (an MPI program in Rust, without a graph)
+    /// [default: `file` in graphmap.toml, or the only graph file here]
     #[arg(value_name = "FILE", required = false, index = 1)]
     pub(crate) file: File,
     /// Number of OS processes
@@ -41,8 +41,8 @@ pub(crate) struct RunArgs {
     /// Mapping of the processes: a mapping.json, as `graphmap partition -o DIR` writes it
     #[arg(long, value_name = "PATH", help_heading = "Run")]
     pub(crate) mapping: Option<PathBuf>,
-    /// Strategy to map processes (see `graphmap partition`) [default: consecutive blocks; under
-    /// mpiexec, auto for a graph]
+    /// Strategy to map processes, as for `graphmap partition` [default: each OS process gets a block of
+    /// consecutive ranks; with --hosts or --link mpi, `auto` if there is a graph]
     #[arg(
         long,
         value_name = "NAME",
@@ -50,8 +50,8 @@ pub(crate) struct RunArgs {
         help_heading = "Run"
     )]
     pub(crate) strategy: Option<String>,
-    /// Hosts to run on, under mpiexec: a hostfile or another description (see `graphmap partition`);
-    /// `--set launcher=openmpi` selects another MPI
+    /// Hosts on which `mpiexec` starts the program: a hostfile or another description, as for
+    /// `graphmap partition`. `--set launcher=openmpi` selects another MPI
     #[arg(long, value_name = "HOSTS", help_heading = "Run")]
     pub(crate) hosts: Option<String>,
     /// Copy the program to hosts where it is missing or different, by ssh or by the program of
@@ -68,7 +68,8 @@ pub(crate) struct RunArgs {
     /// Do not pin OS processes to cores of their own
     #[arg(long, help_heading = "Run")]
     pub(crate) no_pin: bool,
-    /// Under mpiexec: build, write the launch files, and print the command instead of running it
+    /// With --hosts or --link mpi: build, write the launch files, and print the command of `mpiexec`
+    /// instead of running it
     #[arg(long, alias = "print", help_heading = "Run")]
     pub(crate) dry_run: bool,
     /// After the run, print statistics of each kind of process
@@ -102,7 +103,8 @@ pub(crate) struct RunArgs {
     /// Build, but do not run
     #[arg(long, help_heading = "Build")]
     pub(crate) no_run: bool,
-    /// Update the generated files (under mpiexec, also the launch files), but do not build
+    /// Run the program as it was built before. Generated files are updated (with --hosts or --link mpi,
+    /// also the launch files)
     #[arg(long, conflicts_with = "no_run", help_heading = "Build")]
     pub(crate) no_build: bool,
     #[command(flatten)]

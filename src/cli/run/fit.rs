@@ -48,7 +48,7 @@ pub(super) fn onto(
                         format!("OS process {first} has no host in `{path}`, but others have one")
                     }
                     _ => format!(
-                        "`{path}` maps OS process {first} to `{host}`, which is not one of the hosts"
+                        "`{path}` maps OS process {first} to `{host}`, which is not one of the hosts of this run"
                     ),
                 };
                 let names = platform.hosts().iter().take(8).map(|host| &*host.name);
@@ -60,8 +60,10 @@ pub(super) fn onto(
                 };
                 session.find(
                     Diagnostic::error(codes::HOSTS_MISSING, what)
-                        .with_note(format!("the hosts are {names}{more}"))
-                        .help("map again onto these hosts, or use the hosts of the mapping"),
+                        .with_note(format!("the hosts of this run are {names}{more}"))
+                        .help(
+                            "map again with these `--hosts`, or run with the hosts of the mapping",
+                        ),
                 );
             }
             Some(there) if os_processes.len() > there.slots as usize => {

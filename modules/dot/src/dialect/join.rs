@@ -331,8 +331,8 @@ impl Reading<'_> {
                     .at(span, "this bundle")
                     .also(place, "kind of the bundle")
                     .help(
-                        "name the writers with `src1=`, `src2=`.., and the readers with `dst1=`, \
-                         `dst2=`..",
+                        "use another kind of bundle, or correct its members: `src1=`, `src2=`.. are the \
+                         writers, `dst1=`, `dst2=`.. the readers",
                     )
                     .with_note(
                         "select, gather and reduce have one reader; broadcast, scatter, switch \

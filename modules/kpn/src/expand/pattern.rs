@@ -114,8 +114,8 @@ impl Pattern {
             return Err(Box::new(
                 error
                     .help(
-                        "use `at=all` with `bundle=scatter`, or with another bundle of an output, to \
-                         join each writer to each reader",
+                        "use `at=all` with a bundle, such as `bundle=scatter`, to join each instance to \
+                         each",
                     )
                     .help(
                         "use `at=\"last,first\"` to join one instance of each, and join the others by \
@@ -134,7 +134,7 @@ impl Pattern {
                 )
                 .at(span, "")
                 .help("set the same `replicas=` at both ends")
-                .help("or use `at=all` with `bundle=scatter`, or with another bundle of an output"),
+                .help("or use `at=all` with a bundle, such as `bundle=scatter`"),
             ));
         }
         let pick = |at: Option<At>, own: &[u64], count: u64, name: &str| match at {
