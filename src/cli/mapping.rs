@@ -49,7 +49,8 @@ pub(crate) struct MappingArgs {
     /// Quantity to minimize
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = Aim::Cost)]
     pub(crate) objective: Aim,
-    /// Time limit of the search, such as 100ms or 2s; without it the result depends only on the seed
+    /// Time limit of the search, such as 100ms or 2s. Without it the result depends only on the seed,
+    /// except that `ilp` stops after 10s
     #[arg(long, value_name = "TIME", value_parser = duration, allow_hyphen_values = true)]
     pub(crate) time: Option<Duration>,
     /// Threads of the search with --time [default: all available cores]; without --time the search

@@ -625,7 +625,7 @@ fn rules_of_graph_file_and_command_line_are_shown_where_they_are_written() {
 1 | source=1
   | -------- `source` must be in OS process 1
   |
-  = help: remove a constraint, or use more or larger hosts
+  = help: remove one of these constraints
 
 graphmap: 1 error
 ",

@@ -172,7 +172,16 @@ impl Teller<'_> {
             .parts
             .iter()
             .any(|p| matches!(p, Part::Constraint(_)));
+        // More hosts cannot help if processes are pinned to different places and kept together.
+        let is_contradiction = conflict.parts.iter().all(|part| match *part {
+            Part::Constraint(c) => matches!(
+                self.rules.constraints[c],
+                Constraint::Pin { .. } | Constraint::Together { .. }
+            ),
+            _ => false,
+        });
         finding.help(match (even, constrained) {
+            (false, _) if is_contradiction => "remove one of these constraints",
             (false, _) => "remove a constraint, or use more or larger hosts",
             (true, true) => {
                 "remove a constraint, use a larger `--imbalance`, use fewer OS processes, or omit \

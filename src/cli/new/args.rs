@@ -34,8 +34,8 @@ pub(crate) struct NewArgs {
     /// Family of skeletons for the project [default: rust]; `mpi` is a program of ranks for rsmpi
     #[arg(long, value_name = "NAME", help_heading = "Skeletons")]
     pub(crate) family: Option<String>,
-    /// Update an existing project. A project of Rust or of ranks gets the current dependencies on the
-    /// runtime, and `--link` and `--vendor` if they are given; a project of another family gets its
+    /// Update an existing project. A project in Rust gets the current dependencies on the runtime, and
+    /// `--link` and `--vendor` if they are given. A project of another family (`--family NAME`) gets its
     /// generated files again. Other files stay unchanged
     #[arg(long)]
     pub(crate) update: bool,
@@ -48,8 +48,9 @@ pub(crate) struct NewArgs {
     /// Use the runtime in this folder; the path is relative to the project
     #[arg(long, value_name = "PATH")]
     pub(crate) runtime: Option<String>,
-    /// Add the MPI link: `mpiexec` can start the program as several OS processes, on one or several
-    /// hosts. Building needs an MPI (`mpicc`) and libclang
+    /// Add the MPI link, so that `mpiexec` can start the program as several OS processes, on one or
+    /// several hosts. Building then needs an MPI (`mpicc`) and libclang. Every project has the links
+    /// `threads` and `shm`
     #[arg(long, value_name = "LINK")]
     pub(crate) link: Option<Link>,
     /// Make the project a member of the workspace around its folder, instead of a workspace of its own

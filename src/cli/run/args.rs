@@ -25,7 +25,7 @@ would have to grow beyond --memory. If a signal ends an OS process under mpiexec
 mpiexec.")]
 pub(crate) struct RunArgs {
     /// Graph file, or the folder of a project of ranks (an MPI program in Rust, without a graph)
-    /// [default: `file` in graphmap.toml, or the only graph file here]
+    /// [default: `file` in graphmap.toml, or the only graph file or project of ranks here]
     #[arg(value_name = "FILE", required = false, index = 1)]
     pub(crate) file: File,
     /// Number of OS processes
@@ -97,14 +97,14 @@ pub(crate) struct RunArgs {
     /// Build without optimisation: builds faster, runs slower
     #[arg(long, conflicts_with = "release", help_heading = "Build")]
     pub(crate) dev: bool,
-    /// Build with optimisation (the default)
+    /// Build with optimisation (the default, unless graphmap.toml sets `dev`)
     #[arg(long, help_heading = "Build")]
     pub(crate) release: bool,
     /// Build, but do not run
     #[arg(long, help_heading = "Build")]
     pub(crate) no_run: bool,
-    /// Run the program as it was built before. Generated files are updated (with --hosts or --link mpi,
-    /// also the launch files)
+    /// Only update the generated files (with --hosts or --link mpi, also the launch files): neither build
+    /// nor run
     #[arg(long, conflicts_with = "no_run", help_heading = "Build")]
     pub(crate) no_build: bool,
     #[command(flatten)]

@@ -114,8 +114,8 @@ impl Pattern {
             return Err(Box::new(
                 error
                     .help(
-                        "use `at=all` with a bundle, such as `bundle=scatter`, to join each instance to \
-                         each",
+                        "use `at=all` with `bundle=broadcast`, `scatter`, `switch` or `share`, to join each \
+                         instance to each",
                     )
                     .help(
                         "use `at=\"last,first\"` to join one instance of each, and join the others by \
@@ -134,7 +134,7 @@ impl Pattern {
                 )
                 .at(span, "")
                 .help("set the same `replicas=` at both ends")
-                .help("or use `at=all` with a bundle, such as `bundle=scatter`"),
+                .help("or use `at=all` with `bundle=broadcast`, `scatter`, `switch` or `share`"),
             ));
         }
         let pick = |at: Option<At>, own: &[u64], count: u64, name: &str| match at {
