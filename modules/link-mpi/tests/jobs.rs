@@ -166,14 +166,14 @@ fn who_fails_is_told_once() {
 /// Launchers take an end with the code 0 for a good one.
 #[test]
 fn who_exits_in_the_middle_is_told() {
-    assert_ends("exit", 2, 7, &["something in it has called `exit`"]);
+    assert_ends("exit", 2, 7, &["its code called `exit`"]);
 }
 
 #[test]
 fn options_that_contradict_the_launcher_are_refused() {
     for (name, value, told) in [
         ("GRAPHMAP_OS_PROCESSES", "3", "the launcher started 2"),
-        ("GRAPHMAP_LINK", "shm", "which MPI joins"),
+        ("GRAPHMAP_LINK", "shm", "which MPI connects"),
         (
             "GRAPHMAP_MAPPING",
             "/nowhere/at all",
