@@ -218,11 +218,17 @@ fn each_field_of_a_host_is_carried_or_warned_of() {
         };
         let (text, found) = written(&emitter, launcher, &host);
         for (field, value) in fields(&host) {
-            let name = format!("{field:?}").to_lowercase();
+            let name = match field {
+                User => "ssh user",
+                Port => "ssh port",
+                Interface => "network interface",
+                Binding => "binding",
+                _ => "field",
+            };
             let named = |code: &str| {
                 let what = match field {
                     Cores => "the binding to cores".to_owned(),
-                    _ => format!("the {name} of `{}`", host.name),
+                    _ => format!("the {name} of host `{}`", host.name),
                 };
                 found
                     .iter()
@@ -280,7 +286,7 @@ fn a_warning_names_the_first_host_and_counts_the_others() {
         show(&out),
         ["G0445 warning the ssh port of host `b` cannot be written to the files of this launcher"]
     );
-    assert_eq!(all[0].notes, ["the port of 1 more host is missing too"]);
+    assert_eq!(all[0].notes, ["the ssh port of 1 more host is missing too"]);
 }
 
 #[test]

@@ -187,7 +187,7 @@ fn options_that_contradict_the_launcher_are_refused() {
     let mut command = Command::new(program());
     let output = command.arg("stop").env("GRAPHMAP_LINK", "mpi").output();
     let (code, said) = finish(output.unwrap());
-    check("alone", 2, &["no launcher of MPI has started"], code, &said);
+    check("alone", 2, &["no MPI launcher has started"], code, &said);
     let output = Command::new(program()).arg("stop").output();
     let (code, said) = finish(output.unwrap());
     check("alone", 0, &["read five"], code, &said);

@@ -204,7 +204,7 @@ fn who_is_asked_says_where_it_is() {
         let start = format!("forever: OS process {os_process} of 3 on {host}: ");
         let line = lines.by_ref().map_while(Result::ok);
         let mut found = line.filter_map(|line| Some(line.split_once(&start)?.1.to_string()));
-        assert_eq!(found.next().as_deref(), Some("0 ready, 1 waits"));
+        assert_eq!(found.next().as_deref(), Some("0 ready, 1 waiting"));
     }
     signal(ids[0], "KILL");
     drop(lines);

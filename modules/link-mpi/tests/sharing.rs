@@ -90,7 +90,7 @@ fn what_is_wrong_is_told() {
     assert_ends("opaque", 2, 1, &told);
     let told = ["differs from that of OS process"];
     assert_ends("differs", 3, 1, &told);
-    assert_ends("exit", 2, 7, &["something in it has called `exit`"]);
+    assert_ends("exit", 2, 7, &["its code called `exit`"]);
     let (code, said) = sharing("stop", 2, &[(SHARED_MEMORY, "yes")]);
     let told = ["GRAPHMAP_SHARED_MEMORY=yes: expected 0 or 1"];
     check("variable", 2, &told, code, &said);
