@@ -1,70 +1,71 @@
-//! What is told of a network that cannot go on.
+//! Description of a network that cannot continue.
 
 use std::fmt;
 
 use crate::place::Place;
 
-/// A network that cannot go on.
+/// A network that cannot continue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Block {
-    /// How many processes there are left; all of them wait.
+    /// Number of processes that have not ended. All of them wait.
     pub processes: usize,
-    /// A cycle of processes, each waiting for the next, the last for the first; empty if there is
-    /// none. At most 20 of its processes.
+    /// A cycle of processes, at most the first 20. Each process waits for the next, and the last
+    /// one waits for the first. Empty if there is no cycle.
     pub cycle: Vec<BlockedProcess>,
-    /// How many processes the cycle has.
+    /// Number of processes in the cycle.
     pub cycle_len: usize,
-    /// How many cycles there are that have no process in common, the one above included.
+    /// Number of cycles that have no process in common, including `cycle`.
     pub cycles: usize,
-    /// How many of these are of the same kinds of processes as the one above, itself included.
+    /// Number of these cycles with the same kinds of processes as `cycle`, including itself.
     pub cycles_alike: usize,
-    /// Others that wait, by rank, those on further cycles left out; at most 20 with the cycle's.
+    /// Other waiting processes, without those on further cycles. Together with `cycle` at most 20.
+    /// Processes with empty `waits` come first, the others follow in order of rank.
     pub others: Vec<BlockedProcess>,
-    /// How many such others there are.
+    /// Number of these other processes.
     pub others_len: usize,
 }
 
-/// A process in a block.
+/// A process that waits in a blocked network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockedProcess {
-    /// Its name.
+    /// Name of the process.
     pub name: String,
-    /// Its rank.
+    /// Rank of the process.
     pub rank: usize,
-    /// The OS process that it is in, where there are several.
+    /// OS process of the process, if there are several.
     pub os_process: Option<usize>,
-    /// The host that this is on, where there are several and it is known.
+    /// Host of the OS process, if there are several and it is known.
     pub host: Option<String>,
-    /// What it waits for. A process at a select or share waits for any of several. Empty if it
-    /// waits for something that the runtime knows nothing of.
+    /// Channels and calls that the process waits for. At a select or share it waits for any of
+    /// several. Empty if the runtime does not know the event that it waits for.
     pub waits: Vec<BlockedWait>,
-    /// How many more channels it waits for than `waits` lists.
+    /// Number of channels that the process waits for beyond those in `waits`.
     pub more: usize,
 }
 
-/// What a process in a block waits for.
+/// A channel or call that a blocked process waits for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BlockedWait {
-    /// The call of `mpi` in which it waits, in words; then nothing else is told but `place`, which
-    /// is that of the call.
+    /// Description of the `mpi` call in which the process waits. The other fields are then unused,
+    /// except `place`, the position of the call.
     pub call: Option<String>,
-    /// Waiting to write to a full channel; otherwise to read from an empty one.
+    /// True if the process waits to write to a full channel, false if to read from an empty one.
     pub write: bool,
-    /// Waiting for the reader to leave (`Output::stopped`); `write` is
-    /// true then, too, for it is the writing end.
+    /// True if the process waits for the reader to leave (`Output::stopped`). `write` is true then,
+    /// too, because the process has the writing end.
     pub stop: bool,
-    /// Waiting for the other end of a flow-controlled channel to open, to leave or to close;
-    /// `write` is false then.
+    /// True if the process waits for the other end of a flow-controlled channel to open, to leave
+    /// or to close. `write` is false then.
     pub control: bool,
-    /// The port of the process that waits; empty if unknown.
+    /// Port of the process that waits. Empty if unknown.
     pub port: String,
-    /// The process at the other end and its port, if known.
+    /// Process at the other end and its port, if known.
     pub peer: Option<(String, String)>,
-    /// How many tokens the channel may hold.
+    /// Capacity of the channel in tokens.
     pub capacity: usize,
-    /// Where the channel is drawn, or where the call is in the program.
+    /// Position of the channel in the graph file, or of the call in the program.
     pub place: Option<Place>,
 }
 
@@ -97,13 +98,13 @@ crate::payload!(BlockedWait {
 });
 
 impl Block {
-    /// Whether a process waits for something that the runtime knows nothing of.
+    /// Returns true if a process waits for an event that the runtime does not know.
     pub fn waits_for_foreign(&self) -> bool {
         self.others.iter().any(|process| process.waits.is_empty())
     }
 
-    /// Returns true if all processes of the cycle wait to read from channels of the graph. Then a
-    /// token in one of the channels at the start lets a process begin.
+    /// Returns true if all processes of the cycle wait to read from channels of the graph. An
+    /// initial token in one of these channels then lets a process begin.
     fn lacks_a_first_token(&self) -> bool {
         let reads = |wait: &BlockedWait| {
             let is_read = wait.call.is_none() && !wait.write && !wait.control;
@@ -114,13 +115,13 @@ impl Block {
             && processes.all(|process| process.more == 0 && process.waits.iter().all(reads))
     }
 
-    /// The block as that of a network that something outside of it may still wake: see
+    /// Returns a view of this block for a network that an external event may still wake: see
     /// [`Options::on_quiet`](crate::Options::on_quiet).
     pub fn quiet(&self) -> Quiet<'_> {
         Quiet(self)
     }
 
-    /// The processes, after a line that says what they are.
+    /// Writes the processes, each list after a heading.
     #[doc(hidden)]
     pub fn list(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let lines = |f: &mut fmt::Formatter<'_>, processes: &[BlockedProcess], all: usize| {
@@ -157,7 +158,7 @@ impl Block {
     }
 }
 
-/// A [`Block`] that may end by itself: see [`Block::quiet`].
+/// A [`Block`] that may end by an external event: see [`Block::quiet`].
 #[derive(Debug, Clone, Copy)]
 pub struct Quiet<'a>(&'a Block);
 
@@ -236,7 +237,7 @@ impl fmt::Display for BlockedWait {
 }
 
 impl BlockedWait {
-    /// What it waits for at a channel.
+    /// Writes the channel and the event that the process waits for there.
     fn at_channel(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.stop {
             "waits for the reader to leave"

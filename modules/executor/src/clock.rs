@@ -1,11 +1,11 @@
-//! The clock of a host: all OS processes of it read the same one.
+//! The clock of a host. All OS processes of a host read the same clock.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 pub(crate) use system::now;
 
-/// How many nanoseconds the time of day is ahead of [`now`]: what joins the clocks of several hosts, as well as these agree on
-/// the time of day.
+/// Returns the nanoseconds by which the time of day is ahead of [`now`]. This offset aligns the
+/// clocks of several hosts, as precisely as their times of day agree.
 pub(crate) fn behind() -> i64 {
     let of_day = SystemTime::now().duration_since(UNIX_EPOCH);
     let of_day = of_day.map_or(0, |time| i64::try_from(time.as_nanos()).unwrap_or(i64::MAX));
@@ -14,7 +14,7 @@ pub(crate) fn behind() -> i64 {
 
 #[cfg(not(miri))]
 mod system {
-    /// Nanoseconds since the host was started.
+    /// Returns the nanoseconds since the host was started.
     #[inline]
     pub(crate) fn now() -> u64 {
         let mut time = libc::timespec {
@@ -32,7 +32,7 @@ mod system {
     use std::sync::OnceLock;
     use std::time::Instant;
 
-    /// Nanoseconds since this OS process was first asked.
+    /// Returns the nanoseconds since the first call in this OS process.
     pub(crate) fn now() -> u64 {
         static START: OnceLock<Instant> = OnceLock::new();
         START.get_or_init(Instant::now).elapsed().as_nanos() as u64

@@ -1,9 +1,12 @@
-//! Copies of some kilobytes, into shared memory and out of it.
+//! Copies of a few kilobytes, into shared memory and out of it.
 //!
-//! What another core is going to read is written best by `rep movsb`, as the C library does from some size on: whole lines are written
-//! without a look at what was there, which the other core would have to give away first. What another core has written is read best by plain
-//! loads and stores. On AMD's Zen 3 and 4 both are: there `rep movsb` takes three times as long if source and destination lie alike
-//! within their pages, as the frames of a ring and what they carry do again and again (glibc, bug 30994).
+//! Data that another core will read is best written by `rep movsb`, which the C library uses from
+//! some size on. It overwrites whole lines without first fetching their contents from the other
+//! core. Data that another core has written is best read by plain loads and stores.
+//!
+//! On AMD's Zen 3 and 4, plain loads and stores are best for both. There `rep movsb` takes three
+//! times as long if source and destination have similar offsets in their pages (glibc, bug 30994).
+//! This happens repeatedly with the frames of a ring and their payloads.
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 use std::arch::x86_64::{__cpuid, _MM_HINT_T0, _mm_prefetch};
@@ -12,50 +15,50 @@ use std::ptr;
 use std::sync::LazyLock;
 use std::sync::atomic::{Ordering, compiler_fence};
 
-/// From so many bytes on a copy is ours.
+/// Least number of bytes that this module copies by its own loop.
 const OURS: usize = 2 << 10;
-/// From this many bytes on the C library copies, if the copy is for another core. Both were fitted
-/// by `benches/runtime/run one shm bytes 8192 50000` and other sizes, on cores that are near and
-/// far.
+/// Least number of bytes that the C library copies if the copy is for another core. This value and
+/// `OURS` were fitted by `benches/runtime/run one shm bytes 8192 50000` and other sizes, on near
+/// and on distant cores.
 const MOVED: usize = 4 << 10;
-/// How many are copied at a time: a cache line.
+/// Number of bytes that are copied at a time: a cache line.
 const LINE: usize = 64;
 
-/// Copies bytes that do not overlap for another core, which is going to read them.
+/// Copies `len` bytes that another core will read.
 ///
 /// # Safety
-/// `from` is good for reading and `to` for writing so many bytes, and they do not overlap.
+/// `from` must be valid for reads and `to` for writes of `len` bytes. The ranges must not overlap.
 #[inline]
 pub(crate) unsafe fn copy_for_others(from: *const u8, to: *mut u8, len: usize) {
     if len < MOVED || is_zen_3_or_4() {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { copy(from, to, len) };
     } else {
-        // SAFETY: as above.
+        // SAFETY: guaranteed by the caller.
         unsafe { ptr::copy_nonoverlapping(from, to, len) };
     }
 }
 
-/// Copies bytes that do not overlap.
+/// Copies `len` bytes.
 ///
 /// # Safety
 /// As for [`copy_for_others`].
 #[inline]
 pub(crate) unsafe fn copy(from: *const u8, to: *mut u8, len: usize) {
     if len < OURS {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { ptr::copy_nonoverlapping(from, to, len) };
     } else {
-        // SAFETY: as above.
+        // SAFETY: guaranteed by the caller.
         unsafe { copy_many(from, to, len) };
     }
 }
 
-/// Has the line come from which is going to be read, wherever that is: nothing is read.
+/// Prefetches the cache line at `from`. The address need not be valid, because nothing is read.
 #[inline(always)]
 pub(crate) fn fetch(from: *const u8) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: every processor of 64 bits has the instruction, to which any address is good.
+    // SAFETY: every 64-bit x86 processor has the instruction, and it accepts any address.
     unsafe {
         _mm_prefetch::<_MM_HINT_T0>(from.cast());
     }
@@ -63,62 +66,68 @@ pub(crate) fn fetch(from: *const u8) {
     let _ = from;
 }
 
+/// Copies bytes by the widest loads and stores that the processor has.
+///
 /// # Safety
 /// As for [`copy`].
 #[inline(never)]
 unsafe fn copy_many(from: *const u8, to: *mut u8, len: usize) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
     if std::arch::is_x86_feature_detected!("avx") {
-        // SAFETY: the processor has them, and the caller's promise.
+        // SAFETY: the processor has AVX. The caller guarantees the rest.
         return unsafe { copy_wide(from, to, len) };
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     unsafe { copy_lines(from, to, len) };
 }
 
-/// As [`copy_lines`], by loads and stores of half a line.
+/// Copies as [`copy_lines`] does, by loads and stores of half a line.
 ///
 /// # Safety
-/// As for [`copy`].
+/// As for [`copy`]. The processor must have AVX.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[target_feature(enable = "avx")]
 unsafe fn copy_wide(from: *const u8, to: *mut u8, len: usize) {
-    // SAFETY: the caller's promise; what is inlined here is compiled for these instructions.
+    // SAFETY: guaranteed by the caller. `copy_lines` is inlined here and compiled for AVX.
     unsafe { copy_lines(from, to, len) };
 }
 
+/// Copies bytes line by line.
+///
 /// # Safety
 /// As for [`copy`].
 #[inline(always)]
 unsafe fn copy_lines(from: *const u8, to: *mut u8, len: usize) {
-    // Up to the beginning of a line of the destination: no store is to touch two of them.
+    // Aligns the destination, so that no store touches two lines.
     let mut at = to.align_offset(LINE).min(len);
-    // SAFETY: the first of them.
+    // SAFETY: `at` is at most `len`.
     unsafe { ptr::copy_nonoverlapping(from, to, at) };
     while at + LINE <= len {
-        // SAFETY: within the bytes that the caller speaks of; any bytes are bytes.
+        // SAFETY: the line is within the `len` bytes. `[u8; LINE]` has alignment 1 and no invalid
+        // values.
         unsafe {
             let line = from.add(at).cast::<[u8; LINE]>().read();
             to.add(at).cast::<[u8; LINE]>().write(line);
         }
         at += LINE;
-        // Without it the compiler sees what the loop does, and calls the C library.
+        // Without the fence the compiler recognises the loop as a copy and calls the C library.
         compiler_fence(Ordering::SeqCst);
     }
-    // SAFETY: the rest of them.
+    // SAFETY: these are the remaining bytes of the `len` bytes.
     unsafe { ptr::copy_nonoverlapping(from.add(at), to.add(at), len - at) };
 }
 
-/// Whether the processor is one of AMD's of the family of Zen 3 and 4.
+/// Returns true if the processor is of AMD's family of Zen 3 and 4.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 fn is_zen_3_or_4() -> bool {
-    // In a virtual machine to ask takes as long as some copies.
+    // The result is cached, because `cpuid` in a virtual machine takes as long as several copies.
     static IS: LazyLock<bool> = LazyLock::new(|| {
-        // SAFETY: every processor of 64 bits has the instruction. (Safe to call in later compilers than the oldest that this is for.)
+        // SAFETY: every 64-bit x86 processor has the instruction. Compilers newer than the minimum
+        // version declare the function as safe.
         #[allow(unused_unsafe)]
         let (vendor, version) = unsafe { (__cpuid(0), __cpuid(1)) };
         let name = [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes);
-        // The family: what does not fit into four bits is in eight more.
+        // The family is a field of four bits plus an extended field of eight bits.
         let family = (version.eax >> 8 & 0xf) + (version.eax >> 20 & 0xff);
         name.concat() == b"AuthenticAMD" && family == 0x19
     });
@@ -142,7 +151,7 @@ mod tests {
         {
             for skip in [0, 1, 33] {
                 let mut to = vec![255; len + 2];
-                // SAFETY: there are so many bytes in both.
+                // SAFETY: both buffers have at least `len` bytes there.
                 unsafe { way(from[skip..].as_ptr(), to[1..].as_mut_ptr(), len) };
                 assert_eq!(to[1..=len], from[skip..skip + len], "{len} {skip}");
                 assert_eq!((to[0], to[len + 1]), (255, 255), "{len} {skip}");

@@ -1,4 +1,4 @@
-//! How a run can fail, and the exit codes of a generated program.
+//! Errors of a run, and the exit codes of a generated program.
 
 use std::fmt;
 use std::io;
@@ -10,22 +10,22 @@ use crate::overgrown::Overgrown;
 use crate::payload::{Decoder, Encoder};
 use crate::place::Place;
 
-/// Why a run did not end well.
+/// Reason why a run failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunError {
-    /// A process returned an error or panicked: the first that did.
+    /// A process returned an error or panicked. This is the first failure.
     Failed(Failure),
-    /// The network is blocked for good.
+    /// The network is deadlocked.
     Blocked(Block),
-    /// Channels have to grow by more than they may.
+    /// Channels would have to grow beyond [`Options::memory`](crate::Options::memory).
     Memory(Overgrown),
-    /// The description of the network contradicts itself or the processes' ports.
+    /// The description of the network contradicts itself or the ports of the processes.
     Wiring(Vec<String>),
-    /// An option, or the mapping, is not usable.
+    /// An option or the mapping is invalid.
     Options(String),
     /// A file of the run could not be read or written.
     File(String),
-    /// An OS process of the run was ended by something else, or could not be started.
+    /// An external cause ended an OS process of the run, or it could not be started.
     Lost(String),
 }
 
@@ -51,13 +51,13 @@ crate::payload!(Place { file, line, column });
 /// A process that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// Its name; empty if it was none of the processes.
+    /// Name of the process. Empty if the failure is not that of a process.
     pub process: String,
-    /// Its rank.
+    /// Rank of the process.
     pub rank: usize,
-    /// Where it is drawn.
+    /// Position of the process in the graph file.
     pub place: Option<Place>,
-    /// What it said: the error with its causes, or the panic's message.
+    /// The error with its causes, or the message of the panic.
     pub message: String,
 }
 
@@ -86,14 +86,14 @@ impl fmt::Display for RunError {
     }
 }
 
-/// A text whose further lines are seen to belong to its first.
+/// Indents all lines after the first, to show that they belong to it.
 fn indented(text: &str) -> String {
     text.replace('\n', "\n  ")
 }
 
 impl std::error::Error for RunError {}
 
-/// The exit codes of a generated program.
+/// Exit codes of a generated program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
@@ -101,21 +101,22 @@ pub enum Exit {
     Ok = 0,
     /// 1: a process failed, or the wiring does not fit the processes.
     Failed = 1,
-    /// 2: an option or the mapping is not usable, or a file cannot be read or written.
+    /// 2: an option or the mapping is invalid, or a file cannot be read or written.
     Usage = 2,
-    /// 6: the network blocked.
+    /// 6: the network deadlocked.
     Blocked = 6,
-    /// 7: an OS process of the run was ended by something else.
+    /// 7: an external cause ended an OS process of the run.
     Lost = 7,
-    /// 8: channels would have had to grow by more than [`Options::memory`](crate::Options::memory) allows.
+    /// 8: channels would have to grow by more than [`Options::memory`](crate::Options::memory)
+    /// allows.
     Memory = 8,
-    /// 141: nobody reads what the processes print (`| head`). 128 and the number of SIGPIPE, of which other
-    /// programs end then.
+    /// 141: the reader of the standard output has closed it (`| head`). This is 128 plus the number
+    /// of SIGPIPE, as for other programs that end by this signal.
     Unread = 141,
 }
 
 impl RunError {
-    /// What comes of a run cannot be written.
+    /// Returns the error for an output of the run that cannot be written to `file`.
     #[doc(hidden)]
     pub fn cannot_write(what: &str, file: &Path, error: &io::Error) -> Self {
         RunError::File(format!(
@@ -124,15 +125,15 @@ impl RunError {
         ))
     }
 
-    /// Returns the path relative to the working directory if it is inside, as the user most likely
-    /// wrote it.
+    /// Returns the path relative to the working directory if it is inside, because the user most
+    /// likely wrote it so.
     #[doc(hidden)]
     pub fn shown(file: &Path) -> PathBuf {
         let here = std::env::current_dir().unwrap_or_default();
         file.strip_prefix(here).unwrap_or(file).to_path_buf()
     }
 
-    /// The exit code for this error.
+    /// Returns the exit code for this error.
     pub fn exit(&self) -> Exit {
         match self {
             RunError::Failed(_) | RunError::Wiring(_) => Exit::Failed,
@@ -144,8 +145,8 @@ impl RunError {
     }
 }
 
-/// Upper bound on the bytes of the cause that is sent to other OS processes when a run fails. It is
-/// small for Miri and loom, which check every word of the memory that it takes.
+/// Largest size in bytes of the cause that is sent to other OS processes when a run fails. It is
+/// small for Miri and loom, which check every word of this memory.
 #[doc(hidden)]
 pub const CAUSE: usize = match (cfg!(loom), cfg!(miri)) {
     (true, _) => 64,
@@ -154,7 +155,7 @@ pub const CAUSE: usize = match (cfg!(loom), cfg!(miri)) {
 };
 
 impl RunError {
-    /// The error for another OS process. Texts that are too long are cut.
+    /// Encodes the error for another OS process. Long messages are cut.
     #[doc(hidden)]
     pub fn to_cause(&self) -> Vec<u8> {
         let whole = Encoder::to_vec(self);
@@ -185,7 +186,7 @@ impl RunError {
         Encoder::to_vec(&error)
     }
 
-    /// What another OS process was told.
+    /// Decodes the error that another OS process sent.
     #[doc(hidden)]
     pub fn from_cause(cause: &[u8]) -> RunError {
         Decoder::from_slice(cause)

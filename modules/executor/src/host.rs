@@ -3,7 +3,7 @@
 use std::env;
 use std::fs;
 
-/// The name that the operating system has for this host, if it can be told.
+/// Returns the name of this host in the operating system, if it is known.
 pub(crate) fn name() -> Option<String> {
     let of_kernel = fs::read_to_string("/proc/sys/kernel/hostname").ok();
     let name = of_kernel.or_else(|| env::var("HOSTNAME").ok())?;

@@ -1,8 +1,8 @@
 //! Schedulers of processes that are futures, the waits between them, and the links that carry
 //! messages between schedulers, OS processes and hosts.
 //!
-//! [`graphmap-runtime`](https://docs.rs/graphmap-runtime) has channels on top of this crate, and
-//! `graphmap-mpi-core` has ranks of MPI. Both use its modules, which are hidden in the
+//! [`graphmap-runtime`](https://docs.rs/graphmap-runtime) builds channels on this crate, and
+//! `graphmap-mpi-core` builds the ranks of MPI. Both use its modules, which are hidden in the
 //! documentation because they may change with any version. Programs use the names that
 //! `graphmap-runtime` re-exports.
 

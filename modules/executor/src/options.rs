@@ -1,4 +1,4 @@
-//! What can be chosen for a run.
+//! Options of a run.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -15,8 +15,8 @@ use crate::trace::{EVENTS, MOST_EVENTS, Trace};
 ///
 #[doc = include_str!("variables.md")]
 ///
-/// All of them are checked at the start, whatever the run uses. An empty variable is as if it were
-/// not set.
+/// All of them are checked at the start, even those that the run does not use. An empty variable
+/// counts as unset.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Options {
     #[doc(hidden)]
@@ -41,30 +41,30 @@ pub struct Options {
     pub profiled: bool,
     #[doc(hidden)]
     pub mapping: Option<Sequence>,
-    /// The processes that the mapping was made for.
+    /// Hash of the processes that the mapping was made for.
     #[doc(hidden)]
     pub placed: Option<u64>,
     #[doc(hidden)]
     pub notice: Option<Notice>,
-    /// Standard output and standard error of the OS processes after the first.
+    /// Files for the standard output and the standard error of each OS process after the first.
     #[doc(hidden)]
     pub streams: Vec<[PathBuf; 2]>,
-    /// OS processes are left on whatever cores they are.
+    /// True if OS processes are not pinned to cores.
     #[doc(hidden)]
     pub unpinned: bool,
-    /// Large tokens are read where they are, or take the way through shared memory like all others;
-    /// or what takes less time.
+    /// `Some(true)`: large tokens are read directly from the writer's memory. `Some(false)`: they
+    /// go through shared memory. `None`: the faster of the two.
     #[doc(hidden)]
     pub single_copy: Option<bool>,
-    /// The cores of each OS process.
+    /// Cores of each OS process.
     #[doc(hidden)]
     pub cores: Option<Vec<Vec<u32>>>,
-    /// What it does is recorded.
+    /// Trace that records polls and messages.
     #[doc(hidden)]
     pub trace: Option<Trace>,
     #[doc(hidden)]
     pub trace_events: Option<usize>,
-    /// Where the run says that it is on.
+    /// Where the run registers itself while it lasts.
     #[doc(hidden)]
     pub running: Option<Running>,
     /// Settings that only a link over MPI uses.
@@ -72,26 +72,26 @@ pub struct Options {
     pub over_mpi: OverMpi,
 }
 
-/// What joins the OS processes of a run.
+/// Transport between the OS processes of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[doc(hidden)]
 pub enum Link {
-    /// They are threads of one.
+    /// The OS processes are threads of one OS process.
     #[default]
     Threads,
-    /// They share memory.
+    /// The OS processes share memory.
     SharedMemory,
-    /// A launcher of MPI has started them.
+    /// An MPI launcher starts the OS processes.
     Mpi,
 }
 
-/// What is told of a standstill that something outside of the network may end.
+/// Callback for a quiescence that an event outside of the network may end.
 #[derive(Clone)]
 #[doc(hidden)]
 pub struct Notice(Arc<dyn Fn(&Block) + Send + Sync>);
 
 impl Notice {
-    /// Tells it: code of the user.
+    /// Calls the callback, which is user code.
     #[doc(hidden)]
     pub fn give(&self, block: &Block) {
         (self.0)(block);
@@ -113,50 +113,50 @@ impl fmt::Debug for Notice {
 }
 
 impl Options {
-    /// One scheduler, first in first out, nothing measured.
+    /// Returns the default options: one scheduler, first in first out, without measurements.
     pub fn new() -> Self {
         Options::default()
     }
 
-    /// How many OS processes there are: at least 1. `run` runs them as threads of one.
+    /// Sets the number of OS processes, at least 1. `run` runs them as threads of one OS process.
     pub fn os_processes(mut self, count: usize) -> Self {
         self.os_processes = Some(count);
         self
     }
 
-    /// How many schedulers each OS process has: at least 1. They share its processes in blocks of
-    /// consecutive ranks.
+    /// Sets the number of schedulers in each OS process, at least 1. They share its processes in
+    /// blocks of consecutive ranks.
     pub fn schedulers(mut self, count: usize) -> Self {
         self.schedulers = Some(count);
         self
     }
 
-    /// How many threads the schedulers share: at least 1. Without this there are as many as cores
-    /// at most: two schedulers on one core would give it to each other by the kernel for each token
-    /// that they pass on, and on one thread they pass it on themselves. A process that holds up its
-    /// thread (it sleeps, or waits for a file) holds up all that share it.
+    /// Sets the number of threads that the schedulers share, at least 1 [default: number of cores].
+    /// There are never more threads than schedulers. Two schedulers on one core would need a
+    /// context switch for each token between them. On one thread they do not. A process that blocks
+    /// its thread (it sleeps, or waits for a file) blocks all schedulers on it.
     pub fn threads(mut self, count: usize) -> Self {
         self.threads = Some(count);
         self
     }
 
-    /// Runs processes in a random order that the seed decides. A deterministic network gives the
+    /// Runs processes in a random order that the seed determines. A deterministic network gives the
     /// same results in any order.
     pub fn shuffle(mut self, seed: u64) -> Self {
         self.shuffle = Some(seed);
         self
     }
 
-    /// How many bytes channels may grow by, all together, to resolve blocks: of each that grows,
-    /// what it may hold more times what a token takes as a value (not what that owns elsewhere), at
-    /// least one byte. A run that would need more ends with [`RunError::Memory`]. Without this
-    /// there is no bound.
+    /// Limits the growth of all channels together that ends artificial deadlocks, in bytes
+    /// [default: no limit]. A growth counts as its number of tokens times the size of a token
+    /// (at least one byte). Memory that a token owns is not counted. A run that would need more
+    /// ends with [`RunError::Memory`].
     pub fn memory(mut self, bytes: u64) -> Self {
         self.memory = Some(bytes);
         self
     }
 
-    /// Measures what `Report::kinds` tells. It makes a run slower.
+    /// Measures the kinds of processes for `Report::kinds`. This makes a run slower.
     pub fn stats(mut self, on: bool) -> Self {
         self.stats = on;
         self
@@ -168,47 +168,53 @@ impl Options {
         self
     }
 
-    /// Writes what each process did when, and who read what of whom, to a file in the JSON format
-    /// of Chrome's traces, which [Perfetto](https://ui.perfetto.dev) shows: at the end of the run,
-    /// whether it ends well or not. Each scheduler keeps its last [`Options::trace_events`]. Of a
-    /// `Local` network there are turns and no messages. It makes a run slower.
+    /// Writes a trace of polls and messages to a file when the run ends, with or without an error.
+    /// The file has the JSON format of Chrome's traces, which [Perfetto](https://ui.perfetto.dev)
+    /// displays. Each scheduler keeps its last [`Options::trace_events`] events. The trace of a
+    /// `Local` network contains polls but no messages. Tracing makes a run slower.
     pub fn trace(mut self, file: impl AsRef<Path>) -> Self {
         self.trace = Some(Trace::new(file.as_ref()));
         self
     }
 
-    /// How many events each scheduler keeps for [`Options::trace`]: turns of processes, tokens
-    /// written and tokens read. At least 1 and at most 2^24; 65,536 if not said. An event takes 40
-    /// bytes during the run and some 150 in the file.
+    /// Sets the number of events that each scheduler keeps for [`Options::trace`], from 1 to 2^24
+    /// [default: 65,536]. An event is a poll of a process, a token written or a token read. It
+    /// takes 40 bytes during the run and about 150 in the file.
     pub fn trace_events(mut self, count: usize) -> Self {
         self.trace_events = Some(count.clamp(1, MOST_EVENTS));
         self
     }
 
-    /// Where a scheduler is to record what it does.
+    /// Returns the trace into which a scheduler records events.
     #[doc(hidden)]
     pub fn recording(&self) -> Option<Trace> {
         let events = self.trace_events.unwrap_or(EVENTS);
         self.trace.as_ref().map(|trace| trace.keeping(events))
     }
 
-    /// The OS process of each rank. Without [`Options::os_processes`] there are as many as it
-    /// names.
+    /// Sets the OS process of each rank. The default of [`Options::os_processes`] is then the
+    /// number of OS processes that the mapping names.
     pub fn mapping(mut self, mapping: Sequence) -> Self {
         self.mapping = Some(mapping);
         self
     }
 
-    /// Calls a function when all processes have waited for two seconds while something outside of
-    /// the network may still wake one (a timer, a socket of another library), and ever more rarely
-    /// after that: with who waits for what. The run goes on, and waits meanwhile; so the function
-    /// should be short. `main` prints it.
+    /// Calls a function when all processes have waited for two seconds and an event outside of the
+    /// network may still wake one (a timer, a socket of another library). The function gets the
+    /// waiting processes. It is called again at increasing intervals while they wait. The run is
+    /// suspended during the call, so the function should be short. `main` installs one that prints
+    /// its argument.
     pub fn on_quiet(mut self, tell: impl Fn(&Block) + Send + Sync + 'static) -> Self {
         self.notice = Some(Notice(Arc::new(tell)));
         self
     }
 
-    /// The options of a run in so many OS processes that a launcher has started.
+    /// Completes the options for a run in `count` OS processes that a launcher has started.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`RunError::Options`] if the options ask for a different number of OS processes, for
+    /// shared memory, or for several schedulers in each OS process.
     #[doc(hidden)]
     pub fn started(mut self, count: usize) -> Result<Self, RunError> {
         if let Some(asked) = self.os_processes

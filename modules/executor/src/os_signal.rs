@@ -1,16 +1,17 @@
-//! How this OS process handles a signal.
+//! The action of this OS process for a signal.
 
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// Returns the handler of a signal, which may be `SIG_DFL` or `SIG_IGN`. Changes nothing.
+/// Returns the handler of a signal, which may be `SIG_DFL` or `SIG_IGN`. Returns `None` if it
+/// cannot be determined. Changes nothing.
 pub fn handler(signal: c_int) -> Option<libc::sighandler_t> {
     if cfg!(miri) {
         return None;
     }
     let mut action = MaybeUninit::<libc::sigaction>::uninit();
-    // SAFETY: a null pointer sets no action, and there is room for the present one.
+    // SAFETY: a null pointer sets no action, and `action` has room for the present one.
     if unsafe { libc::sigaction(signal, ptr::null(), action.as_mut_ptr()) } != 0 {
         return None;
     }

@@ -1,13 +1,13 @@
-//! Settings of a link over MPI, which the runtime reads with all others.
+//! Settings of a link over MPI. The runtime reads them together with all other settings.
 
 use std::time::Duration;
 
 /// Settings that only a link over MPI uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OverMpi {
-    /// How long another host may not answer; none: for ever.
+    /// Time within which another host must answer. `None`: no limit.
     pub unreachable: Option<Duration>,
-    /// Whether OS processes of one host share memory.
+    /// True if OS processes of one host share memory.
     pub shared_memory: bool,
 }
 

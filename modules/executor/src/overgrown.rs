@@ -1,30 +1,31 @@
-//! What is told of a network whose channels would grow beyond what they may.
+//! Description of a network whose channels would grow over the memory limit.
 
 use std::fmt;
 
 use crate::block::BlockedProcess;
 
-/// A channel that has to grow for the network to go on, and may not: see
+/// A channel that has to grow for the network to continue, but would exceed the limit of
 /// [`Options::memory`](crate::Options::memory).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Overgrown {
-    /// The channel in words, with its place.
+    /// Description of the channel, with its position.
     pub channel: String,
-    /// How many tokens it may hold.
+    /// Capacity of the channel in tokens.
     pub capacity: usize,
-    /// How many it would have to.
+    /// Capacity that the channel would need.
     pub wanted: usize,
-    /// What one of its tokens takes, in bytes.
+    /// Size of a token in bytes.
     pub token: usize,
-    /// What channels have grown by before, in bytes.
+    /// Growth of all channels so far, in bytes.
     pub grown: u64,
-    /// What they may grow by, in bytes.
+    /// Limit of the growth of all channels, in bytes.
     pub ceiling: u64,
-    /// The cycle that the channel is on, as far as it is known: each waits for the next, the last for the
-    /// first. At most 20 of its processes, the channel's writer first.
+    /// Cycle that contains the channel, as far as it is known, at most the first 20 processes. The
+    /// first one is the writer of the channel. Each process waits for the next, and the last one
+    /// waits for the first.
     pub cycle: Vec<BlockedProcess>,
-    /// How many processes the cycle has.
+    /// Number of processes in the cycle.
     pub cycle_len: usize,
 }
 
@@ -39,7 +40,7 @@ crate::payload!(Overgrown {
     cycle_len
 });
 
-/// Bytes as people write them: in the largest unit of which there is one, to a tenth.
+/// Number of bytes that is displayed in the largest unit that fits, to a tenth.
 struct Bytes(u64);
 
 impl fmt::Display for Bytes {

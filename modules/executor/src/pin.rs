@@ -1,20 +1,24 @@
-//! Schedulers of a host, each on a core of its own.
+//! Pinning of the schedulers of a host to cores.
 //!
-//! Each OS process chooses for its own by the same rules from the cores that the program was
-//! started with, so nobody has to tell another. What cannot be pinned runs all the same.
+//! Each OS process chooses its own cores by the same rules from the cores that the program was
+//! started with, so the choice needs no communication. Pinning is optional: if it fails, the run
+//! continues without it.
 
 /// The cores of each scheduler of this OS process.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Pins {
-    /// Empty: it runs where it runs.
+    /// Cores of each scheduler. Empty if the schedulers are not pinned.
     cores: Vec<Vec<u32>>,
-    /// No core of the run is two schedulers'.
+    /// True if no two schedulers of the run share a core.
     pub apart: bool,
 }
 
 impl Pins {
-    /// For OS process `me` of `count`, each with so many schedulers: cores of their own where there
-    /// are enough, or of those that are `named` for each OS process, if all of them are there.
+    /// Chooses the cores of OS process `me` of `count`, for `each` schedulers.
+    ///
+    /// `named` gives cores for each OS process. They are used if all of them are available.
+    /// Otherwise each scheduler gets a core of its own, or none is pinned if there are too few
+    /// cores.
     pub fn choose(me: usize, count: usize, each: usize, named: Option<&[Vec<u32>]>) -> Self {
         Pins::of(me, count, each, named, &system::allowed(), system::siblings)
     }
@@ -51,11 +55,10 @@ impl Pins {
         }
     }
 
-    /// Pins this thread, which is to run one of the schedulers. Threads that it starts from then on
-    /// are there too.
+    /// Pins this thread to the cores of scheduler `at`. Threads that it starts later inherit this.
     pub fn pin(&self, at: usize) {
         if let Some(cores) = self.cores.get(at).filter(|cores| !cores.is_empty()) {
-            // What the system refuses is left where it is.
+            // If the system refuses, the thread stays unpinned.
             system::pin(cores);
         }
     }
@@ -67,7 +70,7 @@ fn are_apart(named: &[Vec<u32>]) -> bool {
     all.windows(2).all(|two| two[0] != two[1])
 }
 
-/// The one core that this thread may use, if it is one.
+/// Returns the core that this thread may use, if it is exactly one.
 pub fn core() -> Option<u32> {
     match *system::allowed() {
         [core] => Some(core),
@@ -75,20 +78,20 @@ pub fn core() -> Option<u32> {
     }
 }
 
-/// Cores of OS processes as text: `0 2 4,5`.
+/// Parses the cores of OS processes, such as `0 2 4,5`.
 pub fn parse(text: &str) -> Option<Vec<Vec<u32>>> {
     let one = |word: &str| word.split(',').map(|core| core.parse().ok()).collect();
     let all: Option<Vec<Vec<u32>>> = text.split_whitespace().map(one).collect();
     all.filter(|all| !all.is_empty())
 }
 
-/// A core for each of so many; none, if there are fewer. `siblings` tells the hardware threads that
-/// are on the same core as one.
+/// Returns `count` cores, or an empty vector if fewer are allowed. `siblings` returns an identifier
+/// of the physical core of a hardware thread.
 fn choose(count: usize, allowed: &[u32], siblings: impl Fn(u32) -> String) -> Vec<u32> {
     if count > allowed.len() {
         return Vec::new();
     }
-    // One of each core comes first, then the others.
+    // One hardware thread of each core comes first, then the others.
     let (mut first, mut others, mut seen) = (Vec::new(), Vec::new(), Vec::new());
     for &core in allowed {
         if first.len() == count {
@@ -109,14 +112,13 @@ fn choose(count: usize, allowed: &[u32], siblings: impl Fn(u32) -> String) -> Ve
 
 #[cfg(not(miri))]
 mod system {
-    /// A bit for each core. [`libc::cpu_set_t`] has 1,024 bits, too few for the largest machines.
+    /// One bit for each core. [`libc::cpu_set_t`] has 1,024 bits, too few for the largest machines.
     type Cores = [u64; 128];
 
     pub(super) fn allowed() -> Vec<u32> {
         let mut cores: Cores = [0; 128];
         let set = cores.as_mut_ptr().cast();
-        // SAFETY: `set` leads to `size_of::<Cores>()` bytes that the call may write. 0 is this
-        // thread.
+        // SAFETY: the call may write `size_of::<Cores>()` bytes at `set`. 0 means this thread.
         if unsafe { libc::sched_getaffinity(0, size_of::<Cores>(), set) } != 0 {
             return Vec::new();
         }
@@ -137,7 +139,7 @@ mod system {
                 *word |= 1 << (core % 64);
             }
         }
-        // SAFETY: there are `size_of::<Cores>()` bytes to read. 0 is this thread.
+        // SAFETY: the call may read `size_of::<Cores>()` bytes. 0 means this thread.
         unsafe { libc::sched_setaffinity(0, size_of::<Cores>(), cores.as_ptr().cast()) == 0 }
     }
 
@@ -166,7 +168,7 @@ mod system {
 mod tests {
     use super::*;
 
-    /// Hardware threads of a core follow each other.
+    /// Returns a function for cores with consecutive hardware threads.
     fn siblings(threads: u32) -> impl Fn(u32) -> String {
         move |core| match threads {
             0 => String::new(),
@@ -181,7 +183,7 @@ mod tests {
         let two = [0, 1, 2, 3, 4, 5];
         assert_eq!(choose(3, &two, siblings(2)), [0, 2, 4]);
         assert_eq!(choose(4, &two, siblings(2)), [0, 2, 4, 1]);
-        // More than there are cores, or nothing known.
+        // Fewer cores than requested, or no information.
         assert!(choose(3, &[0, 1], siblings(1)).is_empty());
         assert!(choose(1, &[], siblings(1)).is_empty());
     }
@@ -200,7 +202,7 @@ mod tests {
         assert_eq!(of(0, Some("0,1,2 3")), pins(&[&[0, 2], &[1]], false));
         assert_eq!(of(1, Some("0,1 2")), pins(&[&[2], &[2]], false));
         assert_eq!(of(1, Some("0,1 3,2")), pins(&[&[3], &[2]], true));
-        // A core that is not there.
+        // One of the cores does not exist.
         assert_eq!(of(0, Some("0,1 8,9")), of(0, None));
         let none = Pins::of(1, 2, 3, None, &[0, 1], siblings(0));
         assert_eq!(none, Pins::default());

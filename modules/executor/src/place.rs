@@ -1,15 +1,15 @@
-//! A place in the graph file.
+//! Positions in the graph file.
 
 use std::fmt;
 
-/// A place in the graph file.
+/// A position in the graph file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// The file, as the network names it.
+    /// Path of the file, as the network names it.
     pub file: String,
     /// Line, from 1.
     pub line: u64,
-    /// Column, from 1; 0 if only the line is known.
+    /// Column, from 1. 0 if only the line is known.
     pub column: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Where each process of a run lives: rank, scheduler, OS process, thread.
+//! The scheduler, OS process and thread of each rank.
 
 use std::sync::Arc;
 use std::thread;
@@ -7,34 +7,35 @@ use crate::error::RunError;
 use crate::options::Options;
 use crate::sequence::Sequence;
 
-/// Most schedulers of a run.
+/// Largest number of schedulers in a run.
 pub const MOST: usize = 4096;
 
-/// A scheduler, by its number among all of the run. Those that share a thread are one.
+/// Number of a scheduler among all schedulers of the run. Schedulers that share a thread count as
+/// one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
 pub struct SchedulerId(pub u32);
 
-/// A scheduler, by its index among those of its OS process.
+/// Index of a scheduler in its OS process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct SchedulerIndex(pub u32);
 
 impl SchedulerId {
-    /// The one that leads: all tell it what they have.
+    /// The leader, to which all schedulers report.
     pub const LEADER: SchedulerId = SchedulerId(0);
-    /// Of a process that is nowhere.
+    /// Placeholder for a process without a scheduler.
     pub const NONE: SchedulerId = SchedulerId(u32::MAX);
 }
 
 /// The scheduler of each rank, and the OS process and the thread of each scheduler.
 ///
-/// Schedulers are numbered through all OS processes: those of the first come first.
+/// Schedulers are numbered through all OS processes, beginning with the first OS process.
 #[derive(Debug, Clone)]
 pub struct Placement {
     homes: Homes,
     schedulers: u64,
-    /// Schedulers in each OS process.
+    /// Number of schedulers in each OS process.
     each: u64,
     threads: u64,
     processes: u64,
@@ -46,15 +47,21 @@ enum Homes {
     /// Blocks whose sizes differ by at most one.
     Blocks,
     Mapping(Sequence),
-    /// Runs of ranks by the first of each: where OS processes of a mapping have several schedulers.
+    /// Runs of ranks as pairs of first rank and scheduler. Used if there is a mapping and OS
+    /// processes have several schedulers.
     Runs(Arc<[(u32, u32)]>),
 }
 
 impl Options {
-    /// Where each rank lives, and on how many schedulers.
+    /// Returns the placement of `processes` ranks with these options.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`RunError::Options`] if the mapping does not fit the number of ranks or OS
+    /// processes, or if a count is out of range.
     pub fn placement(&self, processes: usize) -> Result<Placement, RunError> {
         let fail = |message: String| Err(RunError::Options(message));
-        // Before it is gone through: it may be for any number.
+        // This check precedes the iteration over the mapping, which may be for any number of ranks.
         if let Some(len) = self.mapping.as_ref().map(Sequence::len)
             && len != processes
         {
@@ -111,13 +118,14 @@ impl Options {
     }
 }
 
-/// On how many threads so many schedulers run: as many as cores unless asked for, where more would only take turns. None is left
-/// without a scheduler.
+/// Returns the number of threads on which the schedulers run. It defaults to the number of cores,
+/// because more threads would only alternate. It is at most the number of schedulers.
 fn threads(asked: Option<usize>, schedulers: usize, cores: impl FnOnce() -> usize) -> usize {
     asked.unwrap_or_else(cores).min(schedulers)
 }
 
-/// Deals the ranks of each OS process to its schedulers, in blocks whose sizes differ by at most one.
+/// Distributes the ranks of each OS process to its schedulers, in blocks whose sizes differ by at
+/// most one.
 fn split(mapping: &Sequence, os_processes: usize, each: usize) -> Arc<[(u32, u32)]> {
     let mut counts = vec![0_u64; os_processes];
     for os_process in mapping.iter() {
@@ -142,7 +150,7 @@ impl Placement {
         self.schedulers as usize
     }
 
-    /// How many schedulers each OS process has.
+    /// Returns the number of schedulers in each OS process.
     pub fn each(&self) -> usize {
         self.each as usize
     }
@@ -155,7 +163,7 @@ impl Placement {
         self.threads as usize
     }
 
-    /// The thread of a rank: neighbouring schedulers share one.
+    /// Returns the thread of a rank. Adjacent schedulers share a thread.
     #[inline]
     pub fn thread_of(&self, rank: u32) -> SchedulerId {
         let scheduler = self.of(rank);
@@ -165,13 +173,13 @@ impl Placement {
         SchedulerId((u64::from(scheduler) * self.threads / self.schedulers) as u32)
     }
 
-    /// Whether all ranks are in one place.
+    /// Returns true if all ranks are on one scheduler.
     #[inline]
     pub fn is_one(&self) -> bool {
         self.schedulers == 1
     }
 
-    /// The scheduler of a rank.
+    /// Returns the scheduler of a rank.
     #[inline]
     pub fn of(&self, rank: u32) -> u32 {
         if self.schedulers == 1 {

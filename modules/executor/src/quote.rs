@@ -1,8 +1,8 @@
-//! Text in JSON.
+//! Strings in JSON.
 
 use std::fmt::Write as _;
 
-/// A JSON string.
+/// Returns `text` as a JSON string.
 pub fn quote(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {

@@ -1,19 +1,20 @@
-//! The run that is on, for who asks what it is doing.
+//! Access to the current run, for reports on its state.
 
 use std::fmt;
 use std::sync::{Arc, Weak};
 
 use crate::sync::{Mutex, lock};
 
-/// A run that can tell what its processes are doing.
+/// A run that reports the state of its processes.
 pub trait Tell: Send + Sync {
-    /// In words; none if it is over.
+    /// Returns a description of the state. Returns `None` if the run has ended.
     fn state(&self) -> Option<String>;
-    /// Which processes keep others from running for long, a text for each: to be asked every now and then.
+    /// Returns a text for each process that keeps others from running for long. Must be called
+    /// periodically.
     fn overlong(&self) -> Vec<String>;
 }
 
-/// Where a run says that it is on.
+/// Handle through which a run makes itself known. Clones refer to the same run.
 #[derive(Clone, Default)]
 pub struct Running(Arc<Mutex<Option<Weak<dyn Tell>>>>);
 
@@ -22,13 +23,13 @@ impl Running {
         *lock(&self.0) = Some(run);
     }
 
-    /// What its processes are doing; none if there is no run.
+    /// Returns a description of the state of the processes. Returns `None` if there is no run.
     pub fn state(&self) -> Option<String> {
         let run = lock(&self.0).as_ref().and_then(Weak::upgrade)?;
         run.state()
     }
 
-    /// Which processes keep others from running for long.
+    /// Returns a text for each process that keeps others from running for long.
     pub fn overlong(&self) -> Vec<String> {
         let run = lock(&self.0).as_ref().and_then(Weak::upgrade);
         run.map_or_else(Vec::new, |run| run.overlong())

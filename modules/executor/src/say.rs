@@ -1,7 +1,7 @@
 //! Text on standard error, without the lock of `eprintln!`.
 //!
-//! A process of the network may hold that lock for ever, and `eprintln!` panics if the text cannot
-//! be written. Neither may keep a run from ending.
+//! A process of the network may hold that lock indefinitely, and `eprintln!` panics if the text
+//! cannot be written. Neither may keep a run from ending.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -9,7 +9,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// Prints a line, and ignores errors.
+/// Prints a line and ignores errors.
 pub fn say(text: &str) {
     let _ = try_say(text);
 }
@@ -17,15 +17,16 @@ pub fn say(text: &str) {
 /// Prints a line.
 ///
 /// # Errors
-/// Standard error cannot be written to.
+/// Returns an error if standard error cannot be written.
 pub fn try_say(text: &str) -> io::Result<()> {
     use std::os::fd::AsFd;
     let stderr = io::stderr().as_fd().try_clone_to_owned()?;
-    // In one write, so that the lines of several OS processes stay whole.
+    // One write keeps the line whole when several OS processes print.
     File::from(stderr).write_all(format!("{text}\n").as_bytes())
 }
 
-/// Runs `work` on a thread, and returns its result if it is there within `at_most`.
+/// Runs `work` on a new thread and waits for its result. Returns `None` if the result is not
+/// available within `at_most`, or if the thread cannot be started.
 pub fn within<R: Send + 'static>(
     at_most: Duration,
     work: impl FnOnce() -> R + Send + 'static,

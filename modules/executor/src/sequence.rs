@@ -1,4 +1,4 @@
-//! Sequences of whole numbers in compact form: the tables of a network.
+//! Sequences of integers in a compact form: the tables of a network.
 //!
 //! # Grammar
 //!
@@ -18,13 +18,13 @@
 //! | `0+1*3+10*2` | 0 1 2 10 11 12 |
 //! | `0+1*3 9 4` | 0 1 2 9 4 |
 //!
-//! All numbers are below 2^32, and a sequence has fewer than 2^32 of them. The n-th number is
-//! worked out when it is asked for, in time that grows with the logarithm of the number of terms:
-//! what lies in memory is as long as the text.
+//! All numbers are below 2^32, and a sequence has fewer than 2^32 numbers. Random access computes
+//! the n-th number in time logarithmic in the number of terms. The memory is proportional to the
+//! length of the text.
 
 use std::fmt;
 
-/// Loops a term may have.
+/// Largest number of loops in a term.
 const LOOPS: usize = 8;
 
 /// A parsed sequence.
@@ -47,10 +47,10 @@ pub struct Sequence {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Term {
-    /// How many numbers come before it.
+    /// Length of the sequence before the term.
     before: u32,
     start: u32,
-    /// Its loops are `loops[first..next term's first]`.
+    /// Index of the first loop. The loops of the term are `loops[first..next term's first]`.
     first: u32,
 }
 
@@ -60,12 +60,12 @@ struct Loop {
     count: u32,
 }
 
-/// What is wrong with the text of a sequence, and where.
+/// A syntax error in a sequence, with its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SequenceError {
-    /// Byte in the text, from 0.
+    /// Byte offset in the text, from 0.
     pub at: usize,
-    /// What is wrong.
+    /// Description of the error.
     pub message: &'static str,
 }
 
@@ -142,8 +142,8 @@ impl Sequence {
             }
             reader.at += 1;
             let count = reader.number()?;
-            // Each bound is below 2^32 in size before, and the reach below 2^64: no overflow in
-            // i128, and what is left is below 2^32 again.
+            // Both bounds are below 2^32 here, and the reach is below 2^64, so i128 does not
+            // overflow. The check below ensures that the new bounds are below 2^32.
             let reach = i128::from(step) * i128::from(count.max(1) - 1);
             let (least, most) = (
                 i128::from(low) + reach.min(0),
@@ -184,17 +184,18 @@ impl Sequence {
         Ok(())
     }
 
-    /// How many numbers it has.
+    /// Returns the length of the sequence.
     pub fn len(&self) -> usize {
         self.len as usize
     }
 
-    /// Whether it has none.
+    /// Returns true if the sequence is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The n-th number, from 0.
+    /// Returns the n-th number, from 0, or `None` if `n` is out of range. Takes time logarithmic in
+    /// the number of terms.
     pub fn get(&self, n: usize) -> Option<u32> {
         let n = u32::try_from(n).ok().filter(|&n| n < self.len)?;
         let at = self.term_of(n);
@@ -202,12 +203,13 @@ impl Sequence {
         Some(value(term.start, self.loops_of(at), n - term.before))
     }
 
-    /// The term that has the n-th number, which there has to be.
+    /// Returns the term that contains the n-th number. `n` must be below the length.
     fn term_of(&self, n: u32) -> usize {
         self.terms.partition_point(|term| term.before <= n) - 1
     }
 
-    /// The first place at which a number stands.
+    /// Returns the index of the first occurrence of a number. Takes constant time for a term with
+    /// at most one loop, and linear time in its length for others.
     pub fn position(&self, number: u32) -> Option<usize> {
         let plain = |term: &Term, loops: &[Loop]| match loops {
             [] => (term.start == number).then_some(0),
@@ -226,8 +228,9 @@ impl Sequence {
         })
     }
 
-    /// All places at which a number stands, in ascending order. It takes about as long as there are such places: the loops in
-    /// which it cannot stand are passed by as a whole.
+    /// Returns the indices of all occurrences of a number, in ascending order. Takes time roughly
+    /// proportional to the number of terms and results, because loops that cannot contain the
+    /// number are skipped as a whole.
     pub fn positions(&self, number: u32) -> Vec<usize> {
         let mut found = Vec::new();
         for (at, term) in self.terms.iter().enumerate() {
@@ -245,7 +248,7 @@ impl Sequence {
         &self.loops[self.terms[term].first as usize..end]
     }
 
-    /// The numbers in order.
+    /// Returns an iterator over the numbers.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         Numbers {
             sequence: self,
@@ -257,15 +260,15 @@ impl Sequence {
     }
 }
 
-/// The numbers of a sequence in order: one run of an innermost loop after the other, so that a
-/// number costs an addition.
+/// Iterator over a sequence. It proceeds by runs of an innermost loop, so that most numbers cost
+/// one addition.
 struct Numbers<'a> {
     sequence: &'a Sequence,
-    /// The place behind the run.
+    /// Index of the first number after the run.
     at: u32,
     next: i64,
     step: i64,
-    /// What is left of the run.
+    /// Numbers that remain in the run.
     left: u32,
 }
 
@@ -295,7 +298,7 @@ impl Iterator for Numbers<'_> {
             self.run()?;
         }
         self.left -= 1;
-        // Parsing has made sure of the range.
+        // The parser has checked the range.
         let number = self.next as u32;
         self.next += self.step;
         Some(number)
@@ -307,7 +310,8 @@ impl Iterator for Numbers<'_> {
     }
 }
 
-/// Adds the places, from `before` on, at which the steps of the loops add up to `sum`.
+/// Appends the indices at which the steps of the loops add up to `sum`. `before` is added to each
+/// index.
 fn places(loops: &[Loop], sum: i64, before: usize, found: &mut Vec<usize>) {
     let Some((outer, inner)) = loops.split_last() else {
         found.extend((sum == 0).then_some(before));
@@ -317,7 +321,7 @@ fn places(loops: &[Loop], sum: i64, before: usize, found: &mut Vec<usize>) {
     let least: i64 = inner.iter().map(|one| reach(one).min(0)).sum();
     let most: i64 = inner.iter().map(|one| reach(one).max(0)).sum();
     let size: usize = inner.iter().map(|one| one.count as usize).product();
-    // The rounds of the outer loop after which the inner ones can make up for the rest.
+    // First and last iteration of the outer loop for which the inner loops can produce the rest.
     let last = i64::from(outer.count) - 1;
     let (first, last) = match outer.step {
         0 if (least..=most).contains(&sum) => (0, last),
@@ -346,7 +350,7 @@ fn value(start: u32, loops: &[Loop], mut n: u32) -> u32 {
         value += round.step * i64::from(n % round.count);
         n /= round.count;
     }
-    // Parsing has made sure of the range.
+    // The parser has checked the range.
     value as u32
 }
 
@@ -375,7 +379,7 @@ mod tests {
         );
     }
 
-    /// Against a look at all.
+    /// Compares with a linear scan.
     #[test]
     fn places_of_numbers() {
         for text in [
@@ -427,7 +431,7 @@ mod tests {
 
     #[test]
     fn what_was_printed_is_what_is_read() {
-        // Every term of one or two small loops, against the naive loops.
+        // Checks every term of one or two small loops against nested loops.
         for start in [20u32, 31] {
             for (a, n) in [(0i64, 1u32), (1, 4), (-2, 5), (3, 0)] {
                 for (b, m) in [(0i64, 3u32), (7, 2), (-1, 4)] {

@@ -1,7 +1,7 @@
-//! The primitives that the lock-free parts are written with.
+//! Synchronisation primitives of the lock-free code.
 //!
-//! `link/`, `exec/parker.rs` and all callers of [`lock`] name these and not `std`. So the tests in
-//! `interleavings/` run them on loom's model of memory.
+//! `link/`, `exec/parker.rs` and all callers of [`lock`] use these instead of those of `std`. So
+//! the tests in `interleavings/` can run them on loom's memory model.
 
 #[cfg(all(test, loom))]
 pub use loom::{
@@ -16,7 +16,7 @@ pub use std::sync::{
     atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence},
 };
 
-/// `UnsafeCell` with the closures of loom's, which sees every access by them.
+/// `UnsafeCell` with loom's interface, in which every access goes through a closure.
 #[cfg(not(all(test, loom)))]
 pub struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
 
@@ -37,8 +37,8 @@ impl<T> UnsafeCell<T> {
     }
 }
 
-/// Locks, also when another thread panicked while it held the lock: what our locks guard is
-/// consistent at every point where a panic could start.
+/// Locks a mutex, even if another thread panicked while it held the lock. This is sound because the
+/// guarded data is consistent at every point where a panic may start.
 #[inline]
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

@@ -1,25 +1,25 @@
-//! What a traced run has recorded: the turns of its processes and the messages of each, as each scheduler hands
-//! them in when it is done.
+//! Records of a traced run: polls of processes and messages. Each scheduler hands in its part when
+//! it ends.
 //!
-//! A scheduler keeps the last of its events and no more than are asked for, so a trace is bounded however long the run
-//! and however large the network is.
+//! A scheduler keeps its last events up to a fixed number. So the size of a trace does not depend
+//! on the length of the run or the size of the network.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::sync::{Mutex, lock};
 
-/// How many events each scheduler keeps where nothing else is said: some 2.5 MB, and five times as much in the file.
+/// Default number of events that each scheduler keeps: about 2.5 MB in memory.
 pub const EVENTS: usize = 1 << 16;
-/// Most that may be asked for.
+/// Largest number of events that each scheduler keeps.
 pub const MOST_EVENTS: usize = 1 << 24;
 
-/// A side of a channel, as a trace knows it.
+/// A side of a channel in a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Way {
     Write,
     Read,
-    /// Not to write, but to be told that the reader has left.
+    /// The writing side, which waits for the reader to leave instead of writing.
     Stop,
 }
 
@@ -31,13 +31,13 @@ crate::payload!(
     }
 );
 
-/// What a process does after a turn.
+/// State of a process after a poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum After {
     Ended,
-    /// It has let others have a turn.
+    /// The process has yielded.
     Ready,
-    /// For a side of a channel, by number, where it is known.
+    /// The process waits for a side of a channel, given by its number if it is known.
     Waits(Option<(u32, Way)>),
 }
 
@@ -49,17 +49,17 @@ crate::payload!(
     }
 );
 
-/// What has happened on a scheduler. Times are those of `clock`.
+/// An event on a scheduler. Times are nanoseconds of `clock`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// A token was put into a channel or taken out of it, the how manieth of the channel. It belongs to the turn that
-    /// comes next in the list.
+    /// A token was put into a channel or taken out of it. `ordinal` is its number in the channel.
+    /// The message belongs to the next `Turn` in the list.
     Message {
         way: Way,
         channel: u32,
         ordinal: u64,
     },
-    /// A process had a turn: its kind, which one of its kind it is, from when until when.
+    /// A process was polled. `index` is its number within its kind.
     Turn {
         kind: u32,
         index: u32,
@@ -67,7 +67,7 @@ pub enum Event {
         end: u64,
         after: After,
     },
-    /// So many processes could run.
+    /// Number of processes that could run.
     Ready { count: u32, at: u64 },
 }
 
@@ -92,18 +92,18 @@ crate::payload!(
     }
 );
 
-/// What one scheduler has recorded.
+/// Events that one scheduler has recorded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     pub os_process: u32,
-    /// Its number among all of the run.
+    /// Number of the scheduler among all schedulers of the run.
     pub scheduler: u32,
-    /// The number by which the operating system knows the OS process.
+    /// Id of the OS process in the operating system.
     pub pid: u32,
     pub host: Option<String>,
-    /// What the clock of the host is behind the time of day.
+    /// Nanoseconds by which the time of day is ahead of the clock of the host.
     pub behind: i64,
-    /// Turns and messages that had to make room for later ones.
+    /// Number of polls and of messages that were discarded for later ones.
     pub turns_left_out: u64,
     pub messages_left_out: u64,
     pub events: Vec<Event>,
@@ -120,7 +120,8 @@ crate::payload!(Part {
     events
 });
 
-/// That a run is traced: into which file, and what its schedulers have handed in. Clones are the same trace.
+/// A trace: its file, and the events that schedulers have handed in. Clones refer to the same
+/// trace.
 #[derive(Debug, Clone)]
 pub struct Trace {
     file: PathBuf,
@@ -140,7 +141,7 @@ impl Trace {
         }
     }
 
-    /// The same trace, for a scheduler that keeps so many events.
+    /// Returns the same trace for a scheduler that keeps `events` events.
     pub fn keeping(&self, events: usize) -> Self {
         Trace {
             events,
@@ -152,28 +153,28 @@ impl Trace {
         &self.file
     }
 
-    /// A scheduler is done.
+    /// Adds the events of a scheduler that has ended.
     pub fn add(&self, part: Part) {
         lock(&self.parts).push(part);
     }
 
-    /// Takes out what has been handed in.
+    /// Returns the events that were handed in, and removes them.
     pub fn take(&self) -> Vec<Part> {
         std::mem::take(&mut lock(&self.parts))
     }
 
-    /// What is to be said of the file, for [`Trace::take_notice`].
+    /// Stores a message about the file for [`Trace::take_notice`].
     pub fn note(&self, notice: String) {
         *lock(&self.notice) = Some(notice);
     }
 
-    /// What is to be said of the file, once.
+    /// Returns the message about the file, and removes it.
     pub fn take_notice(&self) -> Option<String> {
         lock(&self.notice).take()
     }
 }
 
-/// What is to be written is the same; what was recorded does not count.
+/// Compares the file and the number of events, but not the recorded events.
 impl PartialEq for Trace {
     fn eq(&self, other: &Self) -> bool {
         (&self.file, self.events) == (&other.file, other.events)

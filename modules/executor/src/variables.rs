@@ -1,6 +1,6 @@
-//! The options of a run from the variables `GRAPHMAP_*`.
+//! Options of a run from the environment variables `GRAPHMAP_*`.
 //!
-//! Every variable is checked whatever the run uses of it: a value that is wrong is reported at the start, in every mode.
+//! Every variable is checked at the start in every mode, even if the run does not use it.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -18,22 +18,23 @@ use crate::placement::MOST;
 use crate::sequence::Sequence;
 use crate::trace::{MOST_EVENTS, Trace};
 
-/// Most bytes of a mapping, and of one that comes from a pipe or a device: as `graphmap` has it for what grows with a drawing.
+/// Largest size in bytes of a mapping in a regular file, and from a pipe or device. `graphmap` has
+/// the same limits for input that grows with a graph.
 const MOST_IN_FILE: u64 = 4 << 30;
 const MOST_IN_STREAM: u64 = 256 << 20;
 
-/// Sizes of a stack: the same as `graphmap_fiber::Options` allows.
+/// Valid sizes of a stack. The same as in `graphmap_fiber::Options`.
 const STACK: RangeInclusive<u64> = 16 << 10..=1 << 30;
 
-/// Most characters of a value that an error repeats.
+/// Largest number of characters of a value that an error message repeats.
 const SHOWN: usize = 60;
 
-/// A variable of the environment.
+/// An environment variable.
 struct Variable {
     name: &'static str,
-    /// The values that it may have, for errors.
+    /// Expected values, for error messages.
     expected: &'static str,
-    /// Stores a value. Returns `None` for one that is not expected.
+    /// Stores a value. Returns `None` if the value is not expected.
     store: fn(&mut Options, &OsStr) -> Option<()>,
 }
 
@@ -53,7 +54,7 @@ const COUNT: &str = "an integer from 1 to 4096";
 const FLAG: &str = "0 or 1";
 const _: () = assert!(MOST == 4096 && MOST_EVENTS == 16_777_216);
 
-/// The variables that are read without another file. `variables.md` documents them.
+/// Variables that need no other file. `variables.md` documents them.
 const VARIABLES: &[Variable] = &[
     variable("GRAPHMAP_OS_PROCESSES", COUNT, |options, value| {
         options.os_processes = Some(count(value)?);
@@ -151,7 +152,7 @@ const VARIABLES: &[Variable] = &[
     variable(
         "GRAPHMAP_STACK",
         "a number of bytes from 16k to 1g, such as 64k",
-        // Stacks are made by another crate, which reads the size again.
+        // The crate that creates stacks reads the size again.
         |_, value| STACK.contains(&bytes(text(value)?)?).then_some(()),
     ),
     variable(
@@ -171,17 +172,18 @@ const VARIABLES: &[Variable] = &[
 ];
 
 impl Options {
-    /// Reads the options from the environment; see the table above.
+    /// Reads the options from the environment. The documentation of [`Options`] lists the
+    /// variables.
     ///
     /// # Errors
-    /// [`RunError::Options`] for a value that is not expected, [`RunError::File`] for a mapping
-    /// file that cannot be read.
+    /// Returns [`RunError::Options`] for a value that is not expected, and [`RunError::File`] for a
+    /// mapping file that cannot be read.
     pub fn from_env() -> Result<Self, RunError> {
         Self::from_variables(|name| env::var_os(name))
     }
 
     fn from_variables(get: impl Fn(&str) -> Option<OsString>) -> Result<Self, RunError> {
-        // An empty variable is as if it were not set.
+        // An empty variable counts as unset.
         let get = |name: &str| get(name).filter(|value| !value.is_empty());
         let mut options = Options::default();
         for variable in VARIABLES {
@@ -192,7 +194,7 @@ impl Options {
                 .ok_or_else(|| wrong(variable.name, &value, variable.expected))?;
         }
         options.mapping = mapping(get("GRAPHMAP_MAPPING"), get("GRAPHMAP_PLACEMENT"))?;
-        // Without a mapping, there is nothing that was made for the processes of the hash.
+        // Without a mapping, there is nothing to compare the hash with.
         options.placed = options.placed.filter(|_| options.mapping.is_some());
         Ok(options)
     }
@@ -240,13 +242,14 @@ fn flag(value: &OsStr) -> Option<bool> {
     }
 }
 
-/// The path as seen from where the run begins: a process may change the working directory.
+/// Returns the path resolved at the start of the run, because a process may change the working
+/// directory.
 fn absolute(file: impl AsRef<Path>) -> PathBuf {
     let file = file.as_ref();
     std::path::absolute(file).unwrap_or_else(|_| file.to_path_buf())
 }
 
-/// Returns what follows a prefix, which need not be Unicode.
+/// Returns the part after a prefix, which need not be Unicode.
 fn after<'a>(value: &'a OsStr, prefix: &str) -> Option<&'a OsStr> {
     use std::os::unix::ffi::OsStrExt;
     let rest = value.as_bytes().strip_prefix(prefix.as_bytes())?;
@@ -257,7 +260,7 @@ fn wrong(name: &str, value: &OsStr, expected: impl Display) -> RunError {
     let value = value.to_string_lossy();
     let cut = value.chars().nth(SHOWN).is_some();
     let more = if cut { "..." } else { "" };
-    // In one line.
+    // Control characters are escaped to keep the message in one line.
     let start = value.chars().take(SHOWN).map(|c| match c.is_control() {
         true => c.escape_default().to_string(),
         false => c.to_string(),
@@ -275,7 +278,8 @@ fn link(value: &OsStr) -> Option<Link> {
     }
 }
 
-/// A number of bytes: `K` or `KiB` to `T` or `TiB` are powers of 1024, `kB` to `TB` of 1000. The case of letters does not matter.
+/// Parses a number of bytes. The units `K` or `KiB` to `T` or `TiB` are powers of 1024, and `kB` to
+/// `TB` are powers of 1000, both without regard to case.
 pub fn bytes(text: &str) -> Option<u64> {
     let digits = text
         .find(|c: char| !c.is_ascii_digit())
@@ -299,7 +303,7 @@ pub fn bytes(text: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(unit)
 }
 
-/// Reads a text, which may come from something that has no end.
+/// Reads a text of limited size, because the source may be endless.
 fn read_text(file: &Path) -> io::Result<String> {
     let file = File::open(file)?;
     let most = match file.metadata()?.is_file() {

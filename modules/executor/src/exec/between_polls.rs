@@ -1,6 +1,6 @@
-//! The work of a scheduler between two polls: deferred wake-ups, ends of channels that a process
-//! has left, tokens that were not read, and wakers of other libraries. Except for the wake-ups, all
-//! of it may call code of the user.
+//! The work of a scheduler between two polls: deferred wake-ups, closing of channel ends, drops of
+//! unread tokens, and wakers of other libraries. All of it except for the wake-ups may call user
+//! code.
 
 use super::current;
 use super::current::with_current;
@@ -15,10 +15,10 @@ use std::rc::Rc;
 use std::thread;
 use std::time::Duration;
 
-/// How often a run within another looks whether there is room for what that one sends.
+/// Interval at which a nested run checks for space in the links of the runs around it.
 const ROOM: Duration = Duration::from_micros(100);
 
-/// What another OS process is to be told.
+/// A frame that informs another OS process that an end of a channel has left.
 struct Leave {
     outside: Rc<Outside>,
     to: SchedulerId,
@@ -27,7 +27,8 @@ struct Leave {
 }
 
 impl Leave {
-    /// Whether the scheduler of this thread is that of the end, and fulfils something.
+    /// Returns true if the end belongs to the current scheduler of this thread, and the scheduler
+    /// meets the condition.
     fn is_at(&self, and: impl FnOnce(&Scheduler) -> bool) -> bool {
         let is_at = |scheduler: &Scheduler| {
             let outside = scheduler.outside();
@@ -37,14 +38,15 @@ impl Leave {
     }
 
     fn take(self) {
-        // Of a run that has failed the failure is told, and nothing before it.
+        // A run that has failed reports its failure first. No other frame is sent before that.
         if !self.is_at(|scheduler| scheduler.shared().stopped()) {
             self.outside.take_leave(self.to, self.kind, self.channel);
         }
     }
 }
 
-/// Says so when the turn of the end's process is over.
+/// Sends a frame about an end that leaves, after the current poll if the end belongs to the current
+/// scheduler.
 pub fn take_leave(outside: &Rc<Outside>, to: SchedulerId, kind: u32, channel: u32) {
     let leave = Box::new(Leave {
         outside: Rc::clone(outside),
@@ -53,9 +55,10 @@ pub fn take_leave(outside: &Rc<Outside>, to: SchedulerId, kind: u32, channel: u3
         channel,
     });
     let end = Box::into_raw(leave);
-    // SAFETY: it came from a Box, and is called once.
+    // SAFETY: the pointer came from `Box::into_raw`, and `close` is called once.
     let close = |end: *const ()| unsafe { Box::from_raw(end.cast::<Leave>().cast_mut()) }.take();
-    // SAFETY: it is there until `close` is called, by this or by the scheduler of this thread.
+    // SAFETY: the value lives until `close` is called, and only this function or the scheduler of
+    // this thread calls it.
     unsafe {
         if !(*end).is_at(|scheduler| scheduler.close_later(end.cast(), close)) {
             close(end.cast());
@@ -64,8 +67,8 @@ pub fn take_leave(outside: &Rc<Outside>, to: SchedulerId, kind: u32, channel: u3
 }
 
 impl Scheduler {
-    /// Does what the process whose turn it was has deferred: to wake others, to get frames on their
-    /// way. The next may compute for long.
+    /// Does the work that the last poll deferred: wakes processes and sends frames. The work must
+    /// not wait until after the next poll, which may compute for a long time.
     #[inline(always)]
     pub(super) fn flush_deferred(&self) {
         if self.deferred.is_pending() {
@@ -77,11 +80,11 @@ impl Scheduler {
     fn flush_deferred_now(&self) {
         self.deferred.flush();
         if self.close_left() {
-            // Where tokens are dropped, others may have been read and written.
+            // Drops of tokens may have read and written channels.
             self.deferred.flush();
         }
-        // Who has failed tells that first: others would fail, too, of ends of channels that it has
-        // closed.
+        // A failed scheduler must report its failure first. Otherwise processes that see its closed
+        // ends could fail because of them, and be reported instead.
         if let Some(outside) = &self.outside
             && !self.core.shared.stopped()
         {
@@ -92,8 +95,8 @@ impl Scheduler {
         }
     }
 
-    /// Sends what ports of the runs around this one have for other OS processes, as far as there is
-    /// room; false: this one is not to sleep yet.
+    /// Sends the frames that ports of the runs around this one have for other OS processes, as far
+    /// as there is space. Returns false if some are left. This scheduler must not sleep then.
     #[cold]
     fn flush_around(&self) -> bool {
         let flushed = current::flush_around(self);
@@ -103,9 +106,10 @@ impl Scheduler {
         flushed
     }
 
-    /// Called before this scheduler sleeps: exchanges with other OS processes for the runs around
-    /// it that have frames for which there is no room, or values to drop when they have been sent,
-    /// and waits a little. Returns true if it did.
+    /// Exchanges frames with other OS processes on behalf of the runs around this one, before this
+    /// scheduler sleeps. It does so if they have frames that do not fit into the link, or values to
+    /// drop when these have been sent. Then it waits briefly. Returns true if this scheduler must
+    /// not sleep yet.
     pub(super) fn waits_for_room_around(&self) -> bool {
         !self.outer.get().is_null() && self.waits_around()
     }
@@ -115,11 +119,11 @@ impl Scheduler {
         let flushed = self.flush_around();
         let exchanges = current::exchange_around(self);
         if exchanges {
-            // Values that were dropped may have had ends of channels.
+            // The dropped values may have contained ends of channels.
             self.flush_deferred();
         }
-        // A decoder may have started this run. Then nothing is received before the run ends, so
-        // this scheduler must not wait for room: the other OS process may be waiting in the same
+        // A decoder may have started this run. Then no frame is received before the run ends, so
+        // this scheduler must not wait for space: the other OS process may be waiting in the same
         // way. Only code outside of the run can depend on the frames.
         let waits = exchanges || !flushed && self.core.shared.has_foreign_wakers();
         if waits && self.queue.is_empty() {
@@ -128,8 +132,8 @@ impl Scheduler {
         waits
     }
 
-    /// Closes the ends and drops the tokens that were left outside of turns: no process may wait
-    /// for that while this one sleeps. Returns whether there were any.
+    /// Closes the ends and drops the tokens that were left outside of polls. Otherwise a process
+    /// might wait for them while this scheduler sleeps. Returns true if there were any.
     pub(super) fn has_left_something(&self) -> bool {
         let any = self.close_left();
         if any {
@@ -140,8 +144,8 @@ impl Scheduler {
         any
     }
 
-    /// Wakes and drops the foreign wakers that have piled up: code of the user, which runs here and
-    /// not in the middle of something of ours.
+    /// Wakes and drops the foreign wakers that have accumulated. This is user code, so it runs here
+    /// and not while the scheduler changes its state.
     #[inline]
     pub(super) fn tidy(&self) {
         if self.hooks.has_loose() {
@@ -158,15 +162,17 @@ impl Scheduler {
                 Loose::Drop(waker) => drop(waker),
             });
         }
-        // They may have read and written across schedulers, and this one may sleep now.
+        // The wakers may have read and written channels of other schedulers, and this scheduler may
+        // sleep now.
         self.flush_deferred();
     }
 
-    /// Has an end closed when the turn of the process that is running is over, or all processes are
-    /// made; false: nothing is to be waited for, and the caller closes it.
+    /// Defers the closing of an end until the current poll has ended, or until all processes are
+    /// created. Returns false if neither is in progress or the run has stopped. Then the caller
+    /// must close the end.
     ///
     /// # Safety
-    /// `close` may be called with `end` once, by this thread, at any time in the life of the
+    /// Calling `close(end)` once must be sound, on this thread, at any time in the life of the
     /// scheduler.
     pub(super) unsafe fn close_later(&self, end: *const (), close: unsafe fn(*const ())) -> bool {
         let in_turn = self.core.running.process() != NOBODY || self.closings.making.get();
@@ -182,15 +188,14 @@ impl Scheduler {
         true
     }
 
-    /// Returns kind and index of the process in whose name an end or a token is left just now: the
+    /// Returns kind and index of the process in whose name ends and tokens are left at present. The
     /// contents of a token are left by the process that left the token, which may have ended by
     /// then.
     pub(super) fn leaves(&self) -> Option<(u32, u32)> {
         self.closings.of.get().or_else(|| self.running())
     }
 
-    /// Closes the ends that were left, and drops the tokens that were not read. Returns whether
-    /// there were any.
+    /// Closes the ends that were left, and drops the unread tokens. Returns true if there were any.
     pub(super) fn close_left(&self) -> bool {
         let mut any = false;
         loop {
@@ -200,7 +205,8 @@ impl Scheduler {
                 process,
             }) = self.closings.pop()
             {
-                // SAFETY: the promise to `close_later`; it was taken out.
+                // SAFETY: the caller of `close_later` guarantees that one call is sound. The entry
+                // has been removed from the queue, so this is the only call.
                 self.in_the_name_of(process, || unsafe { close(end) });
             } else if let Some(tokens) = self.leaving.pop() {
                 self.in_the_name_of(tokens.process, || drop(tokens));
@@ -211,7 +217,7 @@ impl Scheduler {
         }
     }
 
-    /// Calls code of the user between turns. A panic is the failure of that process.
+    /// Calls user code between polls. A panic in it is reported as a failure of `process`.
     pub fn in_the_name_of(&self, process: Option<(u32, u32)>, f: impl FnOnce()) {
         let around = self.closings.of.replace(process);
         let called = user_code::caught(f);

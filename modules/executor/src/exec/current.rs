@@ -1,4 +1,4 @@
-//! The scheduler of this thread: how ports and wakers reach it.
+//! Access to the scheduler of this thread, for ports and wakers.
 
 use super::deferred::OUTSIDE;
 use super::report::ProcessInfo;
@@ -19,14 +19,14 @@ use std::ptr;
 use std::rc::Rc;
 use std::task::Context;
 
-/// Most causes of an error that are told.
+/// Maximum number of causes of an error that are reported.
 const CAUSES: usize = 32;
 
 thread_local! {
     pub(super) static CURRENT: Cell<*const Scheduler> = const { Cell::new(ptr::null()) };
 }
 
-/// Calls `f` with the scheduler of this thread, if a run is on.
+/// Calls `f` with the scheduler of this thread. Returns `None` outside of a run.
 #[inline(always)]
 pub fn with_current<R>(f: impl FnOnce(&Scheduler) -> R) -> Option<R> {
     let scheduler = CURRENT.get();
@@ -34,19 +34,23 @@ pub fn with_current<R>(f: impl FnOnce(&Scheduler) -> R) -> Option<R> {
     unsafe { scheduler.as_ref() }.map(f)
 }
 
-/// The first ids of a scheduler that is made now: a run within a process of another shares its ids.
+/// Returns the first ids for a scheduler that is created now. A nested run continues the ids of the
+/// run around it.
 #[inline]
 pub fn first_ids() -> FirstIds {
     with_current(Scheduler::next_ids).unwrap_or_default()
 }
 
-/// How many processes there may be on a scheduler that is made now.
+/// Returns the maximum number of processes of a scheduler that is created now.
 #[inline]
 pub fn room() -> usize {
     (MOST - first_ids().process) as usize
 }
 
-/// Calls `f` with the scheduler whose process is going to wait.
+/// Calls `f` with the scheduler of the process that is going to wait.
+///
+/// # Panics
+/// Panics if it is called outside of a run.
 #[inline(always)]
 pub fn waiting<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
     #[cold]
@@ -57,13 +61,13 @@ pub fn waiting<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
     with_current(f).unwrap_or_else(|| outside())
 }
 
-/// The id of the process that is being polled on this thread; [`NOBODY`]: none is.
+/// Returns the id of the process that is being polled on this thread, or [`NOBODY`].
 #[inline]
 pub fn running() -> u32 {
     with_current(|scheduler| scheduler.core.running.process()).unwrap_or(NOBODY)
 }
 
-/// The process that is being polled on this thread, in words.
+/// Returns the name, rank and position of the process that is being polled on this thread.
 #[inline]
 pub fn running_process() -> Option<ProcessInfo> {
     let process = |scheduler: &Scheduler| {
@@ -73,19 +77,20 @@ pub fn running_process() -> Option<ProcessInfo> {
     with_current(process).flatten()
 }
 
-/// Wakes a process or hook of this thread's scheduler.
+/// Wakes a process or hook of the scheduler of this thread.
 #[inline]
 pub fn wake(id: u32) {
     with_current(|scheduler| scheduler.wake(id));
 }
 
-/// Wakes a process or hook of this thread's scheduler, to run next.
+/// Wakes a process or hook of the scheduler of this thread. The process runs next.
 #[inline]
 pub fn wake_next(id: u32) {
     with_current(|scheduler| scheduler.wake_next(id));
 }
 
-/// Wakes a process or hook of this thread's scheduler because a reader has left.
+/// Wakes a process or hook of the scheduler of this thread because a reader has left. The process
+/// is polled before all others, unless the order is shuffled.
 #[inline]
 pub fn wake_stopped(id: u32) {
     with_current(|scheduler| {
@@ -96,8 +101,11 @@ pub fn wake_stopped(id: u32) {
     });
 }
 
-/// A reader has left, and this process waited last to write to it: if it has been woken and is still to have its turn, that comes at once.
-/// Else a chain of processes that end one after the other would stand still at each of them until all others have had theirs.
+/// Requests an early poll of the process that last waited to write to a reader that has left. This
+/// has an effect if the process has been woken and not been polled since.
+///
+/// Otherwise a chain of processes that end one after the other would need a poll of all other
+/// processes for each link.
 #[inline]
 pub fn stopped_soon(id: u32) {
     with_current(|scheduler| {
@@ -107,12 +115,13 @@ pub fn stopped_soon(id: u32) {
     });
 }
 
-/// Calls `f` with the scheduler of a run that is on on this thread, perhaps around another.
+/// Calls `f` with the scheduler of a run on this thread: the current run, or one around it. Returns
+/// `None` if the thread is not in this run.
 #[inline]
 pub fn with_run<R>(run: u64, f: impl FnOnce(&Scheduler) -> R) -> Option<R> {
     let mut scheduler = CURRENT.get();
-    // SAFETY: `Scheduler::enter` keeps the pointer valid while it is set, and the outer ones have
-    // not been left before the inner.
+    // SAFETY: `Scheduler::enter` keeps the pointer valid while it is set, and the outer runs end
+    // after the inner ones.
     while let Some(this) = unsafe { scheduler.as_ref() } {
         if this.run() == run {
             return Some(f(this));
@@ -122,8 +131,8 @@ pub fn with_run<R>(run: u64, f: impl FnOnce(&Scheduler) -> R) -> Option<R> {
     None
 }
 
-/// Sends what waits for other OS processes in the runs around that of a scheduler of this thread, which do not come to it
-/// themselves. Whether nothing is left.
+/// Sends the waiting frames of the runs around the run of `scheduler`, because their schedulers do
+/// not run now. Returns true if no frame is left.
 #[inline]
 pub fn flush_around(scheduler: &Scheduler) -> bool {
     let mut all = true;
@@ -136,12 +145,15 @@ pub fn flush_around(scheduler: &Scheduler) -> bool {
     all
 }
 
-/// Exchanges with other OS processes for the runs around that of a scheduler of this thread, if such a run has frames that are not
-/// sent yet, because a ring is full, or keeps values until they have been sent or read. The other OS process may be waiting for room
-/// in its ring in the same way, so this also receives. The values may have ends of channels that a process of this scheduler waits for.
+/// Exchanges frames with other OS processes on behalf of the runs around the run of `scheduler`. It
+/// does so for a run that has unsent frames because a link is full, or that keeps values until they
+/// have been sent or read.
 ///
-/// Returns true if such a run exists. A run that is in the middle of an exchange does not count: it receives nothing before the
-/// code of the user that it has called returns.
+/// It also receives, because the other OS process may be waiting for space in the same way. The
+/// values may contain ends of channels for which a process of this scheduler waits.
+///
+/// Returns true if such a run exists. A run that is in the middle of an exchange does not count,
+/// because it receives no frame before the user code that it has called returns.
 pub(super) fn exchange_around(scheduler: &Scheduler) -> bool {
     let mut any = false;
     let mut around = scheduler.outer.get();
@@ -159,12 +171,12 @@ pub(super) fn exchange_around(scheduler: &Scheduler) -> bool {
     any
 }
 
-/// An end of a channel between schedulers goes: no scheduler of this thread is to look at it.
+/// Removes an end of a channel between schedulers from all schedulers of this thread, because the
+/// end is dropped.
 #[inline]
 pub fn forget(end: *const ()) {
     let mut scheduler = CURRENT.get();
-    // SAFETY: `Scheduler::enter` keeps the pointer valid while it is set, and the outer ones have
-    // not been left before the inner.
+    // SAFETY: as in `with_run`.
     while let Some(this) = unsafe { scheduler.as_ref() } {
         this.polled.forget(end);
         this.deferred.forget(end);
@@ -172,8 +184,9 @@ pub fn forget(end: *const ()) {
     }
 }
 
-/// The id of the process that polls with this context, or the hook of its task, if it is one of this thread, polls by
-/// itself and not through a foreign combinator.
+/// Returns the id of the process that polls with this context, or the hook of its task. Returns
+/// `None` if the context has a foreign waker, such as the waker of a combinator, or belongs to
+/// another scheduler.
 #[inline(always)]
 pub fn plain_waiter(context: &Context<'_>) -> Option<u32> {
     let scheduler = CURRENT.get();
@@ -186,7 +199,8 @@ pub fn plain_waiter(context: &Context<'_>) -> Option<u32> {
     Some(unsafe { (*core).running.id() })
 }
 
-/// A channel of this thread is gone, through which so many tokens went.
+/// Records the number of tokens that a channel of this thread carried, if the run is measured.
+/// Called when the channel is freed.
 #[inline]
 pub fn channel_is_gone(number: u32, tokens: u64) {
     with_current(|scheduler| {
@@ -197,7 +211,8 @@ pub fn channel_is_gone(number: u32, tokens: u64) {
     });
 }
 
-/// A reader has left without all that was written to it, or was to be; not where the run has ended, and everybody has to leave.
+/// Records that a reader left without reading all tokens that were written or were to be written.
+/// It is not recorded after the run has stopped, because then all processes leave.
 #[inline]
 pub fn left_early(number: impl FnOnce(&Registry) -> Option<u32>) {
     with_current(|scheduler| {
@@ -209,32 +224,37 @@ pub fn left_early(number: impl FnOnce(&Registry) -> Option<u32>) {
     });
 }
 
-/// Has an end of a channel of a run closed when the turn of the process that is running is over, or all are made; false: nothing of that
-/// is on in that run, and the caller closes it.
+/// Defers the closing of an end of a channel of a run until the current poll has ended, or until
+/// all processes are created. Returns false if neither is in progress in that run. Then the caller
+/// must close the end.
 ///
 /// # Safety
-/// `close` may be called with `end` once, by this thread, at any time in the life of its scheduler.
+/// Calling `close(end)` once must be sound, on this thread, at any time in the life of its
+/// scheduler.
 #[inline]
 pub unsafe fn close_later(run: u64, end: *const (), close: unsafe fn(*const ())) -> bool {
     with_current(|scheduler| {
-        // Not in a run within that one, which may wait for what the end's other side does then.
-        // SAFETY: the caller's promise.
+        // Does not defer in a nested run, because that may wait for the effect of the closing.
+        //
+        // SAFETY: the caller guarantees the contract of `Scheduler::close_later`.
         scheduler.run() == run && unsafe { scheduler.close_later(end, close) }
     })
     .unwrap_or(false)
 }
 
-/// Drops tokens that a reader has left behind, now or at the latest after the turn.
+/// Drops tokens that a reader has left unread, at once or at the latest after the current poll.
 ///
-/// Tokens of channels borrow nothing (ends are made for types that are `'static` only), so they may be dropped later.
+/// Tokens of channels borrow nothing, because ends exist for `'static` types only. Therefore they
+/// may be dropped later.
 #[inline]
 pub fn drop_tokens<T>(tokens: Vec<T>) {
-    // Counted: a fiber that waits in a destructor may outlive the run.
+    // Reference counted, because a fiber that waits in a destructor may outlive the run.
     match with_current(|scheduler| Rc::clone(&scheduler.leaving)) {
         Some(leaving) => leaving.drop_or_queue(tokens, || {
             with_current(|scheduler| scheduler.leaves()).flatten()
         }),
-        // No scheduler empties the queue, so drops have to end in the order in which they began: nothing waits in them.
+        // Without a scheduler, only the drops in progress empty the queue. They must nest, so a
+        // wait is not allowed in them.
         None => OUTSIDE.with(|leaving| uninterrupted(|| leaving.drop_or_queue(tokens, || None))),
     }
 }
@@ -245,7 +265,7 @@ pub fn count_sent() {
     with_current(|scheduler| scheduler.tally.borrow_mut().sent += 1);
 }
 
-/// Wakes the process if the core is that of this thread's scheduler.
+/// Wakes the process if `core` belongs to the scheduler of this thread. Returns true if it does.
 #[inline]
 pub(crate) fn wake_if_here(core: &WakerCore, id: u32) -> bool {
     with_current(|scheduler| {
@@ -258,12 +278,12 @@ pub(crate) fn wake_if_here(core: &WakerCore, id: u32) -> bool {
     .unwrap_or(false)
 }
 
-/// Ends the run in the name of a process of this thread, for an error it returned.
+/// Ends the run because a process of this thread returned an error.
 #[cold]
 pub fn failed(kind: u32, index: u32, error: &dyn Error) {
     let mut message = error.to_string();
     let causes = std::iter::successors(error.source(), |&error| error.source());
-    // An error may be, or come back to, its own cause.
+    // The chain may be endless, because an error may be among its own causes.
     for error in causes.take(CAUSES) {
         message.push_str(": ");
         message.push_str(&error.to_string());

@@ -2,8 +2,8 @@
 //!
 //! No process runs meanwhile, and no code of a process is called: the waits are read from the state
 //! words of channels. [`Scheduler::standstill`] is the entry. With several schedulers or OS
-//! processes, each reports its waits to the first (`meeting.rs`), and that decides for all: a
-//! channel grows because it is full on a cycle of waits (`wait_graph.rs`), or the network is
+//! processes, each reports its waits to the first (`meeting.rs`), and that decides for all. Either
+//! a channel grows because it is full on a cycle of waits (`wait_graph.rs`), or the network is
 //! blocked, or something outside of it may still wake a process.
 
 use super::frames::Outside;
@@ -46,8 +46,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 impl Scheduler {
-    /// Everyone slept: tells what has become of the waits of its processes, and does what the
-    /// schedulers decide.
+    /// Takes part in a deadlock detection: reports the waits of its processes, and carries out the
+    /// decision.
     #[cold]
     pub(super) fn standstill(&self) -> Verdict {
         let mut verdict = self.meet(self.tell());
@@ -68,17 +68,17 @@ impl Scheduler {
         verdict
     }
 
-    /// What has become of the waits since this was last asked.
+    /// Returns a report of the waits that have changed since the last call.
     fn tell(&self) -> Told {
         let ended = self.ended.take();
         self.told.set(self.live.get() > 0);
-        // Before the mail: who wakes puts mail in and lets go of the waker then, so one of the two
-        // is seen.
+        // The count must be read before the inbox. A foreign waker fills the inbox before it is
+        // released, so at least one of the two is seen.
         let foreign = self.core.shared.has_foreign_wakers();
         let mut told = Told {
             live: self.live.get(),
-            // What comes from other OS processes now is about the meeting, or somebody there has
-            // moved.
+            // Frames from other OS processes need no check. A frame that comes now belongs to the
+            // detection, or its sender reports that it has moved.
             moved: self.outside.as_ref().is_some_and(|o| o.moved.get())
                 || !self.queue.is_empty()
                 || self.hooks.has_loose()
@@ -92,7 +92,7 @@ impl Scheduler {
             ..Told::default()
         };
         if told.live == 0 {
-            // Nobody is left who waits, and those who were told to wait have ended.
+            // No process is left that waits. Those that were reported as waiting have ended.
             return told;
         }
         self.registry.collect(|look| {
@@ -115,7 +115,8 @@ impl Scheduler {
         told
     }
 
-    /// What is to be told of one side of a channel; `None` if a bundle tells it.
+    /// Returns the update for one side of a channel. Returns `None` if a bundle or another OS
+    /// process reports it.
     fn update(&self, look: Look) -> Option<Update> {
         let Look {
             number,
@@ -125,8 +126,8 @@ impl Scheduler {
             ..
         } = look;
         if cross.is_none() && word & ID == ELSEWHERE && word & (GONE | ARMED) == 0 {
-            // It is in another OS process, which tells. (At an end of ours it says that nobody
-            // waits.)
+            // The other OS process reports this side. (At an end of this OS process the word means
+            // that no process waits.)
             return None;
         }
         if is_hooked(word) && matches!(self.hooks.behind(word), Some(Behind::Bundle(true))) {
@@ -136,7 +137,7 @@ impl Scheduler {
         Some(Update { number, side, wait })
     }
 
-    /// Who waits at a side of a channel.
+    /// Returns the wait at a side of a channel, if there is one.
     fn wait(&self, look: Look) -> Option<Wait> {
         let Look {
             number,
@@ -165,7 +166,8 @@ impl Scheduler {
             Side::Read => from,
             Side::Write => to,
         };
-        // Where channels have no table, who waited last at the other side is a hint.
+        // A network without a table of channels does not know the peer. The process that last
+        // waited at the other side is a hint.
         let guess = || {
             (from.is_none() && to.is_none())
                 .then(|| self.rank(other & ID))
@@ -180,21 +182,22 @@ impl Scheduler {
         })
     }
 
-    /// The rank of a process that has not ended.
+    /// Returns the rank of a process that has not ended.
     pub(super) fn rank(&self, id: u32) -> Option<u32> {
         let header = self.header(id)?;
         Some(self.directory.rank(header.kind(), header.index()))
     }
 }
 
-/// Verdicts as numbers, with the channels that grow.
+/// Decisions as numbers. They are sent together with the channels that grow.
 const RESUME: u8 = 0;
 const CENSUS: u8 = 1;
 const WAIT: u8 = 2;
 const END: u8 = 3;
 
 impl Scheduler {
-    /// Whether a meeting is on that this one was not at: it goes there now.
+    /// Returns true if a deadlock detection is in progress in which this scheduler has not taken
+    /// part. Marks it as attended.
     pub(super) fn is_called(&self, outside: &Outside) -> bool {
         let called = outside.is_called();
         outside
@@ -203,9 +206,9 @@ impl Scheduler {
         called
     }
 
-    /// Goes to a meeting that is on, also with something to do, as who was woken from outside of
-    /// the network when it had just been called: the others wait there, and what there is to do may
-    /// be to look for what they would send.
+    /// Takes part in a deadlock detection that is in progress, even if this scheduler has work. It
+    /// has work if it was woken from outside of the network when the detection had just begun. The
+    /// other schedulers wait in the detection, and the work may be to wait for their frames.
     #[inline]
     pub(super) fn meet_if_called(&self) -> Option<Verdict> {
         let outside = self.outside.as_ref()?;
@@ -214,7 +217,7 @@ impl Scheduler {
 
     #[cold]
     fn go_to_meeting(&self, outside: &Outside) -> Verdict {
-        // No word tells of waits that are polled.
+        // State words do not show polled waits.
         self.polled.arm(|id| self.wake(id));
         if self.ran.get() {
             outside.moved.set(true);
@@ -223,7 +226,7 @@ impl Scheduler {
         self.standstill()
     }
 
-    /// Tells the first, and does what that decides.
+    /// Reports to the first scheduler, and blocks until it has decided. Returns the decision.
     pub(super) fn meet(&self, told: Told) -> Verdict {
         match &self.outside {
             None => self.core.shared.meet(told),
@@ -232,11 +235,11 @@ impl Scheduler {
         }
     }
 
-    /// The run is over: if it fails, and that is known here, all others are told why.
+    /// Reports a failure that is known here to all other OS processes, when the run is over.
     pub(super) fn announce(&self) {
         let Some(outside) = &self.outside else { return };
         match self.core.shared.failure() {
-            // The first has found that, and tells it when all have ended.
+            // The first scheduler detects these, and reports them when all have ended.
             None | Some(RunError::Blocked(_) | RunError::Memory(_)) => {}
             Some(error) => outside.link().fail(&error.to_cause()),
         }
@@ -303,7 +306,8 @@ impl Scheduler {
 }
 
 impl Scheduler {
-    /// The calls in which processes of this scheduler wait that have not been woken.
+    /// Returns the calls in which processes of this scheduler wait, except for processes that have
+    /// been woken.
     pub(super) fn calls(&self) -> Vec<WaitingCall> {
         let mut calls = Vec::new();
         let Some(floor) = self.above.made() else {
@@ -335,7 +339,8 @@ impl Scheduler {
 }
 
 impl Shared {
-    /// Everyone slept: each tells what it knows, and the last to come decides for all.
+    /// Adds the report of a scheduler, and blocks until all schedulers of this OS process have
+    /// reported. The last one decides for all. Returns the decision.
     pub fn meet(&self, mut told: Told) -> Verdict {
         let mut meeting = lock(&self.meeting);
         meeting.arrived += 1;
@@ -345,7 +350,7 @@ impl Shared {
         for rank in told.ended {
             meeting.graph.remove(rank);
         }
-        // Later ones come later: what was told by those who arrived first concerns other channels.
+        // The order does not matter, because one scheduler reports each side of a channel.
         meeting.told.updates.append(&mut told.updates);
         meeting.told.ranks.append(&mut told.ranks);
         meeting.told.above |= told.above;
@@ -359,7 +364,7 @@ impl Shared {
                     .unwrap_or_else(PoisonError::into_inner);
             }
             return match &meeting.verdict {
-                // One who waits is enough.
+                // It is enough if one scheduler waits with a deadline.
                 Some(Verdict::Wait(_)) => Verdict::Wait(None),
                 verdict => verdict.clone().unwrap_or(Verdict::End),
             };
@@ -373,7 +378,7 @@ impl Shared {
         verdict
     }
 
-    /// Decides by what those of all OS processes have told.
+    /// Decides from the reports of all OS processes.
     pub fn decide_for_all(&self, mut told: Told) -> Verdict {
         let mut meeting = lock(&self.meeting);
         for rank in std::mem::take(&mut told.ended) {
@@ -393,12 +398,11 @@ impl Shared {
             self.stop();
             return Verdict::End;
         }
-        // Before the mail: who wakes puts mail in and lets go of the waker then, so one of the two
-        // is seen.
+        // The count must be read before the inboxes, as in `Scheduler::tell`.
         let foreign = told.foreign || self.has_foreign_wakers();
         let mail = self.inboxes.iter().any(Inbox::is_filled);
         if told.moved || mail {
-            // A quiet while that somebody has ended begins anew.
+            // The quiet period begins again, even if it had passed.
             meeting.asked = false;
             return Verdict::Resume(Arc::default());
         }
@@ -417,14 +421,14 @@ impl Shared {
         if !grow.is_empty() {
             return self.resume(meeting, grow, &Calls::default());
         }
-        // Calls are known once all is told.
+        // Calls are known only after all processes have been reported.
         if foreign && !meeting.asked && !told.above {
             return self.wait(meeting);
         }
         Verdict::Census
     }
 
-    /// Decides when all processes that are left are known, and the calls in which they wait.
+    /// Decides when all remaining processes are known, and the calls in which they wait.
     fn decide_by_all(
         &self,
         meeting: &mut Meeting,
@@ -447,7 +451,7 @@ impl Shared {
         self.tell(meeting, block, foreign)
     }
 
-    /// Channels are to grow, if they may.
+    /// Decides that channels grow. If that would exceed the memory limit, the run ends instead.
     fn resume(&self, meeting: &mut Meeting, grow: Vec<Grow>, calls: &Calls) -> Verdict {
         let Meeting { ceiling, graph, .. } = &mut *meeting;
         if let Err(mut overgrown) = ceiling.admit(&grow, graph, calls, &*self.directory) {
@@ -459,14 +463,14 @@ impl Shared {
         Verdict::Resume(grow.into())
     }
 
-    /// Something outside of the network may wake somebody.
+    /// Decides to wait, because something outside of the network may wake a process.
     fn wait(&self, meeting: &Meeting) -> Verdict {
         self.stirred.store(false, Ordering::SeqCst);
         Verdict::Wait(lock(&self.notice).is_some().then_some(meeting.quiet))
     }
 
-    /// A standstill has been described: it is told, and ends the run unless something outside of
-    /// it may wake somebody.
+    /// Reports a blocked network. This ends the run, unless something outside of the network may
+    /// wake a process.
     fn tell(&self, meeting: &mut Meeting, block: Block, foreign: bool) -> Verdict {
         if !foreign {
             self.end(RunError::Blocked(block));
@@ -476,7 +480,7 @@ impl Shared {
         meeting.quiet = meeting.quiet.saturating_mul(QUIETER);
         self.stirred.store(false, Ordering::SeqCst);
         let notice = lock(&self.notice).clone();
-        // It is told again after a longer while, if nothing moves until then.
+        // Reported again after a longer period if nothing has moved by then.
         let again = notice.is_some().then_some(meeting.quiet);
         user_code::quietly(|| {
             if let Some(notice) = notice {

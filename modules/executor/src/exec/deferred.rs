@@ -1,24 +1,23 @@
 //! The work that a poll leaves behind: deferred wake-ups, ends of channels to close, and tokens to
 //! drop. `between_polls.rs` does it.
 //!
-//! Wake-ups: to ask whether the other side of a channel sleeps takes a fence, which costs more than
-//! a token. So a process that takes or puts many tokens leaves that to the end of its poll. A
-//! wake-up may be late by a poll, but is never lost (`link/spsc.rs` says why). One fence serves all
-//! of them.
+//! Wake-ups: to check whether the other side of a channel sleeps takes a fence, which costs more
+//! than a token. Therefore a process that takes or puts many tokens checks at the end of its poll.
+//! A wake-up may be late by a poll, but is never lost (see `link/spsc.rs`). One fence serves all of
+//! them.
 //!
-//! Ends of channels between schedulers: a process that fails drops its ports first, and only then
-//! is it known that it has failed. A process on another thread that saw them closed before might
-//! fail because of that, and be reported in its place. So the other side sees an end closed when
-//! the poll is over, and, if the process failed, after the run was stopped.
+//! Ends of channels between schedulers: a process that fails drops its ports first, and its failure
+//! is known only after that. A process on another thread that saw the ends closed before might fail
+//! because of them, and be reported instead. Therefore the other side sees an end closed when the
+//! poll is over, and, if the process failed, after the run was stopped.
 //!
-//! Tokens that a reader leaves unread: to drop them is code of the user. Nothing of the channel is
-//! left to be done by then, so a destructor may panic, wait on the stack of a fiber, or use any
-//! channel. A token may hold a port whose tokens hold ports in turn. To drop each within the one
-//! before would take a stack as deep as that chain. Therefore tokens beyond a depth are queued.
-//! They are dropped by the drop of tokens of the same run that ends first, or by the scheduler
-//! after the poll. The second is needed because the drops that are counted may be those of fibers
-//! that wait in a destructor for a queued token. Outside of runs a destructor of a token cannot
-//! wait.
+//! Unread tokens: dropping them runs user code. The state of the channel is final before that, so a
+//! destructor may panic, wait on the stack of a fiber, or use any channel. A token may hold a port
+//! whose tokens hold ports in turn. Nested drops would need a stack as deep as that chain.
+//! Therefore tokens beyond a depth are queued. They are dropped by the drop of tokens of the same
+//! run that ends first, or by the scheduler after the poll. The scheduler is needed because the
+//! drops in progress may be those of fibers that wait in a destructor for a queued token. Outside
+//! of runs a destructor of a token cannot wait.
 
 use crate::finally::Finally;
 use crate::sync::{Ordering, fence};
@@ -27,27 +26,28 @@ use std::collections::VecDeque;
 use std::mem::{self, ManuallyDrop};
 use std::ptr;
 
-/// What a scheduler has yet to do at an end: see `link/spsc.rs` about late wake-ups. Field by
-/// field, as a polled wait.
+/// Deferred wake-up of the other side of a channel (`link/spsc.rs`). The fields are separate cells
+/// for the reason given at `PolledWait`.
 struct DeferredWake {
     end: Cell<*const ()>,
-    /// Asks behind a fence.
+    /// Wakes the process that waits at the other side, if any. A fence must precede the call.
     tell: Cell<unsafe fn(*const ())>,
 }
 
-/// The wake-ups that the process whose turn it is has deferred: for the channel it took from last,
-/// and for the one it put into last.
+/// Deferred wake-ups of the process that is being polled: for the channel that it last read from,
+/// and for the channel that it last wrote to.
 pub struct DeferredWakes {
     some: Cell<bool>,
     wakes: [DeferredWake; 2],
 }
 
 thread_local! {
-    /// Those of the scheduler of this thread.
+    /// Deferred wake-ups of the current scheduler of this thread.
     static CURRENT: Cell<*const DeferredWakes> = const { Cell::new(ptr::null()) };
 }
 
-/// Notes that the scheduler of this thread, if a run is on, has something to be done elsewhere.
+/// Notes that the scheduler of this thread has work to do after the poll. Has no effect outside of
+/// a run.
 #[inline(always)]
 pub(super) fn note() {
     // SAFETY: `DeferredWakes::enter` keeps the pointer valid while it is set.
@@ -64,11 +64,13 @@ impl DeferredWake {
         }
     }
 
-    /// Asks, if something is noted, and there is a fence behind what was done at the end.
+    /// Wakes the other side if an end is noted. A fence must come between the last access to the
+    /// channel and this call.
     fn tell(&self) {
         let end = self.end.replace(ptr::null());
         if !end.is_null() {
-            // SAFETY: what is noted has not gone, and the function is its own.
+            // SAFETY: `forget` is called before an end is freed, so the end is valid. The function
+            // was noted with it.
             unsafe { (self.tell.get())(end) };
         }
     }
@@ -82,7 +84,7 @@ impl DeferredWakes {
         }
     }
 
-    /// Makes these the ones of this thread while `f` runs.
+    /// Makes this the instance of this thread while `f` runs.
     #[inline]
     pub(super) fn enter<R>(&self, f: impl FnOnce() -> R) -> R {
         struct Leave(*const DeferredWakes);
@@ -95,11 +97,12 @@ impl DeferredWakes {
         f()
     }
 
-    /// Defers asking whom to wake at an end, and asks at the one before it if that was another.
+    /// Defers the wake-up of the other side of an end. If another end was noted, performs its
+    /// wake-up now.
     ///
     /// # Safety
-    /// The function has to fit the end, and [`DeferredWakes::forget`] has to be called before it
-    /// goes.
+    /// `tell` must be sound to call with `end`, and [`DeferredWakes::forget`] must be called before
+    /// `end` becomes invalid.
     #[inline]
     pub unsafe fn defer(&self, way: usize, end: *const (), tell: unsafe fn(*const ())) {
         let wake = &self.wakes[way];
@@ -115,19 +118,19 @@ impl DeferredWakes {
         wake.tell.set(tell);
     }
 
-    /// Notes that there is something to be done elsewhere.
+    /// Notes that there is work to do after the poll.
     #[inline(always)]
     pub(super) fn note(&self) {
         self.some.set(true);
     }
 
-    /// Whether there is anything.
+    /// Returns true if there is work to do.
     #[inline(always)]
     pub fn is_pending(&self) -> bool {
         self.some.get()
     }
 
-    /// Asks everywhere whom to wake, and wakes.
+    /// Performs the deferred wake-ups.
     #[inline]
     pub fn flush(&self) {
         self.some.set(false);
@@ -135,7 +138,7 @@ impl DeferredWakes {
         self.wakes.iter().for_each(DeferredWake::tell);
     }
 
-    /// An end goes, which asks by itself.
+    /// Removes an end that is going to be freed. The caller performs its wake-up.
     #[inline]
     pub fn forget(&self, end: *const ()) {
         for wake in &self.wakes {
@@ -146,22 +149,22 @@ impl DeferredWakes {
     }
 }
 
-/// An end that has left its scheduler, and is still to be closed.
+/// End of a channel that its process has left, and that is still to be closed.
 pub(super) struct Closing {
     pub(super) end: *const (),
-    /// Closes the end and lets go of it.
+    /// Closes and releases the end.
     pub(super) close: unsafe fn(*const ()),
-    /// Kind and index of the process that left it: what it did not read is dropped in its name.
+    /// Kind and index of the process that left the end. The unread tokens are dropped in its name.
     pub(super) process: Option<(u32, u32)>,
 }
 
-/// Those of a turn, in the order in which they were left.
+/// Ends that were left in a poll, in order.
 #[derive(Default)]
 pub(super) struct Closings {
     queue: RefCell<VecDeque<Closing>>,
-    /// Who left the end that is being closed.
+    /// Process that left the end that is being closed.
     pub(super) of: Cell<Option<(u32, u32)>>,
-    /// Processes are being made, and none has had a turn.
+    /// True while processes are created. None of them has been polled then.
     pub(super) making: Cell<bool>,
 }
 
@@ -171,22 +174,22 @@ impl Closings {
         self.queue.borrow_mut().push_back(closing);
     }
 
-    /// The next, of which nothing is borrowed: to close it is code of the user, which may leave
-    /// further ends.
+    /// Removes the next end. It is returned without a borrow, because closing it runs user code,
+    /// which may leave further ends.
     #[inline]
     pub(super) fn pop(&self) -> Option<Closing> {
         self.queue.borrow_mut().pop_front()
     }
 }
 
-/// How many drops of tokens may be going on before others are queued.
+/// Maximum number of drops in progress. Further tokens are queued.
 const DEEPEST: u32 = 32;
 
 /// Tokens of any type that are to be dropped.
 pub(super) struct Tokens {
     tokens: *mut (),
     drop: unsafe fn(*mut ()),
-    /// Kind and index of the process that left them: a panic is its failure.
+    /// Kind and index of the process that left the tokens. A panic is reported as its failure.
     pub(super) process: Option<(u32, u32)>,
 }
 
@@ -195,7 +198,7 @@ impl Tokens {
         Tokens {
             process,
             tokens: Box::into_raw(Box::new(tokens)).cast(),
-            // SAFETY: called once, by `drop`, with the pointer of the Box of this type.
+            // SAFETY: `drop` calls this once, with the pointer of the `Box` of this type.
             drop: |tokens| drop(unsafe { Box::from_raw(tokens.cast::<Vec<T>>()) }),
         }
     }
@@ -203,24 +206,25 @@ impl Tokens {
 
 impl Drop for Tokens {
     fn drop(&mut self) {
-        // SAFETY: the function belongs to the pointer, and this is the only call.
+        // SAFETY: the function was stored with the pointer, and this is the only call.
         unsafe { (self.drop)(self.tokens) };
     }
 }
 
-/// The drops of tokens that are going on in a run, and those that are queued.
+/// Drops of tokens of a run: the number in progress, and the tokens that are queued.
 ///
-/// Without a destructor: that of a thread is there as long as the thread. What is queued is dropped
-/// by [`drop_queued`](Leaving::drop_queued).
+/// The type has no destructor, so that the instance of a thread exists as long as the thread.
+/// [`drop_queued`](Leaving::drop_queued) drops the queued tokens.
 #[derive(Default)]
 pub(super) struct Leaving {
-    /// Not a depth: drops of several fibers may be going on at the same time, and end in any order.
+    /// Number of drops in progress. It is not a depth, because drops of several fibers may overlap
+    /// and end in any order.
     going_on: Cell<u32>,
     queue: RefCell<ManuallyDrop<Vec<Tokens>>>,
 }
 
 thread_local! {
-    /// Outside of runs. Values of the thread itself, which may hold ports, are dropped late.
+    /// Instance for drops outside of runs. Thread-local values may hold ports and are dropped late.
     pub(super) static OUTSIDE: Leaving = const {
         Leaving {
             going_on: Cell::new(0),
@@ -230,8 +234,8 @@ thread_local! {
 }
 
 impl Leaving {
-    /// Drops tokens that a reader has left behind, or queues them. `process` is the one that leaves
-    /// them.
+    /// Drops tokens that a reader has left unread, or queues them. `process` returns the process
+    /// that leaves them.
     #[inline]
     pub(super) fn drop_or_queue<T>(
         &self,
@@ -249,7 +253,7 @@ impl Leaving {
         drop(tokens);
     }
 
-    /// Drops what is queued. If that panics, the rest is dropped all the same.
+    /// Drops the queued tokens. A panic does not keep the remaining ones from being dropped.
     fn drop_queued(&self) {
         while let Some(tokens) = self.pop() {
             let rest = Finally(|| self.drop_queued());
@@ -258,13 +262,13 @@ impl Leaving {
         }
     }
 
-    /// Takes out tokens that are queued: those that were queued last.
+    /// Removes the tokens that were queued last.
     #[inline]
     pub(super) fn pop(&self) -> Option<Tokens> {
         let mut queue = self.queue.borrow_mut();
         let tokens = queue.pop();
         if tokens.is_none() {
-            // Nobody else frees its memory.
+            // The queue has no destructor, so its memory is freed here.
             drop(mem::take(&mut **queue));
         }
         tokens

@@ -1,6 +1,6 @@
-//! Frames that come from the schedulers of other OS processes: each is given to the channel, the
-//! writer or the upper layer that it is for. When the run is over, the statistics of all come
-//! together at the first scheduler. `frames.rs` sends.
+//! Receives frames from the schedulers of other OS processes, and passes each to its channel,
+//! writer or upper layer. When the run is over, gathers the statistics of all schedulers at the
+//! first one. `frames.rs` sends.
 
 use super::frames::ALSO;
 use super::frames::CLOSE;
@@ -33,11 +33,12 @@ use std::thread;
 use std::time::Duration;
 use std::time::Instant;
 
-/// Most frames that are taken before processes run.
+/// Maximum number of frames that are received before processes run.
 const FRAMES: usize = 1024;
 
 impl Scheduler {
-    /// Takes what has come from other OS processes, and sends what waits; whether something came.
+    /// Receives frames from other OS processes, and sends waiting frames. Returns true if a frame
+    /// came.
     pub(super) fn exchange(&self) -> bool {
         match &self.outside {
             Some(outside) => self.exchange_with(outside),
@@ -53,8 +54,8 @@ impl Scheduler {
         self.drop_sent(outside);
         let mut came = false;
         if outside.is_ready() {
-            // To read a payload is code of the user. If it panics the run is over, and the rest is
-            // of no use.
+            // Decoding a payload runs user code. If it panics, the run has failed, and the
+            // remaining frames are not needed.
             self.guarded(|| {
                 match outside.receive(FRAMES, |from, header, bytes| {
                     came = true;
@@ -87,7 +88,8 @@ impl Scheduler {
                         self.deliver(&*reader, |reader| reader.deliver(bytes));
                     }
                 }
-                // Behind the token, so that to wait for its last line is not to wait for its first.
+                // The credit is read after the token, because it is in the last cache line of the
+                // frame. To wait for that line first would delay the token.
                 if let Some(credit) = credit {
                     let number = u32::from_ne_bytes(*credit);
                     if let Some(id) = outside.take_notice(from, Header { number, ..header }) {
@@ -111,7 +113,7 @@ impl Scheduler {
                 if let Some((channel, token)) = outside.was_read(header.number) {
                     self.drop_token(channel, token);
                 }
-                // It may have had ends of channels.
+                // The token may have contained ends of channels.
                 self.deferred.flush();
             }
             CLOSE => drop(outside.remove_reader(from, header.number)),
@@ -130,7 +132,7 @@ impl Scheduler {
         }
     }
 
-    /// The bytes of a token, and the channel that gets the credit that came with it.
+    /// Splits a frame into the bytes of a token and the index of the channel that gets the credit.
     #[inline]
     fn split_credit<'a>(&self, from: usize, bytes: &'a [u8]) -> (&'a [u8], Option<&'a [u8; 4]>) {
         if let Some((token, channel)) = bytes.split_last_chunk() {
@@ -142,7 +144,7 @@ impl Scheduler {
         (bytes, None)
     }
 
-    /// A token whose slices have been received: the last of its readers gets their memory.
+    /// Delivers a token whose slices have been received. The last of its readers gets their memory.
     #[cold]
     fn take_sliced(&self, outside: &Outside, from: usize, reader: u32) {
         let Some(slices) = outside.take_slices() else {
@@ -165,17 +167,17 @@ impl Scheduler {
         }
     }
 
-    /// Drops tokens of which all has been sent.
+    /// Drops tokens that have been sent completely.
     #[inline]
     fn drop_sent(&self, outside: &Outside) {
         while let Some((channel, token)) = outside.take_sent() {
             self.drop_token(channel, token);
-            // It may have had ends of channels.
+            // The token may have contained ends of channels.
             self.deferred.flush();
         }
     }
 
-    /// Has a token delivered, which is to be read: code of the user.
+    /// Delivers a token, which is decoded by user code.
     #[inline]
     fn deliver(
         &self,
@@ -191,7 +193,8 @@ impl Scheduler {
         }
     }
 
-    /// Drops a token of a channel that starts here, which its reader has read: code of the user.
+    /// Drops a token after its reader has read it. Its channel starts here. The destructor is user
+    /// code.
     pub(super) fn drop_token(&self, channel: u32, token: Box<dyn Any>) {
         let Err(panic) = user_code::caught(|| drop(token)) else {
             return;
@@ -206,7 +209,7 @@ impl Scheduler {
         self.core.shared.fail(process, message);
     }
 
-    /// A token has come that is none: the run fails at its reader.
+    /// Fails the run at the reader, because a received token is invalid.
     #[cold]
     fn fail_to_read(&self, reader: &dyn FarReader, why: &str) {
         let (directory, number) = (self.directory(), reader.number());
@@ -219,7 +222,8 @@ impl Scheduler {
         self.core.shared.fail(process, message);
     }
 
-    /// The next message that is not about a channel; none if the run has failed.
+    /// Blocks until a message that is not about a channel has come. Returns `None` if the run has
+    /// failed.
     pub(super) fn next_mail(&self, outside: &Outside) -> Option<Mail> {
         loop {
             self.exchange_with(outside);
@@ -236,17 +240,18 @@ impl Scheduler {
     }
 }
 
-/// How long nothing may come of what others have recorded of a run that has failed: one of them may
-/// compute for long.
+/// Longest time without a frame while recordings of a failed run are gathered. A scheduler may
+/// compute for a long time before it sends them.
 const SILENCE: Duration = Duration::from_secs(1);
-/// How long all of it may take.
+/// Longest time in which all of them are gathered.
 const ALL: Duration = Duration::from_secs(10);
-/// How often is looked then, as nobody rings any more.
+/// Interval of the checks, because no scheduler rings a bell after a failure.
 const LOOK: Duration = Duration::from_millis(1);
 
 impl Scheduler {
-    /// Sends what was counted to the first scheduler, which gathers what all have, in their order;
-    /// none if the run has failed.
+    /// Sends the statistics of this scheduler to the first one. The first scheduler gathers the
+    /// statistics of all. It returns them in order, or `None` if the run has failed. The others
+    /// return an empty list. Blocks until all is sent or received.
     pub fn gather(
         &self,
         outside: &Outside,
@@ -256,7 +261,7 @@ impl Scheduler {
         let trace = self.recorder().map(Recorder::trace);
         tally.frames = Some(outside.sent());
         if outside.link().me() > 0 {
-            // Those of OS process 0 hand in to the same trace as the first.
+            // The schedulers of OS process 0 hand in to the same trace as the first one.
             if let (Some(trace), Some((1.., _))) = (trace, self.core.shared.os_process()) {
                 tally.recorded = trace.take();
             }
@@ -264,10 +269,10 @@ impl Scheduler {
             let start = Instant::now();
             while !outside.flush() {
                 match outside.state() {
-                    // What has been recorded is wanted all the same.
+                    // A recording is needed even if the run has failed.
                     RunState::Failed if trace.is_none() || start.elapsed() > ALL => break,
                     RunState::Failed => thread::sleep(LOOK),
-                    // It is over when all is sent.
+                    // The wait ends when all is sent.
                     _ => outside.sleep(
                         || outside.flush() || outside.state() == RunState::Failed,
                         None,
@@ -298,8 +303,8 @@ impl Scheduler {
         all.into_iter().collect()
     }
 
-    /// The run has failed. Takes what comes from those who can still send, until all of them have
-    /// or nothing comes any more.
+    /// Receives statistics after the run has failed. Returns when all schedulers that can still
+    /// send have sent, or when no frame comes any more.
     fn gather_late(
         &self,
         outside: &Outside,
@@ -309,7 +314,8 @@ impl Scheduler {
         let start = Instant::now();
         let mut last = start;
         while last.elapsed() < SILENCE && start.elapsed() < ALL {
-            // Before what they have sent is looked for: who is gone by now sends no more.
+            // Checked before the exchange, because a scheduler that has ended by now sends no frame
+            // later.
             let mut missing = (0..all.len()).filter(|&who| all[who].is_none());
             let is_over = !missing.any(|who| outside.link().may_come_from(who));
             let has_come = self.exchange_with(outside);
@@ -317,14 +323,14 @@ impl Scheduler {
                 last = Instant::now();
             }
             for message in outside.mail.take() {
-                // There may have been a meeting.
+                // There may be messages of a deadlock detection.
                 if message.kind == TALLY {
                     let (from, tally) = came(message);
                     all[from] = tally;
                 }
             }
             match (has_come, is_over) {
-                // Not all that has come is taken at once.
+                // One exchange does not receive all frames.
                 (true, _) => {}
                 (false, true) => return,
                 (false, false) => thread::sleep(LOOK),

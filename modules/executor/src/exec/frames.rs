@@ -30,55 +30,62 @@ use std::time::Duration;
 
 /// A token, or a part of one.
 pub const DATA: u32 = 1;
-/// There is room for so many tokens more.
+/// Credit: the writer may send `extra` more tokens.
 pub const CREDIT: u32 = 2;
-/// The reader has left.
+/// Notice that the reader has left.
 pub const LEFT: u32 = 3;
-/// The writer has left.
+/// Notice that the writer has left.
 pub const CLOSE: u32 = 4;
-/// What an OS process brings to a meeting, and what was decided there.
+/// Report of a scheduler to a deadlock detection, and the decision.
 pub const TOLD: u32 = 5;
 pub const VERDICT: u32 = 6;
-/// What was counted in a run.
+/// Statistics of a scheduler.
 pub const TALLY: u32 = 7;
-/// A token whose large slices are to be read in the memory of its writer.
+/// A token whose large slices are read from the memory of its writer.
 pub const EXPOSED: u32 = 8;
-/// They have been read.
+/// Notice that the slices of an exposed token have been read.
 pub const READ: u32 = 9;
-/// The next token is for these channels as well.
+/// List of further channels that get the next token.
 pub const ALSO: u32 = 10;
-/// A token, and behind its bytes the channel in which there is room for so many tokens more.
+/// A token, followed by the index of a channel. `extra` is credit for that channel.
 pub const DATA_AND_CREDIT: u32 = 11;
-/// A token whose large slices come behind its other bytes.
+/// A token whose large slices follow its other bytes.
 pub const SLICED: u32 = 12;
 
-/// The reading end's side of a channel whose writer is in another OS process.
+/// Reading end of a channel whose writer is in another OS process.
 pub trait FarReader {
-    /// The number of the channel.
+    /// Returns the number of the channel.
     fn number(&self) -> u32;
-    /// The type of its tokens, by name.
+    /// Returns the name of the type of the tokens.
     fn token(&self) -> &'static str;
-    /// A token has come.
+    /// Accepts a token.
+    ///
+    /// # Errors
+    /// Returns a message if the bytes are not a valid token.
     fn deliver(&self, bytes: &[u8]) -> Result<(), String>;
-    /// A token has come whose large slices are to be read elsewhere: in the memory of its writer,
-    /// or where they were received.
+    /// Accepts a token whose large slices are read from `memory`: the memory of its writer, or that
+    /// into which they were received.
+    ///
+    /// # Errors
+    /// Returns a message if the bytes are not a valid token, or the slices cannot be read.
     fn deliver_slices(&self, bytes: &[u8], memory: &dyn RemoteMemory) -> Result<(), String>;
 }
 
-/// The writing end's side of a channel whose reader is in another OS process: how many tokens may
-/// be sent, and who waits until there may be more. Used by one thread; atomic for the registry's
-/// sake.
+/// Writing end of a channel whose reader is in another OS process: the number of tokens that may be
+/// sent, and the process that waits until there is space.
+///
+/// One thread uses it. The fields are atomic because the registry requires `Sync`.
 pub struct FarWriter {
     pub number: u32,
-    /// The scheduler of the reader.
+    /// Scheduler of the reader.
     pub peer: SchedulerId,
-    /// Which one it is of the channels to there.
+    /// Index of the channel among those to that scheduler.
     pub index: u32,
     word: AtomicU32,
     credits: AtomicU32,
     capacity: AtomicU32,
     reader_left: AtomicU32,
-    /// Its slot in the registry.
+    /// Slot in the registry.
     pub slot: AtomicU32,
 }
 
@@ -104,7 +111,8 @@ impl FarWriter {
         self.credits.load(Ordering::Relaxed) > 0
     }
 
-    /// One token is going to be sent; there has to be room.
+    /// Uses credit for one token that is going to be sent. [`has_room`](Self::has_room) must be
+    /// true.
     pub fn spend(&self) {
         let credits = self.credits.load(Ordering::Relaxed);
         debug_assert!(credits > 0);
@@ -115,12 +123,12 @@ impl FarWriter {
         self.word.load(Ordering::Relaxed)
     }
 
-    /// Sets who waits.
+    /// Sets the state word, which names the process that waits.
     pub fn set_word(&self, word: u32) {
         self.word.store(word, Ordering::Relaxed);
     }
 
-    /// Takes out who is to be woken, of those that wait by one of the marks.
+    /// Ends a wait that has one of the marks. Returns the id to wake.
     fn wake(&self, marks: u32) -> Option<u32> {
         let word = self.word();
         if word & GONE != 0 || word & marks == 0 {
@@ -130,10 +138,10 @@ impl FarWriter {
         Some(word & ID)
     }
 
-    /// There is room for more. Whom to wake.
+    /// Adds credit. Returns the id to wake.
     pub fn credit(&self, tokens: u32) -> Option<u32> {
         let credits = self.credits.load(Ordering::Relaxed);
-        // More than the capacity is what no reader gives.
+        // No valid reader gives more credit than the capacity.
         let credits = credits
             .saturating_add(tokens)
             .min(self.capacity.load(Ordering::Relaxed));
@@ -141,7 +149,7 @@ impl FarWriter {
         self.wake(ARMED)
     }
 
-    /// The reader has left. Whom to wake.
+    /// Records that the reader has left. Returns the id to wake.
     fn left(&self) -> Option<u32> {
         self.reader_left.store(1, Ordering::Relaxed);
         self.wake(ARMED | STOP)
@@ -167,14 +175,14 @@ impl CrossEnd for FarWriter {
     }
 }
 
-/// Tokens that were read, and whose room was not given back yet.
+/// Credit of a channel that is not sent yet: the number of tokens that were read.
 pub struct PendingCredit {
-    /// The scheduler of the writer.
+    /// Scheduler of the writer.
     pub peer: SchedulerId,
-    /// Which one it is of the channels from there.
+    /// Index of the channel among those from that scheduler.
     pub index: u32,
     pub tokens: Cell<u32>,
-    /// In the list of those of which something is pending.
+    /// True if this is in the list of pending credit.
     listed: Cell<bool>,
 }
 
@@ -189,18 +197,20 @@ impl PendingCredit {
     }
 }
 
-/// The reading ends here of channels from a scheduler of another OS process, and the writing ends
-/// of those to it. Each is known by its place in the order of the network's channels, to both
-/// alike: so a frame names it without a table of numbers.
+/// Reading ends of the channels from a scheduler of another OS process, and writing ends of the
+/// channels to it.
+///
+/// Each end is identified by its index in the order of the channels of the network, which is the
+/// same on both sides. Therefore frames need no table of numbers.
 #[derive(Default)]
 struct Peer {
     readers: Vec<Option<Rc<dyn FarReader>>>,
     writers: Vec<Option<Arc<FarWriter>>>,
 }
 
-/// Credit that waits for a token to the same scheduler, with which it goes in one frame: who
-/// answers gives room back and sends in the same turn. (Piggybacking: Tanenbaum and Wetherall,
-/// Computer Networks, 5th ed., 3.4.)
+/// Credit that waits for a token to the same scheduler, so that one frame can carry both. A process
+/// that replies gives credit and sends a token in the same poll. (Piggybacking: Tanenbaum and
+/// Wetherall, Computer Networks, 5th ed., 3.4.)
 #[derive(Clone, Copy)]
 struct Piggyback {
     to: SchedulerId,
@@ -208,47 +218,47 @@ struct Piggyback {
     tokens: u32,
 }
 
-/// A message that is not about a channel.
+/// Message that is not about a channel.
 pub struct Mail {
     pub from: usize,
     pub kind: u32,
     pub bytes: Vec<u8>,
 }
 
-/// The number of a channel, and a token that went over it.
+/// Number of a channel, and a token that was sent on it.
 type Exposed = (u32, Box<dyn Any>);
 
-/// After so many looks at the link, one after each batch of turns, credit that is pending is sent
-/// in any case.
+/// Number of exchanges after which pending credit is sent in any case. There is one exchange after
+/// each batch of polls.
 const LATEST: u32 = 16;
 
-/// More credit than this goes alone: the highest bit of `extra` is a link's own. Channels of such a
-/// capacity send it rarely.
+/// Largest credit that is piggybacked. More is sent alone, because links use the highest bit of
+/// `extra`. Channels of such a capacity send credit rarely.
 const MOST_WITH_TOKEN: u32 = 1 << 16;
 
-/// All other schedulers.
+/// Connection of a scheduler to all other schedulers of the run.
 pub struct Outside {
     link: AnyLink,
     peers: RefCell<Vec<Peer>>,
     pending: RefCell<Vec<Rc<PendingCredit>>>,
     piggyback: Cell<Option<Piggyback>>,
-    /// How often the link was looked at since pending credit was last sent.
+    /// Number of exchanges since pending credit was last sent.
     unsent: Cell<u32>,
-    /// Tokens that others read in the memory of this OS process, by number, each with its channel,
-    /// and the numbers that are free.
+    /// Tokens that others read in the memory of this OS process, each with its channel. The index
+    /// is the number of the token. `free` has the unused numbers.
     exposed: RefCell<Vec<Option<Exposed>>>,
     free: RefCell<Vec<u32>>,
     pub(super) mail: RefCell<VecDeque<Mail>>,
-    /// Who has sent which of the reading ends here get the next token as well, and these.
+    /// Further reading ends that get the next token, with the scheduler that sends it.
     also: RefCell<Vec<(usize, Vec<u32>)>>,
-    /// Frames that were sent.
+    /// Number of frames that were sent.
     frames: Cell<u64>,
-    /// Values are being dropped, or tokens read: code of the user.
+    /// True while values are dropped or tokens are decoded, which is user code.
     pub(super) is_exchanging: Cell<bool>,
-    /// The last meeting that this one was at.
+    /// Number of the last deadlock detection in which this scheduler took part.
     pub(super) met: Cell<u32>,
-    /// Something has run since this one was last counted asleep: what others bring to a meeting
-    /// that was called before that may be true no more.
+    /// True if something has run since this scheduler was last counted as asleep. Then the reports
+    /// of others to a deadlock detection that began before may be outdated.
     pub(super) moved: Cell<bool>,
 }
 
@@ -272,20 +282,19 @@ impl Outside {
         }
     }
 
-    /// For what is not done for each frame.
+    /// Returns the link through an indirect call, for operations that are not done for each frame.
     pub fn link(&self) -> &dyn Link {
         self.link.get()
     }
 
-    /// Adds a reading end; which one it is of the channels from that scheduler.
+    /// Adds a reading end. Returns its index among the channels from `peer`.
     pub fn add_reader(&self, peer: SchedulerId, reader: Rc<dyn FarReader>) -> u32 {
         let readers = &mut self.peers.borrow_mut()[peer.0 as usize].readers;
         readers.push(Some(reader));
         readers.len() as u32 - 1
     }
 
-    /// Adds the writing end that is made with the place it has among the channels to that
-    /// scheduler.
+    /// Adds a writing end, which `make` creates from its index among the channels to `peer`.
     pub fn add_writer(
         &self,
         peer: SchedulerId,
@@ -302,20 +311,20 @@ impl Outside {
         peers[writer.peer.0 as usize].writers[writer.index as usize] = None;
     }
 
-    /// The reading end that a frame is for.
+    /// Returns the reading end for a frame.
     #[inline]
     pub(super) fn reader(&self, from: usize, index: u32) -> Option<Rc<dyn FarReader>> {
         let peers = self.peers.borrow();
         peers.get(from)?.readers.get(index as usize)?.clone()
     }
 
-    /// The same, which gets no more.
+    /// Removes a reading end, which gets no further frames.
     pub(super) fn remove_reader(&self, from: usize, index: u32) -> Option<Rc<dyn FarReader>> {
         let mut peers = self.peers.borrow_mut();
         peers.get_mut(from)?.readers.get_mut(index as usize)?.take()
     }
 
-    /// Sends a message, now or when there is room: what is sent first comes first.
+    /// Sends a frame, at once or when there is space. Frames to the same scheduler arrive in order.
     #[inline]
     pub fn send(&self, to: SchedulerId, kind: u32, number: u32, extra: u32, bytes: &[u8]) {
         self.send_piggyback();
@@ -329,8 +338,8 @@ impl Outside {
         deferred::note();
     }
 
-    /// Sends the credit that waits for a token, before anything else is sent: what was given first
-    /// comes first.
+    /// Sends the credit that waits for a token. This must precede any other frame, so that frames
+    /// arrive in order.
     #[inline]
     fn send_piggyback(&self) {
         if let Some(Piggyback { to, index, tokens }) = self.piggyback.take() {
@@ -338,7 +347,7 @@ impl Outside {
         }
     }
 
-    /// The same, of bytes that need not be copied, as those of [`Outside::buffer`].
+    /// Sends a frame without copying the bytes. They may come from [`Outside::buffer`].
     pub fn send_owned(&self, to: u32, header: Header, bytes: Vec<u8>) {
         self.send_piggyback();
         self.frames.set(self.frames.get() + 1);
@@ -346,25 +355,26 @@ impl Outside {
         deferred::note();
     }
 
-    /// How many frames were sent, and in how many messages, where the link packs them into such.
+    /// Returns the number of frames that were sent. If the link packs frames into messages, also
+    /// returns the number of messages.
     pub fn sent(&self) -> (u64, Option<u64>) {
         (self.frames.get(), self.link.messages())
     }
 
-    /// The next token to this scheduler is for these of its reading ends as well.
+    /// Sends the further reading ends that get the next token to this scheduler.
     pub fn send_also(&self, to: SchedulerId, readers: &[u32]) {
         let bytes: Vec<u8> = readers.iter().flat_map(|at| at.to_ne_bytes()).collect();
         self.send(to, ALSO, 0, 0, &bytes);
     }
 
-    /// The next token is for these reading ends as well.
+    /// Records the further reading ends of the next token.
     pub(super) fn is_also_for(&self, from: usize, bytes: &[u8]) {
         let (numbers, _) = bytes.as_chunks();
         let readers = numbers.iter().map(|at| u32::from_ne_bytes(*at)).collect();
         self.also.borrow_mut().push((from, readers));
     }
 
-    /// The reading ends that a token is for as well.
+    /// Removes and returns the further reading ends of a token.
     #[inline]
     pub(super) fn take_also(&self, from: usize) -> Vec<u32> {
         let mut also = self.also.borrow_mut();
@@ -372,7 +382,7 @@ impl Outside {
         at.map(|at| also.swap_remove(at).1).unwrap_or_default()
     }
 
-    /// Memory for the bytes of a token or a frame, to be cleared first.
+    /// Returns memory for the bytes of a token or a frame. The caller must clear it first.
     #[inline]
     pub fn buffer(&self) -> Vec<u8> {
         self.link.buffer()
@@ -386,7 +396,7 @@ impl Outside {
         deferred::note();
     }
 
-    /// Sends a token whose bytes are yet to be gathered.
+    /// Sends a token whose bytes are in several pieces.
     pub fn send_gathered(&self, writer: &FarWriter, mut gather: Pieces<'_>) {
         let header = self.data(writer, |index| gather.add_last(index));
         let to = writer.peer.0 as usize;
@@ -398,19 +408,19 @@ impl Outside {
         deferred::note();
     }
 
-    /// How long slices of a token may be that stay where they are until they are sent or read; 0:
-    /// none do.
+    /// Returns the maximum length in bytes of slices that are not copied until they are sent or
+    /// read. 0: all slices are copied.
     #[inline]
     pub fn longest_slice(&self) -> usize {
         self.link.longest_slice()
     }
 
-    /// Keeps what [`Outside::buffer`] gave, to be used again.
+    /// Keeps memory of [`Outside::buffer`] for further use.
     pub fn keep(&self, buffer: Vec<u8>) {
         self.link.keep(buffer);
     }
 
-    /// Sends a token whose slices stay where they are until then.
+    /// Sends a token whose slices are not copied. The token is kept until they have been sent.
     pub fn send_sliced(&self, writer: &FarWriter, message: SlicedMessage) {
         self.send_piggyback();
         self.frames.set(self.frames.get() + 1);
@@ -424,19 +434,19 @@ impl Outside {
         deferred::note();
     }
 
-    /// A token of which all has been sent, and its channel. To drop it is code of the user.
+    /// Returns a token that has been sent completely, and its channel. Dropping it runs user code.
     #[inline]
     pub(super) fn take_sent(&self) -> Option<Exposed> {
         self.link.take_sent()
     }
 
-    /// The slices of the token that has come.
+    /// Returns the slices of the token that has come.
     pub(super) fn take_slices(&self) -> Option<ReceivedSlices> {
         self.link.take_slices()
     }
 
-    /// What the frame of a token begins with: it is counted. Credit for where it goes joins it, and
-    /// adds what is to be behind its bytes.
+    /// Returns the header for a token, and counts the frame. Pending credit for the same scheduler
+    /// is piggybacked: its index is passed to `add`, to be appended to the bytes.
     #[inline]
     fn data(&self, writer: &FarWriter, add: impl FnOnce(&[u8])) -> Header {
         let (kind, extra) = match self.piggyback.get() {
@@ -458,14 +468,15 @@ impl Outside {
         }
     }
 
-    /// Whether the large slices of a token may stay where they are: its reader can read them there.
+    /// Returns true if the reader can read large slices of a token in the memory of this OS
+    /// process.
     #[inline]
     pub fn has_access(&self, to: SchedulerId) -> bool {
         self.link.has_access(to.0 as usize)
     }
 
-    /// Sends a token of which `bytes` tell where its large slices are: it is kept until they have
-    /// been read.
+    /// Sends a token with the addresses of its large slices in `bytes`. The token is kept until
+    /// they have been read.
     pub fn send_exposed(&self, writer: &FarWriter, token: Box<dyn Any>, bytes: &[u8]) {
         let mut exposed = self.exposed.borrow_mut();
         let at = self.free.borrow_mut().pop().unwrap_or_else(|| {
@@ -477,26 +488,25 @@ impl Outside {
         self.send(writer.peer, EXPOSED, writer.index, at, bytes);
     }
 
-    /// Whether others have yet to read tokens here.
+    /// Returns true if others have yet to read tokens in the memory of this OS process.
     #[inline]
     pub(super) fn is_exposed(&self) -> bool {
         self.exposed.borrow().len() > self.free.borrow().len()
     }
 
-    /// Whether values are kept that are to be dropped here when they have been sent or read.
+    /// Returns true if values are kept that must be dropped here after they have been sent or read.
     pub(super) fn keeps_values(&self) -> bool {
         self.is_exposed() || self.link.keeps_values()
     }
 
-    /// An exposed token that has been read, and its channel. To drop it is code of the user.
+    /// Returns an exposed token that has been read, and its channel. Dropping it runs user code.
     pub(super) fn was_read(&self, number: u32) -> Option<Exposed> {
         let exposed = self.exposed.borrow_mut().get_mut(number as usize)?.take()?;
         self.free.borrow_mut().push(number);
         Some(exposed)
     }
 
-    /// All tokens that are still kept for others: for when the run is over. To drop them is code of
-    /// the user.
+    /// Returns all tokens that are still kept, when the run is over. Dropping them runs user code.
     pub(super) fn take_kept(&self) -> impl Iterator<Item = Exposed> {
         self.free.take();
         self.link.let_go();
@@ -504,12 +514,13 @@ impl Outside {
         self.exposed.take().into_iter().flatten().chain(sent)
     }
 
-    /// The memory of another scheduler.
+    /// Returns access to the memory of another scheduler.
     pub(super) fn memory_of(&self, scheduler: usize) -> impl RemoteMemory {
         self.link.memory_of(scheduler)
     }
 
-    /// A token was read: its room is credited to the writer when that is worth a frame.
+    /// Counts a token that was read. The credit is sent to the writer at once if it is at least
+    /// `at_once_from` tokens, and is pending otherwise.
     pub fn give_credit(&self, credit: &Rc<PendingCredit>, at_once_from: u32) {
         credit.tokens.set(credit.tokens.get() + 1);
         if credit.tokens.get() >= at_once_from {
@@ -534,16 +545,16 @@ impl Outside {
         }
     }
 
-    /// Says that an end has gone. Once the run is over nobody reads that any more, and lanes may be
-    /// full of it.
+    /// Sends a notice that an end has left. No frame is sent after the run has ended, because no
+    /// scheduler receives it and the byte rings may be full.
     pub fn take_leave(&self, to: SchedulerId, kind: u32, channel: u32) {
         if self.state() == RunState::Running {
             self.send(to, kind, channel, 0, &[]);
         }
     }
 
-    /// Sends all credit that is pending, now and then: who never sleeps does not keep for ever what
-    /// others wait for.
+    /// Sends all pending credit at intervals. Otherwise a scheduler that never sleeps could keep
+    /// credit for which others wait.
     #[inline]
     pub(super) fn send_credit_at_times(&self) {
         let count = self.unsent.get() + 1;
@@ -553,7 +564,8 @@ impl Outside {
         }
     }
 
-    /// Sends all credit that is pending: nobody is to wait for it while this one sleeps.
+    /// Sends all pending credit. Required before this scheduler sleeps, because others may wait for
+    /// the credit.
     pub(super) fn send_all_credit(&self) {
         for credit in self.pending.take() {
             credit.listed.set(false);
@@ -561,32 +573,33 @@ impl Outside {
         }
     }
 
-    /// Sends what waits for room. Whether nothing is left.
+    /// Sends the waiting frames as far as there is space. Returns true if none is left.
     #[inline]
     pub(super) fn flush(&self) -> bool {
         self.send_piggyback();
         self.link.flush()
     }
 
-    /// How the run stands.
+    /// Returns the state of the run.
     #[inline]
     pub(super) fn state(&self) -> RunState {
         self.link.state()
     }
 
-    /// Whether a meeting is on that this one was not at.
+    /// Returns true if a deadlock detection is in progress in which this scheduler has not taken
+    /// part.
     pub(super) fn is_called(&self) -> bool {
         let meeting = self.link.meeting();
         meeting.is_some_and(|meeting| meeting != self.met.get())
     }
 
-    /// Whether something has come, or what waits can be sent.
+    /// Returns true if a frame has come, or waiting frames can be sent.
     #[inline]
     pub(super) fn is_ready(&self) -> bool {
         self.link.is_ready()
     }
 
-    /// As [`AnyLink::receive`].
+    /// Receives frames, as [`AnyLink::receive`].
     #[inline]
     pub(super) fn receive(
         &self,
@@ -596,7 +609,7 @@ impl Outside {
         self.link.receive(most, take)
     }
 
-    /// What to do with a message about room, or a reader that has left: whom to wake.
+    /// Handles credit, or a notice that a reader has left. Returns the id to wake.
     #[inline]
     pub(super) fn take_notice(&self, from: usize, header: Header) -> Option<u32> {
         let peers = self.peers.borrow();
@@ -608,7 +621,7 @@ impl Outside {
         }
     }
 
-    /// Sleeps until something comes, or for a time.
+    /// Sends all credit, and blocks until a frame comes or the time has passed.
     pub(super) fn sleep(&self, stay: impl Fn() -> bool, at_most: Option<Duration>) {
         self.send_all_credit();
         self.send_piggyback();

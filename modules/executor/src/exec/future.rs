@@ -1,8 +1,8 @@
-//! The future of a process, with its header in one allocation, and the wakers of its context.
+//! The future of a process and its header in one allocation, and the wakers of its context.
 //!
-//! The waker is a pointer to the scheduler's `WakerCore` and costs nothing. When it is cloned, it
-//! becomes a counted object that any thread may keep. Ports do not use it; it is for futures of
-//! other libraries.
+//! A waker is a pointer to the `WakerCore` of the scheduler and needs no allocation. A clone of it
+//! is a reference-counted object that any thread may keep. Ports do not use wakers, which are for
+//! futures of other libraries.
 
 use super::current;
 use super::outcome::Outcome;
@@ -25,7 +25,7 @@ struct Task<F> {
     future: F,
 }
 
-/// Puts a future and its header into one allocation.
+/// Allocates a future together with its header.
 pub fn allocate<F, How>(kind: u32, index: u32, future: F) -> NonNull<TaskHeader>
 where
     F: Future + 'static,
@@ -35,11 +35,11 @@ where
     NonNull::from(Box::leak(Box::new(Task { header, future }))).cast()
 }
 
-/// Polls or drops a process. At this name backtraces leave off, as they do where Rust itself calls
-/// a program: what is further out is ours, and tells nobody why a process has panicked.
+/// Polls or drops a process. Backtraces end at this name, as they do where Rust itself calls a
+/// program. The frames further out belong to the executor and do not explain a panic.
 ///
 /// # Safety
-/// `header` is that of a live `Task<F>`, and nobody else uses it now.
+/// `header` must point to a live `Task<F>`, which no other code uses during the call.
 unsafe fn __rust_begin_short_backtrace<F, How>(
     header: NonNull<TaskHeader>,
     context: Option<&mut Context<'_>>,
@@ -49,10 +49,10 @@ where
     F::Output: Outcome<How>,
 {
     let task = header.cast::<Task<F>>().as_ptr();
-    // SAFETY: a place inside a live allocation.
+    // SAFETY: the field is inside a live allocation.
     let future = unsafe { &raw mut (*task).future };
     if let Some(context) = context {
-        // SAFETY: the future is never moved out of its Box, and nobody else borrows it.
+        // SAFETY: the future is never moved out of its `Box`, and no other code borrows it.
         match unsafe { Pin::new_unchecked(&mut *future) }.poll(context) {
             Poll::Pending => return false,
             Poll::Ready(outcome) => {
@@ -66,29 +66,30 @@ where
     }
     // SAFETY: the header is alive until the end of this function.
     if unsafe { header.as_ref() }.finish() {
-        // If this panics, the memory stays until the scheduler discards what is left of the task.
-        // SAFETY: the mark that `finish` sets keeps this from happening twice.
+        // If this panics, the memory stays until the scheduler discards the rest of the task.
+        // SAFETY: `finish` returns true once only, so the future is dropped once.
         unsafe { ptr::drop_in_place(future) };
     }
-    // SAFETY: `allocate` made the Box; its future is gone and the header needs no destructor.
+    // SAFETY: `allocate` created the `Box`, the future has been dropped, and the header needs no
+    // destructor.
     unsafe { dealloc(header.as_ptr().cast(), Layout::new::<Task<F>>()) };
     true
 }
 
 static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake, |_| {});
 
-/// The waker of whatever the core's scheduler is polling.
+/// Returns the waker of the process or task that the scheduler of `core` polls.
 ///
 /// # Safety
-/// The core must outlive the waker. (Its clones stand for themselves.)
+/// The core must outlive the waker. Clones of the waker are independent of it.
 pub(crate) unsafe fn waker(core: &WakerCore) -> Waker {
-    // SAFETY: the functions of the table take the pointer to a `WakerCore`, and the caller keeps it
-    // alive. A `WakerCore` may be shared between threads.
+    // SAFETY: the functions of the table expect a pointer to a `WakerCore`, and the caller keeps it
+    // alive. A `WakerCore` is `Sync`.
     unsafe { Waker::new((&raw const *core).cast(), &VTABLE) }
 }
 
 /// # Safety
-/// `data` is that of a [`waker`].
+/// `data` must be the pointer of a [`waker`].
 unsafe fn clone(data: *const ()) -> RawWaker {
     // SAFETY: see `waker`.
     let core = unsafe { &*data.cast::<WakerCore>() };
@@ -133,7 +134,8 @@ impl Wake for Foreign {
 impl Drop for Foreign {
     fn drop(&mut self) {
         if self.shared.foreign_wakers(-1) == 0 {
-            // What counted as "may still be woken" may now be a block: let it be looked at.
+            // The scheduler checks again, because a wait that a waker could have ended may now be a
+            // deadlock.
             self.shared.send(self.scheduler, NOBODY);
         }
     }

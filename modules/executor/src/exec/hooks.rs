@@ -1,8 +1,8 @@
-//! Hooks: ids of waits in the name of a process. A member of a bundle, a task of a set and a
-//! waker of another library each have one, and are woken through a channel as processes are.
+//! Hooks: ids of waits in the name of a process. A member of a bundle, a task of a set, and a waker
+//! of another library each have a hook, and are woken through a channel as processes are.
 //!
-//! No code of the user runs while a hook fires or is freed: the wakers concerned are left with the
-//! scheduler, which wakes or drops them between polls ([`Hooks::take_loose`]).
+//! No user code runs while a hook fires or is freed. The wakers concerned stay with the scheduler,
+//! which wakes or drops them between polls ([`Hooks::take_loose`]).
 
 use crate::finally::Finally;
 use crate::link::waiter::{ARMED, HOOK, ID, INDEX, NOBODY, STOP};
@@ -12,7 +12,7 @@ use std::mem;
 use std::rc::Rc;
 use std::task::Waker;
 
-/// The two sides of a point.
+/// Side of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     Read = 0,
@@ -29,19 +29,19 @@ impl Side {
     }
 }
 
-/// Members by number, each at most once.
+/// Queue of members by number. It contains each at most once.
 #[derive(Default)]
 pub(super) struct ReadyList(RefCell<List>);
 
 #[derive(Default)]
 struct List {
     members: VecDeque<u32>,
-    /// Whether a member is in the list.
+    /// For each member, true if it is in the list.
     listed: Vec<bool>,
 }
 
 impl ReadyList {
-    /// All of so many members, in order.
+    /// Creates a list of the members from 0 to `members - 1`, in order.
     #[inline]
     pub(super) fn all(members: usize) -> Self {
         ReadyList(RefCell::new(List {
@@ -50,8 +50,7 @@ impl ReadyList {
         }))
     }
 
-    /// There are so many members from now on, if there were fewer: those that are new are not in
-    /// the list.
+    /// Increases the number of members to `members`. The new ones are not in the list.
     #[inline]
     pub(super) fn grow(&self, members: usize) {
         let mut list = self.0.borrow_mut();
@@ -60,7 +59,7 @@ impl ReadyList {
         }
     }
 
-    /// Puts a member last, unless it is there. Of one that there is not nothing becomes.
+    /// Appends a member unless it is in the list. Ignores numbers that are too large.
     #[inline]
     pub(super) fn push(&self, member: u32) {
         let mut list = self.0.borrow_mut();
@@ -70,7 +69,7 @@ impl ReadyList {
         }
     }
 
-    /// Takes the first out.
+    /// Removes and returns the first member.
     #[inline]
     pub(super) fn pop(&self) -> Option<u32> {
         let mut list = self.0.borrow_mut();
@@ -79,40 +78,41 @@ impl ReadyList {
         Some(member)
     }
 
-    /// How many are in the list.
+    /// Returns the number of members in the list.
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.0.borrow().members.len()
     }
 }
 
-/// The tasks of a set that were woken.
+/// Tasks of a set that were woken.
 #[derive(Default)]
 pub(super) struct Woken {
     pub(super) list: ReadyList,
-    /// Who polls the set, as a word of a channel; not armed: it was woken, or polls by a foreign
-    /// waker.
+    /// Waiter that polls the set, as a state word of a channel. It is not armed if the waiter has
+    /// been woken, or if the set is polled with a foreign waker.
     waiter: Cell<u32>,
-    /// The process that polls it.
+    /// Process that polls the set.
     process: Cell<u32>,
 }
 
 impl Woken {
-    /// The set is polled by a process: whom to wake from now on, it or the hook of its task in
-    /// which the set is. Whether it was the same process before.
+    /// Records that a process polls the set. From now on `id` is woken: the process, or the hook of
+    /// the task that contains the set. Returns true if the same process polled the set before.
     #[inline]
     pub(super) fn set_poller(&self, process: u32, id: u32) -> bool {
         self.waiter.set(ARMED | id);
         self.process.replace(process) == process
     }
 
-    /// The set is polled by a foreign waker, which is woken by whatever the tasks wait for.
+    /// Records that the set is polled with a foreign waker. The channels for which the tasks wait
+    /// wake it directly.
     #[inline]
     pub(super) fn clear_poller(&self) {
         self.waiter.set(NOBODY);
     }
 
-    /// A task is to be polled: whom to wake for that, unless that was done.
+    /// Lists a task to be polled. Returns the id to wake, unless it has been woken already.
     #[inline]
     pub(super) fn wake(&self, task: u32) -> Option<u32> {
         self.list.push(task);
@@ -127,27 +127,28 @@ impl Woken {
     }
 }
 
-/// The number of a member whose channel is none of the run's, or has ended.
+/// Number of a member whose channel does not belong to the run, or has ended.
 pub const NO_NUMBER: u32 = u32::MAX;
 
-/// The members of a bundle that may have something, in the order in which they got it.
+/// Members of a bundle that may have a token or space, in the order in which they got it.
 pub struct Ready {
     list: ReadyList,
-    /// Who waits for the bundle: a word as in a channel.
+    /// Waiter of the bundle, as a state word of a channel.
     waiter: Cell<u32>,
     side: Side,
-    /// The one member that is waited for; `None`: any.
+    /// The only member that is waited for. `None`: any member.
     only: Cell<Option<u32>>,
-    /// The numbers of the members' channels.
+    /// Channel numbers of the members.
     numbers: RefCell<Vec<u32>>,
-    /// The waiter has changed since the waits were collected, and the hooks know.
+    /// True if the waiter has changed since waits were last collected. Then the bundle is in
+    /// `Hooks::touched`.
     touched: Cell<bool>,
-    /// The members for which somebody was told to wait.
+    /// Channels for which a wait was reported.
     told: RefCell<Vec<u32>>,
 }
 
 impl Ready {
-    /// All of `members`, in order.
+    /// Creates a list of all members of a bundle, in order.
     #[inline]
     pub fn new(members: usize, side: Side) -> Rc<Self> {
         Rc::new(Ready {
@@ -171,8 +172,8 @@ impl Ready {
         self.list.pop()
     }
 
-    /// Takes a token from, or gives one to, a member that was taken off the list. That may be code
-    /// of the user: if it panics, the member is on the list again.
+    /// Calls `f`, which reads or writes a token of a member that was removed from the list. The
+    /// member is put back if `f` panics, because it may be user code.
     #[inline(always)]
     pub fn about<R>(&self, member: u32, f: impl FnOnce() -> R) -> R {
         let back = Finally(|| self.push(member));
@@ -181,14 +182,14 @@ impl Ready {
         result
     }
 
-    /// Puts every member on the list, and tells the numbers of their channels.
+    /// Lists all members, and sets the numbers of their channels.
     #[inline]
     pub fn renew(&self, numbers: Vec<u32>) {
         (0..numbers.len() as u32).for_each(|member| self.push(member));
         self.numbers.replace(numbers);
     }
 
-    /// A member is waited for, whose channel has this number.
+    /// Adds a member to the wait, with the number of its channel.
     #[inline]
     pub fn enter(&self, member: u32, number: u32) {
         if let Some(of) = self.numbers.borrow_mut().get_mut(member as usize) {
@@ -197,7 +198,7 @@ impl Ready {
         self.push(member);
     }
 
-    /// A member is not waited for any more, unless it [enters](Self::enter) again.
+    /// Removes a member from the wait, unless it [enters](Self::enter) again.
     #[inline]
     pub fn leave(&self, member: u32) {
         if let Some(number) = self.numbers.borrow_mut().get_mut(member as usize) {
@@ -210,13 +211,13 @@ impl Ready {
         self.waiter.get()
     }
 
-    /// What the hook of a foreign waker knows its word by.
+    /// Returns the identity of the state word, for the hook of a foreign waker.
     #[inline]
     pub fn owner(this: &Rc<Self>) -> Owner {
         (&raw const this.waiter).addr()
     }
 
-    /// Whether the list is empty.
+    /// Returns true if the list is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.list.len() == 0
@@ -227,14 +228,14 @@ impl Ready {
         self.waiter.get() & ARMED != 0
     }
 
-    /// Whether a wait for the bundle was told.
+    /// Returns true if a wait for the bundle was reported.
     #[inline]
     pub fn is_told(&self) -> bool {
         !self.told.borrow().is_empty()
     }
 
-    /// Tells which channels the waiter waits for no more, and for which it does: to be called when
-    /// the waits are collected.
+    /// Reports the channels for which the waiter no longer waits, and those for which it waits.
+    /// Must be called when the waits are collected.
     pub fn collect(&self, mut tell: impl FnMut(u32, Side, Option<u32>)) {
         self.touched.set(false);
         let mut told = self.told.borrow_mut();
@@ -257,13 +258,15 @@ impl Ready {
     }
 }
 
-/// Which word names a hook of a foreign waker: where it is in memory, which is never looked at.
+/// Identity of the state word that names the hook of a foreign waker: its address, which is never
+/// dereferenced.
 pub type Owner = usize;
 
 enum Hook {
     Free,
-    /// A waker that is none of ours, the process in whose turn it came, and whose word names the
-    /// hook: a word that was carried here from another run may name it as well.
+    /// Foreign waker, the process during whose poll it came, and the state word that names the
+    /// hook. The identity of the word is checked, because a word that was moved here from another
+    /// run may name the same hook.
     Foreign(Waker, u32, Owner),
     Member(Rc<Ready>, u32),
     Task(Rc<Woken>, u32),
@@ -275,23 +278,23 @@ impl Hook {
     }
 }
 
-/// Wakers that are not needed any more.
+/// Waker that has left its hook, to be woken or dropped.
 pub enum Loose {
     Wake(Waker),
     Drop(Waker),
 }
 
-/// Who waits behind a hook.
+/// Waiter of a hook.
 pub enum Behind {
-    /// The process in whose turn a foreign waker came, or whose task it is.
+    /// Process during whose poll a foreign waker came, or to which a task belongs.
     Process(u32),
-    /// A bundle, which is collected by itself; whether a wait for it was told.
+    /// A bundle, which is collected separately. True if a wait for it was reported.
     Bundle(bool),
 }
 
-/// The hooks of one scheduler, named by index.
+/// Hooks of one scheduler, by index.
 pub struct Hooks {
-    /// The first index: those of a run around this one come before.
+    /// First index. The hooks of a run around this one have lower indices.
     base: u32,
     hooks: RefCell<Vec<Hook>>,
     free: RefCell<Vec<u32>>,
@@ -311,13 +314,13 @@ impl Hooks {
         }
     }
 
-    /// The index behind the last.
+    /// Returns the index after the last hook.
     #[inline]
     pub fn end(&self) -> u32 {
         self.base + self.hooks.borrow().len() as u32
     }
 
-    /// Whether a hook is one of these.
+    /// Returns true if the id names a hook of this scheduler.
     #[inline]
     pub fn has(&self, id: u32) -> bool {
         (self.base..self.end()).contains(&(id & INDEX))
@@ -341,8 +344,12 @@ impl Hooks {
         HOOK | at
     }
 
-    /// A hook for a foreign waker, in the turn of `process`. `word` is that of the channel's end:
-    /// if it is armed with a foreign hook already, that one is used again.
+    /// Returns a hook for a foreign waker, in a poll of `process`. `word` is the state word of the
+    /// end of the channel. If it is armed with a foreign hook of the same owner, that hook is used
+    /// again.
+    ///
+    /// # Panics
+    /// Panics if all 2^28 - 1 indices are in use.
     #[inline]
     pub fn foreign(&self, waker: &Waker, word: u32, process: u32, owner: Owner) -> u32 {
         let mut new = Hook::Foreign(waker.clone(), process, owner);
@@ -364,13 +371,14 @@ impl Hooks {
         self.add(Hook::Member(Rc::clone(ready), member))
     }
 
-    /// A hook for a task of a set.
+    /// Returns a hook for a task of a set.
     #[inline]
     pub(super) fn task(&self, woken: &Rc<Woken>, task: u32) -> u32 {
         self.add(Hook::Task(Rc::clone(woken), task))
     }
 
-    /// Has a word woken when a member of a bundle, or the one member, is put on its list.
+    /// Begins a wait for a bundle: `id` is woken when a member, or the member `only`, is put on the
+    /// list.
     #[inline]
     pub fn wait(&self, ready: &Rc<Ready>, only: Option<u32>, id: u32) {
         ready.only.set(only);
@@ -378,7 +386,7 @@ impl Hooks {
         self.touch(ready);
     }
 
-    /// Nobody waits for the bundle any more. Its word, if somebody did.
+    /// Ends the wait for the bundle. Returns the state word from before.
     #[inline]
     pub fn turn_away(&self, ready: &Rc<Ready>) -> u32 {
         let word = ready.waiter.get();
@@ -394,8 +402,9 @@ impl Hooks {
         if !ready.touched.replace(true) {
             let mut touched = self.touched.borrow_mut();
             if touched.len() == touched.capacity() {
-                // Before it gets longer: bundles that have gone and were not told need not be. A
-                // network that never stands still may make ever more of them.
+                // Before the list grows, remove bundles that no longer exist and whose waits were
+                // not reported. Otherwise they could accumulate without bound in a network that
+                // never becomes quiescent.
                 touched.retain(|ready| Rc::strong_count(ready) > 1 || ready.is_told());
                 let len = touched.len();
                 touched.reserve(len + 1);
@@ -404,13 +413,13 @@ impl Hooks {
         }
     }
 
-    /// The bundles whose waiters have changed since this was last called.
+    /// Returns the bundles whose waiters have changed since the last call.
     #[inline]
     pub fn take_touched(&self) -> Vec<Rc<Ready>> {
         self.touched.take()
     }
 
-    /// The waker of a hook that is free now is dropped later.
+    /// Keeps the waker of a freed hook, to be dropped later.
     fn let_go(&self, hook: Hook) {
         if let Hook::Foreign(waker, ..) = hook {
             self.loose.borrow_mut().push(Loose::Drop(waker));
@@ -429,7 +438,7 @@ impl Hooks {
         self.let_go(old);
     }
 
-    /// Removes a hook if it is that of a foreign waker, and of this word.
+    /// Frees a hook if it belongs to a foreign waker and to this state word.
     #[inline]
     pub fn remove_foreign(&self, id: u32, owner: Owner) {
         let hook = self.hooks.borrow();
@@ -442,7 +451,7 @@ impl Hooks {
         }
     }
 
-    /// Who waits behind a hook, if anybody does.
+    /// Returns the waiter of a hook, if there is one.
     #[inline]
     pub fn behind(&self, id: u32) -> Option<Behind> {
         match self.hooks.borrow().get(self.at(id))? {
@@ -453,7 +462,8 @@ impl Hooks {
         }
     }
 
-    /// The process that waits by a word, directly, by a waker, by a bundle or by a task.
+    /// Returns the process that waits by a state word: directly, or through a waker, a bundle or a
+    /// task.
     pub fn process(&self, word: u32) -> Option<u32> {
         let hooks = self.hooks.borrow();
         let mut word = word;
@@ -474,7 +484,7 @@ impl Hooks {
         Some(word & ID)
     }
 
-    /// Whom to wake for this hook: a waiting id, which may be a hook again.
+    /// Fires a hook. Returns the id to wake, which may be a hook again.
     pub fn fire(&self, id: u32) -> Option<u32> {
         let at = self.at(id);
         let mut hooks = self.hooks.borrow_mut();
@@ -502,19 +512,19 @@ impl Hooks {
         }
     }
 
-    /// Whether there are wakers to be woken or dropped.
+    /// Returns true if there are wakers to wake or drop.
     #[inline]
     pub fn has_loose(&self) -> bool {
         !self.loose.borrow().is_empty()
     }
 
-    /// The wakers that are to be woken or dropped: code of the user, to be called with care.
+    /// Returns the wakers to wake or drop. Both are user code, which may panic.
     #[inline]
     pub fn take_loose(&self) -> Vec<Loose> {
         self.loose.take()
     }
 
-    /// Lets go of every hook.
+    /// Frees all hooks.
     #[inline]
     pub fn clear(&self) {
         drop(self.touched.take());
@@ -528,7 +538,6 @@ impl Hooks {
 mod tests {
     use super::*;
 
-    /// Bundles that came and went since the waits were last collected are not kept.
     #[test]
     fn bundles_that_have_gone_are_forgotten() {
         let hooks = Hooks::new(0);

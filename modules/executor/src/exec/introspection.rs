@@ -1,9 +1,8 @@
-//! Queries of a process about itself and the others: names, kinds, ranks, OS processes, modules,
-//! and the channels that join them.
+//! Queries about the processes of a run: names, kinds, ranks, OS processes, modules, and the
+//! channels that join them.
 //!
-//! No table is kept for it: names come from the sequences of the network, places from the
-//! placement, each when it is asked for. So a network of a million processes has no table of a
-//! million.
+//! The answers are computed for each query, from the sequences of the network and from the
+//! placement. No table is kept, because a network may have millions of processes.
 
 use super::current;
 use super::report::{Directory, EndOf, modules_around};
@@ -14,37 +13,37 @@ use crate::place::Place;
 use std::fmt;
 use std::sync::Arc;
 
-/// The process that asks, as [`me`] sees it.
+/// The running process, as [`me`] returns it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Me {
-    /// Its rank: the order of first appearance in the graph, from 0.
+    /// Rank of the process, from 0, in order of first appearance in the graph.
     pub rank: usize,
-    /// Its name in the graph.
+    /// Name of the process in the graph.
     pub name: String,
-    /// The name of its kind.
+    /// Name of its kind.
     pub kind: String,
-    /// Which one of its kind it is, from 0.
+    /// Index of the process in its kind, from 0.
     pub index: usize,
-    /// How many there are of its kind.
+    /// Number of processes of its kind.
     pub members: usize,
-    /// The scheduler it runs on, from 0. Several may share a thread.
+    /// Scheduler of the process, from 0. Several schedulers may share a thread.
     pub scheduler: usize,
-    /// How many processes the network has.
+    /// Number of processes in the network.
     pub processes: usize,
-    /// How many schedulers the run has.
+    /// Number of schedulers in the run.
     pub schedulers: usize,
-    /// The OS process it is in, from 0.
+    /// OS process of the process, from 0.
     pub os_process: usize,
-    /// How many OS processes the run has.
+    /// Number of OS processes in the run.
     pub os_processes: usize,
-    /// The core that this thread is pinned to, if it is to one.
+    /// Core to which this thread is pinned. `None`: the thread is not pinned to a single core.
     pub core: Option<u32>,
 }
 
-/// Who the running process is.
+/// Returns the running process.
 ///
 /// # Panics
-/// When called outside of a process.
+/// Panics if it is called outside of a process.
 pub fn me() -> Me {
     current::with_current(|scheduler| {
         let (kind, index) = scheduler
@@ -71,7 +70,9 @@ pub fn me() -> Me {
     .expect("me() was called outside a process of a run")
 }
 
-/// Lets every other process that can run have a turn first.
+/// Returns a future that lets the processes that are ready be polled before this one continues.
+///
+/// The future is pending once, and wakes the process at the same time.
 ///
 /// ```
 /// # let mut net = graphmap_runtime::Local::new();
@@ -96,72 +97,72 @@ pub fn yield_now() -> impl Future<Output = ()> {
     })
 }
 
-/// A process of the network: who it is, and where it runs.
+/// A process of the network: its identity, and where it runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
-    /// Its rank: the order of first appearance in the graph, from 0.
+    /// Rank of the process, from 0, in order of first appearance in the graph.
     pub rank: usize,
-    /// Its name in the graph.
+    /// Name of the process in the graph.
     pub name: String,
-    /// The name of its kind.
+    /// Name of its kind.
     pub kind: String,
-    /// Which one of its kind it is, from 0.
+    /// Index of the process in its kind, from 0.
     pub index: usize,
-    /// The scheduler it runs on, from 0, through all OS processes.
+    /// Scheduler of the process, from 0, numbered through all OS processes.
     pub scheduler: usize,
-    /// The OS process it is in, from 0.
+    /// OS process of the process, from 0.
     pub os_process: usize,
-    /// Where it is drawn, if the network knows.
+    /// Position of the process in the graph file, if it is known.
     pub place: Option<Place>,
 }
 
 /// A module of the network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Module {
-    /// Its name in the graph: no other of the same module around it has it.
+    /// Name of the module in the graph. It is unique within the enclosing module.
     pub name: String,
-    /// The name of its kind.
+    /// Name of its kind.
     pub kind: String,
 }
 
 /// An OS process of the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OsProcess {
-    /// Its number, from 0.
+    /// Number of the OS process, from 0.
     pub number: usize,
-    /// The name of the host that it is on, if it can be told.
+    /// Name of its host, if it is known.
     pub host: Option<String>,
 }
 
-/// Which way a channel goes, as a process sees it that has an end of it.
+/// Direction of a channel, from the point of view of a process that has a port on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// It reads from the channel.
+    /// The process reads from the channel.
     In,
-    /// It writes to the channel.
+    /// The process writes to the channel.
     Out,
 }
 
-/// A channel that joins the process that asks to another, or to itself.
+/// A channel that joins the running process to another process, or to itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Connection {
-    /// Whether it reads or writes.
+    /// Direction of the channel: whether the process reads or writes.
     pub direction: Direction,
-    /// Its port.
+    /// Port of the running process.
     pub port: String,
-    /// Which member of the port's bundle the channel is, from 0.
+    /// Index of the channel among the members of the port's bundle, from 0.
     pub member: usize,
-    /// Who is at the other end.
+    /// Process at the other end.
     pub peer: Process,
-    /// The port there.
+    /// Port of that process.
     pub peer_port: String,
-    /// How many tokens the channel may hold, as drawn.
+    /// Capacity of the channel in tokens, as the graph states it. It does not include growths.
     pub capacity: usize,
-    /// Where it is drawn, if the network knows.
+    /// Position of the channel in the graph file, if it is known.
     pub place: Option<Place>,
 }
 
-/// What can answer: the network, and where its processes are.
+/// The network, and where its processes are: the data that the queries need.
 #[derive(Clone)]
 struct Run {
     directory: Arc<dyn Directory>,
@@ -169,7 +170,7 @@ struct Run {
 }
 
 impl Run {
-    /// The run that is on.
+    /// Returns the run of this thread.
     #[track_caller]
     fn current() -> Self {
         asking(|scheduler| Run {
@@ -209,7 +210,7 @@ fn asking<R>(f: impl FnOnce(&Scheduler) -> R) -> R {
     }
 }
 
-/// Kind and index of the process that asks.
+/// Returns kind and index of the running process.
 #[track_caller]
 fn who_asks() -> (u32, u32) {
     match asking(Scheduler::running) {
@@ -218,9 +219,10 @@ fn who_asks() -> (u32, u32) {
     }
 }
 
-/// The process of this name, if there is one.
+/// Returns the process of this name, or `None` if no process has it.
 ///
-/// Names that are a text and a number take no longer in a large network than in a small one; others are compared one by one.
+/// If the names of a kind are a text followed by a number, the time does not depend on the number
+/// of processes. Other names are compared one by one.
 ///
 /// ```
 /// use graphmap_runtime as rt;
@@ -238,7 +240,7 @@ fn who_asks() -> (u32, u32) {
 /// ```
 ///
 /// # Panics
-/// When called outside of a run, as all functions here.
+/// Panics if it is called outside of a run, as all queries of this module do.
 #[track_caller]
 #[inline]
 pub fn process(name: &str) -> Option<Process> {
@@ -247,10 +249,10 @@ pub fn process(name: &str) -> Option<Process> {
     Some(run.process(kind, index))
 }
 
-/// The process of this rank, if there is one.
+/// Returns the process of this rank, or `None` if the network has fewer processes.
 ///
 /// # Panics
-/// When called outside of a run.
+/// Panics if it is called outside of a run.
 #[track_caller]
 #[inline]
 pub fn process_of_rank(rank: usize) -> Option<Process> {
@@ -259,10 +261,10 @@ pub fn process_of_rank(rank: usize) -> Option<Process> {
     ((rank as usize) < run.directory.processes()).then(|| run.of_rank(rank))
 }
 
-/// All processes, by rank. They are worked out one by one.
+/// Returns an iterator over all processes, by rank. Each item is computed when it is requested.
 ///
 /// # Panics
-/// When called outside of a run.
+/// Panics if it is called outside of a run.
 #[track_caller]
 #[inline]
 pub fn processes() -> Processes {
@@ -276,8 +278,8 @@ pub fn processes() -> Processes {
     }
 }
 
-/// The processes of a kind, in the order of their indices; none if there is no such kind. `nth` takes as long for
-/// the last as for the first.
+/// Returns an iterator over the processes of a kind, by index. It is empty if the kind does not
+/// exist. `nth` takes the same time for every index.
 ///
 /// ```
 /// use graphmap_runtime as rt;
@@ -291,7 +293,7 @@ pub fn processes() -> Processes {
 /// ```
 ///
 /// # Panics
-/// When called outside of a run.
+/// Panics if it is called outside of a run.
 #[track_caller]
 #[inline]
 pub fn of_kind(kind: &str) -> Processes {
@@ -309,10 +311,10 @@ pub fn of_kind(kind: &str) -> Processes {
     }
 }
 
-/// The processes in an OS process, by rank.
+/// Returns an iterator over the processes in an OS process, by rank.
 ///
 /// # Panics
-/// When called outside of a run.
+/// Panics if it is called outside of a run.
 #[track_caller]
 #[inline]
 pub fn in_os_process(os_process: usize) -> Processes {
@@ -321,7 +323,8 @@ pub fn in_os_process(os_process: usize) -> Processes {
     processes
 }
 
-/// The processes that are in the same OS process as the one that asks, which is one of them, by rank.
+/// Returns an iterator over the processes in this OS process, by rank. In a process, it includes
+/// the process itself.
 ///
 /// ```
 /// use graphmap_runtime as rt;
@@ -334,7 +337,7 @@ pub fn in_os_process(os_process: usize) -> Processes {
 /// ```
 ///
 /// # Panics
-/// When called outside of a run.
+/// Panics if it is called outside of a run.
 #[track_caller]
 #[inline]
 pub fn collocated() -> Processes {
@@ -342,11 +345,11 @@ pub fn collocated() -> Processes {
     in_os_process(here.map_or(0, |(me, _)| me))
 }
 
-/// The modules that the process which asks is in, the outermost first; none if it is in none. The communicator of each is
-/// `mpi::of_level`.
+/// Returns the modules that contain the running process, the outermost first. `mpi::of_level`
+/// returns the communicator of each.
 ///
 /// # Panics
-/// When called outside of a process of a run.
+/// Panics if it is called outside of a process of a run.
 #[track_caller]
 #[inline]
 pub fn modules() -> Vec<Module> {
@@ -360,10 +363,10 @@ pub fn modules() -> Vec<Module> {
     modules.collect()
 }
 
-/// The OS processes of the run, with the hosts that they are on.
+/// Returns the OS processes of the run, with their hosts.
 ///
 /// # Panics
-/// When called outside of a run.
+/// Panics if it is called outside of a run.
 #[track_caller]
 #[inline]
 pub fn os_processes() -> Vec<OsProcess> {
@@ -376,8 +379,9 @@ pub fn os_processes() -> Vec<OsProcess> {
     all.collect()
 }
 
-/// The channels that join the process that asks to others: port by port, and of each bundle in the order of its
-/// members. Ports joined to the environment have none. They are worked out one by one.
+/// Returns an iterator over the channels of the running process, by port, and by member within a
+/// bundle. A port that is joined to the environment has no channel. Each item is computed when it
+/// is requested.
 ///
 /// ```
 /// use graphmap_runtime as rt;
@@ -400,7 +404,7 @@ pub fn os_processes() -> Vec<OsProcess> {
 /// ```
 ///
 /// # Panics
-/// When called outside of a process of a run.
+/// Panics if it is called outside of a process of a run.
 #[track_caller]
 #[inline]
 pub fn connections() -> Connections {
@@ -416,11 +420,11 @@ enum Which {
     In(usize),
 }
 
-/// Processes, worked out one by one.
+/// Iterator over processes. It computes each item when it is requested.
 pub struct Processes {
     run: Run,
     which: Which,
-    /// Ranks, or indices of the kind.
+    /// Next rank, or next index in the kind.
     next: u32,
     end: u32,
 }
@@ -491,7 +495,7 @@ impl fmt::Debug for Processes {
     }
 }
 
-/// The channels of a process, worked out one by one.
+/// Iterator over the channels of a process. It computes each item when it is requested.
 pub struct Connections {
     run: Run,
     ends: std::vec::IntoIter<EndOf>,

@@ -1,5 +1,5 @@
-//! The reports and decisions of schedulers when all of them are quiescent, and the bound on the
-//! growth of channels. `deadlock.rs` has the procedure.
+//! Reports and decisions of the schedulers in a deadlock detection, and the limit for the growth of
+//! channels. `deadlock.rs` has the procedure.
 
 use super::hooks::Side;
 use super::report;
@@ -15,34 +15,38 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::time::Instant;
 
-/// How long a network stands still that something outside may wake before that is told, and how
-/// many times longer the next time.
+/// Quiet period: the time for which a network that can be woken from outside is quiescent before
+/// this is reported. After each report the period is multiplied by `QUIETER`.
 pub(super) const QUIET: Duration = Duration::from_secs(2);
+/// Factor by which the quiet period grows.
 pub(super) const QUIETER: u32 = 4;
 
-/// What a scheduler brings to the meeting about a standstill.
+/// Report of a scheduler to a deadlock detection.
 #[derive(Default)]
 pub struct Told {
-    /// How many processes it has left.
+    /// Number of processes that have not ended.
     pub live: usize,
-    /// Something can run after all.
+    /// True if something can run.
     pub moved: bool,
-    /// Something outside of the network, in another OS process, holds wakers.
+    /// True if wakers exist outside of the network, in another OS process.
     pub foreign: bool,
-    /// What has become of waits since the last meeting.
+    /// Waits that have changed since the last detection.
     pub updates: Vec<Update>,
-    /// Processes that have ended, by rank: of those told as waiting, at least.
+    /// Ranks of all processes that have not ended. Empty unless the previous decision was
+    /// [`Verdict::Census`].
     pub ended: Vec<u32>,
-    /// All that are left, by rank; only where that was asked for.
+    /// True if processes may wait in calls. `calls` has these calls if the previous decision was
+    /// [`Verdict::Census`].
     pub ranks: Vec<u32>,
-    /// Some may wait in calls, of which is told only where that was asked for.
+    /// True if processes may wait in calls. `calls` has them if the decision was
+    /// [`Verdict::Census`].
     pub above: bool,
     pub calls: Vec<WaitingCall>,
 }
 
 impl Told {
-    /// What another brings is known too. What comes later counts, but of each side of a channel
-    /// only one of them tells.
+    /// Adds the report of another scheduler. The order does not matter, because one scheduler
+    /// reports each side of a channel.
     pub fn join(&mut self, mut other: Told) {
         self.live += other.live;
         self.moved |= other.moved;
@@ -55,21 +59,21 @@ impl Told {
     }
 }
 
-/// What the schedulers decided about a standstill.
+/// Decision of a deadlock detection.
 #[derive(Clone)]
 pub enum Verdict {
-    /// These channels grow, each by the hand of its writer's scheduler, and the run goes on.
+    /// The run continues. These channels grow, each on the scheduler of its writer.
     Resume(Arc<[Grow]>),
-    /// Each tells which processes it has left, in another meeting.
+    /// Each scheduler reports its remaining processes, in a further detection.
     Census,
-    /// Nothing can be done but wait for something outside of the network. The scheduler told so is
-    /// to say when that has taken as long as this.
+    /// All wait for something outside of the network. The scheduler that gets a duration must
+    /// request a report after that time.
     Wait(Option<Duration>),
     End,
 }
 
 impl Verdict {
-    /// When the scheduler told so is to say that nothing has happened.
+    /// Returns the time at which the scheduler must request a report, if it must.
     pub(super) fn told_at(&self) -> Option<Instant> {
         match self {
             Verdict::Wait(quiet) => Instant::now().checked_add((*quiet)?),
@@ -78,7 +82,7 @@ impl Verdict {
     }
 }
 
-/// The state of the meeting of the schedulers of this OS process.
+/// State of the deadlock detection in this OS process.
 #[derive(Default)]
 pub(super) struct Meeting {
     pub(super) number: u64,
@@ -88,13 +92,13 @@ pub(super) struct Meeting {
     pub(super) growths: Vec<Grow>,
     pub(super) ceiling: Ceiling,
     pub(super) verdict: Option<Verdict>,
-    /// How long the next quiet while is before it is told.
+    /// Length of the next quiet period.
     pub(super) quiet: Duration,
-    /// A quiet while has passed: the standstill is to be told.
+    /// True if a quiet period has passed, and the blocked network must be reported.
     pub(super) asked: bool,
 }
 
-/// By how many bytes channels may grow, and by how many they have grown.
+/// Number of bytes by which channels may grow, and by which they have grown.
 #[derive(Default)]
 pub(crate) struct Ceiling {
     most: Option<u64>,
@@ -106,8 +110,11 @@ impl Ceiling {
         Ceiling { most, grown: 0 }
     }
 
-    /// Counts growths, all of them or none: those of one standstill stand for cycles that are not
-    /// looked at again.
+    /// Counts growths, either all of them or none. The growths of one detection belong to cycles
+    /// that are not examined again, so no subset of them may be applied.
+    ///
+    /// # Errors
+    /// Returns an error if the growths would exceed the limit.
     pub(crate) fn admit(
         &mut self,
         growths: &[Grow],
@@ -121,7 +128,8 @@ impl Ceiling {
         let mut grown = self.grown;
         for grow in growths {
             let capacity = graph.capacity(grow.number);
-            // One that takes no memory as a value may be kept with something that does.
+            // A token of size 0 counts as one byte, because it may be stored together with data
+            // that needs memory.
             let token = directory.token_size(grow.number).max(1);
             let more = u64::from(grow.capacity.saturating_sub(capacity));
             grown = grown.saturating_add(more.saturating_mul(token as u64));

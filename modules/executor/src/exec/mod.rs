@@ -1,5 +1,6 @@
-//! Single-threaded schedulers of processes that are futures, and the waits between them. They know
-//! nothing of channels except the points at which processes wait ([`wait_points`]).
+//! Single-threaded schedulers of processes, which are futures, and the waits between processes. The
+//! schedulers do not know channels, except for the points at which processes wait
+//! ([`wait_points`]).
 //!
 //! | what happens | entry point |
 //! |---|---|
@@ -7,12 +8,12 @@
 //! | a process is polled | `Scheduler::step` in `poll.rs` |
 //! | a process begins to wait | `Scheduler::waiter` and `Point::arm` in `wait.rs` |
 //! | a process is woken on its own scheduler | `Scheduler::wake` in `wait.rs` |
-//! | a process is woken from another thread | `Shared::send` in `shared.rs`; `future.rs` has the wakers |
+//! | a process is woken from another thread | `Shared::send` in `shared.rs`; wakers: `future.rs` |
 //! | a scheduler sleeps | `Parker::park` in `parker.rs` |
-//! | all schedulers are quiescent: deadlock, or channels that grow | `Scheduler::standstill` in `deadlock.rs` |
+//! | all schedulers are quiescent: deadlock or growth | `Scheduler::standstill` in `deadlock.rs` |
 //! | a frame is sent to another OS process | `Outside::send_token` in `frames.rs` |
 //! | a frame is received | `Scheduler::exchange` in `exchange.rs` |
-//! | ends and tokens that a process left are closed and dropped | `Scheduler::flush_deferred` in `between_polls.rs` |
+//! | ends are closed, unread tokens dropped | `Scheduler::flush_deferred` in `between_polls.rs` |
 //! | another thread asks for the state of processes | `Inquiry::ask` in `snapshots.rs` |
 
 pub mod between_polls;

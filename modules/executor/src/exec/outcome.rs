@@ -1,12 +1,12 @@
-//! What a process may end with.
+//! Return types of process functions.
 
 use std::error::Error;
 use std::fmt;
 
-/// The reader of a channel has left: nobody will ever see another token on it.
+/// Error: the reader of a channel has left, so no further token on it can be read.
 ///
-/// This is the *request to stop*. A process that gets it and ends drops its own inputs, and so
-/// passes the request on to those that write to it. It is a normal end, not a failure.
+/// This is the *request to stop*. A process that ends because of it drops its own inputs, and so
+/// passes the request on to its writers. Ending in this way is normal and not a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stopped;
 
@@ -18,25 +18,30 @@ impl fmt::Display for Stopped {
 
 impl Error for Stopped {}
 
-/// What the function of a process may return: nothing, or a `Result<(), E>` with any error that
-/// turns into a `Box<dyn Error>`, or with a boxed error that is `Send`. [`Stopped`] is a normal end;
-/// any other error ends the run.
+/// Types that the function of a process may return.
 ///
-/// `How` names the conversion. The compiler infers it, as only one of them fits each type. It is
-/// there because the standard library does not convert `Box<dyn Error + Send + Sync>` to
-/// `Box<dyn Error>`, and without it the implementations would overlap.
+/// They are `()`, `Result<(), E>` with an error that converts into `Box<dyn Error>`, and results
+/// with a boxed error that is `Send`. The error [`Stopped`] is a normal end. Any other error ends
+/// the run.
+///
+/// `How` names the conversion. The compiler infers it, because only one conversion fits each type.
+/// The parameter is needed because the standard library does not convert `Box<dyn Error + Send +
+/// Sync>` to `Box<dyn Error>`. Without it the implementations would overlap.
 pub trait Outcome<How = Converted> {
-    /// The error that ends the run, if any.
+    /// Converts the returned value into the result of the process.
+    ///
+    /// # Errors
+    /// Returns the error that ends the run. [`Stopped`] is not such an error.
     fn outcome(self) -> Result<(), Box<dyn Error>>;
 }
 
-/// The conversion of [`Outcome`] by `Into<Box<dyn Error>>`.
+/// Conversion of [`Outcome`] by `Into<Box<dyn Error>>`.
 pub struct Converted;
 
-/// The conversion of [`Outcome`] of a `Box<dyn Error + Send + Sync>`.
+/// Conversion of [`Outcome`] from `Box<dyn Error + Send + Sync>`.
 pub struct Shared;
 
-/// The conversion of [`Outcome`] of a `Box<dyn Error + Send>`.
+/// Conversion of [`Outcome`] from `Box<dyn Error + Send>`.
 pub struct Sent;
 
 impl Outcome for () {
@@ -79,7 +84,7 @@ mod tests {
         outcome.outcome().err().map(|error| error.to_string())
     }
 
-    /// Nothing but the type of the error differs, so the compiler must find the conversion alone.
+    /// The types differ in the error only, so the compiler must infer the conversion.
     #[test]
     fn every_common_error_type_is_an_outcome() {
         let why = || io::Error::other("why");

@@ -1,23 +1,22 @@
-//! How long a scheduler that has nothing to do looks around before it sleeps.
+//! How long an idle scheduler spins before it sleeps, and how many polls it does before it checks
+//! for messages from others.
 //!
-//! Spinning pays where the answer comes sooner than a sleep and a wake-up take, and is in vain
-//! where others compute for long. Which of the two it is changes rarely: so who has looked in vain
-//! a number of times looks only shortly, and at length now and then, until that has paid again.
-//! Waiting processes choose between spinning and blocking in that way by the waits before in
-//! Karlin, Li, Manasse and Owicki, "Empirical studies of competitive spinning for a shared-memory
-//! multiprocessor" (SOSP 1991), section 4.
-//!
-//! How many turns a scheduler takes before it looks at what has come from others.
+//! Spinning pays if the answer comes sooner than a sleep and a wake-up take. It is in vain while
+//! others compute for a long time. Which of the two applies changes rarely. Therefore a scheduler
+//! that has spun in vain several times spins only briefly, and for the full time now and then,
+//! until that pays again. Waiting processes choose between spinning and blocking by earlier waits
+//! in the same way in Karlin, Li, Manasse and Owicki, "Empirical studies of competitive spinning
+//! for a shared-memory multiprocessor" (SOSP 1991), section 4.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-/// So many looks in vain, one after the other, before the next are short.
+/// Number of successive spins in vain after which spins are short.
 const GIVES_UP: u32 = 8;
-/// One in so many is at length all the same.
+/// One spin in this number is long nevertheless.
 const TRIES: u32 = 16;
 
-/// What came of the last looks.
+/// Results of recent spins.
 pub(super) struct Lookout {
     vain: Cell<u32>,
 }
@@ -27,42 +26,44 @@ impl Lookout {
         Lookout { vain: Cell::new(0) }
     }
 
-    /// Whether the next look is to be at length.
+    /// Returns true if the next spin should be long.
     pub(super) fn is_patient(&self) -> bool {
         let vain = self.vain.get();
         vain < GIVES_UP || vain.is_multiple_of(TRIES)
     }
 
-    /// Something came while it was looked at length.
+    /// Records that something came during a spin.
     pub(super) fn has_paid(&self) {
         self.vain.set(0);
     }
 
-    /// Nothing came.
+    /// Records that nothing came during a spin.
     pub(super) fn was_in_vain(&self) {
-        // Behind the last it is once more at length, and goes on from where all that are short
-        // begin.
+        // The counter wraps to the first value after a long spin, so that it does not overflow and
+        // one spin in `TRIES` stays long.
         let vain = self.vain.get() + 1;
         self.vain
             .set(if vain > 2 * TRIES { TRIES + 1 } else { vain });
     }
 }
 
-/// How many processes run before the inbox is looked at again.
+/// Number of polls in a batch. After a batch the inbox is checked.
 const BATCH: usize = 64;
-/// Fewest turns that are worth a look at the clock.
+/// Minimum number of polls for which reading the clock is worth its cost.
 const FEW: usize = 4;
-/// Turns that take longer than this, as many as a batch has at most, keep others waiting. Far more
-/// than where turns move a hundred tokens each between schedulers (64 of them take 0.2 to 0.4 ms):
-/// to look around after each of those takes longer than they do. `benches/placement/run shm` shows
-/// both: the farm, and the sieve that is dealt out in turn.
+/// Duration of a batch above which its polls are long and keep others waiting.
+///
+/// It is far above that of 64 polls that each move a hundred tokens between schedulers (0.2 to 0.4
+/// ms). A check for messages after each of those would take longer than the polls.
+/// `benches/placement/run shm` shows both cases: the farm, and the sieve with its processes
+/// distributed in turn.
 const LONG: Duration = Duration::from_millis(1);
 
-/// How many turns a batch has. Where processes compute for long in their turns each turn is a
-/// batch, so that what has come from others is looked at between them, and not after all of them.
+/// Number of polls in a batch. If processes compute for a long time, each poll is a batch. Then
+/// messages from others are checked between the polls, and not after all of them.
 pub(super) struct BatchSize {
     turns: Cell<usize>,
-    /// Turns since the last look at the clock, where each is a batch.
+    /// Number of polls since the clock was last read, while each is a batch.
     since: Cell<usize>,
     last: Cell<Instant>,
 }
@@ -81,7 +82,7 @@ impl BatchSize {
         self.turns.get()
     }
 
-    /// So many turns are over.
+    /// Adapts the size after a batch of `turns` polls.
     #[inline(always)]
     pub(super) fn adapt(&self, turns: usize) {
         if self.is_to_look(turns) {
@@ -98,8 +99,9 @@ impl BatchSize {
         self.since.get() >= BATCH
     }
 
-    /// From one look to the next there may have been nothing at all, or batches that were too short
-    /// for a look: then each turn is a batch for a while.
+    /// Reads the clock and chooses the size. The interval since the last reading may include idle
+    /// time, or batches that were too short to be timed. The only effect of that is that each poll
+    /// is a batch for a while.
     #[inline(never)]
     fn look(&self, now: Instant) {
         self.since.set(0);
@@ -135,7 +137,7 @@ mod lookout_tests {
 mod batch_size_tests {
     use super::*;
 
-    /// Turns of so many microseconds, and for each how many its batch had at most.
+    /// Simulates `count` polls, and returns for each the size of its batch.
     fn turns(size: &BatchSize, now: &mut Instant, count: usize, microseconds: u64) -> Vec<usize> {
         let mut sizes = Vec::new();
         while sizes.len() < count {
@@ -170,7 +172,7 @@ mod batch_size_tests {
         assert_eq!(size.get(), BATCH);
     }
 
-    /// To look at the clock takes longer than many a turn.
+    /// Reading the clock takes longer than many polls.
     #[test]
     fn batches_of_few_turns_are_not_looked_at() {
         let size = BatchSize::new();

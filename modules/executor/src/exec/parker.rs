@@ -1,24 +1,25 @@
-//! How schedulers sleep, are woken, and notice that all of them sleep.
+//! Sleep and wake-up of schedulers, and detection that all of them sleep.
 //!
-//! A scheduler with nothing to run goes to sleep under one lock, which also counts the sleepers.
-//! The one that finds itself the last has proof that the network stands still, without any
-//! timeout: a wake-up is only ever sent by a scheduler that is awake (and that one is not
-//! counted before it has sent it), or by a foreign waker (while one exists, that all sleep proves
-//! nothing about the end, and only something that has run since the last time makes it count).
+//! A scheduler without work goes to sleep under one lock, which also counts the sleepers. The last
+//! one to sleep has proof of quiescence, without a timeout, because a wake-up is sent in two ways
+//! only:
+//!
+//! * By a scheduler that is awake. It is not counted as asleep before it has sent the wake-up.
+//! * By a foreign waker. While one exists, the sleep of all proves nothing about the end. It counts
+//!   only if something has run since the last time.
 //!
 //! # Why the orderings suffice
 //!
-//! The sender fills the inbox and then loads `asleep`; the sleeper stores `asleep` and then looks
-//! at the inbox. Between store and load each has a SeqCst fence, so at least one sees what the
-//! other stored: no wake-up is slept through.
-//! What a sleeper's flag *means* changes under the lock only: the load outside of it merely
-//! spares the lock when the other is awake.
+//! The sender fills the inbox and then loads `asleep`. The sleeper stores `asleep` and then checks
+//! the inbox. Each has a SeqCst fence between store and load, so at least one sees the store of the
+//! other. Therefore no wake-up is lost. The *meaning* of the flag changes under the lock only. The
+//! load outside of the lock merely avoids locking if the other scheduler is awake.
 
 use std::time::Duration;
 
 use crate::sync::{AtomicBool, Condvar, Mutex, Ordering, PoisonError, fence, lock};
 
-/// Where all schedulers of a run sleep: one parker with a seat for each.
+/// Parker of the schedulers of a run, with an entry for each.
 pub(crate) struct Parker {
     state: Mutex<State>,
     seats: Vec<Seat>,
@@ -26,7 +27,7 @@ pub(crate) struct Parker {
 
 struct State {
     sleepers: usize,
-    /// Counts the times that all have been found asleep.
+    /// Number of times that all schedulers were found asleep.
     round: u64,
 }
 
@@ -35,14 +36,14 @@ struct Seat {
     bell: Condvar,
 }
 
-/// Why a sleep ended.
+/// Reason for the end of a sleep.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
 pub(crate) enum Unparked {
-    /// Somebody woke this scheduler, or it never slept.
+    /// Another thread woke this scheduler, or it never slept.
     Woken,
-    /// Everyone slept: everyone is awake now to find out why.
+    /// All schedulers slept. All have been woken to start a deadlock detection.
     AllAsleep,
-    /// Nobody woke this scheduler for as long as it wanted to sleep.
+    /// The maximum time passed without a wake-up.
     TimedOut,
 }
 
@@ -61,9 +62,11 @@ impl Parker {
         }
     }
 
-    /// Sleeps until woken or until all sleep, or for a time. `stay` is asked once more, after the
-    /// flag is up, whether there is something to do after all; `counts`, whether all asleep means
-    /// anything.
+    /// Blocks until the scheduler `me` is woken, until all schedulers sleep, or until `at_most` has
+    /// passed.
+    ///
+    /// `stay` is called once after the flag is set, and returns true if the scheduler has work.
+    /// `counts` returns true if the sleep of all schedulers is significant.
     pub(crate) fn park(
         &self,
         me: usize,
@@ -114,7 +117,7 @@ impl Parker {
         }
     }
 
-    /// Ends the sleep of a scheduler, if it sleeps. To be called after its inbox was filled.
+    /// Wakes a scheduler if it sleeps. Must be called after its inbox was filled.
     #[inline]
     pub(crate) fn unpark(&self, who: usize) {
         fence(Ordering::SeqCst);

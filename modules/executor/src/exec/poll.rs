@@ -1,4 +1,4 @@
-//! The poll of a process, and batches of polls that are timed because the run is measured or
+//! The poll of a process, and batches in which each poll is timed because the run is measured or
 //! traced.
 
 use super::scheduler::Scheduler;
@@ -13,12 +13,12 @@ use std::task::Waker;
 use std::time::Instant;
 
 impl Scheduler {
-    /// What is recorded, where the run is traced.
+    /// Returns the recorder, if the run is traced.
     pub fn recorder(&self) -> Option<&Recorder> {
         self.recorder.as_deref()
     }
 
-    /// As `turn`, with a look at the clock after each process.
+    /// Polls a batch as `turn` does, and reads the clock after each poll.
     #[cold]
     #[inline(never)]
     pub(super) fn timed_turn(&self, waker: &Waker) {
@@ -34,7 +34,7 @@ impl Scheduler {
         let turns = self.batch_size.get();
         let (mut turn, mut has_ended) = (0, false);
         loop {
-            // As `pass_stop_on`, but that each is timed by itself.
+            // As in `pass_stop_on`, except that each poll is timed separately.
             let asked = has_ended.then(|| self.take_asked()).flatten();
             let Some(id) = asked.or_else(|| (turn < turns).then(|| self.queue.pop()).flatten())
             else {
@@ -69,11 +69,11 @@ impl Scheduler {
         self.core.running.end_batch();
     }
 
-    /// Hands in what was recorded, where the run is traced.
+    /// Hands in the recording, if the run is traced.
     pub(super) fn hand_in(&self) {
         if let Some(recorder) = &self.recorder {
             if recorder.is_open() {
-                // A panic has cut it short.
+                // A panic interrupted the poll.
                 recorder.close(self.running(), true, false);
             }
             let (os_process, _) = self.core.shared.os_process().unwrap_or((0, 1));
@@ -83,7 +83,7 @@ impl Scheduler {
 }
 
 impl Scheduler {
-    /// A batch of so many turns is over.
+    /// Adapts the size of batches after a batch of `turns` polls.
     #[inline(always)]
     pub(super) fn adapt_batch(&self, turns: usize) {
         if self.outside.is_some() || self.core.shared.inboxes() > 1 {
@@ -91,7 +91,8 @@ impl Scheduler {
         }
     }
 
-    /// A turn of a process, and of those that end with it. `turn` is its number in a batch, `told` whether waits have been told.
+    /// Polls a process, and then processes that it asked to stop. `turn` is the index of the poll
+    /// in the batch. `told` is true if waits have been reported.
     #[inline(always)]
     pub(super) fn step(&self, turn: usize, id: u32, told: bool, context: &mut Context<'_>) {
         if self.step_alone(turn, id, told, context) {
@@ -100,7 +101,7 @@ impl Scheduler {
         self.flush_deferred();
     }
 
-    /// A turn of a process and of no other; true if it has ended.
+    /// Polls a single process. Returns true if it has ended.
     #[inline(always)]
     pub(super) fn step_alone(
         &self,
@@ -118,13 +119,14 @@ impl Scheduler {
         };
         let header = self.predictions.confirm(turn, header);
         self.core.running.set(id);
-        // SAFETY: what is in the table is alive.
+        // SAFETY: the table has live tasks only, because a slot is cleared right after the memory
+        // of its task is freed.
         unsafe { header.as_ref() }.dequeue();
         self.poll(slot, header, told, context)
     }
 
-    /// Polls the process of a slot; true if it has ended, and has left the table. `told` is whether
-    /// waits have been told.
+    /// Polls the process of a slot. Returns true if it has ended, and has left the table. `told` is
+    /// true if waits have been reported.
     #[inline(always)]
     fn poll(
         &self,
@@ -134,12 +136,12 @@ impl Scheduler {
         context: &mut Context<'_>,
     ) -> bool {
         let told = match told {
-            // SAFETY: what is in the table is alive.
+            // SAFETY: as in `step_alone`.
             true => Some(self.tell_woken(unsafe { header.as_ref() })),
             false => None,
         };
-        // SAFETY: as above, and no other process is being polled; one that has ended leaves the
-        // table here.
+        // SAFETY: the task is alive, as above, and no process of this scheduler is being polled.
+        // The slot of a process that has ended is cleared below, so it is not polled again.
         let ended = unsafe { task::poll(header, context) };
         if ended {
             slot.set(None);
@@ -151,7 +153,8 @@ impl Scheduler {
         ended
     }
 
-    /// A process that was perhaps told to wait has a turn. Its kind and index.
+    /// Records the poll of a process that may have been reported as waiting. Returns its kind and
+    /// index.
     #[inline(never)]
     fn tell_woken(&self, header: &TaskHeader) -> (u32, u32) {
         if header.take_told() {
@@ -161,8 +164,10 @@ impl Scheduler {
         (header.kind(), header.index())
     }
 
-    /// A process has ended: polls the one it asked to stop, and so on up a chain, before all others
-    /// that can run. Else each of them would have a turn for each link of the chain, for nothing.
+    /// Polls the process that was asked to stop by a process that has ended. If it ends too,
+    /// continues with the process that it asked, and so on up the chain. These polls precede those
+    /// of all other ready processes. Otherwise each of the others would be polled in vain for each
+    /// link of the chain.
     fn pass_stop_on(&self, told: bool, context: &mut Context<'_>) {
         while let Some(id) = self.take_asked() {
             if !self.poll_asked(id, told, context) {
@@ -171,15 +176,17 @@ impl Scheduler {
         }
     }
 
-    /// The process that may have been asked to stop last, if it is there.
+    /// Removes and returns the process that was last asked to stop, if it has not ended. The id is
+    /// a hint.
     pub(super) fn take_asked(&self) -> Option<u32> {
         let id = self.asked.replace(NOBODY);
         self.header(id).map(|_| id)
     }
 
-    /// Polls a process that may have been asked to stop; true if it has ended.
+    /// Polls a process that may have been asked to stop. Returns true if it has ended.
     ///
-    /// The process stays marked as queued, and in the queue, where it is passed by or polled again.
+    /// The process stays marked as queued, and stays in the queue. When its entry is reached, it is
+    /// polled again, or skipped if it has ended.
     pub(super) fn poll_asked(&self, id: u32, told: bool, context: &mut Context<'_>) -> bool {
         let Some(slot) = self.slot(id) else {
             return false;
@@ -191,7 +198,7 @@ impl Scheduler {
         self.poll(slot, header, told, context)
     }
 
-    /// Makes the processes, which may fail in that.
+    /// Creates the processes. A panic fails the run.
     pub(super) fn make(&self, build: impl FnOnce()) {
         self.closings.making.set(true);
         self.guarded(build);

@@ -1,44 +1,45 @@
-//! Waits at channels between schedulers that the waiting side polls itself.
+//! Waits at channels between schedulers that the waiting side polls.
 //!
-//! While a scheduler is awake it looks at the channels that its processes wait at from other schedulers: the
-//! other side then finds nobody armed, and pays nothing, where to wake a process of another scheduler costs several
-//! times what a token costs. Before the scheduler sleeps it arms all these waits, so what is said of sleeping in `parker.rs` stays
-//! true.
+//! While a scheduler is awake, it checks the channels to other schedulers at which its processes
+//! wait. Then the other side finds no armed wait and has no cost. To wake a process of another
+//! scheduler costs several times as much as a token. Before the scheduler sleeps, it arms all these
+//! waits, so the argument in `parker.rs` holds.
 //!
-//! Only a few waits are polled at a time, so that a turn does not take longer the more
-//! processes wait: the others are armed as ever.
+//! Only a few waits are polled at a time, so that the time of a poll does not depend on the number
+//! of waiting processes. All others are armed.
 
 use std::cell::Cell;
 use std::ptr;
 
-/// Most waits that are polled at a time.
+/// Maximum number of waits that are polled at a time.
 const MOST: usize = 8;
 
-/// How an end is polled and armed: the functions belong to its type.
+/// Functions that poll and arm an end. They depend on its type.
 pub struct WaitFns {
-    /// Whether there is something; told whether the scheduler has nothing else to do.
+    /// Returns true if the wait is over. The flag is true if the scheduler is idle.
     pub poll: unsafe fn(*const (), bool) -> bool,
-    /// Arms the end for the id; false: there is something after all.
+    /// Arms the end for the id. Returns false if the wait is over.
     pub arm: unsafe fn(*const (), u32) -> bool,
 }
 
-/// One wait. Field by field: what was just written in parts cannot be read as a whole before it is
-/// in the cache, and that may take until the token before it is where it has to go.
+/// A wait. The fields are separate cells, because a value that was just written in parts cannot be
+/// read as a whole before it is in the cache. That may take until the store of the preceding token
+/// has completed.
 struct PolledWait {
-    /// The channel, one end of which the process waits at.
+    /// End of the channel at which the process waits.
     end: Cell<*const ()>,
-    /// The process.
+    /// Id of the process.
     id: Cell<u32>,
     fns: Cell<&'static WaitFns>,
 }
 
-/// The waits that one scheduler polls.
+/// Waits that a scheduler polls.
 pub struct PolledWaits {
     list: [PolledWait; MOST],
     len: Cell<usize>,
 }
 
-/// For an entry that is not in use.
+/// Functions of an unused entry.
 static NEVER: WaitFns = WaitFns {
     poll: |_, _| false,
     arm: |_, _| true,
@@ -58,10 +59,12 @@ impl PolledWaits {
         }
     }
 
-    /// Polls a wait of the process from now on `id`; false: there is no place for another.
+    /// Adds the wait of process `id` at `end`, or replaces the wait at this end. Returns false if
+    /// there are too many waits.
     ///
     /// # Safety
-    /// The functions have to fit the end, and [`PolledWaits::forget`] has to be called before it goes.
+    /// The functions must be sound to call with `end`, and [`PolledWaits::forget`] must be called
+    /// before `end` becomes invalid.
     pub unsafe fn add(&self, end: *const (), id: u32, fns: &'static WaitFns) -> bool {
         let len = self.len.get();
         let known = self.list[..len]
@@ -79,7 +82,8 @@ impl PolledWaits {
         true
     }
 
-    /// An end goes, or nobody waits there any more: it is not to be polled. Whether it was.
+    /// Removes the wait at an end, because the end is dropped or the wait is over. Returns true if
+    /// there was one.
     #[inline]
     pub fn forget(&self, end: *const ()) -> bool {
         let before = self.len.get();
@@ -91,13 +95,14 @@ impl PolledWaits {
         self.len.get() < before
     }
 
-    /// Wakes whose wait is over; true if there was one.
+    /// Wakes the processes whose waits are over. Returns true if there was one.
     #[inline]
     pub fn poll(&self, idle: bool, wake: impl Fn(u32)) -> bool {
         let mut any = false;
         for at in (0..self.len.get()).rev() {
             let wait = &self.list[at];
-            // SAFETY: what is in the list has not gone, and the function is its own.
+            // SAFETY: `forget` is called before an end becomes invalid, so the end is valid. The
+            // function was added with it.
             if unsafe { (wait.fns.get().poll)(wait.end.get(), idle) } {
                 let id = wait.id.get();
                 self.remove(at);
@@ -108,7 +113,8 @@ impl PolledWaits {
         any
     }
 
-    /// Arms all waits and forgets them; wakes those that are over, and is true if there was one.
+    /// Arms and removes all waits, and wakes the processes whose waits are over. Returns true if
+    /// there was one.
     #[inline]
     pub fn arm(&self, wake: impl Fn(u32)) -> bool {
         let mut any = false;
@@ -144,7 +150,7 @@ mod tests {
     use super::*;
 
     const CELL: WaitFns = WaitFns {
-        // SAFETY: the tests put nothing but cells of theirs in the list.
+        // SAFETY: the tests add only cells to the list.
         poll: |end, _| unsafe { (*end.cast::<Cell<bool>>()).get() },
         // SAFETY: as above.
         arm: |end, _| unsafe { !(*end.cast::<Cell<bool>>()).get() },

@@ -1,5 +1,5 @@
-//! The report of a blocked network: processes, the channels or calls in which they wait, and the
-//! cycle.
+//! The report of a blocked network: processes, the channels or calls in which they wait, and a
+//! cycle of waits. Also the queries that a scheduler makes to a network ([`Directory`]).
 
 use super::hooks::Side;
 use super::wait_graph::{Update, Wait, WaitGraph};
@@ -7,7 +7,7 @@ use crate::block::{Block, BlockedProcess, BlockedWait};
 use crate::place::Place;
 use std::collections::HashMap;
 
-/// A process, by name.
+/// The rank, name and position of a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessInfo {
     pub rank: u32,
@@ -20,11 +20,11 @@ pub struct ProcessInfo {
 pub struct ModuleInfo {
     pub name: String,
     pub kind: String,
-    /// The number of the module that it is in.
+    /// Number of the module that contains it.
     pub within: Option<u32>,
 }
 
-/// One end of a channel: whose, and which port.
+/// The process and the port at one end of a channel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndInfo {
     pub rank: u32,
@@ -32,75 +32,82 @@ pub struct EndInfo {
     pub port: String,
 }
 
-/// A channel: its ends, where the network knows them, and its place.
+/// A channel: its ends, if the network has a table of them, and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChannelInfo {
     pub from: Option<EndInfo>,
     pub to: Option<EndInfo>,
     pub place: Option<Place>,
-    /// It carries what the ends of a flow-controlled channel tell each other.
+    /// Whether it carries the control messages of a flow-controlled channel.
     pub control: bool,
 }
 
-/// An end of a channel, as the process sees it that has it.
+/// An end of a channel, as seen from the process that owns it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EndOf {
-    /// The channel.
+    /// Number of the channel.
     pub number: u32,
-    /// It is the writing end.
+    /// Whether it is the writing end.
     pub writes: bool,
-    /// Which one it is of the port's bundle.
+    /// Index in the bundle of the port.
     pub member: u32,
 }
 
 /// A class of channels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClassInfo<'a> {
-    /// The kinds it joins.
+    /// The kinds that it connects.
     pub from: u32,
     pub to: u32,
-    /// The type of its tokens, what one takes in memory, and whether its bytes can be counted.
+    /// Name of the type of its tokens, their size in memory, and whether the type has a payload.
     pub token: &'a str,
     pub size: usize,
     pub is_payload: bool,
-    /// They carry what ends of flow-controlled channels tell each other.
+    /// Whether its channels carry the control messages of flow-controlled channels.
     pub control: bool,
 }
 
-/// What the scheduler asks of a network.
+/// A network, as seen from a scheduler.
 pub trait Directory: Send + Sync {
+    /// Returns the number of processes.
     fn processes(&self) -> usize;
+    /// Returns the number of kinds.
     fn kinds(&self) -> usize;
-    /// How many channels there are: their numbers begin at 0.
+    /// Returns the number of channels. Their numbers begin at 0.
     fn channels(&self) -> u32;
+    /// Returns the name of a kind and the number of its processes.
     fn kind(&self, kind: u32) -> (String, usize);
+    /// Returns the process with an index in its kind.
     fn process(&self, kind: u32, index: u32) -> ProcessInfo;
+    /// Returns the rank of the process with an index in its kind.
     fn rank(&self, kind: u32, index: u32) -> u32;
-    /// Kind and index of a rank. May take time linear in the number of kinds.
+    /// Returns kind and index of a rank. May take time linear in the number of kinds.
     fn of_rank(&self, rank: u32) -> (u32, u32);
-    /// Kind and index of the process of a name.
+    /// Returns kind and index of the process with a name.
     fn find(&self, name: &str) -> Option<(u32, u32)>;
-    /// The ends of channels that a process has: by port, and by member of the port's bundle.
+    /// Returns the ends of channels of a process, ordered by port and by index in the port's
+    /// bundle.
     fn ends_of(&self, kind: u32, index: u32) -> Vec<EndOf>;
-    /// How many modules there are: they are numbered from 1.
+    /// Returns the number of modules. Their numbers begin at 1.
     fn modules(&self) -> u32;
-    /// The innermost module that a process is in.
+    /// Returns the innermost module that contains a process.
     fn module_of(&self, kind: u32, index: u32) -> Option<u32>;
     fn module(&self, number: u32) -> Option<ModuleInfo>;
-    /// The ranks of all processes in a module and in those within it, in ascending order.
+    /// Returns the ranks of all processes in a module and in its inner modules, in ascending order.
     fn in_module(&self, number: u32) -> Vec<u32>;
     fn channel(&self, number: u32) -> ChannelInfo;
-    /// How many tokens a channel may hold at the start.
+    /// Returns the initial capacity of a channel in tokens.
     fn capacity(&self, number: u32) -> u32;
-    /// The ranks at the ends of a channel.
+    /// Returns the ranks of the writer and of the reader of a channel, if known.
     fn peers(&self, number: u32) -> (Option<u32>, Option<u32>);
-    /// What a token of a channel takes in memory as a value.
+    /// Returns the size in memory of a token of a channel, in bytes.
     fn token_size(&self, number: u32) -> usize;
+    /// Returns the class of a channel.
     fn class_of(&self, number: u32) -> usize;
     fn class(&self, class: usize) -> Option<ClassInfo<'_>>;
 }
 
-/// A module and those around it, the innermost first, each with its number.
+/// Returns a module and the modules around it, the innermost first, each with its number.
 pub fn modules_around(directory: &dyn Directory, innermost: Option<u32>) -> Vec<(u32, ModuleInfo)> {
     let mut all = Vec::new();
     let mut next = innermost;
@@ -114,19 +121,19 @@ pub fn modules_around(directory: &dyn Directory, innermost: Option<u32>) -> Vec<
     all
 }
 
-/// Messages that nobody has received: how many, and the first of them in words.
+/// Messages that no rank has received: their number, and a description of the first.
 pub type UnreceivedMessages = (u64, Option<String>);
 
 /// A call in which a process waits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitingCall {
-    /// The process that waits, by rank.
+    /// Rank of the process that waits.
     pub rank: u32,
-    /// For whom; `UNKNOWN`: for any of several.
+    /// Rank that it waits for, or `UNKNOWN` if it waits for any of several.
     pub peer: u32,
-    /// The call in words.
+    /// Description of the call.
     pub text: String,
-    /// Where it is in the program.
+    /// Position of the call in the program.
     pub place: Place,
 }
 
@@ -137,8 +144,8 @@ crate::payload!(WaitingCall {
     place
 });
 
-/// The calls that were told, with the numbers that they have among waits: those behind the
-/// channels'.
+/// The calls that were reported. Each has a number among the waits. These numbers follow those of
+/// the channels.
 #[derive(Default)]
 pub struct Calls {
     first: u32,
@@ -146,6 +153,7 @@ pub struct Calls {
 }
 
 impl Calls {
+    /// Numbers the calls. `channels` is the number of channels.
     pub fn new(channels: u32, calls: Vec<WaitingCall>) -> Self {
         Calls {
             first: channels,
@@ -157,12 +165,12 @@ impl Calls {
         self.calls.is_empty()
     }
 
-    /// The call of a number.
+    /// Returns the call with a number.
     pub fn get(&self, number: u32) -> Option<&WaitingCall> {
         self.calls.get(number.checked_sub(self.first)? as usize)
     }
 
-    /// Each as a wait that begins, or, if they are `over`, that has ended.
+    /// Returns each call as a wait that begins, or as a wait that has ended if `over` is true.
     pub fn updates(&self, over: bool) -> impl Iterator<Item = Update> {
         self.calls
             .iter()
@@ -184,12 +192,12 @@ impl Calls {
     }
 }
 
-/// Most processes that are listed.
+/// Maximum number of processes in a list.
 const LISTED: usize = 20;
-/// Most channels that are listed for one process.
+/// Maximum number of waits that are listed for one process.
 const WAITS: usize = 4;
 
-/// Describes a standstill of the processes that are left, given by rank.
+/// Describes the block of the processes that remain, given by rank.
 pub fn describe(
     graph: &mut WaitGraph,
     mut ranks: Vec<u32>,
@@ -203,7 +211,7 @@ pub fn describe(
         .copied()
         .zip(components.iter().copied())
         .collect();
-    // A process from which one can go on within its component is on a cycle.
+    // A process that waits for another one of its component is on a cycle.
     let inside = |rank: u32| {
         let peers = graph
             .sides(rank)
@@ -222,7 +230,7 @@ pub fn describe(
             None => others.push(rank),
         }
     }
-    // Which kinds of processes are on a cycle, and how many of each.
+    // The kinds of the processes of a cycle, sorted.
     let kinds = |ranks: &[u32]| {
         let mut kinds: Vec<u32> = ranks
             .iter()
@@ -231,7 +239,8 @@ pub fn describe(
         kinds.sort_unstable();
         kinds
     };
-    // The cycle through the lowest rank that is on one: going on within must come round.
+    // The cycle through the lowest rank that is on one. Each step stays in the component, so the
+    // walk must return to a process that it has visited.
     let lowest = cycles
         .values()
         .filter_map(|ranks| ranks.first())
@@ -259,7 +268,7 @@ pub fn describe(
     }
     let told = |rank: &u32| process(*rank, graph, calls, directory);
     let listed = cycle.iter().take(LISTED).map(told).collect::<Vec<_>>();
-    // Those who wait for nothing that is known come first: they are what all others wait for.
+    // Processes without a known wait come first, because all others wait for them.
     others.sort_by_key(|&rank| (graph.sides(rank).next().is_some(), rank));
     Block {
         processes: ranks.len(),
@@ -276,7 +285,7 @@ pub fn describe(
     }
 }
 
-/// Processes given by rank, as far as they are listed, and how many there are.
+/// Describes the first of the processes given by rank, and returns how many ranks there are.
 pub fn processes(
     ranks: &[u32],
     graph: &WaitGraph,
@@ -307,7 +316,7 @@ fn process(
     BlockedProcess {
         name: directory.process(kind, index).name,
         rank: rank as usize,
-        // Who has asked knows that.
+        // The caller sets it.
         os_process: None,
         host: None,
         waits: listed.collect(),
@@ -342,7 +351,7 @@ fn wait(side: &Update, calls: &Calls, directory: &dyn Directory) -> BlockedWait 
     }
 }
 
-/// A channel in words: `a.out -> b.in (farm.dot:14:3)`.
+/// Describes a channel: `a.out -> b.in (farm.dot:14:3)`.
 pub fn channel(directory: &dyn Directory, number: u32) -> String {
     let channel = directory.channel(number);
     let mut text = match (channel.from, channel.to) {

@@ -1,4 +1,4 @@
-//! The life of a scheduler: its processes have turns, in batches, until the whole run ends.
+//! The main loop of a scheduler: it polls its processes in batches until the whole run ends.
 
 use super::current::CURRENT;
 use super::current::with_current;
@@ -22,13 +22,15 @@ use std::task::Waker;
 use std::time::Duration;
 use std::time::Instant;
 
-/// How long is looked for mail at most while another OS process copies a large token out of this one's memory: about as
-/// long as it takes to copy some megabytes, and to be woken takes a fifth of that.
+/// Maximum time for which a scheduler polls its inbox while another OS process copies a large token
+/// out of the memory of this one. Copying some megabytes takes about this long. A wake-up takes a
+/// fifth of it.
 const COPYING: Duration = Duration::from_micros(500);
 
-/// A run goes, or the fiber that it is on has been suspended in the middle of it, and one that was begun after it has not been left: that
-/// one would take this one for the run around it when it is not there any more. Nobody can be told by an error, as runs are left by
-/// panics, too.
+/// Aborts the program because a run ends before a run that began later on the same thread. The
+/// cause is that the fiber of the earlier run was suspended in the middle of the run. The later run
+/// would take the earlier one for its outer run and use it after it has been freed. An error cannot
+/// be returned, because a run can also be left by a panic.
 #[cold]
 fn entered_and_not_left() -> ! {
     say(
@@ -51,17 +53,18 @@ impl Scheduler {
                 CURRENT.set(self.0.outer.get());
             }
         }
-        // Before all else: a run on the stack of a fiber must not be suspended, nor what the run around it drops here.
+        // This must be first: neither a run on the stack of a fiber nor the deferred work of the
+        // outer run may be suspended.
         let _section = Section::begin();
-        // A run within a process of another may take long.
+        // The inner run may take long, so the outer run must not defer work until it ends.
         with_current(|outer| outer.flush_deferred());
         self.outer.set(CURRENT.replace(self));
         let _leave = Leave(self);
         self.deferred.enter(f)
     }
 
-    /// A scheduler's life: `build` gives it its processes, they run until the whole run ends, and
-    /// what is left of them is dropped. Returns what was counted.
+    /// Runs a scheduler: `build` adds its processes, which are polled until the whole run ends. The
+    /// processes that remain are dropped. Returns the counters.
     pub fn live(&self, build: impl FnOnce()) -> Tally {
         self.enter(|| {
             let seated = self.sit();
@@ -71,7 +74,7 @@ impl Scheduler {
             self.hand_in();
             self.announce();
             self.clear();
-            // Destructors may leave further ends, tokens and wakers.
+            // Destructors may leave more ends of channels, tokens and wakers.
             loop {
                 self.flush_deferred();
                 self.hooks.clear();
@@ -86,10 +89,10 @@ impl Scheduler {
 
     /// Polls the processes until the whole run ends.
     fn work(&self) {
-        // SAFETY: the core lives as long as `self`, longer than the waker.
+        // SAFETY: the core is a field of `self`, which outlives the waker.
         let waker = unsafe { future::waker(&self.core) };
         let shared = &*self.core.shared;
-        // Until when a wait for something outside of the network lasts before it is reported.
+        // Time at which a wait for an event outside the network is reported.
         let mut deadline = None;
         while !shared.stopped() {
             match self.meet_if_called() {
@@ -121,8 +124,8 @@ impl Scheduler {
         }
     }
 
-    /// Takes the mail, polls a batch of the processes that are ready, and does what they left to be
-    /// done between polls.
+    /// Takes the mail, polls a batch of ready processes, and does the work that they deferred to
+    /// the end of the batch.
     fn poll_batch(&self, waker: &Waker) {
         if self.core.shared.inbox(self.index()).is_filled() {
             self.take_mail();
@@ -132,10 +135,10 @@ impl Scheduler {
         self.tidy();
     }
 
-    /// Returns true if the scheduler must not sleep: the run has ended, a process is ready, or
-    /// something has come or was left that may make one ready. Otherwise all waits are armed.
+    /// Returns true if the scheduler must not sleep: the run has ended, a process is ready, or an
+    /// event may make one ready. Otherwise all waits are armed.
     fn finds_work(&self) -> bool {
-        // A failure must be reported before this scheduler does anything else.
+        // A failure must be reported before this scheduler does anything more.
         self.core.shared.stopped()
             || self.exchange()
             || !self.queue.is_empty()
@@ -154,7 +157,7 @@ impl Scheduler {
         self.tally.borrow_mut().sleeps += 1;
         let at_most = deadline.map(|at| at.saturating_duration_since(Instant::now()));
         match shared.sleep(self.index(), at_most) {
-            // Possibly spurious: the scheduler that woke this one may have come late.
+            // The wake-up may be spurious, because the scheduler that sent it may have come late.
             Unparked::Woken => None,
             Unparked::TimedOut => {
                 shared.ask();
@@ -165,8 +168,8 @@ impl Scheduler {
     }
 
     /// Sleeps until a frame or a wake-up comes, or until the deadline. Returns the decision of the
-    /// schedulers if it has met those of the other OS processes. `ran`: something has run since the
-    /// last time.
+    /// schedulers if this one has met those of the other OS processes. `ran` says whether a process
+    /// has run since the last sleep.
     fn sleep_among(
         &self,
         outside: &Outside,
@@ -197,14 +200,14 @@ impl Scheduler {
         })
     }
 
-    /// Drops every process that is left.
+    /// Drops the processes that remain, and collects the counters that are known only then.
     fn clear(&self) {
         for (at, task) in self.tasks.iter().enumerate() {
             let Some(header) = task.get() else { continue };
             let id = self.base + at as u32;
             self.core.running.set(id);
-            // SAFETY: what is in the table is alive. If a destructor panics, the memory is still
-            // there, and the second call frees it.
+            // SAFETY: the processes in the table are alive. If a destructor panics, the memory is
+            // not freed, and the second call frees it.
             let discard = || unsafe { task::discard(header) };
             if user_code::caught(discard).is_err() {
                 discard();
@@ -226,6 +229,7 @@ impl Scheduler {
         self.registry.clear();
     }
 
+    /// Wakes the processes and hooks in the inbox, passes on requests, and answers an inquiry.
     fn take_mail(&self) {
         self.ran.set(true);
         let mut mail = self.mail.take();
@@ -238,13 +242,14 @@ impl Scheduler {
         self.answer();
     }
 
+    /// Polls a batch of ready processes.
     fn turn(&self, waker: &Waker) {
         self.ran.set(self.ran.get() || !self.queue.is_empty());
         if self.timed {
             return self.timed_turn(waker);
         }
         let mut context = Context::from_waker(waker);
-        // It changes in standstills only, which are between turns.
+        // The flag changes only when all schedulers meet, which is between batches.
         let turns = if self.told.get() {
             self.batch(true, &mut context)
         } else {
@@ -255,6 +260,8 @@ impl Scheduler {
     }
 
     #[inline(always)]
+    /// Polls at most a batch of processes, and returns the number of polls. The flag says whether
+    /// waits have been reported.
     fn batch(&self, told: bool, context: &mut Context<'_>) -> usize {
         let turns = self.batch_size.get();
         for turn in 0..turns {
@@ -266,8 +273,8 @@ impl Scheduler {
         turns
     }
 
-    /// Waits a little for mail, or for what it polls, where that is cheaper than to sleep;
-    /// true if some came.
+    /// Spins until a message comes or a polled wait ends, if spinning is cheaper than sleeping.
+    /// Returns true if one of them happened.
     fn spin(&self) -> bool {
         let shared = &*self.core.shared;
         let Some(patience) = shared.patience() else {
@@ -278,7 +285,7 @@ impl Scheduler {
         let patient = self.lookout.is_patient() || self.is_being_read();
         loop {
             for _ in 0..64 {
-                // What has come is taken at once: there is nobody to have a turn before.
+                // The scheduler has no process to poll first, so it receives messages at once.
                 let came = self.has_mail();
                 if came {
                     self.exchange();
@@ -299,7 +306,7 @@ impl Scheduler {
                 self.lookout.was_in_vain();
                 return false;
             }
-            // Most waits are over by now, and to ask for the time takes as long as some of them.
+            // Most waits have ended by now. Reading the clock takes as long as some of them.
             let start = *start.get_or_insert_with(Instant::now);
             let elapsed = start.elapsed();
             if elapsed > patience && (elapsed > COPYING || !self.is_being_read()) {
@@ -309,14 +316,16 @@ impl Scheduler {
         }
     }
 
-    /// Whether another OS process is at reading a token in the memory of this one: it may answer soon.
+    /// Returns true if another OS process is reading a token in the memory of this one. An answer
+    /// may come soon.
     fn is_being_read(&self) -> bool {
         self.outside
             .as_ref()
             .is_some_and(|outside| outside.is_exposed())
     }
 
-    /// Arms the waits that it polls: the scheduler is going to sleep. True if it need not.
+    /// Arms the polled waits before the scheduler sleeps. Returns true if one of them has ended, so
+    /// that the scheduler need not sleep.
     fn arm(&self) -> bool {
         self.polled.arm(|id| self.wake(id))
     }

@@ -1,29 +1,29 @@
-//! The run queue of one scheduler: ids of processes, each in it at most once.
+//! The run queue of one scheduler. It contains ids of processes, each at most once.
 //!
-//! First in, first out, except for one place at the front: a process that was given a token to read
-//! goes next when the one that wrote it waits. So a token goes through a pipeline while it is in
-//! the cache, and sources do not run ahead of demand: the prime sieve does half the work. Now and
-//! then the front place is passed over, because two processes that write to each other must not
-//! keep all others waiting.
+//! The queue is first in, first out, except for one entry at the front. A process that was given a
+//! token goes there, and is polled next when the writer of the token waits. Thus a token goes
+//! through a pipeline while it is in the cache, and sources do not run ahead of demand, which
+//! halves the work of the prime sieve. After a number of polls the front entry is skipped once,
+//! because two processes that write to each other must not keep all others waiting.
 
 use crate::link::waiter::NOBODY;
 use std::cell::Cell;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// How often in a row the front place goes first.
+/// Maximum number of consecutive polls from the front entry.
 const STREAK: u32 = 256;
 
-/// The queue; shuffled, it gives ids out in a random but reproducible order.
+/// A queue of ids. If it is shuffled, it returns ids in a random but reproducible order.
 pub(crate) struct Queue {
     waiting: Waiting,
     streak: Cell<u32>,
-    /// State of the generator; 0 when the queue is not shuffled.
+    /// State of the generator. It is 0 if the queue is not shuffled.
     random: Cell<u64>,
 }
 
-/// The ids in it. One thread changes them; any may look, so they are atomic, and Relaxed: as good
-/// as plain memory.
+/// The ids in the queue. One thread changes them and any thread may read them, so they are atomic.
+/// All accesses are Relaxed, which costs no more than plain memory.
 pub(crate) struct Waiting {
     next: AtomicU32,
     ids: Box<[AtomicU32]>,
@@ -39,8 +39,8 @@ impl Waiting {
         unsafe { self.ids.get_unchecked(at) }
     }
 
-    /// Whether there seems to be another than this one: for threads that only look, at a queue that
-    /// may change meanwhile.
+    /// Returns true if the queue seems to contain an id other than `than`. Other threads may call
+    /// it. The queue may change meanwhile.
     #[inline]
     pub(crate) fn has_other(&self, than: u32) -> bool {
         let is_other = |id: u32| id != NOBODY && id != than;
@@ -52,7 +52,7 @@ impl Waiting {
 }
 
 impl Queue {
-    /// A queue with room for so many processes.
+    /// Creates an empty queue with room for `processes`. `shuffle` is the seed of a random order.
     #[inline]
     pub(crate) fn new(processes: usize, shuffle: Option<u64>) -> Self {
         let size = processes.max(1).next_power_of_two();
@@ -64,18 +64,19 @@ impl Queue {
                 tail: AtomicU32::new(0),
             },
             streak: Cell::new(0),
-            // Not 0, whatever the seed.
+            // The generator needs a state other than 0, for any seed.
             random: Cell::new(shuffle.map_or(0, |seed| mix(seed) | 1)),
         }
     }
 
-    /// What other threads may look at.
+    /// Returns the part that other threads may read.
     #[inline]
     pub(crate) fn waiting(&self) -> &Waiting {
         &self.waiting
     }
 
     #[inline]
+    /// Appends an id. The queue must not contain it.
     pub(crate) fn push(&self, id: u32) {
         let Waiting { tail: end, .. } = &self.waiting;
         let tail = end.load(Relaxed);
@@ -83,7 +84,7 @@ impl Queue {
         end.store(tail.wrapping_add(1), Relaxed);
     }
 
-    /// Puts this one at the front, and takes out who was there.
+    /// Puts an id into the front entry and returns the id that was there.
     #[inline(always)]
     fn replace_next(&self, id: u32) -> u32 {
         let next = self.waiting.next.load(Relaxed);
@@ -91,7 +92,8 @@ impl Queue {
         next
     }
 
-    /// Gives the id the place at the front; who had it goes to the end.
+    /// Puts an id into the front entry, and moves the id that was there to the end. If the queue is
+    /// shuffled, the id goes to the end instead.
     #[inline]
     pub(crate) fn push_next(&self, id: u32) {
         let id = if self.random.get() == 0 {
@@ -105,6 +107,7 @@ impl Queue {
     }
 
     #[inline]
+    /// Removes and returns the next id.
     pub(crate) fn pop(&self) -> Option<u32> {
         let next = self.replace_next(NOBODY);
         if next != NOBODY {
@@ -135,7 +138,7 @@ impl Queue {
         head.load(Relaxed) == tail.load(Relaxed) && next.load(Relaxed) == NOBODY
     }
 
-    /// How many ids are in it.
+    /// Returns the number of ids in the queue.
     #[inline]
     pub(crate) fn len(&self) -> u32 {
         let Waiting {
@@ -145,7 +148,7 @@ impl Queue {
         tail.load(Relaxed).wrapping_sub(head.load(Relaxed)) + front
     }
 
-    /// Brings a random one of those in the queue to its head.
+    /// Swaps a random id of the queue with the one at its head.
     #[cold]
     fn draw(&self) {
         // xorshift64: Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8 (2003).
@@ -165,7 +168,7 @@ impl Queue {
     }
 }
 
-/// Spreads the bits of a seed (the finaliser of MurmurHash3, public domain constants).
+/// Mixes the bits of a seed (the finaliser of MurmurHash3, public domain constants).
 fn mix(mut x: u64) -> u64 {
     x ^= x >> 33;
     x = x.wrapping_mul(0xff51_afd7_ed55_8ccd);

@@ -1,5 +1,6 @@
-//! The state of a run in words: which processes are ready, and where the others wait. It answers
-//! the signal USR1 and finds processes that let no others run. `snapshots.rs` asks the schedulers.
+//! Description of the state of a run: which processes are ready, and where the others wait. It is
+//! the answer to the signal USR1. This file also finds processes that keep others from running.
+//! `snapshots.rs` requests the states from the schedulers.
 
 use super::hooks::Side;
 use super::report;
@@ -27,12 +28,13 @@ use std::ptr::NonNull;
 use std::time::Duration;
 use std::time::Instant;
 
-/// How long a scheduler may take to answer.
+/// Maximum time for which a scheduler may take to answer.
 const PATIENCE: Duration = Duration::from_millis(300);
-/// Most ways to wait that are listed.
+/// Maximum number of ways to wait that are listed.
 const LISTED: usize = 20;
 
-/// A way to wait: in which call, or at which class of channels, to write, for the reader to leave.
+/// A way to wait: position of the call, class of the channel, whether the wait is for a write, and
+/// whether it is for the reader to leave.
 type Way = (Option<String>, usize, bool, bool);
 
 impl Tell for Shared {
@@ -65,9 +67,9 @@ impl Tell for Shared {
 }
 
 impl Shared {
-    /// Whether others of a scheduler can run while it runs this one: they have been woken by it, or
-    /// by other threads, or a thread that is a rank there has called. What has come from other
-    /// schedulers and OS processes is not looked at.
+    /// Returns true if other processes of a scheduler can run while it polls this one. They have
+    /// been woken by this process or by another thread, or a thread that is a rank of the scheduler
+    /// waits in a call. Messages from other schedulers and OS processes are not checked.
     fn others_can_run(&self, scheduler: usize, process: u32) -> bool {
         let other = |id| self.inbox(scheduler).has_other(id);
         match self.inquiry.others_queued(scheduler, process) {
@@ -76,13 +78,14 @@ impl Shared {
         }
     }
 
-    /// Whether a thread that is a rank of a scheduler has called, which has not been looked at: its
-    /// letter has the scheduler's own number.
+    /// Returns true if a thread that is a rank of a scheduler has made a call that the scheduler
+    /// has not handled yet. The request of such a call carries the scheduler's own number.
     fn has_called(&self, scheduler: usize) -> bool {
         let own = self.number(SchedulerIndex(scheduler as u32)).0;
         self.inbox(scheduler).has_letter_of(own)
     }
 
+    /// Describes the state of all schedulers of this OS process.
     fn describe(&self) -> String {
         let wake = || {
             (0..self.inboxes() as u32)
@@ -133,7 +136,7 @@ impl Shared {
         lines.join("\n  ")
     }
 
-    /// A process with its rank and place.
+    /// Returns name, rank and position of a process.
     fn named(&self, rank: u32) -> String {
         let (kind, index) = self.directory.of_rank(rank);
         let process = self.directory.process(kind, index);
@@ -141,7 +144,7 @@ impl Shared {
         format!("{} (rank {rank}{place})", process.name)
     }
 
-    /// A line for each way in which processes of a kind wait.
+    /// Returns a line for each way in which processes of a kind wait.
     fn waiting(&self, mut all: Snapshot) -> Vec<String> {
         let mut graph = WaitGraph::default();
         let mut ways: HashMap<u32, Vec<Way>> = HashMap::new();
@@ -202,7 +205,7 @@ fn told(process: &BlockedProcess) -> String {
     }
 }
 
-/// A scheduler can be asked while this lives.
+/// Registration of a scheduler for inquiries. It ends when this value is dropped.
 pub(super) struct Seat<'a>(&'a Scheduler);
 
 impl Drop for Seat<'_> {
@@ -212,7 +215,7 @@ impl Drop for Seat<'_> {
 }
 
 impl Scheduler {
-    /// The scheduler begins to live, and can be asked.
+    /// Registers the scheduler for inquiries.
     pub(super) fn sit(&self) -> Seat<'_> {
         let seated = Seated {
             running: NonNull::from(&self.core.running),
@@ -220,12 +223,13 @@ impl Scheduler {
             base: self.base,
         };
         let inquiry = &self.shared().inquiry;
-        // SAFETY: `Seat` borrows the scheduler until it takes them away.
+        // SAFETY: the pointers are to fields of the scheduler. `Seat` borrows the scheduler, and
+        // removes the pointers when it is dropped.
         unsafe { inquiry.sit(self.index(), seated) };
         Seat(self)
     }
 
-    /// Answers, if this one was asked: between turns.
+    /// Answers an inquiry if there is one. Must be called between polls.
     #[inline]
     pub(super) fn answer(&self) {
         if self.shared().inquiry.is_on() {
@@ -242,12 +246,12 @@ impl Scheduler {
     }
 
     fn snapshot(&self) -> Snapshot {
-        // Who is polled for does not wait by a word, until it is armed.
+        // A polled wait is not in the state word of its channel until it is armed.
         self.polled.arm(|id| self.wake(id));
         let mut snapshot = Snapshot::default();
         for task in &self.tasks {
             let Some(header) = task.get() else { continue };
-            // SAFETY: what is in the table is alive.
+            // SAFETY: the processes in the table are alive.
             let header = unsafe { header.as_ref() };
             if header.is_queued() {
                 snapshot.ready += 1;
@@ -265,8 +269,8 @@ impl Scheduler {
         snapshot
     }
 
-    /// Who waits at a side of a channel, as [`Scheduler::wait`], which tells the standstill;
-    /// bundles included, and nothing is noted.
+    /// Returns the wait at a side of a channel. In contrast to [`Scheduler::wait`], which is for
+    /// deadlock detection, it includes bundles and does not mark the wait as reported.
     fn waits(&self, look: Look) -> Option<Update> {
         let Look {
             number,

@@ -36,7 +36,7 @@ use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// What a waker needs to know of a scheduler. Other threads may look at it during a poll.
+/// The part of a scheduler that wakers use. Other threads may read it during a poll.
 pub(crate) struct WakerCore {
     pub(crate) shared: Arc<Shared>,
     pub(crate) scheduler: SchedulerIndex,
@@ -54,51 +54,53 @@ impl WakerCore {
     }
 }
 
-/// Most processes on the schedulers of one thread: their ids have 28 bits.
+/// Maximum number of processes on the schedulers of one thread. Their ids have 28 bits.
 pub const MOST: u32 = ELSEWHERE - 1;
 
-/// The first ids that a scheduler gives: those of a run around it come before.
+/// The first ids of a scheduler. The ids of an outer run come before them.
 #[derive(Default)]
 pub struct FirstIds {
     pub(super) process: u32,
     pub(super) hook: u32,
 }
 
-/// A place of the table of processes.
+/// An entry of the table of processes.
 pub(super) type Slot = Cell<Option<NonNull<TaskHeader>>>;
 
-/// The processes of one thread, and what they wait for.
+/// The processes of one thread, and the state of their waits.
 pub struct Scheduler {
     pub(super) queue: Queue,
     pub(super) batch_size: BatchSize,
     pub(super) tasks: Vec<Slot>,
-    /// Where the table would have the process whose id is 0: so to find one takes no subtraction,
-    /// for which all that runs would have to wait.
+    /// Address at which the table would have the process with id 0. With it, a lookup needs no
+    /// subtraction, which would be on the critical path of each poll.
     origin: *const Slot,
-    /// The id of the first process. Those of a run around this one come before: so an id on a port
-    /// that was moved between the two means the same everywhere.
+    /// Id of the first process. The ids of an outer run are lower, so an id on a port that was
+    /// moved between the two runs is unambiguous.
     pub(super) base: u32,
     pub(super) core: WakerCore,
     run: u64,
     pub(super) live: Cell<usize>,
-    /// Something has run since this scheduler last slept.
+    /// Whether a process has run since this scheduler last slept.
     pub(super) ran: Cell<bool>,
-    /// Waits have been told: who ends from now on has to be told too.
+    /// Whether waits have been reported. From then on, processes that end are reported too.
     pub(super) told: Cell<bool>,
-    /// Kind and index of those who have ended since.
+    /// Kind and index of each process that has ended since the last report.
     pub(super) ended: RefCell<Vec<(u32, u32)>>,
     pub(super) measured: bool,
-    /// Measured, or traced.
+    /// Whether polls are timed, because the run is measured or traced.
     pub(super) timed: bool,
     pub(super) recorder: Option<Box<Recorder>>,
     pub(super) predictions: Predictions,
     choices: Cell<usize>,
-    /// A process that may have been asked to stop: a hint, for it is in the queue as well.
+    /// Id of a process that may have been asked to stop. It is only a hint, because the process is
+    /// in the queue as well.
     pub(super) asked: Cell<u32>,
-    /// Who is asked to stop goes before all others: not where the order is shuffled.
+    /// Whether a process that is asked to stop is polled before all others. False if the order is
+    /// shuffled.
     pub(super) stops_first: bool,
     pub(super) hooks: Hooks,
-    /// What else than channels its processes wait at.
+    /// The layer above, in whose calls processes wait.
     pub above: Above,
     pub(super) registry: Pin<Box<Registry>>,
     pub(super) polled: PolledWaits,
@@ -106,9 +108,9 @@ pub struct Scheduler {
     pub(super) closings: Closings,
     pub(super) leaving: Rc<Leaving>,
     pub(super) lookout: Lookout,
-    /// Other OS processes of the run.
+    /// Connection to the other OS processes of the run.
     pub(super) outside: Option<Rc<Outside>>,
-    /// The scheduler in one of whose processes this one runs.
+    /// Scheduler that polls the process in which this run was started, or null.
     pub(super) outer: Cell<*const Scheduler>,
     pub(super) mail: Cell<Vec<u32>>,
     pub(super) directory: Arc<dyn Directory>,
@@ -116,8 +118,8 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// A scheduler with room for `processes`, all still to be given by [`Scheduler::put`]. It has
-    /// to be made on the thread that it is to live on.
+    /// Creates a scheduler with room for `processes`, which [`Scheduler::put`] adds. The scheduler
+    /// must be created on the thread that runs it.
     pub fn new(
         shared: &Arc<Shared>,
         index: usize,
@@ -167,7 +169,7 @@ impl Scheduler {
         }
     }
 
-    /// The ids that are free for a run within a process of this one.
+    /// Returns the first ids that are free for a run within a process of this scheduler.
     #[inline]
     pub(super) fn next_ids(&self) -> FirstIds {
         FirstIds {
@@ -176,18 +178,20 @@ impl Scheduler {
         }
     }
 
-    /// The run is one of several OS processes: before it has anything else.
+    /// Connects the scheduler to the other OS processes. Must be called before it has any
+    /// processes.
     #[inline]
     pub fn connect(&mut self, outside: Option<Rc<Outside>>) {
         self.outside = outside;
     }
 
-    /// The other OS processes of a run.
+    /// Returns the connection to the other OS processes of the run.
     #[inline]
     pub fn outside(&self) -> Option<&Rc<Outside>> {
         self.outside.as_ref()
     }
 
+    /// Returns true if the inbox is filled or a frame has come from another OS process.
     #[inline]
     pub(super) fn has_mail(&self) -> bool {
         let inbox = self.core.shared.inbox(self.index());
@@ -198,8 +202,8 @@ impl Scheduler {
                 .is_some_and(|outside| outside.is_ready())
     }
 
-    /// Gives the scheduler a process, ready to run. All are given before the first has its turn:
-    /// `task.rs` rests on it.
+    /// Adds a process, ready to run, at index `at`. All processes must be added before the first
+    /// poll, because `Predictions` in `task.rs` relies on it.
     #[inline]
     pub fn put(&self, at: usize, header: NonNull<TaskHeader>) {
         debug_assert!(
@@ -216,7 +220,7 @@ impl Scheduler {
         self.core.scheduler.0 as usize
     }
 
-    /// Its number among all schedulers of the run.
+    /// Returns the number of the scheduler among all schedulers of the run.
     #[inline]
     pub fn number(&self) -> SchedulerId {
         self.core.shared.number(self.core.scheduler)
@@ -242,7 +246,8 @@ impl Scheduler {
         &self.core.shared
     }
 
-    /// The number of the run, by which a port knows whether it has moved to another.
+    /// Returns the number of the run. A port compares it to detect that it was moved to another
+    /// run.
     #[inline]
     pub fn run(&self) -> u64 {
         self.run
@@ -253,7 +258,7 @@ impl Scheduler {
         &self.tally
     }
 
-    /// Counts a wait for room in a channel to another scheduler, if the run is measured.
+    /// Counts a wait for space in a channel to another scheduler, if the run is measured.
     #[inline]
     pub fn count_room_wait(&self, channel: u32) {
         let mut tally = self.tally.borrow_mut();
@@ -262,50 +267,53 @@ impl Scheduler {
         }
     }
 
-    /// A number that goes up with each call, for those who want to take turns.
+    /// Returns a number that increases with each call, for a choice in rotation.
     #[inline]
     pub fn turn_of_choice(&self) -> usize {
         self.choices.replace(self.choices.get().wrapping_add(1))
     }
 
-    /// The place of a process in the table; none if the id is no process's of this scheduler.
+    /// Returns the table entry of a process, or `None` if the id is not one of this scheduler.
     #[inline(always)]
     pub(super) fn slot(&self, id: u32) -> Option<&Slot> {
         if id.wrapping_sub(self.base) as usize >= self.tasks.len() {
             return None;
         }
-        // SAFETY: the table is as long as that and begins with the first id; neither its place nor
-        // its length ever changes.
+        // SAFETY: the check above shows that `id` is at least `base` and below `base` plus the
+        // length of the table. `origin` is the address of the table minus `base` entries. The table
+        // is neither moved nor resized.
         Some(unsafe { &*self.origin.wrapping_add(id as usize) })
     }
 
     #[inline(always)]
     pub(super) fn header(&self, id: u32) -> Option<&TaskHeader> {
         let header = self.slot(id)?.get()?;
-        // SAFETY: a task leaves the table before its memory goes.
+        // SAFETY: a table entry is emptied as soon as the memory of its task has been freed, and no
+        // entry is read between the two.
         Some(unsafe { &*header.as_ptr() })
     }
 
-    /// Kind and index of the process being polled.
+    /// Returns kind and index of the process that is being polled.
     #[inline]
     pub fn running(&self) -> Option<(u32, u32)> {
         let header = self.header(self.core.running.process())?;
         Some((header.kind(), header.index()))
     }
 
-    /// The waits that this scheduler polls.
+    /// Returns the waits that this scheduler polls.
     #[inline]
     pub fn polled(&self) -> &PolledWaits {
         &self.polled
     }
 
-    /// What has yet to be done at ends of channels.
+    /// Returns the wake-ups that are deferred to the end of the poll.
     #[inline]
     pub fn deferred(&self) -> &DeferredWakes {
         &self.deferred
     }
 
-    /// Runs a batch; a panic ends the run in the name of the process that panicked.
+    /// Calls `f`, such as a batch of polls. A panic ends the run and is reported for the process
+    /// that is being polled.
     #[inline]
     pub(super) fn guarded(&self, f: impl FnOnce()) {
         if let Err(message) = user_code::caught(f) {
@@ -313,12 +321,13 @@ impl Scheduler {
         }
     }
 
-    /// Ends the run for a reason that is no process's.
+    /// Ends the run because of an error that belongs to no process.
     #[inline]
     pub(super) fn fail_without_process(&self, message: String) {
         self.core.shared.fail(None, message);
     }
 
+    /// Ends the run because of an error of the process that is being polled.
     #[inline]
     pub(super) fn fail(&self, message: String) {
         let process = self
@@ -328,20 +337,21 @@ impl Scheduler {
     }
 }
 
-/// The layer above.
+/// Methods for the layer above.
 impl Scheduler {
-    /// Whether processes may wait in calls.
+    /// Returns true if the layer above has been created, so that processes may wait in its calls.
     pub(super) fn has_floor_above(&self) -> bool {
         self.above.made().is_some()
     }
 
-    /// The floor above; none if there is none.
+    /// Returns the layer above, which is created if necessary. Returns `None` if the run has no
+    /// such layer.
     pub(super) fn floor(&self) -> Option<&Rc<dyn Floor>> {
         self.above
             .floor(self.shared(), self.number(), self.outside())
     }
 
-    /// Gives the floor above what has come for it.
+    /// Passes requests from schedulers of this OS process to the layer above.
     pub(super) fn take_letters(&self, letters: Vec<Letter>) {
         for letter in letters {
             self.guarded(|| {
@@ -352,7 +362,7 @@ impl Scheduler {
         }
     }
 
-    /// The same, from another OS process.
+    /// Passes a frame from another OS process to the layer above. An invalid frame ends the run.
     pub(super) fn take_frame(&self, from: u32, header: between::Header, bytes: &[u8]) {
         let Some(floor) = self.floor() else { return };
         if let Err(why) = floor.frame(from, header, bytes) {
@@ -360,13 +370,13 @@ impl Scheduler {
         }
     }
 
-    /// What was sent by calls of the floor above, where the run is profiled.
+    /// Returns the traffic of the calls of the layer above, if the run is profiled.
     pub(super) fn traffic_above(&self) -> RankTraffic {
         let made = self.above.made();
         made.map_or_else(RankTraffic::default, |floor| floor.traffic())
     }
 
-    /// The processes of this run have gone: closes the floor above.
+    /// Closes the layer above after the processes of this run have been dropped.
     pub(super) fn close_above(&self) -> UnreceivedMessages {
         self.above.made().map_or((0, None), |floor| floor.close())
     }

@@ -1,5 +1,5 @@
-//! The state that the schedulers of a run share in one OS process: inboxes, the stop flag,
-//! failures, and where ranks are.
+//! State that the schedulers of a run share in one OS process: inboxes, the stop flag, failures,
+//! and the scheduler of each rank.
 
 use super::meeting::Ceiling;
 use super::meeting::Meeting;
@@ -36,21 +36,22 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-/// How long a scheduler looks for mail before it sleeps. A sleep and a wake-up by the kernel
-/// take about this long.
+/// Maximum time for which a scheduler polls its inbox before it sleeps. A sleep and a wake-up by
+/// the kernel take about this long.
 const PATIENCE: Duration = Duration::from_micros(20);
 
+/// State of a run in one OS process.
 pub struct Shared {
     pub run: u64,
     pub directory: Arc<dyn Directory>,
-    /// Whether what is sent is counted.
+    /// Whether messages are counted.
     pub profiled: bool,
     placement: Option<Placement>,
     pub(super) inboxes: Vec<Inbox>,
     parker: Parker,
-    /// Clones of wakers held outside of the runtime.
+    /// Number of clones of wakers that code outside the runtime holds.
     foreign: AtomicIsize,
-    /// Something has run since the last meeting.
+    /// Whether a process has run since the schedulers last met.
     pub(super) stirred: AtomicBool,
     stop: AtomicBool,
     failure: Mutex<Option<RunError>>,
@@ -59,21 +60,23 @@ pub struct Shared {
     patience: Option<Duration>,
     pub(super) inquiry: Inquiry,
     pub(super) overlong: Mutex<Overlong>,
-    /// Where the run is one of several OS processes.
+    /// This OS process, if the run has several.
     among: Option<Among>,
-    /// Given back when the run ends: a waker that is kept keeps this whole struct.
+    /// Taken when the run ends, because a waker that outlives the run keeps this whole struct.
     pub(super) notice: Mutex<Option<Notice>>,
 }
 
-/// One OS process of several, as its threads know it.
+/// One OS process of several.
 pub struct Among {
+    /// Number of this OS process.
     pub me: usize,
+    /// Number of OS processes.
     pub count: usize,
-    /// Of each of its schedulers.
+    /// Bell of each scheduler of this OS process.
     pub bells: Vec<Arc<dyn Doorbell>>,
-    /// No core is two schedulers'.
+    /// Whether each scheduler of the run has a core of its own.
     pub apart: bool,
-    /// The host of each OS process, as far as it is known; without it, all are on this one.
+    /// Host of each OS process, if known. If absent, all OS processes are on this host.
     pub hosts: Option<Vec<String>>,
 }
 
@@ -88,7 +91,7 @@ impl Shared {
         static RUNS: AtomicU64 = AtomicU64::new(1);
         let all = among.as_ref().map_or(1, |among| among.count) * schedulers;
         let cores = match among.as_ref().is_some_and(|among| among.apart) {
-            // Of all there are, each has its own.
+            // Each scheduler of the run has a core of its own.
             true => all,
             false => thread::available_parallelism().map_or(1, usize::from),
         };
@@ -109,7 +112,8 @@ impl Shared {
                 ..Meeting::default()
             }),
             decided: Condvar::new(),
-            // Alone there is nobody to wait for, and on a shared core waiting keeps others off.
+            // A single scheduler has no other to wait for. On a shared core, spinning keeps other
+            // threads from running.
             patience: (all > 1 && all <= cores).then_some(PATIENCE),
             inquiry: Inquiry::new(schedulers),
             overlong: Mutex::default(),
@@ -123,51 +127,53 @@ impl Shared {
         shared
     }
 
-    /// How many schedulers were asked for. Those that share a thread are one here.
+    /// Returns the number of schedulers that were requested. Some of them may share a thread. The
+    /// other methods count the schedulers of a thread as one, except [`Shared::scheduler_of`].
     pub fn schedulers(&self) -> usize {
         self.placement.as_ref().map_or(1, Placement::schedulers)
     }
 
-    /// The scheduler that was asked for a rank.
+    /// Returns the scheduler that was requested for a rank.
     pub fn scheduler_of(&self, rank: u32) -> usize {
         self.placement
             .as_ref()
             .map_or(0, |placement| placement.of(rank) as usize)
     }
 
-    /// Which OS process of how many this is, where there are several.
+    /// Returns the number of this OS process and the number of OS processes, if there are several.
     pub fn os_process(&self) -> Option<(usize, usize)> {
         self.among.as_ref().map(|among| (among.me, among.count))
     }
 
-    /// The number of a scheduler of this OS process, among all of the run.
+    /// Converts the index of a scheduler of this OS process to its number among all of the run.
     #[inline]
     pub fn number(&self, scheduler: SchedulerIndex) -> SchedulerId {
         let before = self.among.as_ref().map_or(0, |among| among.me);
         SchedulerId((before * self.inboxes.len()) as u32 + scheduler.0)
     }
 
-    /// Which scheduler of this OS process has a number among all of the run, if it is here.
+    /// Converts the number of a scheduler to its index in this OS process. Returns `None` if it is
+    /// in another one.
     #[inline]
     pub fn here(&self, number: SchedulerId) -> Option<SchedulerIndex> {
         let here = number.0.checked_sub(self.number(SchedulerIndex(0)).0)?;
         (here < self.inboxes.len() as u32).then_some(SchedulerIndex(here))
     }
 
-    /// The number of the scheduler that a rank is on, among all of the run. Those that share a
-    /// thread are one.
+    /// Returns the number of the scheduler that runs a rank. Schedulers that share a thread have
+    /// one number.
     #[inline]
     pub fn home_of(&self, rank: u32) -> SchedulerId {
         let placement = self.placement.as_ref();
         placement.map_or(SchedulerId(0), |placement| placement.thread_of(rank))
     }
 
-    /// The OS process of a scheduler.
+    /// Returns the OS process of a scheduler.
     pub fn os_process_of(&self, scheduler: SchedulerId) -> usize {
         scheduler.0 as usize / self.inboxes.len()
     }
 
-    /// The OS process of a rank.
+    /// Returns the OS process of a rank.
     pub fn os_process_of_rank(&self, rank: u32) -> usize {
         match &self.among {
             Some(among) => self.scheduler_of(rank) * among.count / self.schedulers(),
@@ -175,7 +181,7 @@ impl Shared {
         }
     }
 
-    /// The name of the host that an OS process is on, if it can be told.
+    /// Returns the name of the host of an OS process, if known.
     pub fn host_of(&self, os_process: usize) -> Option<String> {
         match self.among.as_ref().and_then(|among| among.hosts.as_ref()) {
             Some(hosts) => hosts.get(os_process).cloned(),
@@ -183,14 +189,14 @@ impl Shared {
         }
     }
 
-    /// The name of the host that an OS process is on, where the run has several.
+    /// Returns the name of the host of an OS process, if the run has several hosts.
     pub(super) fn host_of_several(&self, os_process: usize) -> Option<String> {
         let hosts = self.among.as_ref()?.hosts.as_ref()?;
         let several = hosts.iter().any(|host| *host != hosts[0]);
         hosts.get(os_process).filter(|_| several).cloned()
     }
 
-    /// Says where processes are, if there are several places.
+    /// Sets the OS process and the host of each process, if the run has several OS processes.
     pub(super) fn locate(&self, processes: &mut [BlockedProcess]) {
         if self.among.is_none() {
             return;
@@ -202,7 +208,8 @@ impl Shared {
         }
     }
 
-    /// The rank of a process of a scheduler, by its place among those.
+    /// Returns the rank of the process with index `at` on a scheduler. Takes time linear in the
+    /// number of processes.
     pub(super) fn resident(&self, scheduler: usize, at: u32) -> Option<u32> {
         let home = self.number(SchedulerIndex(scheduler as u32));
         let of = |rank: &u32| self.home_of(*rank) == home;
@@ -222,9 +229,10 @@ impl Shared {
         self.patience
     }
 
-    /// Wakes a process or hook of any scheduler.
+    /// Wakes a process or a hook of a scheduler of this OS process. Does nothing if the run has
+    /// ended.
     pub fn send(&self, scheduler: SchedulerIndex, id: u32) {
-        // A waker may be kept for long after the run, and be woken ever again.
+        // A waker can outlive the run and be woken at any time.
         if !self.stopped()
             && let Some(inbox) = self.inboxes.get(scheduler.0 as usize)
         {
@@ -233,22 +241,22 @@ impl Shared {
         }
     }
 
-    /// Gives a scheduler of this OS process a letter.
+    /// Sends a request to a scheduler of this OS process. Drops the request if the run has ended.
     pub fn post(&self, scheduler: SchedulerIndex, letter: Letter) {
         match self.inboxes.get(scheduler.0 as usize) {
             Some(inbox) if !self.stopped() => {
                 inbox.post(letter);
                 self.unpark(scheduler.0 as usize);
             }
-            // What it brings is nobody's any more: to drop it is code of the user.
+            // The request has no receiver. Dropping it runs user code.
             _ => user_code::quietly(|| drop(letter)),
         }
     }
 
-    /// Counts foreign wakers up or down, and tells how many there are then.
+    /// Adds `change` to the number of foreign wakers and returns the new number.
     pub fn foreign_wakers(&self, change: isize) -> isize {
-        // SeqCst: the last sleeper's look at the count must not come before the drop of a waker
-        // whose last wake-up it has not seen; the inbox is SeqCst too.
+        // SeqCst: when the last scheduler that falls asleep reads this count as 0, it must also see
+        // the last wake-up of each waker that was dropped. The inbox is SeqCst for the same reason.
         self.foreign.fetch_add(change, Ordering::SeqCst) + change
     }
 
@@ -260,18 +268,18 @@ impl Shared {
         self.stop.load(Ordering::SeqCst)
     }
 
-    /// Ends the run. Of several failures the first is kept.
+    /// Ends the run with an error. Only the first error is kept.
     pub fn end(&self, error: RunError) {
         lock(&self.failure).get_or_insert(error);
         self.stop();
     }
 
-    /// The run is over, for a reason that is known elsewhere.
+    /// Ends the run without an error here, because the cause is known in another OS process.
     pub fn halt(&self) {
         self.stop();
     }
 
-    /// Why the run does not end well, if it is known here.
+    /// Returns the error that ended the run, if it is known in this OS process.
     pub fn failure(&self) -> Option<RunError> {
         lock(&self.failure).clone()
     }
@@ -291,6 +299,7 @@ impl Shared {
         }
     }
 
+    /// Ends the run because a process, or the runtime if `process` is `None`, has failed.
     pub fn fail(&self, process: Option<ProcessInfo>, message: String) {
         let (name, rank, place) = match process {
             Some(process) => (process.name, process.rank as usize, process.place),
@@ -312,11 +321,14 @@ impl Shared {
         }));
     }
 
-    /// Takes out how the run ended: the growths, in order.
+    /// Takes the outcome of the run: the growths of channels in order.
+    ///
+    /// # Errors
+    /// Returns the error that ended the run.
     pub fn outcome(&self) -> Result<Vec<Grow>, RunError> {
         let notice = lock(&self.notice).take();
         user_code::quietly(|| drop(notice));
-        // What was posted when its receiver had gone.
+        // Requests that arrived after their receiver had ended.
         let letters = self.inboxes.iter().flat_map(Inbox::letters);
         letters.for_each(|letter| user_code::quietly(|| drop(letter)));
         match lock(&self.failure).take() {
@@ -325,7 +337,7 @@ impl Shared {
         }
     }
 
-    /// Something has run: if all are found asleep, there is something to be looked at.
+    /// Notes that a process has run, so that the schedulers meet when all of them are asleep.
     pub fn stir(&self) {
         self.stirred.store(true, Ordering::SeqCst);
         if let Some(among) = &self.among {
@@ -333,13 +345,15 @@ impl Shared {
         }
     }
 
+    /// Sleeps until a wake-up, until all schedulers are asleep, or for at most `at_most`.
     pub(crate) fn sleep(&self, me: usize, at_most: Option<Duration>) -> Unparked {
         let stay = || self.inboxes[me].is_filled() || self.stopped();
         let counts = || self.stirred.load(Ordering::SeqCst);
         self.parker.park(me, stay, counts, at_most)
     }
 
-    /// The quiet while is over: the standstill is to be told.
+    /// Makes the next meeting report the blocked processes, because a wait for a foreign waker has
+    /// lasted too long.
     pub fn ask(&self) {
         lock(&self.meeting).asked = true;
         self.stir();

@@ -1,13 +1,13 @@
 //! Requests of another thread for the state of the processes of a run.
 //!
-//! It sets a flag and wakes all schedulers. Each answers with a [`Snapshot`] between two polls
-//! (`run_state.rs`): which of its processes are ready, and at which channels the others wait.
-//! Snapshots of several schedulers are not of the same moment. A scheduler that does not answer in
-//! time is reported with the process that it is polling.
+//! The thread sets a flag and wakes all schedulers. Each scheduler answers with a [`Snapshot`]
+//! between two polls (`run_state.rs`): which of its processes are ready, and at which channels the
+//! others wait. Snapshots of several schedulers are not taken at the same time. A scheduler that
+//! does not answer in time is reported with the process that it is polling.
 //!
 //! A process whose long polls keep others of its scheduler waiting ([`Overlong`]) is found without
-//! a request, from two numbers that a scheduler writes in any case: the process that it polls, and
-//! the count of its batches of polls.
+//! a request. A scheduler writes two numbers in any case: the process that it polls, and the count
+//! of its batches of polls.
 
 use super::report::WaitingCall;
 use super::run_queue::Waiting;
@@ -24,35 +24,36 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use std::time::Instant;
 
-/// What a scheduler is doing.
+/// The answer of a scheduler.
 pub(crate) enum Answer {
+    /// The scheduler has answered, or is not registered.
     Idle(Snapshot),
-    /// It is running a process, by its place on the scheduler, or something else, and has not
-    /// answered.
+    /// The scheduler has not answered. The value is the index of the process that it is polling, or
+    /// `None` if it is not polling a process.
     Busy(Option<u32>),
 }
 
-/// The processes of a scheduler between two turns.
+/// The processes of a scheduler between two polls.
 #[derive(Default)]
 pub(crate) struct Snapshot {
-    /// How many can run.
+    /// Number of processes that are ready.
     pub(crate) ready: usize,
-    /// Rank and kind of the others.
+    /// Rank and kind of each process that waits.
     pub(crate) waiting: Vec<(u32, u32)>,
-    /// At which channels they wait.
+    /// The waits at channels.
     pub(crate) waits: Vec<Update>,
-    /// In which calls they wait.
+    /// The waits in calls.
     pub(crate) calls: Vec<WaitingCall>,
 }
 
-/// The question, and what has been answered.
+/// The inquiry of a run, and the answers to it.
 pub(crate) struct Inquiry {
     asked: AtomicBool,
     seats: Mutex<Vec<Seat>>,
     answered: Condvar,
 }
 
-/// A scheduler of the run.
+/// The entry of a scheduler.
 #[derive(Default)]
 struct Seat {
     known: Option<Seated>,
@@ -60,25 +61,27 @@ struct Seat {
     answer: Option<Snapshot>,
 }
 
-/// What other threads may look at of a scheduler, while it lives.
+/// The parts of a scheduler that other threads may read while it is registered.
 #[derive(Clone, Copy)]
 pub(super) struct Seated {
-    /// Where it says which process it runs.
+    /// The process that the scheduler is polling.
     pub(super) running: NonNull<RunningTask>,
-    /// Who can run there.
+    /// The run queue of the scheduler.
     pub(super) waiting: NonNull<Waiting>,
-    /// The id of its first process.
+    /// Id of its first process.
     pub(super) base: u32,
 }
 
-// SAFETY: both may be looked at by other threads, and the pointers are used under the lock under
-// which their owner takes them away before it goes.
+// SAFETY: both targets consist of atomics, so any thread may read them. The pointers are used only
+// under the lock of `Inquiry::seats`. Their owner removes them under the same lock before it frees
+// the targets.
 unsafe impl Send for Seated {}
 
 impl Seated {
-    /// The place among its processes of the one that it runs, or of nobody.
+    /// Returns the index of the process that the scheduler is polling, if any.
     fn at(&self) -> Option<u32> {
-        // SAFETY: it is taken away under the lock, which the caller holds, before it goes.
+        // SAFETY: the caller holds the lock under which the pointer is removed before its target is
+        // freed.
         let id = unsafe { self.running.as_ref() }.process();
         (id != NOBODY).then(|| id.wrapping_sub(self.base))
     }
@@ -93,16 +96,18 @@ impl Inquiry {
         }
     }
 
-    /// A scheduler can be asked from now on, until it [leaves](Self::leave).
+    /// Registers a scheduler for inquiries until it [leaves](Self::leave).
     ///
     /// # Safety
-    /// What is pointed to has to be there until then.
+    /// The pointers in `seated` must be valid until [`leave`](Self::leave) is called for the
+    /// scheduler.
     pub(super) unsafe fn sit(&self, scheduler: usize, seated: Seated) {
         if let Some(seat) = lock(&self.seats).get_mut(scheduler) {
             seat.known = Some(seated);
         }
     }
 
+    /// Ends the registration of a scheduler.
     pub(super) fn leave(&self, scheduler: usize) {
         if let Some(seat) = lock(&self.seats).get_mut(scheduler) {
             (seat.known, seat.asked) = (None, false);
@@ -110,8 +115,9 @@ impl Inquiry {
         self.answered.notify_all();
     }
 
-    /// Leaves the question for all who can be asked, whom `wake` then wakes, and waits so long for
-    /// answers: those of each scheduler.
+    /// Requests an answer from each registered scheduler, calls `wake`, which must wake the
+    /// schedulers, and waits for answers for at most `patience`. Returns one answer for each
+    /// scheduler.
     pub(super) fn ask(&self, patience: Duration, wake: impl FnOnce()) -> Vec<Answer> {
         for seat in &mut *lock(&self.seats) {
             seat.asked = seat.known.is_some();
@@ -140,18 +146,19 @@ impl Inquiry {
         answers.collect()
     }
 
-    /// Whether schedulers may have been asked. What was asked before a wake-up came is seen: the
-    /// inbox has a lock.
+    /// Returns true if schedulers may have been asked. A scheduler that was woken by `ask` sees the
+    /// flag, because the wake-up goes through the lock of the inbox.
     #[inline]
     pub(super) fn is_on(&self) -> bool {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// Whether this scheduler was asked, and has not answered.
+    /// Returns true if this scheduler was asked and has not answered.
     pub(super) fn is_asked(&self, scheduler: usize) -> bool {
         lock(&self.seats)[scheduler].asked
     }
 
+    /// Stores the answer of a scheduler, if it was asked.
     pub(super) fn answer(&self, scheduler: usize, snapshot: Snapshot) {
         let seat = &mut lock(&self.seats)[scheduler];
         if std::mem::take(&mut seat.asked) {
@@ -160,21 +167,21 @@ impl Inquiry {
         }
     }
 
-    /// Of each scheduler that is running a process: how many batches of turns it has been through,
-    /// and the place of the process there.
+    /// Returns, for each scheduler that is polling a process, the number of batches that it has
+    /// finished and the index of the process.
     pub(super) fn at_work(&self) -> Vec<Option<(u32, u32)>> {
         let seats = lock(&self.seats);
         let seats = seats.iter().map(|seat| {
             let seated = seat.known.as_ref()?;
-            // SAFETY: it is taken away under this lock before it goes.
+            // SAFETY: the pointer is removed under this lock before its target is freed.
             let batches = unsafe { seated.running.as_ref() }.batches();
             Some((batches, seated.at()?))
         });
         seats.collect()
     }
 
-    /// The id of the process at a place of a scheduler, and whether others than it are queued
-    /// there; none if the scheduler has gone.
+    /// Returns the id of the process with an index on a scheduler, and whether other processes are
+    /// queued there. Returns `None` if the scheduler is not registered.
     pub(super) fn others_queued(&self, scheduler: usize, process: u32) -> Option<(u32, bool)> {
         let seats = lock(&self.seats);
         let seated = seats.get(scheduler)?.known.as_ref()?;
@@ -184,24 +191,27 @@ impl Inquiry {
     }
 }
 
-/// How long a batch of turns lasts before it is told, and how many times longer the next time.
+/// Duration of a batch after which it is reported, and the factor by which this duration grows with
+/// each report.
 const LONG: Duration = Duration::from_secs(10);
 const LONGER: u32 = 4;
 
-/// What was seen of the schedulers of an OS process.
+/// The last observation of each scheduler of an OS process.
 #[derive(Default)]
 pub(super) struct Overlong(Vec<Seen>);
 
 struct Seen {
-    /// Batch and process, and since when it was these at each look.
+    /// Batch and process at the last observation.
     at_work: Option<(u32, u32)>,
+    /// Time at which they were first observed.
     since: Instant,
+    /// Duration after which the batch is reported.
     patience: Duration,
 }
 
 impl Overlong {
-    /// Looks at what each scheduler runs now. Tells scheduler and process, and for how long that
-    /// has run, where `others` of it can run.
+    /// Updates the observations. Returns scheduler, process and duration for each batch that has
+    /// lasted too long while `others` of its scheduler can run.
     pub(super) fn look(
         &mut self,
         now: Instant,
@@ -239,7 +249,7 @@ mod inquiry_tests {
     use crate::exec::run_queue::Queue;
     use crate::link::waiter::HOOK;
 
-    /// Who polls a task runs, and not the hook of that.
+    /// A process that polls a task is reported, and not the hook of the task.
     #[test]
     fn who_polls_a_task_runs() {
         let (running, queue) = (RunningTask::new(), Queue::new(1, None));
@@ -275,7 +285,7 @@ mod overlong_tests {
         };
         let none: Vec<(usize, u32, u64)> = Vec::new();
         assert_eq!(look(0, &[Some((5, 3)), None]), none);
-        // Another batch, another process, nobody.
+        // Another batch, another process, no process.
         assert_eq!(look(9, &[Some((6, 3)), None]), none);
         assert_eq!(look(12, &[Some((6, 4)), None]), none);
         assert_eq!(look(21, &[Some((6, 4)), None]), none);
@@ -284,9 +294,9 @@ mod overlong_tests {
         assert_eq!(look(51, &[Some((6, 4)), None]), none);
         assert_eq!(look(52, &[Some((6, 4)), None]), [(0, 4, 40)]);
         assert_eq!(look(60, &[Some((7, 4)), None]), none);
-        // It is not told for each process anew.
+        // The duration does not start again at 10 s for each process.
         assert_eq!(look(100, &[Some((7, 4)), None]), none);
-        // Who keeps nobody from running is not told, until he does.
+        // A process is not reported while no other process is ready.
         assert_eq!(look(239, &[Some((7, 4)), None]), none);
         assert_eq!(look(240, &[Some((7, 4)), None]), [(0, 4, 180)]);
     }

@@ -13,18 +13,18 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Messages and bytes between ranks, and collective calls, by communicator. Only pairs that have
-/// talked are in it.
+/// Messages and bytes between ranks, and collective calls, by communicator. It contains only pairs
+/// that have exchanged messages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RankTraffic {
-    /// The names of communicators, each once, and how many collective calls all their ranks have
-    /// made together.
+    /// Name of each communicator, and the number of collective calls that all its ranks have made.
     pub communicators: Vec<(String, u64)>,
-    /// Communicator, and ranks of the world from and to which; messages and bytes.
+    /// Communicator and ranks of each pair, with its messages and bytes.
     pub pairs: Vec<(Pair, Volume)>,
 }
 
-/// A communicator, by its place among those, and the ranks of the world from and to which.
+/// Index of a communicator in [`RankTraffic::communicators`], and the world ranks of the sender and
+/// of the receiver.
 pub type Pair = (u32, u32, u32);
 /// Messages and bytes.
 pub type Volume = (u64, u64);
@@ -34,22 +34,22 @@ crate::payload!(RankTraffic {
     pairs
 });
 
-/// What several schedulers have counted, together.
+/// Sum of the traffic that several schedulers have counted.
 #[derive(Default)]
 pub struct Sum {
     communicators: BTreeMap<String, Counted>,
 }
 
-/// What was counted of communicators of a name.
+/// Sum for all communicators of one name.
 #[derive(Default)]
 struct Counted {
     calls: u64,
-    /// From which rank to which.
+    /// By sender and receiver.
     pairs: BTreeMap<(u32, u32), Volume>,
 }
 
 impl Sum {
-    /// Adds what a scheduler has counted.
+    /// Adds the traffic that a scheduler has counted.
     pub fn add(&mut self, counted: RankTraffic) {
         for (name, calls) in &counted.communicators {
             let all = self.communicators.entry(name.clone()).or_default();
@@ -65,8 +65,8 @@ impl Sum {
         }
     }
 
-    /// As fields of an object of JSON, each with a comma before it; empty where no rank has called
-    /// anything.
+    /// Returns the fields of a JSON object, each with a comma before it. The text is empty if there
+    /// is no communicator.
     pub fn json(&self) -> String {
         let mut json = String::new();
         if self.communicators.is_empty() {
@@ -102,37 +102,37 @@ impl Sum {
 pub struct Tally {
     pub measured: bool,
     pub profiled: bool,
-    /// That the run is traced, for the scheduler; and what others have recorded, on its way to the
-    /// first.
+    /// The trace of the run, if it is traced. The scheduler takes it when it is created.
     pub trace: Option<Trace>,
+    /// The events that other OS processes have recorded, on their way to the first.
     pub recorded: Vec<Part>,
     directory: Option<Arc<dyn Directory>>,
     pub kinds: Vec<(u64, Duration)>,
     pub classes: Vec<u64>,
-    /// By id: kind, index and time of a process; empty unless profiled.
+    /// Kind, index and time of each process, by id. Empty unless profiled.
     pub loads: Vec<(u32, u32, Duration)>,
     pub traffic: Vec<(u32, u64)>,
-    /// Bytes read from channels whose tokens can be measured, by number.
+    /// Bytes read from channels whose tokens have a payload, by number of the channel.
     pub bytes: Vec<(u32, u64)>,
     pub sent_by: BTreeMap<u32, u64>,
     pub switches: u64,
     pub sent: u64,
     pub sleeps: u64,
-    /// How often a process waited for room in each channel to another scheduler, by number.
+    /// Number of waits for space in each channel to another scheduler, by number of the channel.
     pub room_waits: BTreeMap<u32, u64>,
-    /// How many times it told what its processes wait for, and how many waits that were.
+    /// Number of reports of waits, and number of waits in them.
     pub told: (u64, u64),
-    /// Frames that were sent over the link between OS processes, and in how many messages, where it
-    /// packs them into such.
+    /// Number of frames that were sent to other OS processes, and number of messages if the link
+    /// packs frames into messages.
     pub frames: Option<(u64, Option<u64>)>,
     pub processes: usize,
-    /// The core that it was pinned to.
+    /// The core to which it was pinned.
     pub core: Option<u32>,
-    /// Channels whose readers left without all that was written to them, or was to be, by number.
+    /// Numbers of the channels whose readers left before they had read all tokens.
     pub left_early: BTreeSet<u32>,
-    /// Messages between ranks that nobody has received.
+    /// Messages between ranks that no rank has received.
     pub unreceived: UnreceivedMessages,
-    /// What ranks have sent each other; empty unless profiled.
+    /// Traffic between ranks. Empty unless profiled.
     pub ranks: RankTraffic,
 }
 
@@ -154,7 +154,7 @@ impl Tally {
         }
     }
 
-    /// What was counted, for another OS process.
+    /// Encodes the counters for another OS process.
     pub fn to_bytes(&self) -> Vec<u8> {
         let tally = self.clone();
         let left_early: Vec<u32> = tally.left_early.into_iter().collect();
@@ -173,7 +173,7 @@ impl Tally {
         .clone()
     }
 
-    /// What another OS process has counted.
+    /// Decodes the counters of another OS process. Returns `None` if the bytes are invalid.
     pub fn from_bytes(bytes: &[u8], directory: &Arc<dyn Directory>) -> Option<Tally> {
         let (flags, lists, numbers, rest, last) = Decoder::from_slice(bytes).ok()?;
         let (processes, unreceived, ranks, room_waits) = last;
@@ -208,6 +208,7 @@ impl Tally {
         })
     }
 
+    /// Counts a poll of the process with an index on this scheduler. `who` is its kind and index.
     pub fn poll(&mut self, id: u32, who: Option<(u32, u32)>, time: Duration) {
         let Some((kind, index)) = who else { return };
         self.switches += 1;
@@ -222,13 +223,13 @@ impl Tally {
         }
     }
 
-    /// The reader of a channel has left without all that was written to it, or was to be.
+    /// Notes that the reader of a channel left before it had read all tokens.
     pub fn left_early(&mut self, number: u32) {
         self.left_early.insert(number);
     }
 
-    /// A channel is gone: `tokens` went through it. `writer` is the writer's scheduler if the
-    /// channel was between two.
+    /// Counts the tokens that went through a channel which has been dropped. `writer` is the
+    /// scheduler of the writer if the channel was between two schedulers.
     pub fn channel(&mut self, number: u32, tokens: u64, writer: Option<u32>) {
         if !self.measured {
             return;
@@ -254,11 +255,11 @@ impl Tally {
 pub struct Recorder {
     trace: Trace,
     ring: RefCell<Ring>,
-    /// A process has its turn: what ports are used for belongs to it.
+    /// Whether a process is being polled. The use of ports belongs to this poll.
     in_turn: Cell<bool>,
-    /// What the process that has its turn waits for, as far as it is known.
+    /// The last wait that the polled process began, unless a token was moved since.
     waits: Cell<Option<(u32, Way)>>,
-    /// Until when the last turn took.
+    /// Time at which the last poll ended or the batch began.
     last: Cell<u64>,
     ready: Cell<u32>,
 }
@@ -266,7 +267,7 @@ pub struct Recorder {
 #[derive(Default)]
 struct Ring {
     events: Vec<Event>,
-    /// Where the oldest is, once there are as many as there may be.
+    /// Index of the oldest event, if the buffer is full.
     oldest: usize,
     turns_left_out: u64,
     messages_left_out: u64,
@@ -312,14 +313,14 @@ impl Recorder {
         self.ring.borrow_mut().push(event, self.trace.events);
     }
 
-    /// Processes have turns now, of whom so many can run.
+    /// Notes that a batch begins while `ready` processes are ready.
     pub(super) fn begin(&self, ready: u32) {
         let now = clock::now().max(self.last.get());
         self.last.set(now);
         self.ready(ready, now);
     }
 
-    /// Nobody can run any more: the scheduler is going to sleep.
+    /// Notes that no process is ready, because the scheduler is going to sleep.
     pub(super) fn idle(&self) {
         self.ready(0, clock::now().max(self.last.get()));
     }
@@ -330,22 +331,23 @@ impl Recorder {
         }
     }
 
-    /// A process has its turn.
+    /// Notes that the poll of a process begins.
     pub(super) fn open(&self) {
         self.in_turn.set(true);
         self.waits.set(None);
     }
 
-    /// Whether one has.
+    /// Returns true if a poll has begun and not ended.
     pub(super) fn is_open(&self) -> bool {
         self.in_turn.get()
     }
 
-    /// Its turn is over. Its kind, and which one of its kind it is; none if it was none.
+    /// Notes that the poll of a process has ended. `who` is its kind and index, or `None` if no
+    /// process was polled.
     pub(super) fn close(&self, who: Option<(u32, u32)>, ended: bool, ready: bool) {
         self.in_turn.set(false);
         let start = self.last.get();
-        // No two turns of a scheduler have a moment in common, however coarse the clock is.
+        // Polls of a scheduler do not overlap, even if the clock is coarse.
         let end = clock::now().max(start + 1);
         self.last.set(end);
         let Some((kind, index)) = who else { return };
@@ -363,10 +365,10 @@ impl Recorder {
         });
     }
 
-    /// A token was put in or taken out.
+    /// Records that a token was put into a channel or taken out.
     pub fn message(&self, way: Way, channel: u32, ordinal: u64) {
         if self.in_turn.get() {
-            // Whatever was waited for until now is not what the turn ends with.
+            // The process continued after its last wait, so the poll does not end with that wait.
             self.waits.set(None);
             self.push(Event::Message {
                 way,
@@ -376,17 +378,17 @@ impl Recorder {
         }
     }
 
-    /// The process whose turn it is found nothing, or no room, and is going to wait.
+    /// Notes that the polled process is going to wait at a channel.
     pub fn waits(&self, way: Way, channel: u32) {
         self.waits.set(Some((channel, way)));
     }
 
-    /// The trace of which this is a part.
+    /// Returns the trace that this recorder belongs to.
     pub(super) fn trace(&self) -> &Trace {
         &self.trace
     }
 
-    /// Hands in what was recorded.
+    /// Adds the recorded events to the trace.
     pub(super) fn hand_in(&self, os_process: usize, scheduler: u32) {
         let ring = self.ring.take();
         let mut events = ring.events;
@@ -459,7 +461,7 @@ mod recorder_tests {
             recorder.open();
             recorder.message(Way::Read, 7, u64::from(index));
             recorder.close(Some((0, index)), false, true);
-            // Between turns nothing is recorded.
+            // Outside a poll, messages are not recorded.
             recorder.message(Way::Read, 7, 0);
         }
         recorder.hand_in(0, 0);

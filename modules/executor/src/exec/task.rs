@@ -1,7 +1,8 @@
-//! A process in memory, as its scheduler sees it: a header of 16 bytes, followed by its future
-//! (`future.rs`). And a prediction of the process that is polled next: value prediction by a
-//! program (M. Lipasti, C. Wilkerson and J. Shen, "Value locality and load value prediction",
-//! ASPLOS 1996, have processors do it).
+//! A process in memory: a header of 16 bytes, followed by its future (`future.rs`).
+//!
+//! `Predictions` predicts the process that is polled next. It is value prediction in software.
+//! Processors do it in M. Lipasti, C. Wilkerson and J. Shen, "Value locality and load value
+//! prediction", ASPLOS 1996.
 
 use crate::link::waiter::HOOK;
 use crate::link::waiter::NOBODY;
@@ -16,22 +17,22 @@ use std::task::Context;
 const QUEUED: u32 = 1 << 31;
 const DONE: u32 = 1 << 30;
 const TOLD: u32 = 1 << 29;
-/// How many kinds there may be.
+/// Maximum number of kinds.
 pub const MAX_KINDS: u32 = TOLD;
 
-/// Polls a process with a context; without one, drops it. True when it has ended and the memory is
-/// free.
+/// Polls a process with a context, or drops it without one. Returns true if the process has ended
+/// and its memory has been freed.
 pub(super) type Call = unsafe fn(NonNull<TaskHeader>, Option<&mut Context<'_>>) -> bool;
 
 /// The part of a process that does not depend on its function.
 #[repr(C)]
 pub struct TaskHeader {
     call: Call,
-    /// Number of the kind, and the marks QUEUED, DONE and TOLD. Atomic, though one thread alone has
-    /// it, so that it is always written whole: a byte of it that was just written holds up who
-    /// reads all of it.
+    /// Number of the kind, and the marks QUEUED, DONE and TOLD. Only one thread uses it. It is
+    /// atomic so that it is always written as a whole, because a load of all bytes after a store of
+    /// one byte stalls.
     kind: AtomicU32,
-    /// Which one of its kind.
+    /// Index in the kind.
     index: u32,
 }
 
@@ -55,7 +56,7 @@ impl TaskHeader {
         self.index
     }
 
-    /// Marks the process as queued; false if it was.
+    /// Marks the process as queued. Returns true if it was not queued before.
     #[inline]
     pub fn enqueue(&self) -> bool {
         let kind = self.kind.load(Relaxed);
@@ -68,13 +69,13 @@ impl TaskHeader {
         self.kind.load(Relaxed) & QUEUED != 0
     }
 
-    /// Marks the process as one that was told to wait at a channel between schedulers.
+    /// Marks the process because its wait at a channel between schedulers was reported.
     #[inline]
     pub fn set_told(&self) {
         self.kind.store(self.kind.load(Relaxed) | TOLD, Relaxed);
     }
 
-    /// Takes that mark off; whether it was there.
+    /// Clears that mark and returns whether it was set.
     #[inline]
     pub fn take_told(&self) -> bool {
         let kind = self.kind.load(Relaxed);
@@ -82,12 +83,14 @@ impl TaskHeader {
         kind & TOLD != 0
     }
 
+    /// Marks the process as not queued.
     #[inline]
     pub fn dequeue(&self) {
         self.kind.store(self.kind.load(Relaxed) & !QUEUED, Relaxed);
     }
 
-    /// Marks the process as one whose future is being dropped; false if it was.
+    /// Marks the process because its future is going to be dropped. Returns true if it was not
+    /// marked before.
     #[inline]
     pub(super) fn finish(&self) -> bool {
         let kind = self.kind.load(Relaxed);
@@ -96,34 +99,36 @@ impl TaskHeader {
     }
 }
 
-/// Lets the process go on until it waits or ends; true: it has ended and its memory is free.
+/// Polls the process. Returns true if it has ended and its memory has been freed.
 ///
 /// # Safety
-/// `header` came from `future::allocate`, and no earlier call ended it.
+/// `header` must be a result of `future::allocate`, and no earlier call may have ended the process.
+/// No other reference to the future may exist during the call.
 #[inline]
 pub unsafe fn poll(header: NonNull<TaskHeader>, context: &mut Context<'_>) -> bool {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees it.
     unsafe { (header.as_ref().call)(header, Some(context)) }
 }
 
-/// Drops the process where it stands.
+/// Drops the process in its present state, and frees its memory.
 ///
 /// # Safety
-/// As for [`poll`]; the process must not be used afterwards.
+/// The conditions of [`poll`] apply. The process must not be used afterwards. If this call panics,
+/// the memory has not been freed, and `discard` may be called once more.
 #[inline]
 pub unsafe fn discard(header: NonNull<TaskHeader>) {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller guarantees it.
     unsafe { (header.as_ref().call)(header, None) };
 }
 
-/// Who had the last turn of an even number in a batch, and the last of an odd one: two who write to
-/// each other run in turns.
+/// The process of the last poll with an even number in a batch, and that of the last one with an
+/// odd number. Two processes that write to each other are polled alternately.
 ///
-/// Who is to run stands in memory: the process that woke it wrote it there, and had it from a
-/// channel, where it wrote itself in a turn of its own. A processor that could do the work of
-/// several turns at once waits for that chain of stores and loads. Where the prediction is right
-/// the turn goes on with it, and it is no part of the chain: whether it is right is a branch, which
-/// the processor predicts.
+/// The id of the next process is loaded from memory that the previous poll wrote. That poll loaded
+/// it from a channel, where the next process had written its own id in an earlier poll. A processor
+/// that could execute several polls at once waits for this chain of stores and loads. A correct
+/// prediction breaks the chain, because the poll continues with the predicted pointer. The
+/// comparison with the loaded pointer is a branch, which the processor predicts.
 pub(super) struct Predictions([AtomicPtr<TaskHeader>; 2]);
 
 impl Predictions {
@@ -132,23 +137,25 @@ impl Predictions {
         Predictions([const { AtomicPtr::new(ptr::null_mut()) }; 2])
     }
 
-    /// Whether nobody has had a turn.
+    /// Returns true if no process has been polled.
     #[inline]
     pub(super) fn are_unused(&self) -> bool {
         self.0.iter().all(|place| place.load(Relaxed).is_null())
     }
 
-    /// The same process as the one that is given, which has the turn of this number in a batch.
+    /// Returns `header`, which is the process of the poll with number `turn` in a batch. If the
+    /// prediction is correct, the returned pointer is the predicted one.
     #[inline(always)]
     pub(super) fn confirm(&self, turn: usize, header: NonNull<TaskHeader>) -> NonNull<TaskHeader> {
         let predicted = &self.0[turn & 1];
         let same = predicted.load(Relaxed);
-        // It is loaded once more, and atomic for that: of two that it knows to be equal the
-        // compiler would take what is given.
+        // The pointer is loaded a second time, and is atomic for this reason. If the compiler knew
+        // that the two pointers are equal, it would use `header`.
         if predicted.load(Relaxed) == header.as_ptr() {
-            // SAFETY: one thread alone writes it, so it is `header`, which is not null. The caller
-            // follows it for `header`: it may, as it is of the same task. No task is made after the
-            // first turn (`Scheduler::put`), so none has the address of another.
+            // SAFETY: only one thread writes the prediction, so `same` is equal to `header`, which
+            // is not null. Both point to the same task, because no task is created after the first
+            // poll (`Scheduler::put`) and no address is used by two tasks. Therefore the caller may
+            // dereference `same` instead of `header`.
             return unsafe { NonNull::new_unchecked(same) };
         }
         predicted.store(header.as_ptr(), Relaxed);
@@ -156,15 +163,16 @@ impl Predictions {
     }
 }
 
-/// The process that a scheduler polls, and the task of it, for other threads to read.
+/// The process that a scheduler is polling, and the task of it. Other threads may read it.
 ///
-/// Atomic for the sake of threads which a process starts and joins within one poll; Relaxed,
-/// because starting and joining order everything.
+/// It is atomic because a process may start and join threads within one poll. Relaxed suffices,
+/// because starting and joining a thread order all accesses.
 pub(crate) struct RunningTask {
-    /// A process, or the hook of a task of one.
+    /// Id of the process, or of the hook of one of its tasks.
     current: AtomicU32,
-    /// While that is a hook: the process.
+    /// Id of the process while `current` is a hook.
     process: AtomicU32,
+    /// Number of batches of polls that have ended.
     batches: AtomicU32,
 }
 
@@ -177,13 +185,13 @@ impl RunningTask {
         }
     }
 
-    /// Whom to wake for what is being polled: a process, or the hook of a task of one.
+    /// Returns the id to wake for the present poll: a process, or the hook of one of its tasks.
     #[inline(always)]
     pub(super) fn id(&self) -> u32 {
         self.current.load(Ordering::Relaxed)
     }
 
-    /// The id of the process that is being polled.
+    /// Returns the id of the process that is being polled.
     #[inline(always)]
     pub(super) fn process(&self) -> u32 {
         match self.id() {
@@ -192,29 +200,30 @@ impl RunningTask {
         }
     }
 
-    /// A task of the process is being polled, which is woken by this hook. What was before, to be
-    /// [set](Self::set) when that is over.
+    /// Notes that a task of the process is being polled, which this hook wakes. Returns the
+    /// previous id, which must be [set](Self::set) again afterwards.
     pub(super) fn set_task(&self, hook: u32) -> u32 {
         self.process.store(self.process(), Ordering::Relaxed);
         self.current.swap(hook, Ordering::Relaxed)
     }
 
-    /// This process is being polled from now on.
+    /// Notes that this process is being polled.
     #[inline(always)]
     pub(super) fn set(&self, id: u32) {
         self.current.store(id, Ordering::Relaxed);
     }
 
-    /// Counts batches of turns: who sees it stand still knows that one goes on.
+    /// Returns the number of batches that have ended. While it does not change, the same batch is
+    /// running.
     pub(super) fn batches(&self) -> u32 {
         self.batches.load(Ordering::Relaxed)
     }
 
-    /// A batch of turns is over.
+    /// Notes that a batch of polls has ended.
     #[inline(always)]
     pub(super) fn end_batch(&self) {
         self.set(NOBODY);
-        // One thread writes it.
+        // Only one thread writes the counter.
         let batches = self.batches();
         self.batches
             .store(batches.wrapping_add(1), Ordering::Relaxed);

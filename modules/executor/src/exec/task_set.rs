@@ -1,9 +1,9 @@
-//! Several futures of one process at the same time: two ([`join`]), or any number, of which those
-//! are polled that were woken ([`TaskSet`]).
+//! Several futures of one process that run concurrently: two ([`join`]), or any number, of which
+//! only those that were woken are polled ([`TaskSet`]).
 //!
-//! Each task has a hook and is polled in its name. So the wait of a task names the hook, as that of
-//! a process names the process, and costs no more. A hook that fires puts its task on a list and
-//! wakes the process.
+//! Each task has a hook, and the hook is the current id while the task is polled. So a wait of a
+//! task names the hook, as a wait of a process names the process, and costs the same. A hook that
+//! fires puts its task on a list and wakes the process.
 
 use super::current;
 use super::hooks::Woken;
@@ -14,8 +14,10 @@ use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-/// Goes on with both futures in turn until both are done: for a process that writes at one end of
-/// a network and reads at the other, where neither may wait for the other.
+/// Polls both futures until both have ended, and returns both outputs. It is for a process that
+/// writes at one end of a network and reads at the other end, if neither may wait for the other.
+///
+/// # Examples
 ///
 /// ```
 /// use graphmap_runtime::{Local, Options, join};
@@ -63,7 +65,7 @@ pub async fn join<A: Future, B: Future>(first: A, second: B) -> (A::Output, B::O
         }
         match (a.take(), b.take()) {
             (Some(a), Some(b)) => Poll::Ready((a, b)),
-            // Not both yet: what is there is kept.
+            // At most one has ended. Its output is kept.
             (one, other) => {
                 (a, b) = (one, other);
                 Poll::Pending
@@ -73,16 +75,16 @@ pub async fn join<A: Future, B: Future>(first: A, second: B) -> (A::Output, B::O
     .await
 }
 
-/// The hooks of a set's tasks, in the run in which it was polled last.
+/// Hooks of the tasks of a set, in the run in which the set was last polled.
 #[derive(Default)]
 struct TaskHooks {
     ids: Vec<u32>,
-    /// The number of the run; 0: none.
+    /// Number of the run, or 0 before the first poll.
     run: u64,
 }
 
 impl TaskHooks {
-    /// Lets go of all.
+    /// Frees all hooks.
     fn remove(&mut self) {
         let ids = std::mem::take(&mut self.ids);
         current::with_run(self.run, |scheduler| {
@@ -99,8 +101,15 @@ impl Drop for TaskHooks {
 
 type Task<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
-/// Many futures of one process, which go on at the same time. Each is polled when something that it waits for has come, and no other is: so
-/// a process may have thousands of them, where [`join`](crate::join) polls all that it has.
+/// Many futures of one process that run concurrently. Each is polled only when an event that it
+/// waits for has occurred. So a process may have thousands of them, while [`join`](crate::join)
+/// polls both of its futures each time.
+///
+/// If the set is polled with a waker of another library, such as a combinator, all its futures are
+/// polled each time. After a set has been dropped, it wakes no process. A future that the set
+/// borrowed must then be polled again in another way.
+///
+/// # Examples
 ///
 /// ```
 /// use graphmap_runtime::{Local, Options, TaskSet};
@@ -120,18 +129,16 @@ type Task<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 /// });
 /// net.run(&Options::new()).unwrap();
 /// ```
-///
-/// Under a waker of another library, such as a combinator of one, all of them are polled each time. A set that is dropped wakes nobody any more: who
-/// has borrowed futures in it polls them by another way from then on.
 #[must_use = "tasks do nothing unless they are waited for"]
 pub struct TaskSet<'a, T> {
-    // Before the hooks, which their waits name.
+    // Declared before the hooks, so that tasks are dropped first: their waits name the hooks.
     tasks: Vec<Option<Task<'a, T>>>,
-    /// The places that have none.
+    /// Free indices.
     free: Vec<u32>,
     hooks: TaskHooks,
     woken: Rc<Woken>,
-    /// It was polled last by a foreign waker, or in another process, or never: what tasks wait for does not wake who polls it now.
+    /// Whether the set was last polled with a foreign waker or in another process, or was never
+    /// polled. Then the waits of its tasks do not wake the process that polls it now.
     is_stale: bool,
 }
 
@@ -162,7 +169,7 @@ impl<'a, T, F: Future<Output = T> + 'a> FromIterator<F> for TaskSet<'a, T> {
 }
 
 impl<'a, T> TaskSet<'a, T> {
-    /// None yet.
+    /// Creates an empty set.
     pub fn new() -> Self {
         TaskSet {
             tasks: Vec::new(),
@@ -173,17 +180,20 @@ impl<'a, T> TaskSet<'a, T> {
         }
     }
 
-    /// How many have not ended.
+    /// Returns the number of tasks that have not ended.
     pub fn len(&self) -> usize {
         self.tasks.len() - self.free.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if all tasks have ended.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// One more. It has its first turn when the set is waited for next.
+    /// Adds a task. It is first polled when the set is waited for the next time.
+    ///
+    /// # Panics
+    /// Panics if the set would have more than 2^32 tasks.
     pub fn push(&mut self, task: impl Future<Output = T> + 'a) {
         let task: Task<'a, T> = Box::pin(task);
         let at = self.free.pop().unwrap_or_else(|| {
@@ -195,12 +205,17 @@ impl<'a, T> TaskSet<'a, T> {
         self.woken.list.push(at);
     }
 
-    /// Goes on with all until one has ended, in whatever order they do: what has come of it. `None`: there are none.
+    /// Waits until a task has ended, and returns its output. Tasks end in any order. Returns `None`
+    /// if the set is empty.
     pub fn join_next(&mut self) -> impl Future<Output = Option<T>> {
         poll_fn(|context| self.poll_join_next(context))
     }
 
-    /// As [`join_next`](Self::join_next), for who writes a future by hand. Who has been given one has not yet polled all that were woken.
+    /// Polls like [`join_next`](Self::join_next), for futures that are written by hand. If it
+    /// returns an output, other tasks that were woken may not have been polled yet.
+    ///
+    /// # Panics
+    /// Panics if the scheduler has no free hook for a task. It can have 2^28 - 1 hooks.
     pub fn poll_join_next(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
         if self.is_empty() {
             return Poll::Ready(None);
@@ -214,7 +229,8 @@ impl<'a, T> TaskSet<'a, T> {
             (0..self.tasks.len()).for_each(|at| self.woken.list.push(at as u32));
         }
         self.is_stale = !is_own;
-        // Those that are woken meanwhile have their turn in the next one, as the process is woken for them: one may wake itself for ever.
+        // Tasks that are woken meanwhile are polled in the next call, for which they wake the
+        // process. A task may wake itself each time.
         for _ in 0..self.woken.list.len() {
             let Some(at) = self.woken.list.pop() else {
                 break;
@@ -229,7 +245,9 @@ impl<'a, T> TaskSet<'a, T> {
         }
     }
 
-    /// Makes sure that the hooks are those of the run that is on, and that who polls is woken by them; false: by a foreign waker it cannot be.
+    /// Gets hooks for all tasks from the present scheduler, and makes them wake the process or task
+    /// that polls the set. Returns false if the context has a foreign waker, which hooks cannot
+    /// wake.
     fn enter(&mut self, scheduler: &Scheduler, context: &Context<'_>) -> bool {
         if !scheduler.is_own(context) {
             return false;
@@ -245,13 +263,15 @@ impl<'a, T> TaskSet<'a, T> {
         }
         let running = &scheduler.core.running;
         if !self.woken.set_poller(running.process(), running.id()) {
-            // What tasks wait for was told of the other.
+            // The waits of the tasks may have been reported for the previous process, so all tasks
+            // must wait again.
             self.is_stale = true;
         }
         true
     }
 
-    /// Polls a task, if there is one at this place, by its hook or by the waker that is given. One that panics is gone.
+    /// Polls the task at an index, if there is one, with its hook or with the given waker. A task
+    /// that panics is removed.
     fn poll_task(&mut self, at: u32, is_own: bool, context: &mut Context<'_>) -> Poll<T> {
         let Some(mut task) = self.tasks[at as usize].take() else {
             return Poll::Pending;
@@ -267,9 +287,9 @@ impl<'a, T> TaskSet<'a, T> {
     }
 }
 
-/// While it lives, a task is being polled.
+/// Marks a task as being polled until it is dropped.
 struct Entered {
-    /// Who was before.
+    /// The id that was current before.
     before: Option<u32>,
 }
 

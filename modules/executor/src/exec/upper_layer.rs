@@ -1,5 +1,5 @@
-//! The layer above the schedulers, such as the ranks of MPI. Processes wait in its calls as they do
-//! at channels. A scheduler knows only [`Floor`] of it.
+//! The interface to the layer above the schedulers, such as the ranks of MPI. Processes wait in its
+//! calls as they do at channels. A scheduler uses only [`Floor`] of it.
 
 use super::frames::Outside;
 use super::report::UnreceivedMessages;
@@ -15,40 +15,42 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-/// Takes a wait: who waits by which word, for which rank (none: for any of several), in which call.
+/// Receives a wait in a call. The arguments are the state word of the waiter, the rank that it
+/// waits for (`None` for any of several), and a function that returns the description and the
+/// position of the call.
 pub type TellWait<'a> = &'a mut dyn FnMut(u32, Option<u32>, &dyn Fn() -> (String, Place));
 
-/// From here on kinds of frames are those of a floor above.
+/// The first kind of frame that belongs to the layer above.
 pub const ABOVE: u32 = 64;
 
-/// A floor above, as a scheduler sees the part of it that is its own.
+/// The part of the layer above that belongs to one scheduler.
 pub trait Floor: Any {
-    /// Tells of every wait.
+    /// Passes each wait to the callback.
     fn calls(&self, tell: TellWait<'_>);
 
-    /// The run is over, and its processes have gone: lets go of all that is kept for them. How many
-    /// messages nobody has received, and one of them in words.
+    /// Frees the state of the run after its processes have been dropped. Returns the number of
+    /// messages that no rank has received, and a description of one of them.
     fn close(&self) -> UnreceivedMessages;
 
-    /// What was sent, where the run is profiled. After that nothing is counted.
+    /// Takes the traffic between ranks, if the run is profiled. No traffic is counted afterwards.
     fn traffic(&self) -> RankTraffic;
 
-    /// Something has come from another scheduler of this OS process.
+    /// Handles a request from another scheduler of this OS process.
     fn letter(&self, letter: Letter);
 
-    /// A frame has come from a scheduler of another OS process.
+    /// Handles a frame from a scheduler of another OS process.
     ///
     /// # Errors
-    /// It cannot be one.
+    /// Returns a message if the bytes are not a valid frame.
     fn frame(&self, from: u32, header: between::Header, bytes: &[u8]) -> Result<(), String>;
 }
 
-/// Makes the part of a floor that a scheduler has: of this run, of this number, with these other OS
-/// processes.
+/// Creates the part of the layer above for one scheduler. The arguments are the run, the number of
+/// the scheduler, and the connection to the other OS processes.
 pub type MakeFloor = fn(&Arc<Shared>, SchedulerId, Option<&Rc<Outside>>) -> Rc<dyn Floor>;
 
-/// The part of a floor that a scheduler has: made when a process first asks for it, or something
-/// comes for it.
+/// Holder of the layer above. The layer is created when a process first uses it, or when a request
+/// or frame for it arrives.
 #[derive(Default)]
 pub struct Above {
     floor: OnceCell<Rc<dyn Floor>>,
@@ -56,17 +58,17 @@ pub struct Above {
 }
 
 impl Above {
-    /// Says what the floor is.
+    /// Sets the function that creates the layer.
     pub fn set(&self, make: MakeFloor) {
         self.make.set(Some(make));
     }
 
-    /// The floor, if it has been made.
+    /// Returns the layer if it has been created.
     pub(super) fn made(&self) -> Option<&Rc<dyn Floor>> {
         self.floor.get()
     }
 
-    /// The floor; none if there is none.
+    /// Returns the layer, and creates it if necessary. Returns `None` if no function was set.
     pub(super) fn floor(
         &self,
         run: &Arc<Shared>,

@@ -1,19 +1,23 @@
-//! Calls of user code outside of the poll of a process: wakers, destructors, payloads of panics. A
-//! panic in it is caught, and so is the one that dropping its payload may start.
+//! Calls of user code outside the poll of a process: wakers, destructors, and payloads of panics. A
+//! panic in such code is caught. A second panic, while the payload of the first is dropped, is
+//! caught too.
 //!
 //! Such code runs in a *section*, in which no stack may be suspended. A stack that is suspended in
 //! the middle of a section leaves the state of that section to other code of the same thread.
 //! Therefore code that suspends stacks (`graphmap-fiber`) reads the depth of sections when it
-//! resumes a stack, and refuses to suspend it while the depth is greater. No stack is suspended
-//! within a section, so sections end in the reverse order of their beginning, and the depth is
-//! exact.
+//! resumes a stack. It refuses to suspend the stack while the depth is greater. Because no stack is
+//! suspended within a section, sections end in the reverse order of their beginning, and the depth
+//! is exact.
 
 use std::any::Any;
 use std::cell::Cell;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Calls `f`, in which nothing can wait. What it panicked with, as a text.
+/// Calls `f` in a section.
+///
+/// # Errors
+/// Returns the message if `f` panics.
 #[inline]
 pub fn caught(f: impl FnOnce()) -> Result<(), String> {
     catch_unwind(AssertUnwindSafe(|| uninterrupted(f))).map_err(|payload| {
@@ -23,7 +27,7 @@ pub fn caught(f: impl FnOnce()) -> Result<(), String> {
     })
 }
 
-/// The payload of a panic as a text.
+/// Returns the message of a panic from its payload.
 #[inline]
 pub fn text(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().copied();
@@ -31,17 +35,17 @@ pub fn text(payload: &(dyn Any + Send)) -> String {
     text.unwrap_or("(no message)").to_string()
 }
 
-/// Calls `f`; a panic ends it and nothing else.
+/// Calls `f` in a section and ignores a panic.
 #[inline]
 pub fn quietly(f: impl FnOnce()) {
     drop(caught(f));
 }
 
-/// Drops the payload of a panic.
+/// Drops the payload of a panic. A panic of its destructor is ignored.
 #[inline]
 pub fn discard(payload: Box<dyn Any + Send>) {
     if let Err(worse) = catch_unwind(AssertUnwindSafe(|| uninterrupted(|| drop(payload)))) {
-        // Whoever panics when dropped is not dropped a second time.
+        // The payload of the second panic is leaked, because its destructor may panic as well.
         mem::forget(worse);
     }
 }
@@ -50,12 +54,13 @@ thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
 }
 
-/// A section, which ends when this is dropped.
+/// A section, which ends when this value is dropped.
 #[doc(hidden)]
 pub struct Section(());
 
 impl Section {
     #[inline(always)]
+    /// Begins a section.
     #[doc(hidden)]
     pub fn begin() -> Self {
         DEPTH.set(DEPTH.get() + 1);
@@ -70,11 +75,11 @@ impl Drop for Section {
     }
 }
 
-/// Calls a function during which no wait is allowed: a wait of `graphmap-fiber` in it returns
+/// Calls `f` and allows no wait during the call. A wait of `graphmap-fiber` in it returns
 /// `WaitError::InPoll`.
 ///
-/// Call the code of others so in the middle of a change. A run is such a function itself: only its
-/// own processes wait in it.
+/// Use it to call code of others in the middle of a change of state. A run is such a call itself:
+/// only the processes of the run can wait in it.
 #[inline(always)]
 pub fn uninterrupted<R>(f: impl FnOnce() -> R) -> R {
     let _section = Section::begin();
@@ -83,8 +88,8 @@ pub fn uninterrupted<R>(f: impl FnOnce() -> R) -> R {
 
 /// Returns the number of [`uninterrupted`] calls and runs that this thread is in.
 ///
-/// For code that suspends stacks: a stack must not be suspended while this is more than it was when
-/// the stack was resumed.
+/// It is for code that suspends stacks. A stack must not be suspended while this number is greater
+/// than it was when the stack was resumed.
 #[inline(always)]
 pub fn uninterrupted_depth() -> u32 {
     DEPTH.get()

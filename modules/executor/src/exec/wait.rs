@@ -1,6 +1,6 @@
-//! How a process begins to wait on a side of a point ([`Point::arm`], [`Scheduler::waiter`]), is
-//! woken there ([`Scheduler::wake`]), and ceases to wait ([`Point::disarm`]). A wait names a
-//! process, a hook, or a process of the run around this one.
+//! The begin and the end of a wait at a side of a point. A process begins to wait with
+//! [`Scheduler::waiter`] and [`Point::arm`]. [`Scheduler::wake`] wakes it, and [`Point::disarm`]
+//! ends a wait without a wake-up. A wait names a process, a hook, or a process of the outer run.
 
 use super::current;
 use super::hooks::Behind;
@@ -24,14 +24,15 @@ use std::task::Context;
 use std::task::Waker;
 
 impl Point {
-    /// Somebody waits on a side, by a word. A hook that waited there before must have been freed.
+    /// Sets the word of a waiter at a side. The hook of an earlier waiter at this side must have
+    /// been freed.
     #[inline(always)]
     pub fn arm(&self, side: Side, word: u32) {
         self.set(side, word);
         self.touch();
     }
 
-    /// Wakes whoever waits on a side.
+    /// Wakes the waiter at a side, if any.
     #[inline(always)]
     pub fn wake(&self, side: Side, how: impl Fn(u32)) {
         if let Some(id) = self.release(side) {
@@ -40,7 +41,7 @@ impl Point {
         }
     }
 
-    /// Nobody waits on a side any more: a future was dropped. Frees the hook of a foreign waker.
+    /// Ends a wait at a side because its future was dropped. Frees the hook of a foreign waker.
     #[inline(always)]
     pub fn disarm(&self, side: Side) {
         let word = self.word(side);
@@ -59,16 +60,16 @@ impl Point {
         current::with_current(|scheduler| scheduler.unhook(word, self.owner(side)));
     }
 
-    /// A side leaves, for ever; `with` is kept in its word.
+    /// Marks a side as gone. `with` is kept in its word.
     #[inline]
     pub fn leave(&self, side: Side, with: u32) {
         self.disarm(side);
         self.set(side, GONE | with);
     }
 
-    /// Wakes the other side, which waits for this one or for its leaving. If it does neither,
-    /// `last` is told who waited there last: it may have been woken already and have had no turn
-    /// since.
+    /// Wakes the other side if it waits for this side or for its leaving. If it does not wait,
+    /// calls `last` with the id of the last waiter there. This process may have been woken and not
+    /// polled since.
     #[inline]
     pub fn wake_left(&self, side: Side, how: impl Fn(u32), last: impl Fn(u32)) {
         let word = self.word(side);
@@ -85,6 +86,7 @@ impl Point {
         }
     }
 
+    /// Adds the point to the list of points whose words have changed, unless it is in the list.
     #[inline(always)]
     fn touch(&self) {
         if self.mark() {
@@ -94,11 +96,11 @@ impl Point {
 }
 
 impl Scheduler {
-    /// The waiter's id for who polls with this context: the process, or a hook for a foreign
-    /// waker. `word` is the present word of the end that is going to wait: the hook of a foreign
-    /// waker that waited there and was cancelled is used again, or freed.
+    /// Returns the id to wake for a poll with this context: the process, or a hook for a foreign
+    /// waker. `word` is the present word of the end that is going to wait. If a wait there with a
+    /// foreign waker was cancelled, its hook is reused or freed.
     ///
-    /// To clone a foreign waker is code of the user, which may do anything but use the end itself.
+    /// Cloning a foreign waker runs user code, which may do anything except use this end.
     #[inline]
     pub fn waiter(&self, context: &Context<'_>, word: u32, owner: Owner) -> u32 {
         if self.is_own(context) {
@@ -111,13 +113,14 @@ impl Scheduler {
         }
     }
 
-    /// Whether it is the context that processes of this scheduler are polled with.
+    /// Returns true if this scheduler polls its processes with this context.
     #[inline]
     pub(super) fn is_own(&self, context: &Context<'_>) -> bool {
         ptr::eq(context.waker().data(), (&raw const self.core).cast())
     }
 
-    /// The same for a waker that is none of a process, but in the name of one.
+    /// Returns a hook for a foreign waker, in the name of a process. See [`Scheduler::waiter`] for
+    /// `word`.
     #[inline]
     pub fn foreign_waiter(&self, waker: &Waker, process: u32, word: u32, owner: Owner) -> u32 {
         if !self.hooks.has(word) {
@@ -126,10 +129,10 @@ impl Scheduler {
         self.hooks.foreign(waker, word, process, owner)
     }
 
-    /// Frees the hook of a foreign waker by the word of the end it waits at: the end leaves, or
-    /// somebody else is going to wait there. Else the waker would be kept for ever. A word that was
-    /// carried here from another run names a hook that may be another's by now, which is left
-    /// alone.
+    /// Frees the hook of a foreign waker that the word of an end names. Must be called when the end
+    /// is dropped or a new wait begins there. Otherwise the waker would be kept until the run ends.
+    /// A word from another run may name a hook that has another owner by now. Such a hook is not
+    /// changed.
     #[inline]
     pub fn unhook(&self, word: u32, owner: Owner) {
         if !is_hooked(word) {
@@ -141,8 +144,8 @@ impl Scheduler {
         self.hooks.remove_foreign(word & ID, owner);
     }
 
-    /// Has whoever polls with `context` woken when a member of a bundle, or its one member, is put
-    /// on its list.
+    /// Registers the poller with this context to be woken when a member of the bundle is put on the
+    /// list. If `only` is given, only this member counts.
     #[inline]
     pub fn wait_for_bundle(&self, context: &Context<'_>, ready: &Rc<Ready>, only: Option<u32>) {
         let id = self.waiter(context, ready.word(), Ready::owner(ready));
@@ -150,6 +153,7 @@ impl Scheduler {
     }
 
     #[cold]
+    /// Calls `f` with the scheduler of the outer run, if there is one.
     fn with_outer(&self, f: impl FnOnce(&Scheduler)) {
         // SAFETY: as in `with_run`.
         if let Some(outer) = unsafe { self.outer.get().as_ref() } {
@@ -157,7 +161,7 @@ impl Scheduler {
         }
     }
 
-    /// Wakes a process or hook of this scheduler. Ids of nobody are ignored.
+    /// Wakes a process or hook of this scheduler. Ignores other ids, such as `NOBODY`.
     #[inline]
     pub fn wake(&self, id: u32) {
         match self.header(id) {
@@ -170,7 +174,7 @@ impl Scheduler {
         }
     }
 
-    /// As [`Scheduler::wake`], but the process runs next.
+    /// Wakes a process or hook like [`Scheduler::wake`], but the process is polled next.
     #[inline]
     pub(super) fn wake_next(&self, id: u32) {
         match self.header(id) {
@@ -183,8 +187,8 @@ impl Scheduler {
         }
     }
 
-    /// Wakes what is no process of this scheduler: a hook, or somebody of the run around this one,
-    /// with whom a process of this one shares a channel. Who is behind a hook is woken so.
+    /// Wakes a hook, or a process of the outer run that shares a channel with a process of this
+    /// run. The waiter behind a hook of this scheduler is woken by `how`.
     #[inline(never)]
     fn wake_other(&self, id: u32, how: fn(&Scheduler, u32)) {
         if id & HOOK != 0 && self.hooks.has(id) {

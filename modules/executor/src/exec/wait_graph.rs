@@ -2,28 +2,30 @@
 //! channels grow.
 //!
 //! Every process waits: to read from a channel (for its writer) or to write to a full one (for its
-//! reader). The graph has an edge from each process to each that it waits for. A strongly connected
-//! component with an edge of the second sort inside exists only because a channel is too small: its
-//! smallest such channels are doubled, and the network goes on. (T. M. Parks, "Bounded scheduling
-//! of process networks", Berkeley 1995, chapter 4, grows one smallest full channel of the whole
-//! network. Components keep a writer that merely feeds a real deadlock from growing its channel for
-//! ever. All channels that are equally small grow at once, because a cycle of n of them would
-//! otherwise take n rounds. No channel gets more than twice the capacity that growing one by one
-//! can lead to.) Without such an edge the deadlock is real.
+//! reader). The graph has an edge from each process to each process that it waits for. A strongly
+//! connected component with an edge of the second kind inside exists only because a channel is too
+//! small. Its smallest such channels are doubled, and the network continues. Without such an edge
+//! the deadlock is real.
+//!
+//! T. M. Parks, "Bounded scheduling of process networks", Berkeley 1995, chapter 4, grows one
+//! smallest full channel of the whole network. Here, components are searched, because a writer that
+//! only feeds a real deadlock would otherwise grow its channel again and again. All channels that
+//! are equally small grow at once, because a cycle of n of them would otherwise take n rounds. No
+//! channel gets more than twice the capacity that growing one at a time can lead to.
 //!
 //! The edges are kept from one round to the next. Only changes are reported
-//! ([`WaitGraph::update`]), and only processes that can be reached from them are searched: a cycle
-//! that did not exist before goes through a process that has begun to wait since.
+//! ([`WaitGraph::update`]), and only processes that can be reached from them are searched. This
+//! suffices because a new cycle contains a process that has begun to wait since the last round.
 
 use super::hooks::Side;
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
-/// The strongly connected component of each process (Tarjan 1972): of two processes on a cycle it
-/// is the same number.
+/// Returns the number of the strongly connected component of each process (Tarjan 1972). All
+/// processes on a cycle have the same number. Takes linear time.
 pub fn components(processes: usize, channels: &[(u32, u32)]) -> Vec<u32> {
     const UNSEEN: u32 = u32::MAX;
-    // The readers of each process, one process after the other.
+    // The readers of each process, ordered by process.
     let mut begins = vec![0_usize; processes + 1];
     for &(from, _) in channels {
         begins[from as usize + 1] += 1;
@@ -39,7 +41,7 @@ pub fn components(processes: usize, channels: &[(u32, u32)]) -> Vec<u32> {
     }
     next.copy_from_slice(&begins);
     let mut component = vec![UNSEEN; processes];
-    // The order in which processes were reached, and the earliest that each leads back to.
+    // Order in which processes were reached, and the earliest one that each can reach.
     let (mut reached, mut earliest) = (vec![UNSEEN; processes], vec![UNSEEN; processes]);
     let (mut open, mut path) = (Vec::new(), Vec::new());
     let (mut count, mut components) = (0, 0);
@@ -57,7 +59,7 @@ pub fn components(processes: usize, channels: &[(u32, u32)]) -> Vec<u32> {
             if let Some(&reader) = unread {
                 let reader = reader as usize;
                 if reached[reader] == UNSEEN {
-                    // Looked at again when it is done.
+                    // It is examined again when the reader is done.
                     path.push(reader);
                     continue;
                 }
@@ -84,26 +86,28 @@ pub fn components(processes: usize, channels: &[(u32, u32)]) -> Vec<u32> {
 
 /// No process.
 const NONE: u32 = u32::MAX;
-/// In place of a process that is not known.
+/// Stands for a process that is not known.
 pub const UNKNOWN: u32 = u32::MAX - 1;
-/// A channel of this capacity does not grow any more.
+/// A channel with at least this capacity does not grow.
 const WIDEST: u32 = u32::MAX / 4;
 
-/// A side of a channel at which a process waits.
+/// A wait at a side of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Wait {
-    /// The process, by rank.
+    /// Rank of the process that waits.
     pub rank: u32,
-    /// The one at the other side; [`UNKNOWN`] if it is not known.
+    /// Rank of the process at the other side, or [`UNKNOWN`].
     pub peer: u32,
-    /// That is a hint: who waited there last, which tells nothing of who did not.
+    /// Whether `peer` is only a hint: the last process that waited at the other side. Another
+    /// process may use that side now. Also true if `peer` is not known.
     pub hint: bool,
-    /// It waits for the reader to leave: more room is no help.
+    /// Whether the process waits for the reader to leave. A larger capacity does not end such a
+    /// wait.
     pub stop: bool,
     pub capacity: u32,
 }
 
-/// What has become of one side of a channel.
+/// The new state of a side of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Update {
     pub number: u32,
@@ -111,14 +115,15 @@ pub struct Update {
     pub wait: Option<Wait>,
 }
 
-/// A channel is to hold so many tokens.
+/// A growth: a channel and its new capacity in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Grow {
     pub number: u32,
     pub capacity: u32,
 }
 
-/// One side of a channel: who waits there, in a list of all at which that process waits.
+/// One side of a channel. It is an element of the list of all sides at which the same process
+/// waits.
 #[derive(Clone, Copy)]
 struct Node {
     rank: u32,
@@ -140,28 +145,28 @@ const FREE: Node = Node {
     hint: false,
 };
 
-/// The arrows. Sides are numbered `2 * channel + (0 to read, 1 to write)`.
+/// The graph of waits. Sides are numbered `2 * channel + (0 to read, 1 to write)`.
 #[derive(Default)]
 pub struct WaitGraph {
     nodes: Vec<Node>,
-    /// The first side at which a process waits, by rank.
+    /// The first side at which each process waits, by rank.
     first: Vec<u32>,
-    /// Processes whose waits have changed since the last search, each once.
+    /// Processes whose waits have changed since the last search, without duplicates.
     changed: Vec<u32>,
     is_changed: Vec<bool>,
-    /// Who has ended: a hint at one of them is none any more.
+    /// Whether each process has ended, by rank. A hint at such a process counts as unknown.
     has_ended: Vec<bool>,
     /// Full channels whose readers are not known, smallest first.
     unknown: BTreeSet<(u32, u32)>,
-    /// Full channels of whose readers there is a hint, smallest first.
+    /// Full channels whose readers are known from a hint only, smallest first.
     hinted: BTreeSet<(u32, u32)>,
-    /// Processes that were on cycles in which nothing can grow.
+    /// Processes on cycles in which no channel can grow, one for each component.
     deadlocked: Vec<u32>,
     search: Search,
 }
 
-/// Tarjan's search for strongly connected components ("Depth-first search and linear graph
-/// algorithms", SIAM J. Comput. 1, 1972), without recursion. The arrays are by rank and are kept.
+/// Search for strongly connected components, without recursion (R. Tarjan, "Depth-first search and
+/// linear graph algorithms", SIAM J. Comput. 1, 1972). The arrays are indexed by rank and reused.
 #[derive(Default)]
 struct Search {
     found: Vec<u32>,
@@ -185,7 +190,7 @@ impl WaitGraph {
         self.nodes.get(side as usize).copied().unwrap_or(FREE)
     }
 
-    /// Makes room for processes up to `rank`.
+    /// Extends the arrays to contain `rank`.
     fn room(&mut self, rank: u32) {
         let len = rank as usize + 1;
         if self.first.len() < len {
@@ -198,7 +203,7 @@ impl WaitGraph {
         }
     }
 
-    /// Notes what has become of a side of a channel.
+    /// Updates the state of a side of a channel.
     pub fn update(&mut self, update: Update) {
         let side = update.number * 2 + update.side as u32;
         let old = self.at(side);
@@ -249,7 +254,7 @@ impl WaitGraph {
         self.nodes[side as usize] = FREE;
     }
 
-    /// A process has ended: it waits for nothing.
+    /// Removes all waits of a process, which has ended.
     pub fn remove(&mut self, rank: u32) {
         self.room(rank);
         self.has_ended[rank as usize] = true;
@@ -258,7 +263,7 @@ impl WaitGraph {
         }
     }
 
-    /// The sides at which a process waits.
+    /// Returns the sides at which a process waits.
     pub fn sides(&self, rank: u32) -> impl Iterator<Item = Update> + '_ {
         let first = self.first.get(rank as usize).copied().unwrap_or(NONE);
         let next = |&side: &u32| Some(self.at(side).next).filter(|&next| next != NONE);
@@ -291,16 +296,16 @@ impl WaitGraph {
         })
     }
 
-    /// How many tokens a full channel may hold.
+    /// Returns the capacity of a full channel.
     pub fn capacity(&self, number: u32) -> u32 {
         self.at(number * 2 + Side::Write as u32).capacity
     }
 
-    /// A shortest cycle of processes through a full channel, its writer first; the writer alone
-    /// where none is known.
+    /// Returns a shortest cycle of processes through a full channel, beginning with its writer.
+    /// Returns only the writer if no cycle is known.
     pub fn cycle(&self, number: u32) -> Vec<u32> {
         let Node { rank, peer, .. } = self.at(number * 2 + Side::Write as u32);
-        // From the reader on: who was found by whose waits.
+        // For each process found by the search from the reader, the process that waits for it.
         let mut by: HashMap<u32, u32> = HashMap::from([(peer, NONE)]);
         let mut open = VecDeque::from([peer]);
         while let Some(next) = open.pop_front() {
@@ -320,13 +325,15 @@ impl WaitGraph {
         vec![rank]
     }
 
+    /// Returns true if the wait at a side is for space, and the channel is below the maximum
+    /// capacity.
     fn may_grow(&self, side: u32) -> bool {
         let node = self.at(side);
         side % 2 == Side::Write as u32 && !node.stop && node.capacity < WIDEST
     }
 
-    /// The channels that are to grow because of what has changed since this was last asked; none:
-    /// nothing that grows is of any help.
+    /// Returns the channels that must grow because of the changes since the last call. The list is
+    /// empty if no growth ends the deadlock.
     pub fn grow(&mut self) -> Vec<Grow> {
         let changed = std::mem::take(&mut self.changed);
         for &rank in &changed {
@@ -340,9 +347,9 @@ impl WaitGraph {
         self.doubled(grow)
     }
 
-    /// As [`WaitGraph::grow`], where waits in calls have been told: some of them are for any of
-    /// several. Full channels whose readers wait so, or for somebody who does, may be what all wait
-    /// for.
+    /// Returns the growths like [`WaitGraph::grow`], after waits in calls were added. Some of these
+    /// waits are for any of several processes. All processes may depend on a full channel whose
+    /// reader waits in this way, or waits for a process that does.
     pub fn grow_for_calls(&mut self) -> Vec<Grow> {
         let grow = self.grow();
         if !grow.is_empty() || self.is_deadlocked() {
@@ -359,7 +366,7 @@ impl WaitGraph {
         self.doubled(full)
     }
 
-    /// These full sides are to hold twice as much.
+    /// Returns growths that double the capacity of these full sides.
     fn doubled(&self, mut sides: Vec<u32>) -> Vec<Grow> {
         sides.sort_unstable();
         let grow = sides.into_iter().map(|side| Grow {
@@ -369,8 +376,8 @@ impl WaitGraph {
         grow.collect()
     }
 
-    /// The smallest full channels of each strongly connected component that can be reached from the
-    /// roots. Notes components that have none.
+    /// Returns the smallest full channels of each strongly connected component that can be reached
+    /// from the roots. Cyclic components without a full channel are added to `deadlocked`.
     fn full_on_cycles(&mut self, roots: &[u32]) -> Vec<u32> {
         #[derive(Clone)]
         struct Component {
@@ -413,12 +420,12 @@ impl WaitGraph {
         components.into_iter().flat_map(|of| of.full).collect()
     }
 
-    /// The smallest of the full channels that may be on a cycle through somebody of whom it is not
-    /// known whom he waits for: Parks' own rule, for those.
+    /// Returns the smallest full channels that may be on a cycle through a process whose waits are
+    /// not all known. This is Parks' rule, restricted to such channels.
     fn full_on_unseen_cycles(&mut self) -> Vec<u32> {
         let least = |of: &BTreeSet<(u32, u32)>| of.first().map_or(u32::MAX, |full| full.0);
         let mut full: Vec<(u32, u32)> = Vec::new();
-        // Most have no hints, and what is larger need not be looked at.
+        // Most networks have no hints, and larger channels need not be examined.
         if least(&self.hinted) <= least(&self.unknown) {
             let hinted: Vec<_> = self.hinted.iter().copied().collect();
             let rank = |&(_, side): &(u32, u32)| self.at(side).rank;
@@ -436,13 +443,13 @@ impl WaitGraph {
         full.into_iter().map(|(_, side)| side).collect()
     }
 
-    /// Of each component that can be reached from the roots: whether somebody can be reached from
-    /// there of whom it is not known whom he waits for. The search is not cleared.
+    /// Returns, for each component that can be reached from the roots, whether a wait for an
+    /// unknown process can be reached from it. Does not clear the search.
     fn lead_to_unknown(&mut self, roots: &[u32]) -> Vec<bool> {
         self.components(roots);
         let mut leads = vec![false; self.search.components as usize];
         let mut ranks = self.search.visited.clone();
-        // Components are numbered from the ends of arrows to their beginnings.
+        // A component has a higher number than the components that it has edges to.
         ranks.sort_unstable_by_key(|&rank| self.search.component[rank as usize]);
         for rank in ranks {
             let component = self.search.component[rank as usize] as usize;
@@ -456,7 +463,8 @@ impl WaitGraph {
         leads
     }
 
-    /// Whether a wait is for somebody who is not known, or for a component that leads there.
+    /// Returns true if a wait is for an unknown process, or for a component that leads to one. A
+    /// process that is only a hint and has ended counts as unknown.
     fn leads(&self, node: Node, leads: &[bool]) -> bool {
         let peer = node.peer as usize;
         let component = self.search.component.get(peer);
@@ -465,16 +473,17 @@ impl WaitGraph {
             || component.is_some_and(|&of| leads.get(of as usize) == Some(&true))
     }
 
-    /// Whether there is a cycle in which nothing can grow.
+    /// Searches again from the processes in `deadlocked`, and records those that are still on
+    /// cycles without growth. Returns true if any cycle can be reached.
     fn is_deadlocked(&mut self) -> bool {
-        // What was one may have been resolved by something outside of the network.
+        // An event outside the network may have ended an earlier deadlock.
         let before = std::mem::take(&mut self.deadlocked);
         let grow = self.full_on_cycles(&before);
         !self.deadlocked.is_empty() || !grow.is_empty()
     }
 
-    /// The strongly connected component of each process, by rank, up to `ranks`. For reports: it
-    /// looks at all that wait. Components are numbered; [`UNKNOWN`] stands for no process.
+    /// Returns the strongly connected component of each of these processes. For reports, because it
+    /// searches all waits that can be reached.
     pub fn all_components(&mut self, ranks: &[u32]) -> Vec<u32> {
         if let Some(&last) = ranks.iter().max() {
             self.room(last);
@@ -503,7 +512,7 @@ impl WaitGraph {
             components,
         } = search;
         let mut open: Vec<u32> = Vec::new();
-        // A process, and the next of its sides to be looked at.
+        // A process on the path, and the next of its sides to examine.
         let mut path: Vec<(u32, u32)> = Vec::new();
         for &root in roots {
             if found[root as usize] != NONE {
@@ -568,7 +577,7 @@ mod tests {
             (random >> 33) as u32 % bound
         };
         for processes in (2..60).chain([500]) {
-            // From trees to graphs of which most processes are one component.
+            // From trees to graphs in which most processes are in one component.
             for channels in [processes / 2, processes, processes * 3 / 2, processes * 3] {
                 let ends = std::iter::repeat_with(|| (below(processes), below(processes)));
                 let channels: Vec<(u32, u32)> = ends.take(channels as usize).collect();
@@ -601,7 +610,7 @@ mod tests {
         };
         same(2, &[(0, 1)], &[(0, 1, false)]);
         same(2, &[(0, 1), (1, 0)], &[(0, 1, true)]);
-        // Two cycles with a channel between them, and a collector.
+        // Two cycles, a channel between them, and a collector.
         let two = [
             (0, 1),
             (1, 2),
@@ -620,7 +629,7 @@ mod tests {
             (4, 5, false),
         ];
         same(6, &two, &pairs);
-        // A cycle that is closed last, from far below.
+        // The edge that closes the cycle comes last.
         let late = [(0, 1), (0, 2), (1, 3), (3, 4), (4, 1), (4, 0), (2, 2)];
         same(5, &late, &[(0, 4, true), (1, 3, true), (0, 2, false)]);
         assert!(components(0, &[]).is_empty());

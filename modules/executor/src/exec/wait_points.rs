@@ -1,15 +1,15 @@
-//! Points at which processes of one scheduler wait for each other, and the registry of all of a
-//! run.
+//! Points at which processes of one scheduler wait for each other, and the registry of all points
+//! of a run.
 //!
-//! A *point* has two sides, and a state word for each that names the process that waits there
-//! (`link/waiter.rs`). A channel begins with one. Deadlock detection reads the waits from these
-//! words, so a wait costs nothing but the word that it needs anyway, and one check of a mark.
-//! `wait.rs` has how processes begin and cease to wait.
+//! A *point* has two sides, and a state word for each side that names the process that waits there
+//! (`link/waiter.rs`). Each channel begins with a point. Deadlock detection reads the waits from
+//! these words. Thus a wait costs only the word that it needs in any case, and one check of a mark.
+//! `wait.rs` implements the begin and the end of waits.
 //!
-//! The registry has the points of a run by number, for deadlock detection and for the growth of
-//! channels. It belongs to one thread, as its points do. It holds pointers to live points only: a
-//! point is removed from the list before it is freed ([`strike`]), whichever run is on at that
-//! time, or none. Therefore the registries of a thread know each other.
+//! The registry contains the points of a run by number, for deadlock detection and for the growth
+//! of channels. It belongs to one thread, as its points do. It contains pointers to live points
+//! only, because a point is removed before it is freed ([`strike`]). At that time another run may
+//! be active, or none. Therefore the registries of a thread are linked to each other.
 
 use super::hooks::Owner;
 use super::hooks::Side;
@@ -27,9 +27,9 @@ use std::ptr;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-/// In `slot`: the words have changed since they were last collected, and the registry knows.
+/// In `slot`: the words have changed since they were last collected, and the registry knows it.
 const TOUCHED: u32 = 1 << 31;
-/// Most points of a registry.
+/// Maximum number of points of a registry.
 pub const MOST: u32 = TOUCHED - 1;
 
 /// The part of a channel that does not depend on the type of its tokens.
@@ -37,9 +37,9 @@ pub const MOST: u32 = TOUCHED - 1;
 pub struct Point {
     reader: Cell<u32>,
     writer: Cell<u32>,
-    /// Its place in the registry it was made for, and the mark TOUCHED.
+    /// Index in the registry for which it was made, and the mark TOUCHED.
     slot: Cell<u32>,
-    /// How many tokens there may be: 0 once the reader has left.
+    /// Maximum number of tokens. It is 0 once the reader has left.
     pub capacity: Cell<u32>,
 }
 
@@ -49,7 +49,7 @@ impl Point {
         Point {
             reader: Cell::new(NOBODY),
             writer: Cell::new(NOBODY),
-            // As it is new, the registry knows that it has to be looked at.
+            // The registry collects new points without a call of `touch`.
             slot: Cell::new(slot | TOUCHED),
             capacity: Cell::new(capacity),
         }
@@ -65,7 +65,7 @@ impl Point {
         self.cell(side).get()
     }
 
-    /// What the hook of a foreign waker knows the word of a side by.
+    /// Returns the key by which the hook of a foreign waker identifies the word of a side.
     #[inline]
     pub fn owner(&self, side: Side) -> Owner {
         (&raw const *self.cell(side)).addr()
@@ -79,18 +79,20 @@ impl Point {
         }
     }
 
+    /// Returns true if a side has left.
     #[inline(always)]
     pub fn is_gone(&self, side: Side) -> bool {
         self.word(side) & GONE != 0
     }
 
-    /// Sets the word of a side, which is to be told of ([`Point::mark`]).
+    /// Sets the word of a side. The caller must call [`Point::mark`] afterwards.
     #[inline(always)]
     pub(super) fn set(&self, side: Side, word: u32) {
         self.cell(side).set(word);
     }
 
-    /// Takes out who waits on a side, by id, as [`Point::set`] does.
+    /// Takes the id of the waiter at a side, if any. The caller must call [`Point::mark`]
+    /// afterwards, as after [`Point::set`].
     #[inline(always)]
     pub(super) fn release(&self, side: Side) -> Option<u32> {
         let word = self.word(side);
@@ -100,7 +102,7 @@ impl Point {
         })
     }
 
-    /// Marks that words have changed; whether they were not marked.
+    /// Marks that words have changed. Returns true if the mark was not set before.
     #[inline(always)]
     pub(super) fn mark(&self) -> bool {
         let slot = self.slot.get();
@@ -110,20 +112,21 @@ impl Point {
         slot & TOUCHED == 0
     }
 
-    /// The words are going to be collected: takes the mark off.
+    /// Clears the mark before the words are collected.
     #[inline]
     pub(super) fn untouch(&self) {
         self.slot.set(self.slot());
     }
 }
 
-/// One end of a channel between two schedulers, as its scheduler sees it.
+/// One end of a channel between two schedulers, as seen from its scheduler.
 pub trait CrossEnd: Send + Sync {
-    /// Who waits at the end: a word as in `link/waiter.rs`.
+    /// Returns the state word of the end, as in `link/waiter.rs`.
     fn word(&self, side: Side) -> u32;
-    /// How many tokens there may be.
+    /// Returns the maximum number of tokens.
     fn capacity(&self) -> u32;
-    /// Lets the channel hold more: for its writer's thread alone. Whom to wake.
+    /// Sets a greater capacity, and returns the id of the writer if it must be woken. Must be
+    /// called on the thread of the writer.
     fn grow(&self, capacity: u32) -> Option<u32>;
 }
 
@@ -134,62 +137,62 @@ struct Cross {
     end: Option<Arc<dyn CrossEnd>>,
 }
 
-/// What is said of one side of a channel.
+/// The state of one side of a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
     pub number: u32,
     pub side: Side,
-    /// Who waits there; 0 if the channel is gone.
+    /// State word of the side, or 0 if the channel has been dropped.
     pub word: u32,
     pub capacity: u32,
-    /// The word of the other side, which may still name who waited there last; 0 if it is not
-    /// known.
+    /// State word of the other side, or 0 if not known. It may still name the last waiter there.
     pub other: u32,
-    /// The slot of an end of a channel between schedulers.
+    /// Slot of the end in the registry, if the channel is between schedulers.
     pub cross: Option<u32>,
 }
 
-/// A place for a point: empty once that is gone.
+/// An entry for a point. It is empty after the point has been dropped.
 type Place = Cell<Option<NonNull<Point>>>;
 
-/// The points and the ends of channels between schedulers that a scheduler has.
+/// The points of a scheduler, and its ends of channels between schedulers.
 #[derive(Default)]
 pub struct Registry {
     points: RefCell<Vec<Place>>,
-    /// The number of each point; empty if it is the slot.
+    /// Number of the channel of each point. Empty if it equals the slot.
     numbers: RefCell<Vec<u32>>,
-    /// The slots of those whose words have changed since they were last collected.
+    /// Slots of the points whose words have changed since they were last collected.
     touched: RefCell<Vec<u32>>,
-    /// How many points have been collected: those behind are new, and not among the touched.
+    /// Number of points that have been collected. The points after them are new and not in
+    /// `touched`.
     collected: Cell<usize>,
     crosses: RefCell<Vec<Cross>>,
     touched_crosses: RefCell<Vec<u32>>,
-    /// Who was told to wait at which ends of channels between schedulers. What wakes them is
-    /// another thread, which cannot touch the end; so it is looked at again when they have had a
-    /// turn.
+    /// For each process, the ends of channels between schedulers whose waits were reported for it.
+    /// Another thread wakes such a process and cannot mark the end as touched. So the end is marked
+    /// when the process is polled.
     told: RefCell<HashMap<u32, Vec<u32>>>,
-    /// The registries of this thread that were made before and after this one.
+    /// The registries of this thread that were created before and after this one.
     older: Cell<*const Registry>,
     newer: Cell<*const Registry>,
     _pinned: PhantomPinned,
 }
 
 thread_local! {
-    /// The registry of this thread that was made last.
+    /// The registry of this thread that was created last.
     static NEWEST: Cell<*const Registry> = const { Cell::new(ptr::null()) };
 }
 
-/// Calls `f` with the registry that has this point, if that is still there, and the point's place
-/// in it.
+/// Calls `f` with the registry that contains a point, and with the entry of the point. Returns
+/// `None` if that registry has been dropped.
 #[inline(always)]
 fn with_home<R>(point: &Point, f: impl FnOnce(&Registry, &Place) -> R) -> Option<R> {
     let mut registry = NEWEST.get();
-    // SAFETY: the list is of registries of this thread, each of which leaves it before it goes, and
-    // `f`, which is of this file, lets none go.
+    // SAFETY: the list contains registries of this thread. Each removes itself from the list when
+    // it is dropped. `f`, which is defined in this file, drops no registry.
     while let Some(this) = unsafe { registry.as_ref() } {
-        // SAFETY: the table is not written, and stays as long as it is, while this is borrowed:
-        // `f`, which is of this file, adds no point. Each channel that goes comes here, and to
-        // count such borrows would take longer than all the rest.
+        // SAFETY: the table is neither written nor resized during this borrow, because `f`, which
+        // is defined in this file, adds no point. The borrow is not counted, because this function
+        // is called for each channel that is dropped, and counting would take longer than the rest.
         let points = unsafe { this.points.try_borrow_unguarded() };
         let points = points.expect("no point is added just now");
         let place = points.get(point.slot() as usize);
@@ -203,14 +206,14 @@ fn with_home<R>(point: &Point, f: impl FnOnce(&Registry, &Place) -> R) -> Option
     None
 }
 
-/// Whether this is the place of a point.
+/// Returns true if this is the entry of a point.
 fn is_at(place: &Place, point: &Point) -> bool {
     place
         .get()
         .is_some_and(|known| ptr::eq(known.as_ptr(), point))
 }
 
-/// The words of a point have changed.
+/// Adds a point to the list of those whose words have changed.
 #[cold]
 #[inline(never)]
 pub fn touch(point: &Point) {
@@ -219,7 +222,8 @@ pub fn touch(point: &Point) {
     });
 }
 
-/// A point is going to be freed. Returns its number, if its registry is still there.
+/// Removes a point that is going to be freed. Returns the number of its channel, if its registry
+/// exists.
 #[inline(always)]
 pub fn strike(point: &Point) -> Option<u32> {
     with_home(point, |home, place| {
@@ -230,6 +234,7 @@ pub fn strike(point: &Point) -> Option<u32> {
 
 impl Registry {
     #[inline]
+    /// Creates an empty registry and links it to the others of this thread.
     pub fn new() -> Pin<Box<Self>> {
         let registry = Box::pin(Registry::default());
         let this: *const Registry = &raw const *registry;
@@ -242,10 +247,10 @@ impl Registry {
         registry
     }
 
-    /// The slot of the next point that is added.
+    /// Returns the slot of the next point that is added.
     ///
     /// # Panics
-    /// If there are 2^31 - 1.
+    /// Panics if the registry contains 2^31 - 1 points.
     #[inline]
     pub fn next(&self) -> u32 {
         let next = self.points.borrow().len();
@@ -256,10 +261,12 @@ impl Registry {
         next as u32
     }
 
-    /// Adds a point that was made with the slot of [`Registry::next`], and what number it has.
+    /// Adds a point that was created with the slot of [`Registry::next`], and the number of its
+    /// channel.
     ///
     /// # Safety
-    /// The point is to be freed on this thread, and [`strike`] is called just before.
+    /// `point` must be valid and must not be moved. It must be freed on this thread, and [`strike`]
+    /// must be called just before.
     #[inline]
     pub unsafe fn add(&self, point: NonNull<Point>, number: u32) {
         let mut points = self.points.borrow_mut();
@@ -274,7 +281,7 @@ impl Registry {
         }
     }
 
-    /// Adds an end of a channel between schedulers: its slot.
+    /// Adds an end of a channel between schedulers. Returns its slot.
     #[inline]
     pub fn add_cross(&self, number: u32, side: Side, end: Arc<dyn CrossEnd>) -> u32 {
         let mut crosses = self.crosses.borrow_mut();
@@ -288,7 +295,7 @@ impl Registry {
         crosses.len() as u32 - 1
     }
 
-    /// Somebody waits at an end of a channel between schedulers, or does no more.
+    /// Marks that a wait at an end of a channel between schedulers has begun or ended.
     #[inline]
     pub fn touch_cross(&self, slot: u32) {
         if let Some(cross) = self.crosses.borrow_mut().get_mut(slot as usize)
@@ -298,13 +305,14 @@ impl Registry {
         }
     }
 
-    /// A process was told to wait at an end of a channel between schedulers.
+    /// Notes that the wait of a process at an end of a channel between schedulers was reported.
     #[inline]
     pub fn set_told(&self, id: u32, slot: u32) {
         self.told.borrow_mut().entry(id).or_default().push(slot);
     }
 
-    /// Such a process has a turn, or the waker that it waited by was woken.
+    /// Marks the ends whose waits were reported for a process as touched, because the process is
+    /// polled or its waker was woken.
     #[inline]
     pub fn take_told(&self, id: u32) {
         for slot in self.told.borrow_mut().remove(&id).unwrap_or_default() {
@@ -312,7 +320,7 @@ impl Registry {
         }
     }
 
-    /// An end of a channel between schedulers leaves.
+    /// Removes an end of a channel between schedulers.
     #[inline]
     pub fn remove_cross(&self, slot: u32) {
         self.touch_cross(slot);
@@ -320,11 +328,11 @@ impl Registry {
             Some(cross) => cross.end.take(),
             None => None,
         };
-        // Outside of the borrow: it may be the last to hold the channel and its tokens.
+        // Dropped after the borrow has ended, because it may own the channel and its tokens.
         drop(end);
     }
 
-    /// The number of a channel whose point this is, if the point is of this registry.
+    /// Returns the number of the channel of a point, if the point is in this registry.
     #[inline]
     pub fn number_of(&self, point: &Point) -> Option<u32> {
         let points = self.points.borrow();
@@ -341,20 +349,20 @@ impl Registry {
         if numbers.is_empty() {
             return Some(number);
         }
-        // Channels are made in the order of their numbers.
+        // Channels are created in the order of their numbers.
         numbers.binary_search(&number).ok().map(|slot| slot as u32)
     }
 
     fn with_point<R>(&self, slot: u32, f: impl FnOnce(&Point) -> R) -> Option<R> {
         let point = self.points.borrow().get(slot as usize)?.get()?;
-        // SAFETY: what is in the list has not been freed, and `f`, which is of this crate, frees
-        // nothing.
+        // SAFETY: the points in the list have not been freed. `f`, which is defined in this crate,
+        // frees no point.
         Some(f(unsafe { point.as_ref() }))
     }
 
     fn cross_of(&self, number: u32, side: Side) -> Option<Arc<dyn CrossEnd>> {
         let crosses = self.crosses.borrow();
-        // Ends are taken over in the order of the channels' numbers.
+        // Ends are added in the order of their channels' numbers.
         let first = crosses.partition_point(|cross| cross.number < number);
         let same = crosses[first..]
             .iter()
@@ -375,7 +383,7 @@ impl Registry {
         }
     }
 
-    /// One side of the channel of this number.
+    /// Returns the state of one side of the channel with a number.
     pub fn look(&self, number: u32, side: Side) -> Look {
         if let Some(cross) = self.cross_of(number, side) {
             let (word, capacity) = (cross.word(side), cross.capacity());
@@ -394,7 +402,7 @@ impl Registry {
         found.unwrap_or_else(|| self.look_at(number, side, None))
     }
 
-    /// Tells of every side whose word has changed since this was last called.
+    /// Passes each side whose word may have changed since the last call to the callback.
     pub fn collect(&self, mut tell: impl FnMut(Look)) {
         let both = |slot| {
             let number = self.number(slot);
@@ -441,7 +449,7 @@ impl Registry {
         self.touched_crosses.replace(touched);
     }
 
-    /// Tells of every side of every channel here.
+    /// Passes each side of each channel of this scheduler to the callback.
     pub fn each(&self, mut tell: impl FnMut(Look)) {
         for slot in 0..self.points.borrow().len() as u32 {
             let number = self.number(slot);
@@ -464,8 +472,8 @@ impl Registry {
         }
     }
 
-    /// Lets a channel hold more, if its writer is here; false: it is not. `wake` is told whom to
-    /// wake, who must not be woken at once.
+    /// Sets a greater capacity of a channel, if its writer is on this scheduler. Returns false if
+    /// it is not. Calls `wake` with the id of a process to wake. `wake` must not poll the process.
     pub fn grow(&self, number: u32, capacity: u32, wake: impl Fn(u32)) -> bool {
         if let Some(cross) = self.cross_of(number, Side::Write) {
             cross.grow(capacity).into_iter().for_each(wake);
@@ -487,7 +495,7 @@ impl Registry {
         grown.is_some()
     }
 
-    /// Lets go of the channels between schedulers.
+    /// Drops the ends of channels between schedulers.
     #[inline]
     pub fn clear(&self) {
         drop(self.crosses.take());

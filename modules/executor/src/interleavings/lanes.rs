@@ -1,4 +1,5 @@
-//! A lane as it is, in memory whose every access loom sees.
+//! Tests of the byte ring in `link/shm/lane.rs`. Its source is compiled with memory in which loom
+//! observes every access.
 
 use loom::thread;
 
@@ -14,7 +15,7 @@ use crate::link::between::Header;
 #[path = "../link/shm/lane.rs"]
 mod lane;
 
-/// In place of `link/shm/ring.rs`: four units, so that few frames go around its end.
+/// Replaces `link/shm/ring.rs`. The ring has four units, so that a few frames wrap around its end.
 mod ring {
     use std::ptr::NonNull;
 
@@ -27,17 +28,18 @@ mod ring {
     pub(super) const ROOM: u64 = 128;
     pub(super) const HEADER: usize = 16;
     pub(super) const UNIT: u64 = 32;
-    /// So that a frame of two units is one of many lines.
+    /// A frame of two units is treated as one of many cache lines.
     pub(super) const CLEARED_LEAST: u64 = UNIT;
     pub(super) const CLEARED_MOST: u64 = UNIT;
     pub(super) const MOST: usize = 2 * UNIT as usize - HEADER;
     const UNITS: usize = (ROOM / UNIT) as usize;
 
-    /// What is found where a first word will be, and a frame has other bytes: it would be no frame.
+    /// First word of each unit inside a frame. It is not a valid first word of a frame, so a
+    /// receiver that reads it there reports an error.
     const OTHER: u32 = PASS - 1;
     const PASS: u32 = u32::MAX;
 
-    /// The ring of a lane, for one of its ends.
+    /// The ring for one of its ends.
     #[derive(Clone)]
     pub(crate) struct ByteRing(Arc<Lane>);
 
@@ -48,14 +50,16 @@ mod ring {
         bytes: std::cell::UnsafeCell<[u8; ROOM as usize]>,
     }
 
-    /// What loom watches of each unit: its first word may be looked at while the rest is written.
+    /// The cells by which loom observes a unit. The first word may be read while the rest is
+    /// written.
     struct Unit {
         first: AtomicU32,
         looked: UnsafeCell<()>,
         rest: UnsafeCell<()>,
     }
 
-    // SAFETY: loom watches a cell for every byte.
+    // SAFETY: each access to `bytes` is also an access to the cells of its units, so loom reports a
+    // data race.
     unsafe impl Send for Lane {}
     // SAFETY: as above.
     unsafe impl Sync for Lane {}
@@ -102,20 +106,22 @@ mod ring {
             start.wrapping_add((at % ROOM) as usize)
         }
 
+        /// Writes a frame.
+        ///
         /// # Safety
-        /// As of the one that it stands for.
+        /// The conditions of the replaced function apply.
         pub(super) unsafe fn write(&self, at: u64, header: Header, pieces: &[&[u8]]) {
             let bytes = pieces.concat();
             for (n, unit) in self.units(at, bytes.len()).iter().enumerate() {
                 unit.rest.with_mut(|_| ());
-                // Of other units than its own, a frame takes the first word as well.
+                // A frame also overwrites the first word of each unit except its first one.
                 if n > 0 {
                     unit.looked.with_mut(|_| ());
                     unit.first.store(OTHER, Ordering::Relaxed);
                 }
             }
             let words = [header.kind, header.number, header.extra];
-            // SAFETY: within the bytes, and watched.
+            // SAFETY: the frame is within `bytes`, and loom has checked the accesses.
             unsafe {
                 let place = self.place(at);
                 place.add(4).cast::<[u32; 3]>().write_unaligned(words);
@@ -125,8 +131,10 @@ mod ring {
             }
         }
 
+        /// Reads a frame.
+        ///
         /// # Safety
-        /// As of the one that it stands for.
+        /// The conditions of the replaced function apply.
         pub(super) unsafe fn read(&self, at: u64, len: usize) -> (Header, NonNull<[u8]>) {
             for (n, unit) in self.units(at, len).iter().enumerate() {
                 unit.rest.with(|_| ());
@@ -135,7 +143,7 @@ mod ring {
                 }
             }
             let place = self.place(at);
-            // SAFETY: within the bytes, and watched.
+            // SAFETY: the header is within `bytes`, and loom has checked the access.
             let [kind, number, extra] = unsafe { place.add(4).cast::<[u32; 3]>().read_unaligned() };
             let header = Header {
                 kind,
@@ -150,7 +158,7 @@ mod ring {
 
 fn lane() -> (Sender, Receiver) {
     let ring = ByteRing::empty();
-    // SAFETY: the one sender and the one receiver.
+    // SAFETY: they are the only sender and the only receiver.
     unsafe { (Sender::new(ring.clone()), Receiver::new(ring)) }
 }
 
@@ -173,9 +181,9 @@ fn receive(receiver: &Receiver, number: u32, len: usize) {
             None => thread::yield_now(),
         }
     };
-    // Whoever writes over it too early does it here.
+    // A sender that overwrites the frame too early can do so here.
     thread::yield_now();
-    // SAFETY: it was not passed yet.
+    // SAFETY: the bytes are valid until the frame is passed below.
     let got = unsafe { frame.bytes.as_ref() };
     assert_eq!(
         (frame.header, got),
@@ -190,7 +198,7 @@ fn model(preemptions: usize, f: impl Fn() + Sync + Send + 'static) {
     builder.check(f);
 }
 
-/// Frames of these lengths, of which those with `true` may be withheld.
+/// Sends and receives frames of these lengths. Frames with `true` may be withheld.
 fn frames_arrive(frames: &'static [(usize, bool)]) {
     model(3, move || {
         let (sender, receiver) = lane();

@@ -1,7 +1,6 @@
-//! Tests with loom: every interleaving of the ring between schedulers, of the inbox, of sleeping,
-//! and of the byte rings between OS processes. Loom runs each test for all orders, and for all
-//! values that the memory model lets a load return. A lost wake-up shows as a deadlock, a race on a
-//! slot as an error.
+//! Tests with loom: the ring between schedulers, the inbox, sleeping, and the byte rings between OS
+//! processes. Loom runs each test for all interleavings, and for all values that the memory model
+//! lets a load return. It reports a lost wake-up as a deadlock, and a race on a slot as an error.
 //!
 //! Run: `RUSTFLAGS="--cfg loom" cargo test -p graphmap-executor --release --lib interleavings`
 
@@ -16,7 +15,7 @@ use crate::link::spsc::{Offered, Pop, Push, Ring};
 use crate::link::waiter::{ARMED, STOP};
 use crate::sync::{Ordering, fence};
 
-/// Two schedulers, as far as these files know them.
+/// The shared state of two schedulers that these tests need.
 struct Pair {
     parker: Parker,
     inboxes: [Inbox; 2],
@@ -39,7 +38,8 @@ impl Pair {
         }
     }
 
-    /// Sleeps until there is mail. That all sleep must not happen: it would be a block.
+    /// Sleeps until there is mail. All schedulers must not sleep at the same time, because that
+    /// would be a deadlock.
     fn rest(&self, me: usize) {
         let mut mail = Vec::new();
         while mail.is_empty() {
@@ -51,7 +51,7 @@ impl Pair {
         }
     }
 
-    /// As the end of a turn does.
+    /// Settles the taken tokens, as the end of a poll does.
     fn settle_taken(&self) -> Option<u32> {
         fence(Ordering::SeqCst);
         self.ring.unarm_writer()
@@ -87,7 +87,7 @@ impl Pair {
         }
     }
 
-    /// As a write that waits does: leaves the token in the rendezvous slot.
+    /// Leaves the token in the rendezvous slot, as a write that waits does.
     fn offer(&self, token: u32) -> bool {
         let mut token = Box::new(token);
         let wake = loop {
@@ -156,13 +156,13 @@ impl Pair {
     }
 }
 
-/// Up to three preemptions, which takes seconds, or as many as `LOOM_MAX_PREEMPTIONS` says:
-/// four take minutes.
+/// Checks `f` with at most three preemptions, which takes seconds, or with `LOOM_MAX_PREEMPTIONS`.
+/// Four preemptions take minutes.
 fn model(f: impl Fn() + Sync + Send + 'static) {
     model_within(3, f);
 }
 
-/// Up to so many preemptions, for what would take minutes with one more.
+/// Checks `f` with at most `preemptions`, for tests that would take minutes with one more.
 fn model_within(preemptions: usize, f: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound.get_or_insert(preemptions);
@@ -227,7 +227,7 @@ fn who_looks_first_and_arms_before_sleeping_loses_nothing() {
             if !unsafe { pair.ring.reader_is_ready(true) } {
                 thread::yield_now();
             }
-            // A look that says yes is a hint only: the read arms and sleeps if need be.
+            // A positive result is a hint only. The read arms and sleeps if necessary.
             assert_eq!(pair.read(), expected);
         }
         writer.join().unwrap();
@@ -249,7 +249,7 @@ fn what_is_settled_once_for_two_tokens_wakes_all_the_same() {
             }
             let wake = writer.ring.flush_put();
             writer.send(1, wake);
-            // For the other direction: room for a third comes with a flush only.
+            // For the other direction: space for a third token is published by a flush only.
             assert!(writer.write(3));
         });
         assert_eq!(pair.read(), Some(1));
@@ -351,19 +351,21 @@ fn who_leaves_without_what_is_in_hand_says_so() {
         }
         let written = writer.join().unwrap();
         assert!(first == Some(1) && dropped <= 1);
-        // One more than was read has room, and a third has not.
+        // After one token was read there is space for one more, and not for a third.
         assert!((1..=2).contains(&written));
         assert_eq!(pair.ring.taken(), 1);
     });
 }
 
-/// `word` is what the writer leaves in its word: named only, or armed as a hook has to be.
+/// Tests a wait for the stop. `word` is the state word of the writer: it names the writer, or is
+/// armed as for a hook.
 fn waits_for_the_stop(word: u32) {
     model(move || {
         let pair = Pair::new(1);
         let writer = Arc::clone(&pair);
         let writer = thread::spawn(move || {
-            // What the reader takes may wake an armed writer early; its leaving has to.
+            // The read of the token may wake an armed writer early. The reader's leaving must wake
+            // it.
             assert!(writer.write(1));
             while !writer.ring.arm_stop(word) {
                 writer.rest(0);
@@ -397,7 +399,8 @@ fn a_writer_can_wait_for_the_stop_and_then_for_room() {
         let writer = Arc::clone(&pair);
         let writer = thread::spawn(move || {
             for token in 1..=2 {
-                // As in a `select!` in which the stop loses: named, and nothing more.
+                // As in a `select!` in which the wait for the stop loses: the word names the writer
+                // and is not cleared.
                 if writer.ring.arm_stop(STOP | 10) || !writer.write(token) {
                     return;
                 }
@@ -415,7 +418,7 @@ fn the_last_to_sleep_knows_it() {
     model(|| {
         let pair = Pair::new(1);
         let other = Arc::clone(&pair);
-        // The other sends one wake-up and then has nothing to do: both must find out.
+        // The other scheduler sends one wake-up and then has no work. Both must detect it.
         let sleep = |pair: &Pair, me: usize| loop {
             let rest = pair
                 .parker

@@ -1,4 +1,4 @@
-//! The link of a run, whichever it is.
+//! The link of a run, of either type.
 
 use std::mem::MaybeUninit;
 use std::rc::Rc;
@@ -10,7 +10,8 @@ use crate::payload::received::ReceivedSlices;
 use crate::payload::remote::RemoteMemory;
 use crate::payload::sliced::{SentValue, SlicedMessage};
 
-/// Shared memory, or another link. The first is known by name, so that a frame costs no indirect call there.
+/// Shared memory, or another link. The type of the first is known statically, so sending a frame
+/// over it needs no indirect call.
 #[expect(
     clippy::large_enum_variant,
     reason = "there is one for each scheduler, and its lanes are reached without another load"
@@ -20,7 +21,7 @@ pub enum AnyLink {
     Other(Rc<dyn Job>),
 }
 
-/// The same call of both.
+/// Evaluates the same call for both variants.
 macro_rules! either {
     ($link:expr, $one:ident => $call:expr) => {
         match $link {
@@ -31,7 +32,7 @@ macro_rules! either {
 }
 
 impl AnyLink {
-    /// For what is not done for each frame.
+    /// Returns the link as a trait object, for calls that are not made for each frame.
     pub fn get(&self) -> &dyn Link {
         match self {
             AnyLink::Lanes(lanes) => lanes,
@@ -44,7 +45,8 @@ impl AnyLink {
         either!(self, link => link.send(to, header, bytes));
     }
 
-    /// Memory for the bytes of a message: what is in it does not count.
+    /// Returns a buffer for the bytes of a message. The caller must clear it, because it may have
+    /// contents.
     #[inline]
     pub fn buffer(&self) -> Vec<u8> {
         match self {
@@ -62,7 +64,8 @@ impl AnyLink {
         }
     }
 
-    /// As [`AnyLink::send_now`], of bytes in pieces; false: they cannot be sent that way, or not now.
+    /// Sends a frame without delay, from bytes in pieces. Returns false, without sending, if the
+    /// link cannot send this frame in pieces, or not now.
     #[inline]
     pub fn try_send_pieces(&self, to: usize, header: Header, pieces: &[&[u8]]) -> bool {
         match self {
@@ -71,7 +74,8 @@ impl AnyLink {
         }
     }
 
-    /// How long slices of a message may be that stay where they are until they are sent; 0: none do.
+    /// Returns the maximum length of a slice, in bytes, that a message may have if its slices are
+    /// sent from where they are. 0 means that the link has no such messages.
     #[inline]
     pub fn longest_slice(&self) -> usize {
         match self {
@@ -80,34 +84,34 @@ impl AnyLink {
         }
     }
 
-    /// As [`AnyLink::send_now`], of a message whose slices stay where they are until then: its value is given back by
-    /// [`AnyLink::take_sent`].
+    /// Sends a message without delay, and does not copy its slices. The link keeps the value until
+    /// the slices are sent, and [`AnyLink::take_sent`] returns it.
     pub fn send_sliced(&self, to: usize, header: Header, message: SlicedMessage) {
         either!(self, link => link.send_sliced(to, header, message));
     }
 
-    /// A value of which all has been sent.
+    /// Returns a value of which all slices have been sent.
     #[inline]
     pub fn take_sent(&self) -> Option<SentValue> {
         either!(self, link => link.take_sent())
     }
 
-    /// Whether values are kept that were not [given back](AnyLink::take_sent).
+    /// Returns true if the link keeps values that [`AnyLink::take_sent`] has not returned.
     pub fn keeps_values(&self) -> bool {
         either!(self, link => link.keeps_values())
     }
 
-    /// No value is to be kept any more: what is still to be sent is copied.
+    /// Makes the link give up all values that it keeps. Slices that are not sent yet are copied.
     pub fn let_go(&self) {
         either!(self, link => link.let_go());
     }
 
-    /// The slices of the message that is being received.
+    /// Returns the slices of the message that is being received.
     pub fn take_slices(&self) -> Option<ReceivedSlices> {
         either!(self, link => link.take_slices())
     }
 
-    /// Keeps what [`AnyLink::buffer`] gave, to be used again.
+    /// Stores a buffer for reuse by [`AnyLink::buffer`].
     #[inline]
     pub fn keep(&self, buffer: Vec<u8>) {
         match self {
@@ -116,7 +120,7 @@ impl AnyLink {
         }
     }
 
-    /// Whether another scheduler can read the memory of this OS process.
+    /// Returns true if another scheduler can read the memory of this OS process.
     pub fn has_access(&self, to: usize) -> bool {
         match self {
             AnyLink::Lanes(lanes) => lanes.has_access(to),
@@ -126,7 +130,7 @@ impl AnyLink {
         }
     }
 
-    /// How many messages were sent, where frames are packed into such.
+    /// Returns the number of messages sent, if the link packs frames into messages.
     pub fn messages(&self) -> Option<u64> {
         match self {
             AnyLink::Lanes(_) => None,
@@ -134,15 +138,15 @@ impl AnyLink {
         }
     }
 
-    /// The memory of another scheduler.
+    /// Returns access to the memory of another scheduler.
     pub fn memory_of(&self, scheduler: usize) -> impl RemoteMemory {
         MemoryOf(self, scheduler)
     }
 
-    /// Fills `to` with what is in the memory of another scheduler.
+    /// Fills `to` with bytes from the memory of another scheduler.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The memory cannot be read.
     fn read_memory(
         &self,
         of: usize,
@@ -163,7 +167,7 @@ impl AnyLink {
         either!(self, link => link.flush())
     }
 
-    /// Whether there is something to do: something has come, or what waits can be sent.
+    /// Returns true if a message has arrived, or if a frame that waits can be sent.
     #[inline]
     pub fn is_ready(&self) -> bool {
         match self {
@@ -172,11 +176,11 @@ impl AnyLink {
         }
     }
 
-    /// Calls `take` with frames that are here as a whole, at most so many (over shared memory: of each scheduler). How
-    /// many have come.
+    /// Calls `take` with frames that have arrived completely, and returns their number. At most
+    /// `most` frames are taken (over shared memory: of each scheduler).
     ///
     /// # Errors
-    /// What has come cannot be a frame.
+    /// The bytes that arrived are not a valid frame.
     #[inline]
     pub fn receive(
         &self,

@@ -1,8 +1,8 @@
-//! What joins the OS processes of one run: frames from each of their schedulers to each other, in order, and what all
-//! of them know of how the run stands.
+//! Links between the OS processes of one run. A link carries frames from each scheduler to each
+//! other one, in order, and shares the state of the run.
 //!
-//! [`Link`] is what a run needs of it. Shared memory (`shm/`) is one that the runtime has itself;
-//! others are crates of their own, so that who does not have what they stand on builds programs all the same.
+//! [`Link`] is the interface. The runtime itself implements it over shared memory (`shm/`). Other
+//! links are separate crates, so programs also build without the libraries that those need.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,79 +10,85 @@ use std::time::Duration;
 pub use crate::payload::received::{ReceivedSlices, SliceMemory};
 pub use crate::payload::sliced::{SentValue, SlicedMessage};
 
-/// What a frame is, besides the bytes it carries.
+/// The header of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Header {
-    /// What it is about: of no concern to a link.
+    /// Kind of the frame. A link does not interpret it.
     pub kind: u32,
-    /// Of a channel, where it concerns one.
+    /// Number of a channel, if the frame concerns one.
     pub number: u32,
-    /// Below 2^31.
+    /// Less than 2^31.
     pub extra: u32,
 }
 
-/// How a run stands.
+/// The state of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunState {
-    /// Processes are still to end.
+    /// Some processes have not ended.
     Running,
-    /// All have ended.
+    /// All processes have ended.
     Ended,
-    /// It fails: [`Link::cause`] says why.
+    /// The run fails. [`Link::cause`] returns the reason.
     Failed,
 }
 
-/// How other threads of an OS process reach a scheduler of it.
+/// Access of other threads of an OS process to one of its schedulers.
 pub trait Doorbell: Send + Sync {
-    /// Ends the sleep of the scheduler, or keeps it from beginning one.
+    /// Wakes the scheduler, or keeps it from going to sleep.
     fn ring(&self);
-    /// Something has run since the last meeting: if all are found asleep, there is something to look at.
+    /// Records that a process has run since the last quiescence check, so that another check starts
+    /// when all schedulers sleep.
     fn stir(&self);
 }
 
-/// One scheduler of a run, as it is joined to the others. It is used by the thread of the scheduler. Schedulers are
-/// numbered through all OS processes: those of the first come first.
+/// The link of one scheduler to the others. Only the thread of that scheduler uses it. Schedulers
+/// are numbered through all OS processes, in the order of these.
 ///
-/// When all schedulers sleep and no frame is on its way to any, and something has run since that was last
-/// looked at, there is to be a *meeting*: [`Link::meeting`] gives its number to all, and none sleeps on
-/// that has not been there.
+/// A *quiescence check* starts when all schedulers sleep, no frame is on its way, and a process has
+/// run since the last check. [`Link::meeting`] then returns the number of the check to every
+/// scheduler. A scheduler does not go on sleeping before it has taken part.
 pub trait Link {
-    /// Which scheduler this is.
+    /// Returns the number of this scheduler.
     fn me(&self) -> usize;
-    /// How many there are.
+    /// Returns the number of schedulers.
     fn count(&self) -> usize;
-    /// The bell of this scheduler.
+    /// Returns the doorbell of this scheduler.
     fn doorbell(&self) -> Arc<dyn Doorbell>;
 
-    /// Sends a frame, now or when there is room. What is sent to one first comes there first.
+    /// Sends a frame now, or later when there is space. Frames to the same scheduler arrive in the
+    /// order in which they were sent.
     fn send(&self, to: usize, header: Header, bytes: &[u8]);
-    /// Gets what was sent on its way, as far as there is room. Whether nothing is left.
+    /// Sends waiting frames as far as there is space. Returns true if no frame is left.
     fn flush(&self) -> bool;
-    /// Whether something has come.
+    /// Returns true if a frame has arrived.
     fn is_filled(&self) -> bool;
-    /// Sleeps until something comes, or for a time, or until there is a meeting, or the run is over. `stay` is asked
-    /// whether there is something to do after all when nobody would miss the bell any more.
+    /// Sleeps until a frame arrives, the timeout expires, a quiescence check starts, or the run is
+    /// over. Calls `stay` after the scheduler is marked as asleep, when no wake-up can be missed
+    /// any more. If `stay` returns true, there is work to do, and the scheduler does not sleep.
     fn sleep(&self, stay: &dyn Fn() -> bool, at_most: Option<Duration>);
 
-    /// The number of the meeting that is on, if one is.
+    /// Returns the number of the current quiescence check, if there is one.
     fn meeting(&self) -> Option<u32>;
-    /// All that has run until now has been looked at: for who leads a meeting.
+    /// Records that everything that has run until now was examined. Called by the leader of a
+    /// quiescence check.
     fn unstir(&self);
-    /// The meeting is over: for who leads it, before it says what was decided.
+    /// Ends the quiescence check. Called by its leader before it announces the decision.
     fn close_meeting(&self);
 
-    /// How the run stands, as far as it is known here.
+    /// Returns the state of the run, as far as it is known here.
     fn state(&self) -> RunState;
-    /// The run has ended well: for who leads the last meeting, before it says so.
+    /// Ends the run successfully. Called by the leader of the last quiescence check before it
+    /// announces the end.
     fn end(&self);
-    /// The run fails. Of several causes the first is kept.
+    /// Makes the run fail. If several schedulers report a cause, the first one is kept.
     fn fail(&self, cause: &[u8]);
-    /// What was given as the cause.
+    /// Returns the cause of the failure.
     fn cause(&self) -> Option<Vec<u8>>;
-    /// This OS process has done all it had to.
+    /// Records that this OS process has finished its work.
     fn done(&self);
-    /// The run has failed: whether frames of this scheduler may come all the same, which are what it has recorded. Of a link that ends
-    /// all OS processes then, none do.
+    /// Returns true if frames of this scheduler may still arrive after the run has failed. These
+    /// frames contain the records of that scheduler. A link that ends all OS processes on failure
+    /// returns false.
     fn may_come_from(&self, _scheduler: usize) -> bool {
         false
     }

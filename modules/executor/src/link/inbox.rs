@@ -1,7 +1,9 @@
-//! Wake-ups and letters for one scheduler from the others of its OS process; wake-ups from foreign threads too.
+//! Wake-ups and requests for one scheduler from the others of its OS process. Foreign threads send
+//! wake-ups here too.
 //!
-//! Only a wake-up that finds its process asleep comes here, a token never does, so a lock held
-//! for one push is cheap enough; the owner sees by a flag alone whether there is anything.
+//! Tokens never come here, and a wake-up comes only if its process is blocked. So a lock for one
+//! push is cheap enough. The owner checks a flag alone to find out whether the inbox may contain
+//! something.
 
 use std::any::Any;
 use std::mem;
@@ -9,10 +11,11 @@ use std::mem;
 use super::waiter::NOBODY;
 use crate::sync::{AtomicBool, Mutex, Ordering, lock};
 
-/// Something for the floor above from another scheduler, whose number it is with.
+/// A request from another scheduler for the layer above, with the number of the request.
 pub type Letter = (u32, Box<dyn Any + Send>);
 
-/// Ids of processes and hooks to wake, and letters. In a cache line of its own: its owner looks at it often.
+/// Ids of processes and waiters to wake, and requests. It has its own cache line because its owner
+/// checks it often.
 #[repr(align(64))]
 pub struct Inbox {
     filled: AtomicBool,
@@ -29,34 +32,35 @@ impl Inbox {
         }
     }
 
-    /// Adds an id. The caller then has to wake the owner (see `parker.rs` for the ordering).
+    /// Adds an id. The caller must then wake the owner (see `parker.rs` for the ordering).
     pub fn push(&self, id: u32) {
         let mut ids = lock(&self.ids);
         ids.push(id);
-        // Inside the lock, so that it cannot come after the owner's emptying of this very id.
+        // Stored under the lock, so that it cannot come after the owner has drained this id.
         self.filled.store(true, Ordering::SeqCst);
     }
 
-    /// Adds a letter, behind those that are there. The caller then has to wake the owner.
+    /// Appends a request. The caller must then wake the owner.
     pub fn post(&self, letter: Letter) {
         let mut letters = lock(&self.letters);
         letters.push(letter);
-        // Inside the lock, as above: the owner empties this list after it has cleared the flag.
+        // Stored under the lock, as above: the owner empties this list after it has cleared the
+        // flag.
         self.filled.store(true, Ordering::SeqCst);
     }
 
-    /// Whether something may be in it.
+    /// Returns true if the inbox may contain something.
     #[inline]
     pub fn is_filled(&self) -> bool {
         self.filled.load(Ordering::SeqCst)
     }
 
-    /// Whether somebody else than this one is to be woken.
+    /// Returns true if it contains the id of a process or waiter other than `than`.
     pub fn has_other(&self, than: u32) -> bool {
         lock(&self.ids).iter().any(|&id| id != NOBODY && id != than)
     }
 
-    /// Whether it has a letter with this number.
+    /// Returns true if it contains a request with this number.
     pub fn has_letter_of(&self, number: u32) -> bool {
         lock(&self.letters).iter().any(|letter| letter.0 == number)
     }
@@ -68,7 +72,8 @@ impl Inbox {
         self.filled.store(false, Ordering::SeqCst);
     }
 
-    /// Takes the letters out: after [`Inbox::drain`], so that none is left with the flag cleared.
+    /// Takes all requests. It must be called after [`Inbox::drain`], so that no request remains
+    /// while the flag is cleared.
     pub fn letters(&self) -> Vec<Letter> {
         mem::take(&mut *lock(&self.letters))
     }

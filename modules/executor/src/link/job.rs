@@ -1,4 +1,4 @@
-//! A link whose OS processes something else has started.
+//! Links whose OS processes were started by a launcher.
 
 use std::time::Duration;
 
@@ -8,21 +8,21 @@ use crate::over_mpi::OverMpi;
 use crate::payload::received::ReceivedSlices;
 use crate::payload::sliced::{SentValue, SlicedMessage};
 
-/// What the environment says of the start of this program by a launcher.
+/// The settings that a launcher passed to this program in the environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Started {
-    /// Variables that say how many copies there are, with what they say.
+    /// Variables that contain the number of copies, with that number.
     pub told: Vec<(&'static str, Copies)>,
-    /// The settings of the link, or why an option is wrong.
+    /// The settings of the link, or the reason why an option is invalid.
     pub settings: Result<OverMpi, String>,
 }
 
-/// Why an OS process does not join the others.
+/// The reason why an OS process does not join the others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotJoined {
     /// The reason.
     pub why: String,
-    /// Another OS process has the same reason, and reports it.
+    /// True if another OS process reports the same reason.
     pub is_told: bool,
 }
 
@@ -33,7 +33,7 @@ impl From<String> for NotJoined {
     }
 }
 
-/// How many copies of a program a launcher says that it has started.
+/// The number of copies of a program that a launcher has started, according to the environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Copies {
     /// On all hosts.
@@ -43,10 +43,11 @@ pub enum Copies {
 }
 
 impl Started {
-    /// Returns whether the environment fits a world of `count` OS processes.
+    /// Returns true if the environment fits a world of `count` OS processes.
     ///
-    /// Another launcher may have left its variables behind, so one that fits is enough. A world of one OS process has to
-    /// fit all of them: otherwise each of several copies would run the whole network.
+    /// One variable that fits is enough, because another launcher may have left its variables
+    /// behind. A world of one OS process must fit all of them. Otherwise each of several copies
+    /// would run the whole network.
     pub fn agrees(&self, count: u64) -> bool {
         let fits = |&(_, copies): &(_, Copies)| match copies {
             Copies::All(all) => all == count,
@@ -59,67 +60,78 @@ impl Started {
     }
 }
 
-/// A link whose OS processes something else has started, and ends: each has one scheduler.
+/// A link whose OS processes are started and ended by a launcher. Each OS process has one
+/// scheduler.
 pub trait Job: Link {
-    /// As [`Link::send`], of bytes that need not be copied.
+    /// Sends a frame as [`Link::send`] does, from bytes that need not be copied.
     fn send_owned(&self, to: usize, header: Header, bytes: Vec<u8>);
-    /// As [`Link::send`], of bytes in pieces; false: they are to be sent by [`Job::send_owned`], in one.
+    /// Sends a frame as [`Link::send`] does, from bytes in pieces. Returns false, without sending,
+    /// if the caller must send the bytes in one piece, by [`Job::send_owned`].
     fn try_send_pieces(&self, _to: usize, _header: Header, _pieces: &[&[u8]]) -> bool {
         false
     }
-    /// How long slices of values may be for messages to be sent from them, and received into memory that becomes that of other values; 0:
-    /// there are no such messages.
+    /// Returns the maximum length of a slice, in bytes, for messages that are sent from the slices
+    /// of values. Such messages are received into memory that becomes part of other values. 0 means
+    /// that the link has no such messages.
     fn longest_slice(&self) -> usize {
         0
     }
-    /// As [`Link::send`], of a message that has slices, none of them [longer](Job::longest_slice).
+    /// Sends a message that has slices, as [`Link::send`] does. No slice may be longer than
+    /// [`Job::longest_slice`].
     fn send_sliced(&self, _to: usize, _header: Header, _message: SlicedMessage) {}
-    /// A value of which all has been sent.
+    /// Returns a value of which all slices have been sent.
     fn take_sent(&self) -> Option<SentValue> {
         None
     }
-    /// Whether values are kept that were not given back by [`Job::take_sent`].
+    /// Returns true if the link keeps values that [`Job::take_sent`] has not returned.
     fn keeps_values(&self) -> bool {
         false
     }
-    /// No value is to be kept any more: what is still to be sent is copied, or waited for.
+    /// Makes the link give up all values that it keeps. It copies the slices that are not sent yet,
+    /// or waits until they are sent.
     fn let_go(&self) {}
-    /// The slices of the message that [`Job::receive`] hands on, which has no other bytes.
+    /// Returns the slices of the message that [`Job::receive`] passes on. That message has no other
+    /// bytes.
     fn take_slices(&self) -> Option<ReceivedSlices> {
         None
     }
-    /// Memory for the bytes of a frame that is to be sent by [`Job::send_owned`]: what is in it does not count.
+    /// Returns a buffer for the bytes of a frame that is sent by [`Job::send_owned`]. The caller
+    /// must clear it, because it may have contents.
     fn buffer(&self) -> Vec<u8> {
         Vec::new()
     }
-    /// Takes back what [`Job::buffer`] gave, to be used again.
+    /// Stores a buffer of [`Job::buffer`] for reuse.
     fn keep(&self, _buffer: Vec<u8>) {}
-    /// The lanes to a scheduler that is reached by such, and its number there.
+    /// Returns the byte rings of this host and the number that scheduler `to` has there, if it is
+    /// reached by them.
     fn host_lanes(&self, _to: usize) -> Option<(&HostLanes, usize)> {
         None
     }
-    /// Hands on the next frame that is here as a whole, where it lies: who has sent it, what it is, and what it carries. Whether
-    /// there was one. None is kept from coming by the frames of another OS process.
+    /// Calls `take` with the next frame that has arrived completely: its sender, its header, and
+    /// its bytes in the receive buffer. Returns false if no such frame has arrived. Frames of one
+    /// OS process must not delay those from another.
     ///
     /// # Errors
-    /// What has come cannot be a frame.
+    /// The bytes that arrived are not a valid frame.
     fn receive(&self, take: &mut dyn FnMut(usize, Header, &[u8])) -> Result<bool, String>;
 
-    /// How many messages were sent so far, each of which holds one frame or several.
+    /// Returns the number of messages sent so far. Each contains one or more frames.
     fn messages(&self) -> u64;
 
-    /// The host of each OS process, by name; none if that is not known.
+    /// Returns the name of the host of each OS process, or an empty list if the hosts are unknown.
     fn hosts(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// The network is known, by a number that differs for networks that differ. Where another OS process has
-    /// another, or is another program, the run fails.
+    /// Passes the digest of the network to the link. The run fails if another OS process has
+    /// another digest, or is another program.
     fn begin(&self, network: u64);
-    /// The run is over, and all know it: every OS process calls it, and uses the link no more.
+    /// Ends the use of the link after a run. Every OS process calls it when all know that the run
+    /// is over, and must not use the link afterwards.
     fn finish(&self);
-    /// Who has told the link why the run fails waits to be ended, for a time; and for longer, if it hears that the first has said why: whether
-    /// it has.
+    /// Waits up to `at_most` for this OS process to be ended, after it has sent the link the cause
+    /// of a failure. Waits longer if the first OS process announces that it reports the cause.
+    /// Returns true in that case.
     fn linger(&self, at_most: Duration) -> bool;
     /// Ends all OS processes.
     fn abort(&self, code: u8) -> !;

@@ -1,6 +1,6 @@
-//! Floor *link*: what passes between schedulers. Tokens go through a lock-free ring per channel
-//! ([`spsc`]), wake-ups through one [`inbox`] per scheduler; [`between`] says what joins OS
-//! processes, and [`shm`] is one such link.
+//! Layer *link*: transport between schedulers. Each channel has a lock-free ring for its tokens
+//! ([`spsc`]), and each scheduler has one [`inbox`] for wake-ups. [`between`] defines the link
+//! between OS processes, and [`shm`] implements it over shared memory.
 
 pub mod any;
 pub mod between;

@@ -1,24 +1,24 @@
-//! How long an end of a ring that has waited lets the other side get ahead.
+//! The number of pauses by which an end of a ring that has waited lets the other side get ahead.
 //!
-//! Who takes each token as soon as it is there hands cache lines over and back for every token,
-//! and both sides are slow. Who looks away for a moment finds many. But where only one comes at a
-//! time, as in a question and its answer, looking away is lost time. So it is tried, kept up while
-//! it pays, and tried again ever more rarely where it does not.
+//! If an end takes each token as soon as it arrives, cache lines move between the cores for every
+//! token, and both sides are slow. If the end pauses for a moment, it finds many tokens. If only
+//! one token arrives at a time, as with a request and its reply, a pause is lost time. So an end
+//! tries a pause, keeps it up while it pays, and otherwise tries again at growing intervals.
 
-/// Pauses at the first try.
+/// Pauses of the first try.
 const FIRST: u32 = 4;
-/// Most pauses: about a microsecond.
+/// Maximum number of pauses: about a microsecond.
 const MOST: u32 = 64;
-/// Most waits between two tries.
+/// Maximum number of waits between two tries.
 const RAREST: u32 = 1024;
 
 /// The state of one end.
 pub(crate) struct Pace {
     pauses: u32,
-    /// Waits until the next try, and how many there will be after that if it fails.
+    /// Waits until the next try, and between that and another one if it fails.
     rest: u32,
     next_rest: u32,
-    /// Tokens that had gone through when it last waited.
+    /// Tokens that had passed when the end waited last.
     mark: u64,
 }
 
@@ -32,8 +32,8 @@ impl Pace {
         }
     }
 
-    /// The end is going to wait. `through` tokens have gone through it so far, and a wait can end
-    /// with `capacity` at most.
+    /// Updates the number of pauses when the end is about to wait. `through` tokens have passed so
+    /// far, and one wait can yield at most `capacity`.
     pub(crate) fn waits(&mut self, through: u64, capacity: u64) {
         let got = through.wrapping_sub(self.mark);
         self.mark = through;
@@ -58,7 +58,7 @@ impl Pace {
         }
     }
 
-    /// How often to pause when there is something, but only a little.
+    /// Returns the number of pauses to make when the ring has only a few tokens or free slots.
     #[inline]
     pub(crate) fn pauses(&self) -> u32 {
         self.pauses
@@ -69,7 +69,7 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// Pauses over `waits` waits, each of which ends with `got(pauses)` tokens.
+    /// Returns the pauses over `waits` waits, each of which yields `got(pauses)` tokens.
     fn pauses(capacity: u64, waits: usize, got: impl Fn(u32) -> u64) -> Vec<u32> {
         let (mut pace, mut through) = (Pace::new(), 0);
         let mut all = Vec::new();
@@ -86,7 +86,7 @@ mod tests {
         let of = |capacity| pauses(capacity, 20, |pauses| 1 + u64::from(pauses) * 2);
         assert_eq!(of(4096).last(), Some(&MOST));
         assert_eq!(of(100).last(), Some(&25));
-        // There is nothing to be had from looking away.
+        // A pause can yield no further token.
         assert_eq!(of(1), [0; 20]);
     }
 

@@ -1,11 +1,12 @@
-//! Slots for more tokens than a ring has in its own lines: made when they are first needed, and
-//! doubled as more is.
+//! Slots for more tokens than a ring holds in its own cache lines. They are allocated when they are
+//! first needed, and doubled when more are needed.
 //!
-//! A chain of segments, each for the tokens from some index on, up to that at which the next begins.
-//! The producer goes on in a new, wider one: it links that to the old one, stores the index there,
-//! and then `tail` behind it. Who sees a `tail` beyond the index sees both, and goes over when it has
-//! read what is before. So a ring allocates what it uses, and grows by the hand of its producer alone,
-//! whatever the consumer does meanwhile.
+//! The slots are in a chain of segments. Each holds the tokens from some index up to the first
+//! index of the next segment. When the producer needs more slots, it creates a wider segment, links
+//! it to the old one, stores the index there, and then stores a `tail` behind the index. A consumer
+//! that sees such a `tail` also sees the link and the index. It moves to the next segment when it
+//! has read all tokens of the old one. So a ring allocates only slots that it uses. The producer
+//! alone lets it grow, independently of the consumer.
 
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -13,7 +14,7 @@ use std::ptr;
 use super::pace::Pace;
 use crate::sync::{AtomicPtr, AtomicU64, Ordering, UnsafeCell};
 
-/// A cache line of its own.
+/// A value in a cache line of its own.
 #[repr(align(64))]
 pub(super) struct Line<T>(pub(super) T);
 
@@ -24,40 +25,41 @@ pub(super) fn slot<T>() -> Slot<T> {
     UnsafeCell::new(MaybeUninit::uninit())
 }
 
-/// What each side of a ring knows of its segments, in a line that the other does not look at.
+/// The state that each side of a ring keeps about the segments, in a cache line that the other side
+/// does not access.
 pub(super) struct Wide<T> {
-    /// The first index that is not in the slots of the ring itself.
+    /// The first index whose token is not in the slots of the ring itself.
     pub(super) from: u64,
     writing: Line<UnsafeCell<Writing<T>>>,
     reading: Line<UnsafeCell<Reading<T>>>,
 }
 
-/// What the producer knows.
+/// The state of the producer.
 pub(super) struct Writing<T> {
-    /// Up to this index there is room, as far as is known.
+    /// The producer knows that the slots below this index are free.
     pub(super) limit: u64,
-    /// Where it writes, and from which index on.
+    /// The segment that the producer writes, and the first index in it.
     segment: *const Segment<T>,
     start: u64,
     pub(super) pace: Pace,
 }
 
-/// What the consumer knows.
+/// The state of the consumer.
 pub(super) struct Reading<T> {
-    /// Up to this index there are tokens, as far as is known.
+    /// The consumer knows that all tokens below this index were put in.
     pub(super) seen: u64,
     segment: *const Segment<T>,
     pub(super) pace: Pace,
 }
 
 struct Segment<T> {
-    /// A power of two.
+    /// The length is a power of two.
     slots: Box<[Slot<T>]>,
     until: AtomicU64,
     next: AtomicPtr<Segment<T>>,
 }
 
-/// Slots of the first segment, at most.
+/// Maximum number of slots of the first segment.
 const FIRST: u64 = 8;
 
 impl<T> Segment<T> {
@@ -77,13 +79,13 @@ impl<T> Segment<T> {
 
     #[inline(always)]
     fn slot(&self, at: u64) -> &Slot<T> {
-        // In bounds: the length is a power of two.
+        // In bounds, because the length is a power of two.
         &self.slots[at as usize & (self.slots.len() - 1)]
     }
 }
 
 impl<T> Wide<T> {
-    /// Segments for the tokens from the index `from` on, of a ring of this capacity.
+    /// Creates segments for the tokens from index `from` on, of a ring with this capacity.
     pub(super) fn create(from: u64, capacity: u64) -> Box<Self> {
         let segment = Segment::create(capacity.next_power_of_two().min(FIRST));
         Box::new(Wide {
@@ -102,13 +104,13 @@ impl<T> Wide<T> {
         })
     }
 
-    /// What the producer knows: for its thread alone.
+    /// Gives access to the state of the producer. Only the producer's thread may use the pointer.
     #[inline(always)]
     pub(super) fn writing<R>(&self, f: impl FnOnce(*mut Writing<T>) -> R) -> R {
         self.writing.0.with_mut(f)
     }
 
-    /// What the consumer knows: for its thread alone.
+    /// Gives access to the state of the consumer. Only the consumer's thread may use the pointer.
     #[inline(always)]
     pub(super) fn reading<R>(&self, f: impl FnOnce(*mut Reading<T>) -> R) -> R {
         self.reading.0.with_mut(f)
@@ -116,22 +118,22 @@ impl<T> Wide<T> {
 }
 
 impl<T> Writing<T> {
-    /// The slot of the token that is to be put in.
+    /// Returns the slot for the next token to be put in.
     ///
     /// # Safety
-    /// Only for the producer's thread, where there is room.
+    /// Only the producer's thread may call this, and the ring must have space.
     #[inline(always)]
     pub(super) unsafe fn slot(&self, at: u64) -> *const Slot<T> {
-        // SAFETY: a segment is freed when the consumer has left it, and it goes where the producer is
-        // and no further.
+        // SAFETY: the consumer frees a segment when it leaves it, and it never moves beyond the
+        // segment of the producer.
         unsafe { (*self.segment).slot(at) }
     }
 
-    /// Goes over to a wider segment if there is room in the ring, for tokens up to `end`, but not in
-    /// the segment.
+    /// Moves to a wider segment if the current one is full but the ring has space for tokens up to
+    /// `end`. Updates `limit`.
     ///
     /// # Safety
-    /// Only for the producer's thread.
+    /// Only the producer's thread may call this.
     #[inline]
     pub(super) unsafe fn make_room(&mut self, head: u64, tail: u64, end: u64) {
         // SAFETY: as in `slot`.
@@ -157,13 +159,13 @@ impl<T> Writing<T> {
 }
 
 impl<T> Reading<T> {
-    /// The slot of the token that is to be taken out.
+    /// Returns the slot of the next token to be taken out.
     ///
     /// # Safety
-    /// Only for the consumer's thread, which has seen a `tail` beyond the index.
+    /// Only the consumer's thread may call this, after it has seen a `tail` beyond the index.
     #[inline(always)]
     pub(super) unsafe fn slot(&mut self, at: u64) -> *const Slot<T> {
-        // SAFETY: the consumer's segment has not been freed.
+        // SAFETY: the segment of the consumer has not been freed.
         if unsafe { (*self.segment).until.load(Ordering::Relaxed) } == at {
             self.go_over();
         }
@@ -171,15 +173,16 @@ impl<T> Reading<T> {
         unsafe { (*self.segment).slot(at) }
     }
 
-    /// The consumer goes over to the next segment, and frees the one it leaves.
+    /// Moves to the next segment, and frees the old one.
     #[cold]
     #[inline(never)]
     fn go_over(&mut self) {
-        // SAFETY: the consumer's segment has not been freed. The next one was linked before `until`
-        // was stored, and that before a `tail` which the consumer has seen by Acquire.
+        // SAFETY: the segment of the consumer has not been freed. The next one was linked before
+        // `until` was stored, and `until` before a `tail` that the consumer has loaded with
+        // Acquire.
         let next = unsafe { (*self.segment).next.load(Ordering::Acquire) };
         let left = std::mem::replace(&mut self.segment, next);
-        // SAFETY: `create` made it, both sides have left it, and its tokens have been taken.
+        // SAFETY: `create` allocated it, both sides have left it, and its tokens have been taken.
         drop(unsafe { Box::from_raw(left.cast_mut()) });
     }
 }
@@ -188,8 +191,8 @@ impl<T> Drop for Reading<T> {
     fn drop(&mut self) {
         let mut segment = self.segment.cast_mut();
         while !segment.is_null() {
-            // SAFETY: of the segments from the consumer's on none has been freed, and both sides have
-            // left.
+            // SAFETY: none of the segments from the consumer's on has been freed, and both sides
+            // have ended.
             let all = unsafe { Box::from_raw(segment) };
             segment = all.next.load(Ordering::Relaxed);
         }

@@ -1,6 +1,6 @@
-//! The words that say who waits at either end of a ring, and the handshake by which each side can
-//! sleep until the other has done something. What the words hold is said in [`waiter`](super::waiter),
-//! why the orderings suffice in [`spsc`](super::spsc).
+//! The state words of the two ends of a ring, and the handshake by which each side sleeps until the
+//! other has done something. [`waiter`](super::waiter) describes the bits of the words, and
+//! [`spsc`](super::spsc) explains why the orderings suffice.
 
 use super::waiter::{ARMED, GONE, ID, NOBODY, STOP};
 use crate::sync::{AtomicU32, Ordering, fence};
@@ -19,7 +19,7 @@ impl Signals {
         }
     }
 
-    /// The word of an end. Relaxed.
+    /// Returns the state word of an end. The load is Relaxed.
     #[inline(always)]
     pub(super) fn word(&self, producer: bool) -> u32 {
         let end = match producer {
@@ -29,52 +29,56 @@ impl Signals {
         end.load(Ordering::Relaxed)
     }
 
-    /// Whether the producer has left: then all of its tokens can be seen.
+    /// Returns true if the producer has left. All of its tokens are visible then.
     #[inline(always)]
     pub(super) fn is_ended(&self) -> bool {
         self.writer.load(Ordering::Acquire) & GONE != 0
     }
 
-    /// Whether the consumer has left.
+    /// Returns true if the consumer has left.
     #[inline(always)]
     pub(super) fn is_stopped(&self) -> bool {
         self.reader.load(Ordering::Acquire) & GONE != 0
     }
 
-    /// The consumer is about to wait: before it looks once more.
+    /// Arms the word of the consumer, which is about to wait. The consumer must check the ring
+    /// again afterwards.
     #[inline]
     pub(super) fn arm_reader(&self, id: u32) {
         self.reader.swap(ARMED | (id & ID), Ordering::Relaxed);
         fence(Ordering::SeqCst);
     }
 
-    /// The producer is about to wait, by this word: before it looks once more.
+    /// Stores the word of the producer, which is about to wait. The producer must check the ring
+    /// again afterwards.
     #[inline]
     pub(super) fn arm_writer(&self, word: u32) {
         self.writer.swap(word, Ordering::Relaxed);
         fence(Ordering::SeqCst);
     }
 
-    /// Takes the mark of who waits off the reader's word, if it can be seen; the id, if it was armed.
+    /// Clears the marks of a waiting consumer, if it is visibly armed. Returns its id in that case.
     #[inline(always)]
     pub(super) fn unarm_reader(&self) -> Option<u32> {
         unarm(&self.reader)
     }
 
-    /// As [`Signals::unarm_reader`], for the writer's.
+    /// Clears the marks of a waiting producer, like [`Signals::unarm_reader`].
     #[inline(always)]
     pub(super) fn unarm_writer(&self) -> Option<u32> {
         unarm(&self.writer)
     }
 
-    /// The same for certain, after something else was stored.
+    /// Clears the marks of a waiting consumer after a fence. A consumer that does not see the
+    /// stores before this call is certainly found here.
     #[inline]
     pub(super) fn settle_reader(&self) -> Option<u32> {
         fence(Ordering::SeqCst);
         unarm(&self.reader)
     }
 
-    /// The producer waits no more, not even for the consumer to leave. Its id, if it was armed.
+    /// Ends the wait of the producer, including a wait for the consumer to leave. Returns its id if
+    /// it was armed.
     #[inline]
     pub(super) fn disarm_writer(&self) -> Option<u32> {
         if self.writer.load(Ordering::Relaxed) & STOP == 0 {
@@ -84,14 +88,15 @@ impl Signals {
         (was & ARMED != 0).then_some(was & ID)
     }
 
-    /// The producer leaves. Whom to wake.
+    /// Marks the producer as gone. Returns the id to wake.
     #[inline]
     pub(super) fn close_writer(&self) -> Option<u32> {
         self.writer.fetch_or(GONE, Ordering::Release);
         self.settle_reader()
     }
 
-    /// The consumer leaves. Whom to wake: also a producer that waits for nothing else.
+    /// Marks the consumer as gone. Returns the id to wake, also if the producer waits only for
+    /// this.
     #[inline]
     pub(super) fn close_reader(&self) -> Option<u32> {
         self.reader.fetch_or(GONE, Ordering::Release);
@@ -101,7 +106,7 @@ impl Signals {
     }
 }
 
-/// Takes the marks of who waits off an armed word; the id, if it was armed.
+/// Clears the marks of an armed word. Returns the id if it was armed.
 #[inline]
 fn unarm(word: &AtomicU32) -> Option<u32> {
     if word.load(Ordering::Relaxed) & ARMED == 0 {

@@ -1,51 +1,56 @@
 //! A bounded lock-free ring between one producer and one consumer on different threads, with the
 //! handshake by which each can sleep until the other has done something.
 //!
-//! Three cache lines, by who writes them: the producer's (`tail`, and slots for two tokens), the
-//! consumer's (`head`), and one for what hardly changes: who sleeps, the capacity, where more slots
-//! are. While each side waits for the other all the time, a token moves the producer's line over and
-//! the consumer's back, and no other: neither side keeps anything else in them. Once two tokens are
-//! in a ring that may hold them, it gets more slots, and each side a line of its own, in which it
-//! notes how far the other was when it last looked (`segment`).
+//! The ring has three cache lines, by the side that writes them. The producer's line contains
+//! `tail` and slots for two tokens, the consumer's contains `head`. The third contains data that
+//! rarely changes: the state words, the capacity, and a pointer to more slots. While each side
+//! waits for the other all the time, a token moves only the producer's line to the consumer and the
+//! consumer's line back. So neither side keeps other data in them. Once two tokens are in a ring
+//! that may hold them, the ring gets more slots. Each side then also gets a line of its own, in
+//! which it stores how far the other was at the last check (`segment`).
 //!
-//! A producer that finds a ring of capacity one full leaves its token in the second slot, the *rendezvous slot*,
-//! and waits until there is room: then the token is written. The consumer takes it all the same if it
-//! comes to it before, so two tokens go over in the time of one. Until either happens the producer
-//! may take it back.
+//! If a ring of capacity one is full, the producer puts its token into the second slot, the
+//! *rendezvous slot*, and waits for space. When there is space, the token counts as written. A
+//! consumer that reaches the token earlier takes it immediately, so two tokens pass in the time of
+//! one. Until either happens, the producer may withdraw the token.
 //!
 //! # Why the orderings suffice
 //!
-//! * *Tokens.* The producer writes a slot, then stores `tail`; the consumer loads `tail`, then
-//!   reads the slot. Store at least Release, load at least Acquire: the write of the slot happens
-//!   before the read. The same with `head` in the other direction before a slot is used again.
-//! * *Rendezvous.* `tail` says by a mark that its last token is in the rendezvous slot. To take it, the consumer puts
-//!   the token's ticket, which no other has, into `claim`; to take it back, the producer puts it
-//!   there, with another mark: by read-modify-writes, so who comes first has it, and the other sees
-//!   that. The producer lowers `tail` before, so a consumer that came too late looks at a `tail`
-//!   without the token, and raises it again if it came too late itself. The consumer reads the slot
-//!   after it has claimed the token, and the producer after it has taken it back: never both.
-//!   Tickets rise, so what the consumer finds in `claim` tells whether its ticket is an old one.
-//!   It may also be newer than the `tail` that the consumer saw. Then the token at `head` is an
-//!   older one that is not in the rendezvous slot any more, or this one; it is there to be taken in any case, and
-//!   the newer one, claimed too early, cannot be taken back: it is written.
-//! * *Sleep.* The consumer stores ARMED and then loads `tail`; the producer stores `tail` and then
-//!   loads ARMED. Each writes one place and then reads the other, so both could read the old
-//!   value under Release and Acquire, and the wake-up would be lost. Between store and load each
-//!   has a SeqCst fence: in the single order of fences one comes first, and the load behind the
-//!   other sees what was stored before it. A fence takes longer than a token, so who puts many in
-//!   looks for ARMED without one, which finds it nearly always, and once more behind a fence
-//!   when its process's turn ends ([`Ring::unarm_reader`]): a wake-up can be late by a turn, but
-//!   is never lost. The same holds for a writer waiting for room, and for
-//!   GONE in place of an index.
-//! * *Wake.* ARMED is taken away by a read-modify-write, so of several who try, one wakes. It is
-//!   set by one, too: so all changes of a word stand in one order that both sides agree on.
-//!   The consumer may arm again in the middle of that: then the wake-up it gets is early, finds
-//!   nothing, and it arms again.
-//! * *Leaving.* The producer's GONE is stored after the last `tail`, and loaded before `tail` is: who
-//!   sees GONE sees every token. The consumer's is stored before it drops what is left, and loaded
-//!   after `head` is: who sees a `head` that a dropped token has moved sees GONE, and `left`, which
-//!   tells where the reading ended.
-//! * *More slots.* They are stored in `wide` before a `tail` that is beyond those in place.
+//! * *Tokens.* The producer writes a slot, then stores `tail`. The consumer loads `tail`, then
+//!   reads the slot. The store is at least Release and the load at least Acquire, so the write of
+//!   the slot happens before the read. The same holds for `head` in the other direction, before a
+//!   slot is used again.
+//! * *Rendezvous.* A mark in `tail` says that the last token is in the rendezvous slot. To take it,
+//!   the consumer puts the token's ticket, which is unique, into `claim`. To withdraw it, the
+//!   producer puts the ticket there with another mark. Both use read-modify-writes, so the first
+//!   one gets the token, and the other sees that. The producer lowers `tail` first, so a consumer
+//!   that comes too late loads a `tail` without the token. If the producer is too late itself, it
+//!   raises `tail` again. The consumer reads the slot only after it has claimed the token, and the
+//!   producer only after it has withdrawn it, so never both do. Tickets increase, so the consumer
+//!   finds in `claim` whether its ticket is out of date. The ticket may also be newer than the
+//!   `tail` that the consumer loaded. Then the token at `head` is either an older one that has left
+//!   the rendezvous slot, or the new one. The consumer may take it in both cases. The new token,
+//!   claimed too early, cannot be withdrawn: it is written.
+//! * *Sleep.* The consumer stores ARMED and then loads `tail`. The producer stores `tail` and then
+//!   loads ARMED. Each stores to one location and then loads the other, so under Release and
+//!   Acquire both could load the old value, and the wake-up would be lost. Therefore each has a
+//!   SeqCst fence between store and load. One fence comes first in the single order of fences, and
+//!   the load after the other one sees the store before it. A fence takes longer than a token. So a
+//!   producer of many tokens checks for ARMED without a fence, which nearly always finds it. It
+//!   checks once more after a fence when the poll of its process ends ([`Ring::unarm_reader`]). A
+//!   wake-up can be late by a poll, but is never lost. The same holds for a writer that waits for
+//!   space, and for GONE in place of an index.
+//! * *Wake.* ARMED is cleared by a read-modify-write, so of several threads that try, one wakes. It
+//!   is also set by one, so both sides agree on a single order of all changes of a word. The
+//!   consumer may arm again in between. It then gets an early wake-up, finds no token, and arms
+//!   again.
+//! * *Leaving.* The producer stores GONE after its last `tail`, and the consumer loads GONE before
+//!   `tail`. So if the consumer sees GONE, it sees every token. The consumer stores GONE before it
+//!   drops the remaining tokens, and [`Ring::offered`] loads GONE after `head`. So if the producer
+//!   sees a `head` that a dropped token has moved, it sees GONE. It then also sees `left`, the index
+//!   at which the reading ended.
+//! * *More slots.* They are stored in `wide` before any `tail` that is beyond the two slots in
+//!   place.
 
 mod waiting;
 
@@ -58,30 +63,30 @@ use super::waiter::GONE;
 use crate::finally::Finally;
 use crate::sync::{AtomicPtr, AtomicU32, AtomicU64, Ordering, UnsafeCell};
 
-/// In `tail`: the last token is in the rendezvous slot.
+/// Mark in `tail`: the last token is in the rendezvous slot.
 const OFFERED: u64 = 1 << 63;
-/// In `claim`, with a ticket: the consumer was first.
+/// Mark in `claim`, together with a ticket: the consumer has claimed the token.
 const TAKEN: u64 = 1;
 
 #[repr(C)]
 struct Producer<T> {
-    /// How many tokens have been put in, and the mark OFFERED.
+    /// Number of tokens that have been put in, and the mark OFFERED.
     tail: AtomicU64,
-    /// The ticket of the last token in the rendezvous slot: an even number.
+    /// The ticket of the last token in the rendezvous slot, an even number.
     ticket: AtomicU64,
     two: [Slot<T>; 2],
-    /// Somebody waits at this end, as far as its process knows.
+    /// True if a process waits at this end, as last recorded by this end.
     waits: UnsafeCell<bool>,
 }
 
 #[repr(C)]
 struct Consumer {
-    /// How many tokens have been taken out.
+    /// Number of tokens that have been taken out.
     head: AtomicU64,
     claim: AtomicU64,
-    /// How many had been when the consumer left.
+    /// Value of `head` when the consumer left.
     left: AtomicU64,
-    /// As the producer's.
+    /// The same as the producer's `waits`.
     waits: UnsafeCell<bool>,
 }
 
@@ -93,8 +98,8 @@ struct Rest<T, A> {
     about: A,
 }
 
-/// What a push did; `Done` and `Offered` name who is to be woken, or leave that to
-/// [`Ring::unarm_reader`].
+/// The result of a push. `Done` and `Offered` contain the id to wake. Without an id, the
+/// caller must call [`Ring::unarm_reader`].
 pub enum Push<T> {
     Done(Option<u32>),
     Offered(Option<u32>),
@@ -102,17 +107,18 @@ pub enum Push<T> {
     Gone(T),
 }
 
-/// What a pop did; `Value` names who is to be woken, or leaves that to [`Ring::unarm_writer`].
+/// The result of a pop. `Value` contains the id to wake. Without an id, the caller must call
+/// [`Ring::unarm_writer`].
 pub enum Pop<T> {
     Value(T, Option<u32>),
     Empty,
     End,
 }
 
-/// What has become of a token in the rendezvous slot.
+/// The state of a token in the rendezvous slot.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Offered {
-    /// There is no room for it yet.
+    /// The ring has no space for it yet.
     Waits,
     /// It is in the ring, or was taken out.
     Done,
@@ -120,8 +126,8 @@ pub enum Offered {
     Refused,
 }
 
-/// The ring, and what else its owner wants to have in the line that hardly changes. See the module's
-/// text.
+/// A single-producer single-consumer ring, with data of its owner in the line that rarely changes.
+/// See the description of the module.
 #[repr(C)]
 pub struct Ring<T, A = ()> {
     producer: Line<Producer<T>>,
@@ -129,11 +135,11 @@ pub struct Ring<T, A = ()> {
     rest: Line<Rest<T, A>>,
 }
 
-// SAFETY: tokens cross threads through the ring, hence `T: Send`; every other field is either
-// atomic or touched by one side only, which the contracts of the unsafe methods demand. What is behind
-// `wide` is the ring's own.
+// SAFETY: `T` must be `Send` because tokens cross threads through the ring. Every other field is
+// either atomic or used by one side only, as the contracts of the unsafe methods require. The ring
+// owns the allocation behind `wide`.
 unsafe impl<T: Send, A: Send> Send for Ring<T, A> {}
-// SAFETY: as above; `about` is given out by reference.
+// SAFETY: as above. `A` must be `Sync` because `about` is shared by reference.
 unsafe impl<T: Send, A: Sync> Sync for Ring<T, A> {}
 
 impl<T, A> Ring<T, A> {
@@ -170,14 +176,15 @@ impl<T, A> Ring<T, A> {
         &self.rest.0.signals
     }
 
-    /// The slots that are not in place, once there are any.
+    /// Returns the slots outside of the ring, if it has any.
     #[inline(always)]
     fn wide(&self) -> Option<&Wide<T>> {
-        // SAFETY: once it is stored it stays until the ring goes.
+        // SAFETY: the pointer is null, or valid until the ring is dropped.
         unsafe { self.rest.0.wide.load(Ordering::Acquire).as_ref() }
     }
 
-    /// How many tokens have been put in, for the producer: who puts in another has none in the rendezvous slot.
+    /// Returns the number of tokens that the producer has put in. The mark is removed, because a
+    /// producer that puts in another token has none in the rendezvous slot.
     #[inline(always)]
     fn tail(&self) -> u64 {
         self.producer.0.tail.load(Ordering::Relaxed) & !OFFERED
@@ -188,11 +195,12 @@ impl<T, A> Ring<T, A> {
         &self.producer.0.two[at as usize & 1]
     }
 
-    /// Puts a token in. If that names nobody to be woken, [`Ring::unarm_reader`] has to be asked
-    /// behind a fence, once for any number of tokens.
+    /// Puts in a token. If the result contains no id to wake, the caller must call
+    /// [`Ring::unarm_reader`] after a fence, once for any number of tokens.
     ///
-    /// If `offer`, and a ring of capacity one is just full, leaves it in the rendezvous slot. It is to be followed by
-    /// [`Ring::offered`] until that does not wait, or by [`Ring::take_back`].
+    /// If `offer` is true and a ring of capacity one is just full, the token goes into the
+    /// rendezvous slot. The caller must then call [`Ring::offered`] until it no longer returns
+    /// `Waits`, or [`Ring::take_back`].
     ///
     /// # Safety
     /// Only the producer's thread may call this.
@@ -203,7 +211,7 @@ impl<T, A> Ring<T, A> {
         }
         let tail = self.tail();
         if let Some(wide) = self.wide() {
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             return unsafe { self.push_wide(wide, tail, value) };
         }
         let there = tail - self.consumer.0.head.load(Ordering::Acquire);
@@ -213,16 +221,16 @@ impl<T, A> Ring<T, A> {
         let capacity = self.capacity();
         if capacity > there {
             let wide = self.widen(tail, capacity);
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             return unsafe { self.push_wide(wide, tail, value) };
         }
         if !offer || there > 1 {
-            // Of a token in the rendezvous slot that was forgotten there is none any more.
+            // If a token in the rendezvous slot was forgotten, it cannot be withdrawn any more.
             self.producer.0.tail.store(tail, Ordering::Release);
             return Push::Full(value);
         }
         let ticket = self.producer.0.ticket.load(Ordering::Relaxed) + 2;
-        // SAFETY: the slot is free: the token before the one that is there has been taken out.
+        // SAFETY: the slot is free, because the token before the last one has been taken out.
         unsafe { self.in_place(tail).with_mut(|slot| (*slot).write(value)) };
         self.producer.0.ticket.store(ticket, Ordering::Release);
         self.producer
@@ -234,22 +242,23 @@ impl<T, A> Ring<T, A> {
 
     #[inline(always)]
     fn put(&self, slot: *const Slot<T>, tail: u64, value: T) -> Option<u32> {
-        // SAFETY: the slot is free: head has passed it by, and Acquire ordered the reading of it
-        // before this. The consumer does not look at it before `tail` is stored.
+        // SAFETY: the slot is free: `head` has passed it, and Acquire ordered the read of it before
+        // this write. The consumer does not access it before `tail` is stored.
         unsafe { (*slot).with_mut(|slot| (*slot).write(value)) };
         self.producer.0.tail.store(tail, Ordering::Release);
         self.signals().unarm_reader()
     }
 
-    /// Puts a token in where the producer knows of room without a look at the consumer's line; `token`
-    /// is asked for it then. What is returned is that of [`Push::Done`].
+    /// Puts in a token if the producer knows of space without loading the consumer's line, and
+    /// calls `token` only in that case. Returns the id to wake, as in [`Push::Done`], or `None` if
+    /// no token was put in.
     ///
     /// # Safety
-    /// Only the producer's thread may call this; `token` does not touch the ring.
+    /// Only the producer's thread may call this. `token` must not access the ring.
     #[inline(always)]
     pub unsafe fn push_at_once(&self, token: impl FnOnce() -> T) -> Option<Option<u32>> {
         let tail = self.tail();
-        // SAFETY: `writing` is the producer's, and the slot that of a token for which there is room.
+        // SAFETY: only the producer uses `writing`, and the ring has space for the token at `tail`.
         let slot = self
             .wide()?
             .writing(|own| unsafe { ((*own).limit > tail).then(|| (*own).slot(tail)) })?;
@@ -259,7 +268,8 @@ impl<T, A> Ring<T, A> {
         Some(self.put(slot, tail + 1, token()))
     }
 
-    /// The same for a ring that has no more slots than those in place, if the consumer has taken all.
+    /// Puts in a token if the ring has only the two slots in place and the consumer has taken all
+    /// tokens. Otherwise like [`Ring::push_at_once`].
     ///
     /// # Safety
     /// As for [`Ring::push_at_once`].
@@ -273,11 +283,14 @@ impl<T, A> Ring<T, A> {
         Some(self.put(self.in_place(tail), tail + 1, token()))
     }
 
+    /// Puts a token into the slots outside of the ring, if there is space.
+    ///
     /// # Safety
     /// Only the producer's thread may call this.
     #[inline]
     unsafe fn push_wide(&self, wide: &Wide<T>, tail: u64, value: T) -> Push<T> {
-        // SAFETY: `writing` is the producer's, and the slot that of a token for which there is room.
+        // SAFETY: only the producer uses `writing`, and the ring has space for the token whose slot
+        // is used.
         let slot = wide.writing(|own| unsafe {
             let room = (*own).limit != tail || {
                 let head = self.consumer.0.head.load(Ordering::Acquire);
@@ -301,14 +314,15 @@ impl<T, A> Ring<T, A> {
     fn widen(&self, from: u64, capacity: u64) -> &Wide<T> {
         let wide = Box::into_raw(Wide::create(from, capacity));
         self.rest.0.wide.store(wide, Ordering::Release);
-        // SAFETY: it stays until the ring goes.
+        // SAFETY: the allocation is valid until the ring is dropped.
         unsafe { &*wide }
     }
 
-    /// What has become of the token in the rendezvous slot.
+    /// Returns the state of the token in the rendezvous slot.
     ///
     /// # Safety
-    /// Only the producer's thread may call this, after a push left a token in the rendezvous slot.
+    /// Only the producer's thread may call this, after a push has put a token into the rendezvous
+    /// slot.
     pub unsafe fn offered(&self) -> Offered {
         let tail = self.tail();
         let head = self.consumer.0.head.load(Ordering::Acquire);
@@ -324,11 +338,11 @@ impl<T, A> Ring<T, A> {
         }
     }
 
-    /// Takes the token in the rendezvous slot back, unless the consumer has it or is about to: then
-    /// [`Ring::flush_put`] has to be asked.
+    /// Withdraws the token from the rendezvous slot. Returns `None` if the consumer has taken it or
+    /// is about to. Then the caller must call [`Ring::flush_put`].
     ///
     /// # Safety
-    /// As for [`Ring::offered`]; the token is in the rendezvous slot no more.
+    /// As for [`Ring::offered`], and at most once for each token.
     pub unsafe fn take_back(&self) -> Option<T> {
         let Producer { tail, ticket, .. } = &self.producer.0;
         let (end, ticket) = (self.tail(), ticket.load(Ordering::Relaxed));
@@ -338,12 +352,12 @@ impl<T, A> Ring<T, A> {
             return None;
         }
         let slot = self.in_place(end - 1);
-        // SAFETY: the token is there, and the consumer knows that it is not its own.
+        // SAFETY: the slot contains the token, and the consumer knows that it may not take it.
         Some(slot.with(|slot| unsafe { (*slot).assume_init_read() }))
     }
 
-    /// Up to which index the consumer may take tokens, which is `head` if there are none. The token in
-    /// hand is claimed if it is the next.
+    /// Returns the index below which the consumer may take tokens, or `head` if the ring has none.
+    /// Claims the token in the rendezvous slot if it is the next one.
     #[inline]
     fn look(&self, head: u64) -> u64 {
         loop {
@@ -355,7 +369,7 @@ impl<T, A> Ring<T, A> {
             let ticket = self.producer.0.ticket.load(Ordering::Acquire);
             let claim = &self.consumer.0.claim;
             let (was, mine) = (claim.load(Ordering::Acquire), ticket | TAKEN);
-            // What is not below has been taken back, or came after one that has.
+            // If `was` is not lower, the token was withdrawn, or came after a withdrawn one.
             let free = was < ticket;
             let (first, next) = (Ordering::AcqRel, Ordering::Acquire);
             if was == mine || free && claim.compare_exchange(was, mine, first, next).is_ok() {
@@ -364,8 +378,8 @@ impl<T, A> Ring<T, A> {
         }
     }
 
-    /// Takes a token out of which the consumer knows without a look at the producer's line. With whom to
-    /// wake, as [`Ring::pop`].
+    /// Takes out a token of which the consumer knows without loading the producer's line. Returns
+    /// it with the id to wake, as [`Ring::pop`] does, or `None` if the consumer knows of no token.
     ///
     /// # Safety
     /// Only the consumer's thread may call this.
@@ -373,16 +387,17 @@ impl<T, A> Ring<T, A> {
     pub unsafe fn pop_at_once(&self) -> Option<(T, Option<u32>)> {
         let head = self.consumer.0.head.load(Ordering::Relaxed);
         let wide = self.wide()?;
-        // SAFETY: what is behind `reading` is the consumer's.
+        // SAFETY: only the consumer uses `reading`.
         let slot = wide.reading(|own| unsafe {
             let there = (*own).seen > head && wide.from <= head;
             there.then(|| (*own).slot(head))
         })?;
-        // SAFETY: the token is there.
+        // SAFETY: the slot contains the token.
         Some(unsafe { self.take_from(slot, head) })
     }
 
-    /// As [`Ring::pop`], of a ring that has no more slots than those in place, and no token in the rendezvous slot: `None` if it has.
+    /// Takes out a token as [`Ring::pop`] does, if the ring has only the two slots in place and no
+    /// token is in the rendezvous slot. Otherwise returns `None`.
     ///
     /// # Safety
     /// Only the consumer's thread may call this.
@@ -390,33 +405,34 @@ impl<T, A> Ring<T, A> {
     pub unsafe fn pop_in_place(&self) -> Option<Pop<T>> {
         let head = self.consumer.0.head.load(Ordering::Relaxed);
         let tail = self.producer.0.tail.load(Ordering::Acquire);
-        // What has been put in elsewhere came behind a `wide` that is there.
+        // A token in another slot was put in after `wide` was stored, so `wide` is visible here.
         if tail & OFFERED != 0 || self.wide().is_some() {
             return None;
         }
         if tail <= head {
             return (!self.signals().is_ended()).then_some(Pop::Empty);
         }
-        // SAFETY: the token is there, and in place.
+        // SAFETY: the token was put in, and its slot is in place.
         let (value, waiter) = unsafe { self.take_from(self.in_place(head), head) };
         Some(Pop::Value(value, waiter))
     }
 
-    /// Takes the next token out of its slot. With whom to wake.
+    /// Takes the next token out of its slot. Returns it with the id to wake.
     ///
     /// # Safety
-    /// Only the consumer's thread may call this, if the token is there, and its own to take.
+    /// Only the consumer's thread may call this. The slot must contain the token at `head`, and the
+    /// consumer must be allowed to take it.
     #[inline(always)]
     unsafe fn take_from(&self, slot: *const Slot<T>, head: u64) -> (T, Option<u32>) {
-        // SAFETY: the slot was written before `tail` passed it, and the producer leaves it alone until
-        // `head` has, or it was claimed.
+        // SAFETY: the slot was written before `tail` passed it. The producer does not access it
+        // before `head` has passed it, and it cannot withdraw a token that was claimed.
         let value = unsafe { (*slot).with(|slot| (*slot).assume_init_read()) };
         self.consumer.0.head.store(head + 1, Ordering::Release);
         (value, self.signals().unarm_writer())
     }
 
-    /// Takes a token out. If that names nobody to be woken, [`Ring::unarm_writer`] has to be asked
-    /// behind a fence, once for any number of tokens.
+    /// Takes out a token. If the result contains no id to wake, the caller must call
+    /// [`Ring::unarm_writer`] after a fence, once for any number of tokens.
     ///
     /// # Safety
     /// Only the consumer's thread may call this.
@@ -424,7 +440,7 @@ impl<T, A> Ring<T, A> {
     pub unsafe fn pop(&self) -> Pop<T> {
         let head = self.consumer.0.head.load(Ordering::Relaxed);
         let mut wide = self.wide();
-        // SAFETY: what is behind `reading` is the consumer's.
+        // SAFETY: only the consumer uses `reading`.
         let seen = wide.map_or(0, |wide| wide.reading(|own| unsafe { (*own).seen }));
         if seen <= head {
             let mut end = self.look(head);
@@ -437,7 +453,7 @@ impl<T, A> Ring<T, A> {
                     return Pop::End;
                 }
             }
-            // There may be more slots by now than before the look.
+            // The ring may have got more slots since the first load.
             wide = self.wide();
             if let Some(wide) = wide {
                 // SAFETY: as above.
@@ -445,43 +461,46 @@ impl<T, A> Ring<T, A> {
             }
         }
         let slot = match wide {
-            // SAFETY: as above; the token is there, as the look has shown.
+            // SAFETY: as above. The slot contains the token, because `seen` or `look` is beyond
+            // `head`.
             Some(wide) if wide.from <= head => wide.reading(|own| unsafe { (*own).slot(head) }),
             _ => &raw const *self.in_place(head),
         };
-        // SAFETY: the token is there, or was claimed.
+        // SAFETY: the slot contains the token, and if it was offered, it is claimed.
         let (value, waiter) = unsafe { self.take_from(slot, head) };
         Pop::Value(value, waiter)
     }
 
-    /// Tokens that have been read so far.
+    /// Returns the number of tokens that have been read so far.
     pub fn taken(&self) -> u64 {
         let Consumer { head, left, .. } = &self.consumer.0;
         head.load(Ordering::Acquire)
             .min(left.load(Ordering::Relaxed))
     }
 
-    /// Tokens the ring may hold.
+    /// Returns the number of tokens that the ring may hold.
     pub fn capacity(&self) -> u64 {
         self.rest.0.capacity.load(Ordering::Relaxed).into()
     }
 
-    /// Lets the ring hold `capacity` tokens, if that is more than now.
+    /// Increases the capacity to `capacity`. A lower value has no effect.
     ///
     /// # Safety
     /// Only the producer's thread may call this.
     pub unsafe fn grow(&self, capacity: u32) {
         if u64::from(capacity) > self.capacity() {
-            // What the producer knows of room may stay: where it ends, it looks again.
+            // The producer's `limit` may stay, because the producer checks again when it gets
+            // there.
             self.rest.0.capacity.store(capacity, Ordering::Relaxed);
         }
     }
 }
 
 impl<T, A> Ring<T, A> {
-    /// Drops the tokens of a ring that nobody else has. If one panics, the others are dropped all the same.
+    /// Drops the tokens of a ring to which no other reference exists. If a drop panics, the others
+    /// are dropped nevertheless.
     fn drop_tokens(&self) {
-        // SAFETY: nobody else has the ring any more, so this thread may be its consumer.
+        // SAFETY: no other thread has the ring, so this one may act as the consumer.
         while let Pop::Value(token, _) = unsafe { self.pop() } {
             let rest = Finally(|| self.drop_tokens());
             drop(token);
@@ -495,7 +514,7 @@ impl<T, A> Drop for Ring<T, A> {
         self.drop_tokens();
         let wide = self.rest.0.wide.load(Ordering::Relaxed);
         if !wide.is_null() {
-            // SAFETY: `widen` made it, and nobody uses it any more.
+            // SAFETY: `widen` allocated it, and no other reference exists.
             drop(unsafe { Box::from_raw(wide) });
         }
     }

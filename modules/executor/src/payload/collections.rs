@@ -1,4 +1,4 @@
-//! Collections: how many there are, and then each.
+//! Collections: the number of elements, and then each element.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap, HashSet, VecDeque};
@@ -24,7 +24,7 @@ impl<T: Payload> Payload for Vec<T> {
     }
 }
 
-/// A type that is made of a vector, and gives a slice.
+/// Types that are created from a vector and dereference to a slice.
 macro_rules! slices {
     ($($type:ident)*) => { $(
         impl<T: Payload> Payload for $type<[T]> {
@@ -46,7 +46,7 @@ macro_rules! slices {
 
 slices! { Box Rc Arc }
 
-/// Text: its bytes, which have to be UTF-8.
+/// Text: its bytes, which must be UTF-8.
 macro_rules! texts {
     ($($type:ty)*) => { $(
         impl Payload for $type {
@@ -71,7 +71,7 @@ macro_rules! texts {
 
 texts! { String Box<str> Rc<str> Arc<str> Cow<'static, str> }
 
-/// How many there are, and each: `$twice` is what a set does not hold.
+/// The number of elements, and then each element. `$insert` returns false for a duplicate key.
 macro_rules! one_by_one {
     ($($type:ty, [$($of:tt)*], $item:ty, $value:ident => $bytes:expr, $insert:expr;)*) => { $(
         impl<$($of)*> Payload for $type {
@@ -106,7 +106,7 @@ macro_rules! one_by_one {
     )* };
 }
 
-/// What iterating over a collection gives.
+/// The item that an iterator over a collection returns.
 trait Entry<'a> {
     fn encode_entry(self, to: &mut Encoder<'a>);
 }

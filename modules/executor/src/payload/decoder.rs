@@ -1,4 +1,4 @@
-//! Reading payloads, without trust.
+//! Decoding of payloads from untrusted bytes.
 
 use std::alloc::Layout;
 use std::error::Error;
@@ -9,16 +9,15 @@ use std::ptr::NonNull;
 use super::remote::{Remote, Remotely};
 use crate::copy::copy;
 
-/// How deep boxes and collections may be within each other: else bytes could be made that overflow the
-/// stack.
+/// Maximum nesting of boxes and collections. Without it, some bytes would overflow the stack.
 const DEEPEST: u32 = 256;
-/// Most memory that is taken for what is announced and not there yet.
+/// Maximum number of bytes that are allocated for values that are announced but not present.
 const AHEAD: usize = 1 << 20;
 
-/// Gives the bytes of payloads back: see [`Payload::decode`](super::Payload::decode).
+/// Reads the bytes of payloads: see [`Payload::decode`](super::Payload::decode).
 #[derive(Debug)]
 pub struct Decoder<'a> {
-    /// Those that are here, up to where others follow that are not.
+    /// The bytes that are present here, up to the next ones in another OS process.
     bytes: &'a [u8],
     at: usize,
     depth: u32,
@@ -26,7 +25,7 @@ pub struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    /// Of bytes that are all here.
+    /// Creates a decoder of bytes that are all present.
     pub(super) fn new(bytes: &'a [u8]) -> Self {
         Decoder {
             bytes,
@@ -36,10 +35,10 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Of a value whose large slices are in the memory of another OS process.
+    /// Creates a decoder of a value whose large slices are in the memory of another OS process.
     ///
     /// # Errors
-    /// The bytes do not say which.
+    /// The slices do not fit the bytes.
     pub(super) fn remote(bytes: &'a [u8], remotely: Remotely<'a>) -> Result<Self, DecodeError> {
         let decoder = Decoder {
             remote: Remote::new(bytes, remotely),
@@ -51,16 +50,16 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// How many bytes are left.
+    /// Returns the number of bytes left.
     pub fn remaining(&self) -> usize {
         let here = self.bytes.len() - self.at;
         here + self.remote.as_ref().map_or(0, Remote::remaining)
     }
 
-    /// The next bytes.
+    /// Returns the next `count` bytes.
     ///
     /// # Errors
-    /// There are fewer.
+    /// Fewer bytes are left.
     #[inline]
     pub fn bytes(&mut self, count: usize) -> Result<&'a [u8], DecodeError> {
         let rest = &self.bytes[self.at..];
@@ -71,7 +70,7 @@ impl<'a> Decoder<'a> {
         Ok(bytes)
     }
 
-    /// More bytes than there are before the next that are elsewhere.
+    /// Returns the next bytes, if they are not all in the current part.
     #[cold]
     #[inline(never)]
     fn bytes_beyond(&mut self, count: usize) -> Result<&'a [u8], DecodeError> {
@@ -84,7 +83,7 @@ impl<'a> Decoder<'a> {
         }
         let mut all = self.room(count)?;
         self.fill(&mut all.spare_capacity_mut()[..count])?;
-        // SAFETY: so many were filled.
+        // SAFETY: `fill` has initialised `count` bytes.
         unsafe { all.set_len(count) };
         match &mut self.remote {
             Some(remote) => Ok(remote.keep(all)),
@@ -95,11 +94,11 @@ impl<'a> Decoder<'a> {
     /// Fills memory with the next bytes.
     ///
     /// # Errors
-    /// There are fewer.
+    /// Fewer bytes are left.
     #[inline]
     pub(super) fn fill(&mut self, to: &mut [MaybeUninit<u8>]) -> Result<(), DecodeError> {
         if let Some(bytes) = self.bytes[self.at..].get(..to.len()) {
-            // SAFETY: both are as long, and one is borrowed for writing.
+            // SAFETY: both have the same length, and `to` is borrowed mutably.
             unsafe {
                 copy(bytes.as_ptr(), to.as_mut_ptr().cast(), bytes.len());
             }
@@ -109,8 +108,9 @@ impl<'a> Decoder<'a> {
         self.fill_beyond(to)
     }
 
-    /// The memory that has the next bytes, if it is of just this size and alignment and may be had: it is the caller's, to be given
-    /// back to the global allocator.
+    /// Takes over the memory that contains the next bytes, if it has exactly this size and
+    /// alignment and may be taken. The caller owns it then, and must return it to the global
+    /// allocator.
     #[inline]
     pub(super) fn take_over(&mut self, size: usize, align: usize) -> Option<NonNull<u8>> {
         let remote = self.remote.as_mut()?;
@@ -145,7 +145,8 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// Goes on to the bytes behind those that are here, which are passed by; false: there are none.
+    /// Skips the current part and continues with the next one. Returns false if there is no further
+    /// part.
     fn go_on(&mut self) -> Result<bool, DecodeError> {
         let Some(remote) = &mut self.remote else {
             return Ok(false);
@@ -162,7 +163,7 @@ impl<'a> Decoder<'a> {
         Ok(found)
     }
 
-    /// Whether there are so many bytes.
+    /// Checks that at least `count` bytes are left.
     #[inline]
     fn look_for(&self, count: usize) -> Result<(), DecodeError> {
         let there = self.remaining();
@@ -172,7 +173,8 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// Memory for so many values: what is only announced may be more than there is.
+    /// Allocates memory for `count` values. Fails without a panic, because an announced count may
+    /// be too large.
     pub(super) fn room<T>(&self, count: usize) -> Result<Vec<T>, DecodeError> {
         let mut room = Vec::new();
         match room.try_reserve_exact(count) {
@@ -183,10 +185,10 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// The next bytes, as an array.
+    /// Returns the next bytes, as an array.
     ///
     /// # Errors
-    /// There are fewer.
+    /// Fewer bytes are left.
     #[inline]
     pub fn take<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
         let mut taken = [0; N];
@@ -194,10 +196,10 @@ impl<'a> Decoder<'a> {
         Ok(taken)
     }
 
-    /// A number as [`Encoder::length`](super::Encoder::length) takes it.
+    /// Reads a number that [`Encoder::length`](super::Encoder::length) wrote.
     ///
     /// # Errors
-    /// There is none, or it is not written in the shortest way.
+    /// The bytes are not a number, or not its shortest encoding.
     pub fn length(&mut self) -> Result<usize, DecodeError> {
         let mut length = 0usize;
         for shift in (0..usize::BITS).step_by(7) {
@@ -215,11 +217,11 @@ impl<'a> Decoder<'a> {
         Err(self.error("a length"))
     }
 
-    /// Reads what is within a box or collection: only so many of them may be within each other. (A
-    /// type can contain itself in no other way.)
+    /// Reads the contents of a box or collection, and limits their nesting. A type can contain
+    /// itself in no other way.
     ///
     /// # Errors
-    /// Those of `read`, or it is too deep.
+    /// The errors of `read`, or too many nested levels.
     pub fn within<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
@@ -233,11 +235,12 @@ impl<'a> Decoder<'a> {
         read
     }
 
-    /// For how many of `count` values, of `size` bytes each where that is known, there should be room at first: not for what is
-    /// only announced.
+    /// Returns the number of values for which memory should be allocated first, of `count` values
+    /// with `size` bytes each, if that is known. It is limited, because an announced count may be
+    /// too large.
     ///
     /// # Errors
-    /// There are too few bytes for so many.
+    /// Too few bytes are left for `count` values.
     pub(super) fn room_for<T>(
         &self,
         count: usize,
@@ -252,7 +255,7 @@ impl<'a> Decoder<'a> {
         Ok(count.min(here))
     }
 
-    /// An error at this place, by what should have been there.
+    /// Creates an error at the current position, from a description of the expected bytes.
     pub fn error(&self, expected: impl Into<String>) -> DecodeError {
         let before = self.remote.as_ref().map_or(0, Remote::passed);
         let at = before + self.at;
@@ -264,7 +267,7 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// Bytes that are not those of a value.
+/// An error: the bytes are not a valid value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecodeError {
     expected: String,

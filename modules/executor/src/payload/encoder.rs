@@ -1,46 +1,46 @@
-//! Writing payloads.
+//! Encoding of payloads.
 
 use super::gather::{Pieces, Slice, Slices, WORTH};
 
-/// Most memory that is taken because of a size that a value has named.
+/// Maximum number of bytes that are allocated because of the size that a value has returned.
 pub(super) const AHEAD: usize = 64 << 20;
 
-/// From so many bytes on a slice may be left where it is, to be read there by another OS process: about where one copy by
-/// the kernel takes as long as the copies into and out of shared memory (`benches/runtime/run`, the
-/// row of 64 KiB).
+/// A slice of at least this many bytes may be left where it is, to be read there by another OS
+/// process. At about this size, one copy by the kernel takes as long as the copies into and out of
+/// shared memory (`benches/runtime/run`, the row of 64 KiB).
 #[doc(hidden)]
 pub const LARGE: usize = 64 << 10;
 
-/// Takes the bytes of payloads: see [`Payload::encode`](super::Payload::encode).
+/// Collects the bytes of payloads: see [`Payload::encode`](super::Payload::encode).
 #[derive(Debug)]
 pub struct Encoder<'a> {
     bytes: Vec<u8>,
     large: Large<'a>,
 }
 
-/// What becomes of slices that are large.
+/// The treatment of large slices.
 #[derive(Debug)]
 enum Large<'a> {
-    /// They are copied like all others.
+    /// They are copied like all other bytes.
     Copied,
-    /// They are copied; those that are not quite so large are gathered.
+    /// They are copied. Slices of medium size are gathered.
     Gathered(Slices<'a>),
-    /// The same, but it is only looked for whether there is a large one.
+    /// As `Gathered`, but encoding only finds out whether there is a large slice.
     Sought { slices: Slices<'a>, found: bool },
-    /// They stay where they are, from so many bytes on.
+    /// Slices of at least this many bytes stay where they are.
     Left(Vec<Slice<'a>>, usize),
 }
 
 impl<'a> Encoder<'a> {
     pub(super) fn with_room(size: usize) -> Self {
         Encoder {
-            // A size that is a lie takes no memory.
+            // The size comes from user code, so it is limited before memory is allocated.
             bytes: Vec::with_capacity(size.min(AHEAD)),
             large: Large::Copied,
         }
     }
 
-    /// One that puts bytes behind others.
+    /// Creates an encoder that appends to other bytes.
     pub(super) fn behind_bytes(bytes: Vec<u8>) -> Self {
         Encoder {
             bytes,
@@ -48,7 +48,7 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// With a buffer that is used again: what is in it goes.
+    /// Creates an encoder with a buffer for reuse. Its contents are discarded.
     pub(super) fn with_buffer(mut bytes: Vec<u8>) -> Self {
         bytes.clear();
         Encoder {
@@ -57,7 +57,8 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// As [`Encoder::with_buffer`], where slices of some size are to be gathered. One that seeks stops short of large ones.
+    /// Creates an encoder with a buffer, as [`Encoder::with_buffer`] does, that gathers slices of
+    /// medium size. If `seeks` is true, the bytes of large slices are not copied.
     pub(super) fn gathering(bytes: Vec<u8>, seeks: bool) -> Self {
         let slices = Slices::default();
         let large = match seeks {
@@ -73,7 +74,7 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// One that leaves slices of so many bytes and more where they are.
+    /// Creates an encoder that leaves slices of at least `least` bytes where they are.
     pub(super) fn leaving(least: usize) -> Self {
         Encoder {
             large: Large::Left(Vec::new(), least),
@@ -81,12 +82,13 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// The bytes that were copied.
+    /// Returns the bytes that were copied.
     pub(super) fn into_buffer(self) -> Vec<u8> {
         self.bytes
     }
 
-    /// What is to be gathered; or only the buffer back, as there was a large slice.
+    /// Returns the pieces to gather. If it was looking for a large slice and has found one, returns
+    /// only the buffer, as an error.
     pub(super) fn into_gather(self) -> Result<Pieces<'a>, Vec<u8>> {
         match self.large {
             Large::Sought { found: true, .. } => Err(self.bytes),
@@ -97,7 +99,7 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// The bytes that were copied, and the slices that were left.
+    /// Returns the bytes that were copied, and the slices that were left.
     pub(super) fn into_slices(self) -> (Vec<u8>, Vec<Slice<'a>>) {
         match self.large {
             Large::Left(slices, _) => (self.bytes, slices),
@@ -105,13 +107,13 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// Takes bytes that belong to the value: where they are many, they may be left where they are.
+    /// Writes bytes that belong to the value. A large number of bytes may be left where they are.
     #[inline]
     pub fn bytes(&mut self, bytes: &'a [u8]) {
         self.elements(bytes, 1);
     }
 
-    /// As [`Encoder::bytes`], those of elements of such an alignment.
+    /// Writes the bytes of elements with this alignment, like [`Encoder::bytes`].
     #[inline]
     pub(super) fn elements(&mut self, bytes: &'a [u8], align: usize) {
         if bytes.len() < WORTH {
@@ -140,14 +142,14 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// Takes bytes that are gone after the call.
+    /// Copies bytes that are not valid after the call.
     #[inline]
     pub fn copy(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Takes a number of things, as seven bits a byte, the lowest first (LEB128, the Go and protobuf
-    /// "varint"): most are below 128.
+    /// Writes a number of elements, with seven bits in each byte, the lowest first (LEB128, the
+    /// "varint" of Go and protobuf). Most lengths are below 128, so they take one byte.
     pub fn length(&mut self, length: usize) {
         let mut rest = length;
         while rest >= 0x80 {
@@ -157,7 +159,7 @@ impl<'a> Encoder<'a> {
         self.copy(&[rest as u8]);
     }
 
-    /// How many bytes [`Encoder::length`] takes.
+    /// Returns the number of bytes that [`Encoder::length`] writes.
     pub fn size_of_length(length: usize) -> usize {
         (usize::BITS - (length | 1).leading_zeros()).div_ceil(7) as usize
     }

@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 use super::gather::{Pieces, Slice, WORTH};
 use super::{DecodeError, Decoder, Encoder, Payload};
 
-/// How tokens of a type are laid out as bytes: its [`Payload`] as a value.
-/// [`format_of!`](crate::format_of!) finds it.
+/// The encoding of tokens of a type: its [`Payload`] as a value. [`format_of!`](crate::format_of!)
+/// returns it.
 pub struct Format<T> {
     #[doc(hidden)]
     pub size: fn(&T) -> usize,
@@ -14,13 +14,13 @@ pub struct Format<T> {
     pub encode: for<'a> fn(&'a T, &mut Encoder<'a>),
     #[doc(hidden)]
     pub decode: fn(&mut Decoder<'_>) -> Result<T, DecodeError>,
-    /// No value has slices that are worth being gathered.
+    /// True if no value has slices that are worth gathering.
     #[doc(hidden)]
     pub is_small: bool,
 }
 
 impl<T: Payload> Format<T> {
-    /// That of a payload.
+    /// Returns the format of a payload.
     pub const fn new() -> Self {
         Format {
             size: T::size,
@@ -32,7 +32,7 @@ impl<T: Payload> Format<T> {
 }
 
 impl<T> Format<T> {
-    /// Puts the bytes of a value into a buffer, in place of what is there.
+    /// Writes the bytes of a value into a buffer, whose contents are discarded.
     #[inline]
     #[doc(hidden)]
     pub fn bytes_into(&self, value: &T, buffer: Vec<u8>) -> Vec<u8> {
@@ -41,8 +41,9 @@ impl<T> Format<T> {
         encoder.into_buffer()
     }
 
-    /// The bytes of a value, some of them in a buffer in place of what is there; of one that seeks, only the buffer, if a
-    /// slice of the value is large.
+    /// Returns the bytes of a value in pieces, some of them in a buffer whose contents are
+    /// discarded. If `seeks` is true and a slice of the value is large, returns only the buffer, as
+    /// an error.
     #[inline]
     #[doc(hidden)]
     pub fn gather<'a>(
@@ -56,7 +57,7 @@ impl<T> Format<T> {
         encoder.into_gather()
     }
 
-    /// The bytes of a value but those of its slices of so many bytes and more, which are told apart.
+    /// Returns the bytes of a value without its slices of at least `least` bytes, and these slices.
     #[doc(hidden)]
     pub fn slices<'a>(&self, value: &'a T, least: usize) -> (Vec<u8>, Vec<Slice<'a>>) {
         let mut encoder = Encoder::leaving(least);
@@ -86,21 +87,22 @@ impl<T> std::fmt::Debug for Format<T> {
     }
 }
 
-/// For [`format_of!`](crate::format_of!).
+/// Used by [`format_of!`](crate::format_of!).
 #[derive(Debug)]
 pub struct Probe<T>(PhantomData<fn() -> T>);
 
 impl<T> Probe<T> {
-    /// Something to call `format` of.
+    /// Creates a value on which the macro calls `format`.
     #[expect(clippy::new_without_default, reason = "for a macro alone")]
     pub const fn new() -> Self {
         Probe(PhantomData)
     }
 }
 
-/// `format` of the probe of a payload: found without taking a reference, so before [`Unknown`]'s.
+/// `format` for the probe of a payload. Method resolution finds it before that of [`Unknown`],
+/// because it needs no further reference.
 pub trait Known<T> {
-    /// The format of the type.
+    /// Returns the format of the type.
     fn format(&self) -> Option<Format<T>>;
 }
 
@@ -110,9 +112,9 @@ impl<T: Payload> Known<T> for Probe<T> {
     }
 }
 
-/// `format` of the probe of any type.
+/// `format` for the probe of any type.
 pub trait Unknown<T> {
-    /// None.
+    /// Returns `None`.
     fn format(&self) -> Option<Format<T>>;
 }
 

@@ -1,36 +1,37 @@
-//! The bytes of a payload as they are to be gathered: those that were copied, and between them slices that are still where
-//! the value has them. So a slice of some size is copied once, into the frame it goes in, and not into a buffer before
-//! (what `writev` of POSIX does for files).
+//! The bytes of a payload, to be gathered: bytes that were copied, and between them slices that are
+//! still in the value. So a slice of medium size is copied once, into its frame, and not into a
+//! buffer before (like `writev` of POSIX for files).
 
-/// From so many bytes on a slice is worth being gathered: a copy of it takes longer than to note it.
+/// Minimum size in bytes of a slice that is gathered: copying it takes longer than storing its
+/// position.
 pub(super) const WORTH: usize = 1 << 10;
-/// Most slices of a payload that are; others are copied.
+/// Maximum number of slices of a payload that are gathered. Further ones are copied.
 const MOST: usize = 4;
 
-/// A slice of a value that is left where it is.
+/// A slice that is left in the value.
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct Slice<'a> {
-    /// How many bytes of the value were copied before it.
+    /// Number of bytes of the value that were copied before it.
     #[doc(hidden)]
     pub copied: usize,
     #[doc(hidden)]
     pub bytes: &'a [u8],
-    /// What of the elements that the bytes are.
+    /// Alignment of its elements.
     #[doc(hidden)]
     pub align: usize,
 }
 
-/// What [`Format::gather`](super::Format::gather) gives.
+/// The result of [`Format::gather`](super::Format::gather).
 #[derive(Debug)]
 #[doc(hidden)]
 pub struct Pieces<'a> {
     copied: Vec<u8>,
-    /// Each with how many bytes were copied before it.
+    /// The slices, each with the number of bytes that were copied before it.
     slices: Slices<'a>,
 }
 
-/// Slices of a value, in its order.
+/// Slices of a value, in order.
 #[derive(Debug, Default)]
 pub(super) struct Slices<'a> {
     some: [(usize, &'a [u8]); MOST],
@@ -38,7 +39,8 @@ pub(super) struct Slices<'a> {
 }
 
 impl<'a> Slices<'a> {
-    /// Notes a slice before which so many bytes were copied; false: there are too many.
+    /// Stores a slice, with the number of bytes that were copied before it. Returns false if there
+    /// are too many.
     pub(super) fn push(&mut self, before: usize, slice: &'a [u8]) -> bool {
         let free = self.some.get_mut(self.count);
         let is_free = free.is_some();
@@ -55,7 +57,7 @@ impl<'a> Pieces<'a> {
         Pieces { copied, slices }
     }
 
-    /// Adds bytes behind all others.
+    /// Appends bytes after all others.
     #[inline]
     #[doc(hidden)]
     pub fn add_last(&mut self, bytes: &[u8]) {
@@ -78,7 +80,8 @@ impl<'a> Pieces<'a> {
         f(&pieces[..=2 * count])
     }
 
-    /// All of them in one piece, in the buffer that bytes were copied into: from the end on, so that each moves once.
+    /// Returns all bytes in one piece, in the buffer of the copied bytes. They are moved from the
+    /// end on, so that each moves once.
     #[doc(hidden)]
     pub fn into_vec(self) -> Vec<u8> {
         let Pieces {
@@ -99,7 +102,7 @@ impl<'a> Pieces<'a> {
         all
     }
 
-    /// The buffer that bytes were copied into, to be used again.
+    /// Returns the buffer of the copied bytes, for reuse.
     #[doc(hidden)]
     pub fn into_buffer(self) -> Vec<u8> {
         self.copied

@@ -50,9 +50,9 @@ macro_rules! format_of {
 /// ```
 ///
 /// A type that another library can already encode, such as one with serde's derives, needs no list
-/// of fields: `by` names the functions of a format. The first makes bytes of a reference, the
-/// second a value of a slice; each returns a `Result`. If encoding fails, the process that sends
-/// the value panics.
+/// of fields: `by` names the functions of a format. The first function encodes a reference into
+/// bytes, and the second decodes a slice into a value. Both return a `Result`. If encoding fails,
+/// the process that sends the value panics.
 ///
 /// ```
 /// # fn to_text(seconds: &Seconds) -> Result<String, String> { Ok(seconds.0.to_string()) }
@@ -73,8 +73,7 @@ macro_rules! format_of {
 /// assert!(Decoder::from_slice::<Seconds>(&bytes[..2]).is_err());
 /// ```
 ///
-/// A field or variant that is left out is an error of the compiler, and so is a field whose type is
-/// not a payload:
+/// A missing field or variant is a compile error, and so is a field whose type is not a payload:
 ///
 /// ```compile_fail
 /// struct Task { rows: u32, name: String }
@@ -134,10 +133,10 @@ macro_rules! payload {
         }
     };
 
-    // `#[derive(Payload)]` calls this arm and `@enum` as well, with the types of the fields in
-    // place of `_`: the compiler then reports a type that is not a payload once, at the type. The
-    // head is the name, the parameters, the arguments and the `where` clause; behind it are tokens
-    // that are both pattern and expression, and the names that they bind.
+    // `#[derive(Payload)]` also calls this arm and `@enum`, with the types of the fields in place
+    // of `_`. The compiler then reports a type that is not a payload once, at the type. The head
+    // consists of the name, the parameters, the arguments and the `where` clause. After it come
+    // tokens that are both a pattern and an expression, and the names that they bind.
     (@struct [$name:ident [$($parameters:tt)*] [$($arguments:tt)*] [$($where:tt)*]]
         [$($whole:tt)*] $($field:ident: $type:ty),* $(,)?) => {
         impl<$($parameters)*> $crate::Payload for $name<$($arguments)*> $($where)* {
@@ -166,7 +165,7 @@ macro_rules! payload {
         }
     };
 
-    // Takes one variant after the other and appends its number, its pattern and its fields.
+    // Takes one variant after the other, and appends its number, its pattern and its fields.
     (@variants $head:tt [$($done:tt)*] $tag:expr; $(,)?) => {
         $crate::payload!(@enum $head $($done)*);
     };

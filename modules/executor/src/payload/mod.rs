@@ -25,8 +25,8 @@ pub use format::Format;
 #[doc(hidden)]
 pub use format::{Known, Probe, Unknown};
 
-/// A type whose values can be laid out as bytes and read back. Tokens need it to be counted in
-/// bytes and to cross between OS processes.
+/// A type whose values can be written as bytes and read back. A token needs it to be counted in
+/// bytes, and to be sent to another OS process.
 ///
 /// Numbers, `bool`, `char`, strings, ranges, durations, and tuples, arrays, options, results, boxes
 /// and collections of payloads implement it. Types of your own derive it, by the feature `derive`
@@ -51,9 +51,9 @@ pub use format::{Known, Probe, Unknown};
 /// [`payload!`](crate::payload!) does the same without the feature, and uses the functions of
 /// another format, such as one of serde.
 ///
-/// By hand, [`size`](Self::size) and [`encode`](Self::encode) must agree, and
-/// [`decode`](Self::decode) must take exactly the bytes that `encode` gave. It must not trust them:
-/// bytes that no value has are a [`DecodeError`].
+/// If you implement it by hand, [`size`](Self::size) and [`encode`](Self::encode) must agree, and
+/// [`decode`](Self::decode) must read exactly the bytes that `encode` wrote. `decode` must not
+/// trust them: bytes that no value has must be a [`DecodeError`].
 #[diagnostic::on_unimplemented(
     message = "a value of `{Self}` cannot be sent as bytes",
     label = "does not implement `Payload`",
@@ -62,22 +62,23 @@ pub use format::{Known, Probe, Unknown};
             read)`"
 )]
 pub trait Payload: Sized {
-    /// The size in bytes, where it is the same for all values. Where it is not, each has one at least.
+    /// The size in bytes, if it is the same for all values. If it is `None`, every value must have
+    /// at least one byte.
     const SIZE: Option<usize> = None;
 
-    /// How many bytes [`encode`](Self::encode) gives.
+    /// Returns the number of bytes that [`encode`](Self::encode) writes.
     fn size(&self) -> usize;
 
-    /// Gives the bytes of the value to an encoder.
+    /// Writes the bytes of the value to an encoder.
     fn encode<'a>(&'a self, to: &mut Encoder<'a>);
 
     /// Reads a value.
     ///
     /// # Errors
-    /// The bytes are not those of a value.
+    /// The bytes are not a valid value.
     fn decode(from: &mut Decoder<'_>) -> Result<Self, DecodeError>;
 
-    /// How many bytes [`encode_all`](Self::encode_all) gives.
+    /// Returns the number of bytes that [`encode_all`](Self::encode_all) writes.
     fn size_all(all: &[Self]) -> usize {
         match Self::SIZE {
             Some(size) => size.max(1).saturating_mul(all.len()),
@@ -85,9 +86,9 @@ pub trait Payload: Sized {
         }
     }
 
-    /// Gives the bytes of several values: one after the other, where the type does not know better.
-    /// Numbers go as the memory they are in. A value without bytes takes one, so that how many there
-    /// are is never more than there are bytes.
+    /// Writes the bytes of several values, by default one after the other. Numbers are written as
+    /// one block of memory. A value without bytes takes one byte, so that the number of values is
+    /// never greater than the number of bytes.
     fn encode_all<'a>(all: &'a [Self], to: &mut Encoder<'a>) {
         for one in all {
             one.encode(to);
@@ -97,7 +98,7 @@ pub trait Payload: Sized {
         }
     }
 
-    /// Reads so many values, as [`encode_all`](Self::encode_all) gave them.
+    /// Reads `count` values that [`encode_all`](Self::encode_all) wrote.
     ///
     /// # Errors
     /// As for [`decode`](Self::decode).
@@ -109,18 +110,18 @@ pub trait Payload: Sized {
         Ok(all)
     }
 
-    /// Reads an array, as [`encode_all`](Self::encode_all) gave it.
+    /// Reads an array that [`encode_all`](Self::encode_all) wrote.
     ///
     /// # Errors
     /// As for [`decode`](Self::decode).
     fn decode_array<const N: usize>(from: &mut Decoder<'_>) -> Result<[Self; N], DecodeError> {
         let all = Self::decode_all(N, from)?;
-        // `decode_all` of a type of the user's may do as it likes.
+        // A user's implementation of `decode_all` may return another number of values.
         <[Self; N]>::try_from(all).map_err(|_| from.error("the right number of values"))
     }
 }
 
-/// One value of several.
+/// Reads one of several values.
 fn decode_one<T: Payload>(from: &mut Decoder<'_>) -> Result<T, DecodeError> {
     let one = T::decode(from)?;
     if T::SIZE == Some(0) && from.take::<1>()? != [0] {

@@ -1,4 +1,4 @@
-//! Plain numbers: their bytes are the memory they are in, also where there are many.
+//! Numbers: their encoding is their memory, also for slices of numbers.
 
 use std::mem::MaybeUninit;
 use std::num::{NonZero, Wrapping};
@@ -6,7 +6,7 @@ use std::slice;
 
 use super::{DecodeError, Decoder, Encoder, Payload};
 
-/// Numbers whose memory is all value: any bytes are a number, and there are none between two.
+/// Numbers for which any bytes are valid, and whose slices have no padding.
 macro_rules! numbers {
     ($($number:ty)*) => { $(
         impl Payload for $number {
@@ -28,7 +28,7 @@ macro_rules! numbers {
             }
 
             fn encode_all<'a>(all: &'a [Self], to: &mut Encoder<'a>) {
-                // SAFETY: the memory of numbers, without gaps, seen as bytes for as long as it is
+                // SAFETY: numbers have no padding, so their memory may be read as bytes while it is
                 // borrowed.
                 let bytes = unsafe { slice::from_raw_parts(all.as_ptr().cast(), size_of_val(all)) };
                 to.elements(bytes, align_of::<Self>());
@@ -38,15 +38,17 @@ macro_rules! numbers {
                 from.room_for::<Self>(count, Self::SIZE)?;
                 let bytes = count * size_of::<Self>();
                 if let Some(start) = from.take_over(bytes, align_of::<Self>()) {
-                    // SAFETY: memory of the global allocator, for so many numbers and no more, of their alignment: all of it
-                    // was filled, and any bytes are numbers.
+                    // SAFETY: the memory is from the global allocator, with exactly the size and
+                    // alignment of `count` numbers. All of it is initialised, and any bytes are
+                    // valid numbers.
                     return Ok(unsafe { Vec::from_raw_parts(start.as_ptr().cast(), count, count) });
                 }
                 let mut all = from.room::<$number>(count)?;
                 let to = all.spare_capacity_mut().as_mut_ptr().cast::<MaybeUninit<u8>>();
-                // SAFETY: there is room for `count` numbers, which have just so many bytes.
+                // SAFETY: the allocation has space for `count` numbers, which have exactly `bytes`
+                // bytes.
                 from.fill(unsafe { slice::from_raw_parts_mut(to, bytes) })?;
-                // SAFETY: all of them were filled, and any bytes are numbers.
+                // SAFETY: all of them were initialised, and any bytes are valid numbers.
                 unsafe { all.set_len(count) };
                 Ok(all)
             }
@@ -56,8 +58,8 @@ macro_rules! numbers {
             ) -> Result<[Self; N], DecodeError> {
                 let mut all = [<$number>::default(); N];
                 let to = (&raw mut all).cast::<MaybeUninit<u8>>();
-                // SAFETY: it is the array, for as long as it is borrowed; any bytes are numbers, and what is not filled
-                // stays what it was.
+                // SAFETY: the slice is the memory of the array, which is borrowed as long. Any
+                // bytes are valid numbers, and bytes that are not filled keep their values.
                 from.fill(unsafe { slice::from_raw_parts_mut(to, size_of::<[Self; N]>()) })?;
                 Ok(all)
             }
@@ -67,7 +69,7 @@ macro_rules! numbers {
 
 numbers! { u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64 }
 
-/// A type that is another one with fewer values.
+/// Types that have a subset of the values of another type.
 macro_rules! by_another {
     ($($type:ty, $of:ty, $what:literal, $to:expr, $back:expr;)*) => { $(
         impl Payload for $type {

@@ -1,5 +1,6 @@
-//! The slices of a [`SlicedMessage`](super::sliced::SlicedMessage) where it arrives: each is received into memory of its own, which becomes
-//! that of the vector which it belongs to. So it is copied once at this side, too.
+//! The slices of a received [`SlicedMessage`](super::sliced::SlicedMessage). Each is received into
+//! memory of its own, which becomes the memory of the vector to which it belongs. So it is copied
+//! only once on this side, too.
 
 use std::alloc::{self, Layout};
 use std::cell::{Cell, RefCell};
@@ -12,7 +13,7 @@ use super::remote::{RemoteMemory, RemoteSlice};
 use super::sliced::LENGTH;
 use crate::copy::copy;
 
-/// Alignment beyond that of any element that is sent as memory.
+/// The maximum alignment. No element that is sent as memory has a larger one.
 const MOST_ALIGNED: usize = 64;
 
 fn layout(len: usize, align: usize) -> Result<Layout, String> {
@@ -21,7 +22,7 @@ fn layout(len: usize, align: usize) -> Result<Layout, String> {
     layout.ok_or_else(|| "slices of known elements".into())
 }
 
-/// Memory that a slice is received into.
+/// Memory for one slice to be received.
 #[derive(Debug)]
 pub struct SliceMemory {
     start: NonNull<u8>,
@@ -30,13 +31,14 @@ pub struct SliceMemory {
 }
 
 impl SliceMemory {
-    /// For so many bytes of elements of such an alignment.
+    /// Allocates memory for `len` bytes of elements with alignment `align`.
     ///
     /// # Errors
-    /// What should be, as no elements are so, or it cannot be had.
+    /// Returns a description of the expected value if no elements have this size and alignment, or
+    /// if the allocation fails.
     pub fn new(len: usize, align: usize) -> Result<Self, String> {
         let layout = layout(len, align)?;
-        // SAFETY: it has a size.
+        // SAFETY: the size of the layout is not 0.
         let start = unsafe { alloc::alloc(layout) };
         let start = NonNull::new(start).ok_or("at most as many bytes as memory can hold")?;
         Ok(SliceMemory {
@@ -46,22 +48,26 @@ impl SliceMemory {
         })
     }
 
-    /// How many bytes it is for.
+    /// Returns its size in bytes.
     pub fn size(&self) -> usize {
         self.layout.size()
     }
 
-    /// What of it was not filled yet.
+    /// Returns the part that is not filled yet.
     pub fn free(&mut self) -> &mut [MaybeUninit<u8>] {
         let free = self.size() - self.filled;
-        // SAFETY: what of its memory was not filled, borrowed as long as it is; any bytes may be uninitialised.
+        // SAFETY: the part is within the allocation, and borrowed as long as `self`. Any bytes are
+        // valid as `MaybeUninit`.
         unsafe { slice::from_raw_parts_mut(self.start.add(self.filled).cast().as_ptr(), free) }
     }
 
-    /// So many bytes more were filled.
+    /// Marks the next `bytes` bytes as filled.
     ///
     /// # Safety
-    /// They were, at the beginning of what was free.
+    /// The first `bytes` bytes of [`SliceMemory::free`] must be initialised.
+    ///
+    /// # Panics
+    /// If that part is shorter.
     pub unsafe fn fill(&mut self, bytes: usize) {
         assert!(bytes <= self.size() - self.filled);
         self.filled += bytes;
@@ -72,11 +78,11 @@ impl SliceMemory {
     }
 
     fn bytes(&self) -> &[u8] {
-        // SAFETY: so many were filled, and nobody writes to them any more.
+        // SAFETY: the first `filled` bytes are initialised, and are not written any more.
         unsafe { slice::from_raw_parts(self.start.as_ptr(), self.filled) }
     }
 
-    /// Its memory leaves it.
+    /// Returns the memory, which the caller must free.
     fn into_start(self) -> NonNull<u8> {
         ManuallyDrop::new(self).start
     }
@@ -84,28 +90,30 @@ impl SliceMemory {
 
 impl Drop for SliceMemory {
     fn drop(&mut self) {
-        // SAFETY: allocated with this layout, and freed once: `into_start` forgets it.
+        // SAFETY: it was allocated with this layout, and is freed once, because `into_start`
+        // forgets it.
         unsafe { alloc::dealloc(self.start.as_ptr(), self.layout) };
     }
 }
 
-/// What has come of a [`SlicedMessage`](super::sliced::SlicedMessage).
+/// The received part of a [`SlicedMessage`](super::sliced::SlicedMessage).
 #[derive(Debug)]
 pub struct ReceivedSlices {
-    /// What comes before the slices.
+    /// The bytes before the slices: their description, and the bytes that were copied.
     told: Vec<u8>,
     expected: Vec<RemoteSlice>,
-    /// Those that have come, in the order in which they are expected; none in place of one that somebody has.
+    /// The slices that have arrived, in the expected order. `None` replaces one that was taken
+    /// over.
     come: RefCell<Vec<Option<SliceMemory>>>,
-    /// Whoever reads it now is the last.
+    /// True if the current reader is the last one.
     is_last: Cell<bool>,
 }
 
 impl ReceivedSlices {
-    /// Of the first bytes of a message, with all of its head in them.
+    /// Creates it from the first bytes of a message, which must contain its whole head.
     ///
     /// # Errors
-    /// What should be there, of what is not.
+    /// Returns a description of the expected bytes if these are invalid.
     pub fn new(bytes: &[u8]) -> Result<Self, String> {
         let head = bytes.split_first_chunk::<LENGTH>();
         let told = head
@@ -126,15 +134,16 @@ impl ReceivedSlices {
         Ok(received)
     }
 
-    /// What the message says of its slices, and the bytes beside them.
+    /// Returns the description of the slices, and the bytes that were copied.
     pub(crate) fn told(&self) -> &[u8] {
         &self.told
     }
 
-    /// Adds the bytes that come next.
+    /// Adds the next bytes.
     ///
     /// # Errors
-    /// What should be there: there are more than all of the slices have, or memory cannot be had.
+    /// Returns a description of the expected bytes if these are more than the slices have, or if an
+    /// allocation fails.
     pub(crate) fn add(&mut self, mut bytes: &[u8]) -> Result<(), String> {
         let come = self.come.get_mut();
         while !bytes.is_empty() {
@@ -149,7 +158,8 @@ impl ReceivedSlices {
             };
             let free = memory.free();
             let (now, later) = bytes.split_at(bytes.len().min(free.len()));
-            // SAFETY: there is room for so many, and it is ours; then they are there.
+            // SAFETY: `free` has space for these bytes, and is borrowed mutably. They are
+            // initialised afterwards.
             unsafe {
                 copy(now.as_ptr(), free.as_mut_ptr().cast(), now.len());
                 memory.fill(now.len());
@@ -159,15 +169,15 @@ impl ReceivedSlices {
         Ok(())
     }
 
-    /// Of how many bytes each of its slices is, and how its elements are aligned.
+    /// Returns the size of each slice in bytes, and the alignment of its elements.
     pub fn layouts(&self) -> impl Iterator<Item = (usize, usize)> {
         self.expected.iter().map(|slice| (slice.len, slice.align))
     }
 
-    /// Adds the slice that comes next.
+    /// Adds the next slice.
     ///
     /// # Errors
-    /// What should be there: it is not the one that is expected.
+    /// Returns a description of the expected slice if this one differs.
     pub fn add_slice(&mut self, memory: SliceMemory) -> Result<(), String> {
         let come = self.come.get_mut();
         let next = self.expected.get(come.len());
@@ -179,19 +189,19 @@ impl ReceivedSlices {
             .ok_or_else(|| "the next slice of a message".into())
     }
 
-    /// Whether all has come.
+    /// Returns true if all slices have arrived.
     pub fn is_whole(&self) -> bool {
         let come = self.come.borrow();
         let last = come.last().and_then(Option::as_ref);
         come.len() == self.expected.len() && last.is_none_or(SliceMemory::is_full)
     }
 
-    /// How many bytes its slices have.
+    /// Returns the total size of its slices in bytes.
     pub(crate) fn len(&self) -> usize {
         self.expected.iter().map(|slice| slice.len).sum()
     }
 
-    /// Nobody reads it after who does now.
+    /// Records that the current reader is the last one.
     pub(crate) fn is_read_for_the_last_time(&self) {
         self.is_last.set(true);
     }
@@ -212,7 +222,7 @@ impl RemoteMemory for ReceivedSlices {
                     .get(from..from.checked_add(to.len())?)
             });
         let there = there.ok_or("a slice that has arrived")?;
-        // SAFETY: both are as long, and one is borrowed for writing.
+        // SAFETY: both have the same length, and `to` is borrowed mutably.
         unsafe { copy(there.as_ptr(), to.as_mut_ptr().cast(), there.len()) };
         Ok(())
     }
@@ -241,7 +251,7 @@ mod tests {
 
     type Value = (u8, Vec<f64>, String, Vec<Vec<u16>>, [u32; 3], Vec<u8>);
 
-    /// What of it is large differs by the bits of a number.
+    /// Returns a value whose large parts are selected by the bits of a number.
     fn value(n: usize) -> Value {
         let len = |bit: usize, size: usize| (LARGE / size) * (n >> bit & 1) + n % 7;
         let numbers = |count: usize| (0..count).map(|at| (at * 7 + n) as u16);
@@ -259,7 +269,8 @@ mod tests {
         )
     }
 
-    /// The message of a value, and that as it arrives in parts of so many bytes, of which the first has the head in it.
+    /// Returns the message of a value as it arrives in parts of `part` bytes. The first part
+    /// contains the head.
     fn sent(message: &SlicedMessage, part: usize) -> ReceivedSlices {
         let first = message.head().len() + part / 2;
         let bytes = message.pieces(0, first).concat();
@@ -297,7 +308,7 @@ mod tests {
             let parts = [LARGE - 16, LARGE / 2 + 1, 3 * LARGE];
             for part in parts.into_iter().take(if cfg!(miri) { 1 } else { 3 }) {
                 let received = sent(&message, part);
-                // Who is not the last has a copy.
+                // A reader that is not the last one gets a copy.
                 assert!(read::<Value>(&received).as_ref() == Ok(&value(n)));
                 assert_eq!(received.come.borrow().iter().flatten().count(), large);
                 received.is_read_for_the_last_time();
@@ -331,7 +342,7 @@ mod tests {
         }
         let layout = Layout::from_size_align(LARGE, 2).unwrap();
         let start = received.take_over(0, layout).unwrap();
-        // SAFETY: it was allocated with this layout, and is ours.
+        // SAFETY: it was allocated with this layout, and this test owns it.
         unsafe { alloc::dealloc(start.as_ptr(), layout) };
         assert!(!had(0, LARGE, 2));
     }
@@ -345,14 +356,14 @@ mod tests {
         };
         let large = || vec![1_u8; LARGE];
         assert!(!back((large(), vec![large()]), LARGE));
-        // Too much beside its slices, a slice that is too long, none that is large.
+        // Too many bytes beside its slices, a slice that is too long, no large slice.
         assert!(back((large(), vec![vec![1; 1000]; 40]), LARGE));
         assert!(back((large(), vec![vec![1; LARGE + 1]]), LARGE));
         assert!(back((vec![1; LARGE - 1], vec![vec![1; 5000]]), LARGE));
         assert!(back((vec![], vec![]), LARGE));
     }
 
-    /// Counts those of it that are there.
+    /// Counts its instances.
     struct Counted(
         #[expect(dead_code, reason = "it is counted")] Rc<()>,
         Vec<u8>,

@@ -1,5 +1,5 @@
-//! Values of which large slices are in the memory of another OS process, from which they are read at once to where they
-//! belong: one copy, where the way through shared memory takes more.
+//! Values with large slices in the memory of another OS process. The slices are read directly into
+//! their destination, with one copy. Shared memory takes more than one.
 
 use std::alloc::Layout;
 use std::cell::OnceCell;
@@ -7,20 +7,22 @@ use std::fmt;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
-/// Most bytes that a value may have elsewhere, more than any has: what is announced beyond that is not even asked memory for.
+/// Maximum size of a value in bytes, including its remote parts. No value is larger, so memory for
+/// a larger announced one is not even requested.
 const MOST: usize = 1 << 40;
 
 /// The memory of another OS process.
 #[doc(hidden)]
 pub trait RemoteMemory {
-    /// Fills `to` with what is at an address there.
+    /// Fills `to` with the bytes at an address there.
     ///
     /// # Errors
-    /// It cannot be read, or not all of it.
+    /// The memory cannot be read, or only in part.
     fn read(&self, address: u64, to: &mut [MaybeUninit<u8>]) -> Result<(), String>;
 
-    /// Memory of the global allocator, of just this size and alignment, which has what is at an address there and is the caller's
-    /// from now on: where it has been received already, and nobody else is to read it.
+    /// Returns memory of the global allocator, with exactly this layout, that contains the bytes at
+    /// an address there. The caller owns it. This is possible only if the bytes have already been
+    /// received and have no other reader.
     fn take_over(&self, _address: u64, _layout: Layout) -> Option<NonNull<u8>> {
         None
     }
@@ -30,14 +32,14 @@ pub trait RemoteMemory {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[doc(hidden)]
 pub struct RemoteSlice {
-    /// How many bytes of the value come before it, behind the slice before it.
+    /// Number of bytes of the value between the slice before it and this one.
     #[doc(hidden)]
     pub gap: usize,
     #[doc(hidden)]
     pub address: u64,
     #[doc(hidden)]
     pub len: usize,
-    /// What of its elements.
+    /// Alignment of its elements.
     #[doc(hidden)]
     pub align: usize,
 }
@@ -49,13 +51,14 @@ crate::payload!(RemoteSlice {
     align
 });
 
-/// What was read for who wanted to look at it, as long as it may be looked at.
+/// Bytes that were read for a borrower. They are kept as long as they may be borrowed.
 #[derive(Debug, Default)]
 #[doc(hidden)]
 pub struct Fetched(OnceCell<(Vec<u8>, Box<Fetched>)>);
 
 impl Drop for Fetched {
-    /// One after the other: each has the next in it, and there may be more than a stack has room for.
+    /// Drops the list iteratively. Each entry contains the next one, and recursion could overflow
+    /// the stack.
     fn drop(&mut self) {
         let mut next = self.0.take();
         while let Some((_, mut rest)) = next {
@@ -64,7 +67,7 @@ impl Drop for Fetched {
     }
 }
 
-/// Where large slices of a value are, and how they are read.
+/// The positions of the large slices of a value, and access to their memory.
 #[derive(Clone, Copy)]
 #[doc(hidden)]
 pub struct Remotely<'a> {
@@ -76,12 +79,12 @@ pub struct Remotely<'a> {
     pub fetched: &'a Fetched,
 }
 
-/// What of a value comes after the bytes that are being read.
+/// The part of a value after the current part, which the decoder reads.
 #[doc(hidden)]
 pub struct Remote<'a> {
-    /// The bytes of the value that are here.
+    /// The local bytes of the value.
     here: &'a [u8],
-    /// What is left of the next slice, once those before it are passed by.
+    /// The rest of the next slice. `slices` contains those after it.
     next: Option<RemoteSlice>,
     slices: &'a [RemoteSlice],
     memory: &'a dyn RemoteMemory,
@@ -91,7 +94,7 @@ pub struct Remote<'a> {
 }
 
 impl<'a> Remote<'a> {
-    /// None: these cannot be the slices of a value of which these bytes are here.
+    /// Returns `None` if these slices and local bytes cannot belong to one value.
     pub(super) fn new(here: &'a [u8], remotely: Remotely<'a>) -> Option<Self> {
         let Remotely {
             slices,
@@ -119,22 +122,22 @@ impl<'a> Remote<'a> {
         Some(remote)
     }
 
-    /// How many bytes there are behind those that are being read.
+    /// Returns the number of bytes after the current part.
     pub(super) fn remaining(&self) -> usize {
         self.remaining
     }
 
-    /// How many bytes were before those that are being read.
+    /// Returns the number of bytes before the current part.
     pub(super) fn passed(&self) -> usize {
         self.passed
     }
 
-    /// So many bytes that were being read are no more.
+    /// Records that `bytes` bytes have been read.
     pub(super) fn pass(&mut self, bytes: usize) {
         self.passed += bytes;
     }
 
-    /// The bytes up to the next slice, if there are some.
+    /// Returns the local bytes before the next slice, if there are any.
     pub(super) fn here(&mut self) -> Option<&'a [u8]> {
         let gap = match &mut self.next {
             Some(next) => std::mem::take(&mut next.gap),
@@ -146,7 +149,10 @@ impl<'a> Remote<'a> {
         (gap > 0).then_some(now)
     }
 
-    /// The next slice, which no bytes are before: all of it.
+    /// Returns all bytes of the next slice. No local bytes may be left before it.
+    ///
+    /// # Errors
+    /// The memory cannot be allocated, or not read.
     pub(super) fn fetch(&mut self) -> Result<Option<&'a [u8]>, String> {
         let Some(RemoteSlice { len, .. }) = self.next else {
             return Ok(None);
@@ -155,7 +161,8 @@ impl<'a> Remote<'a> {
         let room = all.try_reserve_exact(len);
         room.map_err(|_| format!("at most as many bytes as memory can hold, not {len}"))?;
         self.fill(&mut all.spare_capacity_mut()[..len])?;
-        // SAFETY: `fill` has filled as many as there are of the slice.
+        // SAFETY: `fill` has initialised all `len` bytes, because no local bytes are before the
+        // slice.
         unsafe { all.set_len(len) };
         self.passed -= len;
         Ok(Some(self.keep(all)))
@@ -168,7 +175,8 @@ impl<'a> Remote<'a> {
         bytes
     }
 
-    /// Reads of the next slice, where no bytes are before it, as much as there is room for; how much.
+    /// Reads as much of the next slice as fits into `to`, and returns the number of bytes. Reads
+    /// nothing if local bytes come first.
     pub(super) fn fill(&mut self, to: &mut [MaybeUninit<u8>]) -> Result<usize, String> {
         let Some(next) = self.next.as_mut().filter(|next| next.gap == 0) else {
             return Ok(0);
@@ -185,7 +193,8 @@ impl<'a> Remote<'a> {
         Ok(count)
     }
 
-    /// The memory of the next slice, if that is of this layout, no bytes are before it, and it may be had.
+    /// Takes over the memory of the next slice, if it has this layout, no local bytes come first,
+    /// and it may be taken.
     pub(super) fn take_over(&mut self, layout: Layout) -> Option<NonNull<u8>> {
         let next = self.next?;
         if (next.gap, next.len, next.align) != (0, layout.size(), layout.align()) {
@@ -198,7 +207,7 @@ impl<'a> Remote<'a> {
         Some(start)
     }
 
-    /// On to the next slice with anything in it.
+    /// Continues with the next slice that is not empty.
     fn step(&mut self) {
         let mut gap = 0usize;
         self.next = None;

@@ -1,5 +1,6 @@
-//! A message whose large slices stay in the value that they are of until they have been sent: it is kept as long. So they are
-//! copied once at this side, where they go, whenever there is room for them (`writev` of POSIX, of memory that is owned).
+//! A message whose large slices stay in their value until they have been sent. The value is kept
+//! until then. So the slices are copied once on this side, directly to their destination when that
+//! has space (like `writev` of POSIX, with memory that is owned).
 
 use std::any::Any;
 use std::fmt;
@@ -10,12 +11,13 @@ use super::format::Format;
 use super::remote::RemoteSlice;
 use super::{Encoder, gather};
 
-/// Most bytes of a value beside its slices, and of what is told of these: every link sends them in one frame, the
-/// [`head`](SlicedMessage::head).
+/// Maximum number of bytes of a value beside its slices, including the description of these. Every
+/// link sends them in one frame, the [`head`](SlicedMessage::head).
 const MOST_IN_HEAD: usize = 32 << 10;
-/// From so many bytes on a slice has memory of its own where it is received: less is as soon copied as that is had.
+/// A slice of at least this many bytes gets memory of its own where it is received. For a smaller
+/// one, an allocation takes as long as a copy.
 pub(super) const LEAST: usize = 4 << 10;
-/// What a head begins with: how long the rest of it is.
+/// Number of bytes at the start of a head that contain the length of its rest.
 pub(super) const LENGTH: usize = 4;
 
 /// Bytes of the value that a message keeps.
@@ -26,23 +28,29 @@ struct Slice {
     align: usize,
 }
 
-/// A value that was kept while it was sent, and the number of the channel it went over.
+/// A value that was kept while it was sent, and the number of its channel.
 pub type SentValue = (u32, Box<dyn Any>);
 
-/// The bytes of a value: those that were copied, with what is to be known of the slices, and the slices, of which one is large.
+/// The bytes of a value: the copied ones, with a description of the slices, and the slices. At
+/// least one slice is large.
 pub struct SlicedMessage {
     channel: u32,
     head: Vec<u8>,
     slices: Vec<Slice>,
-    /// How many bytes all of it has.
+    /// Total number of bytes.
     len: usize,
-    /// From `Box::into_raw`: nobody takes a reference to it before it is given back.
+    /// From `Box::into_raw`. After `new`, no reference to the whole value is created before it is
+    /// returned.
     value: Option<NonNull<dyn Any>>,
 }
 
 impl SlicedMessage {
-    /// Of a value that goes over the channel of this number, by a link that sends slices of at most so many bytes. The value back: it
-    /// is to be copied, as it has a longer one, too much beside its slices, or no large one (it may name others each time).
+    /// Creates the message of a value for the channel with this number. The link must send slices
+    /// of up to `longest` bytes.
+    ///
+    /// # Errors
+    /// Returns the value if it must be copied: it has a longer slice, too many bytes beside its
+    /// slices, or no large slice. (Its encoding may return other slices each time.)
     #[doc(hidden)]
     pub fn new<T: 'static>(
         value: T,
@@ -58,8 +66,9 @@ impl SlicedMessage {
             len: 0,
             value: NonNull::new(raw as *mut dyn Any),
         };
-        // SAFETY: it is a value, of which there is no other reference, and which stays where it is. The code of the user that is called
-        // sees it as shared, as does what is done with the slices until it is given back: until then they are what they are.
+        // SAFETY: the pointer is from a box, and the box has no other reference and does not move.
+        // User code gets the value as shared. The slices are also shared borrows, until the value
+        // is returned, so their bytes do not change.
         let (copied, left) = format.slices(unsafe { &*raw }, LEAST);
         let lens = || left.iter().map(|slice| slice.bytes.len());
         let beside = copied.len() + size_of_val(&*left);
@@ -68,7 +77,7 @@ impl SlicedMessage {
             || lens().any(|len| len > longest)
         {
             message.value = None;
-            // SAFETY: it came from a box, of this type, and the slices of it are not looked at any more.
+            // SAFETY: the pointer is from a box of this type, and its slices are not used any more.
             return Err(*unsafe { Box::from_raw(raw) });
         }
         let (mut at, mut before) = (0, 0);
@@ -99,31 +108,35 @@ impl SlicedMessage {
         Ok(message)
     }
 
-    /// What it begins with: how long that is, what was copied, and what is to be known of the slices.
+    /// Returns the head: its length, the description of the slices, and the bytes that were copied.
     pub fn head(&self) -> &[u8] {
         &self.head
     }
 
-    /// How many slices there are.
+    /// Returns the number of slices.
     pub fn count(&self) -> usize {
         self.slices.len()
     }
 
-    /// One of the slices, and the alignment of its elements.
+    /// Returns one of the slices, and the alignment of its elements.
+    ///
+    /// # Panics
+    /// If `at` is not less than [`SlicedMessage::count`].
     pub fn slice(&self, at: usize) -> (&[u8], usize) {
         let Slice { start, len, align } = self.slices[at];
-        // SAFETY: the value is kept and not touched, so it is there, for as long as the message is borrowed.
+        // SAFETY: the value is kept and not changed, so the bytes are valid while the message is
+        // borrowed.
         let bytes = unsafe { NonNull::slice_from_raw_parts(start, len).as_ref() };
         (bytes, align)
     }
 
-    /// How many bytes all of it has.
+    /// Returns the total number of bytes.
     #[expect(clippy::len_without_is_empty, reason = "it never is")]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// So many bytes at most from a place on, in pieces.
+    /// Returns at most `most` bytes from index `from` on, in pieces.
     #[doc(hidden)]
     pub fn pieces(&self, from: usize, most: usize) -> Vec<&[u8]> {
         let (mut passed, mut rest) = (from, most);
@@ -145,14 +158,14 @@ impl SlicedMessage {
         pieces
     }
 
-    /// All of its bytes, and the value, which is not needed for them any more.
+    /// Returns all bytes, and the value, which they do not need any more.
     #[doc(hidden)]
     pub fn copied(self) -> (Vec<u8>, Option<SentValue>) {
         let bytes = self.pieces(0, self.len).concat();
         (bytes, self.into_value())
     }
 
-    /// The value, of which nothing is to be sent any more. To drop it is code of the user.
+    /// Returns the value, whose slices are not sent any more. Dropping it may run user code.
     pub fn into_value(mut self) -> Option<SentValue> {
         let value = self.take_value()?;
         Some((self.channel, value))
@@ -161,7 +174,7 @@ impl SlicedMessage {
     fn take_value(&mut self) -> Option<Box<dyn Any>> {
         self.slices.clear();
         let value = self.value.take()?;
-        // SAFETY: it came from a box, is given back once, and no slice of it is left.
+        // SAFETY: the pointer is from a box and is taken once. No slice of the value is left.
         Some(unsafe { Box::from_raw(value.as_ptr()) })
     }
 }

@@ -1,4 +1,4 @@
-//! What is neither a number nor a collection.
+//! Types that are neither numbers nor collections.
 
 use std::cmp::Reverse;
 use std::marker::PhantomData;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::{DecodeError, Decoder, Encoder, Payload};
 
-/// The sum of sizes that are known, if all are.
+/// Returns the sum of the sizes, if all are known.
 const fn sum(sizes: &[Option<usize>]) -> Option<usize> {
     let (mut sum, mut at) = (0, 0);
     while at < sizes.len() {
@@ -86,7 +86,7 @@ tuples! {
 
 impl<T: Payload, const N: usize> Payload for [T; N] {
     const SIZE: Option<usize> = match T::SIZE {
-        // As `encode_all` has it.
+        // The same rule as in `encode_all`.
         Some(0) => Some(N),
         Some(size) => Some(size * N),
         None if N == 0 => Some(0),
@@ -152,7 +152,7 @@ impl<T: Payload, E: Payload> Payload for Result<T, E> {
     }
 }
 
-/// A type that holds one of another, and is laid out as that.
+/// Types that contain one value of another type, and have its encoding.
 macro_rules! around {
     ($($type:ident, $new:expr, $inner:expr;)*) => { $(
         impl<T: Payload> Payload for $type<T> {
@@ -177,7 +177,7 @@ macro_rules! around {
 
 around! {
     Box, Box::new, |value| value;
-    // Who gets it has one of its own where it has crossed.
+    // The receiver gets a value of its own.
     Rc, Rc::new, |value| value;
     Arc, Arc::new, |value| value;
     Reverse, Reverse, |value| &value.0;

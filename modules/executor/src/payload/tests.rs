@@ -25,7 +25,7 @@ impl RemoteMemory for Elsewhere<'_> {
     }
 }
 
-/// Reads a value of which the bytes in these ranges are elsewhere.
+/// Reads a value of which the bytes in these ranges are in the remote memory.
 fn from_elsewhere<T: Payload>(bytes: &[u8], ranges: &[Range<usize>]) -> Result<T, DecodeError> {
     let (mut here, mut slices, mut end) = (Vec::new(), Vec::new(), 0);
     for range in ranges {
@@ -55,7 +55,8 @@ fn from_slices<T: Payload>(
     Decoder::of_remote(here, remotely, Format::new())
 }
 
-/// Wherever its bytes are, a value is the same, and no value is made of fewer or more.
+/// Asserts that a value is the same for all positions of its bytes, and that fewer or more bytes
+/// are an error.
 #[track_caller]
 fn same_from_elsewhere<T: Payload + PartialEq + Debug>(value: &T, bytes: &[u8]) {
     let cuts: Vec<_> = (0..=bytes.len())
@@ -165,7 +166,7 @@ fn forged_slices_are_errors() {
     assert!(all.is_err());
 }
 
-/// There and back; every cut is an error, and no wrong byte a panic.
+/// Asserts that a value decodes to itself, every cut is an error, and no wrong byte causes a panic.
 #[track_caller]
 fn round<T: Payload + PartialEq + Debug>(value: T, size: usize) {
     let bytes = Encoder::to_vec(&value);
@@ -279,7 +280,8 @@ fn values_come_back_and_bad_bytes_do_not() {
 
 #[test]
 fn what_is_announced_takes_no_memory() {
-    // As many as there are bytes in an address space, in a vector of vectors, of nothing, of pages.
+    // The size of the address space as a number of elements, for vectors of vectors, of units, and
+    // of pages.
     let mut length = vec![0xff; 9];
     length.push(0x01);
     let page = |bytes: &[u8]| Decoder::from_slice::<Vec<[u64; 512]>>(bytes).is_err();
@@ -329,8 +331,8 @@ fn formats_of_those_that_have_one() {
     assert_eq!((format.size)(&vec![]), 1);
 }
 
-/// Random bytes, and random changes of good ones: an error or a value, never a panic, and what was
-/// read is written as it was read.
+/// Random changes of valid bytes are an error or a value, but never a panic. A value that was read
+/// stays the same if it is encoded and decoded again.
 #[test]
 fn hostile_bytes() {
     type Mixed = (Vec<Option<String>>, BTreeMap<u8, Vec<u16>>, Tree<bool>);
@@ -379,7 +381,7 @@ fn what_is_gathered_is_what_is_copied() {
     // Miri takes a thousand times as long.
     let seeds = if cfg!(miri) { 8 } else { 300_usize };
     for seed in 0..seeds {
-        // Lengths around what is worth it, and more slices than are gathered.
+        // Lengths around the limit for gathering, and more slices than are gathered.
         let row = |at: usize| {
             let len = |n: usize| [0, 1, 511, 512, 513, 1023, 1024, 5000][n % 8];
             let numbers = (0..len(seed + at)).map(|n| (n * seed) as u16).collect();

@@ -1,4 +1,4 @@
-//! A payload as a whole: all of its bytes, and the value that all of some bytes are.
+//! Encoding of a whole payload into bytes, and decoding of a value that takes all bytes.
 
 use super::Payload;
 use super::decoder::{DecodeError, Decoder};
@@ -7,14 +7,14 @@ use super::format::Format;
 use super::remote::Remotely;
 
 impl<'a> Encoder<'a> {
-    /// The bytes of a value.
+    /// Returns the bytes of a value.
     pub fn to_vec<T: Payload>(value: &'a T) -> Vec<u8> {
         let mut encoder = Encoder::with_room(value.size());
         value.encode(&mut encoder);
         encoder.into_buffer()
     }
 
-    /// The same, behind other bytes.
+    /// Appends the bytes of a value to other bytes.
     #[doc(hidden)]
     pub fn behind<T: Payload>(mut bytes: Vec<u8>, value: &'a T) -> Vec<u8> {
         bytes.reserve(value.size().min(AHEAD));
@@ -25,21 +25,22 @@ impl<'a> Encoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    /// The value that all of these bytes are.
+    /// Decodes a value from all of these bytes.
     ///
     /// # Errors
-    /// They are not those of a value, or there are more.
+    /// The bytes are not a valid value, or more bytes follow.
     pub fn from_slice<T: Payload>(bytes: &'a [u8]) -> Result<T, DecodeError> {
         Decoder::of(bytes, Format::new())
     }
 
-    /// As [`Decoder::from_slice`], by a format.
+    /// Decodes a value as [`Decoder::from_slice`] does, with a given format.
     #[doc(hidden)]
     pub fn of<T>(bytes: &'a [u8], format: Format<T>) -> Result<T, DecodeError> {
         Decoder::new(bytes).whole(format)
     }
 
-    /// As [`Decoder::of`], of a value whose large slices are in the memory of another OS process.
+    /// Decodes a value as [`Decoder::of`] does. Its large slices are in the memory of another OS
+    /// process.
     #[doc(hidden)]
     pub fn of_remote<T>(
         bytes: &'a [u8],

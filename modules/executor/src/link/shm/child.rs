@@ -1,4 +1,4 @@
-//! Other OS processes as this one's children.
+//! Other OS processes as child processes of this one.
 
 use std::io;
 use std::process::Command;
@@ -6,42 +6,45 @@ use std::sync::Arc;
 
 use super::control::ControlPage;
 
-/// Has what the command starts be OS process `number` of the run, which inherits its memory, and the kernel kill it when
-/// the thread that starts it ends.
+/// Prepares a command to start OS process `number` of the run. The child process inherits the
+/// shared memory. The kernel kills it when the thread that starts it ends.
 pub fn bind(command: &mut Command, control: &Arc<ControlPage>, number: usize) {
     system::bind(command, Arc::clone(control), number);
 }
 
-/// Has the kernel kill this OS process when the one that started it ends, if that is still `parent`: a program to which
-/// its file gives rights of its own has lost that when it was begun.
+/// Makes the kernel kill this OS process when its parent ends. The parent must still be `parent`. A
+/// program whose file gives it privileges loses this setting when it is executed, so it calls this
+/// again.
 ///
 /// # Errors
-/// It has ended already.
+/// The parent has already ended, or the kernel refuses the setting.
 pub fn die_with(parent: u32) -> io::Result<()> {
     system::die_with(parent)
 }
 
-/// Who has inherited that the ends of children are of no interest could not wait for them.
+/// Restores the default action of SIGCHLD if it is ignored. A process that inherits the ignored
+/// signal could not wait for its child processes.
 pub fn can_be_waited_for() {
     system::can_be_waited_for();
 }
 
-/// Ends this OS process at once.
+/// Ends this OS process immediately.
 pub fn leave(code: u8) -> ! {
     system::leave(code)
 }
 
-/// Has `call` called when this OS process calls `exit`, before what was registered earlier.
+/// Registers `call` to be called when this OS process calls `exit`, before functions that were
+/// registered earlier.
 pub fn at_exit(call: extern "C" fn()) {
     system::at_exit(call);
 }
 
-/// Waits until a child has ended, and leaves it to be asked how.
+/// Waits until a child process has ended. Its status can still be queried afterwards.
 pub fn wait_for_end(child: u32) {
     system::wait_for_end(child);
 }
 
-/// The OS process that started this one.
+/// Returns the process id of the parent.
 pub fn parent() -> u32 {
     system::parent()
 }
@@ -61,40 +64,41 @@ mod system {
         let (me, fd) = (process::id(), control.memory().fd());
         let prepare = move || {
             control.has_started(number, process::id());
-            // SAFETY: it takes numbers: the file is not closed by `exec`.
+            // SAFETY: the call takes only numbers. `exec` does not close the file.
             match unsafe { libc::fcntl(fd, libc::F_SETFD, 0) } {
                 0 => die_with(me),
                 _ => Err(io::Error::last_os_error()),
             }
         };
-        // SAFETY: what is called between `fork` and `exec` is system calls, and a store to memory that is there in both:
-        // all of that is allowed there.
+        // SAFETY: between `fork` and `exec` the closure makes only system calls, and a store to
+        // memory that both OS processes have. All of that is permitted there.
         unsafe { command.pre_exec(prepare) };
     }
 
     pub(super) fn can_be_waited_for() {
         if os_signal::handler(libc::SIGCHLD) == Some(libc::SIG_IGN) {
-            // SAFETY: numbers.
+            // SAFETY: the call takes only numbers.
             unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
         }
     }
 
     pub(super) fn leave(code: u8) -> ! {
-        // SAFETY: it takes a number.
+        // SAFETY: the call takes only a number.
         unsafe { libc::_exit(code.into()) }
     }
 
     pub(super) fn at_exit(call: extern "C" fn()) {
-        // SAFETY: a function that can be called at any time, by any thread. Without room for it nothing is called.
+        // SAFETY: any thread may call this function at any time. If no space is left to register
+        // it, it is not called.
         unsafe { libc::atexit(call) };
     }
 
     pub(super) fn die_with(of: u32) -> io::Result<()> {
-        // SAFETY: it takes numbers.
+        // SAFETY: the call takes only numbers.
         if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) } != 0 {
             return Err(io::Error::last_os_error());
         }
-        // It may have ended before that.
+        // The parent may have ended before the call.
         match parent() == of {
             true => Ok(()),
             false => Err(io::Error::from_raw_os_error(libc::ESRCH)),
@@ -102,7 +106,7 @@ mod system {
     }
 
     pub(super) fn parent() -> u32 {
-        // SAFETY: it takes nothing.
+        // SAFETY: the call takes no argument.
         unsafe { libc::getppid() }.unsigned_abs()
     }
 
@@ -110,7 +114,7 @@ mod system {
         let mut info = MaybeUninit::<libc::siginfo_t>::uninit();
         let options = libc::WEXITED | libc::WNOWAIT;
         loop {
-            // SAFETY: `info` may be written; it is not read.
+            // SAFETY: `info` may be written, and is not read.
             let waited = unsafe { libc::waitid(libc::P_PID, child, info.as_mut_ptr(), options) };
             if waited == 0 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
                 return;

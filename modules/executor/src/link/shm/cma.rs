@@ -1,19 +1,20 @@
-//! Reading the memory of another OS process, as the kernel permits it: "cross memory attach", one copy instead of those
-//! into and out of shared memory.
+//! Reads the memory of another OS process if the kernel permits it ("cross memory attach"). This
+//! takes one copy instead of two, into and out of shared memory.
 
 use std::io;
 use std::mem::MaybeUninit;
 
-/// Lets `reader` and what it has started or will start, copies and programs of the user alike, read the memory of this OS process, where the kernel would
-/// otherwise let only its own ancestors do so (Yama's `ptrace_scope` 1).
+/// Permits `reader` and all its descendants to read the memory of this OS process. This includes
+/// other programs that the user starts there. Without it, the kernel permits only ancestors to do
+/// so (Yama's `ptrace_scope` 1).
 pub fn permit(reader: u32) {
     system::permit(reader);
 }
 
-/// Fills `to` with what is at an address of an OS process.
+/// Fills `to` with the bytes at an address of an OS process.
 ///
 /// # Errors
-/// The kernel does not permit it, or there is not so much at that address.
+/// The kernel does not permit it, or fewer bytes are readable at that address.
 pub fn read(pid: u32, address: u64, to: &mut [MaybeUninit<u8>]) -> io::Result<()> {
     let mut done = 0;
     while done < to.len() {
@@ -32,7 +33,8 @@ mod system {
     use std::ptr;
 
     pub(super) fn permit(reader: u32) {
-        // SAFETY: it takes numbers. A kernel without Yama refuses it, and does not need it.
+        // SAFETY: the call takes only numbers. A kernel without Yama refuses it, and does not need
+        // it.
         unsafe { libc::prctl(libc::PR_SET_PTRACER, libc::c_ulong::from(reader)) };
     }
 
@@ -46,8 +48,8 @@ mod system {
             iov_len: to.len(),
         };
         let pid = pid.cast_signed();
-        // SAFETY: the kernel writes to `to` alone, which is borrowed for writing. It checks the
-        // address in the other OS process.
+        // SAFETY: the kernel writes only to `to`, which is borrowed mutably. It checks the address
+        // in the other OS process.
         let read =
             unsafe { libc::process_vm_readv(pid, &raw const local, 1, &raw const remote, 1, 0) };
         usize::try_from(read).map_err(|_| io::Error::last_os_error())
@@ -76,7 +78,7 @@ mod tests {
         let me = std::process::id();
         let mut to = [MaybeUninit::new(0u8); 100];
         match read(me, there.as_ptr().expose_provenance() as u64, &mut to) {
-            // SAFETY: they were initialised from the start.
+            // SAFETY: all bytes were initialised at the start.
             Ok(()) => assert!(to.iter().all(|byte| unsafe { byte.assume_init() } == 7)),
             // A sandbox may forbid even this.
             Err(error) => assert_eq!(error.kind(), io::ErrorKind::PermissionDenied, "{error}"),

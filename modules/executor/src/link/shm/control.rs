@@ -1,15 +1,18 @@
-//! The page that all OS processes of a run look at: who is awake, how the run ends, and why.
+//! The page that all OS processes of a run read: which schedulers are awake, how the run ends, and
+//! why.
 //!
-//! # Who is awake
+//! # Schedulers that are awake
 //!
-//! `awake` counts the schedulers that are. Who goes to sleep raises a flag (its *bell*) and takes itself
-//! off the count; who has put something into the lane of a sleeper takes the flag down, counts the
-//! sleeper as awake on its behalf, and wakes it. So whoever takes the count to 0 has proof that all sleep and
-//! that nothing is on its way to anybody: what is sent is sent by somebody who is counted, and the one it
-//! is sent to is counted before the sender is not any more.
+//! `awake` counts the schedulers that are awake. A scheduler that goes to sleep sets a flag (its
+//! *bell*) and subtracts itself from the count. A sender that has put a frame into the byte ring of
+//! a sleeper clears the flag, counts the sleeper as awake on its behalf, and wakes it. So the
+//! scheduler that decrements the count to 0 has proof that all sleep, and that no frame is on its
+//! way. Only a scheduler that is counted sends, and the receiver is counted before the sender is
+//! subtracted.
 //!
-//! The sender stores the tail of a lane and then loads the bell; the sleeper stores the bell and then looks at its
-//! lanes. Between store and load each has a SeqCst fence, so at least one sees what the other stored.
+//! The sender stores the tail of a byte ring and then loads the bell. The sleeper stores the bell
+//! and then checks its byte rings. Between store and load each has a SeqCst fence, so at least one
+//! of the two sees the store of the other.
 
 use std::process;
 use std::ptr::NonNull;
@@ -22,18 +25,18 @@ use super::memory::{self, SharedMemory};
 use super::ring::LANE;
 use crate::error::CAUSE;
 
-/// Most schedulers of a run on one host.
+/// Maximum number of schedulers of a run on one host.
 pub const MOST: usize = 1024;
 
-/// How long a cause takes to be written down, where who does that is not killed.
+/// Maximum time to write a cause, unless the writer is killed.
 const WRITING: Duration = Duration::from_millis(500);
 
-/// How a run stands.
+/// The states of a run.
 pub const RUNNING: u32 = 0;
 pub const ENDED: u32 = 1;
 pub const FAILED: u32 = 2;
 
-/// What an OS process has come to.
+/// The states of an OS process.
 const DONE: u32 = 1;
 const GONE: u32 = 2;
 
@@ -41,30 +44,30 @@ const GONE: u32 = 2;
 struct Bell {
     /// 1 while its owner sleeps.
     asleep: AtomicU32,
-    /// [`DONE`] from when the OS process whose first scheduler it is has done all it had to, [`GONE`] when it has ended
-    /// without that.
+    /// [`DONE`] after the OS process of which this is the first scheduler has finished its work,
+    /// [`GONE`] if it has ended before that.
     done: AtomicU32,
-    /// Which OS process of this host that is.
+    /// The process id of that OS process on this host.
     id: AtomicU32,
-    /// What it has in common with those that it can run with: see [`host`](super::host).
+    /// A value that is equal for all OS processes that can run together: see [`host`](super::host).
     agreement: AtomicU64,
 }
 
 #[repr(C)]
 struct Page {
-    /// By which relatives know that this is the page: see [`SharedMemory::inherit`].
+    /// The key by which child processes recognise the page: see [`SharedMemory::inherit`].
     key: AtomicU64,
-    /// What has to be equal for all: see [`ControlPage::agrees`].
+    /// A digest that must be equal for all: see [`ControlPage::agrees`].
     table: AtomicU64,
     awake: AtomicU32,
-    /// Something has run since the last meeting.
+    /// 1 if a process has run since the last quiescence check.
     stirred: AtomicU32,
-    /// How many meetings were called; odd while one is on.
+    /// Twice the number of quiescence checks that have ended, plus 1 during one.
     meeting: AtomicU32,
     state: AtomicU32,
-    /// How often it was asked what the run is doing.
+    /// Number of requests for the state of the run.
     asked: AtomicU32,
-    /// 1 while somebody writes down the cause, 2 when it is there.
+    /// 1 while the cause is being written, 2 when it is complete.
     cause: AtomicU32,
     cause_len: AtomicU32,
     cause_bytes: [AtomicU32; CAUSE / 4],
@@ -73,23 +76,29 @@ struct Page {
 
 const LANES: usize = size_of::<Page>().next_multiple_of(4096);
 
-/// The page, as one scheduler sees it. Schedulers are numbered through all OS processes: those of the first come first.
+/// The page, from the view of one scheduler. Schedulers are numbered through all OS processes, in
+/// the order of these.
 pub struct ControlPage {
     memory: Arc<SharedMemory>,
     me: usize,
     count: usize,
     each: usize,
-    /// The numbers in the run of these OS processes, if they are only some of it.
+    /// The numbers of these OS processes in the run, if the run has others.
     numbers: Option<Vec<usize>>,
 }
 
 impl ControlPage {
-    /// How much memory so many schedulers share. Most of it is never touched.
+    /// Returns the size in bytes of the memory that `count` schedulers share. Most of it is never
+    /// written, so it takes no physical memory.
     pub fn size(count: usize) -> usize {
         LANES + count * count * LANE
     }
 
-    /// For the first scheduler of OS process `os_process` of so many, each with `each` of them.
+    /// Creates the view of the first scheduler of OS process `os_process`, of `os_processes` with
+    /// `each` schedulers.
+    ///
+    /// # Panics
+    /// If `os_process` is not less than `os_processes`, or there are more than [`MOST`] schedulers.
     pub fn new(
         memory: Arc<SharedMemory>,
         os_process: usize,
@@ -107,12 +116,13 @@ impl ControlPage {
         }
     }
 
-    /// Sets the numbers that these OS processes have in the run, of which they are only some.
+    /// Sets the numbers of these OS processes in the run, of which they are only a part.
     pub fn of_run(&mut self, numbers: Vec<usize>) {
         self.numbers = Some(numbers);
     }
 
-    /// The same page, for each scheduler of this OS process: this is that of the first.
+    /// Returns the views of all schedulers of this OS process. Must be called on the view of its
+    /// first scheduler.
     pub fn schedulers(self: &Arc<Self>) -> Vec<Arc<ControlPage>> {
         let of = |at| ControlPage {
             memory: Arc::clone(&self.memory),
@@ -124,7 +134,7 @@ impl ControlPage {
         (0..self.each).map(|at| Arc::new(of(at))).collect()
     }
 
-    /// Before the others are there: all count as awake.
+    /// Initialises the page before the other OS processes start. All schedulers count as awake.
     pub fn begin(&self, key: u64, table: u64) {
         self.page().key.store(key, Ordering::SeqCst);
         self.page().table.store(table, Ordering::SeqCst);
@@ -134,12 +144,12 @@ impl ControlPage {
 
     fn page(&self) -> &Page {
         let page: NonNull<Page> = self.memory.at(0, size_of::<Page>()).cast();
-        // SAFETY: within the memory, at its start, so aligned; all of it is atomics, for which any bytes
-        // are a value.
+        // SAFETY: the page is at the start of the memory, so it is within it and aligned. All of it
+        // is atomics, for which any bytes are valid.
         unsafe { page.as_ref() }
     }
 
-    /// What all relatives know, and nobody else.
+    /// Returns the key, which only the OS processes that share the page know.
     pub fn key(&self) -> u64 {
         self.page().key.load(Ordering::SeqCst)
     }
@@ -152,12 +162,12 @@ impl ControlPage {
         self.me
     }
 
-    /// The OS process of a scheduler.
+    /// Returns the OS process of a scheduler.
     pub fn os_process_of(&self, scheduler: usize) -> usize {
         scheduler / self.each
     }
 
-    /// The number in the run of the OS process of a scheduler.
+    /// Returns the number in the run of the OS process of a scheduler.
     pub fn number_of(&self, scheduler: usize) -> usize {
         let os_process = self.os_process_of(scheduler);
         let numbers = self.numbers.as_ref();
@@ -168,7 +178,7 @@ impl ControlPage {
         self.os_process_of(self.me)
     }
 
-    /// How many schedulers each OS process has.
+    /// Returns the number of schedulers of each OS process.
     pub fn each(&self) -> usize {
         self.each
     }
@@ -177,12 +187,12 @@ impl ControlPage {
         self.count
     }
 
-    /// Where the lane from one to another begins.
+    /// Returns the offset of the byte ring from one scheduler to another.
     pub fn lane(&self, from: usize, to: usize) -> usize {
         LANES + (from * self.count + to) * LANE
     }
 
-    /// Whether the network of this OS process is that of the first.
+    /// Returns true if the network of this OS process is the same as in the first one.
     pub fn agrees(&self, table: u64) -> bool {
         self.page().table.load(Ordering::SeqCst) == table
     }
@@ -191,7 +201,7 @@ impl ControlPage {
         self.page().state.load(Ordering::Acquire)
     }
 
-    /// Something has run: if all are found asleep, there is something to be looked at.
+    /// Records that a process has run, so that a quiescence check starts when all schedulers sleep.
     pub fn stir(&self) {
         if self.page().stirred.load(Ordering::Relaxed) == 0 {
             self.page().stirred.store(1, Ordering::SeqCst);
@@ -202,7 +212,7 @@ impl ControlPage {
         self.page().stirred.store(0, Ordering::SeqCst);
     }
 
-    /// Wakes a scheduler, if it sleeps. To be called after something was put into its lane.
+    /// Wakes a scheduler if it sleeps. Called after a frame was put into its byte ring.
     pub fn ring(&self, who: usize) {
         fence(Ordering::SeqCst);
         let asleep = &self.page().bells[who].asleep;
@@ -211,10 +221,10 @@ impl ControlPage {
         }
     }
 
-    /// Takes the flag of a sleeper down, and counts it as awake.
+    /// Clears the flag of a sleeper, and counts it as awake. Returns false if the flag was not set.
     fn take_down(&self, who: usize) -> bool {
         let asleep = &self.page().bells[who].asleep;
-        // Counted first: else the count could be 0 for a moment in which somebody is awake.
+        // Counted first, because otherwise the count could be 0 while a scheduler is awake.
         self.page().awake.fetch_add(1, Ordering::SeqCst);
         let taken = asleep
             .compare_exchange(1, 0, Ordering::SeqCst, Ordering::SeqCst)
@@ -229,16 +239,17 @@ impl ControlPage {
         (0..self.count).for_each(|who| self.ring(who));
     }
 
-    /// Sleeps until somebody rings, or for a time. `stay` is asked once the flag is up whether there is
-    /// something to do after all: by then perhaps the run has ended, of which all are told by ringing once. Who is the last to fall asleep, where something has run since the last
-    /// meeting, calls one.
+    /// Sleeps until another thread rings, or until the timeout expires. Calls `stay` after the flag
+    /// is set, and does not sleep if that returns true. `stay` must check for the end of the run,
+    /// because the end rings only once. The last scheduler to go to sleep starts a quiescence check
+    /// if a process has run since the last one.
     pub fn sleep(&self, stay: impl Fn() -> bool, at_most: Option<Duration>) {
         let page = self.page();
         let asleep = &page.bells[self.me].asleep;
         asleep.store(1, Ordering::SeqCst);
         fence(Ordering::SeqCst);
         if stay() {
-            // Whoever has taken the flag down has counted this one once more.
+            // The thread that has cleared the flag has counted this scheduler once more.
             if asleep.swap(0, Ordering::SeqCst) == 0 {
                 self.leave();
             }
@@ -256,7 +267,8 @@ impl ControlPage {
         }
     }
 
-    /// One is awake no more. If it was the last, and there is something to be looked at, all meet.
+    /// Decrements the count of awake schedulers. If this one was the last and a process has run,
+    /// starts a quiescence check.
     fn leave(&self) {
         let page = self.page();
         if page.awake.fetch_sub(1, Ordering::SeqCst) == 1
@@ -278,25 +290,25 @@ impl ControlPage {
         }
     }
 
-    /// The number of the meeting that is on, if one is.
+    /// Returns the number of the current quiescence check, if there is one.
     pub fn meeting(&self) -> Option<u32> {
         let meeting = self.page().meeting.load(Ordering::SeqCst);
         (!meeting.is_multiple_of(2)).then_some(meeting)
     }
 
-    /// The meeting is over: for who leads it.
+    /// Ends the quiescence check. Called by its leader.
     pub fn close_meeting(&self) {
         self.page().meeting.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// The run has ended well.
+    /// Ends the run successfully.
     pub fn end(&self) {
         let state = &self.page().state;
         let _ = state.compare_exchange(RUNNING, ENDED, Ordering::SeqCst, Ordering::SeqCst);
         self.ring_all();
     }
 
-    /// The run fails. Of several causes the first is kept.
+    /// Makes the run fail. If there are several causes, the first one is kept.
     pub fn fail(&self, cause: &[u8]) {
         let page = self.page();
         if page
@@ -318,11 +330,12 @@ impl ControlPage {
         self.ring_all();
     }
 
-    /// What was written down as the cause.
+    /// Returns the cause of the failure. Blocks for up to 500 ms while it is being written.
     pub fn cause(&self) -> Option<Vec<u8>> {
         let page = self.page();
         let end = Instant::now() + WRITING;
-        // Somebody may be at it while another has found the run failed for a later reason.
+        // One thread may be writing the cause while another has found a later one and marked the
+        // run as failed.
         while page.cause.load(Ordering::SeqCst) != 2 {
             if page.cause.load(Ordering::SeqCst) == 0 || Instant::now() > end {
                 return None;
@@ -335,12 +348,13 @@ impl ControlPage {
         Some(bytes.take(len).collect())
     }
 
-    /// A word to be counted up by who asks what the run is doing.
+    /// Returns the counter of requests for the state of the run. Each request increments it.
     pub fn asked(&self) -> &AtomicU32 {
         &self.page().asked
     }
 
-    /// Sleeps until the run fails, or for a time.
+    /// Sleeps until the run fails, or until the timeout expires. May return early. Returns true if
+    /// the run has failed.
     pub fn wait_for_failure(&self, at_most: Duration) -> bool {
         let state = self.state();
         if state != FAILED {
@@ -349,19 +363,21 @@ impl ControlPage {
         self.state() == FAILED
     }
 
-    /// OS process `number` of the run has been started, and is this one of the host. All that is done is a store.
+    /// Records that OS process `number` of the run has started, with process id `id` on the host.
+    /// It is only a store.
     pub fn has_started(&self, number: usize, id: u32) {
         self.page().bells[number * self.each]
             .id
             .store(id, Ordering::SeqCst);
     }
 
-    /// Whether that one of the host is this OS process of the run.
+    /// Returns true if `id` is the process id of this OS process on the host.
     pub fn is_of(&self, id: u32) -> bool {
         self.page().bells[self.me].id.load(Ordering::SeqCst) == id
     }
 
-    /// Takes the place of this OS process in the memory; false: another has.
+    /// Claims the entry of this OS process in the memory. Returns false if another one has claimed
+    /// it.
     pub fn claim(&self) -> bool {
         let id = &self.page().bells[self.me].id;
         let mine = process::id().max(1);
@@ -378,7 +394,7 @@ impl ControlPage {
         self.page().bells[of].agreement.load(Ordering::SeqCst)
     }
 
-    /// This OS process has done all it had to: by its first scheduler.
+    /// Records that this OS process has finished its work. Called by its first scheduler.
     pub fn done(&self) {
         self.page().bells[self.me]
             .done
@@ -389,7 +405,7 @@ impl ControlPage {
         self.end_of(os_process).load(Ordering::SeqCst) == DONE
     }
 
-    /// An OS process has ended without having done all it had to: nothing more comes of it.
+    /// Records that an OS process has ended before it finished its work. It sends no more frames.
     pub fn has_gone(&self, os_process: usize) {
         self.end_of(os_process).store(GONE, Ordering::SeqCst);
     }

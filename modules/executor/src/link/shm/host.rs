@@ -1,5 +1,5 @@
-//! Lanes among some OS processes of a run whose others are reached otherwise: those of one host in
-//! a job on many.
+//! Byte rings among some OS processes of a run, which reach the others by another link. These are
+//! the OS processes of one host, in a job with several hosts.
 
 use std::collections::hash_map::RandomState;
 use std::env;
@@ -22,34 +22,34 @@ use crate::link::between::{Doorbell, Header, Link};
 use crate::payload::received::ReceivedSlices;
 use crate::payload::sliced::{SentValue, SlicedMessage};
 
-/// The lanes of one OS process of a host to the others of a job there, and from them.
+/// The byte rings of one OS process to and from the others of a job on this host.
 ///
-/// They are numbered on the host, from 0: the first [makes](HostLanes::create) the memory, the
-/// others [join](HostLanes::join) it. Frames are those of `Link::send`, with the same promises; how
-/// the run stands is no concern of these lanes but for [`HostLanes::over`]. They are used by one
-/// thread.
+/// The OS processes are numbered from 0 on the host. The first one [creates](HostLanes::create) the
+/// memory, and the others [join](HostLanes::join) it. Frames have the same guarantees as with
+/// `Link::send`. The byte rings do not record the state of the run, apart from [`HostLanes::over`].
+/// Only one thread uses them.
 pub struct HostLanes {
     lanes: Lanes,
     control: Arc<ControlPage>,
 }
 
-/// By which others of the host join lanes.
+/// The data that other OS processes of the host need to join the byte rings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Invitation {
-    /// The OS process that has made the memory.
+    /// Process id of the OS process that has created the memory.
     pub process: u32,
-    /// The number by which it has it.
+    /// Its file descriptor for the memory.
     pub file: u32,
-    /// What is written there.
+    /// The key that is written at the start of the memory.
     pub key: u64,
 }
 
 impl HostLanes {
-    /// Those of the first of OS processes that have these numbers in the run, and what the others
-    /// join them by.
+    /// Creates the byte rings of the first OS process of a host, and the invitation for the others.
+    /// `numbers` contains their numbers in the run.
     ///
     /// # Errors
-    /// There is no memory to be shared, or there are too many.
+    /// No shared memory is available, or `numbers` is empty or too long.
     pub fn create(numbers: Vec<usize>) -> io::Result<(HostLanes, Invitation)> {
         let count = numbers.len();
         if !(1..=MOST).contains(&count) {
@@ -59,7 +59,7 @@ impl HostLanes {
         let invitation = Invitation {
             process: process::id(),
             file: memory.fd().cast_unsigned(),
-            // Not 0, which is what new memory has.
+            // Not 0, because new memory is filled with zeros.
             key: RandomState::new().hash_one(process::id()) | 1,
         };
         let control = ControlPage::new(Arc::new(memory), 0, count, 1);
@@ -67,16 +67,18 @@ impl HostLanes {
         Ok((HostLanes::new(control, numbers)?, invitation))
     }
 
-    /// Those of the OS process with this number on the host, in the memory of the first.
+    /// Joins the byte rings in the memory of the first OS process. `me` is the number of this one
+    /// on the host.
     ///
     /// # Errors
-    /// The memory cannot be had, is that of other lanes, or another has this number.
+    /// The memory cannot be opened, belongs to other byte rings, or another OS process has the same
+    /// number.
     pub fn join(invitation: Invitation, me: usize, numbers: Vec<usize>) -> io::Result<HostLanes> {
         let (Invitation { process, file, key }, count) = (invitation, numbers.len());
         let path = PathBuf::from(format!("/proc/{process}/fd/{file}"));
         let file = File::options().read(true).write(true).open(path)?;
         let memory = SharedMemory::inherit(file.as_raw_fd(), key)?;
-        // It is the memory's.
+        // The memory owns the descriptor now.
         let _ = file.into_raw_fd();
         if me >= count || count > MOST || memory.len() != ControlPage::size(count) {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -91,109 +93,110 @@ impl HostLanes {
         if !control.claim() {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        // As its options have it, of which those that cannot be are told elsewhere.
+        // Invalid values of this variable are reported where the options are read.
         let single_copy = match env::var("GRAPHMAP_SINGLE_COPY").as_deref() {
             Ok("0") => Some(false),
             Ok("1") => Some(true),
             _ => None,
         };
         if single_copy != Some(false) {
-            // What has started this OS process has started the others.
+            // The parent of this OS process has also started the others.
             cma::permit(parent_id());
         }
         let control = Arc::new(control);
-        // SAFETY: nobody else has claimed this place of the memory.
+        // SAFETY: this call has claimed the entry, so no other byte rings exist for this OS
+        // process.
         let lanes = unsafe { Lanes::new(Arc::clone(&control), single_copy) };
         Ok(HostLanes { lanes, control })
     }
 
-    /// How many OS processes there are on the host.
+    /// Returns the number of OS processes on the host.
     pub fn count(&self) -> usize {
         self.control.count()
     }
 
-    /// Says what this OS process has in common with those that it can run with. To be said before
+    /// Sets a value that is equal for all OS processes that can run together. It must be set before
     /// anything is sent.
     pub fn agree(&self, agreement: u64) {
         self.control.agree(agreement);
     }
 
-    /// What another has said, if it has.
+    /// Returns the value that another OS process has set, or 0.
     pub fn agreement(&self, of: usize) -> u64 {
         self.control.agreement(of)
     }
 
-    /// As `Link::send`.
+    /// Sends a frame, with the contract of `Link::send`.
     #[inline]
     pub fn send(&self, to: usize, header: Header, bytes: &[u8]) {
         self.lanes.send(to, header, bytes);
     }
 
-    /// As `Job::send_owned`.
+    /// Sends a frame, with the contract of `Job::send_owned`.
     #[inline]
     pub fn send_owned(&self, to: usize, header: Header, bytes: Vec<u8>) {
         self.lanes.send_now(to, header, bytes);
     }
 
-    /// As `Job::try_send_pieces`.
+    /// Sends a frame, with the contract of `Job::try_send_pieces`.
     #[inline]
     pub fn try_send_pieces(&self, to: usize, header: Header, pieces: &[&[u8]]) -> bool {
         self.lanes.try_send_pieces(to, header, pieces)
     }
 
-    /// As `Job::send_sliced`.
+    /// Sends a message, with the contract of `Job::send_sliced`.
     pub fn send_sliced(&self, to: usize, header: Header, message: SlicedMessage) {
         self.lanes.send_sliced(to, header, message);
     }
 
-    /// As `Job::take_sent`.
+    /// Returns a value, with the contract of `Job::take_sent`.
     pub fn take_sent(&self) -> Option<SentValue> {
         self.lanes.take_sent()
     }
 
-    /// As `Job::keeps_values`.
+    /// Returns true if values are kept, with the contract of `Job::keeps_values`.
     pub fn keeps_values(&self) -> bool {
         self.lanes.keeps_values()
     }
 
-    /// As `Job::let_go`.
+    /// Gives up all values, with the contract of `Job::let_go`.
     pub fn let_go(&self) {
         self.lanes.let_go();
     }
 
-    /// As `Job::take_slices`, of the frame that [`HostLanes::receive`] hands on.
+    /// Returns the slices of the frame that [`HostLanes::receive`] passes on.
     pub fn take_slices(&self) -> Option<ReceivedSlices> {
         self.lanes.take_slices()
     }
 
-    /// As `Job::buffer`.
+    /// Returns a buffer, with the contract of `Job::buffer`.
     pub fn buffer(&self) -> Vec<u8> {
         self.lanes.buffer()
     }
 
-    /// As `Job::keep`.
+    /// Stores a buffer for reuse, with the contract of `Job::keep`.
     pub fn keep(&self, buffer: Vec<u8>) {
         self.lanes.keep(buffer);
     }
 
-    /// As `Link::flush`.
+    /// Sends waiting frames, with the contract of `Link::flush`.
     #[inline]
     pub fn flush(&self) -> bool {
         self.lanes.flush()
     }
 
-    /// Whether something has come, what waits can be sent, or a value is to be given back, by
-    /// [`HostLanes::take_sent`].
+    /// Returns true if a frame has arrived, a waiting frame can be sent, or
+    /// [`HostLanes::take_sent`] has a value to return.
     #[inline]
     pub fn is_ready(&self) -> bool {
         self.lanes.is_ready() || self.lanes.has_sent()
     }
 
-    /// Hands on frames that are here as a whole, where they lie, at most so many of each: who has
-    /// sent it, what it is, and what it carries. How many there were.
+    /// Calls `take` with frames that have arrived completely: the sender, the header, and the bytes
+    /// in place. At most `most` frames of each sender are taken. Returns their number.
     ///
     /// # Errors
-    /// What has come cannot be a frame.
+    /// The bytes that arrived are not a valid frame.
     #[inline]
     pub fn receive(
         &self,
@@ -203,25 +206,25 @@ impl HostLanes {
         self.lanes.receive_with(most, take)
     }
 
-    /// Waits a little, after [`HostLanes::flush`] has found no room.
+    /// Waits for a short time, after [`HostLanes::flush`] has found no space.
     pub fn wait_for_room(&self) {
         self.lanes.wait_for_room();
     }
 
-    /// Sleeps until another OS process of the host sends something, the doorbell is rung, or for a
-    /// time. `stay` is asked whether there is something to do after all when no ring is lost any
-    /// more.
+    /// Sleeps until another OS process of the host sends a frame, the doorbell is rung, or the
+    /// timeout expires. Calls `stay` when no ring can be lost any more, and does not sleep if that
+    /// returns true.
     pub fn sleep(&self, stay: impl Fn() -> bool, at_most: Option<Duration>) {
         self.control.sleep(|| stay() || self.is_ready(), at_most);
     }
 
-    /// Returns the bell that ends [`HostLanes::sleep`].
+    /// Returns the doorbell that ends [`HostLanes::sleep`].
     pub fn doorbell(&self) -> Arc<dyn Doorbell> {
         Arc::clone(&self.control) as Arc<dyn Doorbell>
     }
 
-    /// The run is over, or fails: who finds that memory of this host can be read no more is to know
-    /// why.
+    /// Records that the run is over, or fails. An OS process that can no longer read the memory of
+    /// another then knows why.
     pub fn over(&self, fails: bool) {
         match fails {
             true => self.control.fail(&[]),
@@ -229,15 +232,15 @@ impl HostLanes {
         }
     }
 
-    /// Whether another can read the memory of this OS process, and would rather.
+    /// Returns true if another OS process can read the memory of this one, and prefers to.
     pub fn has_access(&self, to: usize) -> bool {
         self.lanes.has_access(to)
     }
 
-    /// Fills `to` with what is in the memory of another.
+    /// Fills `to` with bytes from the memory of another OS process.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The memory cannot be read.
     pub fn read_memory(
         &self,
         of: usize,
@@ -281,7 +284,7 @@ mod tests {
         assert!(second.flush() && first.is_ready());
     }
 
-    /// Two that answer each other, and sleep whenever they can: no ring is lost.
+    /// Two OS processes answer each other, and sleep whenever they can. No ring is lost.
     #[test]
     fn a_frame_ends_the_sleep_of_its_receiver() {
         const TIMES: u32 = 20_000;
@@ -328,8 +331,8 @@ mod tests {
         });
     }
 
-    /// Who sleeps with one would keep it for as long as nothing comes, and what waits for its end,
-    /// too.
+    /// A scheduler that sleeps with such a value would keep it until a frame arrives. A process
+    /// that waits for the end of the value would wait as long.
     #[test]
     fn a_value_of_which_all_has_been_sent_is_to_be_given_back() {
         let (first, invitation) = HostLanes::create(vec![0, 1]).unwrap();
@@ -339,7 +342,7 @@ mod tests {
             number: 2,
             extra: 0,
         };
-        // More than there is room for.
+        // Larger than the byte ring.
         let value = vec![7u8; 1 << 20];
         let message = SlicedMessage::new(value, Format::new(), 5, usize::MAX).unwrap();
         first.send_sliced(1, header, message);

@@ -1,18 +1,24 @@
-//! A lane: frames from one OS process to another, in order.
+//! A byte ring in shared memory with one writer and one reader: it passes frames from one scheduler
+//! to another, in order.
 //!
-//! A ring of bytes in shared memory with one writer and one reader. A frame is a header of 16 bytes and what it
-//! carries, in one piece, at a multiple of 32. The first word of its header says that it is there: it is stored last,
-//! with Release, and looked at first, with Acquire; before that, the first word of where the next frame will begin is
-//! set to 0, so the reader stops there. So a small frame moves one cache line, the one that its reader looks at anyway,
-//! and a writer that is killed leaves no half of one. Those words are set to 0 some lines ahead, after a frame was
-//! published, and behind a frame of many lines where another such would end: to have that line from the reader's core would else be waited for. A frame that does not fit before the end of the ring begins at
-//! its start, and a word says that the rest is passed by. `head` counts the bytes that were read: it is stored with
-//! Release after they were, and loaded with Acquire before anything is written over them.
+//! A frame is a header of 16 bytes and its payload, in one piece, at a multiple of 32. The first
+//! word of the header marks the frame as present. The writer stores it last, with Release, and the
+//! reader loads it first, with Acquire. Before that, the writer sets the first word of the next
+//! frame to 0, so the reader stops there. A small frame therefore moves only the cache line that
+//! its reader polls anyway. A writer that is killed leaves no partial frame.
 //!
-//! A frame may be withheld, for a time: then those behind it cannot be reached, and all are published by one store.
+//! After a frame is published, the writer sets the first words of some lines ahead to 0. After a
+//! frame of many lines it sets the word at which another such frame would end. Otherwise the next
+//! frame would wait for that line from the reader's core. If a frame does not fit before the end of
+//! the ring, it begins at the start, and a word marks the rest as skipped. `head` counts the bytes
+//! that were read. The reader stores it with Release afterwards, and the writer loads it with
+//! Acquire before it overwrites anything.
 //!
-//! The reader trusts nothing: what cannot be a frame is an error. Its place is its own, and nothing is looked at
-//! outside of the ring.
+//! A frame may be withheld for a time. The frames after it cannot be reached then, and one store
+//! publishes all of them.
+//!
+//! The reader does not trust the contents: an invalid frame is an error. The reader keeps its own
+//! index, and reads only within the ring.
 
 use std::cell::Cell;
 use std::ptr::NonNull;
@@ -21,16 +27,16 @@ use super::ring::{ByteRing, CLEARED_LEAST, CLEARED_MOST, HEADER, MOST, ROOM, UNI
 use crate::link::between::Header;
 use crate::sync::Ordering;
 
-/// The first word of what is no frame yet. That of a frame is its length and 1.
+/// The first word before a frame is present. The first word of a frame is its length plus 1.
 const NOTHING: u32 = 0;
-/// In place of that: the next frame begins at the start of the ring.
+/// The first word that marks the rest of the ring as skipped: the next frame begins at the start.
 const PASS: u32 = u32::MAX;
 
-/// Whether the reader can read the memory of the writer; 0: it has not said so.
+/// Whether the reader can read the memory of the writer. 0 means that it has not answered.
 const GRANTED: u32 = 1;
 const DENIED: u32 = 2;
 
-/// A frame that cannot be.
+/// The error of an invalid frame.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Garbled;
 
@@ -42,21 +48,23 @@ fn size_of(len: usize) -> u64 {
 /// The writing end.
 pub(crate) struct Sender {
     ring: ByteRing,
-    /// Where the next frame begins. There is nothing there.
+    /// Index at which the next frame will begin. No frame is present there.
     tail: Cell<u64>,
-    /// How much was read, as far as is known.
+    /// The last value of the reader's `head` that was loaded.
     head: Cell<u64>,
-    /// Up to here first words are 0 from the tail on.
+    /// The first words from the tail up to this index are 0.
     cleared: Cell<u64>,
-    /// Here it is, too, until the tail has passed it.
+    /// The first word at this index is 0, too, until the tail has passed it.
     foreseen: Cell<u64>,
-    /// Where a frame is withheld, and its first word.
+    /// Index and first word of the withheld frame.
     held: Cell<Option<(u64, u32)>>,
 }
 
 impl Sender {
+    /// Creates the writing end.
+    ///
     /// # Safety
-    /// It is the one sender of this lane there ever is.
+    /// At most one sender may ever be created for this byte ring.
     pub(crate) unsafe fn new(ring: ByteRing) -> Self {
         Sender {
             ring,
@@ -68,7 +76,7 @@ impl Sender {
         }
     }
 
-    /// Whether there is room for so many bytes more, in memory, and for the word behind them.
+    /// Returns true if the ring has space for `size` bytes and for the first word after them.
     #[inline(always)]
     fn has_room(&self, size: u64) -> bool {
         self.tail.get() - self.head.get() + size + UNIT <= ROOM || self.look(size)
@@ -78,27 +86,28 @@ impl Sender {
     fn look(&self, size: u64) -> bool {
         let (known, tail) = (self.head.get(), self.tail.get());
         let head = self.ring.head().load(Ordering::Acquire);
-        // A head that cannot be is as if nothing had been read.
+        // An impossible `head` is ignored, as if the reader had not advanced.
         if (known..=tail).contains(&head) && head.is_multiple_of(UNIT) {
             self.head.set(head);
         }
         tail - self.head.get() + size + UNIT <= ROOM
     }
 
-    /// Whether a frame with so many bytes can be sent now.
+    /// Returns true if a frame with a payload of `len` bytes can be sent now.
     pub(crate) fn is_ready(&self, len: usize) -> bool {
         let (size, rest) = (size_of(len), self.ring.rest(self.tail.get()));
         self.has_room(if rest < size { rest + size } else { size })
     }
 
-    /// Sends a frame with at most [`MOST`] bytes; false: there is no room at the moment. One that can `wait` is withheld
-    /// until another follows that cannot, or [`Sender::publish`] is called.
+    /// Sends a frame with at most [`MOST`] bytes. Returns false if the ring has no space at the
+    /// moment. If `wait` is true, the frame is withheld until a frame with `wait` false follows, or
+    /// [`Sender::publish`] is called.
     #[inline]
     pub(crate) fn try_send(&self, header: Header, bytes: &[u8], wait: bool) -> bool {
         self.try_send_pieces(header, &[bytes], wait)
     }
 
-    /// As [`Sender::try_send`], of bytes in pieces.
+    /// Sends a frame as [`Sender::try_send`] does, from bytes in pieces.
     #[inline(always)]
     pub(crate) fn try_send_pieces(&self, header: Header, pieces: &[&[u8]], wait: bool) -> bool {
         let len = pieces.iter().map(|piece| piece.len()).sum();
@@ -114,8 +123,9 @@ impl Sender {
             self.say(at, PASS, true);
             at += passed;
         }
-        // SAFETY: there is room for header and pieces up to the end of the ring. The reader has read what was there, and does
-        // not look at more than the first word before that says that there is a frame.
+        // SAFETY: the ring has space for the header and the pieces before its end. The reader has
+        // read the previous contents, and reads only the first word until that marks a frame as
+        // present.
         unsafe { self.ring.write(at, header, pieces) };
         self.clear_at(at + size);
         self.say(at, len as u32 + 1, wait);
@@ -128,7 +138,8 @@ impl Sender {
         true
     }
 
-    /// Has 0 for the first word at an index that has room, up to which all else is going to be written over.
+    /// Makes the first word at `at` 0. The ring must have space there, and everything before `at`
+    /// is about to be overwritten.
     #[inline(always)]
     fn clear_at(&self, at: u64) {
         if self.cleared.get() <= at {
@@ -139,7 +150,8 @@ impl Sender {
         }
     }
 
-    /// Sets the first word behind another frame of this size to 0, if what was there has been read.
+    /// Sets the first word after another frame of this size to 0, if the previous contents there
+    /// have been read.
     fn clear_for_another(&self, size: u64) {
         let end = self.tail.get() + size;
         if end + UNIT <= self.head.get() + ROOM {
@@ -148,7 +160,7 @@ impl Sender {
         }
     }
 
-    /// Sets first words beyond the tail to 0, as far as what was there has been read.
+    /// Sets the first words after the tail to 0, as far as the previous contents have been read.
     #[inline(never)]
     fn clear_ahead(&self) {
         let end = (self.tail.get() + CLEARED_MOST).min(self.head.get() + ROOM);
@@ -164,7 +176,7 @@ impl Sender {
     #[inline(always)]
     fn say(&self, at: u64, word: u32, wait: bool) {
         match self.held.get() {
-            // Nobody reaches it before the one that is withheld.
+            // The reader cannot reach this word before the withheld one.
             Some(held) => {
                 self.ring.first(at).store(word, Ordering::Relaxed);
                 if !wait {
@@ -181,7 +193,7 @@ impl Sender {
         self.ring.first(at).store(word, Ordering::Release);
     }
 
-    /// Whether the reader can read the memory of this OS process, once it has said so.
+    /// Returns whether the reader can read the memory of this OS process, after it has answered.
     pub(crate) fn access(&self) -> Option<bool> {
         match self.ring.access().load(Ordering::Acquire) {
             0 => None,
@@ -189,7 +201,7 @@ impl Sender {
         }
     }
 
-    /// Publishes what is withheld.
+    /// Publishes the withheld frame and all frames after it.
     #[inline]
     pub(crate) fn publish(&self) {
         if let Some(held) = self.held.get() {
@@ -204,18 +216,20 @@ pub(crate) struct Receiver {
     head: Cell<u64>,
 }
 
-/// A frame that is still in its lane.
+/// A frame that is still in its byte ring.
 pub(crate) struct LaneFrame {
     pub(crate) header: Header,
-    /// What it carries: there until [`Receiver::pass`] is called.
+    /// The payload, valid until [`Receiver::pass`] is called.
     pub(crate) bytes: NonNull<[u8]>,
-    /// Where the next one begins.
+    /// Index of the next frame.
     end: u64,
 }
 
 impl Receiver {
+    /// Creates the reading end.
+    ///
     /// # Safety
-    /// It is the one receiver of this lane there ever is.
+    /// At most one receiver may ever be created for this byte ring.
     pub(crate) unsafe fn new(ring: ByteRing) -> Self {
         Receiver {
             ring,
@@ -223,19 +237,19 @@ impl Receiver {
         }
     }
 
-    /// Says whether this OS process can read the memory of the writer.
+    /// Answers whether this OS process can read the memory of the writer.
     pub(crate) fn tell_access(&self, granted: bool) {
         let access = if granted { GRANTED } else { DENIED };
         self.ring.access().store(access, Ordering::Release);
     }
 
-    /// Whether a frame is there.
+    /// Returns true if a frame is present.
     #[inline(always)]
     pub(crate) fn is_filled(&self) -> bool {
         self.ring.first(self.head.get()).load(Ordering::Acquire) != NOTHING
     }
 
-    /// The next frame, which stays the next.
+    /// Returns the next frame, and leaves it in the ring.
     #[inline]
     pub(crate) fn next(&self) -> Result<Option<LaneFrame>, Garbled> {
         let mut at = self.head.get();
@@ -246,7 +260,7 @@ impl Receiver {
         if word == PASS {
             at += self.ring.rest(at);
             word = self.ring.first(at).load(Ordering::Acquire);
-            // The frame was there before it was said where it is.
+            // The writer stores the frame before the word that refers to it.
             if word == NOTHING || word == PASS {
                 return Err(Garbled);
             }
@@ -256,8 +270,8 @@ impl Receiver {
         if len > MOST || size > rest {
             return Err(Garbled);
         }
-        // SAFETY: it is within the ring. What there is was written before the first word, and is not written again before
-        // `head` is beyond it.
+        // SAFETY: the frame is within the ring. Its contents were written before the first word,
+        // and are not overwritten before `head` is beyond them.
         let (header, bytes) = unsafe { self.ring.read(at, len) };
         Ok(Some(LaneFrame {
             header,
@@ -266,7 +280,7 @@ impl Receiver {
         }))
     }
 
-    /// The frame was read.
+    /// Marks the frame as read, so that the writer may overwrite it.
     #[inline]
     pub(crate) fn pass(&self, frame: &LaneFrame) {
         self.head.set(frame.end);

@@ -1,6 +1,8 @@
-//! Shared memory as a link: a lane to each other scheduler and one from it, and the page that all look at.
+//! The link over shared memory: a byte ring to and from each other scheduler, and the page that all
+//! of them read.
 //!
-//! Schedulers of one OS process have lanes too, for what is not about a channel; those that nobody uses take no memory.
+//! Schedulers of one OS process also have byte rings, for frames that concern no channel. Unused
+//! byte rings take no physical memory.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -20,54 +22,57 @@ use crate::link::between::{Doorbell, Header, Link, RunState};
 use crate::payload::received::ReceivedSlices;
 use crate::payload::sliced::{SentValue, SlicedMessage};
 
-/// A frame for the link itself, with [`MORE`]: where the memory of its sender can be read, if it can, and its OS process.
+/// Kind of a frame for the link itself, marked with [`MORE`]. It contains the process id of its
+/// sender, and the address of a word that the receiver tries to read there.
 const ACCESS: u32 = u32::MAX;
-/// How long is waited to learn why memory cannot be read: its OS process may have been lost.
+/// Maximum wait for the cause if memory cannot be read, because its OS process may have been lost.
 const LEARN: Duration = Duration::from_secs(1);
 
-/// After how long a full lane is looked at again: about as long as it takes to empty it.
+/// Time until a full byte ring is checked again. It takes about as long to empty one.
 const RETRY: Duration = Duration::from_micros(50);
-/// How often others are let run before that.
+/// Number of times that the thread yields before that.
 const YIELDS: usize = 16;
 
-/// The way to one other scheduler.
+/// The byte rings to and from one other scheduler.
 struct Peer {
     sender: Sender,
     receiver: Receiver,
     outgoing: Outgoing,
     incoming: Incoming,
-    /// In the list of those to whom something was sent since their bells were looked at.
+    /// True if it is in the list of peers to which frames were sent since their bells were checked.
     dirty: Cell<bool>,
-    /// How often it would have been sent what is to be read in the memory of this OS process: it is asked at first.
+    /// Number of calls of [`Lanes::has_access`] for this peer. The first call asks it whether it
+    /// can read the memory of this OS process.
     asked: Cell<u32>,
-    /// Its OS process, from when that can be read.
+    /// Its process id, once its memory can be read.
     pid: Cell<u32>,
     rates: Rates,
 }
 
-/// All lanes of a scheduler.
+/// All byte rings of a scheduler.
 pub struct Lanes {
     control: Arc<ControlPage>,
-    /// By scheduler; none at its own place.
+    /// By scheduler. The entry of this scheduler itself is `None`.
     peers: Vec<Option<Peer>>,
-    /// Those whose bell is to be looked at, or for whom messages wait.
+    /// Peers whose bells must be checked, or for which messages wait.
     dirty: RefCell<Vec<usize>>,
-    /// A frame is being looked at.
+    /// True while a frame is being processed.
     taking: Cell<bool>,
-    /// Memory for the bytes of a message, to be used again: else each large one would have the pages it lies in from
-    /// the system, and give them back.
+    /// A buffer for the bytes of a message, for reuse. Without it, each large message would get its
+    /// pages from the system and return them.
     buffer: Cell<Vec<u8>>,
-    /// Values of which all has been sent.
+    /// Values of which all slices have been sent.
     sent: RefCell<VecDeque<SentValue>>,
-    /// The slices of the message that is being looked at.
+    /// The slices of the message that is being processed.
     slices: Cell<Option<ReceivedSlices>>,
-    /// What others read to see whether they can; none if they are not to.
+    /// The word that other OS processes read to check their access, or `None` if they must not have
+    /// any.
     proof: Option<Box<u64>>,
-    /// So many large messages go through shared memory first, to see how long they take.
+    /// Number of large messages that first go through shared memory, to measure how long they take.
     trials: u32,
 }
 
-/// Frames of a lane are looked at: no others are, until that is over, be it by a panic.
+/// Marks the processing of frames, during which no other frames are taken. Ends on a panic too.
 struct Taking<'a>(&'a Cell<bool>);
 
 impl Drop for Taking<'_> {
@@ -76,7 +81,7 @@ impl Drop for Taking<'_> {
     }
 }
 
-/// A frame that is passed when it was looked at, be it by a panic.
+/// A frame that is passed after it was processed, or on a panic.
 struct Passing<'a> {
     receiver: &'a Receiver,
     frame: LaneFrame,
@@ -89,10 +94,11 @@ impl Drop for Passing<'_> {
 }
 
 impl Lanes {
-    /// With `single_copy`, others read large slices in the memory of this OS process; without any, if that takes less time.
+    /// Creates the byte rings of a scheduler. `single_copy` determines whether other OS processes
+    /// read large slices in the memory of this one. With `None`, they do if that takes less time.
     ///
     /// # Safety
-    /// They are the only ones of this scheduler for this run.
+    /// At most one `Lanes` may be created for this scheduler in this run.
     pub unsafe fn new(control: Arc<ControlPage>, single_copy: Option<bool>) -> Self {
         let (me, memory) = (control.me(), control.memory());
         let rates = || {
@@ -104,7 +110,7 @@ impl Lanes {
         };
         let peer = |other: usize| {
             (other != me).then(|| Peer {
-                // SAFETY: each scheduler has one end of each lane, and makes it once.
+                // SAFETY: each scheduler has one end of each byte ring, and creates it once.
                 sender: unsafe { Sender::new(ByteRing::new(memory, control.lane(me, other))) },
                 // SAFETY: as above.
                 receiver: unsafe { Receiver::new(ByteRing::new(memory, control.lane(other, me))) },
@@ -129,11 +135,12 @@ impl Lanes {
         }
     }
 
-    /// Calls `take` with frames that are here as a whole, where they lie, at most so many of each scheduler: who sends
-    /// without end keeps nobody else waiting. How many there were.
+    /// Calls `take` with frames that have arrived completely, in place, and returns their number.
+    /// At most `most` frames of each scheduler are taken, so that a scheduler that sends
+    /// continuously does not delay the others.
     ///
     /// # Errors
-    /// What has come cannot be a frame.
+    /// The bytes that arrived are not a valid frame.
     #[inline]
     pub fn receive_with(
         &self,
@@ -157,7 +164,8 @@ impl Lanes {
                     frame,
                 };
                 let header = passing.frame.header;
-                // SAFETY: the lane leaves it alone until it is passed, and nobody else takes from it: the mark is set.
+                // SAFETY: the writer does not overwrite the frame until it is passed, and no other
+                // call takes frames, because the mark is set.
                 let bytes = unsafe { passing.frame.bytes.as_ref() };
                 if header.extra & MORE == 0 && peer.incoming.is_empty() {
                     take(from, header, bytes);
@@ -177,7 +185,7 @@ impl Lanes {
         Ok(count)
     }
 
-    /// Hands on a message of several frames.
+    /// Passes on a message of several frames.
     fn take_whole(
         &self,
         peer: &Peer,
@@ -205,13 +213,13 @@ impl Lanes {
         }
     }
 
-    /// The slices of the message that is being handed on.
+    /// Returns the slices of the message that is being passed on.
     pub fn take_slices(&self) -> Option<ReceivedSlices> {
         self.slices.take()
     }
 
-    /// Whether another scheduler can read the memory of this OS process, and would rather; at first it is asked, and the
-    /// answer is no.
+    /// Returns true if another scheduler can read the memory of this OS process, and prefers to.
+    /// The first call requests its answer and returns false.
     pub fn has_access(&self, to: usize) -> bool {
         let (Some(Some(peer)), Some(proof)) = (self.peers.get(to), &self.proof) else {
             return false;
@@ -230,23 +238,24 @@ impl Lanes {
         asked >= self.trials && peer.sender.access() == Some(true)
     }
 
-    /// Tries whether the memory of another scheduler can be read, and says so.
+    /// Tries to read the memory of another scheduler, and sends it the result.
     #[cold]
     fn try_access(&self, peer: &Peer, pid: u32, bytes: &[u8]) {
         let address = bytes.try_into().map_or(0, u64::from_ne_bytes);
         let mut word = [const { MaybeUninit::new(0) }; 8];
         let read = cma::read(pid, address, &mut word);
-        // SAFETY: all were initialised from the start.
+        // SAFETY: all bytes were initialised at the start.
         let word = word.map(|byte| unsafe { byte.assume_init() });
         let granted = read.is_ok() && u64::from_ne_bytes(word) == self.control.key();
         peer.pid.set(if granted { pid } else { 0 });
         peer.receiver.tell_access(granted);
     }
 
-    /// Fills `to` with what is in the memory of another scheduler.
+    /// Fills `to` with bytes from the memory of another scheduler. If that fails, blocks for up to
+    /// 1 s until the run fails, because the OS process may have been lost.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The memory cannot be read, or the run is over.
     pub fn read_memory(
         &self,
         of: usize,
@@ -265,10 +274,11 @@ impl Lanes {
         if let (Some((peer, start)), true) = (start, read.is_ok())
             && let Some(false) = peer.rates.read(bytes, start.elapsed())
         {
-            // What is there to be read already is.
+            // Slices that are already announced are still read there.
             peer.receiver.tell_access(false);
         }
-        // Who is lost can be read no more, and that is to be told instead. Who knows that a run is over lets go of its memory.
+        // The memory of a lost OS process cannot be read, and the loss is reported instead. An OS
+        // process that knows that the run is over frees its memory.
         if read.is_err() {
             self.control.wait_for_failure(LEARN);
         }
@@ -283,12 +293,12 @@ impl Lanes {
         }
     }
 
-    /// Memory for the bytes of a message, with what an older one has left.
+    /// Returns a buffer for the bytes of a message. It may have the contents of an older one.
     pub fn buffer(&self) -> Vec<u8> {
         self.buffer.take()
     }
 
-    /// Sends a message, or leaves it to be sent.
+    /// Sends a message, or queues it until there is space.
     #[inline]
     pub fn send_now(&self, to: usize, header: Header, bytes: Vec<u8>) {
         let Some(Some(peer)) = self.peers.get(to) else {
@@ -302,7 +312,7 @@ impl Lanes {
         }
     }
 
-    /// Sends a message whose slices stay where they are until then.
+    /// Sends a message, and leaves its slices where they are until they are sent.
     pub fn send_sliced(&self, to: usize, header: Header, message: SlicedMessage) {
         let Some(Some(peer)) = self.peers.get(to) else {
             return;
@@ -311,25 +321,25 @@ impl Lanes {
         self.wait(peer, header, Body::Sliced(message));
     }
 
-    /// A value of which all has been sent.
+    /// Returns a value of which all slices have been sent.
     #[inline]
     pub fn take_sent(&self) -> Option<SentValue> {
         self.sent.borrow_mut().pop_front()
     }
 
-    /// Whether there is a value of which all has been sent.
+    /// Returns true if there is a value of which all slices have been sent.
     #[inline]
     pub fn has_sent(&self) -> bool {
         !self.sent.borrow().is_empty()
     }
 
-    /// Whether values are kept that were not given back.
+    /// Returns true if values are kept that were not returned.
     pub fn keeps_values(&self) -> bool {
         let mut peers = self.peers.iter().flatten();
         self.has_sent() || peers.any(|peer| peer.outgoing.keeps_values())
     }
 
-    /// Copies what is still to be sent of values, so that none is kept.
+    /// Copies the slices that are not sent yet, so that no value is kept.
     pub fn let_go(&self) {
         for peer in self.peers.iter().flatten() {
             peer.outgoing
@@ -337,7 +347,7 @@ impl Lanes {
         }
     }
 
-    /// Sends a message in pieces, if there is room for all of it at once.
+    /// Sends a message in pieces, if the byte ring has space for all of it now.
     #[inline]
     pub fn try_send_pieces(&self, to: usize, header: Header, pieces: &[&[u8]]) -> bool {
         let Some(Some(peer)) = self.peers.get(to) else {
@@ -348,7 +358,7 @@ impl Lanes {
         peer.can_send(len) && peer.sender.try_send_pieces(header, pieces, false)
     }
 
-    /// Keeps the memory of a message that was sent.
+    /// Stores the buffer of a sent message for reuse.
     #[inline]
     pub fn keep(&self, buffer: Vec<u8>) {
         if buffer.capacity() <= KEPT {
@@ -363,7 +373,8 @@ impl Lanes {
         }
     }
 
-    /// A message waits for room, behind others or because it has more than one frame.
+    /// Queues a message, because others wait before it, it has more than one frame, or the ring is
+    /// full.
     #[cold]
     #[inline(never)]
     fn wait(&self, peer: &Peer, header: Header, body: Body) {
@@ -371,7 +382,7 @@ impl Lanes {
         self.send_waiting(peer);
     }
 
-    /// Sends of what waits what has room.
+    /// Sends waiting messages as far as there is space.
     fn send_waiting(&self, peer: &Peer) {
         peer.outgoing.send(&peer.sender, |sent| match sent {
             Body::Bytes(bytes) => self.keep(bytes),
@@ -395,7 +406,7 @@ impl Lanes {
         dirty.is_empty()
     }
 
-    /// Whether something that waits can be sent.
+    /// Returns true if a waiting message can be sent.
     #[inline(always)]
     fn can_flush(&self) -> bool {
         !self.dirty.borrow().is_empty() && self.can_flush_some()
@@ -408,7 +419,8 @@ impl Lanes {
         peers.any(Peer::can_go_on)
     }
 
-    /// Waits a little, as a lane is full: nobody says when there is room, and often there is as soon as another has run.
+    /// Waits for a short time, because a byte ring is full. The reader sends no notice when there
+    /// is space, but often there is some as soon as another thread has run.
     pub fn wait_for_room(&self) {
         for _ in 0..YIELDS {
             if self.is_ready() {
@@ -421,7 +433,7 @@ impl Lanes {
         }
     }
 
-    /// Whether something has come, or what waits can be sent.
+    /// Returns true if a frame has arrived, or if a waiting message can be sent.
     #[inline]
     pub fn is_ready(&self) -> bool {
         self.is_filled() || self.can_flush()
@@ -441,13 +453,13 @@ impl Lanes {
 }
 
 impl Peer {
-    /// Whether a message waits for room.
+    /// Returns true if a message waits for space.
     #[inline(always)]
     fn waits(&self) -> bool {
         !self.outgoing.is_empty()
     }
 
-    /// Whether a message is one frame, and is not behind others.
+    /// Returns true if a message of this length is one frame, and no message waits before it.
     #[inline(always)]
     fn can_send(&self, len: usize) -> bool {
         len <= MOST && !self.waits()
@@ -481,7 +493,8 @@ impl Link for Lanes {
         Arc::clone(&self.control) as Arc<dyn Doorbell>
     }
 
-    /// It may wait for a frame with a token, or until all is flushed.
+    /// Sends a frame. The frame may be withheld until a frame with a token follows, or until all
+    /// are flushed.
     #[inline]
     fn send(&self, to: usize, header: Header, bytes: &[u8]) {
         let Some(Some(peer)) = self.peers.get(to) else {
@@ -493,7 +506,7 @@ impl Link for Lanes {
         }
     }
 
-    /// Wakes who has got something, as well.
+    /// Sends waiting frames, and wakes their receivers.
     #[inline]
     fn flush(&self) -> bool {
         self.dirty.borrow().is_empty() || self.flush_now()
@@ -507,13 +520,13 @@ impl Link for Lanes {
 
     fn sleep(&self, stay: &dyn Fn() -> bool, at_most: Option<Duration>) {
         if self.flush() {
-            // What values are kept for has been sent: they are to be given back first.
+            // Values of which all slices have been sent must be returned first.
             if !self.has_sent() {
                 self.control.sleep(|| stay() || self.is_filled(), at_most);
             }
             return;
         }
-        // Who still has to send something is awake, as far as others are concerned.
+        // A scheduler that still has frames to send counts as awake.
         self.wait_for_room();
     }
 

@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
-/// Shared memory, as long as somebody has it.
+/// Shared memory that exists as long as any OS process maps it.
 #[derive(Debug)]
 pub struct SharedMemory {
     start: NonNull<u8>,
@@ -13,14 +13,17 @@ pub struct SharedMemory {
     fd: i32,
 }
 
-// SAFETY: it is memory that other OS processes use as well: whoever uses it does so through
-// atomics, or by the rules of a lane.
+// SAFETY: other OS processes use this memory as well. All accesses are atomic, or follow the rules
+// of a byte ring.
 unsafe impl Send for SharedMemory {}
 // SAFETY: as above.
 unsafe impl Sync for SharedMemory {}
 
 impl SharedMemory {
-    /// New memory, all zeros. Pages take room from when they are first written to.
+    /// Allocates memory filled with zeros. A page takes physical memory when it is first written.
+    ///
+    /// # Errors
+    /// The kernel refuses the allocation.
     pub fn new(len: usize) -> io::Result<Self> {
         let fd = system::create()?;
         let memory = system::resize(fd, len).and_then(|()| system::map(fd, len));
@@ -33,16 +36,19 @@ impl SharedMemory {
         }
     }
 
-    /// The memory that this OS process has inherited under a number, if its first bytes are that
-    /// key: else the number is that of another file, which is left alone. What this OS process
-    /// starts does not inherit it.
+    /// Maps the memory that this OS process has inherited as file descriptor `fd`. Its first bytes
+    /// must be `key`. Otherwise the descriptor belongs to another file, and stays open. Child
+    /// processes of this OS process do not inherit the memory.
+    ///
+    /// # Errors
+    /// The descriptor is not open, or its file does not begin with `key`, or cannot be mapped.
     pub fn inherit(fd: i32, key: u64) -> io::Result<Self> {
         let len = system::inherited(fd, key)?;
         let start = system::map(fd, len)?;
         Ok(SharedMemory { start, len, fd })
     }
 
-    /// The number under which a relative inherits it.
+    /// Returns the file descriptor by which child processes inherit the memory.
     pub fn fd(&self) -> i32 {
         self.fd
     }
@@ -52,13 +58,13 @@ impl SharedMemory {
         self.len
     }
 
-    /// Where `len` bytes from `at` on are.
+    /// Returns a pointer to `len` bytes at offset `at`.
     ///
     /// # Panics
-    /// If there are not so many.
+    /// If the memory is shorter.
     pub fn at(&self, at: usize, len: usize) -> NonNull<u8> {
         assert!(at.checked_add(len).is_some_and(|end| end <= self.len));
-        // SAFETY: it is within the memory.
+        // SAFETY: the offset is within the memory.
         unsafe { self.start.add(at) }
     }
 }
@@ -70,13 +76,13 @@ impl Drop for SharedMemory {
     }
 }
 
-/// Sleeps while the word is `value`, until somebody calls [`wake`], or for a time. It may return
-/// early.
+/// Sleeps while the word is `value`, until another thread calls [`wake`] or the timeout expires.
+/// May return early.
 pub fn wait(word: &AtomicU32, value: u32, at_most: Option<Duration>) {
     system::futex_wait(word, value, at_most);
 }
 
-/// Wakes who sleeps on the word, in whatever OS process.
+/// Wakes all threads that sleep on the word, in all OS processes.
 pub fn wake(word: &AtomicU32) {
     system::futex_wake(word);
 }
@@ -103,11 +109,11 @@ mod system {
     }
 
     pub(super) fn inherited(fd: i32, key: u64) -> io::Result<usize> {
-        // SAFETY: it takes numbers. One that is not that of a file is refused.
+        // SAFETY: the call takes only numbers. A number that is not an open descriptor is refused.
         if fd < 0 || unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) } != 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: there is such a file, which is only looked at, and stays open.
+        // SAFETY: the descriptor is open. It is only read here, and `ManuallyDrop` keeps it open.
         let file = ManuallyDrop::new(unsafe { File::from_raw_fd(fd) });
         let mut first = [0; 8];
         file.read_exact_at(&mut first, 0)?;
@@ -119,7 +125,7 @@ mod system {
 
     pub(super) fn resize(fd: i32, len: usize) -> io::Result<()> {
         let len = i64::try_from(len).map_err(|_| io::ErrorKind::FileTooLarge)?;
-        // SAFETY: numbers both of them. A size beyond `ulimit -f` is an error where SIGXFSZ is
+        // SAFETY: the call takes only numbers. A size above `ulimit -f` is an error, if SIGXFSZ is
         // handled.
         match unsafe { libc::ftruncate(fd, len) } {
             0 => Ok(()),
@@ -129,7 +135,7 @@ mod system {
 
     pub(super) fn map(fd: i32, len: usize) -> io::Result<NonNull<u8>> {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: new memory at a place that the kernel chooses.
+        // SAFETY: it creates a new mapping at an address that the kernel chooses.
         let at = unsafe { libc::mmap(ptr::null_mut(), len, protection, libc::MAP_SHARED, fd, 0) };
         match NonNull::new(at.cast()) {
             Some(start) if at != libc::MAP_FAILED => Ok(start),
@@ -138,12 +144,12 @@ mod system {
     }
 
     pub(super) fn unmap(start: NonNull<u8>, len: usize) {
-        // SAFETY: `map` made it, and its owner goes.
+        // SAFETY: `map` created the mapping, and its owner is being dropped.
         unsafe { libc::munmap(start.as_ptr().cast(), len) };
     }
 
     pub(super) fn close(fd: i32) {
-        // SAFETY: the owner of the number goes.
+        // SAFETY: the owner of the descriptor is being dropped, or was not created.
         unsafe { libc::close(fd) };
     }
 
@@ -153,7 +159,7 @@ mod system {
             tv_nsec: i64::from(time.subsec_nanos()),
         });
         let time = time.as_ref().map_or(ptr::null(), ptr::from_ref);
-        // SAFETY: the word and the time are there until the call returns.
+        // SAFETY: the word and the time are valid until the call returns.
         unsafe {
             libc::syscall(
                 libc::SYS_futex,
@@ -166,14 +172,14 @@ mod system {
     }
 
     pub(super) fn futex_wake(word: &AtomicU32) {
-        // SAFETY: the kernel does not even look at the word.
+        // SAFETY: the kernel does not access the word.
         unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, c_int::MAX) };
     }
 }
 
 #[cfg(miri)]
 mod system {
-    //! To Miri it is memory of the one program that there is: so it sees what threads do with it.
+    //! Memory of the one program that Miri runs, so that Miri checks the accesses of its threads.
     use std::alloc::{Layout, alloc_zeroed, dealloc};
     use std::io;
     use std::ptr::NonNull;
@@ -201,13 +207,13 @@ mod system {
     }
 
     pub(super) fn map(_fd: i32, len: usize) -> io::Result<NonNull<u8>> {
-        // SAFETY: `resize` has let no empty memory pass.
+        // SAFETY: the size is not 0, because `resize` refuses that.
         let start = unsafe { alloc_zeroed(layout(len)) };
         NonNull::new(start).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
     }
 
     pub(super) fn unmap(start: NonNull<u8>, len: usize) {
-        // SAFETY: `map` allocated it so, and whoever had it has let it go.
+        // SAFETY: `map` allocated it with this layout, and its owner is being dropped.
         unsafe { dealloc(start.as_ptr(), layout(len)) };
     }
 
@@ -230,12 +236,12 @@ mod tests {
     #[test]
     fn it_is_inherited_by_its_key() {
         let memory = SharedMemory::new(4096).unwrap();
-        // SAFETY: within the memory, aligned, and all bytes are a value.
+        // SAFETY: the word is within the memory and aligned, and all bytes are valid.
         let first = unsafe { memory.at(0, 8).cast::<AtomicU64>().as_ref() };
         first.store(77, Ordering::SeqCst);
         let inherited = SharedMemory::inherit(memory.fd(), 77).map(ManuallyDrop::new);
         assert_eq!(inherited.unwrap().len(), 4096);
-        // Of another file nothing is taken, written or closed.
+        // Another file is not mapped, written or closed.
         assert!(SharedMemory::inherit(memory.fd(), 78).is_err());
         let file = std::fs::File::open(std::env::current_exe().unwrap()).unwrap();
         assert!(SharedMemory::inherit(file.as_raw_fd(), 77).is_err());

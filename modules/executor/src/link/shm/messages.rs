@@ -1,4 +1,5 @@
-//! Messages that take more than a frame of a lane, or have to wait: what is still to be sent of them, and what has come.
+//! Messages that take more than one frame of a byte ring, or must wait: the parts that are still to
+//! be sent, and the parts that have arrived.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -12,17 +13,19 @@ use crate::payload::encoder::LARGE;
 use crate::payload::received::ReceivedSlices;
 use crate::payload::sliced::{SentValue, SlicedMessage};
 
-/// In `extra`: there is more of the message in the next frame. The other bits then say how much, as a hint.
+/// Mark in `extra`: the next frame continues the message. The other bits are a hint: the number of
+/// bytes that follow.
 pub(super) const MORE: u32 = 1 << 31;
-/// In `kind`: the message has slices. One of them is large, so there are several frames.
+/// Mark in `kind`: the message has slices. One of them is large, so the message has several frames.
 const SLICES: u32 = 1 << 31;
-/// Most memory that is taken because of such a hint, and that is kept to be used again.
+/// Maximum number of bytes that are allocated because of such a hint, and that a buffer for reuse
+/// may have.
 const AHEAD: usize = 64 << 20;
 pub(super) const KEPT: usize = 8 << 20;
 
 const _: () = assert!(LARGE > MOST);
 
-/// What is sent of a message.
+/// The contents of a message to be sent.
 pub(super) enum Body {
     Bytes(Vec<u8>),
     Sliced(SlicedMessage),
@@ -37,21 +40,21 @@ impl Body {
     }
 }
 
-/// A message that has not found room in the lane, or not all of it.
+/// A message that is not sent, or only in part, because the byte ring has no space.
 struct Waiting {
     header: Header,
     body: Body,
-    /// So much was sent.
+    /// Number of bytes sent.
     sent: usize,
 }
 
 impl Waiting {
-    /// How much the next frame of it carries.
+    /// Returns the number of bytes in its next frame.
     fn next(&self) -> usize {
         (self.body.len() - self.sent).min(MOST)
     }
 
-    /// Sends its next frame; false: there is no room at the moment.
+    /// Sends its next frame. Returns false if the byte ring has no space at the moment.
     fn try_send(&mut self, sender: &Sender) -> bool {
         let (from, len) = (self.sent, self.next());
         let mut header = self.header;
@@ -78,7 +81,7 @@ impl Waiting {
     }
 }
 
-/// Messages to one other scheduler that wait, first come first.
+/// Messages to one other scheduler that wait, in order.
 #[derive(Default)]
 pub(super) struct Outgoing(RefCell<VecDeque<Waiting>>);
 
@@ -97,14 +100,14 @@ impl Outgoing {
         self.0.borrow_mut().push_back(waiting);
     }
 
-    /// Whether something that waits can be sent.
+    /// Returns true if a waiting message can be sent.
     pub(super) fn can_go_on(&self, sender: &Sender) -> bool {
         let waiting = self.0.borrow();
         let first = waiting.front();
         first.is_some_and(|first| sender.is_ready(first.next()))
     }
 
-    /// Sends what has room; what was sent from goes to `done`.
+    /// Sends messages as far as there is space. Passes the contents of sent messages to `done`.
     pub(super) fn send(&self, sender: &Sender, mut done: impl FnMut(Body)) {
         let mut waiting = self.0.borrow_mut();
         while let Some(first) = waiting.front_mut() {
@@ -121,21 +124,21 @@ impl Outgoing {
         }
     }
 
-    /// Whether values are kept.
+    /// Returns true if values are kept.
     pub(super) fn keeps_values(&self) -> bool {
         let waiting = self.0.borrow();
         let mut bodies = waiting.iter().map(|waiting| &waiting.body);
         bodies.any(|body| matches!(body, Body::Sliced(_)))
     }
 
-    /// Copies what is left of values that are kept, and gives those to `done`.
+    /// Copies the messages whose values are kept, and passes the values to `done`.
     pub(super) fn let_go(&self, mut done: impl FnMut(SentValue)) {
         for waiting in &mut *self.0.borrow_mut() {
             let body = mem::replace(&mut waiting.body, Body::Bytes(Vec::new()));
             waiting.body = match body {
                 Body::Bytes(bytes) => Body::Bytes(bytes),
                 Body::Sliced(message) => {
-                    // All of it, so that what was sent is still what is passed by.
+                    // Copies all bytes, so that `sent` remains the index of the first byte to send.
                     let (bytes, value) = message.copied();
                     value.into_iter().for_each(&mut done);
                     waiting.header.kind |= SLICES;
@@ -146,7 +149,7 @@ impl Outgoing {
     }
 }
 
-/// The header of a message, by that of its last part.
+/// Returns the header of a message, from the header of its last frame.
 pub(super) fn whole(header: Header) -> Header {
     Header {
         kind: header.kind & !SLICES,
@@ -162,11 +165,11 @@ pub(super) enum Parts {
 
 /// A message of several frames from one other scheduler.
 pub(super) struct Incoming {
-    /// What has come; when there are none, memory for the next.
+    /// The parts that have arrived. Before the first part, a buffer for the next message.
     parts: RefCell<Parts>,
-    /// Some have come.
+    /// True if parts have arrived.
     begun: Cell<bool>,
-    /// When the first part was here, if it is to be known.
+    /// Time of arrival of the first part, if it is measured.
     began: Cell<Option<Instant>>,
 }
 
@@ -181,16 +184,17 @@ impl Default for Incoming {
 }
 
 impl Incoming {
-    /// Whether no part has come.
+    /// Returns true if no part has arrived.
     #[inline(always)]
     pub(super) fn is_empty(&self) -> bool {
         !self.begun.get()
     }
 
-    /// Adds a part; the message, if it is the last, and when it began, if that is `measured`.
+    /// Adds a part. If it is the last one, returns the message, and its time of arrival if that is
+    /// `measured`.
     ///
     /// # Errors
-    /// What should have come.
+    /// Returns a description of the expected bytes if the part is invalid.
     #[cold]
     #[inline(never)]
     pub(super) fn add(
@@ -231,7 +235,7 @@ impl Incoming {
         Ok(Some((whole, self.began.take())))
     }
 
-    /// Keeps the memory of a message for the next.
+    /// Stores the buffer of a message for reuse.
     pub(super) fn keep(&self, mut whole: Vec<u8>) {
         if let Parts::Bytes(parts) = &mut *self.parts.borrow_mut()
             && whole.capacity() <= KEPT

@@ -1,15 +1,16 @@
-//! Shared memory between the OS processes of one run: [`memory`] is the memory, a `lane` passes
-//! frames from one OS process to another, the [`lanes`] are all that one has, the [`control`] page
-//! says who is awake and how the run ends.
+//! Shared memory between the OS processes of one run. [`memory`] allocates it, a `lane` is a byte
+//! ring that passes frames from one scheduler to another, and [`lanes`] contains all byte rings of
+//! a scheduler. The [`control`] page records which schedulers are awake, and how the run ends.
 //!
-//! What is large is read where it lies ([`cma`]), if the kernel permits that and it takes less time
-//! (`rates`).
+//! Large slices are read directly from the memory of the sender ([`cma`]), if the kernel permits
+//! that and it takes less time (`rates`).
 //!
-//! The OS processes of a run are one program, and trust each other as its threads do: a frame is
-//! read where it lies, which the others could write and do not until it has been read. What is
-//! garbled in it is told all the same.
+//! The OS processes of a run are one program, and trust each other as its threads do. A frame is
+//! read in place. Other OS processes could write there, but do not before it has been read. Invalid
+//! frames are reported nevertheless.
 //!
-//! Nothing is left behind: the memory has no name, and goes with the last who has it.
+//! No file remains after a run. The memory has no name, and the kernel frees it with the last OS
+//! process that has it.
 
 pub mod child;
 pub mod cma;

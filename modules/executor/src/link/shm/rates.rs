@@ -1,22 +1,23 @@
-//! Which way large slices take to another OS process: through shared memory, in two copies, or read by the kernel where they
-//! are, in one.
+//! Decides how large slices reach another OS process: through shared memory, with two copies, or
+//! read by the kernel in place, with one.
 //!
-//! One copy is less work, but the kernel looks up every page first, which on some machines costs more than the second copy
-//! (on an AMD EPYC under a hypervisor 64 KiB took it 10 us, and two copies 5). So some go either way at first, and the reader,
-//! who sees both, says which is to be taken from then on.
+//! One copy is less work, but the kernel looks up every page first. On some machines that costs
+//! more than the second copy (on an AMD EPYC under a hypervisor, one copy of 64 KiB took 10 us, and
+//! two copies 5). So some slices go either way at first. The reader measures both, and decides how
+//! the following ones are sent.
 
 use std::cell::Cell;
 use std::time::Duration;
 
-/// So many slices or messages go either way before it is decided. The least time of each counts: whoever was kept waiting in
-/// one of them says nothing of the way.
+/// Number of slices or messages that go each way before the decision. The shortest time of each way
+/// counts, because a longer one may contain a wait.
 pub(super) const TRIALS: u32 = 8;
 
-/// What has been seen of one way.
+/// The measurements of one way.
 #[derive(Debug, Default, Clone, Copy)]
 struct Seen {
     count: u32,
-    /// Least time a byte, in picoseconds.
+    /// Shortest time for a byte, in picoseconds.
     least: u64,
 }
 
@@ -34,7 +35,7 @@ impl Seen {
     }
 }
 
-/// How long large messages from one other scheduler take, until it is known which way takes less.
+/// The times of large messages from one other scheduler, until it is known which way takes less.
 #[derive(Debug, Default)]
 pub(super) struct Rates {
     copied: Cell<Seen>,
@@ -43,27 +44,29 @@ pub(super) struct Rates {
 }
 
 impl Rates {
-    /// Nothing is to be measured any more.
+    /// Returns true if no more measurements are needed.
     pub(super) fn is_decided(&self) -> bool {
         self.decided.get()
     }
 
-    /// Nothing is to be measured.
+    /// Ends the measurements.
     pub(super) fn decide(&self) {
         self.decided.set(true);
     }
 
-    /// A message of so many bytes has come in two copies, in parts of so many: how long it took from when the first was here
-    /// until all were, and then to be decoded. Nobody here could see how long it took to encode it, about as long as that, and
-    /// to write the first part.
+    /// Records a message of `bytes` bytes that has arrived with two copies, in parts of `part`
+    /// bytes. `came` is the time from the arrival of the first part to the last, and `decoded` the
+    /// time to decode the message. Encoding took about as long as decoding, but cannot be measured
+    /// here, and neither can the time to write the first part.
     pub(super) fn copied(&self, bytes: usize, part: usize, (came, decoded): (Duration, Duration)) {
         let written = came.mul_f64(part.min(bytes) as f64 / bytes.max(1) as f64);
         let time = came + written + 2 * decoded;
         self.copied.set(self.copied.get().with(bytes, time));
     }
 
-    /// So many bytes were read by the kernel; whether that is to go on, if it is known now. To read has to take a quarter
-    /// longer before two copies are worth the work of another core.
+    /// Records that the kernel has read `bytes` bytes. When this decides, returns whether to
+    /// continue to read in this way. Two copies are worth the work of another core only if reading
+    /// takes a quarter longer.
     pub(super) fn read(&self, bytes: usize, time: Duration) -> Option<bool> {
         self.read.set(self.read.get().with(bytes, time));
         let (copied, read) = (self.copied.get(), self.read.get());
@@ -79,7 +82,7 @@ impl Rates {
 mod tests {
     use super::*;
 
-    /// Messages of 64 KiB, in microseconds: what is said after each that was read.
+    /// Returns the decision after each read, for messages of 64 KiB and times in microseconds.
     fn said(copied: &[u64], read: &[u64]) -> Vec<Option<bool>> {
         let rates = Rates::default();
         for &time in copied {
@@ -92,14 +95,14 @@ mod tests {
 
     #[test]
     fn the_least_of_each_way_decides_once() {
-        // 4 until it was here, 2 before that, and twice 1: 8.
+        // 4 until it was received, 2 to write the first part, and twice 1 to code it: 8.
         let copied = [24, 8, 900];
         let slow = said(&copied, &[30, 12, 18, 11, 40, 40, 40, 40, 1]);
         assert_eq!(slow[TRIALS as usize - 1..], [Some(false), None]);
         let quick = said(&copied, &[30, 12, 18, 10, 40, 40, 40, 40, 90]);
         assert_eq!(quick[TRIALS as usize - 1..], [Some(true), None]);
         assert_eq!(slow[..TRIALS as usize - 1], quick[..TRIALS as usize - 1]);
-        // Nothing to compare with.
+        // Without messages to compare with.
         assert_eq!(said(&[], &[30; 10]), [None; 10]);
     }
 

@@ -1,7 +1,7 @@
-//! The bytes of a [`lane`](super::lane) in shared memory, and where frames are in them.
+//! The memory of a byte ring ([`lane`](super::lane)), and the position of frames in it.
 //!
-//! It is separate from `lane.rs` because the tests with loom replace it by memory whose every
-//! access loom sees (`interleavings/lanes.rs`).
+//! It is separate from `lane.rs` because the tests with loom replace it by memory in which loom
+//! observes every access (`interleavings/lanes.rs`).
 
 use std::ops::Range;
 use std::ptr::NonNull;
@@ -12,49 +12,55 @@ use super::memory::SharedMemory;
 use crate::copy::{copy_for_others, fetch};
 use crate::link::between::Header;
 
-/// Bytes that are on the way at most: a power of two. A small ring under Miri, which goes around it in moments.
+/// Size of the ring in bytes, a power of two. Under Miri the ring is small, so that tests wrap
+/// around it soon.
 pub(super) const ROOM: u64 = if cfg!(miri) { 1 << 14 } else { 1 << 18 };
-/// Where a word is that says whether the reader can read the memory of the writer: in a line that is hardly ever looked at.
+/// Offset of the word that says whether the reader can read the memory of the writer. It is in a
+/// cache line that is rarely read.
 const ACCESS: usize = 64;
-/// Where the bytes begin, behind the counter and that line: two lines come at a time.
+/// Offset of the bytes, after the counter and that line. Processors fetch two lines at a time.
 const BYTES: usize = 128;
-/// What a lane takes.
+/// Size of a byte ring with its counter.
 pub(crate) const LANE: usize = BYTES + ROOM as usize;
-/// What a frame begins with.
+/// Size of the header of a frame.
 pub(super) const HEADER: usize = 16;
-/// Frames begin at multiples of this: half a cache line, so that small ones are within one.
+/// Alignment of frames: half a cache line, so that a small frame is within one line.
 pub(super) const UNIT: u64 = 32;
-/// Most that one frame carries: a quarter of the ring, so that writing and reading overlap.
+/// Maximum payload of a frame: a quarter of the ring, so that writing and reading overlap.
 pub(crate) const MOST: usize = ROOM as usize / 4 - HEADER;
 
 /// A frame of at least this many bytes is written from its second cache line on, and its first line
-/// last, because the reader polls the first line, which would otherwise change cores twice. The
-/// reader of such a frame prefetches `FETCHED` of its lines while it looks up the destination.
-/// Both were fitted on cores that are far apart: `benches/runtime/run one shm bytes 8192 50000`.
+/// last. The reader polls the first line, which would otherwise change cores twice. The reader of
+/// such a frame prefetches `FETCHED` of its lines while it looks up the destination. Both were
+/// fitted on cores that are far apart: `benches/runtime/run one shm bytes 8192 50000`.
 const LARGE: usize = 2 << 10;
 const FETCHED: usize = 24;
-/// A cache line.
+/// Size of a cache line.
 const LINE: usize = 64;
 
-/// First words are cleared at least and at most this many bytes ahead: some cache lines, so that
-/// the lines that change cores are not the line that the reader polls. Their cost:
-/// `benches/runtime/run one shm words 200000` and
+/// Minimum and maximum number of bytes ahead of the tail in which first words are cleared. These
+/// are some cache lines, so that the lines that change cores are not the line that the reader
+/// polls. Their cost: `benches/runtime/run one shm words 200000` and
 /// `benches/runtime/run one shm stream 1 100 3000000`.
 pub(super) const CLEARED_LEAST: u64 = 256;
 pub(super) const CLEARED_MOST: u64 = 512;
 
-/// Where a lane is, in memory that is kept as long.
+/// Pointers to a byte ring, which keep its memory alive.
 pub(crate) struct ByteRing {
     head: NonNull<AtomicU64>,
     bytes: NonNull<u8>,
     _memory: Arc<SharedMemory>,
 }
 
-// SAFETY: it points into memory that is everybody's, by the rules of a lane: each end has one user at a time.
+// SAFETY: it points into memory that all OS processes share. By the rules of a byte ring, each end
+// has one user at a time.
 unsafe impl Send for ByteRing {}
 
 impl ByteRing {
-    /// The lane that starts at a place of the memory.
+    /// Returns the byte ring at offset `at` of the memory.
+    ///
+    /// # Panics
+    /// If the offset is not a multiple of 64, or the memory is too short.
     pub(crate) fn new(memory: &Arc<SharedMemory>, at: usize) -> Self {
         assert!(at.is_multiple_of(64));
         ByteRing {
@@ -66,13 +72,15 @@ impl ByteRing {
 
     #[inline(always)]
     pub(super) fn head(&self) -> &AtomicU64 {
-        // SAFETY: within the memory, aligned as a lane is, and used as an atomic by everybody.
+        // SAFETY: the counter is within the memory and aligned. All OS processes access it as an
+        // atomic.
         unsafe { self.head.as_ref() }
     }
 
     #[inline]
     pub(super) fn access(&self) -> &AtomicU32 {
-        // SAFETY: between the counter and the bytes, so within the memory, aligned, and used as an atomic by everybody.
+        // SAFETY: the word is between the counter and the bytes, so it is within the memory and
+        // aligned. All OS processes access it as an atomic.
         unsafe { self.head.byte_add(ACCESS).cast().as_ref() }
     }
 
@@ -82,25 +90,26 @@ impl ByteRing {
         unsafe { self.bytes.add((at & (ROOM - 1)) as usize) }
     }
 
-    /// How many bytes there are from an index to the end of the ring.
+    /// Returns the number of bytes from an index to the end of the ring.
     #[inline(always)]
     pub(super) fn rest(&self, at: u64) -> u64 {
         ROOM - (at & (ROOM - 1))
     }
 
-    /// The first word of a frame at an index, which is a multiple of [`UNIT`].
+    /// Returns the first word of a frame at an index, which must be a multiple of [`UNIT`].
     #[inline(always)]
     pub(super) fn first(&self, at: u64) -> &AtomicU32 {
         debug_assert!(at.is_multiple_of(UNIT));
-        // SAFETY: a unit is within the bytes, aligned; what may be a first word to anybody is used as an atomic by
-        // both, or is written where the reader does not look.
+        // SAFETY: a unit is within the bytes, and aligned. Both sides access a word as an atomic if
+        // it may be the first one of a frame. Other words are written while the reader does not
+        // read there.
         unsafe { self.place(at).cast().as_ref() }
     }
 
-    /// Writes a frame at an index, but for its first word.
+    /// Writes a frame at an index, except for its first word.
     ///
     /// # Safety
-    /// It is within the ring, and nobody reads there.
+    /// The frame must be within the ring, and no thread may read there.
     #[inline(always)]
     pub(super) unsafe fn write(&self, at: u64, header: Header, pieces: &[&[u8]]) {
         let place = self.place(at);
@@ -110,7 +119,7 @@ impl ByteRing {
             true => 0,
             false => LINE - (at as usize + HEADER) % LINE,
         };
-        // SAFETY: the caller's promise; the frame is aligned.
+        // SAFETY: guaranteed by the caller. The frame is aligned.
         unsafe {
             let to = place.add(HEADER);
             copy_pieces(pieces, to, first..len);
@@ -121,18 +130,18 @@ impl ByteRing {
         }
     }
 
-    /// The header of the frame at an index, and where its bytes are.
+    /// Returns the header of the frame at an index, and a pointer to its payload.
     ///
     /// # Safety
-    /// It is within the ring, was written, and nobody writes there.
+    /// The frame must be within the ring and written, and no thread may write there.
     #[inline(always)]
     pub(super) unsafe fn read(&self, at: u64, len: usize) -> (Header, NonNull<[u8]>) {
         let place = self.place(at);
         if len >= LARGE {
-            // Not beyond the ring: a frame is in one piece, and has more lines than these.
+            // Within the ring, because a frame is in one piece and has more lines than these.
             (1..=FETCHED).for_each(|line| fetch(place.as_ptr().wrapping_add(line * LINE)));
         }
-        // SAFETY: the caller's promise; the frame is aligned, and any bytes are numbers.
+        // SAFETY: guaranteed by the caller. The frame is aligned, and any bytes are valid numbers.
         let [kind, number, extra] = unsafe { place.cast::<u32>().add(1).cast::<[u32; 3]>().read() };
         // SAFETY: as above.
         let bytes = NonNull::slice_from_raw_parts(unsafe { place.add(HEADER) }, len);
@@ -145,10 +154,10 @@ impl ByteRing {
     }
 }
 
-/// Copies those bytes that are in a range of all that pieces have, one behind the other, to where they are if the first of all is at `to`.
+/// Copies a range of the concatenated pieces to the destination of the whole, which begins at `to`.
 ///
 /// # Safety
-/// There is room for all, and nobody reads there.
+/// The destination must have space for all pieces, and no thread may read there.
 #[inline(always)]
 unsafe fn copy_pieces(pieces: &[&[u8]], to: NonNull<u8>, range: Range<usize>) {
     let mut begin = 0;
@@ -156,7 +165,7 @@ unsafe fn copy_pieces(pieces: &[&[u8]], to: NonNull<u8>, range: Range<usize>) {
         let place = |at: usize| at.saturating_sub(begin).min(piece.len());
         let (from, end) = (place(range.start), place(range.end));
         let part = &piece[from..end];
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { copy_for_others(part.as_ptr(), to.as_ptr().add(begin + from), part.len()) };
         begin += piece.len();
     }
@@ -169,12 +178,13 @@ mod tests {
     use super::super::lane::{Garbled, Receiver, Sender};
     use super::*;
 
-    /// Frames, or rounds: around the end of the ring some times. The last frame is not withheld.
+    /// Number of frames or rounds: they wrap around the ring several times. The last frame is not
+    /// withheld.
     const MANY: u32 = if cfg!(miri) { 41 } else { 20_000 };
 
     fn lane() -> (Arc<SharedMemory>, Sender, Receiver) {
         let memory = Arc::new(SharedMemory::new(LANE).unwrap());
-        // SAFETY: the one sender, the one receiver.
+        // SAFETY: this creates the only sender and the only receiver.
         let (sender, receiver) = unsafe {
             (
                 Sender::new(ByteRing::new(&memory, 0)),
@@ -184,13 +194,13 @@ mod tests {
         (memory, sender, receiver)
     }
 
-    /// Takes the next frame out, with what it carries.
+    /// Takes out the next frame, with its payload.
     fn receive(receiver: &Receiver, bytes: &mut Vec<u8>) -> Result<Option<Header>, Garbled> {
         bytes.clear();
         let Some(frame) = receiver.next()? else {
             return Ok(None);
         };
-        // SAFETY: it was not passed yet.
+        // SAFETY: the frame was not passed yet.
         bytes.extend_from_slice(unsafe { frame.bytes.as_ref() });
         receiver.pass(&frame);
         Ok(Some(frame.header))
@@ -248,7 +258,7 @@ mod tests {
         assert_eq!(receive(&receiver, &mut bytes), Ok(None));
     }
 
-    /// The line that a frame begins in is written last: pieces may end anywhere in it, and behind it.
+    /// The first cache line of a frame is written last. Pieces may end anywhere in it, or after it.
     #[test]
     fn frames_in_pieces_of_any_lengths_are_what_was_sent() {
         let (_memory, sender, receiver) = lane();
@@ -257,7 +267,7 @@ mod tests {
             .collect();
         let mut got = Vec::new();
         let lens = [LARGE - 1, LARGE, LARGE + 1, LARGE + 33, LARGE + 200];
-        // One of a unit before it, or none: so a frame begins in either half of a line.
+        // A frame of one unit comes before, or not, so a frame begins in either half of a line.
         for (round, len) in lens.into_iter().cycle().take(10).enumerate() {
             let step = if cfg!(miri) { 17 } else { 1 };
             for one in (0..130).step_by(step).chain([len - 1, len]) {
@@ -292,9 +302,9 @@ mod tests {
                 assert_eq!(receive(&receiver, &mut bytes), Ok(Some(header(1))));
             }
             let ring = ByteRing::new(&memory, 0);
-            // At the start there is no frame.
+            // No frame is at the start of the ring.
             ring.first(0).store(0, Ordering::Relaxed);
-            // SAFETY: it is within the ring.
+            // SAFETY: the unit is within the ring.
             unsafe { ring.place(units * UNIT).cast::<[u32; 4]>().write(words) };
             assert_eq!(
                 receive(&receiver, &mut bytes),
@@ -313,7 +323,7 @@ mod tests {
                 .unwrap()
                 .map(|header| header.number)
         };
-        // Around the end of the ring, too.
+        // This wraps around the end of the ring, too.
         for round in 0..MANY {
             assert!(sender.try_send(header(1), &[1; 3000], true));
             assert!(sender.try_send(header(2), &[2; 8], true));
@@ -329,10 +339,11 @@ mod tests {
         }
     }
 
-    /// Where a reader lags behind as it likes, it sees the frames that were published, each once, and nothing behind them.
+    /// A reader that lags behind sees each published frame once, and no frame after them.
     #[test]
     fn nothing_is_seen_behind_the_last_frame() {
-        // Sizes that fall on both sides of those by which words are cleared ahead, and what fills the rest of a ring.
+        // Sizes on both sides of the limits by which words are cleared ahead, and one that fills
+        // the rest of a ring.
         let around = CLEARED_MOST as usize - HEADER;
         let sizes = [
             0,
@@ -357,7 +368,7 @@ mod tests {
         let mut got = Vec::new();
         let (mut sent, mut published, mut read) = (Vec::new(), 0, 0);
         for _ in 0..MANY {
-            // Some of a size in a row, as tokens of a channel are.
+            // Several frames of one size in a row, like tokens of a channel.
             let len = sizes[below(sizes.len() as u32) as usize];
             for _ in 0..below(5) {
                 let wait = below(3) == 0;

@@ -1,4 +1,5 @@
-//! How the sides of a ring wait for each other: they look, or they sleep until they are woken.
+//! How the two sides of a ring wait for each other: by polling, or by sleeping until they are
+//! woken.
 
 use std::hint;
 
@@ -7,25 +8,27 @@ use super::{Consumer, OFFERED, Ring};
 use crate::sync::Ordering;
 
 impl<T, A> Ring<T, A> {
-    /// Who is to be woken for the tokens that were put in.
+    /// Returns the id to wake for the tokens that were put in. Issues the SeqCst fence itself.
     #[inline]
     pub fn flush_put(&self) -> Option<u32> {
         self.signals().settle_reader()
     }
 
-    /// As [`Ring::flush_put`], by who has a fence (SeqCst) behind the tokens.
+    /// Returns the id to wake for the tokens that were put in. The caller must have issued a SeqCst
+    /// fence after the tokens.
     #[inline]
     pub fn unarm_reader(&self) -> Option<u32> {
         self.signals().unarm_reader()
     }
 
-    /// Who is to be woken for the tokens that were taken out, by who has a fence (SeqCst) behind that.
+    /// Returns the id to wake for the tokens that were taken out. The caller must have issued a
+    /// SeqCst fence after that.
     #[inline]
     pub fn unarm_writer(&self) -> Option<u32> {
         self.signals().unarm_writer()
     }
 
-    /// Says that the consumer is going to look for tokens by [`Ring::reader_is_ready`].
+    /// Updates the number of pauses before the consumer polls with [`Ring::reader_is_ready`].
     ///
     /// # Safety
     /// Only the consumer's thread may call this.
@@ -33,12 +36,12 @@ impl<T, A> Ring<T, A> {
     pub unsafe fn pace_reader(&self) {
         if let Some(wide) = self.wide() {
             let (capacity, taken) = (self.capacity(), self.taken());
-            // SAFETY: `reading` is the consumer's, who calls.
+            // SAFETY: only the consumer uses `reading`, and its thread is the caller.
             wide.reading(|own| unsafe { (*own).pace.waits(taken, capacity) });
         }
     }
 
-    /// As [`Ring::pace_reader`], for the producer.
+    /// Updates the number of pauses before the producer polls with [`Ring::writer_is_ready`].
     ///
     /// # Safety
     /// Only the producer's thread may call this.
@@ -46,12 +49,12 @@ impl<T, A> Ring<T, A> {
     pub unsafe fn pace_writer(&self) {
         if let Some(wide) = self.wide() {
             let (capacity, put) = (self.capacity(), self.tail());
-            // SAFETY: `writing` is the producer's, who calls.
+            // SAFETY: only the producer uses `writing`, and its thread is the caller.
             wide.writing(|own| unsafe { (*own).pace.waits(put, capacity) });
         }
     }
 
-    /// Notes whether somebody waits at an end, and tells what was noted before.
+    /// Records whether a process waits at an end. Returns the value recorded before.
     ///
     /// # Safety
     /// Only the thread of that end may call this.
@@ -61,9 +64,9 @@ impl<T, A> Ring<T, A> {
             false => &self.consumer.0.waits,
         };
         noted.with_mut(|noted| {
-            // SAFETY: it is the caller's.
+            // SAFETY: only the thread of this end accesses the flag.
             let before = unsafe { *noted };
-            // The other side looks at this line: it is not written for nothing.
+            // Written only if it changes, because the other side reads this cache line.
             if before != waits {
                 // SAFETY: as above.
                 unsafe { *noted = waits };
@@ -72,8 +75,8 @@ impl<T, A> Ring<T, A> {
         })
     }
 
-    /// Whether the consumer need not wait: there is a token, or the producer has left. If `idle`,
-    /// and that has paid lately, lets the producer get ahead first.
+    /// Returns true if the consumer need not wait, because a token is available or the producer has
+    /// left. If `idle` is true and pauses have paid recently, first lets the producer get ahead.
     ///
     /// # Safety
     /// Only the consumer's thread may call this.
@@ -85,7 +88,7 @@ impl<T, A> Ring<T, A> {
             return self.signals().is_ended();
         }
         if idle && let Some(wide) = self.wide() {
-            // SAFETY: `reading` is the consumer's, who calls.
+            // SAFETY: only the consumer uses `reading`, and its thread is the caller.
             let pauses = wide.reading(|own| unsafe { (*own).pace.pauses() });
             if tail - head <= pauses.into() {
                 pause(pauses);
@@ -94,7 +97,8 @@ impl<T, A> Ring<T, A> {
         true
     }
 
-    /// Whether there is no room for the token in the rendezvous slot, or for another.
+    /// Returns true if the ring has no space for another token, or for the one in the rendezvous
+    /// slot.
     #[inline]
     fn is_full(&self, order: Ordering) -> bool {
         let tail = self.producer.0.tail.load(Ordering::Relaxed);
@@ -102,8 +106,8 @@ impl<T, A> Ring<T, A> {
         (tail & !OFFERED) + more > self.consumer.0.head.load(order) + self.capacity()
     }
 
-    /// Whether the producer need not wait: there is room, or the consumer has left. As
-    /// [`Ring::reader_is_ready`].
+    /// Returns true if the producer need not wait, because the ring has space or the consumer has
+    /// left. `idle` has the same effect as in [`Ring::reader_is_ready`].
     ///
     /// # Safety
     /// Only the producer's thread may call this.
@@ -113,7 +117,7 @@ impl<T, A> Ring<T, A> {
             return self.is_stopped();
         }
         if idle && let Some(wide) = self.wide() {
-            // SAFETY: `writing` is the producer's, who calls.
+            // SAFETY: only the producer uses `writing`, and its thread is the caller.
             let pauses = wide.writing(|own| unsafe { (*own).pace.pauses() });
             if self.capacity() + self.taken() <= self.tail() + u64::from(pauses) {
                 pause(pauses);
@@ -122,8 +126,8 @@ impl<T, A> Ring<T, A> {
         true
     }
 
-    /// Says that the consumer, called `id`, is about to wait. False: it need not, so it is to
-    /// disarm and look again.
+    /// Arms the consumer's end with `id` before the consumer waits. Returns false if it need not
+    /// wait. It must then disarm and check again.
     #[inline]
     pub fn arm_reader(&self, id: u32) -> bool {
         self.signals().arm_reader(id);
@@ -132,55 +136,57 @@ impl<T, A> Ring<T, A> {
             && !self.signals().is_ended()
     }
 
-    /// The consumer does not wait any more. Its id, if it was still armed: else the producer is
-    /// about to wake it.
+    /// Ends the wait of the consumer. Returns its id if it was still armed. Otherwise the producer
+    /// is about to wake it.
     #[inline]
     pub fn disarm_reader(&self) -> Option<u32> {
         self.signals().unarm_reader()
     }
 
-    /// As [`Ring::disarm_reader`], for the producer.
+    /// Ends the wait of the producer. Returns its id if it was still armed, like
+    /// [`Ring::disarm_reader`].
     #[inline]
     pub fn disarm_writer(&self) -> Option<u32> {
         self.signals().disarm_writer()
     }
 
-    /// Says that the producer, called `id`, is about to wait. False: it need not, so it is to
-    /// disarm and look again.
+    /// Arms the producer's end with `id` before the producer waits. Returns false if it need not
+    /// wait. It must then disarm and check again.
     #[inline]
     pub fn arm_writer(&self, id: u32) -> bool {
         self.signals().arm_writer(ARMED | (id & ID));
         self.is_full(Ordering::Acquire) && !self.is_stopped()
     }
 
-    /// Says that the producer waits only for the consumer to leave, by a word with STOP; armed only
-    /// if what the consumer takes may wake it too. True: the consumer has left already.
+    /// Arms the producer's end with a word that contains STOP, so that the producer waits only for
+    /// the consumer to leave. The word contains ARMED only if a token that is taken may wake the
+    /// producer too. Returns true if the consumer has already left.
     #[inline]
     pub fn arm_stop(&self, word: u32) -> bool {
         self.signals().arm_writer(word);
         self.is_stopped()
     }
 
-    /// Who waits at the producer's end, or at the consumer's: a word.
+    /// Returns the state word of the producer's end, or of the consumer's.
     #[inline]
     pub fn word(&self, producer: bool) -> u32 {
         self.signals().word(producer)
     }
 
-    /// Whether the consumer has left.
+    /// Returns true if the consumer has left.
     #[inline]
     pub fn is_stopped(&self) -> bool {
         self.signals().is_stopped()
     }
 
-    /// The producer leaves. Returns who is to be woken.
+    /// Marks the producer as gone. Returns the id to wake.
     #[inline]
     pub fn close_writer(&self) -> Option<u32> {
         self.signals().close_writer()
     }
 
-    /// The consumer leaves: what it pops from now on was not read. Returns who is to be woken: also a
-    /// producer that waits just for this ([`Ring::arm_stop`]).
+    /// Marks the consumer as gone. Tokens that are popped afterwards do not count as read. Returns
+    /// the id to wake, also if the producer waits only for this ([`Ring::arm_stop`]).
     #[inline]
     pub fn close_reader(&self) -> Option<u32> {
         let Consumer { head, left, .. } = &self.consumer.0;
@@ -189,7 +195,7 @@ impl<T, A> Ring<T, A> {
     }
 }
 
-/// Looks away for a moment.
+/// Spins for a number of iterations.
 #[inline]
 fn pause(times: u32) {
     for _ in 0..times {
