@@ -1,7 +1,7 @@
-//! A stack for handlers of signals, for each thread that runs fibers.
+//! An alternate signal stack for each thread that runs fibers.
 //!
-//! Rust gives one to the threads that it starts, if it has handlers of its own. Threads of other
-//! languages have none.
+//! Rust provides one for the threads that it starts, if it has handlers of its own. Threads of
+//! other languages have none.
 
 use std::cell::OnceCell;
 use std::io;
@@ -11,11 +11,11 @@ use std::ptr;
 use crate::system::{self, Mapping, done};
 
 thread_local! {
-    /// None if the thread had a stack already.
+    /// `None` if the thread already had an alternate stack.
     static OWN: OnceCell<Option<Own>> = const { OnceCell::new() };
 }
 
-/// Gives this thread a stack for handlers, unless it has one.
+/// Provides this thread with an alternate signal stack, unless it has one.
 pub(crate) fn provide() -> io::Result<()> {
     let provided = OWN.try_with(|own| {
         if own.get().is_none() {
@@ -23,11 +23,12 @@ pub(crate) fn provide() -> io::Result<()> {
         }
         Ok(())
     });
-    // A thread that ends has none any more. The kernel ends the program without a report then.
+    // A thread that is ending has dropped its alternate stack. In that case the kernel ends the
+    // program without a report.
     provided.unwrap_or(Ok(()))
 }
 
-/// A stack, the lowest page of which is a guard.
+/// An alternate stack. Its lowest page is a guard.
 struct Own {
     mapping: Mapping,
     page: usize,
@@ -39,11 +40,12 @@ impl Own {
             return Ok(None);
         }
         let page = system::page_size();
-        // SAFETY: `getauxval` has no preconditions. It returns 0 where the kernel does not say.
+        // SAFETY: `getauxval` has no preconditions. It returns 0 if the kernel does not report the
+        // size.
         let least = unsafe { libc::getauxval(libc::AT_MINSIGSTKSZ) as usize };
         let len = (least.max(libc::MINSIGSTKSZ) + (32 << 10)).next_multiple_of(page);
         let mapping = Mapping::reserve(page + len)?;
-        // SAFETY: the mapping is new, so no value is in it.
+        // SAFETY: the mapping is new, so it contains no value.
         unsafe { system::protect(mapping.start(), page)? };
         let own = Own { mapping, page };
         exchange(Some(libc::stack_t {
@@ -71,12 +73,12 @@ impl Drop for Own {
     }
 }
 
-/// Sets this thread's stack for handlers, if one is given, and returns the earlier.
+/// Sets the alternate stack of this thread if `new` is given. Returns the previous one.
 fn exchange(new: Option<libc::stack_t>) -> io::Result<libc::stack_t> {
     let mut old = MaybeUninit::uninit();
     let new = new.as_ref().map_or(ptr::null(), ptr::from_ref);
-    // SAFETY: the new stack stays mapped until it is replaced, and `old` has room for the answer.
+    // SAFETY: the new stack stays mapped until it is replaced, and `old` has room for the result.
     done(unsafe { libc::sigaltstack(new, old.as_mut_ptr()) })?;
-    // SAFETY: the call has succeeded, so `old` is written.
+    // SAFETY: the call has succeeded, so `old` is initialised.
     Ok(unsafe { old.assume_init() })
 }

@@ -15,70 +15,73 @@ use graphmap_executor::{uninterrupted, uninterrupted_depth};
 
 use crate::error::WaitError;
 
-/// How often the body of a fiber that is dropped may catch that.
+/// Number of times that the body of a dropped fiber may catch the unwinding.
 const CATCHES: u32 = 100;
 
-/// The payload by which the stack of a fiber unwinds that is dropped.
+/// Payload of the unwinding of a dropped fiber's stack.
 pub(crate) struct Cancelled;
 
-/// What a stack is resumed with.
+/// Value that is passed to a stack when it is resumed.
 pub(crate) struct Resume {
-    /// Of the poll that resumes it: good until the stack is suspended again.
+    /// Context of the poll that resumes the stack. Valid until the stack is suspended again.
     context: *mut Context<'static>,
-    /// Whether the fiber is dropped, not polled.
+    /// True if the fiber is being dropped, false if it is polled.
     cancel: bool,
 }
 
 impl Resume {
-    /// By a poll, or because the fiber is dropped. The context has to live until the stack is suspended or over.
+    /// Stores the context of a poll, or of a cancellation. The context must live until the stack is
+    /// suspended again or has ended.
     pub(crate) fn new(context: &mut Context<'_>, cancel: bool) -> Self {
         let context = ptr::from_mut(context).cast();
         Resume { context, cancel }
     }
 }
 
-/// What a body has ended with: its output, or the payload of its panic.
+/// Result of a body: its output, or the payload of its panic.
 pub(crate) type Outcome<T> = Result<T, Box<dyn Any + Send>>;
 
-/// Where a stack is, for the report of its overflow.
+/// Position of a stack in memory, for the report of its overflow.
 pub(crate) struct Extent {
-    /// The name of its fiber.
+    /// Name of the fiber.
     pub(crate) name: String,
-    /// The lowest address, where the guard begins.
+    /// Lowest address, where the guard begins.
     pub(crate) lowest: usize,
-    /// Bytes of the guard.
+    /// Size of the guard in bytes.
     pub(crate) guard: usize,
-    /// Bytes of all.
+    /// Size of the stack in bytes, guard included.
     pub(crate) size: usize,
 }
 
 impl Extent {
-    /// Returns whether an address is in the guard.
+    /// Returns true if `address` is in the guard.
     pub(crate) fn is_guard(&self, address: usize) -> bool {
         (self.lowest..self.lowest + self.guard).contains(&address)
     }
 }
 
-/// What suspends a fiber; it lies on its stack.
+/// State by which a fiber is suspended. It is located on the fiber's own stack.
 struct Suspender<'a> {
     yielder: &'a Yielder<Resume, ()>,
     extent: &'a Extent,
-    /// Of the poll that has resumed the stack last.
+    /// Context of the poll that resumed the stack last.
     context: Cell<*mut Context<'static>>,
-    /// The [`uninterrupted_depth`] when the stack was resumed last: while it is greater, the stack must not be suspended.
+    /// The [`uninterrupted_depth`] when the stack was resumed last. While the depth is greater, the
+    /// stack must not be suspended.
     depth: Cell<u32>,
-    /// Whether the fiber is being dropped.
+    /// True if the fiber is being dropped.
     is_cancelled: Cell<bool>,
-    /// How often somebody has waited since.
+    /// Number of waits since the fiber was dropped.
     tries: Cell<u32>,
 }
 
 thread_local! {
-    /// The suspender of the stack that runs, if it is a fiber's; it lies on that stack.
+    /// Suspender of the stack that runs. Null if it is not the stack of a fiber.
     static CURRENT: Cell<*const Suspender<'static>> = const { Cell::new(ptr::null()) };
 }
 
-/// Calls what resumes a stack, whose fiber is the current one meanwhile. It must not panic.
+/// Calls `resume`, which resumes a stack, and restores the current fiber afterwards. `resume` must
+/// not panic.
 pub(crate) fn resuming<R>(resume: impl FnOnce() -> R) -> R {
     let before = CURRENT.get();
     let resumed = resume();
@@ -86,7 +89,7 @@ pub(crate) fn resuming<R>(resume: impl FnOnce() -> R) -> R {
     resumed
 }
 
-/// Runs the body of a fiber, which has been resumed by a poll for the first time.
+/// Runs the body of a fiber that was polled for the first time.
 pub(crate) fn run<T>(
     yielder: &Yielder<Resume, ()>,
     resume: Resume,
@@ -108,23 +111,24 @@ pub(crate) fn run<T>(
         call(body)
     };
     let outcome = catch_unwind(AssertUnwindSafe(run));
-    // The suspender is gone.
+    // The suspender no longer exists.
     CURRENT.set(ptr::null());
     outcome
 }
 
-/// Calls a body. It is not inlined, because the frame of a body may overflow the stack when it is
-/// made, and the report needs the suspender then.
+/// Calls a body. This function is not inlined, because the frame of the body may overflow the stack
+/// when it is entered. The report of the overflow needs the suspender then.
 #[inline(never)]
 fn call<T>(body: impl FnOnce() -> T) -> T {
     body()
 }
 
-/// Calls `f` with the extent of the stack that the thread runs on, if it is a fiber's. A handler of
-/// a fault may call it.
+/// Calls `f` with the extent of the running stack if it is a fiber's. Returns `None` otherwise. A
+/// handler of a fault may call this function.
 pub(crate) fn with_extent<R>(f: impl FnOnce(&Extent) -> R) -> Option<R> {
-    // SAFETY: null, or the suspender of the stack that runs. It lives until its body has ended, and
-    // then `run` sets null before it does anything that may fault.
+    // SAFETY: the pointer is null, or points to the suspender of the running stack. The suspender
+    // lives until its body has ended. Then `run` stores null before it does anything that may
+    // fault.
     let suspender = unsafe { CURRENT.get().as_ref() };
     suspender.map(|suspender| f(suspender.extent))
 }
@@ -136,9 +140,10 @@ impl Suspender<'_> {
         self.depth.set(uninterrupted_depth());
     }
 
-    /// Leaves the stack until its fiber is polled again.
+    /// Suspends the stack until its fiber is polled again.
     ///
-    /// Inlined: a return to a frame that was called before the switch is one that processors predict wrongly.
+    /// This function is inlined, because processors mispredict a return to a frame that was called
+    /// before the switch.
     #[inline(always)]
     fn suspend(&self) {
         let resume = self.yielder.suspend(());
@@ -150,7 +155,7 @@ impl Suspender<'_> {
         }
     }
 
-    /// Unwinds the stack of a fiber that is dropped.
+    /// Unwinds the stack of a dropped fiber.
     #[cold]
     fn unwind(&self) -> ! {
         self.tries.set(self.tries.get() + 1);
@@ -158,18 +163,19 @@ impl Suspender<'_> {
             resume_unwind(Box::new(Cancelled));
         }
         loop {
-            // Nobody resumes it any more.
+            // A fiber that reaches this loop is never resumed.
             self.yielder.suspend(());
         }
     }
 
-    /// Somebody waits on a stack that unwinds.
+    /// Returns the error for a wait on a stack that unwinds.
     #[cold]
     fn refuse(&self) -> WaitError {
         if self.is_cancelled.get() {
             self.tries.set(self.tries.get() + 1);
             if self.tries.get() > 10 * CATCHES {
-                // Caught for ever by a fiber that is dropped by a panic: it would wait and be refused without end.
+                // The fiber was dropped by a panic, and its body ignores this error. It would wait
+                // and be refused endlessly.
                 process::abort();
             }
         }
@@ -177,18 +183,19 @@ impl Suspender<'_> {
     }
 }
 
-/// Whether the caller runs on the stack of a fiber.
+/// Returns true if the caller runs on the stack of a fiber.
 pub fn on_fiber() -> bool {
     !CURRENT.get().is_null()
 }
 
-/// Waits for a future on the stack of a fiber, which is suspended while the future is pending.
+/// Waits for a future on the stack of a fiber, and returns its output. The stack is suspended while
+/// the future is pending.
 ///
 /// The future is polled with the waker of the poll that runs the fiber.
 ///
 /// # Panics
 ///
-/// Where [`try_wait`] fails.
+/// Panics if [`try_wait`] returns an error.
 #[track_caller]
 #[inline]
 pub fn wait<F: IntoFuture>(future: F) -> F::Output {
@@ -204,17 +211,19 @@ fn cannot(error: WaitError) -> ! {
     panic!("{error}")
 }
 
-/// As [`wait`], but tells what keeps it from waiting.
-///
-/// It unwinds if the fiber is dropped meanwhile.
+/// Waits as [`wait`] does, but returns an error if it cannot wait. If the fiber is dropped in the
+/// wait, this function unwinds.
 ///
 /// # Errors
 ///
-/// Off the stack of a fiber; within the poll of a future that its fiber waits for, a run that its fiber has started, or a call of
-/// [`uninterrupted`](crate::uninterrupted); and if the future is pending while the stack unwinds.
+/// * [`WaitError::NoFiber`] if the caller does not run on the stack of a fiber.
+/// * [`WaitError::InPoll`] within the poll of a future that the fiber waits for, within a run that
+///   the fiber started, and within a call of [`uninterrupted`](crate::uninterrupted).
+/// * [`WaitError::Unwinding`] if the future is pending while the stack unwinds.
 #[inline]
 pub fn try_wait<F: IntoFuture>(future: F) -> Result<F::Output, WaitError> {
-    // SAFETY: null, or the suspender of the stack that runs, which outlives the call: it lies in a frame below.
+    // SAFETY: the pointer is null, or points to the suspender of the running stack, which outlives
+    // this call because it is in a frame below.
     let Some(fiber) = (unsafe { CURRENT.get().as_ref() }) else {
         return Err(WaitError::NoFiber);
     };
@@ -226,8 +235,9 @@ pub fn try_wait<F: IntoFuture>(future: F) -> Result<F::Output, WaitError> {
     }
     let mut future = pin!(future.into_future());
     loop {
-        // SAFETY: the context is that of the poll that has resumed this stack. It lives until the stack is suspended,
-        // which it is not here: that takes a call of this function, which is refused in what is uninterrupted.
+        // SAFETY: the context is the one of the poll that resumed this stack. It lives until the
+        // stack is suspended. The stack is not suspended during the poll below, because that
+        // requires a call of this function, which is refused within `uninterrupted`.
         let context = unsafe { &mut *fiber.context.get() };
         let polled = uninterrupted(|| future.as_mut().poll(context));
         if let Poll::Ready(output) = polled {

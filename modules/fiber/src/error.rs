@@ -1,20 +1,21 @@
-//! Why somebody cannot wait.
+//! Errors of waiting, of stacks, and of their options.
 
 use std::fmt;
 use std::io;
 
-/// Why [`try_wait`](crate::try_wait) has not waited.
+/// Reason why [`try_wait`](crate::try_wait) did not wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WaitError {
-    /// The call was not made on the stack of a [`Fiber`](crate::Fiber): on that of a thread that a fiber has started, perhaps.
-    /// The future was dropped without having been polled.
+    /// The call was not made on the stack of a [`Fiber`](crate::Fiber), but for example on the
+    /// stack of a thread that a fiber started. The future was dropped without being polled.
     NoFiber,
-    /// The call was made while [`wait`](crate::wait) polls a future, in a run that was started on the stack of the fiber, or in what is
-    /// [`uninterrupted`](crate::uninterrupted). The future was dropped without having been polled.
+    /// The call was made while [`wait`](crate::wait) polls a future, in a run that was started on
+    /// the stack of the fiber, or inside [`uninterrupted`](crate::uninterrupted). The future was
+    /// dropped without being polled.
     InPoll,
-    /// The stack unwinds, by a panic or as its fiber is dropped, and must not be suspended. The future was polled once, was
-    /// pending, and was dropped.
+    /// The stack unwinds, because of a panic or because its fiber is dropped, and must not be
+    /// suspended. The future was polled once, was pending, and was dropped.
     Unwinding,
 }
 
@@ -38,7 +39,7 @@ impl fmt::Display for WaitError {
 
 impl std::error::Error for WaitError {}
 
-/// There is no stack for a fiber.
+/// A stack for a fiber could not be allocated.
 #[derive(Debug)]
 pub struct StackError {
     pub(crate) name: String,
@@ -48,7 +49,7 @@ pub struct StackError {
 }
 
 impl StackError {
-    /// Returns the kind of error that the kernel has reported.
+    /// Returns the kind of error that the kernel reported.
     pub fn kind(&self) -> io::ErrorKind {
         self.error.kind()
     }
@@ -75,7 +76,7 @@ impl std::error::Error for StackError {
     }
 }
 
-/// `GRAPHMAP_STACK` is not a size of a stack.
+/// `GRAPHMAP_STACK` is not a valid stack size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptionsError(pub(crate) String);
 

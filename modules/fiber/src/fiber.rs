@@ -15,20 +15,23 @@ use crate::current::{self, Cancelled, Outcome, Resume};
 use crate::error::StackError;
 use crate::pool::{self, Stack, Stacks};
 
-/// Of how many bytes a body is kept elsewhere, as it takes room on the stack once more when it runs.
+/// Largest size of a body, in bytes, that is moved onto the stack. A larger body is boxed, because
+/// it occupies the stack a second time when it runs.
 const LARGE: usize = 512;
 
 /// A stack with a body on it.
 type Body<T> = Coroutine<Resume, (), Outcome<T>, Stack>;
 
-/// A function that runs on a stack of its own: a future, whose output is what the function returns.
+/// A future that runs a function on a stack of its own. Its output is the result of the function.
 ///
-/// Each poll runs it to its next [`wait`](crate::wait) for something that is pending, or to its end. What becomes of one that
-/// panics or is dropped is told [above](crate#panics-and-fibers-that-are-let-go-of).
+/// Each poll runs the function to its next [`wait`](crate::wait) for a pending future, or to its
+/// end. The documentation of the [crate](crate#panics-and-dropped-fibers) describes panics and
+/// dropped fibers.
 ///
 /// # Panics
 ///
-/// A poll panics with what the body panics with; when the fiber is over; and where the thread is panicking already.
+/// A poll panics if the body panics (with the same payload), if the fiber has ended, or if the
+/// thread is panicking already.
 ///
 /// ```compile_fail
 /// fn other_thread(fiber: graphmap_fiber::Fiber<()>) {
@@ -37,17 +40,17 @@ type Body<T> = Coroutine<Resume, (), Outcome<T>, Stack>;
 /// ```
 #[must_use = "a fiber does nothing unless it is polled"]
 pub struct Fiber<T: 'static> {
-    /// None once it is over. While it runs it says that it is done.
+    /// `None` after the end. While the body runs, [`Coroutine::done`] returns true.
     stack: Option<Body<T>>,
 }
 
 impl<T: 'static> Fiber<T> {
-    /// Makes a fiber that will run this function, on a stack with the options of
+    /// Creates a fiber that runs `body` on a stack with the options of
     /// [`Options::from_env`](crate::Options::from_env).
     ///
     /// # Panics
     ///
-    /// If there is no stack for it.
+    /// Panics if no stack can be allocated, or if `GRAPHMAP_STACK` is not a valid size.
     pub fn new(body: impl FnOnce() -> T + 'static) -> Self {
         match Self::named("", body) {
             Ok(fiber) => fiber,
@@ -55,15 +58,16 @@ impl<T: 'static> Fiber<T> {
         }
     }
 
-    /// As [`new`](Fiber::new), with a name. The report of an overflow has its first 63 characters.
+    /// Creates a fiber as [`new`](Fiber::new) does, with a name. The report of a stack overflow
+    /// contains the first 63 characters of the name.
     ///
     /// # Errors
     ///
-    /// If there is no stack for it.
+    /// Returns an error if no stack can be allocated.
     ///
     /// # Panics
     ///
-    /// If `GRAPHMAP_STACK` says no size.
+    /// Panics if `GRAPHMAP_STACK` is not a valid size.
     pub fn named(
         name: impl Display,
         body: impl FnOnce() -> T + 'static,
@@ -73,12 +77,12 @@ impl<T: 'static> Fiber<T> {
 }
 
 impl Stacks {
-    /// Makes a fiber that will run this function on one of these stacks, with a name. The report of
-    /// an overflow has its first 63 characters.
+    /// Creates a fiber that runs `body` on one of these stacks, with a name. The report of a stack
+    /// overflow contains the first 63 characters of the name.
     ///
     /// # Errors
     ///
-    /// If there is no stack for it.
+    /// Returns an error if no stack can be allocated.
     pub fn fiber<T: 'static>(
         &self,
         name: impl Display,
@@ -94,7 +98,7 @@ impl Stacks {
     }
 }
 
-/// A stack that will run this body.
+/// Returns a coroutine that will run `body` on `stack`.
 fn begin<T: 'static>(stack: Stack, name: String, body: impl FnOnce() -> T + 'static) -> Body<T> {
     let extent = stack.extent(name);
     let run = move |yielder: &_, resume| current::run(yielder, resume, &extent, body);
@@ -110,7 +114,8 @@ impl<T: 'static> Future for Fiber<T> {
             panic!("a fiber was polled after it ended");
         };
         if thread::panicking() {
-            // It would take itself for one that unwinds.
+            // The waits of the body could not distinguish this unwinding from one of their own
+            // stack.
             panic!("a fiber was polled by a destructor while its thread unwinds");
         }
         let resume = Resume::new(context, false);
@@ -133,7 +138,8 @@ impl<T: 'static> Drop for Fiber<T> {
             return;
         };
         if stack.done() {
-            // It runs: its body ends the program, which drops the thread-local that the fiber is kept in. Its stack is still needed.
+            // The fiber runs. Its body is ending the program, which drops the thread-local that
+            // contains the fiber. The stack is still in use.
             return mem::forget(stack);
         }
         let cancelled = match stack.started() {
@@ -142,7 +148,7 @@ impl<T: 'static> Drop for Fiber<T> {
         };
         match stack.done() {
             true => drop(stack),
-            // Suspended for ever.
+            // The body caught too many unwindings and is never resumed.
             false => mem::forget(stack),
         }
         match cancelled {
@@ -153,7 +159,7 @@ impl<T: 'static> Drop for Fiber<T> {
     }
 }
 
-/// Has a suspended body unwind: what it has returned, if that was caught.
+/// Unwinds the stack of a suspended body. Returns its output if it caught the unwinding and ended.
 fn cancel<T>(stack: &mut Body<T>) -> Outcome<Option<T>> {
     let mut context = Context::from_waker(Waker::noop());
     let resume = Resume::new(&mut context, true);
@@ -163,11 +169,12 @@ fn cancel<T>(stack: &mut Body<T>) -> Outcome<Option<T>> {
     }
 }
 
-/// Drops a body that never began, where the fiber is dropped.
+/// Drops a body that never began.
 fn never_begun<T>(stack: &mut Body<T>) -> Outcome<Option<T>> {
     let dropped = catch_unwind(AssertUnwindSafe(|| stack.force_unwind()));
     if dropped.is_err() {
-        // SAFETY: nothing is on the stack but the body, which has been dropped, if with a panic.
+        // SAFETY: the stack contains only the body, which was dropped, even if its destructor
+        // panicked.
         unsafe { stack.force_reset() };
     }
     dropped.map(|()| None)
@@ -176,7 +183,7 @@ fn never_begun<T>(stack: &mut Body<T>) -> Outcome<Option<T>> {
 /// Drops the payload of a panic.
 fn discard(payload: Box<dyn Any + Send>) {
     if let Err(worse) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-        // Whoever panics when dropped is not dropped a second time.
+        // A payload whose destructor panics is not dropped a second time.
         mem::forget(worse);
     }
 }

@@ -1,9 +1,10 @@
 //! Plain blocking functions as futures: fibers, each on a stack of its own.
 //!
-//! A [`Fiber`] is a future whose poll runs a function on its own stack. On that stack [`wait`]
-//! polls a future, and suspends the stack while it is pending, so that whoever polls the fiber goes
-//! on with others: a *stackful coroutine* (Moura and Ierusalimschy, *Revisiting coroutines*, 2009).
-//! Existing blocking code waits so without being written as `async`.
+//! A [`Fiber`] is a future that runs a function on its own stack while it is polled. On that stack,
+//! [`wait`] polls a future and suspends the stack while the future is pending. The executor of the
+//! fiber then continues with other tasks. This is a *stackful coroutine* (Moura and Ierusalimschy,
+//! *Revisiting coroutines*, 2009). Existing blocking code can wait in this way without being
+//! rewritten as `async`.
 //!
 //! ```
 //! use std::future::Future;
@@ -12,7 +13,7 @@
 //!
 //! use graphmap_fiber::{Fiber, wait};
 //!
-//! /// Knows nothing of futures, but the function that it calls.
+//! /// Blocking code without futures. Only the function that it calls waits.
 //! fn blocking(read: &dyn Fn() -> u32) -> u32 {
 //!     read() + read()
 //! }
@@ -26,59 +27,66 @@
 //!
 //! # One thread
 //!
-//! A fiber stays on the thread that made it, for what lies on its stack may be anything: an `Rc`,
-//! the guard of a mutex, a reference into a thread-local. Neither are fibers `Send`, nor need their
-//! bodies be.
+//! A fiber stays on the thread that created it, because its stack may contain values that are bound
+//! to a thread: an `Rc`, the guard of a mutex, a reference into a thread-local. Therefore a fiber
+//! is not `Send`, and its body need not be `Send`.
 //!
-//! # Panics, and fibers that are let go of
+//! # Panics and dropped fibers
 //!
 //! * A panic in the body comes out of the fiber's poll, with the same payload.
-//! * A fiber that is dropped before it is over is *cancelled*: the [`wait`] in which it is suspended unwinds its stack, so that
-//!   all values on it are dropped. As with a panic, a mutex that is held meanwhile is poisoned. A body that has not begun
-//!   is dropped as it is.
-//! * A body that catches this goes on to its next wait, which unwinds again; one that catches it 100 times is
-//!   left suspended for ever, and so are the values on its stack.
-//! * What a cancelled body panics with comes out of the drop, unless that thread is panicking already.
-//! * A fiber that is forgotten keeps its stack, which is never used again.
-//! * A fiber may be dropped by a panic; to poll one then is an error, as it would take itself for one that unwinds. A body that is dropped by
-//!   a panic and waits in a loop, whatever it is told, ends the program after a thousand times.
+//! * A fiber that is dropped before its end is *cancelled*: the [`wait`] in which it is suspended
+//!   unwinds its stack, which drops all values on it. As with a panic, this poisons a mutex that is
+//!   held on that stack. If the body has not begun, it is dropped without being run.
+//! * If the body catches this unwinding, its next wait unwinds again. After 100 catches the body
+//!   stays suspended and is never resumed. The values on its stack are leaked.
+//! * If a cancelled body panics, the drop resumes that panic, unless the thread is panicking
+//!   already.
+//! * If a fiber is leaked by [`std::mem::forget`], its stack is never reused.
+//! * A fiber may be dropped while its thread unwinds. Polling one then is an error, because its
+//!   waits could not distinguish this unwinding from one of their own stack. If the body of a fiber
+//!   that is dropped during unwinding ignores the errors of its waits, the process aborts after
+//!   1,000 waits.
 //!
-//! **No stack is suspended while it unwinds**: the others of its thread would see
-//! [`std::thread::panicking`] say true, and poison the mutexes that they release. So a destructor
-//! that may run in unwinding and has to wait uses [`try_wait`], which polls once then and says
-//! [`WaitError::Unwinding`] if that was not enough. [`wait`] has nothing to return in that case and
-//! panics, which in a destructor that runs in unwinding ends the program, as any panic there.
+//! **No stack is suspended while it unwinds.** Otherwise [`std::thread::panicking`] would return
+//! true in the other fibers of the thread, and they would poison the mutexes that they release. A
+//! destructor that may run during unwinding and has to wait uses [`try_wait`]. In that case it
+//! polls the future once, and returns [`WaitError::Unwinding`] if the future is pending. [`wait`]
+//! cannot return an error and panics, which ends the program in a destructor that runs during
+//! unwinding.
 //!
-//! **No stack is suspended in a poll**: what a future does in its poll is not interrupted by other
-//! fibers. To wait there is an error ([`WaitError::InPoll`]); a fiber that is polled there has its
-//! own stack, and may wait. A run that a fiber starts is such a poll, too: its processes wait in it
-//! by themselves, or as fibers of that run. Code that calls a function of others in the middle of a
-//! change calls it [`uninterrupted`]. An executor of another library is not known here: do not wait
-//! in what it polls on the stack of a fiber.
+//! **No stack is suspended in a poll.** Other fibers do not interrupt a future within its poll.
+//! Waiting there is an error ([`WaitError::InPoll`]). A fiber that is polled there has its own
+//! stack and may wait. A run that a fiber starts is such a poll, too. Its processes wait in it as
+//! futures, or as fibers of that run. Code that calls a foreign function in the middle of a change
+//! calls it through [`uninterrupted`]. This crate does not detect executors of other libraries: do
+//! not wait in a future that such an executor polls on the stack of a fiber.
 //!
 //! # C code
 //!
-//! A body may call C code that calls Rust code back, and that may wait. If the fiber is dropped in
-//! such a wait, the stack unwinds up to the function that C code has called. A function with the
-//! ABI `"C"` ends the program there, as for any panic. With the ABI `"C-unwind"` the C frames
-//! unwind, which is undefined behaviour unless the C code is compiled for it (`-fexceptions`). A
-//! fiber that must not unwind is kept in a [`ManuallyDrop`](std::mem::ManuallyDrop), or forgotten.
+//! A body may call C code that calls back into Rust code, which may wait. If the fiber is dropped
+//! in such a wait, the stack unwinds up to the Rust function that the C code called. A function
+//! with the ABI `"C"` ends the program there, as for any panic. With the ABI `"C-unwind"`, the C
+//! frames unwind. This is undefined behaviour unless the C code is compiled for it
+//! (`-fexceptions`). To prevent a fiber from unwinding, keep it in a
+//! [`ManuallyDrop`](std::mem::ManuallyDrop), or leak it.
 //!
-//! # What bodies must not do
+//! # Restrictions on bodies
 //!
-//! Between the beginning and the end of a call that waits, other fibers of the thread run. What is
-//! kept in a thread-local for the length of a call (scoped thread-locals, entered contexts) is seen
-//! by them, and is taken back in another order than it was set. No type can rule that out, as none
-//! can for any stackful coroutine: bodies do not wait within such a call.
+//! During a call that waits, other fibers of the thread run. They see the values that the caller
+//! keeps in a thread-local for the duration of a call (scoped thread-locals, entered contexts).
+//! Such values are also restored in a different order than they were set. No type can rule this
+//! out, for any stackful coroutine. Therefore a body must not wait within such a call.
 //!
-//! That goes for [`LocalKey::with`](std::thread::LocalKey::with), too, **where the fiber may
-//! outlive the thread-local**: one that is kept in another thread-local and suspended within such a
-//! call may be cancelled after the first has been dropped when the thread ends, and destructors on
-//! its stack that look at it look at memory that is not there any more; so would a scoped thread
-//! that was lent it on the stack of a fiber that is forgotten. In which order thread-locals go
-//! cannot be found out, so nothing here guards against that. Nor does anything where the
-//! initializer of a thread-local waits: another fiber may make the value meanwhile, and lose it,
-//! with what it has borrowed of it, when the first goes on.
+//! The same applies to [`LocalKey::with`](std::thread::LocalKey::with) **if the fiber may outlive
+//! the thread-local**. An example is a fiber that is stored in another thread-local and is
+//! suspended within such a call. When the thread ends, the first thread-local may be dropped before
+//! the fiber is cancelled. Destructors on the fiber's stack then access freed memory. A scoped
+//! thread that borrows the value on the stack of a leaked fiber does so, too. The order in which
+//! thread-locals are dropped cannot be determined, so this crate does not guard against it.
+//!
+//! It does not guard against an initializer of a thread-local that waits, either. Meanwhile another
+//! fiber may initialise the value and borrow from it. When the first fiber continues, it replaces
+//! that value.
 
 #[cfg(not(all(
     target_os = "linux",

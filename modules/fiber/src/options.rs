@@ -1,4 +1,4 @@
-//! What stacks are to be like.
+//! Options of stacks.
 
 use std::env;
 
@@ -6,7 +6,7 @@ use graphmap_executor::bytes;
 
 use crate::error::OptionsError;
 
-/// What [stacks](crate::Stacks) are to be like.
+/// Options of [stacks](crate::Stacks): their size and how they are guarded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     pub(crate) size: usize,
@@ -14,14 +14,14 @@ pub struct Options {
 }
 
 impl Options {
-    /// Of how many bytes a stack is where nothing else is said, with its guard.
+    /// Default size of a stack in bytes, guard included: 64 KiB.
     pub const SIZE: usize = 64 << 10;
-    /// Of how many bytes it is at least.
+    /// Least size of a stack in bytes: 16 KiB.
     pub const LEAST: usize = 16 << 10;
-    /// Of how many bytes it is at most: a GiB.
+    /// Largest size of a stack in bytes: 1 GiB.
     pub const MOST: usize = 1 << 30;
 
-    /// 64 KiB each.
+    /// Returns options for stacks of 64 KiB each.
     pub fn new() -> Self {
         Options {
             size: Self::SIZE,
@@ -29,22 +29,22 @@ impl Options {
         }
     }
 
-    /// As [`new`](Options::new), with the size that `GRAPHMAP_STACK` says: bytes, or `k`, `m` or
-    /// `g` of them in powers of 1024.
+    /// Returns the options of [`new`](Options::new), with the size in `GRAPHMAP_STACK`: a number of
+    /// bytes, or of KiB, MiB or GiB with the suffix `k`, `m` or `g`.
     ///
     /// # Errors
     ///
-    /// If that is not a size, or out of bounds.
+    /// Returns an error if the value is not a size, or is out of bounds.
     pub fn from_env() -> Result<Self, OptionsError> {
         Options::from_env_or(Self::SIZE)
     }
 
-    /// As [`from_env`](Options::from_env), with this size where `GRAPHMAP_STACK` is not set, or
-    /// empty.
+    /// Returns the options of [`from_env`](Options::from_env), with `size` as the default if
+    /// `GRAPHMAP_STACK` is unset or empty.
     ///
     /// # Errors
     ///
-    /// As there.
+    /// Returns an error if the value is not a size, or is out of bounds.
     pub fn from_env_or(size: usize) -> Result<Self, OptionsError> {
         let text = env::var_os("GRAPHMAP_STACK").filter(|text| !text.is_empty());
         let Some(text) = text else {
@@ -58,9 +58,9 @@ impl Options {
         }
     }
 
-    /// So many bytes each, guard included, rounded up to whole pages: address space, of which
-    /// memory is taken as a stack grows. Less than [`LEAST`](Options::LEAST) or more than
-    /// [`MOST`](Options::MOST) is as much as that.
+    /// Sets the size of each stack in bytes, guard included. It is clamped to the range from
+    /// [`LEAST`](Options::LEAST) to [`MOST`](Options::MOST), and later rounded up to whole pages.
+    /// This is address space: a stack takes memory only as it grows.
     pub fn size(mut self, bytes: usize) -> Self {
         self.size = bytes.clamp(Self::LEAST, Self::MOST);
         self
@@ -69,8 +69,8 @@ impl Options {
     /// Guards stacks by `mprotect`, as on a kernel without `MADV_GUARD_INSTALL` (before Linux
     /// 6.13).
     ///
-    /// Each stack takes two mappings of the OS process then, and guards may take seven eighths of
-    /// `vm.max_map_count`: 28,665 stacks, unless the limit was changed.
+    /// Each stack then takes two mappings of the OS process. Guards may take seven eighths of
+    /// `vm.max_map_count`: 28,665 stacks with the default limit.
     pub fn without_markers(mut self) -> Self {
         self.markers = false;
         self

@@ -1,10 +1,10 @@
-//! Reports a fiber that overflows its stack, by its name.
+//! Reports the name of a fiber that overflows its stack.
 //!
-//! An access to the guard of a stack is a `SIGSEGV`. The handler runs on a stack of its own,
-//! because the overflowed one has no room. It compares the address with the guard of the stack that
-//! the thread runs on. If the address is in it, the handler writes a report, and the program ends
-//! by the signal (a shell says 139), with a core where these are kept. Any other fault goes to the
-//! earlier handler. Rust's own handler reports overflows of threads.
+//! An access to the guard of a stack raises `SIGSEGV`. The handler runs on an alternate stack,
+//! because the overflowed one has no room. It checks whether the address is in the guard of the
+//! running stack. If so, it writes a report, and the program ends by the signal (a shell reports
+//! status 139), with a core dump if these are enabled. Any other fault goes to the previous
+//! handler. Rust's own handler reports overflows of the stacks of threads.
 //!
 //! The handler calls only `write`, `sigaction` and `raise`, and reads a thread-local that needs no
 //! initialisation.
@@ -21,10 +21,10 @@ use crate::alternate;
 use crate::current::{self, Extent};
 use crate::system::done;
 
-/// What was done for the signal before.
+/// Action of the signal before the handler was installed.
 static EARLIER: OnceLock<libc::sigaction> = OnceLock::new();
 
-/// Has overflows reported from now on, also those of this thread.
+/// Installs the handler, once, and provides this thread with an alternate stack.
 pub(crate) fn watch() -> io::Result<()> {
     static WATCHES: OnceLock<Result<(), i32>> = OnceLock::new();
     alternate::provide()?;
@@ -34,33 +34,36 @@ pub(crate) fn watch() -> io::Result<()> {
 }
 
 fn install() -> io::Result<()> {
-    // The earlier action is known before the handler may need it.
+    // The previous action is stored before the handler may need it.
     let mut earlier = default();
-    // SAFETY: the call sets nothing, and `earlier` has room for the answer.
+    // SAFETY: the call sets nothing, and `earlier` has room for the result.
     done(unsafe { libc::sigaction(libc::SIGSEGV, ptr::null(), &mut earlier) })?;
     let _ = EARLIER.set(earlier);
     let mut action = default();
     action.sa_sigaction = handle as *const () as usize;
     action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-    // SAFETY: `handle` has the type that `SA_SIGINFO` asks for, and calls only functions that are
-    // safe in a handler.
+    // SAFETY: `handle` has the type that `SA_SIGINFO` requires, and calls only functions that are
+    // safe in a signal handler.
     done(unsafe { libc::sigaction(libc::SIGSEGV, &action, ptr::null_mut()) })
 }
 
-/// Returns the action of a signal for which no handler is set.
+/// Returns the default action of a signal.
 fn default() -> libc::sigaction {
-    // SAFETY: numbers and null pointers. Zero is the default action, no flags and no signals.
+    // SAFETY: the struct consists of numbers and null pointers. Zero means the default action, no
+    // flags and no signals.
     unsafe { MaybeUninit::zeroed().assume_init() }
 }
 
-/// Replaces the action of the signal. It cannot fail: the signal exists, and may have any action.
+/// Replaces the action of the signal. This cannot fail, because the signal exists and may have any
+/// action.
 fn set(action: &libc::sigaction) {
     // SAFETY: the action is the default, or one that was set before.
     unsafe { libc::sigaction(libc::SIGSEGV, action, ptr::null_mut()) };
 }
 
 extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: the kernel passes a description of the signal, with an address if it made the signal.
+    // SAFETY: the kernel passes a valid `siginfo_t`, with an address if the kernel raised the
+    // signal.
     let (by_kernel, address) = unsafe { ((*info).si_code > 0, (*info).si_addr().addr()) };
     let report = |extent: &Extent| {
         let overflows = extent.is_guard(address);
@@ -71,29 +74,29 @@ extern "C" fn handle(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_
     };
     let overflows = by_kernel && current::with_extent(report).unwrap_or(false);
     if overflows {
-        // The failed access is made again, and ends the program.
+        // The faulting access is repeated when the handler returns, and ends the program.
         return set(&default());
     }
     let earlier = EARLIER.get().copied().unwrap_or_else(default);
     let is_function = ![libc::SIG_DFL, libc::SIG_IGN].contains(&earlier.sa_sigaction);
     if is_function && earlier.sa_flags & libc::SA_SIGINFO != 0 {
         type Handler = extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
-        // SAFETY: it is a function that was set with `SA_SIGINFO`, so it has that type.
+        // SAFETY: the previous handler was set with `SA_SIGINFO`, so it is a function of this type.
         let handler = unsafe { mem::transmute::<usize, Handler>(earlier.sa_sigaction) };
         return handler(signal, info, context);
     }
-    // Nothing, the default, or a handler of another type: the kernel does that when the failed
-    // access is made again.
+    // The previous action is to ignore, the default, or a handler of another type. The kernel takes
+    // this action when the faulting access is repeated.
     set(&earlier);
     if !by_kernel {
-        // A signal that was sent does not come again by itself. This one comes when the handler
-        // returns.
+        // A signal that was sent is not repeated by itself. The raised one is delivered when the
+        // handler returns.
         // SAFETY: `raise` has no preconditions.
         unsafe { libc::raise(signal) };
     }
 }
 
-/// Writes to the standard error that a stack has overflowed, without taking memory.
+/// Writes to the standard error that a stack has overflowed. Allocates no memory.
 fn report(extent: &Extent) {
     let name = match &*extent.name {
         "" => "a fiber without a name",
@@ -103,7 +106,7 @@ fn report(extent: &Extent) {
     let (room, larger) = (room / 1024, room.next_power_of_two() / 1024 * 4);
     let mut text = [0; 512];
     let mut rest = &mut text[..];
-    // There is room: 63 characters are 252 bytes at most.
+    // The text fits, because 63 characters are at most 252 bytes.
     let _ = writeln!(
         rest,
         "the stack of {name:.63} has overflowed: its usable size is {room} KiB\n\
@@ -114,13 +117,13 @@ fn report(extent: &Extent) {
     let len = text.len() - left;
     let text = &mut text[..len];
     for byte in &mut *text {
-        // A name must not govern the terminal.
+        // A name must not send control sequences to the terminal.
         if byte.is_ascii_control() && *byte != b'\n' {
             *byte = b'?';
         }
     }
-    // SAFETY: the standard error is open or the write fails, and `ManuallyDrop` leaves it open.
+    // SAFETY: if the standard error is not open, the write fails. `ManuallyDrop` leaves it open.
     let mut stderr = ManuallyDrop::new(unsafe { File::from_raw_fd(libc::STDERR_FILENO) });
-    // Without a standard error nothing can be reported.
+    // If the standard error is not available, the report is lost.
     let _ = stderr.write_all(text);
 }

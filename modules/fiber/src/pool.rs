@@ -1,4 +1,4 @@
-//! Stacks of one thread, recycled.
+//! A pool of the stacks of one thread.
 
 use std::cell::{OnceCell, RefCell};
 use std::fmt;
@@ -13,64 +13,65 @@ use crate::overflow;
 use crate::slab::Slab;
 use crate::system;
 
-/// Number of stacks of a slab.
+/// Number of stacks in a slab.
 const STACKS: usize = 64;
 
-/// Most slabs that are kept while no stack is in use.
+/// Largest number of slabs that are kept while no stack is in use.
 const KEPT: usize = 16;
 
-/// Most free stacks that keep their memory.
+/// Largest number of free stacks that keep their memory.
 const WARM: usize = KEPT * STACKS;
 
-/// Number of different offsets of the tops of stacks in their pages.
+/// Number of different offsets at which stacks begin in their uppermost page.
 const COLOURS: usize = 32;
 
-/// Bytes of a cache line.
+/// Size of a cache line in bytes.
 const LINE: usize = 64;
 
-/// Stacks for the fibers of one thread. Clones are the same stacks.
+/// Stacks for the fibers of one thread. A clone refers to the same stacks.
 ///
-/// A stack is a part of a *slab*, a mapping of 64 stacks: address space, of which memory is taken
-/// page by page as a body uses it. A stack is used again when its fiber is over. Up to 1024 free
-/// stacks keep their memory. When there are more, the kernel gets it back; it gets back their
-/// address space, too, when no stack is in use.
+/// A stack is a part of a *slab*, a mapping of 64 stacks. This is address space: memory is taken
+/// page by page as a body uses the stack. A stack is reused when its fiber has ended. Up to 1,024
+/// free stacks keep their memory. If there are more, their memory is returned to the kernel. When
+/// no stack is in use, the address space of all but 16 slabs is returned, too.
 #[derive(Clone)]
 pub struct Stacks(Rc<Pool>);
 
 struct Pool {
-    /// Bytes of a stack, guard included: a multiple of a page.
+    /// Size of a stack in bytes, guard included. A multiple of the page size.
     size: usize,
     page: usize,
     markers: bool,
     held: RefCell<Held>,
 }
 
-/// Slabs, and the lowest addresses of their stacks that are free.
+/// Slabs, and the lowest addresses of their free stacks.
 #[derive(Default)]
 struct Held {
     slabs: Vec<Slab>,
-    /// They have the memory that they were used with. The last is taken first.
+    /// Stacks that keep the memory of their last use. The last one is taken first.
     warm: Vec<usize>,
-    /// They have none, unless it is locked.
+    /// Stacks without memory, unless it is locked.
     cold: Vec<usize>,
     /// Number of stacks in use.
     live: usize,
 }
 
-/// How many stacks there are.
+/// Counters of stacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counts {
     /// Number of stacks in use.
     pub live: usize,
-    /// Bytes of address space of all stacks, used or not.
+    /// Address space of all stacks, used or free, in bytes.
     pub reserved: usize,
-    /// Number of all stacks that `mprotect` guards. `MADV_GUARD_INSTALL` guards the others.
+    /// Number of stacks, used or free, that `mprotect` guards. `MADV_GUARD_INSTALL` guards the
+    /// others.
     pub protected: usize,
 }
 
 impl Stacks {
-    /// Stacks with these options. They take memory when the first is used.
+    /// Creates a pool of stacks with these options. It maps memory when the first stack is used.
     pub fn new(options: Options) -> Stacks {
         let page = system::page_size();
         Stacks(Rc::new(Pool {
@@ -81,7 +82,7 @@ impl Stacks {
         }))
     }
 
-    /// Returns how many stacks there are.
+    /// Returns the counters of the stacks.
     pub fn counts(&self) -> Counts {
         let held = self.0.held.borrow();
         Counts {
@@ -91,16 +92,16 @@ impl Stacks {
         }
     }
 
-    /// Gives the memory of free stacks back to the kernel. Their address space stays.
+    /// Returns the memory of free stacks to the kernel. Their address space stays mapped.
     ///
     /// # Errors
     ///
-    /// Those of `madvise`.
+    /// Returns the error of `madvise`.
     pub fn trim(&self) -> io::Result<()> {
         self.0.trim(&mut self.0.held.borrow_mut())
     }
 
-    /// Takes a free stack. The name is for the error.
+    /// Takes a free stack. `name` is for the error.
     pub(crate) fn take(&self, name: &str) -> Result<Stack, StackError> {
         let lowest = self.0.take().map_err(|error| StackError {
             name: name.into(),
@@ -125,7 +126,7 @@ impl Pool {
         if held.warm.is_empty() && held.cold.is_empty() {
             overflow::watch()?;
             let slab = |count| Slab::new(self.size, count, self.markers);
-            // One stack may still fit where a slab does not.
+            // A single stack may still fit if a slab does not.
             let slab = slab(STACKS).or_else(|_| slab(1))?;
             held.cold.extend(slab.stacks().rev());
             held.slabs.push(slab);
@@ -147,18 +148,18 @@ impl Pool {
         }
         held.warm.push(lowest);
         if held.warm.len() > WARM {
-            // It fails for memory that is locked, which stays then.
+            // This fails for locked memory, which stays resident.
             let _ = self.trim(held);
         }
     }
 
-    /// Gives back the memory of all free stacks.
+    /// Returns the memory of all free stacks to the kernel.
     fn trim(&self, held: &mut Held) -> io::Result<()> {
         held.warm.sort_unstable();
         let mut runs = held.warm.chunk_by(|one, next| one + self.size == *next);
         let trimmed = runs.try_for_each(|run| {
-            // Stacks side by side, without the guard of the first. The kernel keeps the guards
-            // between them.
+            // A run is a range of adjacent stacks, without the guard of the first. The kernel keeps
+            // the guards between them.
             let (first, len) = (run[0] + self.page, run.len() * self.size - self.page);
             // SAFETY: the stacks are parts of slabs of this pool, and no fiber uses them.
             unsafe { system::advise(first, len, libc::MADV_DONTNEED) }
@@ -168,14 +169,14 @@ impl Pool {
     }
 }
 
-/// A stack that is in use.
+/// A stack in use.
 pub(crate) struct Stack {
     pool: Rc<Pool>,
     lowest: usize,
 }
 
 impl Stack {
-    /// Returns where the stack is, with the name of its fiber.
+    /// Returns the position of the stack in memory, with the name of its fiber.
     pub(crate) fn extent(&self, name: String) -> Extent {
         Extent {
             name,
@@ -186,13 +187,13 @@ impl Stack {
     }
 }
 
-// SAFETY: the memory from `limit` to `base` belongs to this value while it lives: the pool gives it
-// away once, and lives as long as the value. The slab has made the lowest page a guard. Both
-// addresses are multiples of 64.
+// SAFETY: the memory from `limit` to `base` belongs to this value while it lives, because the pool
+// gives out a stack once and lives as long as the value. The slab has made the lowest page a guard.
+// Both addresses are multiples of 64.
 unsafe impl corosensei::stack::Stack for Stack {
     fn base(&self) -> NonZeroUsize {
-        // Stacks side by side begin at different lines of their pages: otherwise all of them would
-        // share a few sets of a cache. At least half of the uppermost page is left.
+        // Adjacent stacks begin at different cache lines of their pages. Otherwise all stacks would
+        // share a few sets of a cache. At least half of the uppermost page remains.
         let size = self.pool.size;
         let colour = self.lowest / size % COLOURS;
         NonZeroUsize::new(self.lowest + size - colour * LINE).expect("beyond address 0")
@@ -210,12 +211,12 @@ impl Drop for Stack {
 }
 
 thread_local! {
-    /// The stacks of fibers for which no others are chosen.
+    /// Stacks of the fibers that are created without an explicit pool.
     static DEFAULT: OnceCell<Stacks> = const { OnceCell::new() };
 }
 
-/// Calls `f` with the default stacks of the thread. A thread that ends gets some for this call
-/// only.
+/// Calls `f` with the default stacks of the thread. In a thread that is ending, `f` gets a pool for
+/// this call only.
 pub(crate) fn with_default<R>(f: impl FnOnce(&Stacks) -> R) -> R {
     let fresh = || match Options::from_env() {
         Ok(options) => Stacks::new(options),

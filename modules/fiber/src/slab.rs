@@ -1,8 +1,9 @@
-//! Stacks side by side in one mapping, each with a guard.
+//! Adjacent stacks in one mapping, each with a guard.
 //!
-//! The lowest page of a stack is its guard: an access to it fails. Guards are either markers in the
-//! page tables (`MADV_GUARD_INSTALL`, Linux 6.13), of which there may be any number, or pages of
-//! their own rights (`mprotect`), which split the mapping.
+//! The lowest page of a stack is its guard: an access to it faults. A guard is either a marker in
+//! the page tables (`MADV_GUARD_INSTALL`, Linux 6.13), or a page with rights of its own
+//! (`mprotect`). The number of markers is not limited. Pages with rights of their own split the
+//! mapping.
 
 use std::fs;
 use std::io;
@@ -16,28 +17,28 @@ use crate::system::{self, GUARD_INSTALL, Mapping};
 /// Number of stacks of this OS process that `mprotect` guards.
 static PROTECTED: AtomicUsize = AtomicUsize::new(0);
 
-/// Stacks side by side in one mapping.
+/// Adjacent stacks in one mapping.
 #[derive(Debug)]
 pub(crate) struct Slab {
-    /// Bytes of each stack, guard included.
+    /// Size of each stack in bytes, guard included.
     size: usize,
-    /// Stacks that `mprotect` guards: all or none.
+    /// Number of stacks that `mprotect` guards: all or none.
     protected: usize,
-    /// Tells valgrind, if this runs on it, that these are stacks.
+    /// Registrations of the stacks with valgrind, which are effective if the program runs on it.
     known: Vec<ValgrindStackRegistration>,
     mapping: Mapping,
 }
 
 impl Slab {
-    /// Maps and guards `count` stacks of `size` bytes, a multiple of a page.
+    /// Maps and guards `count` stacks of `size` bytes, a multiple of the page size.
     ///
-    /// `mprotect` makes the guards if `MADV_GUARD_INSTALL` fails, or is not wanted.
+    /// Guards are made by `mprotect` if `markers` is false or `MADV_GUARD_INSTALL` fails.
     pub(crate) fn new(size: usize, count: usize, markers: bool) -> io::Result<Slab> {
         let page = system::page_size();
         let mapping = Mapping::reserve(size * count)?;
-        // A huge page would take memory for 32 stacks when one is touched. The call fails only on
-        // kernels that have no huge pages.
-        // SAFETY: the mapping is new, and the advice does not change contents.
+        // A huge page would take memory for 32 stacks when one of them is touched. The call fails
+        // only on kernels without huge pages.
+        // SAFETY: the mapping is new, and the advice does not change its contents.
         let _ = unsafe { system::advise(mapping.start(), mapping.len(), libc::MADV_NOHUGEPAGE) };
         let mut slab = Slab {
             size,
@@ -45,7 +46,7 @@ impl Slab {
             known: Vec::new(),
             mapping,
         };
-        // SAFETY: the mapping is new, so no value is in it.
+        // SAFETY: the mapping is new, so it contains no value.
         let marker = |lowest| unsafe { system::advise(lowest, page, GUARD_INSTALL) };
         if !markers || slab.stacks().try_for_each(marker).is_err() {
             slab.protect(count, page)?;
@@ -71,7 +72,7 @@ impl Slab {
             return Err(too_many(limit));
         }
         self.protected = count;
-        // SAFETY: the stacks are new, so no value is in them.
+        // SAFETY: the stacks are new, so they contain no value.
         let protect = |lowest| unsafe { system::protect(lowest, page) };
         self.stacks().try_for_each(protect)
     }
@@ -99,9 +100,9 @@ impl Drop for Slab {
     }
 }
 
-/// Returns how many stacks `mprotect` may guard where an OS process may have `limit` mappings.
+/// Returns how many stacks `mprotect` may guard if an OS process may have `limit` mappings.
 ///
-/// Each takes two. An eighth of the mappings is left, because allocators and threads need some.
+/// Each stack takes two mappings. An eighth of the mappings is left for allocators and threads.
 fn most_protected(limit: usize) -> usize {
     limit / 16 * 7
 }

@@ -1,4 +1,4 @@
-//! Memory for stacks, from the kernel.
+//! Memory for stacks from the kernel.
 
 use std::io;
 use std::ptr;
@@ -6,14 +6,14 @@ use std::ptr;
 /// `MADV_GUARD_INSTALL` of Linux 6.13.
 pub(crate) const GUARD_INSTALL: libc::c_int = 102;
 
-/// Returns the number of bytes of a page.
+/// Returns the size of a page in bytes.
 pub(crate) fn page_size() -> usize {
     // SAFETY: `sysconf` has no preconditions.
     let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
     usize::try_from(size).expect("Linux has pages")
 }
 
-/// Anonymous private memory. A page of it takes memory from the first touch on.
+/// An anonymous private mapping. A page takes memory when it is first touched.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     start: usize,
@@ -21,11 +21,11 @@ pub(crate) struct Mapping {
 }
 
 impl Mapping {
-    /// Maps `len` bytes, which must be a multiple of a page.
+    /// Maps `len` bytes. `len` must be a multiple of the page size.
     pub(crate) fn reserve(len: usize) -> io::Result<Mapping> {
         let rights = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: the kernel chooses the address, so the mapping replaces no other.
+        // SAFETY: the kernel chooses the address, so the mapping does not replace another.
         let start = unsafe { libc::mmap(ptr::null_mut(), len, rights, flags, -1, 0) };
         if start == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
@@ -52,30 +52,30 @@ impl Drop for Mapping {
     }
 }
 
-/// Calls `madvise` for these pages.
+/// Calls `madvise` for a range of pages.
 ///
 /// # Safety
 ///
-/// The pages must belong to [mappings](Mapping). No value may be in them, unless the advice leaves
-/// their contents as they are.
+/// The pages must belong to [mappings](Mapping). They must not contain a value, unless the advice
+/// leaves their contents unchanged.
 pub(crate) unsafe fn advise(start: usize, len: usize, advice: libc::c_int) -> io::Result<()> {
     let start = ptr::with_exposed_provenance_mut(start);
-    // SAFETY: as the caller guarantees.
+    // SAFETY: guaranteed by the caller.
     done(unsafe { libc::madvise(start, len, advice) })
 }
 
-/// Makes each access to these pages fail. They become a mapping of their own.
+/// Makes each access to a range of pages fault. The pages become a mapping of their own.
 ///
 /// # Safety
 ///
-/// The pages must belong to a [`Mapping`], and no value may be in them.
+/// The pages must belong to a [`Mapping`] and must not contain a value.
 pub(crate) unsafe fn protect(start: usize, len: usize) -> io::Result<()> {
     let start = ptr::with_exposed_provenance_mut(start);
-    // SAFETY: as the caller guarantees.
+    // SAFETY: guaranteed by the caller.
     done(unsafe { libc::mprotect(start, len, libc::PROT_NONE) })
 }
 
-/// Returns the error of a system call that has returned this code.
+/// Converts the return code of a system call, which sets `errno` on failure.
 pub(crate) fn done(code: libc::c_int) -> io::Result<()> {
     match code {
         0 => Ok(()),
