@@ -1,7 +1,8 @@
-//! A program for the tests: the network that its first argument names, `NAME` or `NAME:NUMBER`.
+//! A program for the tests. Runs the network that its first argument names: `NAME` or
+//! `NAME:NUMBER`.
 #![allow(clippy::print_stdout)]
 
-// Tests of the runtime use all of it.
+// The tests of the runtime use all of this module.
 #[allow(dead_code)]
 #[path = "../../runtime/tests/suite/common/mod.rs"]
 mod common;

@@ -1,40 +1,40 @@
 //! The pause between two polls of MPI, which does not wake a waiting thread.
 //!
-//! A thread that has just received something polls without a pause, and yields its core in between.
-//! The longer nothing arrives, the longer it sleeps, up to [`MOST`].
+//! A thread that has just received a message polls without a pause, and yields its core in between.
+//! The longer no message arrives, the longer it sleeps, up to [`MOST`].
 
 use std::time::{Duration, Instant};
 
-/// MPI is polled without a pause for this duration. It is some times the duration of an answer over
-/// TCP, and longer than the shortest sleep of the other side, to which the kernel adds 50 µs.
-/// Otherwise two sides that answer each other would both sleep for ever after one late answer.
+/// Time for which MPI is polled without a pause. It is several times the round trip over TCP, and
+/// longer than the shortest sleep of the other side, to which the kernel adds 50 µs. Otherwise one
+/// late answer would make two sides that answer each other sleep before every later answer.
 const EAGER: Duration = Duration::from_micros(200);
-/// The addition for each byte in transit, because MPI moves large messages only when it is called.
-/// It is the duration of a byte on a network of one gigabit per second.
+/// Addition to [`EAGER`] for each byte in transit, because MPI moves large messages only when it is
+/// called. It is the transfer time of a byte on a network of one gigabit per second.
 const A_BYTE: Duration = Duration::from_nanos(10);
-/// The number of polls after which the clock is read and the core is yielded, because each of these
-/// takes as long as some polls.
+/// Number of polls after which the clock is read and the core is yielded, because each of these
+/// takes as long as several polls.
 const POLLS: u32 = 8;
-/// A sleep is this part of the time for which nothing has come, up to [`LONGEST`].
+/// A sleep is this fraction of the time for which no message has come, up to [`LONGEST`].
 const PART: u32 = 8;
 const SHORTEST: Duration = Duration::from_micros(50);
-/// A first message after a tenth of a second is late by half of this in the middle.
+/// A message after a tenth of a second of silence is late by half of this on average.
 const LONGEST: Duration = Duration::from_micros(1500);
-/// Beyond [`LONGEST`], a sleep is this part of the time: polling every 1.5 ms took 1.8% of a core,
-/// polling every 10 ms takes 0.3%.
+/// Beyond [`LONGEST`], a sleep is this fraction of the time. Polling every 1.5 ms took 1.8% of a
+/// core. Polling every 10 ms takes 0.3%.
 const SLOWLY: u32 = 256;
 const MOST: Duration = Duration::from_millis(10);
 
-/// What MPI is doing.
+/// Data in transit.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct UnderWay {
-    /// The number of bytes in transit, sent or received.
+    /// Number of bytes in transit, sent or received.
     pub(crate) bytes: usize,
-    /// How many messages have begun or ended so far.
+    /// Number of messages that have begun or ended so far.
     pub(crate) moved: u64,
 }
 
-/// Since when nothing has come, or begun to, or gone.
+/// Time since the last message began or ended, and the number of polls.
 #[derive(Default)]
 pub(crate) struct Backoff {
     start: Option<Instant>,
@@ -43,13 +43,14 @@ pub(crate) struct Backoff {
 }
 
 impl Backoff {
-    /// After a poll that has found nothing: whether to poll again before anything else is asked.
+    /// Returns true if MPI should be polled again before the clock is read. Must be called after a
+    /// poll that found no message.
     pub(crate) fn polls_again(&mut self) -> bool {
         self.polls += 1;
         !self.polls.is_multiple_of(POLLS)
     }
 
-    /// Returns how long to sleep before the next poll; zero: not at all.
+    /// Returns the time to sleep before the next poll. Zero means not to sleep.
     pub(crate) fn pause(&mut self, now: Instant, under_way: UnderWay) -> Duration {
         if under_way.moved != self.moved {
             (self.start, self.moved) = (None, under_way.moved);
@@ -59,7 +60,7 @@ impl Backoff {
         if silence < EAGER + A_BYTE * bytes {
             return Duration::ZERO;
         }
-        // There are no eight polls to a reading of the clock any more.
+        // From now on the clock is read after every poll.
         self.polls = POLLS - 1;
         let longest = (silence / SLOWLY).clamp(LONGEST, MOST);
         (silence / PART).clamp(SHORTEST, longest)

@@ -1,4 +1,4 @@
-//! How other threads of this OS process reach the one that calls MPI.
+//! Notification of the thread that calls MPI by other threads of this OS process.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use graphmap_runtime::between::{Doorbell, HostLanes};
 
-/// The bell of the thread that made it.
+/// Wakes the thread that created it.
 pub(crate) struct Bell {
     rung: AtomicBool,
     stirred: AtomicBool,
     thread: Thread,
-    /// Where the thread sleeps if it shares memory with others of this host, which then wake it
-    /// too.
+    /// Where the thread sleeps if it shares memory with other OS processes of this host, which then
+    /// wake it, too.
     lanes: Option<Arc<dyn Doorbell>>,
 }
 
@@ -32,7 +32,7 @@ impl Doorbell for Bell {
 }
 
 impl Bell {
-    /// Makes the bell of this thread, which sleeps with these lanes.
+    /// Creates the bell of this thread, which sleeps on the byte rings `lanes` if there are any.
     pub(crate) fn new(lanes: Option<&HostLanes>) -> Bell {
         Bell {
             rung: AtomicBool::new(false),
@@ -42,12 +42,13 @@ impl Bell {
         }
     }
 
-    /// Returns whether it was rung since the last call.
+    /// Returns true if the bell was rung since the last call.
     pub(crate) fn take(&self) -> bool {
         self.rung.load(Ordering::SeqCst) && self.rung.swap(false, Ordering::SeqCst)
     }
 
-    /// Sleeps until it is rung, something comes over the lanes, or for a time. It may return early.
+    /// Sleeps until the bell is rung, a frame comes over the byte rings, or `at_most` has passed.
+    /// May return early.
     pub(crate) fn wait(&self, lanes: Option<&HostLanes>, at_most: Option<Duration>) {
         match (lanes, at_most) {
             (Some(lanes), _) => lanes.sleep(|| self.rung.load(Ordering::SeqCst), at_most),
@@ -56,7 +57,7 @@ impl Bell {
         }
     }
 
-    /// Returns whether something has run since the last [`Bell::unstir`].
+    /// Returns true if a process has run since the last [`Bell::unstir`].
     pub(crate) fn stirred(&self) -> bool {
         self.stirred.load(Ordering::SeqCst)
     }

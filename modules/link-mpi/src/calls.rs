@@ -1,6 +1,6 @@
-//! What ends a job of MPI, what it tells, and the calls of the system that go with that.
+//! Ends MPI jobs and handles MPI errors, with the system calls that this needs.
 //!
-//! Errors of MPI end the job: see [`failed`].
+//! An error of MPI ends the job: see [`failed`].
 
 use std::ffi::c_void;
 use std::io::Write;
@@ -13,33 +13,36 @@ use mpi_sys as ffi;
 
 use crate::printed::{self, FORWARDING};
 
-/// How long the launcher has to end this OS process when it is told to end all.
+/// Time for the launcher to end this OS process after it was asked to end the job.
 const HEARD: Duration = Duration::from_secs(1);
 
-/// Ends all OS processes with a code.
+/// Ends all OS processes with an exit code.
 pub(crate) fn end_job(comm: ffi::MPI_Comm, code: u8) {
-    // `MPI_Abort` of MPICH tells the other OS processes first, at which they exit, and the launcher then. If it sees one go
-    // before it is told, it takes that for the failure, kills all, and ends with the 9 of those killed in its code.
+    // `MPI_Abort` of MPICH first notifies the other OS processes, which exit, and then the
+    // launcher. If the launcher sees one of them exit earlier, it treats this as the failure. It
+    // then kills all OS processes and returns an exit code that contains the 9 of their signal. So
+    // the launcher is notified first.
     if let Some(fd) = launcher() {
         tell_launcher(fd, &format!("cmd=abort exitcode={code}\n"));
         std::thread::sleep(HEARD);
     }
-    // SAFETY: it takes numbers.
+    // SAFETY: the call takes only numbers.
     unsafe { ffi::MPI_Abort(comm, i32::from(code)) };
 }
 
-/// The socket at which the launcher of MPICH speaks PMI 1, where the library is MPICH.
+/// Returns the socket on which the launcher of MPICH speaks PMI 1, if the library is MPICH.
 pub(crate) fn launcher() -> Option<i32> {
     let fd = std::env::var("PMI_FD").ok()?.parse().ok()?;
     library().starts_with("MPICH").then_some(fd)
 }
 
-/// The run is over, or is being ended.
+/// True if the run has ended or is being ended.
 static OVER: AtomicBool = AtomicBool::new(false);
-/// MPI is being called: if it ends this OS process, it is because another is gone, and the launcher tells of that.
+/// True during a call of MPI. If MPI ends this OS process in the call, another OS process has
+/// ended, and the launcher reports it.
 static INSIDE: AtomicBool = AtomicBool::new(false);
 
-/// Calls MPI, where that may end this OS process.
+/// Calls MPI where the call may end this OS process. If it returns an error, the job is ended.
 pub(crate) fn inside(call: impl FnOnce() -> i32) {
     INSIDE.store(true, Ordering::Relaxed);
     let code = call();
@@ -49,17 +52,20 @@ pub(crate) fn inside(call: impl FnOnce() -> i32) {
     }
 }
 
-/// Of the standard of MPI: `MPI_SUCCESS`.
+/// `MPI_SUCCESS` of the MPI standard.
 pub(crate) const SUCCESS: i32 = 0;
 
-/// A call of MPI has failed. As a rule another OS process is gone: its launcher knows why, tells that, and ends this one; MPI would
-/// tell no more than that it cannot be reached, with a code that says nothing.
+/// Handles an error of MPI and ends the job.
+///
+/// Usually another OS process has ended. The launcher knows the reason, reports it, and ends this
+/// OS process, so this function waits first. MPI would only report that the other OS process is
+/// unreachable, with an exit code that does not show the reason.
 #[cold]
 fn failed(code: i32) -> ! {
     std::thread::sleep(HEARD);
     over();
     let why = text(ffi::MPI_MAX_ERROR_STRING as i32, |at, len| {
-        // SAFETY: there is room for the longest text.
+        // SAFETY: the buffer has room for the longest text.
         unsafe { ffi::MPI_Error_string(code, at, len) }
     });
     let _ = writeln!(
@@ -69,7 +75,7 @@ fn failed(code: i32) -> ! {
         why.split_whitespace().collect::<Vec<_>>().join(" ")
     );
     printed::wait_until_read(FORWARDING);
-    // SAFETY: a constant; MPI has not been ended, as it was called.
+    // SAFETY: reads a constant. MPI is not finalized, because a call of it has just failed.
     end_job(unsafe { ffi::RSMPI_COMM_WORLD }, Exit::Lost as u8);
     std::process::exit(Exit::Lost as i32)
 }
@@ -81,15 +87,16 @@ unsafe extern "C" {
     fn _exit(code: i32) -> !;
 }
 
-/// From here on this OS process ends because the run does, in whatever way.
+/// Records that this OS process ends because the run ends.
 pub(crate) fn over() {
     OVER.store(true, Ordering::SeqCst);
 }
 
-/// From here on who ends this OS process in the middle of a run (`std::process::exit`) ends the job, and says so:
-/// launchers take the code 0 for a good end, and end the others without a word.
+/// Registers a handler for the case that user code ends this OS process during the run
+/// (`std::process::exit`). The handler reports this and ends the job. It is needed because
+/// launchers treat the exit code 0 as success, and end the other OS processes without a message.
 pub(crate) fn watch_exit() {
-    // SAFETY: the function is there as long as the program, and does not unwind.
+    // SAFETY: the handler exists as long as the program and does not unwind.
     unsafe { atexit(exits) };
 }
 
@@ -103,46 +110,46 @@ extern "C" fn exits() {
         host()
     );
     printed::wait_until_read(FORWARDING);
-    // SAFETY: a constant; MPI has not been ended, as the run is not over.
+    // SAFETY: reads a constant. MPI is not finalized, because the run is not over.
     end_job(unsafe { ffi::RSMPI_COMM_WORLD }, Exit::Lost as u8);
 }
 
 /// Sends a line to the launcher over its socket.
 fn tell_launcher(fd: i32, line: &str) {
-    // SAFETY: the bytes are as many as is said.
+    // SAFETY: the pointer is valid for `line.len()` bytes.
     unsafe { write(fd, line.as_ptr().cast(), line.len()) };
 }
 
-/// Sends a line to the launcher over its socket, and waits for one.
+/// Sends a line to the launcher over its socket, and waits for an answer.
 pub(crate) fn ask_launcher(fd: i32, line: &str) {
     tell_launcher(fd, line);
     let mut answer = [0u8; 256];
-    // SAFETY: the bytes are as many as is said.
+    // SAFETY: the pointer is valid for writes of `answer.len()` bytes.
     unsafe { read(fd, answer.as_mut_ptr().cast(), answer.len()) };
 }
 
-/// Ends this OS process without another word.
+/// Ends this OS process without running exit handlers.
 pub(crate) fn leave(code: u8) -> ! {
-    // SAFETY: it takes a number.
+    // SAFETY: the call takes only a number.
     unsafe { _exit(i32::from(code)) }
 }
 
-/// The name and version of the MPI that this program is linked to, in one line.
+/// Returns the name and version of the MPI library of this program, in one line.
 pub(crate) fn library() -> String {
-    // SAFETY: a constant.
+    // SAFETY: reads a constant.
     let room = unsafe { ffi::RSMPI_MAX_LIBRARY_VERSION_STRING };
     let told = text(room, |at, len| {
-        // SAFETY: there is room for the longest text; this may be asked at any time.
+        // SAFETY: the buffer has room for the longest text. The call is allowed at any time.
         unsafe { ffi::MPI_Get_library_version(at, len) }
     });
     let line = told.lines().next().unwrap_or_default();
     line.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The name of this host.
+/// Returns the name of this host.
 pub(crate) fn host() -> String {
     let name = text(ffi::MPI_MAX_PROCESSOR_NAME as i32, |at, len| {
-        // SAFETY: there is room for the longest name; MPI has been begun.
+        // SAFETY: the buffer has room for the longest name. MPI is initialised.
         unsafe { ffi::MPI_Get_processor_name(at, len) }
     });
     match name.is_empty() {
@@ -151,13 +158,14 @@ pub(crate) fn host() -> String {
     }
 }
 
-/// A text that MPI writes, of so many bytes at most; an empty one where it cannot.
+/// Returns a text of at most `room` bytes that `write` produces. The text is empty if `write`
+/// fails.
 fn text(room: i32, write: impl FnOnce(*mut std::ffi::c_char, *mut i32) -> i32) -> String {
     let (mut bytes, mut len) = (vec![0_u8; room as usize], 0);
     if write(bytes.as_mut_ptr().cast(), &raw mut len) != SUCCESS {
         return String::new();
     }
     let told = bytes.get(..len as usize).unwrap_or_default();
-    // Open MPI counts the NUL at the end.
+    // Open MPI counts the terminating NUL.
     String::from_utf8_lossy(told).trim_end_matches('\0').into()
 }

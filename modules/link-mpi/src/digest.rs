@@ -1,11 +1,14 @@
-//! Whether two OS processes are the same program.
+//! Hashes that show whether OS processes run the same program and network.
 
 use std::env;
 use std::fs::File;
 use std::io::{self, Read};
 
-/// A number that differs for programs that differ: of the bytes of the program's file (FNV-1a over words of eight
-/// bytes).
+/// Returns a hash of the file of this program: FNV-1a over words of eight bytes.
+///
+/// # Errors
+///
+/// Returns an error if the file cannot be read.
 pub(crate) fn program() -> io::Result<u64> {
     let mut file = File::open(env::current_exe()?)?;
     let mut buffer = vec![0; 1 << 18];
@@ -30,13 +33,14 @@ pub(crate) fn program() -> io::Result<u64> {
     }
 }
 
-/// What all OS processes have to have in common: half of it the network, half the program. Never 0.
+/// Returns the agreement, which must be equal in all OS processes. One half identifies the network,
+/// the other half the program. It is never 0.
 pub(crate) fn agreement(network: u64, program: u64) -> u64 {
     let fold = |hash: u64| u64::from((hash ^ (hash >> 32)) as u32 | 1);
     fold(network) << 32 | fold(program)
 }
 
-/// What differs between two agreements.
+/// Returns which part of two agreements differs.
 pub(crate) fn difference(one: u64, other: u64) -> &'static str {
     match one as u32 == other as u32 {
         true => "network",

@@ -1,16 +1,19 @@
-//! Ending MPI where its library cannot.
+//! Finalization of MPI, also for a library that hangs in it.
 //!
-//! MPICH 4.0.2 over the TCP of UCX 1.13 (Debian 12) hangs in `MPI_Finalize` about every second time from three hosts on, of
-//! plain C programs too that do nothing but a barrier, and now and then on one: an OS process waits, looking again and again, for
-//! others to answer, which wait in a barrier of the launcher and do not look. Nothing is lost by then: all messages have
-//! been received. So nobody calls it: each says to the launcher, in the words of its protocol (PMI 1),
-//! that it is through, and ends. To call it and to say so in its place where it takes long would have two speak to the launcher at
-//! once, when it was only slow.
+//! MPICH 4.0.2 over the TCP of UCX 1.13 (Debian 12) hangs in `MPI_Finalize` in about every second
+//! run on three or more hosts, and occasionally on one. Plain C programs that only call a barrier
+//! hang, too. An OS process polls for answers of others, while these wait in a barrier of the
+//! launcher and do not poll. No message is lost by then, because all have been received.
+//!
+//! So with MPICH 4 no OS process calls `MPI_Finalize`. Each one notifies the launcher over its
+//! protocol (PMI 1) that it has finished, and ends. Doing this only after a timeout of
+//! `MPI_Finalize` would not work: if the call is merely slow, both would write to the launcher at
+//! once.
 
 use crate::calls;
 use crate::world::World;
 
-/// Ends MPI, in every OS process.
+/// Ends MPI. Every OS process must call it.
 pub(crate) fn end(world: &mut World) {
     calls::over();
     match replaced() {
@@ -19,10 +22,10 @@ pub(crate) fn end(world: &mut World) {
     }
 }
 
-/// Says to the launcher that this OS process is through with MPI, where the library must not be asked to end it: whether it
-/// was said. All OS processes of a job come to the same answer.
+/// Notifies the launcher that this OS process has finished, if the library must not finalize MPI.
+/// Returns true if it did. The result is the same in all OS processes of a job.
 fn replaced() -> bool {
-    // MPICH 4 may be over UCX.
+    // MPICH 4 may use UCX.
     let hangs = calls::library().starts_with("MPICH Version: 4.");
     let Some(fd) = calls::launcher().filter(|_| hangs) else {
         return false;

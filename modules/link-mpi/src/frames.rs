@@ -1,44 +1,48 @@
-//! How frames lie in a message.
+//! Layout of frames in a message.
 //!
-//! A message is an agreement (8 bytes), the place of what is announced or 0 (8), and its frames: of each its length, kind, number, extra (4
-//! each), and what it carries. What is announced comes last: a frame that is too large to be packed, and whose bytes are
-//! the next messages from the same sender. Of that it has the header (kind, number, extra: 4 each), and what it consists of (4):
+//! A message consists of an agreement (8 bytes), the offset of the announcement or 0 (8), and
+//! frames. Each frame consists of its length, kind, number and extra (4 each), and its contents.
+//! The announcement comes last. It describes a frame that is too large to be packed. The contents
+//! of that frame are the next messages from the same sender. The announcement consists of its
+//! header (kind, number, extra: 4 each), the form of the contents (4), and their description:
 //!
-//! | | then | bytes that come |
+//! | form | description | following messages |
 //! |---|---|---|
-//! | 0 | their number (8) | one message |
-//! | 1 | the head of a message in slices | each slice is a message |
+//! | 0 | number of bytes (8) | one message |
+//! | 1 | the head of a message in slices | one message for each slice |
 //!
-//! So who receives knows what comes, and MPI has the memory for it before it is there. Numbers are in the order of the machine, as payloads
-//! are: all OS processes are the same program, which the agreement says.
+//! So the receiver knows the next messages and can post memory for them before they arrive. Numbers
+//! are in native byte order, as in payloads. The agreement ensures that all OS processes run the
+//! same program.
 
 use graphmap_runtime::between::Header;
 
-/// Of messages of frames.
+/// Tag of messages of frames.
 pub(crate) const PACKED: i32 = 1;
-/// Of bytes that were announced.
+/// Tag of announced messages.
 pub(crate) const ANNOUNCED: i32 = 2;
 
-/// What has to be equal for all OS processes; 0 before it is known.
+/// Size in bytes of the agreement, which must be equal in all OS processes. The agreement is 0
+/// before it is known.
 const AGREEMENT: usize = 8;
-/// What a message has before its frames.
+/// Size in bytes of the part before the frames.
 const START: usize = AGREEMENT + 8;
-/// What each frame has before what it carries, and what is announced.
+/// Size in bytes of the header of a frame, and of an announcement.
 const HEADER: usize = 16;
 const WHOLE: u32 = 0;
 const SLICED: u32 = 1;
 
-/// Most bytes of a message of frames: nobody receives longer ones.
+/// Largest size in bytes of a message of frames. Receives have no more room.
 pub(crate) const LONGEST: usize = 128 << 10;
 
-/// What cannot be a message.
+/// Error for bytes that are not a valid message.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Garbled;
 
-/// Most messages need no more room.
+/// Initial capacity in bytes, which is enough for most messages.
 const ROOM: usize = 256;
 
-/// A message without a frame.
+/// Returns a message without frames.
 pub(crate) fn packed(agreement: u64) -> Vec<u8> {
     let mut message = Vec::with_capacity(ROOM);
     message.extend_from_slice(&agreement.to_ne_bytes());
@@ -46,7 +50,7 @@ pub(crate) fn packed(agreement: u64) -> Vec<u8> {
     message
 }
 
-/// Whether there is room in a message for a frame, or what is announced, that carries so many bytes.
+/// Returns true if the message has room for a frame or an announcement with `len` bytes.
 pub(crate) fn has_room(message: &[u8], len: usize) -> bool {
     message.len() + HEADER + len <= LONGEST
 }
@@ -57,7 +61,7 @@ fn put(message: &mut Vec<u8>, words: [u32; 4]) {
     }
 }
 
-/// Adds a frame, of which what it carries is in pieces.
+/// Appends a frame whose contents are in pieces.
 pub(crate) fn pack(message: &mut Vec<u8>, header: Header, pieces: &[&[u8]]) {
     let len = pieces.iter().map(|piece| piece.len()).sum::<usize>();
     message.reserve(HEADER + len);
@@ -68,16 +72,16 @@ pub(crate) fn pack(message: &mut Vec<u8>, header: Header, pieces: &[&[u8]]) {
     }
 }
 
-/// What comes after a message of frames.
+/// Contents of an announced frame.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
 pub(crate) enum Announced<'a> {
-    /// So many bytes.
+    /// Number of bytes, which follow as one message.
     Whole(usize),
-    /// What this head tells of.
+    /// Head of a message in slices. Each slice follows as a message.
     Sliced(&'a [u8]),
 }
 
-/// Adds what comes next to a message, which is then to be sent.
+/// Appends an announcement to a message, which must then be sent.
 pub(crate) fn announce(message: &mut Vec<u8>, header: Header, announced: Announced<'_>) {
     let at = message.len() as u64;
     message[AGREEMENT..START].copy_from_slice(&at.to_ne_bytes());
@@ -102,11 +106,11 @@ pub(crate) fn long(bytes: &[u8], at: usize) -> Result<u64, Garbled> {
     Ok(u64::from_ne_bytes(eight.try_into().map_err(|_| Garbled)?))
 }
 
-/// The frames of a message, one after the other.
+/// Iterator over the frames of a message.
 pub(crate) struct Frames {
     bytes: Vec<u8>,
     at: usize,
-    /// Where they end.
+    /// Offset of the end of the frames.
     end: usize,
 }
 
@@ -130,7 +134,7 @@ impl Frames {
         long(&self.bytes, 0)
     }
 
-    /// What is announced.
+    /// Returns the announcement of the message.
     pub(crate) fn announced(&self) -> Result<Option<(Header, Announced<'_>)>, Garbled> {
         if self.end == self.bytes.len() {
             return Ok(None);
@@ -169,17 +173,17 @@ impl Frames {
         Ok(Some((header, bytes)))
     }
 
-    /// Whether there is none any more.
+    /// Returns true if no frame is left.
     pub(crate) fn is_empty(&self) -> bool {
         self.at == self.end
     }
 
-    /// From the beginning again.
+    /// Restarts at the first frame.
     pub(crate) fn rewind(&mut self) {
         self.at = START;
     }
 
-    /// The memory of the message.
+    /// Returns the memory of the message.
     pub(crate) fn into_memory(self) -> Vec<u8> {
         self.bytes
     }
@@ -270,7 +274,7 @@ mod tests {
         }
     }
 
-    /// What is no message of ours: bytes of any values, of which some are in place of those of one.
+    /// Replaces random bytes of valid messages.
     #[test]
     fn what_is_forged_is_an_error_and_no_panic() {
         let mut state = 88_172_645_463_325_252_u64;

@@ -1,8 +1,10 @@
 //! Launchers that cannot end.
 //!
-//! Told to end a job, `mpiexec` asks its daemons on all hosts, and waits for their answer; a daemon waits for `mpiexec`. Of a
-//! host that cannot be reached there is none, for a quarter of an hour at least. So `MPI_Abort` is of no use then: an OS
-//! process that has found that out, or is told so, ends what has started it on its own host. A daemon whose `mpiexec` has gone ends what it has started.
+//! When `mpiexec` is asked to end a job, it asks its daemons on all hosts and waits for their
+//! answers. A daemon waits for `mpiexec`. An unreachable host does not answer for at least a
+//! quarter of an hour, so `MPI_Abort` does not help. An OS process that has detected such a host,
+//! or is notified of it, kills its launchers on its own host. A daemon without its `mpiexec` ends
+//! the OS processes that it started.
 
 use std::fs;
 use std::os::unix::process::parent_id;
@@ -11,13 +13,14 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// How long launchers have to pass on what was printed.
+/// Time for the launchers to forward printed text.
 const WORDS: Duration = Duration::from_millis(500);
 
-/// How the names of launchers and daemons of MPICH, Intel MPI, Open MPI 4 and 5 begin.
+/// Prefixes of the names of launchers and daemons of MPICH, Intel MPI, and Open MPI 4 and 5.
 const NAMES: [&str; 5] = ["mpiexec", "mpirun", "hydra_", "orte", "prte"];
 
-/// Ends those that have started this OS process on this host: the first first, as it would wait for the others.
+/// Kills the launchers of this OS process on this host. Begins with the outermost, because it would
+/// wait for the others.
 pub(crate) fn end() {
     thread::sleep(WORDS);
     let found: Vec<u32> = all().map(|(id, _)| id).collect();
@@ -29,12 +32,12 @@ pub(crate) fn end() {
     }
 }
 
-/// That which has started this OS process: its number, and its name.
+/// Returns the id and the name of the launcher or daemon that started this OS process.
 pub(crate) fn nearest() -> Option<(u32, String)> {
     all().next()
 }
 
-/// Launchers among the ancestors of this OS process, the nearest first.
+/// Returns the launchers among the ancestors of this OS process, the nearest first.
 fn all() -> impl Iterator<Item = (u32, String)> {
     let mut id = parent_id();
     let ancestors = std::iter::from_fn(move || {
@@ -44,7 +47,7 @@ fn all() -> impl Iterator<Item = (u32, String)> {
     ancestors.filter(|(_, name)| NAMES.iter().any(|start| name.starts_with(start)))
 }
 
-/// The name of a process, and its parent.
+/// Returns the name and the parent of an OS process.
 fn process(id: u32) -> Option<(String, u32)> {
     parsed(&fs::read_to_string(format!("/proc/{id}/stat")).ok()?)
 }

@@ -1,4 +1,4 @@
-//! Runs a network of graphmap in the OS processes that `mpiexec` has started, on one host or many.
+//! Runs a graphmap network in the OS processes that `mpiexec` has started, on one or more hosts.
 //!
 //! ```no_run
 //! # mod wiring {
@@ -11,15 +11,19 @@
 //! }
 //! ```
 //!
-//! Started by a launcher of MPI, OS process `i` of the mapping is rank `i` of the job; started by
-//! itself, the program runs as [`graphmap_runtime::main`] has it, and MPI is not begun. One thread,
-//! that which runs the network, calls MPI (`MPI_THREAD_FUNNELED`), and nothing that blocks: frames
-//! are packed into messages that are sent without waiting ([`messages`]), what comes is received
-//! into memory that MPI has before ([`receiving`]), that nothing moves any more is found by
-//! counting ([`waves`]), and MPI is polled ever more rarely while nothing arrives ([`backoff`]).
+//! Under an MPI launcher, OS process `i` of the mapping is rank `i` of the job. Without a launcher
+//! the program runs as with [`graphmap_runtime::main`], and MPI is not initialised.
 //!
-//! A program is linked to one MPI. Which, says `MPICC` when it is built; cargo does not notice that
-//! it changes, so each MPI needs a target folder of its own.
+//! Only the thread that runs the network calls MPI (`MPI_THREAD_FUNNELED`), and it makes no
+//! blocking call:
+//!
+//! * Frames are packed into messages that are sent by nonblocking sends (`messages.rs`).
+//! * Messages are received into memory that is posted before they arrive (`receiving.rs`).
+//! * Quiescence is detected by counting frames (`waves.rs`).
+//! * The interval between polls of MPI grows while no message arrives (`backoff.rs`).
+//!
+//! A program is linked to one MPI. `MPICC` selects it at build time. Cargo does not detect a change
+//! of `MPICC`, so each MPI needs a target folder of its own.
 
 mod backoff;
 mod bell;
@@ -53,12 +57,12 @@ use link::MpiLink;
 use running::Running;
 use world::World;
 
-/// [`graphmap_runtime::main`], for a program that `mpiexec` may start several times: then these are the OS
-/// processes of one run.
+/// Runs the network as [`graphmap_runtime::main`] does. If `mpiexec` has started the program
+/// several times, these are the OS processes of one run. Returns the exit code of this OS process.
 pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
     let running = Running::begin();
     let code = graphmap_runtime::main_over(network, |started| connect(started, &running));
-    // Of another end the launcher's code tells, or what is left of the sign.
+    // Otherwise the end is detected by the exit code of the launcher, or by the file that remains.
     if code == ExitCode::SUCCESS {
         running.end();
     }
@@ -75,11 +79,13 @@ fn connect(started: Started, running: &Running) -> Result<Rc<dyn Job>, NotJoined
     Ok(Rc::new(MpiLink::new(world, settings)))
 }
 
-/// Longest text of what is wrong in an OS process.
+/// Largest size in bytes of an error text that is exchanged.
 const WRONG: usize = 1024;
 
-/// Returns the settings, or the error of the first OS process that has one. All OS processes call
-/// it, and hear of that: the others would wait for one that ended alone. OS process 0 reports it.
+/// Returns the settings, or the error of the first OS process that has one.
+///
+/// All OS processes must call this function, so that all of them learn of an error. Otherwise the
+/// others would wait for the OS process that ended. OS process 0 reports the error.
 fn agreed(world: &World, settings: Result<OverMpi, String>) -> Result<OverMpi, NotJoined> {
     let wrong = settings.as_ref().err().map_or("", |wrong| wrong);
     let mut cuts = 0..=WRONG.min(wrong.len());
@@ -94,12 +100,12 @@ fn agreed(world: &World, settings: Result<OverMpi, String>) -> Result<OverMpi, N
                 .to_string(),
             is_told: world.me() > 0,
         }),
-        // Then there is none here either.
+        // No OS process has an error, including this one.
         None => settings.map_err(NotJoined::from),
     }
 }
 
-/// The launcher and the library know nothing of each other.
+/// Returns the error for a launcher and a library of different MPIs.
 fn not_one_world(world: &World, told: &[(&str, Copies)]) -> String {
     let library = calls::library();
     let launcher = match library.contains("Open MPI") {

@@ -1,4 +1,4 @@
-//! One OS process of a job of MPI, as the runtime sees it.
+//! The link of one OS process in an MPI job.
 
 mod job;
 mod ways;
@@ -22,26 +22,27 @@ use crate::world::World;
 use crate::{watch, waves};
 use waves::{Counts, Found, Waves};
 
-/// The link's own frames. OS process 0 asks how many frames there were, and is answered.
+/// Kinds of the frames of the link itself. OS process 0 asks for the counts of frames, and the
+/// others answer.
 const ASK: u32 = OURS;
 const ANSWER: u32 = OURS + 1;
-/// OS process 0 calls a meeting, or says that it is over.
+/// OS process 0 begins or ends a global deadlock detection.
 const MEETING: u32 = OURS + 2;
-/// All has been looked at.
+/// The state of all schedulers has been examined.
 const SETTLE: u32 = OURS + 3;
-/// To OS process 0: something has run since then.
+/// To OS process 0: a process has run since the last `SETTLE`.
 const STIRRED: u32 = OURS + 4;
-/// The run has ended well.
+/// The run has ended without an error.
 const END: u32 = OURS + 5;
-/// To OS process 0, and from there to all: the run fails, and why.
+/// To OS process 0, which forwards it to all: the run fails, with the cause.
 const FAIL: u32 = OURS + 6;
-/// To OS process 0: nothing, but for the agreement of the message that it is in.
+/// To OS process 0: an empty frame, sent for the agreement in its message.
 const HELLO: u32 = OURS + 7;
 
-/// Who has looked so often since something was last sent has nothing to do but to look.
+/// After this number of checks since the last send, the scheduler is considered idle.
 const IN_VAIN: u32 = 3;
 
-/// See the module.
+/// The link of this OS process: byte rings to the OS processes of this host, and MPI to the others.
 pub(crate) struct MpiLink {
     me: usize,
     count: usize,
@@ -49,38 +50,40 @@ pub(crate) struct MpiLink {
     bell: Arc<Bell>,
     messages: RefCell<Messages>,
     same_host: Option<SameHost>,
-    /// How often in a row something was taken that came from this host.
+    /// Number of consecutive receives from this host.
     same_host_in_a_row: Cell<u32>,
     known: Known,
-    /// Of OS process 0 alone.
+    /// Used by OS process 0 only.
     waves: RefCell<Waves>,
     looked: Cell<Option<Instant>>,
-    /// What has come was found by the last look.
+    /// True if the last check has found the messages that are to be received.
     fresh: Cell<bool>,
-    /// How often it was looked whether something has come, since something was sent.
+    /// Number of checks for messages since the last send.
     looks: Cell<u32>,
     wrong: RefCell<Option<String>>,
-    /// Those of the message that is being handed on.
+    /// Slices of the message that is being handed on.
     slices: Cell<Option<ReceivedSlices>>,
-    /// Why the run cannot go on, if the launcher of this OS process is gone.
+    /// Reason why the run cannot continue, if the launcher of this OS process has ended.
     launcher_is_gone: Arc<OnceLock<String>>,
-    /// OS process 0 has said it, and has the launcher end all.
+    /// True if OS process 0 has reported the failure and will make the launcher end all OS
+    /// processes.
     is_told: Cell<bool>,
 }
 
-/// What is known of the run, and what was counted.
+/// State of the run as far as it is known here, and counters.
 struct Known {
     state: Cell<RunState>,
     cause: RefCell<Option<Vec<u8>>>,
     meeting: Cell<u32>,
-    /// Frames of the runtime.
+    /// Number of frames of the runtime that were sent and received.
     sent: Cell<u64>,
     received: Cell<u64>,
-    /// The wave that is to be answered.
+    /// Number of the wave that is to be answered.
     asked: Cell<Option<u32>>,
-    /// OS process 0 knows that something has run; of OS process 0: there is something to ask for.
+    /// On OS process 0: a process has run, so another wave is useful. On the others: OS process 0
+    /// has been notified that a process has run.
     told: Cell<bool>,
-    /// Of OS process 0: what has come of the waves.
+    /// Result of the waves, on OS process 0 only.
     found: Cell<Option<bool>>,
 }
 
@@ -93,7 +96,7 @@ fn header(kind: u32, number: u32) -> Header {
 }
 
 impl MpiLink {
-    /// All OS processes call it.
+    /// Creates the link. All OS processes must call this function.
     pub(crate) fn new(world: World, settings: OverMpi) -> MpiLink {
         calls::watch_exit();
         let hosts = world.hosts();
@@ -140,7 +143,7 @@ impl MpiLink {
         }
     }
 
-    /// The run stands otherwise.
+    /// Sets the state of the run.
     fn set_state(&self, state: RunState) {
         self.known.state.set(state);
         if let Some(same_host) = &self.same_host {
@@ -161,13 +164,13 @@ impl MpiLink {
         }
     }
 
-    /// Looks at MPI.
+    /// Polls MPI.
     fn look(&self) {
         if let Some(why) = self.launcher_is_gone.get() {
             self.fail(&Encoder::to_vec(&RunError::Lost(why.clone())));
         }
         if self.known.state.get() == RunState::Failed {
-            // Frames of the runtime are of no use any more, and nobody takes them.
+            // Frames of the runtime are discarded after a failure.
             let _ = self.receive_same_host(&mut |_, _, _| ());
         }
         let mut messages = self.messages.borrow_mut();
@@ -183,7 +186,7 @@ impl MpiLink {
         self.fail(&Encoder::to_vec(&error));
     }
 
-    /// A frame of the link's own.
+    /// Handles a frame of the link itself.
     fn see(&self, from: usize, header: Header, bytes: &[u8]) {
         let known = &self.known;
         match header.kind {
@@ -206,7 +209,7 @@ impl MpiLink {
             STIRRED => known.told.set(true),
             END if known.state.get() == RunState::Running => self.set_state(RunState::Ended),
             FAIL => {
-                // Also where this OS process has failed by itself.
+                // This applies even if this OS process has failed by itself.
                 self.is_told.set(self.is_told.get() || from == 0);
                 if known.state.get() != RunState::Failed {
                     self.set_state(RunState::Failed);
@@ -227,8 +230,8 @@ impl MpiLink {
         }
     }
 
-    /// There is nothing to do here at the moment: says so to whom it concerns. How long there will be nothing
-    /// to say, if that is known.
+    /// Reports that this OS process is idle, or begins a wave on OS process 0. Returns the time
+    /// until there is something to report again, if it is known.
     fn rest(&self, now: Instant) -> Option<Duration> {
         let known = &self.known;
         if self.me > 0 {
@@ -260,7 +263,7 @@ impl MpiLink {
                 self.tell_all(header(MEETING, meeting), &[]);
                 return None;
             }
-            // Nothing has run: there is nothing to look at before somebody says that something has.
+            // No process has run. There is nothing to ask for until an OS process reports a change.
             Some(false) => known.told.set(false),
             None => {}
         }
@@ -282,7 +285,7 @@ impl MpiLink {
     }
 }
 
-/// The OS processes are not the same program, or run not the same network.
+/// Returns the error for OS processes with different programs or networks.
 fn differs(from: usize, me: usize, what: &str) -> RunError {
     let host = calls::host();
     let same = match what {
@@ -332,7 +335,8 @@ impl Link for MpiLink {
         self.look();
         let is_filled = self.messages.borrow().is_filled();
         self.fresh.set(is_filled);
-        // Who looks again and again has nothing else to do, and what waits for company has waited in vain.
+        // Repeated checks mean that the scheduler is idle, so frames that wait for others to share
+        // their message are sent.
         let looks = self.looks.get() + 1;
         self.looks.set(looks % IN_VAIN);
         if looks == IN_VAIN && !is_filled {
@@ -366,7 +370,8 @@ impl Link for MpiLink {
                 continue;
             }
             let (now, mut rest) = (Instant::now(), None);
-            // Who still has to send something is not at rest, nor who has values to give back: they may have ends of channels.
+            // An OS process that still has to send frames or to return values is not idle, because
+            // these may own ends of channels.
             if flushed && !lends {
                 rest = self.rest(now);
                 self.push(true);
@@ -388,11 +393,12 @@ impl Link for MpiLink {
                 thread::yield_now();
                 continue;
             }
-            // Where nothing comes by MPI, all that comes ends the wait.
+            // If no message arrives over MPI, every arrival ends the wait.
             let pause = (!self.is_alone()).then_some(pause);
             let at_most = pause.into_iter().chain(rest).chain(left).min();
             self.bell.wait(lanes, at_most);
-            // Once more: MPICH 4 finds in one poll what has come, and reports it in the next.
+            // MPICH 4 detects a message in one poll and reports it in the next, so a second poll
+            // follows.
             self.look();
         }
     }

@@ -1,11 +1,12 @@
-//! Frames to and from all other OS processes, as messages that are on their way.
+//! Frames to and from all other OS processes, in MPI messages.
 //!
-//! Frames to one OS process are packed into one message until that is sent: at once where nothing
-//! was sent a moment ago, else after [`HOLD`], or when it is [`FULL`], or when there is nothing
-//! else to do. A frame that carries [`LARGE`] or more is announced, and comes next, from the very
-//! bytes that are to be sent. Nothing waits: what MPI has not done is looked at again. The
-//! constants below, of [`posted`](crate::posted) and of [`backoff`](crate::backoff) were fitted to
-//! `benches/hosts/run`.
+//! Frames to one OS process are packed into one message. It is sent at once if no message was sent
+//! recently. Otherwise it is sent after [`HOLD`], when it is [`FULL`], or when there is no other
+//! work. A frame with [`LARGE`] bytes or more is announced and sent separately, from its own
+//! memory, without a copy. No call blocks: pending operations are polled.
+//!
+//! The constants below, in [`posted`](crate::posted) and in [`backoff`](crate::backoff) were fitted
+//! to `benches/hosts/run`.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -22,61 +23,63 @@ use crate::pool::Pool;
 use crate::receiving::{Come, Receiving, Wrong};
 use crate::world::World;
 
-/// What carries so many bytes is not copied into a message with others.
+/// Least size in bytes of a frame that is not copied into a message with others.
 const LARGE: usize = 64 << 10;
-/// A message that has grown so large is sent.
+/// Size in bytes from which on a message is sent.
 const FULL: usize = 64 << 10;
-/// How long frames wait for others to come along, while there is something else to do: about as
-/// long as sending a message keeps a core busy.
+/// Time for which frames wait for others to share their message, while there is other work. It is
+/// about the time for which sending a message keeps a core busy.
 const HOLD: Duration = Duration::from_micros(5);
-/// Most bytes and messages to one OS process that MPI may have at a time: more wait here.
+/// Largest number of bytes and of messages to one OS process in pending sends. Further messages
+/// wait here.
 const BYTES: usize = 16 << 20;
 const MESSAGES: usize = 256;
-/// In `extra`: the rest is in the next whole frame.
+/// Bit of `extra`: the next whole frame continues this one.
 const MORE: u32 = 1 << 31;
 
-/// The way to one other OS process, and from it.
+/// Messages to and from one other OS process.
 struct Peer {
-    /// The message that frames are put into.
+    /// The message into which frames are packed.
     open: Vec<u8>,
-    /// Messages that MPI does not have yet.
+    /// Messages that have not been passed to MPI.
     waiting: VecDeque<(i32, Memory)>,
-    /// What MPI has, first come first: what cannot go waits for nobody but this OS process.
+    /// Pending sends in order. If they make no progress, only this OS process is delayed.
     sending: VecDeque<Operation>,
     bytes: usize,
-    /// When something was sent to it last.
+    /// Time of the last send to it.
     last: Option<Instant>,
-    /// In the list of those who are to get something.
+    /// True if the OS process is in `Messages::listed`.
     listed: bool,
-    /// The parts of a frame that have come.
+    /// Parts of a frame that have come.
     parts: Vec<u8>,
 }
 
-/// All ways.
+/// Messages to and from all other OS processes.
 pub(crate) struct Messages {
     pub(crate) world: World,
     peers: Vec<Peer>,
-    /// Who is to get something.
+    /// OS processes with messages to be sent.
     listed: Vec<usize>,
-    /// To whom MPI has something to send.
+    /// OS processes with pending sends.
     sending: Vec<usize>,
     receiving: Receiving,
-    /// What has come and was not taken.
+    /// Messages that have come and were not taken.
     come: VecDeque<(usize, Come)>,
-    /// See [`frames`].
+    /// The agreement of this OS process: see [`frames`].
     agreement: u64,
-    /// Messages that MPI was given.
+    /// Number of messages that were passed to MPI.
     sent: u64,
-    /// Messages that MPI has done sending.
+    /// Number of completed sends.
     gone: u64,
     pool: Pool,
-    /// Values of which all has been sent, and how many messages have values that were not given
-    /// back.
+    /// Values that have been sent completely, and the number of messages whose values were not
+    /// given back.
     values: VecDeque<SentValue>,
     lent: usize,
 }
 
-/// A slice is not needed any more: with the last of a message its value is sent.
+/// Drops a slice that is not needed any more. After the last slice of a message, its value has been
+/// sent.
 fn drop_slice(values: &mut VecDeque<SentValue>, memory: Memory) {
     if let Memory::Slice(message, _) = memory {
         let last = Rc::into_inner(message);
@@ -85,7 +88,7 @@ fn drop_slice(values: &mut VecDeque<SentValue>, memory: Memory) {
 }
 
 impl Peer {
-    /// The message into which something is to be put that carries so many bytes.
+    /// Returns the message into which an item with `len` bytes is to be packed.
     fn open(&mut self, agreement: u64, len: usize) -> &mut Vec<u8> {
         if !self.open.is_empty() && !frames::has_room(&self.open, len) {
             self.close();
@@ -96,7 +99,7 @@ impl Peer {
         &mut self.open
     }
 
-    /// What frames were put into is a message.
+    /// Closes the message into which frames were packed.
     fn close(&mut self) {
         if !self.open.is_empty() {
             let open = std::mem::take(&mut self.open);
@@ -104,7 +107,7 @@ impl Peer {
         }
     }
 
-    /// Says what comes next.
+    /// Announces the next message.
     fn announce(&mut self, agreement: u64, header: Header, announced: Announced<'_>) {
         let len = match announced {
             Announced::Whole(_) => size_of::<u64>(),
@@ -142,22 +145,22 @@ impl Messages {
         }
     }
 
-    /// Memory for a frame that may be large.
+    /// Returns memory for a frame that may be large.
     pub(crate) fn buffer(&mut self) -> Vec<u8> {
         self.pool.memory(LARGE)
     }
 
-    /// Keeps memory of a large message for the next one.
+    /// Keeps the memory of a large message for reuse.
     pub(crate) fn keep(&mut self, bytes: Vec<u8>) {
         self.pool.keep(bytes);
     }
 
-    /// Keeps memory of a message of frames for the next one.
+    /// Keeps the memory of a message of frames for reuse.
     pub(crate) fn keep_message(&mut self, frames: Frames) {
         self.receiving.keep(frames.into_memory());
     }
 
-    /// What MPI is doing.
+    /// Returns the amount of data in transit.
     pub(crate) fn under_way(&self) -> UnderWay {
         let sending = self.sending.iter().map(|&to| self.peers[to].bytes);
         UnderWay {
@@ -166,7 +169,7 @@ impl Messages {
         }
     }
 
-    /// How many messages MPI was given.
+    /// Returns the number of messages that were passed to MPI.
     pub(crate) fn sent(&self) -> u64 {
         self.sent
     }
@@ -195,8 +198,8 @@ impl Messages {
         }
     }
 
-    /// As [`Messages::send`], of bytes in pieces, if they are to be copied into a message with
-    /// others.
+    /// Sends a frame whose bytes are in pieces, if it is small enough to be copied into a message
+    /// with others. Returns false otherwise.
     pub(crate) fn try_send_pieces(&mut self, to: usize, header: Header, pieces: &[&[u8]]) -> bool {
         let len = pieces.iter().map(|piece| piece.len()).sum::<usize>();
         if len >= LARGE {
@@ -211,7 +214,7 @@ impl Messages {
         true
     }
 
-    /// As [`Messages::send`], without copying what is large.
+    /// Sends a frame as [`Messages::send`] does, without copying large bytes.
     pub(crate) fn send_owned(&mut self, to: usize, header: Header, bytes: Vec<u8>) {
         if bytes.len() < LARGE {
             self.send(to, header, &bytes);
@@ -238,7 +241,7 @@ impl Messages {
         }
     }
 
-    /// Sends a message from where its slices are.
+    /// Sends a message directly from the memory of its slices.
     pub(crate) fn send_sliced(&mut self, to: usize, header: Header, message: SlicedMessage) {
         self.lent += 1;
         let agreement = self.agreement;
@@ -251,19 +254,20 @@ impl Messages {
         }
     }
 
-    /// A value of which all has been sent.
+    /// Returns a value that has been sent completely.
     pub(crate) fn take_sent(&mut self) -> Option<SentValue> {
         let value = self.values.pop_front()?;
         self.lent -= 1;
         Some(value)
     }
 
-    /// Whether values are here that are to be given back.
+    /// Returns true if values are kept that are to be given back.
     pub(crate) fn lends(&self) -> bool {
         self.lent > 0
     }
 
-    /// Copies what MPI has not been given of values; whether it has been given nothing of any.
+    /// Copies the slices of values that were not passed to MPI. Returns true if MPI has none of
+    /// them.
     pub(crate) fn let_go(&mut self) -> bool {
         let mut is_free = true;
         for peer in &mut self.peers {
@@ -278,8 +282,8 @@ impl Messages {
         is_free
     }
 
-    /// Gives MPI what it may have: all, if there is nothing else to do (`idle`). Whether nothing is
-    /// left.
+    /// Passes messages to MPI as far as its limits allow. If `idle`, frames do not wait for others
+    /// to share their message. Returns true if no message is left.
     pub(crate) fn push(&mut self, idle: bool) -> bool {
         if self.listed.is_empty() {
             return true;
@@ -290,7 +294,7 @@ impl Messages {
             let peer = &mut self.peers[to];
             let held = |last: Instant| now.duration_since(last) < HOLD;
             if !peer.open.is_empty() && (idle || !peer.last.is_some_and(held)) {
-                // Messages that wait take more along.
+                // While messages wait, more frames can join the open one.
                 if peer.waiting.is_empty() || idle {
                     peer.close();
                 }
@@ -315,8 +319,8 @@ impl Messages {
         self.listed.is_empty()
     }
 
-    /// Looks after what MPI has, and takes what has come: `see` is shown each frame of the link
-    /// itself; those of the runtime for [`Messages::take`].
+    /// Polls pending operations and takes the messages that have come. Calls `see` for each frame
+    /// of the link itself. Frames of the runtime are kept for [`Messages::take`].
     pub(crate) fn look(
         &mut self,
         mut see: impl FnMut(usize, Header, &[u8]),
@@ -368,18 +372,18 @@ impl Messages {
         });
     }
 
-    /// Whether MPI has sent all, as far as it can tell.
+    /// Returns true if MPI has completed all sends, as far as it reports.
     pub(crate) fn is_sent(&self) -> bool {
         self.listed.is_empty() && self.sending.is_empty()
     }
 
-    /// Whether a frame of the runtime has come, or a value is to be given back.
+    /// Returns true if a frame of the runtime has come, or a value is to be given back.
     pub(crate) fn is_filled(&self) -> bool {
         !(self.come.is_empty() && self.values.is_empty())
     }
 
-    /// The next message that holds frames of the runtime, and who has sent it: what is left of it
-    /// goes back by [`Messages::put_back`].
+    /// Returns the next message with frames of the runtime, and its sender. The remaining frames
+    /// must be put back by [`Messages::put_back`].
     pub(crate) fn take(&mut self) -> Option<(usize, Come)> {
         loop {
             let (from, come) = self.come.pop_front()?;
@@ -399,12 +403,12 @@ impl Messages {
         }
     }
 
-    /// Of what came first.
+    /// Puts back the remaining frames of the message that was taken last.
     pub(crate) fn put_back(&mut self, from: usize, frames: Frames) {
         self.come.push_front((from, Come::Packed(frames)));
     }
 
-    /// Polls, and pauses, where what comes is thrown away.
+    /// Polls and pauses. Messages that come are discarded.
     fn poll_on(&mut self, backoff: &mut Backoff) {
         let _ = self.look(|_, _, _| ());
         thread::yield_now();
@@ -412,15 +416,15 @@ impl Messages {
         let _ = self.look(|_, _, _| ());
     }
 
-    /// Waits until all that was ever sent, by anybody, has been received. Every OS process calls
-    /// it, and sends nothing afterwards. What comes is thrown away.
+    /// Blocks until all messages of all OS processes have been received. All OS processes must call
+    /// it and must not send afterwards. Messages that come are discarded.
     pub(crate) fn finish(&mut self) {
         let mut backoff = Backoff::default();
         while !self.push(true) || !self.sending.is_empty() {
             self.poll_on(&mut backoff);
         }
-        // Who has matched the last message of frames of another has matched all of these before
-        // (MPI: messages with a tag do not overtake).
+        // A receiver that has matched this last message has matched all earlier ones, because MPI
+        // messages with one tag do not overtake each other.
         for to in 0..self.peers.len() {
             if self.peers[to].last.is_some() {
                 let last = Memory::Bytes(frames::packed(self.agreement));
@@ -433,13 +437,14 @@ impl Messages {
         while !self.sending.is_empty() || self.receiving.is_coming() {
             self.poll_on(&mut backoff);
         }
-        // When those of all are matched, nothing is on its way any more but what they announce.
+        // When the last messages of all are matched, only the messages that they announce are in
+        // transit.
         let mut barrier = self.world.barrier();
         while !barrier.is_done() || self.receiving.is_coming() {
             self.poll_on(&mut backoff);
         }
-        // What has been matched has come, and is there to be taken: MPI may have found it in one
-        // look, and tell of it in the next.
+        // All matched messages have arrived, but MPI may detect one in one poll and report it in
+        // the next.
         let (mut moved, mut still) = (self.receiving.moved(), 0);
         while still < 2 || self.receiving.is_coming() {
             let _ = self.look(|_, _, _| ());
@@ -447,18 +452,18 @@ impl Messages {
             still = if moved == before { still + 1 } else { 0 };
         }
         self.receiving.cancel();
-        // What is left of values comes too late: to drop them is code of the user, which may need
-        // what is gone.
+        // The remaining values are leaked, because their destructors are user code that may need
+        // objects which no longer exist.
         self.values.drain(..).for_each(std::mem::forget);
     }
 
-    /// Who differs, in words.
+    /// Returns which part of the agreement differs, as text.
     pub(crate) fn difference(&self, other: u64) -> &'static str {
         digest::difference(self.agreement, other)
     }
 }
 
-/// Frames of the link's own have kinds from here on.
+/// Lowest kind of the frames of the link itself.
 pub(crate) const OURS: u32 = 1 << 8;
 
 pub(crate) fn is_ours(header: Header) -> bool {

@@ -1,7 +1,7 @@
-//! What MPI is doing, and the bytes that it does it with.
+//! Pending MPI operations and their buffers.
 //!
-//! Buffers belong to the operations that use them, so safe code cannot touch one that MPI has. All is done on the thread that began
-//! MPI: an [`Operation`] is not `Send`.
+//! An operation owns its buffer, so safe code cannot access a buffer that MPI uses. An
+//! [`Operation`] is not `Send`, because all MPI calls are made on the thread that initialised MPI.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -14,20 +14,20 @@ use mpi_sys as ffi;
 
 use crate::calls::inside;
 
-/// Most bytes of a message: what a count of MPI has room for, and some way below.
+/// Largest size of a message in bytes. It is well below the range of an MPI count.
 pub(crate) const MOST: usize = 1 << 30;
 
-/// The bytes that MPI does something with.
+/// The buffer of an operation.
 pub(crate) enum Memory {
     Bytes(Vec<u8>),
-    /// One of the slices of a message.
+    /// A slice of a message that is sent.
     Slice(Rc<SlicedMessage>, usize),
-    /// Where one is received.
+    /// Memory of a slice that is received.
     Room(SliceMemory),
 }
 
 impl Memory {
-    /// What is sent.
+    /// Returns the bytes to be sent.
     pub(crate) fn bytes(&self) -> &[u8] {
         match self {
             Memory::Bytes(bytes) => bytes,
@@ -44,7 +44,7 @@ impl Memory {
         matches!(self, Memory::Slice(..))
     }
 
-    /// Room for so many bytes, in place of what is there.
+    /// Returns room for `len` bytes, which replaces the present contents.
     pub(crate) fn room(&mut self, len: usize) -> &mut [MaybeUninit<u8>] {
         if let Memory::Slice(..) = self {
             *self = Memory::Bytes(Vec::new());
@@ -62,10 +62,10 @@ impl Memory {
     }
 }
 
-/// Of so many operations it is asked at a time.
+/// Largest number of operations that are tested in one call.
 pub(crate) const ASKED: usize = 32;
 
-/// Something that MPI is doing, and the bytes that it does it with.
+/// An operation of MPI and its buffer.
 pub(crate) struct Operation {
     request: ffi::MPI_Request,
     memory: Memory,
@@ -76,18 +76,18 @@ pub(crate) struct Operation {
 
 #[derive(Clone, Copy)]
 enum Kind {
-    /// A message, or nothing.
+    /// A send, or an operation without a message.
     Sends,
-    /// A message of at most so many bytes, for which there is room.
+    /// A receive of at most `most` bytes, for which there is room.
     Receives { most: usize },
-    /// One of so many bytes.
+    /// A completed receive of `len` bytes.
     Received { len: usize },
-    /// Nothing, as it was cancelled.
+    /// A cancelled receive.
     Cancelled,
 }
 
 impl Operation {
-    /// Begins what `call` has MPI begin, with these bytes.
+    /// Begins an operation: `call` passes the buffer to MPI.
     pub(crate) fn begin(
         memory: Memory,
         call: impl FnOnce(&mut Memory, *mut ffi::MPI_Request) -> i32,
@@ -95,7 +95,7 @@ impl Operation {
         Operation::begin_as(Kind::Sends, memory, call)
     }
 
-    /// As [`Operation::begin`], of a message of at most so many bytes, into memory that has room for them.
+    /// Begins a receive of at most `most` bytes into a buffer with room for them.
     pub(crate) fn begin_to_receive(
         memory: Memory,
         most: usize,
@@ -109,7 +109,7 @@ impl Operation {
         mut memory: Memory,
         call: impl FnOnce(&mut Memory, *mut ffi::MPI_Request) -> i32,
     ) -> Operation {
-        // SAFETY: a constant.
+        // SAFETY: reads a constant.
         let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
         inside(|| call(&mut memory, &raw mut request));
         Operation {
@@ -121,15 +121,17 @@ impl Operation {
         }
     }
 
-    /// Which of these MPI has done, if one, and `first` before others. It is asked for all at once, as each question takes it as long. They
-    /// are [`ASKED`] at most.
+    /// Returns the index of an operation that is done, if there is one, beginning the search at
+    /// `first`. Tests all operations in one call, because each call takes the same time. There must
+    /// be at most [`ASKED`] operations.
     pub(crate) fn any_done(operations: &mut [Operation], first: usize) -> Option<usize> {
-        // Open MPI moves what comes when it has looked at all, and tells of it when it is asked next; of one it tells at once.
+        // Open MPI makes progress after it has tested all operations, and reports a completion only
+        // in the next call. For a single `MPI_Test` it reports it at once.
         if let [operation] = operations {
             return operation.is_done().then_some(0);
         }
         let count = operations.len();
-        // SAFETY: a constant.
+        // SAFETY: reads a constant.
         let mut requests = [unsafe { ffi::RSMPI_REQUEST_NULL }; ASKED];
         let (behind, before) = operations.split_at(first.min(count));
         let ordered = before.iter().chain(behind);
@@ -138,7 +140,8 @@ impl Operation {
         }
         let (mut at, mut flag) = (0, 0);
         let mut status = MaybeUninit::<ffi::MPI_Status>::uninit();
-        // SAFETY: so many requests that MPI has given, or none; a number and a status are written where one is done.
+        // SAFETY: the first `count` requests are from MPI or null. An index and a status are
+        // written if one of them is done.
         inside(|| unsafe {
             let all = requests.as_mut_ptr();
             ffi::MPI_Testany(
@@ -152,33 +155,33 @@ impl Operation {
         if flag == 0 {
             return None;
         }
-        // Where there is no request it is undefined, which is below 0.
+        // If no request is active, the index is `MPI_UNDEFINED`, which is negative.
         let asked = usize::try_from(at).ok()?;
         let at = (first + asked) % count;
         operations[at].request = requests[asked];
-        // SAFETY: it was written, of this one.
+        // SAFETY: MPI has written the status of this operation.
         operations[at].finish(unsafe { status.assume_init() });
         Some(at)
     }
 
-    /// Whether MPI has done it.
+    /// Returns true if the operation is done.
     pub(crate) fn is_done(&mut self) -> bool {
         if !self.done {
             let mut flag = 0;
             let mut status = MaybeUninit::<ffi::MPI_Status>::uninit();
-            // SAFETY: a request that MPI has given, or none; a status is written where it is done.
+            // SAFETY: the request is from MPI or null. A status is written if it is done.
             inside(|| unsafe {
                 ffi::MPI_Test(&raw mut self.request, &raw mut flag, status.as_mut_ptr())
             });
             if flag != 0 {
-                // SAFETY: it was written.
+                // SAFETY: MPI has written the status.
                 self.finish(unsafe { status.assume_init() });
             }
         }
         self.done
     }
 
-    /// MPI has done it, and says this.
+    /// Marks the operation as done.
     fn finish(&mut self, status: ffi::MPI_Status) {
         self.done = true;
         if let Kind::Receives { most } = self.kind {
@@ -186,14 +189,15 @@ impl Operation {
         }
     }
 
-    /// A message has been received, of which this is the status.
+    /// Records the length of a received message.
     fn received(&mut self, most: usize, status: ffi::MPI_Status) {
         let mut len = 0;
-        // SAFETY: the status of a message.
+        // SAFETY: the status is that of a received message.
         unsafe { ffi::MPI_Get_count(&raw const status, ffi::RSMPI_UINT8_T, &raw mut len) };
         let len = usize::try_from(len).expect("a number of bytes");
         assert!(len <= most);
-        // SAFETY: there was room for so many, and MPI has written them: they are the whole message.
+        // SAFETY: the buffer had room for `most` bytes, and MPI has written the first `len` of
+        // them.
         unsafe {
             match &mut self.memory {
                 Memory::Bytes(bytes) => bytes.set_len(len),
@@ -204,13 +208,14 @@ impl Operation {
         self.kind = Kind::Received { len };
     }
 
-    /// Cancels a receive for which nothing is sent any more, and waits until MPI has let go of its memory, at most so long.
+    /// Cancels a receive for which no message will come. Blocks until MPI has released its buffer,
+    /// but at most for `at_most`.
     pub(crate) fn cancel(mut self, at_most: Duration) {
         if self.is_done() {
             return;
         }
         self.kind = Kind::Cancelled;
-        // SAFETY: a request that MPI has given, and which is not done.
+        // SAFETY: the request is from MPI and not done.
         inside(|| unsafe { ffi::MPI_Cancel(&raw mut self.request) });
         let start = Instant::now();
         while !self.is_done() && start.elapsed() < at_most {
@@ -218,12 +223,12 @@ impl Operation {
         }
     }
 
-    /// Whether it sends a slice of a value.
+    /// Returns true if the operation sends a slice of a value.
     pub(crate) fn is_of_slice(&self) -> bool {
         self.memory.is_slice()
     }
 
-    /// How many bytes it sends or receives.
+    /// Returns the number of bytes that the operation sends or receives.
     pub(crate) fn len(&self) -> usize {
         match self.kind {
             Kind::Sends => self.memory.len(),
@@ -233,7 +238,10 @@ impl Operation {
         }
     }
 
-    /// The memory of what is done.
+    /// Returns the buffer of an operation that is done.
+    ///
+    /// # Panics
+    /// Panics if the operation is not done.
     pub(crate) fn into_memory(mut self) -> Memory {
         assert!(self.done);
         self.take()
@@ -247,7 +255,8 @@ impl Operation {
 impl Drop for Operation {
     fn drop(&mut self) {
         if !self.done {
-            // MPI has them still: a leak is better than what it would write over.
+            // MPI still uses the buffer, so it is leaked. Otherwise MPI would overwrite freed
+            // memory.
             std::mem::forget(self.take());
         }
     }

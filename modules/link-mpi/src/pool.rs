@@ -1,17 +1,17 @@
-//! Memory of large messages, to be used again: new memory has to be zeroed by the kernel.
+//! Buffers of large messages for reuse, because the kernel has to zero new memory.
 
-/// What has so many bytes is kept.
+/// Least size of a buffer that is kept, in bytes.
 const LEAST: usize = 64 << 10;
-/// Memory of so many messages is kept, of so many bytes each at most.
+/// Largest number of buffers that are kept, and the largest size of each in bytes.
 const POOLED: usize = 4;
 const LARGEST: usize = 4 << 20;
 
-/// See the module.
+/// A pool of buffers.
 #[derive(Default)]
 pub(crate) struct Pool(Vec<Vec<u8>>);
 
 impl Pool {
-    /// Memory for so many bytes, if they are many one that was kept.
+    /// Returns a buffer for `len` bytes, from the pool if `len` is at least [`LEAST`].
     pub(crate) fn memory(&mut self, len: usize) -> Vec<u8> {
         match len < LEAST {
             true => Vec::new(),
@@ -19,7 +19,7 @@ impl Pool {
         }
     }
 
-    /// Keeps memory.
+    /// Keeps a buffer, unless its size is out of range or the pool is full.
     pub(crate) fn keep(&mut self, bytes: Vec<u8>) {
         if (LEAST..=LARGEST).contains(&bytes.capacity()) && self.0.len() < POOLED {
             self.0.push(bytes);

@@ -1,8 +1,8 @@
-//! Receives of frames that are posted before the frames arrive: some for each other OS process.
+//! Receives of frames that are posted before the frames arrive, several for each other OS process.
 //!
-//! MPI keeps a message without a posted receive and copies it once more, which doubles its time. No
-//! receive is of any source: over UCX, MPICH 5.0.2 loses messages for which there are such receives
-//! (`benches/hosts/run any_source`).
+//! MPI buffers a message that has no posted receive and copies it once more, which doubles its
+//! time. Each receive names its source: over UCX, MPICH 5.0.2 loses messages for which there are
+//! receives from any source (`benches/hosts/run any_source`).
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -11,29 +11,30 @@ use crate::frames::{LONGEST, PACKED};
 use crate::operation::{Memory, Operation};
 use crate::world::World;
 
-/// So many are with MPI: of each other OS process its part of them, but so many at least, and at most.
+/// Total number of posted receives. Each other OS process gets an equal part, at least `LEAST` and
+/// at most `MOST`.
 const POSTED: usize = 16;
 const LEAST: usize = 2;
 const MOST: usize = 8;
-/// A message below this is copied, so that the memory that it came into is free again at once.
+/// A message below this size in bytes is copied, so that its buffer can be reused at once.
 const COPIED: usize = 4 << 10;
-/// How long MPI has to let go of a receive for which nothing comes any more.
+/// Time limit for MPI to release a cancelled receive.
 const CANCELLING: Duration = Duration::from_secs(1);
 
-/// See the module.
+/// Posted receives from all other OS processes.
 #[derive(Default)]
 pub(crate) struct Posted {
-    /// The OS processes that they are of.
+    /// The other OS processes. The vectors below use the same indices.
     of: Vec<usize>,
-    /// Of each the one of its next message.
+    /// Receive of the next message of each OS process.
     fronts: Vec<Operation>,
-    /// And those behind it.
+    /// Further receives of each OS process.
     later: Vec<VecDeque<Operation>>,
-    /// Who has fewer than it should.
+    /// Indices of OS processes with too few receives.
     short: Vec<usize>,
-    /// Memory for more of them.
+    /// Buffers for further receives.
     spare: Vec<Vec<u8>>,
-    /// Whom to ask for first, so that all have their turns.
+    /// Index that is tested first, for fairness.
     first: usize,
 }
 
@@ -53,18 +54,18 @@ impl Posted {
         posted
     }
 
-    /// How many of each.
+    /// Returns the number of receives for each OS process.
     fn each(&self) -> usize {
         (POSTED / self.of.len().max(1)).clamp(LEAST, MOST)
     }
 
-    /// One more of the OS process at this place.
+    /// Posts another receive from the OS process at index `at`.
     fn post(&mut self, world: &World, at: usize) -> Operation {
         let bytes = self.spare.pop().unwrap_or_default();
         world.receive(self.of[at], PACKED, Memory::Bytes(bytes), LONGEST)
     }
 
-    /// Has MPI have as many as it should.
+    /// Posts the missing receives.
     pub(crate) fn post_all(&mut self, world: &World) {
         while let Some(at) = self.short.pop() {
             let operation = self.post(world, at);
@@ -72,7 +73,7 @@ impl Posted {
         }
     }
 
-    /// The next message, if one has come.
+    /// Returns the next message and its sender, if one has come.
     pub(crate) fn next(&mut self, world: &World) -> Option<(usize, Vec<u8>)> {
         let at = Operation::any_done(&mut self.fronts, self.first)?;
         self.first = at + 1;
@@ -95,14 +96,14 @@ impl Posted {
         Some((self.of[at], copy))
     }
 
-    /// Keeps memory of a message for another.
+    /// Keeps the buffer of a message for reuse.
     pub(crate) fn keep(&mut self, bytes: Vec<u8>) {
         if bytes.capacity() == LONGEST && self.spare.len() < POSTED {
             self.spare.push(bytes);
         }
     }
 
-    /// Cancels all, when nothing is sent any more.
+    /// Cancels all receives. No message may be sent any more.
     pub(crate) fn cancel(&mut self) {
         let later = self.later.drain(..).flatten();
         for operation in self.fronts.drain(..).chain(later) {

@@ -1,15 +1,16 @@
-//! What this OS process has printed, on its way to the launcher.
+//! Waiting for the launcher to read the output of this OS process.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long the launcher has to read what was printed before the job is ended.
+/// Time for the launcher to read the output before the job is ended.
 pub(crate) const FORWARDING: Duration = Duration::from_millis(500);
-/// How often is looked whether a pipe has been read.
+/// Interval between checks of the pipes.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// Waits until whoever reads standard output and standard error has all of it, or for a time. A launcher that is told to
-/// end the job may end before it has looked once more at what the OS processes say, which then is lost: the cause too.
+/// Waits until the reader of standard output and standard error has read all of it, but at most for
+/// `at_most`. A launcher that is asked to end the job may end without reading the remaining output
+/// of the OS processes. It would be lost, including the cause of the failure.
 pub(crate) fn wait_until_read(at_most: Duration) {
     let start = Instant::now();
     while is_unread() && start.elapsed() < at_most {
@@ -17,7 +18,8 @@ pub(crate) fn wait_until_read(at_most: Duration) {
     }
 }
 
-/// Whether something is in a pipe. Of what cannot be asked that, a file for one, nobody needs to read anything.
+/// Returns true if a pipe contains unread bytes. Other files, such as regular ones, cannot be
+/// queried and have no reader to wait for.
 fn is_unread() -> bool {
     let unread = [
         rustix::io::ioctl_fionread(std::io::stdout()),

@@ -1,5 +1,5 @@
-//! Messages of frames that are looked for by matched probes: where there are too many OS processes to have memory for what each sends next,
-//! and to ask for all of them.
+//! Receives messages of frames by matched probes. This is used if there are too many OS processes
+//! to post receives from each of them and to test all these receives.
 
 use std::collections::VecDeque;
 
@@ -7,23 +7,24 @@ use crate::frames::PACKED;
 use crate::operation::{Memory, Operation};
 use crate::world::World;
 
-/// Most messages that are matched and have not come.
+/// Largest number of matched messages that have not arrived.
 const MATCHED: usize = 64;
 
-/// See the module.
+/// Messages that are found by matched probes.
 #[derive(Default)]
 pub(crate) struct Probed {
-    /// Those that are matched, in the order in which they were.
+    /// Matched messages in the order of matching.
     matched: VecDeque<(usize, Operation)>,
 }
 
 impl Probed {
-    /// Whether something is on its way.
+    /// Returns true if a message is on its way.
     pub(crate) fn is_coming(&self) -> bool {
         !self.matched.is_empty()
     }
 
-    /// The next message, if one has come: it overtakes those of others, and none of the same OS process.
+    /// Returns the next message and its sender, if one has come. It may overtake messages of other
+    /// OS processes, but not of the same one.
     pub(crate) fn next(&mut self, world: &World) -> Option<(usize, Vec<u8>)> {
         if self.matched.len() < MATCHED {
             let memory = |_| Memory::Bytes(Vec::new());

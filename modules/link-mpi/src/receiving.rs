@@ -1,7 +1,8 @@
-//! Messages that come.
+//! Messages that are received.
 //!
-//! MPI has memory for them before they are there: some receives of messages of frames are with it at any time (`posted.rs`), or, where there
-//! are many OS processes, these are looked for (`probed.rs`); and what such a message announces has a receive of its own from then on.
+//! MPI gets the memory for them before they arrive. For messages of frames, receives are posted at
+//! any time (`posted.rs`). If there are many OS processes, such messages are found by probes
+//! instead (`probed.rs`). For each message that these announce, a receive of its own is posted.
 
 use std::collections::VecDeque;
 
@@ -14,9 +15,9 @@ use crate::posted::Posted;
 use crate::probed::Probed;
 use crate::world::World;
 
-/// Most messages that are taken from MPI at a time.
+/// Largest number of messages that are taken from MPI at a time.
 const BATCH: usize = 64;
-/// A message below this holds few frames.
+/// A message below this size in bytes contains few frames.
 const SMALL: usize = 256;
 
 /// A message that has come.
@@ -26,10 +27,10 @@ pub(crate) enum Come {
     Sliced(Header, ReceivedSlices),
 }
 
-/// What is wrong with a message.
+/// Error in a message.
 pub(crate) enum Wrong {
     Garbled,
-    /// It is of another run than this: with what agreement.
+    /// The message is from another program or network. Contains its agreement.
     Other(u64),
 }
 
@@ -39,7 +40,7 @@ impl From<Garbled> for Wrong {
     }
 }
 
-/// One that is coming.
+/// A message that is being received.
 enum Coming {
     Packed(Frames),
     Whole(Header, Operation),
@@ -47,7 +48,7 @@ enum Coming {
 }
 
 impl Coming {
-    /// Whether all of it has come.
+    /// Returns true if all of it has come.
     fn is_done(&mut self) -> Result<bool, Garbled> {
         match self {
             Coming::Packed(_) => Ok(true),
@@ -88,18 +89,18 @@ impl Coming {
     }
 }
 
-/// Messages of frames, in the order in which they were sent by each.
+/// Messages of frames, in the order of sending for each sender.
 enum Messages {
     Posted(Posted),
     Probed(Probed),
 }
 
-/// See the module.
+/// Messages from all other OS processes.
 pub(crate) struct Receiving {
     frames: Messages,
-    /// Messages in the order in which they were sent by each.
+    /// Messages in the order of sending for each sender.
     coming: VecDeque<(usize, Coming)>,
-    /// Messages that have begun or ended.
+    /// Number of messages that have begun or ended.
     moved: u64,
 }
 
@@ -115,17 +116,17 @@ impl Receiving {
         }
     }
 
-    /// How many messages have begun or ended.
+    /// Returns the number of messages that have begun or ended.
     pub(crate) fn moved(&self) -> u64 {
         self.moved
     }
 
-    /// How many bytes are on their way that were announced.
+    /// Returns the number of announced bytes in transit.
     pub(crate) fn bytes(&self) -> usize {
         self.coming.iter().map(|(_, coming)| coming.len()).sum()
     }
 
-    /// Whether something is on its way.
+    /// Returns true if a message is on its way.
     pub(crate) fn is_coming(&self) -> bool {
         let found = match &self.frames {
             Messages::Posted(_) => false,
@@ -134,14 +135,14 @@ impl Receiving {
         found || !self.coming.is_empty()
     }
 
-    /// Keeps memory of a message of frames for the next one.
+    /// Keeps the memory of a message of frames for reuse.
     pub(crate) fn keep(&mut self, bytes: Vec<u8>) {
         if let Messages::Posted(posted) = &mut self.frames {
             posted.keep(bytes);
         }
     }
 
-    /// Takes messages of frames from MPI, and has it receive what they announce.
+    /// Takes messages of frames from MPI, and posts receives for the messages that they announce.
     pub(crate) fn look(
         &mut self,
         world: &World,
@@ -149,7 +150,8 @@ impl Receiving {
         pool: &mut Pool,
     ) -> Result<(), (usize, Wrong)> {
         if let Messages::Posted(posted) = &mut self.frames {
-            // Those of the last time: who looks has nothing more urgent to do.
+            // Receives that became due in the last call are posted now, when there is no urgent
+            // work.
             posted.post_all(world);
         }
         for _ in 0..BATCH {
@@ -161,7 +163,8 @@ impl Receiving {
                 break;
             };
             self.moved += 1;
-            // To look once more takes about as long as to hand on what is small, for which somebody may wait.
+            // Another poll takes about as long as handing on a small message, which a process may
+            // wait for.
             let small = bytes.len() < SMALL;
             self.open(world, from, bytes, agreement, pool)
                 .map_err(|wrong| (from, wrong))?;
@@ -199,7 +202,7 @@ impl Receiving {
                     let len = (len <= MOST).then_some(len).ok_or(Garbled)?;
                     SliceMemory::new(len, align).map_err(|_| Garbled)
                 });
-                // All before the first is received.
+                // All memory is allocated before the first slice is received.
                 let memories: Vec<SliceMemory> = memories.collect::<Result<_, _>>()?;
                 let operations = memories.into_iter().map(|memory| {
                     let len = memory.size();
@@ -215,7 +218,7 @@ impl Receiving {
         Ok(())
     }
 
-    /// Hands on what has come, in the order in which it was sent by each.
+    /// Hands on the messages that have come, in the order of sending for each sender.
     pub(crate) fn take(
         &mut self,
         mut each: impl FnMut(usize, Come) -> Result<(), Wrong>,
@@ -240,7 +243,7 @@ impl Receiving {
         Ok(())
     }
 
-    /// Cancels what MPI is to receive, when nothing is sent any more.
+    /// Cancels pending receives. No message may be sent any more.
     pub(crate) fn cancel(&mut self) {
         if let Messages::Posted(posted) = &mut self.frames {
             posted.cancel();

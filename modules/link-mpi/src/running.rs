@@ -1,45 +1,47 @@
-//! A sign of OS process 0 that the program runs, and that it has come to its end.
+//! A file by which OS process 0 signals that the program runs, and that it has ended.
 //!
-//! A launcher may end with 0 although its job was not over: `mpiexec` of MPICH does when a signal ends it. So what has started the
-//! launcher may name a file that exists, to OS process 0 alone. That writes a byte to it when it begins, another when all have begun
-//! MPI, and removes it when the program ends well. On a host that does not have the file nothing is done.
+//! A launcher may return 0 although its job has not ended: `mpiexec` of MPICH does so when a signal
+//! ends it. So the parent of the launcher may pass the name of an existing file to OS process 0
+//! only. OS process 0 appends a byte to it at the start, appends another one when all OS processes
+//! have initialised MPI, and removes it when the program ends without an error. On a host without
+//! the file, nothing happens.
 
 use std::env;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// The variable that names the file.
+/// Variable with the name of the file.
 const VARIABLE: &str = "GRAPHMAP_RUNNING";
 
-/// Adds a byte to the file, and returns true if that was possible.
+/// Appends a byte to the file. Returns true on success.
 fn write(file: &Path) -> bool {
     let opened = OpenOptions::new().append(true).open(file);
     opened.and_then(|mut sign| sign.write_all(b"1")).is_ok()
 }
 
-/// That this OS process has said that it has begun.
+/// The file, if this OS process has signalled its start.
 pub(crate) struct Running(Option<PathBuf>);
 
 impl Running {
-    /// Says that the program has begun, if there is a file to say so.
+    /// Signals that the program has begun, if there is a file.
     pub(crate) fn begin() -> Running {
         let file = env::var_os(VARIABLE).map(PathBuf::from);
         Running(file.filter(|file| write(file)))
     }
 
-    /// Says that all OS processes have begun MPI.
+    /// Signals that all OS processes have initialised MPI.
     pub(crate) fn joined(&self) {
         if let Some(file) = &self.0 {
-            // Without it the launcher's code is all that there is.
+            // If this fails, only the exit code of the launcher is available.
             write(file);
         }
     }
 
-    /// Says that the program ends well.
+    /// Signals that the program ends without an error, by removing the file.
     pub(crate) fn end(self) {
         if let Some(file) = self.0 {
-            // Without the file the launcher's code is all that there is.
+            // If this fails, the end looks like a failure.
             let _ = fs::remove_file(file);
         }
     }

@@ -1,4 +1,4 @@
-//! OS processes of the same host, which share memory: tokens between them do not go by MPI.
+//! Shared memory between OS processes of the same host. Tokens between them do not use MPI.
 
 use std::fs;
 
@@ -7,14 +7,16 @@ use graphmap_runtime::between::{Header, HostLanes, Invitation};
 use crate::frames::long;
 use crate::world::World;
 
-/// Frames that are taken of each at a time: who sends without end keeps nobody else waiting.
+/// Largest number of frames that are taken from each OS process at a time, so that one sender does
+/// not delay the others.
 const TAKEN: usize = 16;
 
-/// Bytes of the name of a place (see [`place`]), with zeros behind it.
+/// Size in bytes of the identifier of [`place`], padded with zeros.
 const PLACE: usize = 96;
 
-/// Returns what OS processes that can share memory have in common: the system, its network, and its
-/// numbers of processes. Only zeros: nothing.
+/// Returns an identifier that is equal for OS processes that can share memory. It consists of the
+/// boot id, the network namespace and the pid namespace. If it cannot be determined, all bytes are
+/// zero.
 fn place() -> Vec<u8> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let space = |name: &str| fs::read_link(format!("/proc/self/ns/{name}")).ok();
@@ -29,18 +31,20 @@ fn place() -> Vec<u8> {
     place
 }
 
-/// See the module.
+/// Shared memory with the other OS processes of this host.
 pub(crate) struct SameHost {
     lanes: HostLanes,
-    /// The number on this host of each OS process of the run that is here, but for this one.
+    /// Index on this host of each OS process of the run. `None` for this OS process and those on
+    /// other hosts.
     here: Vec<Option<usize>>,
-    /// The number in the run of each on this host.
+    /// Number in the run of each OS process on this host.
     of: Vec<usize>,
 }
 
 impl SameHost {
-    /// Makes, or joins, the memory of this host, where there are several of `wanted`. All OS
-    /// processes call it; none has any where one of its host cannot have it.
+    /// Creates or joins the shared memory of this host. All OS processes must call this function.
+    /// Returns `None` if `wanted` is false, if no other OS process is on this host, or if one of
+    /// them has no access.
     pub(crate) fn new(world: &World, wanted: bool) -> Option<SameHost> {
         let (me, own) = (world.me(), place());
         let places = world.gather(&own);
@@ -72,13 +76,13 @@ impl SameHost {
         Some(SameHost { lanes, here, of })
     }
 
-    /// The number on this host of an OS process of the run, if it is here.
+    /// Returns the index on this host of OS process `of`, if it is another one on this host.
     #[inline]
     pub(crate) fn number(&self, of: usize) -> Option<usize> {
         self.here[of]
     }
 
-    /// Whether all are here.
+    /// Returns true if all OS processes are on this host.
     pub(crate) fn is_all(&self) -> bool {
         self.of.len() == self.here.len()
     }
@@ -87,8 +91,8 @@ impl SameHost {
         &self.lanes
     }
 
-    /// Hands on what has come, with who has sent it: its number in the run. How many frames there
-    /// were. `differs`: one has another agreement than this OS process.
+    /// Hands on the frames that have come, with the number of their sender in the run. Returns the
+    /// number of frames. Calls `differs` for a frame whose sender has another agreement.
     pub(crate) fn receive(
         &self,
         agreement: u64,
@@ -97,7 +101,7 @@ impl SameHost {
     ) -> Result<usize, String> {
         self.lanes.receive(TAKEN, |from, header, bytes| {
             let theirs = self.lanes.agreement(from);
-            // Who fails before it knows what it is to agree with has said nothing.
+            // An OS process that fails before it knows its agreement has the agreement 0.
             match theirs == agreement || theirs == 0 || agreement == 0 {
                 true => take(self.of[from], header, bytes),
                 false => differs(self.of[from], theirs),
@@ -106,7 +110,7 @@ impl SameHost {
     }
 }
 
-/// What the others of a host are told.
+/// Size in bytes of an encoded invitation.
 const TOLD: usize = 24;
 
 fn tell(invitation: Option<Invitation>) -> Vec<u8> {

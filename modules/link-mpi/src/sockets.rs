@@ -1,4 +1,4 @@
-//! The TCP connections of this OS process that others have opened in it, as MPI does.
+//! TCP connections of this OS process, including those that libraries such as MPI opened.
 
 use std::ffi::c_void;
 use std::fs;
@@ -13,50 +13,51 @@ unsafe extern "C" {
     fn getsockopt(fd: i32, level: i32, name: i32, value: *mut c_void, len: *mut u32) -> i32;
 }
 
-// Of Linux: `IPPROTO_TCP`, `TCP_INFO`.
+// Constants of Linux: `IPPROTO_TCP`, `TCP_INFO`.
 const TCP: i32 = 6;
 const INFO: i32 = 11;
-/// Where `struct tcp_info` has its `tcpi_state`, its `tcpi_retransmits` and `tcpi_probes`, which
-/// are 0 again when an answer comes, and its `tcpi_last_ack_recv`, in milliseconds.
+/// Offsets in `struct tcp_info`. `tcpi_retransmits` and `tcpi_probes` are reset to 0 when an answer
+/// comes. `tcpi_last_ack_recv` is in milliseconds.
 const STATE: usize = 0;
 const RETRANSMITS: usize = 2;
 const PROBES: usize = 3;
 const ESTABLISHED: u8 = 1;
 const LAST_ACK: usize = 56;
-/// Unanswered messages after which the kernel would close a connection: never before we have found
-/// it out.
+/// Number of unanswered probes after which the kernel closes a connection. It is large, so that
+/// `watch.rs` always detects an unreachable host first.
 const UNANSWERED: u32 = 127;
 
 /// A TCP connection.
 pub(crate) struct Connection {
     socket: TcpStream,
-    /// The address of the other side.
+    /// Address of the other side.
     pub(crate) to: IpAddr,
-    /// How long nothing has been acknowledged there: for want of an answer, or of a question.
+    /// Time since the other side last acknowledged data. It also grows if no data was sent.
     pub(crate) silence: Duration,
-    /// How often the kernel has asked there since, or sent again.
+    /// Number of retransmissions and probes since then.
     pub(crate) unanswered: u32,
 }
 
-/// Returns the connections that are open.
+/// Returns the open connections.
 pub(crate) fn all() -> impl Iterator<Item = Connection> {
     let numbers = fs::read_dir("/proc/self/fd").into_iter().flatten();
     let number = |entry: fs::DirEntry| entry.file_name().to_str()?.parse().ok();
     numbers.flatten().filter_map(number).filter_map(connection)
 }
 
-/// Returns the connection that this file of the OS process is, if it is one.
+/// Returns the connection of a file descriptor, if it is one.
 fn connection(fd: i32) -> Option<Connection> {
     let mut info = [0u8; LAST_ACK + 4];
     let mut len = info.len() as u32;
-    // Before it is duplicated, because to close a duplicate of another file would release its
-    // locks. SAFETY: there is room for `len` bytes.
+    // This check precedes the duplication, because closing the duplicate of another file would
+    // release its locks.
+    // SAFETY: there is room for `len` bytes.
     let error = unsafe { getsockopt(fd, TCP, INFO, info.as_mut_ptr().cast(), &raw mut len) };
     if error != 0 || (len as usize) < info.len() || info[STATE] != ESTABLISHED {
         return None;
     }
-    // SAFETY: it is open for no longer than this takes. It may be closed by now, or another: then
-    // it is that of which is reported, or there is none.
+    // SAFETY: the descriptor is borrowed only for this call. If another thread has closed it, the
+    // call fails. If it has been reused, the new file is examined.
     let file = unsafe { BorrowedFd::borrow_raw(fd) }.try_clone_to_owned();
     let socket = TcpStream::from(file.ok()?);
     let last = info[LAST_ACK..].try_into().map(u32::from_ne_bytes).ok()?;
@@ -69,7 +70,7 @@ fn connection(fd: i32) -> Option<Connection> {
 }
 
 impl Connection {
-    /// From now on the kernel asks the other side for an answer every so often.
+    /// Makes the kernel probe the other side at this interval from now on.
     pub(crate) fn keep_alive(&self, every: Duration) -> io::Result<()> {
         let every = every.max(Duration::from_secs(1));
         sockopt::set_tcp_keepidle(&self.socket, every)?;

@@ -1,15 +1,15 @@
 //! Threads that end this OS process if neither MPI nor its launcher would end the job.
 //!
-//! The launcher has a daemon on each host, which starts the OS processes there and ends them. If
-//! the daemon is killed, `mpiexec` of MPICH 4.0.2 waits for it for ever, and its OS processes go
-//! on. So an OS process ends without its daemon, and MPI reports to the others that it is
-//! unreachable.
+//! The launcher has a daemon on each host, which starts and ends the OS processes there. If the
+//! daemon is killed, `mpiexec` of MPICH 4.0.2 waits for it indefinitely, and its OS processes
+//! continue. So an OS process ends when its daemon has ended, and MPI reports to the others that it
+//! is unreachable.
 //!
-//! If a host does not answer any more, for example because a cable was pulled, MPI waits for a
-//! quarter of an hour, or for ever. The kernels know earlier. They acknowledge TCP segments even if
-//! the OS processes compute, and send keepalive probes on an idle connection. So a thread checks,
-//! for each TCP connection of this OS process to another host of the job, since when nothing has
-//! been acknowledged. MPI over another network than TCP has no connections and is not checked.
+//! If a host no longer answers, for example because a cable was pulled, MPI waits for a quarter of
+//! an hour or indefinitely. The kernels know earlier. They acknowledge TCP segments even while the
+//! OS processes compute, and send keepalive probes on an idle connection. So a thread checks each
+//! TCP connection of this OS process to another host of the job. It measures the time since the
+//! last acknowledgement. MPI over a network other than TCP has no connections and is not checked.
 
 use std::fs;
 use std::io::Write;
@@ -25,26 +25,26 @@ use crate::bell::Bell;
 use crate::sockets::{self, Connection};
 use crate::{calls, launchers};
 
-/// The variable that says how long a host may not answer, in seconds.
+/// Variable with the time limit for an answer of another host, in seconds.
 const VARIABLE: &str = "GRAPHMAP_UNREACHABLE";
 
-/// How often it is checked whether the launcher is still there.
+/// Interval between checks of the launcher.
 const OFTEN: Duration = Duration::from_millis(500);
-/// How long OS process 0 has to report what has been found, and to end the launcher, before others
+/// Time for OS process 0 to report the failure and to end the launcher, before other OS processes
 /// end by themselves.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// A host is unreachable after this number of unanswered probes in a row. One or two may be lost.
-/// Before the first probe, or while only the other side sends, nothing is acknowledged for a long
-/// time although the host is reachable.
+/// Number of unanswered probes in a row after which a host is unreachable. One or two probes may be
+/// lost. Without a probe, silence is not a sign of failure: if no data is sent, none is
+/// acknowledged.
 const ASKED: u32 = 3;
 
-/// Most addresses of a host that the others know.
+/// Largest number of addresses of a host that are exchanged.
 const MOST: usize = 16;
-/// Bytes of the addresses of a host: four for each, then zeros.
+/// Size in bytes of the addresses of a host: four for each, padded with zeros.
 pub(crate) const TOLD: usize = 4 * MOST;
 
-/// The addresses of this host, for the others.
+/// Returns the addresses of this host, for the other OS processes.
 pub(crate) fn told() -> Vec<u8> {
     let table = fs::read_to_string("/proc/net/fib_trie").unwrap_or_default();
     let mut bytes: Vec<u8> = addresses(&table)
@@ -55,7 +55,7 @@ pub(crate) fn told() -> Vec<u8> {
     bytes
 }
 
-/// The addresses of its own in the kernel's table of routes, as many as are told.
+/// Returns the local addresses in the kernel's routing table, at most [`MOST`].
 fn addresses(table: &str) -> Vec<Ipv4Addr> {
     let mut found = Vec::new();
     let mut last = None;
@@ -75,7 +75,8 @@ fn addresses(table: &str) -> Vec<Ipv4Addr> {
     found
 }
 
-/// The hosts that have addresses which this one has not: of all `hosts`, the addresses of each.
+/// Returns the addresses that this host does not have, each with its host. `told` contains the
+/// addresses of each OS process.
 fn others(hosts: &[String], told: &[u8], me: usize) -> Vec<(IpAddr, String)> {
     let each = told.as_chunks::<TOLD>().0;
     let each: Vec<_> = each.iter().map(|told| told.as_chunks::<4>().0).collect();
@@ -91,8 +92,8 @@ fn others(hosts: &[String], told: &[u8], me: usize) -> Vec<(IpAddr, String)> {
 }
 
 /// Watches the launcher of this OS process until the program ends. Sets the result when the
-/// launcher is gone: text printed here is then lost, so another OS process must report it. `here`
-/// is the name of this host.
+/// launcher has ended. Text that is printed here is then lost, so another OS process must report
+/// it. `here` is the name of this host.
 pub(crate) fn launcher(here: &str, bell: &Arc<Bell>) -> Arc<OnceLock<String>> {
     let gone: Arc<OnceLock<String>> = Arc::default();
     if let Some((id, name)) = launchers::nearest() {
@@ -117,7 +118,7 @@ pub(crate) fn launcher(here: &str, bell: &Arc<Bell>) -> Arc<OnceLock<String>> {
 }
 
 /// Ends this OS process and its launchers when another of `hosts` has not answered for `limit`.
-/// `told` has the addresses of each OS process.
+/// `told` contains the addresses of each OS process.
 pub(crate) fn others_than(me: usize, hosts: &[String], told: &[u8], limit: Duration) {
     let others = others(hosts, told, me);
     if others.is_empty() {
@@ -143,8 +144,8 @@ pub(crate) fn others_than(me: usize, hosts: &[String], told: &[u8], limit: Durat
     });
 }
 
-/// Calls a function every so often, on a thread. Without a thread, it is as MPI and its launcher
-/// have it.
+/// Calls a function periodically on a new thread. If the thread cannot be started, there are no
+/// checks.
 fn watch(name: &str, every: Duration, mut check: impl FnMut() + Send + 'static) {
     let watch = move || {
         loop {
@@ -155,7 +156,7 @@ fn watch(name: &str, every: Duration, mut check: impl FnMut() + Send + 'static) 
     let _ = thread::Builder::new().name(name.into()).spawn(watch);
 }
 
-/// A host that has not acknowledged anything for so long, though it was asked.
+/// Returns a host that has not acknowledged any data for `limit` in spite of probes.
 fn silent(others: &[(IpAddr, String)], limit: Duration) -> Option<String> {
     for connection in sockets::all() {
         let Connection {
@@ -167,7 +168,7 @@ fn silent(others: &[(IpAddr, String)], limit: Duration) -> Option<String> {
         let Ok(at) = others.binary_search_by(|(address, _)| address.cmp(&to)) else {
             continue;
         };
-        // A connection that was closed in the meantime has no peer.
+        // The call fails for a connection that was closed in the meantime.
         let _ = connection.keep_alive(limit / 4);
         if silence >= limit && unanswered >= ASKED {
             return Some(others[at].1.clone());

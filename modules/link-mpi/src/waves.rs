@@ -1,45 +1,47 @@
-//! That nothing moves any more: found by counting, as no memory is shared (F. Mattern, "Algorithms for distributed
-//! termination detection", 1987: the four counter method).
+//! Detection of quiescence between OS processes without shared memory, by counting frames (F.
+//! Mattern, "Algorithms for distributed termination detection", 1987: the four counter method).
 //!
-//! OS process 0 asks all how many frames they have sent and received; each answers when it has nothing to
-//! do. When all have answered it asks once more. If as many were received before as were sent until after, then at
-//! the end of the first wave nobody did anything and nothing was on its way, and so it has been since.
+//! In a *wave*, OS process 0 asks all others how many frames they have sent and received. Each one
+//! answers when it is idle. When all have answered, OS process 0 begins a second wave. Suppose that
+//! the number of frames received by the first wave equals the number sent by the second. Then no OS
+//! process was running and no frame was in transit at the end of the first wave. This has not
+//! changed since.
 //!
-//! Nobody is asked again and again while others work: who works answers when it has done. A wave in vain is
-//! followed by a pause that doubles.
+//! An OS process that is running answers only when it is idle, so it is not asked repeatedly. After
+//! an unsuccessful wave there is a pause, which doubles each time.
 
 use std::time::{Duration, Instant};
 
-/// First pause after a wave in vain, and the longest.
+/// First pause after an unsuccessful wave, and the longest.
 const SHORTEST: Duration = Duration::from_micros(20);
 const LONGEST: Duration = Duration::from_millis(1);
 
-/// What an OS process answers, or all together.
+/// Counts of one OS process, or of all together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Counts {
     pub(crate) sent: u64,
     pub(crate) received: u64,
-    /// Something has run since the last time that all was looked at.
+    /// True if a process has run since the last examination of all schedulers.
     pub(crate) stirred: bool,
 }
 
-/// What comes of a wave.
+/// Result of a wave.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// Not all have answered.
+    /// Not all OS processes have answered.
     Nothing,
-    /// Somebody has worked meanwhile.
+    /// An OS process has run meanwhile.
     Work,
-    /// Nothing moves; whether something has run since the last time.
+    /// Quiescence. True if a process has run since the last examination.
     Standstill(bool),
 }
 
-/// The waves, as OS process 0 has them.
+/// State of the waves on OS process 0.
 pub(crate) struct Waves {
     number: u32,
-    /// How many are still to answer.
+    /// Number of missing answers.
     awaited: usize,
-    /// What those have said who have answered, and what all have said in the wave before.
+    /// Sum of the answers of this wave, and of the last one if it was successful.
     now: Counts,
     before: Option<Counts>,
     pause: Duration,
@@ -58,8 +60,9 @@ impl Waves {
         }
     }
 
-    /// Begins a wave, if none is under way and it is time: its number. `me`: the counts of OS process 0, which has
-    /// nothing to do at the moment; `others`: how many others there are.
+    /// Begins a wave, if none is in progress and the pause has passed. Returns its number. `me`
+    /// contains the counts of OS process 0, which is idle. `others` is the number of other OS
+    /// processes.
     pub(crate) fn begin(&mut self, now: Instant, me: Counts, others: usize) -> Option<u32> {
         if self.awaited > 0 || self.next.is_some_and(|next| now < next) {
             return None;
@@ -70,7 +73,7 @@ impl Waves {
         Some(self.number)
     }
 
-    /// An answer has come.
+    /// Adds an answer. Returns the result of the wave.
     pub(crate) fn answer(&mut self, number: u32, counts: Counts) -> Found {
         if number != self.number || self.awaited == 0 {
             return Found::Nothing;
@@ -82,7 +85,7 @@ impl Waves {
         self.found()
     }
 
-    /// What comes of it, when all have answered.
+    /// Returns the result of the wave, if all have answered.
     pub(crate) fn found(&mut self) -> Found {
         if self.awaited > 0 {
             return Found::Nothing;
@@ -97,7 +100,7 @@ impl Waves {
             return Found::Standstill(now.stirred);
         }
         if now.sent == now.received {
-            // The second wave comes at once.
+            // The second wave begins at once.
             self.before = Some(now);
             self.next = None;
         } else {
@@ -108,14 +111,14 @@ impl Waves {
         Found::Work
     }
 
-    /// What was counted is of no use any more.
+    /// Discards the counts, so that the next wave is a first one.
     pub(crate) fn again(&mut self) {
         self.before = None;
         self.pause = Duration::ZERO;
         self.next = None;
     }
 
-    /// How long there is nothing to do, if that is known.
+    /// Returns the time until the next wave may begin, if it is known.
     pub(crate) fn rest(&self, now: Instant) -> Option<Duration> {
         match self.awaited {
             0 => self.next.map(|next| next.saturating_duration_since(now)),
@@ -128,7 +131,7 @@ impl Waves {
 mod tests {
     use super::*;
 
-    /// A number that looks random.
+    /// Returns a pseudo-random number.
     fn next(state: &mut u64) -> u64 {
         *state = state
             .wrapping_mul(6_364_136_223_846_793_005)
@@ -136,7 +139,7 @@ mod tests {
         *state >> 33
     }
 
-    /// Some OS processes that send each other frames, for as long as they have any left to send.
+    /// An OS process that sends frames to others while the budget lasts.
     #[derive(Default, Clone)]
     struct One {
         counts: Counts,
@@ -166,7 +169,7 @@ mod tests {
                     }
                     0 | 1 => all[who].works = false,
                     2 if !frames.is_empty() => {
-                        // Frames of different pairs overtake each other.
+                        // Frames of different pairs may overtake each other.
                         let at = next(&mut random) as usize % frames.len();
                         let to = frames.swap_remove(at);
                         all[to].counts.received += 1;

@@ -1,4 +1,4 @@
-//! The OS processes of a job, and what goes between them.
+//! The OS processes of an MPI job, and the communication between them.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -10,10 +10,10 @@ use mpi_sys as ffi;
 use crate::calls::{self, SUCCESS, inside};
 use crate::operation::{MOST, Memory, Operation};
 
-/// Bytes of a host's name that are told to others: as many as MPI has room for.
+/// Size in bytes of a host name that is exchanged: the maximum of MPI.
 const NAME: usize = 256;
 
-/// The OS processes of a job, with a communicator that nobody else uses.
+/// The OS processes of a job, with a communicator for this link only.
 pub(crate) struct World {
     comm: ffi::MPI_Comm,
     me: usize,
@@ -21,20 +21,20 @@ pub(crate) struct World {
     begun: Option<Begun>,
 }
 
-/// That MPI has been begun, on this thread: ends it when it goes.
+/// Proof that this thread has initialised MPI. Finalizes MPI when it is dropped.
 struct Begun(PhantomData<Rc<()>>);
 
 impl Begun {
-    /// Begins MPI, for calls of one thread: and what it gives of that.
+    /// Initialises MPI for calls by one thread. Returns the thread level that it provides.
     fn new() -> Result<(Begun, i32), String> {
-        /// Of two threads that ask MPI at once, both would hear that it has not been begun.
+        /// Guards against two threads that both find MPI uninitialised.
         static IS_BEGUN: AtomicBool = AtomicBool::new(false);
         const BEFORE: &str = "MPI is already initialized";
         if IS_BEGUN.swap(true, Ordering::Relaxed) {
             return Err(BEFORE.into());
         }
         let (mut before, mut given) = (0, 0);
-        // SAFETY: numbers are written; there are no arguments to take any from.
+        // SAFETY: the calls write numbers. There are no arguments of the program to read.
         unsafe {
             ffi::MPI_Initialized(&raw mut before);
             if before != 0 {
@@ -52,19 +52,25 @@ impl Begun {
 
 impl Drop for Begun {
     fn drop(&mut self) {
-        // SAFETY: MPI has been begun, on this thread (it is not `Send`), and is ended once.
+        // SAFETY: this thread has initialised MPI (the type is not `Send`), and MPI is finalized
+        // only once.
         unsafe { ffi::MPI_Finalize() };
     }
 }
 
-/// The level of threads of which one calls MPI; they are in ascending order.
+/// Returns the thread level at which one thread calls MPI. Levels are in ascending order.
 fn funneled() -> i32 {
-    // SAFETY: a constant.
+    // SAFETY: reads a constant.
     unsafe { ffi::RSMPI_THREAD_FUNNELED }
 }
 
 impl World {
-    /// Begins MPI: once in an OS process.
+    /// Initialises MPI. This is possible only once in an OS process.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if MPI is already initialised, cannot be initialised, or does not support
+    /// threads.
     pub(crate) fn join() -> Result<World, String> {
         let (begun, threads) = Begun::new()?;
         if threads < funneled() {
@@ -75,8 +81,9 @@ impl World {
         }
         let mut comm = MaybeUninit::uninit();
         let (mut me, mut count) = (0, 0);
-        // SAFETY: MPI is begun; the communicator is written before it is read, and inherits the handler of the world, which is
-        // then as it was, for whoever else uses that.
+        // SAFETY: MPI is initialised. `comm` is written before it is read. It inherits the error
+        // handler of the world communicator, whose default handler is then restored for other
+        // users.
         let comm = unsafe {
             let world = ffi::RSMPI_COMM_WORLD;
             ffi::MPI_Comm_set_errhandler(world, ffi::RSMPI_ERRORS_RETURN);
@@ -103,7 +110,7 @@ impl World {
         self.count
     }
 
-    /// The name of the host of each OS process. All of them have to call it.
+    /// Returns the host name of each OS process. All OS processes must call it.
     pub(crate) fn hosts(&self) -> Vec<String> {
         let mut name = calls::host().into_bytes();
         name.resize(NAME, 0);
@@ -115,30 +122,31 @@ impl World {
         names.chunks_exact(NAME).map(text).collect()
     }
 
-    /// As many bytes of each OS process. All of them have to call it.
+    /// Returns the concatenated `bytes` of all OS processes. All must call it, with the same
+    /// length.
     pub(crate) fn gather(&self, bytes: &[u8]) -> Vec<u8> {
         let len = i32::try_from(bytes.len()).expect("a few");
         let mut all = vec![0_u8; bytes.len() * self.count];
         let (from, to) = (bytes.as_ptr().cast(), all.as_mut_ptr().cast());
         let byte = || {
-            // SAFETY: a constant.
+            // SAFETY: reads a constant.
             unsafe { ffi::RSMPI_UINT8_T }
         };
-        // SAFETY: as many bytes are read, and written of each OS process, as there is room for.
+        // SAFETY: `from` has `len` bytes, and `to` has room for `len` bytes of each OS process.
         inside(|| unsafe { ffi::MPI_Allgather(from, len, byte(), to, len, byte(), self.comm) });
         all
     }
 
-    /// Begins to send a message; `sync`: it is done when the receiver has matched it, else when the bytes are
-    /// not needed any more.
+    /// Begins to send a message. With `sync` the operation is done when the receiver has matched
+    /// the message. Otherwise it is done when the buffer is not needed any more.
     pub(crate) fn send(&self, to: usize, tag: i32, memory: Memory, sync: bool) -> Operation {
         assert!(memory.len() <= MOST && to < self.count);
         let call = match sync {
             true => ffi::MPI_Issend,
             false => ffi::MPI_Isend,
         };
-        // SAFETY: the bytes belong to the operation, which keeps them until it is done; their place in memory is
-        // not that of what holds them, which moves.
+        // SAFETY: the operation owns the buffer and keeps it until it is done. Moving the owner
+        // does not move the bytes.
         Operation::begin(memory, |memory, request| unsafe {
             let bytes = memory.bytes();
             let (at, len) = (bytes.as_ptr(), bytes.len() as i32);
@@ -154,10 +162,10 @@ impl World {
         })
     }
 
-    /// Begins to receive a message with a tag from an OS process, of at most so many bytes, into memory that has room for them.
+    /// Begins to receive a message of at most `most` bytes from an OS process.
     pub(crate) fn receive(&self, from: usize, tag: i32, memory: Memory, most: usize) -> Operation {
         assert!(most <= MOST && from < self.count);
-        // SAFETY: there is room for the bytes that MPI may write, which belongs to the operation.
+        // SAFETY: the buffer has room for `most` bytes and belongs to the operation.
         Operation::begin_to_receive(memory, most, |memory, request| unsafe {
             let at = memory.room(most).as_mut_ptr().cast();
             let (byte, len) = (ffi::RSMPI_UINT8_T, most as i32);
@@ -165,7 +173,8 @@ impl World {
         })
     }
 
-    /// Begins to receive the next message with a tag, of whoever, if one has come: from whom. `memory`: where so many bytes go.
+    /// Begins to receive the next message with a tag from any OS process, if one has come. Returns
+    /// its sender and the operation. `memory` returns a buffer for a number of bytes.
     pub(crate) fn find(
         &self,
         tag: i32,
@@ -174,7 +183,7 @@ impl World {
         let (mut found, mut len) = (0, 0);
         let mut message = MaybeUninit::uninit();
         let mut status = MaybeUninit::<ffi::MPI_Status>::uninit();
-        // SAFETY: message and status are written where one is found, and read only then.
+        // SAFETY: message and status are written if a message is found, and are read only then.
         let (mut message, status) = unsafe {
             let any = ffi::RSMPI_ANY_SOURCE;
             let (to_message, to_status) = (message.as_mut_ptr(), status.as_mut_ptr());
@@ -185,10 +194,10 @@ impl World {
             }
             (message.assume_init(), status.assume_init())
         };
-        // SAFETY: the status of a message that was found.
+        // SAFETY: the status is that of a message that was found.
         unsafe { ffi::MPI_Get_count(&raw const status, ffi::RSMPI_UINT8_T, &raw mut len) };
         let (from, most) = (status.MPI_SOURCE as usize, len as usize);
-        // SAFETY: there is room for the bytes that the message has, which belongs to the operation.
+        // SAFETY: the buffer has room for the bytes of the message and belongs to the operation.
         let receive = Operation::begin_to_receive(memory(most), most, |memory, request| unsafe {
             let at = memory.room(most).as_mut_ptr().cast();
             ffi::MPI_Imrecv(at, len, ffi::RSMPI_UINT8_T, &raw mut message, request)
@@ -196,7 +205,7 @@ impl World {
         Some((from, receive))
     }
 
-    /// Says that this OS process is there: done when all have said it.
+    /// Begins a barrier. The operation is done when all OS processes have begun it.
     pub(crate) fn barrier(&self) -> Operation {
         // SAFETY: all OS processes call it, once.
         Operation::begin(Memory::Bytes(Vec::new()), |_, request| unsafe {
@@ -204,12 +213,12 @@ impl World {
         })
     }
 
-    /// Ends MPI: every OS process calls it.
+    /// Finalizes MPI. Every OS process must call it.
     pub(crate) fn end(&mut self) {
         drop(self.begun.take());
     }
 
-    /// Leaves MPI as it is: the launcher has been told that this OS process is through with it.
+    /// Leaves MPI initialised, after the launcher was notified that this OS process has finished.
     pub(crate) fn leave_open(&mut self) {
         std::mem::forget(self.begun.take());
     }

@@ -1,4 +1,4 @@
-//! What a run asks of a link whose OS processes something else has started, and ends.
+//! The operations of a link whose OS processes are started and ended by a launcher.
 
 use std::io::Write;
 use std::thread;
@@ -16,22 +16,23 @@ use crate::printed::{self, FORWARDING};
 use crate::receiving::Come;
 use crate::{digest, finalize};
 
-/// Looking at MPI while there is something else to do is worth it this often.
+/// Interval between polls of MPI while there is other work.
 const LOOK: Duration = Duration::from_micros(2);
 
-/// So often is taken what has come from this host before MPI is looked at.
+/// Largest number of consecutive receives from this host before MPI is polled.
 const SAME_HOST_IN_A_ROW: u32 = 64;
 
-/// How long it may take to tell all others that the run has failed, as some may not be there any more.
+/// Time limit for notifying all others that the run has failed, because some may no longer exist.
 const LEAVING: Duration = Duration::from_millis(100);
 
-/// How long a launcher has to end who knows that OS process 0 has said why: that of Open MPI takes two seconds where there are several
-/// hosts, and some round trips.
+/// Time in which the launcher ends this OS process after OS process 0 has reported the cause. The
+/// launcher of Open MPI takes two seconds and some round trips if there are several hosts.
 const ENDING: Duration = Duration::from_secs(10);
-/// How often it is polled whether that has been said.
+/// Interval between checks whether OS process 0 has reported the cause.
 const POLLED: Duration = Duration::from_millis(1);
 
-/// How long MPI has for what it is sending of values when the run is over: others receive it whatever it is.
+/// Time limit for pending sends of values when the run has ended. The others receive them in any
+/// case.
 const LETTING_GO: Duration = Duration::from_secs(2);
 
 impl Job for MpiLink {
@@ -87,7 +88,7 @@ impl Job for MpiLink {
             same_host.lanes().let_go();
         }
         let start = Instant::now();
-        // What MPI has it has to have until it is sent.
+        // MPI needs its buffers until they are sent.
         while !self.messages.borrow_mut().let_go()
             && self.state() != RunState::Failed
             && start.elapsed() < LETTING_GO
@@ -112,7 +113,7 @@ impl Job for MpiLink {
         if let Some(why) = self.wrong.take() {
             return Err(why);
         }
-        // Who sends here without end keeps nobody of another host waiting.
+        // Continuous traffic on this host must not delay messages from other hosts.
         let in_a_row = self.same_host_in_a_row.get();
         if in_a_row < SAME_HOST_IN_A_ROW && self.receive_same_host(take)? {
             self.same_host_in_a_row.set(in_a_row + 1);
@@ -122,7 +123,7 @@ impl Job for MpiLink {
         if self.is_alone() {
             return Ok(false);
         }
-        // Who is here because something has come has just looked.
+        // If the call follows a check that found messages, a new check is not needed.
         if !self.messages.borrow().is_filled() && !self.fresh.take() {
             let now = Instant::now();
             let due = |looked: Instant| now.saturating_duration_since(looked) >= LOOK;
@@ -132,7 +133,7 @@ impl Job for MpiLink {
             }
         }
         loop {
-            // Who takes a frame may send others: nothing is borrowed meanwhile.
+            // The callback may send frames, so nothing is borrowed during the call.
             let taken = self.messages.borrow_mut().take();
             let Some((from, come)) = taken else {
                 return Ok(false);
@@ -149,7 +150,7 @@ impl Job for MpiLink {
                     self.slices.take();
                 }
                 Come::Packed(mut frames) => {
-                    // It was walked through when it came.
+                    // The frames were validated when the message came.
                     match frames.next() {
                         Ok(Some((header, bytes))) if !is_ours(header) => take(from, header, bytes),
                         _ => is_one = false,
@@ -211,7 +212,7 @@ impl Job for MpiLink {
     }
 
     fn finish(&self) {
-        // Who has not heard yet that the run is over does of this.
+        // OS processes that do not know yet that the run has ended learn it from these frames.
         let start = Instant::now();
         while (self.same_host.as_ref()).is_some_and(|same_host| !same_host.lanes().flush())
             && start.elapsed() < LETTING_GO
@@ -230,7 +231,7 @@ impl Job for MpiLink {
             self.look();
             thread::sleep(POLLED);
         }
-        // MPI is not polled any more: it would report those that are gone.
+        // MPI is no longer polled, because it would report the OS processes that have ended.
         if self.is_told.get() {
             thread::sleep(ENDING);
         }
@@ -238,8 +239,9 @@ impl Job for MpiLink {
     }
 
     fn abort(&self, code: u8) -> ! {
-        // Who hears of it ends by itself, whatever becomes of the launcher: that of MPICH 4.0.2 may wait for ever for the
-        // OS processes of a host when those of another are gone.
+        // An OS process that gets this frame ends by itself, independent of the launcher. The
+        // launcher of MPICH 4.0.2 may wait indefinitely for the OS processes of one host after
+        // those of another have ended.
         if self.me == 0 && self.known.state.get() == RunState::Failed {
             let cause = self.known.cause.borrow().clone().unwrap_or_default();
             self.tell_all(header(FAIL, 0), &cause);
@@ -250,7 +252,7 @@ impl Job for MpiLink {
                 self.look();
             }
         }
-        // What has been printed is not lost, as far as that can be helped.
+        // Printed text is preserved as far as possible.
         let _ = std::io::stdout().flush();
         printed::wait_until_read(FORWARDING);
         self.messages.borrow().world.abort(code)

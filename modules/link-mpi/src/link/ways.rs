@@ -1,4 +1,4 @@
-//! Which way frames go: through memory that is shared, to who is on the same host, or by MPI.
+//! The path of frames: shared memory to OS processes of the same host, MPI to the others.
 
 use graphmap_runtime::Encoder;
 use graphmap_runtime::between::{Header, HostLanes, Link};
@@ -8,14 +8,15 @@ use crate::messages::is_ours;
 use crate::same_host::SameHost;
 
 impl MpiLink {
-    /// The lanes to an OS process of this host, and its number there.
+    /// Returns the byte rings of this host and the index of `to` there, if `to` is on this host.
     #[inline]
     pub(super) fn lanes_to(&self, to: usize) -> Option<(&HostLanes, usize)> {
         let same_host = self.same_host.as_ref()?;
         Some((same_host.lanes(), same_host.number(to)?))
     }
 
-    /// Gets on its way what waits, as far as there is room: all, if there is nothing else to do (`idle`). Whether nothing is left.
+    /// Sends waiting frames as far as there is room. If `idle`, frames do not wait for others to
+    /// share their message. Returns true if no frame is left.
     pub(super) fn push(&self, idle: bool) -> bool {
         let flushed = self
             .same_host
@@ -24,19 +25,21 @@ impl MpiLink {
         self.messages.borrow_mut().push(idle) && flushed
     }
 
-    /// Whether something of this host has come, what waits can be sent there, or a value that was is to be given back.
+    /// Returns true if a frame of this host has come, a waiting frame can be sent there, or a sent
+    /// value is to be given back.
     #[inline]
     pub(super) fn same_host_is_ready(&self) -> bool {
         (self.same_host.as_ref()).is_some_and(|same_host| same_host.lanes().is_ready())
     }
 
-    /// Whether nothing comes by MPI, as there is no other OS process but those that share memory.
+    /// Returns true if no message can come over MPI, because all OS processes share memory.
     #[inline]
     pub(super) fn is_alone(&self) -> bool {
         self.count == 1 || self.same_host.as_ref().is_some_and(SameHost::is_all)
     }
 
-    /// Hands on what has come from this host; whether there were frames of the runtime.
+    /// Hands on the frames that have come from this host. Returns true if any of them was for the
+    /// runtime.
     pub(super) fn receive_same_host(
         &self,
         take: &mut dyn FnMut(usize, Header, &[u8]),
