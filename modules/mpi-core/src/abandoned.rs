@@ -1,7 +1,8 @@
-//! Receives of calls of neighbours that nobody waits for any more.
+//! Receives of neighbourhood calls that no rank waits for any longer.
 //!
-//! Such calls are told apart by their order alone. So each receive takes its message, also where the call was let go of or has failed:
-//! else the next call would get it.
+//! Neighbourhood calls are distinguished only by their order. Each receive must therefore take its
+//! message even if the call was dropped or has failed. Otherwise the next call would get the
+//! message.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -14,11 +15,11 @@ use super::request::{Receiving, Request};
 use super::value::Value;
 use graphmap_executor::exec::user_code;
 
-/// A receive, of whatever type.
+/// A receive of any type.
 trait Receive {
     fn is_done(&self) -> bool;
 
-    /// Takes what has come: to drop that is code of the user.
+    /// Takes and drops the message. The drop is user code.
     fn take(&mut self);
 }
 
@@ -33,14 +34,15 @@ impl<T: Value> Receive for Receiving<T> {
     }
 }
 
-/// How many that have nothing yet are looked at in a call, besides two for each receive that it may add.
+/// Number of incomplete receives that are checked in a call, in addition to two per receive of the
+/// call.
 const LOOKS: usize = 64;
 
-/// Those of a rank that are still to take something, in no order.
+/// The receives of a rank that must still take a message, in no particular order.
 #[derive(Default)]
 pub(super) struct Abandoned {
     all: RefCell<VecDeque<Box<dyn Receive>>>,
-    /// Some are taking what has come: what that drops may call here again.
+    /// True while messages are being taken, because their drops may call this again.
     taking: Cell<bool>,
 }
 
@@ -51,11 +53,13 @@ impl fmt::Debug for Abandoned {
 }
 
 impl Abandoned {
-    /// Has them take what has come, before a call of so many receives. If many have nothing yet, the rest have their turn in the
-    /// next call: thousands that a slow neighbour has yet to send for do not cost each call a look at all.
+    /// Takes the messages that have arrived, before a call with this number of receives.
+    ///
+    /// The number of checks is limited, and the next calls continue with the other receives.
+    /// Thousands of receives from a slow neighbour are therefore not all checked in each call.
     ///
     /// # Panics
-    /// If something panics when it is dropped. That keeps the others from nothing.
+    /// If the drop of a message panics. All messages that were found are still taken.
     #[track_caller]
     pub(super) fn take_what_came(&self, receives: usize) {
         if self.taking.replace(true) {
@@ -95,7 +99,8 @@ impl Abandoned {
 }
 
 impl Drop for Abandoned {
-    /// Drops all, also what panics: two that do, one while the other unwinds, would abort the OS process.
+    /// Drops all receives and catches their panics, because a second panic during unwinding would
+    /// abort the OS process.
     fn drop(&mut self) {
         for one in self.all.get_mut().drain(..) {
             user_code::quietly(|| drop(one));
@@ -103,7 +108,7 @@ impl Drop for Abandoned {
     }
 }
 
-/// The receives of a call: what they have not taken when it ends, they take later.
+/// The receives of a call. If the call ends early, the incomplete ones are moved to [`Abandoned`].
 pub(super) struct Receives<T: Value> {
     pub(super) all: Vec<Option<Receiving<T>>>,
     abandoned: Rc<Abandoned>,
@@ -133,7 +138,7 @@ mod tests {
     use super::{Abandoned, LOOKS, Rc, Receive};
     use std::cell::Cell;
 
-    /// Nothing has come yet. Where it says so it panics when it is dropped.
+    /// A receive that never completes. If the flag is set, its drop panics.
     struct Never(Rc<Cell<usize>>, bool);
 
     impl Receive for Never {

@@ -1,4 +1,4 @@
-//! Values whose type the receiver says.
+//! Values of any type. The receiver names the type when it opens the value.
 
 use std::any::type_name;
 use std::borrow::Cow;
@@ -9,9 +9,10 @@ use super::parcel::{HEAD, Parcel, Unopened};
 use super::value::Value;
 use graphmap_executor::payload::{DecodeError, Decoder, Encoder, Payload};
 
-/// A value of any type that can be sent: who has it says which. It goes where values go, so ranks may send each other values of
-/// different types in one call: `alltoall` of them is `MPI_Alltoallw`, that of [`Neighbours`](super::Neighbours) is
-/// `MPI_Neighbor_alltoallw`. Within a scheduler nothing is copied.
+/// A value of any type that can be sent. Ranks can use it to send values of different types in one
+/// call: `alltoall` of these values is `MPI_Alltoallw`, and `alltoall` of
+/// [`Neighbours`](super::Neighbours) is `MPI_Neighbor_alltoallw`. Within a scheduler, the value is
+/// not copied.
 ///
 /// ```
 /// use graphmap_runtime::{Local, Options, mpi};
@@ -38,21 +39,21 @@ use graphmap_executor::payload::{DecodeError, Decoder, Encoder, Payload};
 /// net.run(&Options::new()).unwrap();
 /// ```
 ///
-/// It goes from thread to thread, but threads do not share it, as values need not be for that:
+/// The type is `Send` but not `Sync`, because values need not be `Sync`:
 ///
 /// ```compile_fail,E0277
 /// fn shared<T: Sync>() {}
 /// shared::<graphmap_runtime::mpi::AnyValue>();
 /// ```
 pub struct AnyValue {
-    /// What its type is called.
+    /// Name of the type of the value.
     name: Cow<'static, str>,
     value: Form,
 }
 
 enum Form {
     Value(Parcel),
-    /// As [`Parcel::to_bytes`] gives it.
+    /// Bytes from [`Parcel::to_bytes`].
     Bytes(Vec<u8>),
 }
 
@@ -63,7 +64,7 @@ impl fmt::Debug for AnyValue {
 }
 
 impl AnyValue {
-    /// One of this value.
+    /// Wraps a value.
     pub fn new<T: Value>(value: T) -> Self {
         AnyValue {
             name: type_name::<T>().into(),
@@ -71,15 +72,16 @@ impl AnyValue {
         }
     }
 
-    /// What the type of the value is called.
+    /// Returns the name of the type of the value.
     pub fn type_name(&self) -> &str {
         &self.name
     }
 
-    /// The value.
+    /// Returns the value.
     ///
     /// # Errors
-    /// [`Error::Type`]: it is of another type; [`Error::Unreadable`].
+    /// [`Error::Type`] if the value has another type. [`Error::Unreadable`] if its bytes cannot be
+    /// decoded.
     pub fn open<T: Value>(self) -> Result<T, Error> {
         let AnyValue { name, value } = self;
         let parcel = match value {
@@ -117,7 +119,7 @@ impl Payload for AnyValue {
                 to.length(bytes.len());
                 to.copy(&bytes);
             }
-            // It is sent on.
+            // The value was received as bytes and is forwarded without decoding.
             Form::Bytes(bytes) => {
                 to.length(bytes.len());
                 to.bytes(bytes);
@@ -137,7 +139,7 @@ impl Payload for AnyValue {
 mod tests {
     use super::*;
 
-    /// Once and twice as bytes; as another type it is none.
+    /// Forwards a value several times, and opens it with the right and with wrong types.
     #[test]
     fn values_of_any_type() {
         let texts = || vec!["one".to_string(), "another".to_string()];

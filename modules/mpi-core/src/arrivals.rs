@@ -1,4 +1,5 @@
-//! Messages between ranks of different schedulers: how they are sent, and what is done with what comes.
+//! Messages between ranks of different schedulers: sending them, and handling the frames that
+//! arrive.
 
 use std::mem;
 use std::panic::Location;
@@ -16,11 +17,12 @@ use super::window::Asker;
 use graphmap_executor::exec::user_code;
 use graphmap_executor::finally::Finally;
 
-/// A message of more bytes than this is not sent before a receive waits for it.
+/// Size above which a message is not sent before a receive has matched, in bytes.
 const EAGER_BYTES: usize = 64 << 10;
 
 impl SendMode {
-    /// How so many bytes are sent in this mode: of more than are sent before a receive waits for them, the sender of a standard send waits.
+    /// Returns the mode for a message of this size. A standard send of more than [`EAGER_BYTES`]
+    /// becomes synchronous.
     #[inline(always)]
     pub(super) fn of_bytes(self, bytes: usize) -> SendMode {
         match self {
@@ -31,7 +33,7 @@ impl SendMode {
 }
 
 impl World {
-    /// The scheduler of a process or endpoint, if it is not this one.
+    /// Returns the scheduler of a process or endpoint. `None` if it is this one, or not known.
     #[inline]
     pub(super) fn elsewhere(&self, member: u32) -> Option<u32> {
         let others = self.others.as_ref()?;
@@ -51,7 +53,7 @@ impl World {
         let Some(others) = &self.others else {
             return Sent::Refused(parcel);
         };
-        // Code of the user, with nothing borrowed.
+        // Calls user code, so it must not hold a borrow.
         let size = parcel.size();
         let cost = cost(size);
         let may_be_eager =
@@ -63,7 +65,8 @@ impl World {
                 cost,
                 parcel,
             };
-            // Its bytes are code of the user: if that panics, nothing is sent.
+            // The encoding is user code. If it panics, the message is not sent and the credit is
+            // returned.
             let unsent = Finally(|| others.give_credit(to, cost));
             others.send(to, message);
             mem::forget(unsent);
@@ -85,7 +88,7 @@ impl World {
         }
     }
 
-    /// Says what is received at an entry, where that may come as bytes.
+    /// Sets the type that a receive expects, if its message may arrive as bytes.
     #[inline]
     pub(super) fn want(&self, entry: u32, wanted: Wanted) {
         if self.others.is_some() {
@@ -94,15 +97,16 @@ impl World {
         }
     }
 
-    /// Returns whether a message may be for a process or endpoint of this scheduler. Which
-    /// endpoints are here cannot be said: a message may come before the word that its receiver was
-    /// made, or when that is gone and its number is that of another, which does not receive it
+    /// Returns true if a message may be for a process or endpoint of this scheduler.
+    ///
+    /// Endpoints cannot be checked. The message may arrive before the announcement of the endpoint,
+    /// or after the number has been given to another endpoint. The latter does not receive it,
     /// because it is in other communicators.
     fn may_be_here(&self, member: u32) -> bool {
         member < DONE && (member >= self.ranks || self.elsewhere(member).is_none())
     }
 
-    /// Something has come from another scheduler; `None`: it cannot be.
+    /// Handles a frame from another scheduler. Returns `None` if the frame is invalid.
     #[track_caller]
     pub(super) fn arrive(&self, from: u32, frame: Frame) -> Option<()> {
         let others = self.others.as_ref()?;
@@ -110,7 +114,7 @@ impl World {
             return None;
         }
         if self.is_over() {
-            // What it brings is nobody's any more: to drop it is code of the user.
+            // No rank takes the content any longer. Its drop is user code.
             user_code::quietly(|| drop(frame));
             return Some(());
         }
@@ -193,13 +197,13 @@ impl World {
         Some(())
     }
 
-    /// Sends the value of a message that was kept.
+    /// Sends the value of a message that was kept here.
     fn give(&self, others: &Others, to: u32, entry: u32, parcel: Parcel) {
-        // Its bytes, and its drop, are code of the user.
+        // The encoding and the drop of the value are user code.
         self.guarded("sent", || others.send(to, Frame::Data { entry, parcel }));
     }
 
-    /// Calls code of the user about a message, outside of a process.
+    /// Calls user code for a message, outside of a process. A panic in it ends the run.
     pub(super) fn guarded(&self, what: &str, f: impl FnOnce()) {
         if let (Err(panic), Some(others)) = (user_code::caught(f), &self.others) {
             others.fail(format!(
@@ -208,7 +212,7 @@ impl World {
         }
     }
 
-    /// What has come for a communicator's collective calls.
+    /// Handles a frame of a collective call. Keeps it if no rank here has the communicator yet.
     fn round(&self, from: u32, context: u32, bytes: Vec<u8>) -> Option<()> {
         match self.find_communicator(context) {
             Some(shared) => shared.hear(from, &bytes),
@@ -220,7 +224,7 @@ impl World {
         }
     }
 
-    /// What has come for a communicator before anybody here had it.
+    /// Handles the frames that arrived before any rank here had the communicator.
     pub(super) fn take_early(&self, shared: &Rc<CommunicatorState>) {
         let early = self.early.borrow_mut().remove(&shared.number());
         for (from, bytes) in early.into_iter().flatten() {

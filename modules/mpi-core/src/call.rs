@@ -1,4 +1,4 @@
-//! A collective call: which it is, what its ranks bring, and what comes of it.
+//! Descriptions of collective calls, the contributions of ranks, and the results.
 
 use std::panic::Location;
 
@@ -8,12 +8,12 @@ use super::parcel;
 use graphmap_executor::place::Place;
 use std::hash::{Hash, Hasher};
 
-/// Which call it is. All ranks have to make the same.
+/// The function, root and type of a collective call. They must be the same on all ranks.
 #[derive(Clone, Copy)]
 pub(super) struct Call {
     pub(super) name: &'static str,
     pub(super) root: Option<usize>,
-    /// The number of the type of what the ranks bring.
+    /// Number of the type of the contributions.
     of: u64,
     type_name: &'static str,
 }
@@ -28,7 +28,7 @@ impl Call {
         }
     }
 
-    /// A number that calls which do not go together do not have in common.
+    /// Returns a hash of the call, which is used to detect calls that do not match.
     pub(super) fn sign(&self) -> u64 {
         let mut mixer = Mixer::default();
         (self.name, self.root, self.of).hash(&mut mixer);
@@ -47,7 +47,7 @@ impl Call {
         }
     }
 
-    /// The call as a rank makes it.
+    /// Describes the call of a rank.
     pub(super) fn by(&self, rank: u32, at: &Location<'_>) -> Caller {
         Caller {
             sign: self.sign(),
@@ -58,7 +58,7 @@ impl Call {
     }
 }
 
-/// A rank that has made a call, in words.
+/// The call of a rank, described for a report.
 #[derive(Clone)]
 pub(super) struct Caller {
     pub(super) sign: u64,
@@ -75,7 +75,7 @@ graphmap_executor::payload!(Caller {
 });
 
 impl Caller {
-    /// The calls of two ranks that do not go together.
+    /// Returns the error for two calls that do not match.
     pub(super) fn against(self, other: Caller) -> Mismatch {
         let one = |caller: Caller| (caller.rank as usize, caller.text, caller.place);
         Mismatch {
@@ -85,7 +85,7 @@ impl Caller {
     }
 }
 
-/// A place in the program.
+/// Returns the source position of a call.
 pub(super) fn place(at: &Location<'_>) -> Place {
     Place {
         file: at.file().to_string(),
@@ -94,57 +94,58 @@ pub(super) fn place(at: &Location<'_>) -> Place {
     }
 }
 
-/// What a rank needs before it goes on.
+/// The data that a rank needs before its call completes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Needs {
     Nothing,
-    /// What the root brings.
+    /// The value of the root.
     Root,
     All,
 }
 
-/// What comes of a round.
+/// Result of a collective instance.
 pub(super) enum CallOutcome<R> {
-    /// There is none yet, or it has been taken.
+    /// No result yet, or the result has been taken.
     None,
-    /// One for all.
+    /// One value for all ranks.
     Shared(R),
-    /// One for each.
+    /// One value for each rank.
     Each(Vec<Option<R>>),
-    /// One for the root.
+    /// One value for the root.
     Root(R),
 }
 
 impl<R> CallOutcome<R> {
-    /// One for all.
+    /// Returns the outcome with one value for all ranks.
     pub(super) fn all(value: R) -> Self {
         CallOutcome::Shared(value)
     }
 }
 
-/// The rank that takes its share of an outcome.
+/// The rank that takes its part of a result.
 #[derive(Clone, Copy)]
 pub(super) struct Taker {
     pub(super) rank: u32,
-    /// Whether all other ranks here have left the round.
+    /// True if all other ranks of this scheduler have left the collective instance.
     pub(super) is_last: bool,
 }
 
-/// What a rank brings.
+/// Contribution of a rank.
 pub(super) enum Brought<T, R> {
-    /// Its part.
+    /// A value to combine with the values of other ranks.
     Part(T),
-    /// Nothing: another brings what is needed.
+    /// No value. Another rank contributes the data.
     Nothing,
-    /// What all need.
+    /// The result for all ranks.
     Outcome(CallOutcome<R>),
 }
 
-/// What the ranks bring to a round, and what comes of it.
+/// Contributions and result of a collective instance.
 pub(super) struct Data<T, R> {
-    /// By rank, where all ranks are here.
+    /// Contributions by rank, if all ranks are on this scheduler.
     pub(super) slots: Vec<Option<T>>,
-    /// Where they are not: the parts of those here, each with its rank.
+    /// Contributions of the ranks of this scheduler with their ranks, if the communicator has
+    /// remote ranks.
     pub(super) parts: Vec<(u32, T)>,
     pub(super) outcome: CallOutcome<R>,
 }
@@ -164,13 +165,14 @@ impl<T, R> Data<T, R> {
         R: Clone,
     {
         match &self.outcome {
-            // Code of the user. If it panics, the rank may ask again.
+            // The clone is user code. If it panics, the value stays here, and the rank may try
+            // again.
             CallOutcome::Shared(value) if !taker.is_last => Some(value.clone()),
             _ => self.root(),
         }
     }
 
-    /// All of it.
+    /// Takes the whole result.
     pub(super) fn root(&mut self) -> Option<R> {
         match std::mem::replace(&mut self.outcome, CallOutcome::None) {
             CallOutcome::Shared(value) | CallOutcome::Root(value) => Some(value),
@@ -178,7 +180,7 @@ impl<T, R> Data<T, R> {
         }
     }
 
-    /// The part of a rank.
+    /// Takes the part of a rank.
     pub(super) fn part(&mut self, rank: u32) -> Option<R> {
         match &mut self.outcome {
             CallOutcome::Each(parts) => parts.get_mut(rank as usize)?.take(),
@@ -187,14 +189,15 @@ impl<T, R> Data<T, R> {
     }
 }
 
-/// How the result of a call is made of what its ranks bring.
+/// Computes the result of a call from the contributions of its ranks.
 pub(super) trait Combine<T, R>: 'static {
-    /// Before parts go elsewhere: those of neighbouring ranks may become one, of the first of them. They are in order.
+    /// Combines contributions before they are sent to another scheduler. Contributions of
+    /// consecutive ranks may become one, with the rank of the first. `parts` ascends by rank.
     fn combine(&mut self, parts: Vec<(u32, T)>) -> Vec<(u32, T)> {
         parts
     }
 
-    /// The result of all that there is, in the order of ranks.
+    /// Computes the result from all contributions, in the order of ranks.
     fn make(self, all: Vec<T>) -> CallOutcome<R>;
 }
 
@@ -204,7 +207,7 @@ impl<T, R, F: FnOnce(Vec<T>) -> CallOutcome<R> + 'static> Combine<T, R> for F {
     }
 }
 
-/// A result that an operation makes of two parts at a time.
+/// Combines contributions by an operation on two of them at a time.
 pub(super) struct Reduction<Op, R> {
     pub(super) op: Op,
     pub(super) outcome: fn(R) -> CallOutcome<R>,

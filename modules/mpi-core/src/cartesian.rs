@@ -1,4 +1,4 @@
-//! Grids of ranks: the Cartesian topologies of the MPI standard (version 4.1, section 8.5).
+//! Grids of ranks: the Cartesian topologies of MPI (MPI 4.1, section 8.5).
 
 use std::panic::Location;
 use std::rc::Rc;
@@ -12,7 +12,8 @@ use super::round::begin;
 use super::split::made;
 use super::state::World;
 
-/// A grid of ranks, as many as the product of its dimensions, with the last coordinate counting fastest (row-major).
+/// A grid of ranks in row-major order: the last coordinate varies fastest. The number of ranks is
+/// the product of the dimensions.
 ///
 /// ```
 /// use graphmap_runtime::mpi::Grid;
@@ -44,10 +45,11 @@ const UNKNOWN_PART: Error = Error::topology(
 const LARGER: Error = Error::topology("the grid has more ranks than the communicator");
 
 impl Grid {
-    /// A grid with these dimensions, of which those that are periodic have no edge (`MPI_Cart_create`).
+    /// Creates a grid with these dimensions. A periodic dimension wraps around.
     ///
     /// # Errors
-    /// [`Error::Topology`]: a dimension is 0, there are 2^32 ranks or more, or the two slices differ in length.
+    /// [`Error::Topology`] if a dimension is 0, if the grid has 2^32 ranks or more, or if the
+    /// slices differ in length.
     pub fn new(dims: &[usize], periodic: &[bool]) -> Result<Grid, Error> {
         if dims.len() != periodic.len() {
             return Err(LENGTHS);
@@ -64,13 +66,15 @@ impl Grid {
         }
     }
 
-    /// A grid of so many ranks: dimensions that are 0 are chosen, the largest of them as small as it can be, then the next,
-    /// and so on, in descending order (`MPI_Dims_create`; that it should be optimal is argued by J. L. Träff and
-    /// F. D. Lübbe, "Specification guideline violations by MPI_Dims_create", EuroMPI 2015). Takes no longer than to
-    /// divide by all numbers up to the square root.
+    /// Creates a grid of `ranks` ranks and chooses the dimensions that are 0 (`MPI_Dims_create`).
+    /// The chosen dimensions descend. The largest is as small as possible, then the second largest,
+    /// and so on. J. L. Träff and F. D. Lübbe argue for this optimum ("Specification guideline
+    /// violations by MPI_Dims_create", EuroMPI 2015). Most of the time is spent on trial division
+    /// up to the square root of `ranks`.
     ///
     /// # Errors
-    /// As [`Grid::new`], and if the ranks are no multiple of the other dimensions.
+    /// As for [`Grid::new`]. [`Error::Topology`] if `ranks` is not a multiple of the given
+    /// dimensions.
     pub fn balanced(ranks: usize, dims: &[usize], periodic: &[bool]) -> Result<Grid, Error> {
         if ranks == 0 || u32::try_from(ranks).is_err() {
             return Err(SHAPE);
@@ -96,22 +100,23 @@ impl Grid {
         Grid::new(&dims.iter().map(dim).collect::<Vec<_>>(), periodic)
     }
 
-    /// Its dimensions.
+    /// Returns the dimensions.
     pub fn dims(&self) -> &[usize] {
         &self.dims
     }
 
-    /// Which of them have no edge.
+    /// Returns for each dimension whether it is periodic.
     pub fn periodic(&self) -> &[bool] {
         &self.periodic
     }
 
-    /// How many ranks it has.
+    /// Returns the number of ranks.
     pub fn size(&self) -> usize {
         self.dims.iter().product()
     }
 
-    /// Where a rank is (`MPI_Cart_coords`); `None`: it has no such rank.
+    /// Returns the coordinates of a rank (`MPI_Cart_coords`). `None` if the grid does not have this
+    /// rank.
     pub fn coordinates(&self, rank: usize) -> Option<Vec<usize>> {
         let mut rest = rank;
         let mut coordinates = vec![0; self.dims.len()];
@@ -121,8 +126,9 @@ impl Grid {
         (rest == 0).then_some(coordinates)
     }
 
-    /// Who is at these coordinates (`MPI_Cart_rank`), which go around where a dimension is periodic; `None`: they are beyond
-    /// an edge, or not as many as there are dimensions.
+    /// Returns the rank at these coordinates (`MPI_Cart_rank`). Coordinates wrap around in periodic
+    /// dimensions. `None` if they are beyond an edge, or if their number is not the number of
+    /// dimensions.
     pub fn rank_at(&self, coordinates: &[isize]) -> Option<usize> {
         if coordinates.len() != self.dims.len() {
             return None;
@@ -139,8 +145,9 @@ impl Grid {
         Some(rank)
     }
 
-    /// From whom a rank receives and to whom it sends, where all send so far along a dimension (`MPI_Cart_shift`): each is
-    /// `None` beyond an edge, where MPI has `MPI_PROC_NULL`. `None` for both: there is no such rank or dimension.
+    /// Returns the source and the destination of a rank when all ranks send `by` steps along a
+    /// dimension (`MPI_Cart_shift`). Each is `None` beyond an edge, where MPI has `MPI_PROC_NULL`.
+    /// Returns `None` if the rank or the dimension does not exist.
     pub fn shift(
         &self,
         rank: usize,
@@ -172,7 +179,9 @@ fn divisors(of: usize) -> Vec<usize> {
     all
 }
 
-/// Finds `count` factors of a number, none larger than `most` and none than the one before, the first as small as can be.
+/// Appends `count` factors of `number` to `chosen`, in descending order and at most `most`. The
+/// first is as small as possible, then the second, and so on. Returns false if no such factors
+/// exist.
 fn split_up(
     number: usize,
     count: usize,
@@ -200,18 +209,19 @@ fn split_up(
     false
 }
 
-/// A call in which all ranks must ask for the same: communicators without members, because the
-/// ranks know them, with labels up to a count or an error that depend on it.
+/// A collective call in which all ranks must pass the same argument. `count` returns the number of
+/// communicators to create, or an error. They are labelled from 0. Their members are not sent,
+/// because each rank computes them.
 struct Agreement<T> {
     world: Rc<World>,
     count: fn(&T, usize) -> Result<u32, Error>,
-    /// How many ranks there are.
+    /// Number of ranks that call.
     ranks: usize,
     different: Error,
 }
 
 impl<T: PartialEq + 'static> Combine<T, Rc<Recipes>> for Agreement<T> {
-    /// One part of each scheduler, where its ranks agree.
+    /// Leaves one part for each scheduler if its ranks agree.
     fn combine(&mut self, mut parts: Vec<(u32, T)>) -> Vec<(u32, T)> {
         parts.dedup_by(|next, before| next.1 == before.1);
         parts
@@ -231,7 +241,7 @@ impl<T: PartialEq + 'static> Combine<T, Rc<Recipes>> for Agreement<T> {
     }
 }
 
-/// A communicator whose ranks are a [`Grid`].
+/// A communicator whose ranks form a [`Grid`].
 #[derive(Debug, Clone)]
 pub struct Cartesian {
     communicator: Communicator,
@@ -239,34 +249,35 @@ pub struct Cartesian {
 }
 
 impl Cartesian {
-    /// The communicator.
+    /// Returns the communicator.
     pub fn communicator(&self) -> &Communicator {
         &self.communicator
     }
 
-    /// The grid.
+    /// Returns the grid.
     pub fn grid(&self) -> &Grid {
         &self.grid
     }
 
-    /// Where this rank is.
+    /// Returns the coordinates of this rank.
     pub fn coordinates(&self) -> Vec<usize> {
         let all = self.grid.coordinates(self.communicator.rank());
         all.unwrap_or_default()
     }
 
-    /// From whom this rank receives and to whom it sends, as [`Grid::shift`] has it; `None`: there is no such dimension.
+    /// Returns the source and the destination of this rank, like [`Grid::shift`]. `None` if the
+    /// dimension does not exist.
     pub fn shift(&self, dimension: usize, by: isize) -> Option<(Option<usize>, Option<usize>)> {
         self.grid.shift(self.communicator.rank(), dimension, by)
     }
 
-    /// Returns the part of the grid that has this rank, cut along the dimensions that are not kept
-    /// (`MPI_Cart_sub`). A collective call. Each rank computes the members of its part: only the
-    /// kept dimensions are sent.
+    /// Returns the part of the grid that contains this rank and has only the dimensions that `keep`
+    /// marks (`MPI_Cart_sub`). A collective call. Only `keep` is sent, because each rank computes
+    /// the members of its part.
     ///
     /// # Errors
-    /// [`Error::Topology`]: it is not said of each dimension whether it is kept, or ranks have asked for different parts;
-    /// [`Error::Mismatch`], [`Error::TooMany`].
+    /// [`Error::Topology`] if `keep` does not have one value for each dimension, or if ranks pass
+    /// different values. [`Error::Mismatch`] and [`Error::TooMany`].
     #[track_caller]
     pub fn part(&self, keep: &[bool]) -> impl Future<Output = Result<Cartesian, Error>> + use<> {
         let (call, at) = (Call::new::<Vec<bool>>("part", None), Location::caller());
@@ -283,7 +294,7 @@ impl Cartesian {
             } else {
                 (label, parts) = (label * dim + at, parts * dim);
             }
-            // Fewer than there are ranks, of which there are fewer than 2^32.
+            // A dimension is at most the number of ranks, which is below 2^32.
             sides.push(dim as u32);
             fixed.push((!keep).then_some(at as u32));
         }
@@ -317,12 +328,13 @@ impl Cartesian {
 }
 
 impl Communicator {
-    /// A communicator of the first ranks of this one as a grid (`MPI_Cart_create`, without reordering: the mapping has placed
-    /// the ranks); those that the grid does not have are in none. A collective call.
+    /// Creates a communicator of the first ranks of this one as a grid (`MPI_Cart_create`). A
+    /// collective call. The remaining ranks get `None`. Ranks are not reordered, because the
+    /// mapping has already placed them.
     ///
     /// # Errors
-    /// [`Error::Topology`]: the grid has more ranks than there are, or ranks have asked for different ones; [`Error::Mismatch`],
-    /// [`Error::TooMany`].
+    /// [`Error::Topology`] if the grid has more ranks than the communicator, or if ranks pass
+    /// different grids. [`Error::Mismatch`] and [`Error::TooMany`].
     #[track_caller]
     pub fn cartesian(
         &self,

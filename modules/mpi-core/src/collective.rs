@@ -1,4 +1,4 @@
-//! Collective calls: what all ranks of a communicator do together.
+//! Collective calls, which all ranks of a communicator make together.
 
 use std::any::Any;
 use std::panic::Location;
@@ -29,20 +29,25 @@ fn at_root<T: 'static, R: 'static>(data: &mut dyn Any, _: Taker) -> Option<Optio
     Some(Some(data.downcast_mut::<Data<T, R>>()?.root()?))
 }
 
-/// Of calls with a root: what this rank needs, and how it takes it.
+/// For calls with a root: the values that this rank waits for, and the function that takes its
+/// result.
 type Rooted<R> = (Needs, fn(&mut dyn Any, Taker) -> Option<Option<R>>);
 
 /// # Collective calls
 ///
-/// All ranks make the same ones in the same order. Each begins when it is called, as all calls here, so several may be
-/// under way: what is returned is to be awaited for the result, at once or later. Work and memory are in proportion to the
-/// number of ranks, and so is what is returned. Where ranks make different calls in the same place, or with another root
-/// or type, all of them are told [`Error::Mismatch`] that
-/// have not gone on before; what is wrong with one rank's call is told to all, too.
+/// All ranks of a communicator must make the same collective calls in the same order. A call begins
+/// when it is made, so several calls may be in progress. Await the returned value, at once or
+/// later, for the result. Work and memory are linear in the number of ranks and in the size of the
+/// results.
 ///
-/// Results are made of the values in the order of ranks, whoever comes first: so operations need not commute, and
-/// sums of floating point numbers are the same each time. All ranks have to bring the same operation. A panic in an operation ends the
-/// run, even if the rank catches it, because the other ranks wait for the result. Nothing can wait in an operation.
+/// If ranks make different calls, or the same call with another root or type, every rank that has
+/// not completed its call gets [`Error::Mismatch`]. An error in the call of one rank is also
+/// reported to all ranks.
+///
+/// Results are computed in the order of ranks, not in the order of arrival. Operations therefore
+/// need not be commutative, and sums of floating-point numbers are reproducible. All ranks must
+/// pass the same operation. An operation must not wait. A panic in an operation ends the run even
+/// if the rank catches it, because the other ranks wait for the result.
 impl Communicator {
     pub(super) fn calling(&self, call: Call, at: &'static Location<'static>) -> Calling<'_> {
         Calling {
@@ -72,7 +77,7 @@ impl Communicator {
         }
     }
 
-    /// As many as there are ranks.
+    /// Returns the values if there is one for each rank.
     fn one_each<T>(&self, values: Vec<T>) -> Result<Vec<T>, Error> {
         let (given, wanted) = (values.len(), self.size());
         match given == wanted {
@@ -81,7 +86,7 @@ impl Communicator {
         }
     }
 
-    /// Waits until all ranks have called it.
+    /// Waits until all ranks have called it (`MPI_Barrier`).
     ///
     /// ```
     /// # use graphmap_runtime::{Local, Options, mpi};
@@ -89,14 +94,14 @@ impl Communicator {
     /// # for _ in 0..3 { net.spawn(async {
     /// let world = mpi::world()?;
     /// let all_here = world.barrier(); // MPI_Ibarrier
-    /// // ... something else ...
+    /// // ... other work ...
     /// all_here.await?;
     /// # Ok::<(), mpi::Error>(()) }); }
     /// # net.run(&Options::new()).unwrap();
     /// ```
     ///
     /// # Errors
-    /// [`Error::Mismatch`], [`Error::Over`], as for all collective calls.
+    /// [`Error::Mismatch`] and [`Error::Over`], as for all collective calls.
     #[track_caller]
     pub fn barrier(&self) -> Collective<()> {
         self.barrier_at(Location::caller())
@@ -115,10 +120,11 @@ impl Communicator {
         )
     }
 
-    /// Gives all ranks a copy of the root's value; what others bring is dropped. A rank goes on when the root has called.
+    /// Sends a copy of the root's value to all ranks (`MPI_Bcast`). The values of other ranks are
+    /// dropped. A rank does not wait for ranks other than the root.
     ///
     /// # Errors
-    /// [`Error::Rank`]; [`Error::Count`]: the root brings nothing.
+    /// [`Error::Rank`] if the root does not exist. [`Error::Count`] if the root has no value.
     #[track_caller]
     pub fn bcast<T: Value + Clone>(&self, value: Option<T>, root: usize) -> Collective<T> {
         self.bcast_at(value, root, Location::caller())
@@ -151,11 +157,12 @@ impl Communicator {
         )
     }
 
-    /// Gives the root the values of all, in the order of ranks; the others get `None`, and go on. Values may be of different
-    /// lengths, so this is `MPI_Gatherv` too.
+    /// Gathers the values of all ranks at the root, in the order of ranks (`MPI_Gather`). The other
+    /// ranks get `None` without waiting. Values may differ in length, so this is also
+    /// `MPI_Gatherv`.
     ///
     /// # Errors
-    /// [`Error::Rank`].
+    /// [`Error::Rank`] if the root does not exist.
     #[track_caller]
     pub fn gather<T: Value>(&self, value: T, root: usize) -> Collective<Option<Vec<T>>> {
         let (call, at) = (Call::new::<T>("gather", Some(root)), Location::caller());
@@ -170,11 +177,12 @@ impl Communicator {
         )
     }
 
-    /// Gives each rank one of the root's values, in the order of ranks; what others bring is dropped. Values may be of
-    /// different lengths, so this is `MPI_Scatterv` too.
+    /// Sends the n-th value of the root to rank n (`MPI_Scatter`). The values of other ranks are
+    /// dropped. Values may differ in length, so this is also `MPI_Scatterv`.
     ///
     /// # Errors
-    /// [`Error::Rank`]; [`Error::Count`]: the root has not as many values as there are ranks.
+    /// [`Error::Rank`] if the root does not exist. [`Error::Count`] if the root does not have one
+    /// value for each rank.
     #[track_caller]
     pub fn scatter<T: Value>(&self, values: Option<Vec<T>>, root: usize) -> Collective<T> {
         let (call, at) = (Call::new::<T>("scatter", Some(root)), Location::caller());
@@ -196,7 +204,9 @@ impl Communicator {
         )
     }
 
-    /// Gives all ranks the values of all, in the order of ranks: one and the same slice, so that a million ranks have it once.
+    /// Gathers the values of all ranks at all ranks, in the order of ranks (`MPI_Allgather`). The
+    /// ranks of a scheduler share one slice, so memory does not grow with the square of their
+    /// number.
     ///
     /// # Errors
     /// As for all collective calls.
@@ -214,10 +224,11 @@ impl Communicator {
         )
     }
 
-    /// Gives each rank what each has for it: the n-th of the values is for rank n, and the n-th that comes is from rank n.
+    /// Exchanges values between all ranks (`MPI_Alltoall`). The n-th value is sent to rank n, and
+    /// the n-th value of the result is from rank n.
     ///
     /// # Errors
-    /// [`Error::Count`]: a rank has not as many values as there are ranks.
+    /// [`Error::Count`] if a rank does not have one value for each rank.
     #[track_caller]
     pub fn alltoall<T: Value>(&self, values: Vec<T>) -> Collective<Vec<T>> {
         let (call, at) = (Call::new::<Vec<T>>("alltoall", None), Location::caller());
@@ -243,10 +254,11 @@ impl Communicator {
         )
     }
 
-    /// Gives the root the values of all, combined by an operation; the others get `None`, and go on.
+    /// Combines the values of all ranks with `op` and returns the result at the root
+    /// (`MPI_Reduce`). The other ranks get `None` without waiting.
     ///
     /// # Errors
-    /// [`Error::Rank`].
+    /// [`Error::Rank`] if the root does not exist.
     #[track_caller]
     pub fn reduce<T: Value>(
         &self,
@@ -264,7 +276,8 @@ impl Communicator {
         begin(self.calling(call, at), brought, needs, make, take)
     }
 
-    /// Gives all ranks the values of all, combined by an operation.
+    /// Combines the values of all ranks with `op` and returns the result at all ranks
+    /// (`MPI_Allreduce`).
     ///
     /// ```
     /// # use graphmap_runtime::{Local, Options, mpi};
@@ -309,11 +322,12 @@ impl Communicator {
         )
     }
 
-    /// Gives the n-th rank the n-th value of all, combined by an operation. Values may themselves be vectors, of as many
-    /// elements as each rank is to get: so it is `MPI_Reduce_scatter` and `MPI_Reduce_scatter_block`.
+    /// Combines the n-th values of all ranks with `op` and returns the result at rank n. The values
+    /// may be vectors that have as many elements as the rank is to get, so this is
+    /// `MPI_Reduce_scatter` and `MPI_Reduce_scatter_block`.
     ///
     /// # Errors
-    /// [`Error::Count`]: a rank has not as many values as there are ranks.
+    /// [`Error::Count`] if a rank does not have one value for each rank.
     #[track_caller]
     pub fn reduce_scatter<T: Value>(
         &self,
@@ -343,7 +357,8 @@ impl Communicator {
         )
     }
 
-    /// Gives each rank the values of the ranks up to and with its own, combined by an operation.
+    /// Inclusive prefix reduction (`MPI_Scan`). Returns the values of the ranks up to and including
+    /// this one, combined with `op`.
     ///
     /// # Errors
     /// As for all collective calls.
@@ -375,7 +390,8 @@ impl Communicator {
         )
     }
 
-    /// Gives each rank the values of the ranks before it, combined by an operation; `None` to the first.
+    /// Exclusive prefix reduction (`MPI_Exscan`). Returns the values of the ranks before this one,
+    /// combined with `op`. The first rank gets `None`.
     ///
     /// # Errors
     /// As for all collective calls.

@@ -1,4 +1,4 @@
-//! Communicators: ranks that send each other messages which no other communicator sees.
+//! Communicators. A message that is sent in one communicator is never received in another.
 
 use std::fmt;
 use std::panic::Location;
@@ -18,7 +18,7 @@ use super::value::Value;
 use super::world::{wake, wake_next};
 
 impl CommunicatorState {
-    /// What it is counted by.
+    /// Returns the number and the name, for the traffic counters.
     pub(super) fn known(&self) -> (u32, &str) {
         (self.number, &self.name)
     }
@@ -35,13 +35,13 @@ impl CommunicatorState {
         &self.name
     }
 
-    /// How many of its ranks are on this scheduler.
+    /// Returns the number of ranks of the communicator that are on this scheduler.
     pub(super) fn here(&self) -> u32 {
         let distribution = self.distribution.as_ref();
         distribution.map_or(self.group.len(), |distribution| distribution.here.len())
     }
 
-    /// The place of a rank of this scheduler among those of the communicator that are here.
+    /// Returns the index of a rank among the ranks of the communicator that are on this scheduler.
     #[inline]
     pub(super) fn place_here(&self, rank: u32) -> Option<usize> {
         let place = match &self.distribution {
@@ -51,7 +51,7 @@ impl CommunicatorState {
         Some(place as usize)
     }
 
-    /// The rank that has such a place.
+    /// Returns the rank with an index that [`CommunicatorState::place_here`] returned.
     pub(super) fn at_place(&self, place: u32) -> Option<u32> {
         match &self.distribution {
             Some(distribution) => distribution.here.at(place),
@@ -66,12 +66,12 @@ impl Drop for CommunicatorState {
     }
 }
 
-/// A communicator, as one of its ranks has it: who uses it is that rank.
+/// A communicator, as seen by one of its ranks. Calls on it are calls of that rank.
 #[derive(Clone)]
 pub struct Communicator {
     shared: Rc<CommunicatorState>,
     rank: u32,
-    /// The rank in the world.
+    /// World rank of this rank, or the number of its endpoint.
     home: u32,
 }
 
@@ -83,10 +83,10 @@ impl fmt::Debug for Communicator {
     }
 }
 
-/// The communicator of all processes of the run, ranked as in the network.
+/// Returns the communicator of all processes of the run, ranked as in the network.
 ///
 /// # Errors
-/// [`Error::NoProcess`] outside of a process of a run; [`Error::Over`].
+/// [`Error::NoProcess`] outside of a process of a run. [`Error::Over`] if the run has ended.
 pub fn world() -> Result<Communicator, Error> {
     let (shared, rank) = World::current()?;
     Ok(Communicator::new(shared, rank))
@@ -94,7 +94,7 @@ pub fn world() -> Result<Communicator, Error> {
 
 impl Communicator {
     pub(super) fn new(shared: Rc<CommunicatorState>, rank: u32) -> Self {
-        // Whoever has a communicator is a member.
+        // `rank` is always a member of the group.
         let home = shared.group.at(rank).unwrap_or(NONE);
         Communicator { shared, rank, home }
     }
@@ -103,38 +103,38 @@ impl Communicator {
         &self.shared
     }
 
-    /// The rank of who has this, from 0.
+    /// Returns the rank of the caller in this communicator, from 0.
     pub fn rank(&self) -> usize {
         self.rank as usize
     }
 
-    /// The rank in the world of who has this.
+    /// Returns the world rank of the caller, or the number of its endpoint.
     pub(super) fn home(&self) -> u32 {
         self.home
     }
 
-    /// How many ranks there are.
+    /// Returns the number of ranks.
     pub fn size(&self) -> usize {
         self.shared.group.size()
     }
 
-    /// Its name: what reports call it.
+    /// Returns the name of the communicator in reports.
     pub fn name(&self) -> &str {
         self.shared.name()
     }
 
-    /// Its processes.
+    /// Returns the group of processes.
     pub fn group(&self) -> &Group {
         &self.shared.group
     }
 
-    /// How it compares with another (`MPI_Comm_compare`).
+    /// Compares two communicators (`MPI_Comm_compare`).
     pub fn compare(&self, other: &Communicator) -> Comparison {
         let (this, other) = (&self.shared, &other.shared);
         if Rc::ptr_eq(this, other) {
             return Comparison::Identical;
         }
-        // Ranks of a run within another are other processes.
+        // If one run is nested in another, equal ranks of the two runs are different processes.
         match Rc::ptr_eq(&this.world, &other.world) {
             false => Comparison::Unequal,
             true => match this.group.compare(&other.group) {
@@ -148,7 +148,7 @@ impl Communicator {
         &self.shared.world
     }
 
-    /// What a receive takes, if there can be such messages.
+    /// Returns the envelope of a receive. `None` if the source or the tag is invalid.
     #[inline(always)]
     fn envelope(&self, source: Source, tag: TagOf) -> Option<Envelope> {
         let source = match source {
@@ -164,7 +164,7 @@ impl Communicator {
         Some(Envelope::new(self.shared.number, source, tag))
     }
 
-    /// The same, or why there cannot.
+    /// Returns the envelope of a receive, or the error if the source or the tag is invalid.
     fn selector(&self, source: Source, tag: TagOf) -> Result<Envelope, Error> {
         self.envelope(source, tag)
             .ok_or_else(|| match (source, tag) {
@@ -172,7 +172,7 @@ impl Communicator {
                     Error::rank(source, self.shared.group.len())
                 }
                 (_, TagOf::Tag(tag)) => Error::Tag(tag),
-                // Such messages there may be.
+                // Unreachable: the source is valid here, and any tag is accepted.
                 (_, TagOf::Any) => Error::Inactive,
             })
     }
@@ -199,7 +199,7 @@ impl Communicator {
             Some(_) if tag < 0 => failed(Error::Tag(tag)),
             Some(home) => {
                 let envelope = Envelope::new(self.shared.number, Some(self.rank), Some(tag));
-                // Code of the user, before all else.
+                // `Parcel::size` calls user code, so it runs before any other step.
                 let counted = world.traffic.as_ref().map(|to| (to, parcel.size() as u64));
                 let sent = match world.elsewhere(home) {
                     _ if world.is_over() => Err(parcel),
@@ -211,7 +211,7 @@ impl Communicator {
                 if let (Some((to, bytes)), Ok(Sent::Taken(_) | Sent::Left | Sent::Held(_))) =
                     (counted, &sent)
                 {
-                    // An endpoint counts as the process that has it.
+                    // The message of an endpoint is counted for the process of the endpoint.
                     let process = |member| world.process_of(member).unwrap_or(member);
                     let (from, home) = (process(self.home), process(home));
                     let mut traffic = to.borrow_mut();
@@ -224,7 +224,7 @@ impl Communicator {
                     }
                     Ok(Sent::Left) => return Sending::done(),
                     Ok(Sent::Held(entry)) => entry,
-                    // Code of the user, after all else.
+                    // The drop of the parcel calls user code, so it runs after all other steps.
                     Ok(Sent::Refused(parcel)) => {
                         drop(parcel);
                         failed(Error::NotReady)
@@ -239,12 +239,17 @@ impl Communicator {
         Sending::new(world, entry)
     }
 
-    /// Sends a value to a rank: in MPI's words a standard send. It is under way at once, not when this is awaited, and is
-    /// moved, not copied. What is returned is done when the sender may go on: at once, unless 64 messages wait at that
-    /// rank already; then when this one has been received. To let go of it takes nothing back.
+    /// Sends a value to a rank: a standard send (`MPI_Send`, `MPI_Isend`). The message is sent by
+    /// this call, even if the returned request is never awaited. The value is moved, not copied.
+    ///
+    /// The request completes immediately unless 64 messages already wait at the destination. It
+    /// then completes when this message has been received. To a rank of another scheduler, it
+    /// completes immediately if the message has at most 64 KiB and the other scheduler has granted
+    /// enough credit. Otherwise it completes when a receive has matched. Dropping the request does
+    /// not cancel the send.
     ///
     /// # Errors
-    /// Of what is returned: [`Error::Rank`], [`Error::Tag`], [`Error::Over`].
+    /// The request completes with [`Error::Rank`], [`Error::Tag`] or [`Error::Over`].
     #[track_caller]
     #[inline(always)]
     pub fn send<T: Value>(&self, value: T, dest: usize, tag: i32) -> Sending {
@@ -262,8 +267,10 @@ impl Communicator {
         self.send_by(|_| Parcel::one(value), dest, tag, SendMode::Standard, at)
     }
 
-    /// Sends what `parcel` makes, which is asked once. Where a receive waits for it the way is short: the message is made where it is received
-    /// from, with the buffer of the receive at hand.
+    /// Sends the message that `parcel` creates. `parcel` is called once.
+    ///
+    /// Fast path: if a posted receive matches, `parcel` gets the buffer of that receive, and the
+    /// message is stored directly in the entry of the receive.
     #[inline(always)]
     pub(super) fn send_by(
         &self,
@@ -295,10 +302,11 @@ impl Communicator {
         self.post(parcel(None), dest, tag, mode, at)
     }
 
-    /// As [`send`](Self::send), and done only when a receive has taken the message: a synchronous send.
+    /// Sends a value like [`send`](Self::send), but completes only when a receive has taken the
+    /// message: a synchronous send (`MPI_Ssend`).
     ///
     /// # Errors
-    /// As there.
+    /// As for [`send`](Self::send).
     #[track_caller]
     pub fn ssend<T: Value>(&self, value: T, dest: usize, tag: i32) -> Sending {
         self.post(
@@ -310,10 +318,11 @@ impl Communicator {
         )
     }
 
-    /// As [`send`](Self::send), and always done at once: a buffered send. What it takes is memory.
+    /// Sends a value like [`send`](Self::send), but always completes immediately: a buffered send
+    /// (`MPI_Bsend`). The messages that wait use memory without a limit.
     ///
     /// # Errors
-    /// As there.
+    /// As for [`send`](Self::send).
     #[track_caller]
     pub fn bsend<T: Value>(&self, value: T, dest: usize, tag: i32) -> Sending {
         self.post(
@@ -325,10 +334,12 @@ impl Communicator {
         )
     }
 
-    /// As [`send`](Self::send) to a rank that waits to receive already: a ready send.
+    /// Sends a value like [`send`](Self::send), to a rank that has already posted the receive: a
+    /// ready send (`MPI_Rsend`).
     ///
     /// # Errors
-    /// As there; [`Error::NotReady`] if no receive waits for it, and then it is not sent.
+    /// As for [`send`](Self::send). [`Error::NotReady`] if no receive is posted. The message is
+    /// then not sent.
     #[track_caller]
     pub fn rsend<T: Value>(&self, value: T, dest: usize, tag: i32) -> Sending {
         self.post(
@@ -340,8 +351,9 @@ impl Communicator {
         )
     }
 
-    /// Sends a copy of a slice to a rank, as [`send`](Self::send) does a value; of one of more than 64 KiB the sender waits
-    /// until it has been received. It may be received [into a slice](Self::recv_into) or as a vector.
+    /// Sends a copy of a slice to a rank, as [`send`](Self::send) sends a value. If the slice is
+    /// larger than 64 KiB, the request completes only when the message has been received. The
+    /// message can be received [into a slice](Self::recv_into) or as a vector.
     ///
     /// # Errors
     /// As for [`send`](Self::send).
@@ -350,7 +362,7 @@ impl Communicator {
         self.send_vec(values.to_vec(), dest, tag)
     }
 
-    /// A send that is refused.
+    /// Returns a send request that completes with `error`.
     #[track_caller]
     pub(super) fn refuse(&self, error: Error) -> Sending {
         let at = Location::caller();
@@ -379,12 +391,14 @@ impl Communicator {
     }
 
     /// Receives a value from a rank or [`ANY_SOURCE`](super::ANY_SOURCE), with a tag or
-    /// [`ANY_TAG`](super::ANY_TAG). It is under way at once, not when this is awaited; who lets go of it
-    /// before takes no message.
+    /// [`ANY_TAG`](super::ANY_TAG) (`MPI_Recv`, `MPI_Irecv`). The receive is posted by this call,
+    /// not when the request is awaited. If the request is dropped, its message stays in the queue
+    /// or goes back to it.
     ///
     /// # Errors
-    /// Of what is returned: [`Error::Rank`], [`Error::Tag`], [`Error::Over`]; [`Error::Type`] if the message is
-    /// no `T`.
+    /// The request completes with [`Error::Rank`], [`Error::Tag`], [`Error::Over`], or with
+    /// [`Error::Type`] if the message is not a `T`. [`Error::Unreadable`] if the bytes of the
+    /// message cannot be decoded.
     #[track_caller]
     #[inline(always)]
     pub fn recv<T: Value>(&self, source: impl Into<Source>, tag: impl Into<TagOf>) -> Receiving<T> {
@@ -406,7 +420,7 @@ impl Communicator {
         Receiving::new(self.world(), entry)
     }
 
-    /// The short way of a receive that waits.
+    /// Posts a receive if no message waits at this rank: the fast path. Returns its entry.
     #[inline(always)]
     fn post_receive(
         &self,
@@ -418,10 +432,12 @@ impl Communicator {
         matching.post(self.home, envelope, wanted, at)
     }
 
-    /// Receives a slice, or one value, into the beginning of `room`. [`Status::count`] says how many elements there are.
+    /// Receives a slice, or one value, into the beginning of `room`. [`Status::count`] is the
+    /// number of elements that were sent.
     ///
     /// # Errors
-    /// As for [`recv`](Self::recv), and [`Error::Truncated`] if there are more than there is room for.
+    /// As for [`recv`](Self::recv). [`Error::Truncated`] if the message has more elements than
+    /// `room`.
     #[track_caller]
     pub fn recv_into<'a, T: Value + Copy>(
         &self,
@@ -435,20 +451,22 @@ impl Communicator {
         ReceivingInto::new(self.world(), entry, room)
     }
 
-    /// Waits for a message, and takes it from the others without opening it: a matched probe.
+    /// Waits for a message and removes it from the queue without opening it: a matched probe
+    /// (`MPI_Mprobe`).
     ///
     /// # Errors
-    /// As for [`recv`](Self::recv), but for the type.
+    /// As for [`recv`](Self::recv), without the errors about the type.
     #[track_caller]
     pub fn mprobe(&self, source: impl Into<Source>, tag: impl Into<TagOf>) -> ReceivingMessage {
         let entry = self.receive(source.into(), tag.into(), None, Location::caller());
         ReceivingMessage::new(self.world(), entry)
     }
 
-    /// As [`mprobe`](Self::mprobe), if there is such a message now. If not, all others have a turn first.
+    /// Removes a message from the queue like [`mprobe`](Self::mprobe), if one has arrived
+    /// (`MPI_Improbe`). Otherwise yields once to the other processes and returns `None`.
     ///
     /// # Errors
-    /// As there.
+    /// As for [`mprobe`](Self::mprobe).
     #[track_caller]
     pub fn improbe(
         &self,
@@ -472,17 +490,18 @@ impl Communicator {
         });
         async move {
             match found.await? {
-                // Its value may still be with its sender.
+                // The value may still be on the scheduler of the sender.
                 Some(receiving) => receiving.await.map(Some),
                 None => Ok(None),
             }
         }
     }
 
-    /// Waits until there is a message that a receive would take, and leaves it there.
+    /// Waits until a receive with this source and tag would find a message, and leaves the message
+    /// in the queue (`MPI_Probe`).
     ///
     /// # Errors
-    /// As for [`recv`](Self::recv), but for the type.
+    /// As for [`mprobe`](Self::mprobe).
     #[track_caller]
     pub fn probe(&self, source: impl Into<Source>, tag: impl Into<TagOf>) -> Probing {
         let at = Location::caller();
@@ -494,11 +513,11 @@ impl Communicator {
         Probing::new(self.world(), entry)
     }
 
-    /// As [`probe`](Self::probe), without waiting: `None` if there is no such message. Then all others have a turn
-    /// first.
+    /// Checks for a message like [`probe`](Self::probe), without waiting for one (`MPI_Iprobe`). If
+    /// none has arrived, yields once to the other processes and returns `None`.
     ///
     /// # Errors
-    /// As there.
+    /// As for [`mprobe`](Self::mprobe).
     pub fn iprobe(
         &self,
         source: impl Into<Source>,
@@ -517,7 +536,8 @@ impl Communicator {
         })
     }
 
-    /// Sends a value to one rank and receives another from one, neither before the other.
+    /// Sends a value to one rank and receives a value from another (`MPI_Sendrecv`). Both
+    /// operations begin before either is awaited.
     ///
     /// # Errors
     /// As for [`send`](Self::send) and [`recv`](Self::recv).

@@ -1,7 +1,8 @@
-//! Communicators of groups that all ranks of another one say (`MPI_Comm_create`).
+//! Communicators of groups that all ranks of another communicator pass (`MPI_Comm_create`).
 //!
-//! Most programs say few groups, each by many ranks. So groups go to the leader once for each scheduler that has said
-//! them, and ranks in a row that have said the same are one part, or a group of n ranks would travel n times.
+//! Most programs pass few groups, each of them by many ranks. Each scheduler therefore sends a
+//! group to the leader only once, and consecutive ranks with the same group form one part.
+//! Otherwise a group of n ranks would be sent n times.
 
 use std::collections::HashMap;
 use std::panic::Location;
@@ -20,12 +21,13 @@ const OUTSIDE: Error = Error::group("the group has a process that is not in the 
 const OTHERS: Error = Error::group("the ranks called with different groups");
 
 impl Communicator {
-    /// Communicators of groups of ranks of this one; all ranks of this one call it, and those of a group with that group.
-    /// Groups of different ranks must not overlap. A rank that is not in its group is in no communicator.
+    /// Creates communicators of groups of ranks of this one. A collective call: all ranks of this
+    /// communicator call it, and the members of a group must all pass that group. Groups that
+    /// different ranks pass must not overlap. A rank that is not in its group gets `None`.
     ///
     /// # Errors
-    /// [`Error::Mismatch`], [`Error::TooMany`]; [`Error::Group`]: a group has a process that this communicator does not
-    /// have, or ranks of one have called it with different ones.
+    /// [`Error::Group`] if a group has a process that this communicator does not have, or if the
+    /// members of a group pass different groups. [`Error::Mismatch`] and [`Error::TooMany`].
     #[track_caller]
     pub fn create(
         &self,
@@ -43,7 +45,7 @@ impl Communicator {
         let group = group.clone();
         async move {
             let (recipes, rank) = made.await?;
-            // A communicator has the label of its first rank. All of its ranks have said its group.
+            // The label of a communicator is its first rank. All its ranks have passed its group.
             let ranks = parent.group();
             let is_in = ranks.at(rank).is_some_and(|member| group.has(member));
             let first = group.at(0).filter(|_| is_in);
@@ -54,7 +56,8 @@ impl Communicator {
     }
 }
 
-/// What so many ranks in a row have said: a group, or the rank that has said it before them.
+/// The contribution of consecutive ranks that pass the same group: the group, or the first rank
+/// that passed it.
 struct Said {
     ranks: u32,
     what: Result<Shown, u32>,
@@ -62,20 +65,20 @@ struct Said {
 
 graphmap_executor::payload!(Said { ranks, what });
 
-/// Groups, each of them once.
+/// A list of groups without duplicates.
 #[derive(Default)]
 struct Distinct {
     groups: Vec<Group>,
-    /// Where those are that have this size, and these first and last members.
+    /// Indices of groups by size, first member and last member.
     alike: HashMap<(u32, Option<u32>, Option<u32>), Vec<usize>>,
     last: usize,
 }
 
 impl Distinct {
-    /// Where a group is; `true`: it is new.
+    /// Returns the index of a group, and true if the group is new.
     fn place(&mut self, group: Group) -> (usize, bool) {
         let is_at = |at: usize| self.groups.get(at).is_some_and(|other| other.same(&group));
-        // Ranks in a row mostly say the same.
+        // Consecutive ranks mostly pass the same group.
         if is_at(self.last) {
             return (self.last, false);
         }
@@ -98,7 +101,7 @@ struct Creation(Rc<CommunicatorState>);
 impl Combine<Said, Rc<Recipes>> for Creation {
     fn combine(&mut self, parts: Vec<(u32, Said)>) -> Vec<(u32, Said)> {
         let mut distinct = Distinct::default();
-        // Who has said each of them first.
+        // The first rank that passed each group.
         let mut first_of: Vec<u32> = Vec::new();
         let mut runs: Vec<(u32, Said)> = Vec::new();
         let mut before = None;
@@ -137,7 +140,7 @@ impl Combine<Said, Rc<Recipes>> for Creation {
                     said_by.insert(first, at);
                     at
                 }
-                // That rank is before this one.
+                // That rank is before this one, so its group is known.
                 Err(rank) => said_by.get(&rank).copied().unwrap_or_default(),
             };
             which.resize(which.len() + ranks as usize, at as u32);
@@ -146,15 +149,15 @@ impl Combine<Said, Rc<Recipes>> for Creation {
     }
 }
 
-/// Communicators of the groups that ranks have asked for: `which` of them each has.
+/// Creates the communicators. `which` is the index of the group that each rank passed.
 fn created(this: &CommunicatorState, groups: &[Group], which: &[u32]) -> Recipes {
     let parent = this.group();
-    // The group of the communicator that each rank is in, and the first ranks of all of these.
+    // The group whose communicator each rank is in, and the first rank of each communicator.
     let mut gets: Vec<Option<u32>> = vec![None; which.len()];
     let (mut firsts, mut refused) = (Vec::new(), Vec::new());
     let mut made = vec![false; groups.len()];
     for (place, group) in (0..).zip(groups) {
-        // The first of a group makes its communicator.
+        // A communicator is created if the first member of the group passed this group.
         let first = group.at(0).and_then(|member| parent.rank_of(member));
         let Some(first) = first.filter(|&first| which.get(first as usize) == Some(&place)) else {
             continue;
@@ -164,7 +167,7 @@ fn created(this: &CommunicatorState, groups: &[Group], which: &[u32]) -> Recipes
             Some(ranks) => {
                 firsts.push(first);
                 made[place as usize] = true;
-                // Of several that a rank is in by mistake, it is in the last.
+                // If a rank is in several groups by mistake, the last one counts.
                 ranks
                     .into_iter()
                     .for_each(|rank| gets[rank as usize] = Some(place));
@@ -178,7 +181,8 @@ fn created(this: &CommunicatorState, groups: &[Group], which: &[u32]) -> Recipes
     let mut refused = refused.into_iter().peekable();
     for (rank, &place) in (0..).zip(which) {
         let (is_made, gets) = (made[place as usize], gets[rank as usize]);
-        // Of a group that has become a communicator, those that it has not given to are no members.
+        // If the group was created and the rank has no communicator, it is not a member. This is
+        // not an error.
         let is_asked = || {
             let member = parent.at(rank);
             member.is_some_and(|member| groups[place as usize].has(member))

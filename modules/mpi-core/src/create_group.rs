@@ -1,4 +1,4 @@
-//! Communicators that the ranks of a group make without the others.
+//! Communicators that the ranks of a group create without the other ranks.
 
 use std::hash::{Hash, Hasher};
 use std::panic::Location;
@@ -15,16 +15,17 @@ use super::state::CommunicatorState;
 use super::state::World;
 use super::world::{wake, wake_next};
 
-/// The context of the messages that say which number a communicator has. No communicator has it.
+/// Context of the messages that announce the number of a communicator. No communicator has this
+/// number.
 const MAKING: u32 = u32::MAX;
 
-/// What all know it by before: the number of a communicator, and a tag.
+/// Identifies a communicator before it has a number: the number of the parent, and a tag.
 pub(super) type Key = (u32, i32);
 
-/// What is said: the number of the communicator, that of its parent, and the tag.
+/// An announcement: the number of the new communicator, the number of its parent, and the tag.
 type Word = (u32, u32, i32);
 
-/// What tells the words apart that one rank says to another: a number that is made of parent and tag.
+/// Returns the tag of the announcement: a hash of the key, because a rank may send several.
 fn told_by(key: Key) -> i32 {
     let mut mixer = Mixer::default();
     key.hash(&mut mixer);
@@ -36,12 +37,13 @@ const CROSSED: Error =
     Error::group("communicators that are created at the same time have equal tags");
 
 impl Communicator {
-    /// A communicator of a group of ranks of this one, which these alone call, all with that group and tag
-    /// (`MPI_Comm_create_group`). Who is not in it gets none, at once. Those that the same ranks make at the same time are told
-    /// apart by their tags.
+    /// Creates a communicator of a group of ranks of this one (`MPI_Comm_create_group`). Only the
+    /// members call it, all with the same group and tag. A caller that is not a member gets `None`
+    /// at once. Creations by the same ranks at the same time must have different tags.
     ///
     /// # Errors
-    /// [`Error::Group`]: the group has a process that this communicator does not have; [`Error::Tag`], [`Error::TooMany`].
+    /// [`Error::Group`] if the group has a process that this communicator does not have.
+    /// [`Error::Tag`] and [`Error::TooMany`].
     #[track_caller]
     pub fn create_group(
         &self,
@@ -56,7 +58,8 @@ impl Communicator {
         self.create_known(group, key, what, Location::caller())
     }
 
-    /// The same, where what all know it by until it has a number may be anything that no other has.
+    /// Creates a communicator like [`Communicator::create_group`], with a key that no other
+    /// creation has at the same time.
     pub(super) fn create_known(
         &self,
         group: &Group,
@@ -72,7 +75,8 @@ impl Communicator {
     }
 }
 
-/// A communicator of a group, for a member of it: as another that may have the same ranks.
+/// Creates a communicator of a group for one of its members. If `like` has the same ranks, the new
+/// communicator shares their location.
 pub(super) fn create_of(
     world: &Rc<World>,
     like: Option<Rc<CommunicatorState>>,
@@ -103,7 +107,8 @@ pub(super) fn create_of(
             None => world.join(number, group, name, like.as_deref()),
         };
         let made = Communicator::new(shared, rank);
-        // Until all have it, so that it is there once on each scheduler.
+        // Keeps the communicator alive until all ranks have it, so that each scheduler creates it
+        // only once.
         made.barrier_at(at).await?;
         Ok(Some(made))
     }
@@ -136,8 +141,9 @@ fn begin_group(
 }
 
 impl World {
-    /// Whether a communicator has all of a group. The members of a group ask one after the other, so the last that was found
-    /// to be within is remembered: else n of them would take n steps each.
+    /// Returns true if a communicator has all members of a group. The last group with this result
+    /// is cached, because the members of a group ask one after the other. Otherwise n members would
+    /// take n steps each.
     fn is_within(&self, parent: &CommunicatorState, group: &Group) -> bool {
         let mut last = self.within.borrow_mut();
         let is_last =
@@ -153,15 +159,15 @@ impl World {
     }
 }
 
-/// How far a rank is.
+/// Progress of a rank in the creation.
 enum Begun {
-    /// It has made the number.
+    /// The rank has chosen the number.
     Made(u32),
-    /// It will be told.
+    /// The rank waits for the announcement of the number.
     Told(Receiving<Word>),
 }
 
-/// Sends a word, and does not wait.
+/// Sends an announcement and does not wait.
 fn say(world: &Rc<World>, to: u32, envelope: Envelope, word: Word, at: &'static Location<'static>) {
     let parcel = Parcel::one(word);
     let sent = match world.elsewhere(to) {

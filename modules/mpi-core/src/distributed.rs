@@ -1,12 +1,14 @@
 //! Collective calls of communicators whose ranks are on several schedulers.
 //!
-//! On each scheduler the ranks there meet as they do where all are on one. When all of them have come, what they have
-//! brought is combined and goes to the *leader*, the scheduler of rank 0, which makes the result when it has heard of
-//! all, and sends each scheduler what its ranks get: two hops, and as many messages as there are other schedulers either
-//! way. What a root gives to all goes to each scheduler at once. That all ranks make the same call is looked at on each
-//! scheduler, and by the leader between them; the first mistake that it hears of is told to all.
+//! On each scheduler, the local ranks arrive as if all ranks were local. When all have arrived,
+//! their combined contributions are sent to the *leader*, which is the scheduler of rank 0. The
+//! leader computes the result when it has all contributions, and sends each scheduler the part for
+//! its ranks. This takes two hops, and in each direction one message per other scheduler. If the
+//! root alone provides the data, its scheduler sends each other scheduler its part directly.
 //!
-//! A round stays until the leader has said that it is over, so no scheduler gets far ahead of another.
+//! Each scheduler checks that its ranks make the same call, and the leader compares the schedulers.
+//! The first error that it receives is reported to all ranks. A collective instance remains until
+//! the leader has ended it, so that a scheduler cannot get far ahead of the others.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -22,7 +24,7 @@ use graphmap_executor::exec::user_code;
 use graphmap_executor::payload::{DecodeError, Decoder, Encoder, Payload};
 
 impl Distributed {
-    /// Somebody here has come.
+    /// Records the types of the call, when the first rank of this scheduler arrives.
     pub(super) fn be_of<T: Payload + 'static, R: Payload + 'static>(&mut self) {
         self.accept.get_or_insert(accept::<T, R>);
     }
@@ -32,12 +34,12 @@ impl Distributed {
     }
 }
 
-/// Outcomes as bytes begin with one of these.
+/// First byte of an encoded outcome.
 const NOTHING: u8 = 0;
 const SHARED: u8 = 1;
 const EACH: u8 = 2;
 const ROOT: u8 = 3;
-/// The root gives it to all itself, and that may come later.
+/// The root sends the value to all schedulers itself. It may arrive later than this.
 const GIVEN: u8 = 4;
 
 fn accept<T: Payload + 'static, R: Payload + 'static>(
@@ -68,7 +70,7 @@ fn accept<T: Payload + 'static, R: Payload + 'static>(
     Ok(())
 }
 
-/// Where the ranks are, and the other schedulers.
+/// Returns the location of the ranks, and the other schedulers.
 fn whereabouts(shared: &CommunicatorState) -> Option<(&Distribution, &Others)> {
     shared
         .distribution
@@ -77,7 +79,7 @@ fn whereabouts(shared: &CommunicatorState) -> Option<(&Distribution, &Others)> {
 }
 
 impl CommunicatorState {
-    /// The leader of its collective calls, if that is another scheduler.
+    /// Returns the leader of the collective calls. `None` if it is this scheduler.
     fn leader(&self) -> Option<u32> {
         let (distribution, others) = whereabouts(self)?;
         Some(distribution.leader).filter(|&leader| leader != others.me())
@@ -98,7 +100,8 @@ impl CommunicatorState {
         }
     }
 
-    /// What other schedulers are to get of an outcome, which loses it. Code of the user.
+    /// Encodes the parts of an outcome for the other schedulers. Parts for single ranks are removed
+    /// from the outcome. Calls user code.
     pub(super) fn shares<R: Payload>(
         &self,
         outcome: &mut CallOutcome<R>,
@@ -135,7 +138,8 @@ impl CommunicatorState {
                 let of = |&other: &u32| {
                     let parts = parts.remove(&other).unwrap_or_default();
                     let share = Encoder::behind(vec![EACH], &parts);
-                    // What panics when it is dropped, is dropped before there is something to return, which would not be.
+                    // Drops the parts before the result exists. If a drop panicked at the end of
+                    // the scope, the result would leak.
                     drop(parts);
                     (other, share)
                 };
@@ -144,27 +148,28 @@ impl CommunicatorState {
         }
     }
 
-    /// All other schedulers are to get the same.
+    /// Returns the same bytes for each other scheduler.
     fn to_all(&self, bytes: &[u8]) -> Shares {
         let others = whereabouts(self).map(|(distribution, _)| &distribution.others);
         let others = others.into_iter().flatten();
         others.map(|&other| (other, bytes.to_vec())).collect()
     }
 
-    /// Has the communicator kept while calls are under way.
+    /// Keeps the communicator alive while calls are in progress.
     pub(super) fn keep_busy(self: &Rc<Self>) {
         let mut busy = self.world.busy.borrow_mut();
         busy.entry(self.number()).or_insert_with(|| Rc::clone(self));
     }
 
-    /// The root has come, and gives all others this.
+    /// Sends the value of the root to the other schedulers.
     pub(super) fn send_root(&self, turn: u32, sign: u64, shares: Shares) {
         for (other, outcome) in shares {
             self.tell(other, turn, &Word::Root { sign, outcome });
         }
     }
 
-    /// The call of a rank here is a mistake, which those here have been told.
+    /// Reports an error in the call of a rank of this scheduler, whose ranks already have the
+    /// error.
     pub(super) fn mistaken(&self, turn: u32, error: Error) {
         match self.leader() {
             Some(leader) => self.tell(leader, turn, &Word::Mistaken { error }),
@@ -179,7 +184,8 @@ impl CommunicatorState {
         }
     }
 
-    /// All ranks here have come to a round.
+    /// Sends the contributions of this scheduler to the leader, after all its ranks have arrived.
+    /// At the leader: keeps them, and computes the result if all other contributions have arrived.
     pub(super) fn all_here_have_come<T: Payload + 'static, R: Payload + 'static>(
         self: &Rc<Self>,
         turn: u32,
@@ -191,7 +197,7 @@ impl CommunicatorState {
             round.data.take_if(|_| is_well)
         });
         let Some(mut data) = data else { return };
-        // Code of the user, with nothing borrowed.
+        // Calls user code, so it must not hold a borrow.
         let mut bytes = Vec::new();
         if let Some(data) = data.downcast_mut::<Data<T, R>>() {
             let mut parts = std::mem::take(&mut data.parts);
@@ -232,7 +238,7 @@ impl CommunicatorState {
         }
     }
 
-    /// At the leader: makes the result if all have come.
+    /// Computes the result at the leader, if all contributions have arrived.
     fn try_to_finish(&self, turn: u32) {
         let Some((distribution, others)) = whereabouts(self) else {
             return;
@@ -256,7 +262,7 @@ impl CommunicatorState {
             return;
         };
         drop(rounds);
-        // Code of the user, with nothing borrowed.
+        // Calls user code, so it must not hold a borrow.
         let mut made = Ok(Vec::new());
         let caught = user_code::caught(|| made = finish(self, &mut *data, parts, given));
         let why = match (caught, made) {
@@ -276,7 +282,8 @@ impl CommunicatorState {
         others.fail(format!("{} of {} {why}", call.text(), self.name()));
     }
 
-    /// What another scheduler tells of a round; `None`: that cannot be.
+    /// Handles a frame of another scheduler for a collective instance. Returns `None` if it is
+    /// invalid.
     pub(super) fn hear(self: &Rc<Self>, from: u32, bytes: &[u8]) -> Option<()> {
         let (distribution, _) = whereabouts(self)?;
         let (turn, bytes) = bytes.split_first_chunk()?;
@@ -299,7 +306,7 @@ impl CommunicatorState {
         Some(())
     }
 
-    /// At the leader: all ranks of another scheduler have come.
+    /// Records at the leader that all ranks of another scheduler have arrived.
     fn others_have_come(&self, turn: u32, caller: Caller, parts: Vec<u8>) {
         let mut rounds = self.rounds.borrow_mut();
         let Some(round) = rounds.get(turn) else {
@@ -322,7 +329,7 @@ impl CommunicatorState {
         }
     }
 
-    /// At the leader: all are told of a mistake, the first of a round.
+    /// Ends a collective instance at the leader with an error, unless it already has one.
     fn fail_round(&self, turn: u32, error: Error) {
         let mut rounds = self.rounds.borrow_mut();
         let Some(round) = rounds.get(turn).filter(|round| round.error.is_none()) else {
@@ -336,7 +343,7 @@ impl CommunicatorState {
         self.tell_others(turn, &Word::Failed { error });
     }
 
-    /// Takes what has come before anybody here had.
+    /// Handles the frames that arrived before the first rank of this scheduler.
     pub(super) fn take_pending(&self, turn: u32) {
         let mut rounds = self.rounds.borrow_mut();
         let distributed = rounds
@@ -358,7 +365,7 @@ impl CommunicatorState {
         }
     }
 
-    /// What is for the ranks here.
+    /// Handles a frame with the result or the error for the ranks of this scheduler.
     fn take_word(&self, turn: u32, word: Word) {
         let mut rounds = self.rounds.borrow_mut();
         let Some(round) = rounds.get(turn) else {
@@ -383,7 +390,7 @@ impl CommunicatorState {
             (Word::Arrived { .. } | Word::Mistaken { .. }, _) => return,
         };
         let accept = distributed.accept;
-        // Where the calls differ, the leader will say so.
+        // If the calls differ, the leader reports the error.
         let fits = round.call.is_some_and(|(call, ..)| call.sign() == sign);
         distributed.closed |= closes;
         let given = bytes.first() == Some(&GIVEN);
@@ -414,14 +421,15 @@ impl CommunicatorState {
         if let Some(round) = rounds.get(turn) {
             round.data = data;
             round.root_came |= !closes;
-            // What the root gives may come after the word that all have come.
+            // The value of the root may arrive after the message of the leader.
             round.complete |= closes && !given;
         }
         wake_all(self, rounds);
     }
 }
 
-/// At the leader: makes the result of all parts.
+/// Computes the result of all contributions at the leader, and returns the parts of other
+/// schedulers.
 fn finish<T: Payload + 'static, R: Payload + 'static>(
     shared: &CommunicatorState,
     call: &Call,

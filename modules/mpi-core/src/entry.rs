@@ -1,4 +1,4 @@
-//! What is kept of a message or of a receive, and the slab they are all in.
+//! Entries of messages and receives, and the slab that contains them.
 
 use std::mem;
 use std::panic::Location;
@@ -7,75 +7,80 @@ use super::envelope::Envelope;
 use super::parcel::{Parcel, Wanted};
 use super::receive_buffer::ReceiveBuffer;
 
-/// No entry.
+/// Not an entry.
 pub(super) const NONE: u32 = u32::MAX;
-/// No entry, as what was begun is done already, and that has yet to be told.
+/// Not an entry: the request is already complete, and its result has not been taken yet.
 pub(super) const DONE: u32 = NONE - 1;
 
-/// What has become of an entry.
+/// State of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EntryState {
-    /// There is none; `next` is the next of those.
+    /// The entry is free. `next` is the next free entry.
     Free,
     /// A receive waits for a message.
     Posted,
-    /// A probe waits for a message, which it leaves where it is.
+    /// A probe waits for a message, and leaves it in the queue.
     Probing,
-    /// A message waits for a receive. Nobody waits for that.
+    /// A message waits for a receive. Its sender does not wait.
     Unexpected,
-    /// A message waits for a receive, and a request of its sender for that.
+    /// A message waits for a receive, and the request of its sender waits as well.
     Held,
-    /// A receive has its message, whose value is still on its way from another scheduler.
+    /// A receive has its message, but the value has not yet arrived from another scheduler.
     Coming,
-    /// The message that a receive was to take.
+    /// A receive has its message.
     Taken,
     /// A rank waits in a collective call.
     Meeting,
     /// An access to the memory of another rank waits for its answer.
     Accessing,
-    /// Nobody waits for the answer any more, which is still to come.
+    /// An access whose answer has not arrived, and which has no waiter any longer.
     Forgotten,
-    /// The answer is there.
+    /// An access whose answer has arrived.
     Answered,
-    /// What a sender waited for: its message was taken. Or a call that could not be made: the error is the parcel.
+    /// A send whose message was taken, or a call that failed. The parcel of a failed call is the
+    /// error.
     Done,
 }
 
-/// A cache line of what every message needs, and one for where it is in its lists: without that, time would depend on where
-/// memory begins.
+/// A message, a receive, or another pending call.
+///
+/// The first cache line has the fields that every message needs. The links of queues begin on the
+/// second one. The alignment makes the running time independent of the address of the slab.
 #[repr(C, align(64))]
 pub(super) struct Entry {
     pub(super) parcel: Option<Parcel>,
-    /// Of a message, or what a receive takes.
+    /// Envelope of a message, or the messages that a receive accepts.
     pub(super) envelope: Envelope,
-    /// The word of who waits for a change: as in a channel.
+    /// State word of the waiter at this entry, as for a channel.
     pub(super) word: u32,
-    /// Where the call is.
+    /// Source position of the call.
     pub(super) at: &'static Location<'static>,
-    /// The rank in the world at which it is.
+    /// World rank of the receiver or of the accessed memory, or the number of its endpoint.
     pub(super) home: u32,
     pub(super) state: EntryState,
     pub(super) previous: u32,
     pub(super) next: u32,
-    /// Among those of the same envelope, where there is an index.
+    /// Links between entries with the same envelope, if the queue has an index.
     pub(super) same_before: u32,
     pub(super) same_next: u32,
-    /// Counts up through all messages and receives.
+    /// Sequence number of the message or receive on this scheduler.
     pub(super) order: u64,
-    /// The scheduler that a message has come from; [`NONE`]: this one.
+    /// Scheduler that sent the message. [`NONE`] if it was sent on this one.
     pub(super) from: u32,
-    /// What it is received as, if that may come as bytes.
+    /// Type that the receive expects. Set if the message may arrive as bytes.
     pub(super) wanted: Option<Wanted>,
-    /// Where a receive would have its message. One that has it has it there, if it was put there.
+    /// Buffer of the receive. After the receive has taken a message, it contains the bytes of the
+    /// message if the parcel is `placed`.
     pub(super) buffer: Option<ReceiveBuffer>,
-    /// What its sender is to be told that there is room for again, in bytes.
+    /// Credit in bytes to return to the sender when a receive takes the message.
     pub(super) credit: u32,
 }
 
-/// All entries of a scheduler's ranks. Who has the number of one has it until it gives it back.
+/// All entries of a scheduler. The number of an entry belongs to its request until the entry is
+/// removed.
 pub(super) struct Slab {
     pub(super) entries: Vec<Entry>,
-    /// The first of those that are free.
+    /// First free entry.
     pub(super) free: u32,
 }
 
@@ -87,10 +92,10 @@ impl Slab {
         }
     }
 
-    /// A new entry without a parcel, for which nobody waits: its number.
+    /// Adds an entry without a parcel and without a waiter, and returns its number.
     ///
     /// # Panics
-    /// If there are 2^32 - 2.
+    /// If the slab already has 2^32 - 2 entries.
     #[inline(always)]
     pub(super) fn add(
         &mut self,
@@ -102,7 +107,8 @@ impl Slab {
         at: &'static Location<'static>,
     ) -> u32 {
         let number = self.free;
-        // Written where it is: what `remove` leaves as it has to be is left, and what lists have is theirs to write.
+        // The entry is written in place. `remove` has already reset the other fields, and the
+        // queues set `same_before` and `same_next`.
         if let Some(free) = self.entries.get_mut(number as usize) {
             self.free = free.next;
             debug_assert!(free.credit == 0);
@@ -115,7 +121,7 @@ impl Slab {
         self.push(state, home, envelope, order, wanted, at)
     }
 
-    /// The same, where none is free.
+    /// Adds an entry like [`Slab::add`], if no entry is free.
     #[inline(never)]
     fn push(
         &mut self,
@@ -149,7 +155,7 @@ impl Slab {
         number
     }
 
-    /// Gives an entry back. Its parcel has been taken out.
+    /// Frees an entry. Its parcel must have been taken.
     #[inline]
     pub(super) fn remove(&mut self, at: u32) {
         let entry = &mut self.entries[at as usize];
@@ -159,15 +165,15 @@ impl Slab {
 }
 
 impl Entry {
-    /// Has this message from here on; it had none.
+    /// Stores the parcel of the message. The entry must not have a parcel yet.
     #[inline(always)]
     pub(super) fn put(&mut self, parcel: Parcel) {
         debug_assert!(self.parcel.is_none());
-        // Nothing is dropped, and so nothing is looked for that might be.
+        // The old value is `None`, so forgetting it saves the check for a drop.
         mem::forget(self.parcel.replace(parcel));
     }
 
-    /// Is one of those that are free, by its number. Nobody waits for it any more.
+    /// Marks the entry as free. It must have no parcel and no waiter. `number` is its own number.
     #[inline(always)]
     pub(super) fn release(&mut self, number: u32, free: &mut u32) {
         debug_assert!(self.parcel.is_none() && self.state != EntryState::Free && self.word == 0);

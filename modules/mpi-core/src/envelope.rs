@@ -1,28 +1,28 @@
-//! What messages are matched by: the communicator, the rank that sends, and the tag.
+//! Envelopes of messages: communicator, source and tag. They decide which receive gets a message.
 
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Whom a receive takes messages from: a rank, or [`ANY_SOURCE`].
+/// The source that a receive accepts: a rank, or [`ANY_SOURCE`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     /// Any rank of the communicator.
     Any,
-    /// This one.
+    /// This rank.
     Rank(usize),
 }
 
-/// Which tags a receive takes: one, or [`ANY_TAG`].
+/// The tag that a receive accepts: a number, or [`ANY_TAG`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TagOf {
-    /// Any.
+    /// Any tag.
     Any,
-    /// This one.
+    /// This tag.
     Tag(i32),
 }
 
-/// A receive takes messages of any rank of the communicator.
+/// Accepts messages from any rank of the communicator (`MPI_ANY_SOURCE`).
 pub const ANY_SOURCE: Source = Source::Any;
-/// A receive takes messages of any tag.
+/// Accepts messages with any tag (`MPI_ANY_TAG`).
 pub const ANY_TAG: TagOf = TagOf::Any;
 
 impl From<usize> for Source {
@@ -32,7 +32,7 @@ impl From<usize> for Source {
 }
 
 impl From<i32> for Source {
-    /// A number below 0 is that of no rank.
+    /// Converts a rank. A negative number becomes a rank that no communicator has.
     fn from(rank: i32) -> Self {
         Source::Rank(rank as isize as usize)
     }
@@ -44,21 +44,21 @@ impl From<i32> for TagOf {
     }
 }
 
-/// What is told of a message that was received or found.
+/// Source, tag and size of a message that was received or probed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Status {
-    /// The rank that has sent it.
+    /// Rank of the sender.
     pub source: usize,
-    /// Its tag.
+    /// Tag of the message.
     pub tag: i32,
-    /// How many elements it has: those of a slice; one, if a value was sent.
+    /// Number of elements: the length of a slice, or 1 for a single value.
     pub count: usize,
 }
 
 const ANY: u32 = u32::MAX;
 
-/// Of a message: who has sent it and its tag. Of a receive: which messages it takes, where all bits of a field stand
-/// for any.
+/// The envelope of a message: its communicator, sender and tag. For a receive: the messages that it
+/// accepts. A source or a tag with all bits set accepts any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Envelope {
     pub(super) context: u32,
@@ -75,7 +75,7 @@ impl Envelope {
         }
     }
 
-    /// Whether a receive with this envelope takes a message with that one.
+    /// Returns true if a receive with this envelope accepts a message with the envelope `message`.
     #[inline(always)]
     pub(super) fn takes(self, message: Envelope) -> bool {
         self.context == message.context
@@ -83,12 +83,12 @@ impl Envelope {
             && (self.tag == message.tag || self.tag == ANY)
     }
 
-    /// Whether it takes messages of one rank and tag only.
+    /// Returns true if the envelope of a receive has both a source and a tag.
     pub(super) fn is_exact(self) -> bool {
         self.source != ANY && self.tag != ANY
     }
 
-    /// The four envelopes of receives that take a message with this one.
+    /// Returns the four envelopes of receives that accept a message with this envelope.
     pub(super) fn takers(self) -> [Envelope; 4] {
         let any_source = Envelope {
             source: ANY,
@@ -98,7 +98,7 @@ impl Envelope {
         [self, any_source, any_tag(self), any_tag(any_source)]
     }
 
-    /// The rank that has sent a message, and its tag.
+    /// Returns the sender and the tag of a message.
     #[inline(always)]
     pub(super) fn of_message(self) -> (usize, i32) {
         (self.source as usize, self.tag.cast_signed())
@@ -113,9 +113,10 @@ impl Envelope {
     }
 }
 
-/// Mixes the three words of an envelope by multiplication (M. Dietzfelbinger and others, "A reliable randomized
-/// algorithm for the closest-pair problem", J. Algorithms 25, 1997, section 2): they are no one's to choose but the
-/// program's own.
+/// Hasher that mixes the three words of an envelope by multiplication (M. Dietzfelbinger and
+/// others, "A reliable randomized algorithm for the closest-pair problem", J. Algorithms 25, 1997,
+/// section 2). It need not resist crafted collisions, because only the program itself chooses the
+/// words.
 #[derive(Default)]
 pub(super) struct Mixer(u64);
 

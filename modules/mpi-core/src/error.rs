@@ -1,4 +1,4 @@
-//! What can be wrong with a call.
+//! Errors of calls.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,82 +6,83 @@ use std::fmt;
 use super::envelope::Source;
 use graphmap_executor::place::Place;
 
-/// Why a call has not done what it was to do.
+/// The reason why a call failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
-    /// The call was not made in a process of a run.
+    /// The caller is not a process of a run.
     NoProcess,
-    /// The run is over.
+    /// The run has ended.
     Over,
-    /// There is no such rank in the communicator.
+    /// The communicator does not have this rank.
     Rank {
-        /// The rank that was asked for.
+        /// The requested rank.
         rank: usize,
-        /// How many ranks there are.
+        /// Number of ranks of the communicator.
         size: usize,
     },
-    /// A tag is at least 0.
+    /// The tag is negative.
     Tag(i32),
-    /// The message is of another type than was asked for. It has been received, and is lost.
+    /// The message has another type than the receive. The message has been received and is lost.
     Type {
-        /// The type of what was sent.
+        /// Type of the value that was sent.
         sent: Cow<'static, str>,
-        /// The type that was asked for.
+        /// Type that the receive asked for.
         asked: Cow<'static, str>,
     },
-    /// The message has come from another OS process, and its bytes are not those of a value: what a
-    /// hand-written [`Payload`](graphmap_executor::Payload) encodes is not what it decodes. It has
-    /// been received, and is lost.
+    /// The message is from another OS process, and its bytes cannot be decoded: a hand-written
+    /// [`Payload`](graphmap_executor::Payload) does not decode the bytes that it encodes. The
+    /// message has been received and is lost.
     Unreadable(String),
-    /// The message has more elements than there is room for. As many as there is room for have been
-    /// received.
+    /// The message has more elements than the buffer. The buffer has been filled with the first
+    /// elements.
     Truncated {
-        /// How many elements were sent.
+        /// Number of elements that were sent.
         sent: usize,
-        /// For how many there is room.
+        /// Number of elements that the buffer can hold.
         room: usize,
     },
-    /// A ready send has found no receive that waits for it. The message was not sent.
+    /// A ready send did not match a posted receive. The message was not sent.
     NotReady,
-    /// The request was completed or cancelled before.
+    /// The request has already been completed or cancelled.
     Inactive,
-    /// The persistent request was started before, and its outcome has not been told.
+    /// The persistent request has been started, and its result has not been taken yet.
     Active,
-    /// The ranks of a communicator have not made the same collective call, or not with the same
-    /// root, type or count. Each of them is told so that has not gone on before.
+    /// The ranks of a communicator made different collective calls, or the same call with another
+    /// root, type or count. Every rank that has not completed its call gets this error.
     Mismatch(Box<Mismatch>),
-    /// A collective call needs another number of values: one for each rank, or one of the root.
+    /// The number of values of a collective call is wrong. Some calls need one value for each rank,
+    /// others one value of the root.
     Count {
-        /// How many there are.
+        /// Number of values given.
         given: usize,
-        /// How many there should be.
+        /// Number of values needed.
         wanted: usize,
     },
-    /// A group names a rank twice, or ranks that the other one does not have.
+    /// A group names a rank twice, or names ranks that the other group does not have.
     Group(Cow<'static, str>),
-    /// A grid or a graph that cannot be, or not with these ranks.
+    /// A grid or a graph that is invalid, or that does not fit these ranks.
     Topology(Cow<'static, str>),
-    /// An access to the memory of a rank that is not as it can be, in words.
+    /// An invalid access to the memory of a rank. The text describes it.
     Window(Cow<'static, str>),
-    /// A call as the rank of a thread by who is none, or a thread that cannot be started, in words.
+    /// A call that needs the rank of a thread was made by another caller, or a thread could not be
+    /// started. The text describes it.
     Thread(Cow<'static, str>),
-    /// There have been more than 2^32 - 1 communicators in this run, or endpoints.
+    /// The run has created more than 2^32 - 1 communicators or endpoints.
     TooMany,
-    /// A communicator would have more ranks than MPI can count, which is `i32::MAX`, or than there
-    /// is memory for.
+    /// A communicator would have more ranks than MPI can count (`i32::MAX`), or than fit in memory.
     TooManyRanks {
-        /// How many were asked for.
+        /// Number of ranks requested.
         ranks: u64,
     },
 }
 
-/// Two calls of ranks of a communicator that do not go together.
+/// Two collective calls in one communicator that do not match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mismatch {
-    /// The rank in the communicator that came first, its call and the place of that.
+    /// The rank that called first, its call, and the source position of the call.
     pub first: (usize, String, Place),
-    /// The rank whose call does not fit.
+    /// The rank whose call does not match, its call, and the source position of the call.
     pub second: (usize, String, Place),
 }
 
@@ -189,7 +190,7 @@ impl Error {
         Error::Thread(Cow::Borrowed(what))
     }
 
-    /// A rank that the communicator does not have.
+    /// Returns the error for a source that the communicator does not have.
     pub(super) fn rank(source: Source, size: u32) -> Self {
         let rank = match source {
             Source::Any => usize::MAX,

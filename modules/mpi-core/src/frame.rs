@@ -1,57 +1,59 @@
-//! What the schedulers of a run tell each other of messages between their ranks: as values within an OS process, as
-//! bytes between two.
+//! Frames that the schedulers of a run exchange about messages between their ranks. They are sent
+//! as values within an OS process, and as bytes between OS processes.
 //!
-//! Small messages are *eager*: they go as they are, as far as their receiver has granted credit. All others are told of
-//! by a *request to send*, and wait with their sender until a receive has matched, which answers *clear to send*.
+//! Small messages are *eager*: they are sent at once, as far as the receiver has granted credit.
+//! All other messages are announced by a *request to send* and stay with their sender. When a
+//! receive has matched, the receiver replies *clear to send*.
 
 use super::envelope::Envelope;
 use super::parcel::{Parcel, Wanted};
 use graphmap_executor::exec::upper_layer::ABOVE;
 use graphmap_executor::link::between::Header;
 
-/// Something that one scheduler tells another.
+/// A frame from one scheduler to another.
 pub(super) enum Frame {
-    /// A message.
+    /// A message with its value.
     Eager {
-        /// The rank that it is for.
+        /// The receiving rank.
         home: u32,
         envelope: Envelope,
-        /// The credit that it takes, in bytes.
+        /// Credit that the message takes, in bytes.
         cost: u32,
         parcel: Parcel,
     },
-    /// There is a message: the sender has it.
+    /// Announces a message that stays with its sender.
     RequestToSend {
         home: u32,
         envelope: Envelope,
-        /// Its entry there.
+        /// Entry of the message at the sender.
         entry: u32,
-        /// How many elements it has.
+        /// Number of elements of the message.
         count: u64,
-        /// It is sent only if a receive waits for it.
+        /// True for a ready send, which needs a posted receive.
         ready: bool,
     },
     /// A receive has matched the message of an entry.
     ClearToSend { entry: u32 },
-    /// The message of an entry.
+    /// The value of the message of an entry.
     Data { entry: u32, parcel: Parcel },
-    /// No receive has waited for the ready message of an entry.
+    /// No receive was posted for the ready send of an entry.
     Refused { entry: u32 },
-    /// There is room for so many bytes again.
+    /// Returns credit for this number of bytes.
     Credit { bytes: u32 },
-    /// What the type of a number is called.
+    /// The name of the type with this number.
     TypeName { number: u64, name: String },
-    /// What concerns a collective call of a communicator.
+    /// Data of a collective call of a communicator.
     Round { context: u32, bytes: Vec<u8> },
-    /// A rank wants something of the memory that another exposes in a window.
+    /// An access to the memory that a rank exposes in a window.
     Access {
         context: u32,
         home: u32,
-        /// The entry of who has asked; [`NONE`](super::entry::NONE): nobody waits for an answer.
+        /// Entry of the rank that waits for the answer. [`NONE`](super::entry::NONE) if no rank
+        /// waits.
         entry: u32,
         parcel: Parcel,
     },
-    /// The answer to that.
+    /// The answer to an access.
     Accessed { entry: u32, parcel: Parcel },
 }
 
@@ -66,19 +68,20 @@ const ROUND: u32 = ABOVE + 7;
 const ACCESS: u32 = ABOVE + 8;
 const ACCESSED: u32 = ABOVE + 9;
 
-/// Whom a value is for.
+/// The destination of the value in a frame.
 pub(super) enum Whose {
-    /// Who receives a message of this envelope at a rank.
+    /// The receive at this rank that accepts this envelope.
     Message(u32, Envelope),
-    /// Who has asked for that of an entry.
+    /// The entry that asked for the value of this entry of the sender.
     Asked(u32),
     Nobody,
 }
 
-/// How many bytes an envelope takes.
+/// Encoded size of an envelope, in bytes.
 const ENVELOPE: usize = 12;
 
-/// The credit that a message of so many bytes takes: what is kept of one besides is counted too.
+/// Returns the credit that a message of `size` bytes takes. It includes a fixed amount for the
+/// entry.
 pub(super) fn cost(size: usize) -> u32 {
     u32::try_from(size).unwrap_or(u32::MAX).saturating_add(128)
 }
@@ -108,7 +111,7 @@ fn envelope_of([context, source, tag]: [u32; 3]) -> Envelope {
 }
 
 impl Frame {
-    /// As what a link carries, in a buffer that is empty. What the value of a message is as bytes, its type says: code of the user.
+    /// Encodes the frame for a link, in an empty buffer. The encoding of a value is user code.
     pub(super) fn to_bytes(&self, mut bytes: Vec<u8>) -> (Header, Vec<u8>) {
         let (kind, number, extra) = match self {
             Frame::Eager {
@@ -174,7 +177,7 @@ impl Frame {
         (header, bytes)
     }
 
-    /// For which message of a rank here, or which that was asked for, something is that a link has brought.
+    /// Returns the destination of the value in a frame that arrived on a link.
     pub(super) fn whose(header: Header, bytes: &[u8]) -> Whose {
         match (header.kind, words(bytes)) {
             (EAGER, Some(envelope)) => Whose::Message(header.number, envelope_of(envelope)),
@@ -183,7 +186,8 @@ impl Frame {
         }
     }
 
-    /// What a link has brought, of which a value that is wanted is read at once; `None`: it cannot be that.
+    /// Decodes a frame that arrived on a link. If `wanted` is given, the value is decoded at once.
+    /// `None` if the bytes are not a frame.
     pub(super) fn from_bytes(
         header: Header,
         bytes: &[u8],
@@ -251,7 +255,7 @@ impl Frame {
 mod tests {
     use super::*;
 
-    /// Bytes of all lengths and kinds are a frame or none, and nothing else happens.
+    /// Bytes of any length and kind decode to a frame or to `None`, without a panic.
     #[test]
     fn forged_frames() {
         let bytes: Vec<u8> = (0..64).collect();

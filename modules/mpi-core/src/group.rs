@@ -1,4 +1,5 @@
-//! Which processes a communicator has, and in what order: a rank map, in as few bytes as its structure needs.
+//! Groups: the processes of a communicator and their order, stored as a rank map. The size of the
+//! map depends on the structure of the group.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,11 +10,13 @@ use rankmap::{RankMap, Strategy};
 use super::error::Error;
 use graphmap_executor::payload::{DecodeError, Decoder, Encoder, Payload};
 
-/// An ordered set of processes, each known by its rank in the world. [Endpoints](super::Communicator::endpoints) are in groups
-/// as processes are, by numbers of their own behind those ranks.
+/// An ordered set of processes, each identified by its rank in the world. A group may also contain
+/// [endpoints](super::Communicator::endpoints). The numbers of endpoints follow the ranks of the
+/// world.
 ///
-/// It is kept as a rank map (`graphmap-rankmap`): the world, a row of a grid, all but a few take a few bytes each, and a part of a group
-/// is kept relative to it where that is smaller. A clone shares what it has.
+/// A group is stored as a rank map (`graphmap-rankmap`). The world, a row of a grid, or all ranks
+/// except a few take a few bytes each. A part of a group is stored relative to that group if this
+/// is smaller. Clones share their data.
 ///
 /// ```
 /// use graphmap_runtime::mpi::Group;
@@ -26,40 +29,40 @@ use graphmap_executor::payload::{DecodeError, Decoder, Encoder, Payload};
 #[derive(Clone, Debug)]
 pub struct Group {
     map: RankMap,
-    /// Of the endpoints that it may name.
+    /// Leases of the endpoints that the group may contain.
     leases: Vec<Arc<Lease>>,
 }
 
-/// Keeps the numbers of endpoints that were made together from being given again: a scheduler that
-/// has groups of them has them all hold one lease.
+/// Prevents the numbers of endpoints from being reused. Endpoints that were made together share one
+/// lease, and each group of them on this scheduler holds it.
 #[derive(Debug, Default)]
 pub(super) struct Lease {
-    /// Others may have groups of them that do not hold it.
+    /// True if groups that do not hold the lease may contain the endpoints.
     is_lasting: AtomicBool,
 }
 
 impl Lease {
-    /// Makes it last as long as the run.
+    /// Makes the lease last until the end of the run.
     pub(super) fn last(&self) {
         self.is_lasting.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether no group holds it any more, and so none ever will.
+    /// Returns true if no group holds the lease and none will hold it again.
     pub(super) fn is_over(this: &mut Arc<Lease>) -> bool {
         Arc::get_mut(this).is_some_and(|lease| !*lease.is_lasting.get_mut())
     }
 }
 
-/// How two groups compare, or two communicators.
+/// Result of comparing two groups or two communicators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
-    /// The same processes in the same order; of communicators: they are one.
+    /// The same processes in the same order. Of communicators: the same communicator.
     Identical,
-    /// Of communicators only: the same processes in the same order, but messages of one are none of the other.
+    /// Of communicators only: the same processes in the same order, but messages are separate.
     Congruent,
     /// The same processes in another order.
     Similar,
-    /// Other processes.
+    /// Different processes.
     Unequal,
 }
 
@@ -73,52 +76,52 @@ fn wrong(error: rankmap::Error) -> Error {
     }
 }
 
-/// Ranks as rank maps have them.
+/// Converts ranks to the type that rank maps use.
 fn narrow(ranks: &[usize]) -> Result<Vec<u32>, Error> {
     let all = ranks.iter().map(|&rank| u32::try_from(rank));
     all.collect::<Result<_, _>>().or(Err(OUTSIDE))
 }
 
 impl Group {
-    /// The first ranks of the world, in order.
+    /// Returns the group of the world ranks from 0 to `ranks` - 1, in order.
     pub fn all(ranks: u32) -> Group {
         Group::plain(RankMap::identity(u64::from(ranks)))
     }
 
-    /// A group of ranks in the world. Takes O(n log n) where they do not ascend.
+    /// Returns a group of world ranks in the given order. Takes O(n log n) if they do not ascend.
     ///
     /// # Errors
-    /// [`Error::Group`]: a rank is there twice.
+    /// [`Error::Group`] if a rank occurs twice.
     pub fn of(members: Vec<u32>) -> Result<Group, Error> {
         let map = RankMap::from_slice(&members);
         map.map(Group::plain).map_err(wrong)
     }
 
-    /// Without endpoints, or with some of which the numbers are not given again.
+    /// Creates a group without leases. It must not contain endpoints whose numbers can be reused.
     fn plain(map: RankMap) -> Group {
         let leases = Vec::new();
         Group { map, leases }
     }
 
-    /// Endpoints that were made together, by the number of the first.
+    /// Returns the group of `len` endpoints that were made together, numbered from `first`.
     pub(super) fn of_endpoints(first: u32, len: u32, lease: &Arc<Lease>) -> Result<Group, Error> {
         let map = RankMap::range(first, 1, u64::from(len)).map_err(wrong)?;
         let leases = vec![Arc::clone(lease)];
         Ok(Group { map, leases })
     }
 
-    /// Some of its members.
+    /// Creates a group of members of this one, which keeps its leases.
     fn some(&self, map: Result<RankMap, rankmap::Error>) -> Result<Group, Error> {
         let leases = self.leases.clone();
         map.map(|map| Group { map, leases }).map_err(wrong)
     }
 
-    /// Returns the same group in the form that a strategy chooses for it: the fewest bytes, the
-    /// shortest look-ups, or a compromise. Without it, groups have the form of
-    /// [`Strategy::default`], and so have groups that are made of this one. A communicator that is
-    /// [created](super::Communicator::create) by the group has it in that form.
+    /// Returns the same group in the form that `strategy` chooses: the fewest bytes, the shortest
+    /// look-ups, or a compromise. All other groups have the form of [`Strategy::default`], and this
+    /// includes groups that are derived from the returned one. A communicator that is
+    /// [created](super::Communicator::create) from the returned group keeps its form.
     ///
-    /// Takes O(n), and O(n log n) where the members do not ascend.
+    /// Takes O(n), or O(n log n) if the members do not ascend.
     ///
     /// ```
     /// use graphmap_runtime::mpi::{Group, Strategy};
@@ -130,7 +133,7 @@ impl Group {
     /// ```
     pub fn kept_by(&self, strategy: Strategy) -> Group {
         let builder = rankmap::Builder::new().strategy(strategy);
-        // A map can be represented again.
+        // A valid map can always be rebuilt, so the fallback is not used.
         let map = builder.rebuild(&self.map);
         Group {
             map: map.unwrap_or_else(|_| self.map.clone()),
@@ -138,60 +141,63 @@ impl Group {
         }
     }
 
-    /// How many it has.
+    /// Returns the number of members.
     pub fn size(&self) -> usize {
         self.len() as usize
     }
 
-    /// How many bytes it takes in memory.
+    /// Returns the size in memory, in bytes.
     pub fn bytes(&self) -> usize {
         self.map.bytes()
     }
 
-    /// Processes are fewer than 2^32.
+    /// Returns the number of members, which is always below 2^32.
     pub(super) fn len(&self) -> u32 {
         self.map.len() as u32
     }
 
-    /// The rank in the world of a rank of the group.
+    /// Returns the world rank of a rank of the group.
     #[inline]
     pub(super) fn at(&self, rank: u32) -> Option<u32> {
         self.map.select(rank)
     }
 
-    /// The rank in the group of a rank of the world. Takes O(log n) at most where the group is no closed form.
+    /// Returns the rank in the group of a world rank. Takes at most O(log n) if the group has no
+    /// closed form.
     #[inline]
     pub(super) fn rank_of(&self, member: u32) -> Option<u32> {
         self.map.rank(member)
     }
 
-    /// The ranks in the world of its members, in order. The number of an endpoint is its own as
-    /// long as a group has it: when there is none any more, another endpoint may get it.
+    /// Iterates over the world ranks of the members, in order. The number of an endpoint is unique
+    /// while a group contains the endpoint. After that, the number may be given to another
+    /// endpoint.
     pub fn members(&self) -> impl Iterator<Item = u32> + '_ {
         self.map.iter()
     }
 
-    /// Whether a process is in it, by its rank in the world.
+    /// Returns true if the group contains the process with this world rank.
     pub fn has(&self, member: u32) -> bool {
         self.map.contains(member)
     }
 
-    /// The group of these of its ranks, in this order.
+    /// Returns the group of these ranks of the group, in the given order.
     ///
     /// # Errors
-    /// [`Error::Group`]: it does not have a rank, or a rank is there twice.
+    /// [`Error::Group`] if the group does not have a rank, or if a rank occurs twice.
     pub fn include(&self, ranks: &[usize]) -> Result<Group, Error> {
         self.some(self.map.include(&narrow(ranks)?))
     }
 
-    /// Returns the group of the ranks of this one that are the members of `ranks`, in their order:
-    /// this one if these are all, and relative to it where that is smaller.
+    /// Returns the group of the ranks of this one that are the members of `ranks`, in their order.
+    /// The result is this group if `ranks` contains all ranks in order. Otherwise it is stored
+    /// relative to this group if that is smaller.
     pub(super) fn compose(&self, ranks: &Group) -> Result<Group, Error> {
         self.some(self.map.compose(&ranks.map))
     }
 
-    /// Splits `0..ranks` by a colour and a key for each: a group for each colour, ascending by
-    /// colour.
+    /// Splits `0..ranks` by the colour and the key of each rank. Returns one group per colour,
+    /// ascending by colour.
     pub(super) fn split(
         ranks: u32,
         choice: impl Fn(u32) -> (Option<u32>, i64),
@@ -207,20 +213,21 @@ impl Group {
             .collect())
     }
 
-    /// Returns the ranks of a grid with the coordinates that are given, whatever the others.
+    /// Returns the ranks of a grid whose coordinates equal the given ones in `fixed`. Dimensions
+    /// with `None` are not restricted.
     pub(super) fn section(sides: &[u32], fixed: &[Option<u32>]) -> Result<Group, Error> {
         let grid = rankmap::Cartesian::new(sides);
         let section = grid.and_then(|grid| grid.section(fixed));
         section.map(Group::plain).map_err(wrong)
     }
 
-    /// Returns the group with each member plus `by`; `None` if there are not such ranks.
+    /// Returns the group with `by` added to each member. `None` if a sum is not a valid rank.
     pub(super) fn moved(&self, by: i64) -> Option<Group> {
         self.map.moved(by).map(Group::plain)
     }
 
-    /// Returns how far the members of another group are behind those of this one, if that is the
-    /// same for all.
+    /// Returns the difference between the members of another group and the members of this one, if
+    /// it is the same for all.
     pub(super) fn distance(&self, other: &Group) -> Option<i64> {
         let last = self.len().checked_sub(1)?;
         let far = |rank: u32| Some(i64::from(other.at(rank)?) - i64::from(self.at(rank)?));
@@ -230,18 +237,19 @@ impl Group {
         (may_be && self.moved(by)?.same(other)).then_some(by)
     }
 
-    /// The group without these of its ranks.
+    /// Returns the group without these of its ranks.
     ///
     /// # Errors
-    /// As [`Group::include`].
+    /// As for [`Group::include`].
     pub fn exclude(&self, ranks: &[usize]) -> Result<Group, Error> {
         self.some(self.map.exclude(&narrow(ranks)?))
     }
 
-    /// The group of its ranks from the first of each triple to the second, in steps of the third, which may be less than 0.
+    /// Returns the group of the ranks in these ranges. Each triple is the first rank, the last
+    /// rank, and the step, which may be negative.
     ///
     /// # Errors
-    /// As [`Group::include`]; or a step is 0.
+    /// As for [`Group::include`]. [`Error::Group`] if a step is 0.
     pub fn include_ranges(&self, ranges: &[(usize, usize, isize)]) -> Result<Group, Error> {
         let mut all = Vec::new();
         for &(first, last, step) in ranges {
@@ -253,27 +261,28 @@ impl Group {
                 return Err(OUTSIDE);
             }
             let (from, to, step) = (i128::from(first), last as i128, step as i128);
-            // A range that goes away from its end has no ranks.
+            // A range whose step leads away from its end is empty.
             if from != to && (from < to) != (step > 0) {
                 continue;
             }
             let steps = (to - from) / step;
             let reached = u32::try_from(from + steps * step).or(Err(OUTSIDE))?;
-            // Of one rank any step does.
+            // For a range of one rank, the step has no effect.
             let step = i64::try_from(step).unwrap_or(1);
             all.push((first, reached, if steps == 0 { 1 } else { step }));
         }
         self.some(self.map.range_include(&all))
     }
 
-    /// All of this one in its order, then those of the other that this one does not have.
+    /// Returns all members of this group in its order, followed by the members of `other` that this
+    /// group does not have.
     pub fn union(&self, other: &Group) -> Group {
         let map = self.map.union(&other.map);
         let leases = self.leases.clone();
         Group { map, leases }.holding(other)
     }
 
-    /// The same group, which holds the leases of another one too.
+    /// Returns the same group, which holds the leases of `other` as well.
     pub(super) fn holding(mut self, other: &Group) -> Group {
         for lease in &other.leases {
             if !self.leases.iter().any(|it| Arc::ptr_eq(it, lease)) {
@@ -283,14 +292,14 @@ impl Group {
         self
     }
 
-    /// Those of this one that the other one has too.
+    /// Returns the members of this group that `other` has too.
     pub fn intersection(&self, other: &Group) -> Group {
         let map = self.map.intersection(&other.map);
         let leases = self.leases.clone();
         Group { map, leases }.holding(other)
     }
 
-    /// Those of this one that the other one does not have.
+    /// Returns the members of this group that `other` does not have.
     pub fn difference(&self, other: &Group) -> Group {
         Group {
             map: self.map.difference(&other.map),
@@ -298,7 +307,8 @@ impl Group {
         }
     }
 
-    /// Which ranks these of its ranks have in the other one; `None`: one that it does not have, or that this one does not.
+    /// Returns the ranks in `other` of the given ranks of this group. `None` for a rank that either
+    /// group does not have.
     pub fn translate(&self, ranks: &[usize], other: &Group) -> Vec<Option<usize>> {
         let one = |&rank: &usize| {
             let member = self.at(u32::try_from(rank).ok()?)?;
@@ -307,17 +317,19 @@ impl Group {
         ranks.iter().map(one).collect()
     }
 
-    /// Whether another has the same processes in the same order. In constant time where it is this one, or both are closed forms.
+    /// Returns true if both groups have the same processes in the same order. Takes constant time
+    /// if the two share their data or both are closed forms.
     pub(super) fn same(&self, other: &Group) -> bool {
         self.map.compare(&other.map) == rankmap::Comparison::Identical
     }
 
-    /// How many bytes it is, for who sends it.
+    /// Returns the encoded size, in bytes.
     pub(super) fn size_as_bytes(&self) -> usize {
         Payload::size(self)
     }
 
-    /// Written down. What is relative to a group of many more ranks is written by itself, without these.
+    /// Encodes the group. A group that is stored relative to a much larger one is encoded
+    /// independently of it, because the larger group would take more bytes.
     fn to_bytes(&self) -> Vec<u8> {
         let alone = match self.bytes() > 8 * self.size() + 256 {
             true => RankMap::from_slice(&self.members().collect::<Vec<_>>()).ok(),
@@ -326,7 +338,7 @@ impl Group {
         alone.as_ref().unwrap_or(&self.map).to_bytes()
     }
 
-    /// How it compares with another.
+    /// Compares two groups (`MPI_Group_compare`).
     pub fn compare(&self, other: &Group) -> Comparison {
         match self.map.compare(&other.map) {
             rankmap::Comparison::Identical => Comparison::Identical,
@@ -336,8 +348,8 @@ impl Group {
     }
 }
 
-/// A group that another scheduler looks at while a call lasts, and then lets go of: its leases need
-/// not last.
+/// A group that another scheduler needs only for the duration of a call. The leases need not last,
+/// because the other scheduler drops the group afterwards.
 pub(super) struct Shown(pub(super) Group);
 
 impl Payload for Shown {
@@ -354,14 +366,14 @@ impl Payload for Shown {
     }
 }
 
-/// As rank maps are written down.
+/// The encoding is the encoding of the rank map.
 impl Payload for Group {
     fn size(&self) -> usize {
         Payload::size(&self.to_bytes())
     }
 
     fn encode<'a>(&'a self, to: &mut Encoder<'a>) {
-        // What is read has no leases.
+        // The decoded group has no leases, so the leases must last until the end of the run.
         self.leases.iter().for_each(|lease| lease.last());
         to.copy(&Encoder::to_vec(&self.to_bytes()));
     }
@@ -380,7 +392,8 @@ impl Payload for Group {
 mod tests {
     use super::*;
 
-    /// A part of a large group is written down in as many bytes as its own ranks need.
+    /// Encodes parts of a large group, and checks that they take only the bytes that their ranks
+    /// need.
     #[test]
     #[cfg_attr(miri, ignore = "safe code, which takes minutes there")]
     fn small_parts_are_written_without_what_they_are_parts_of() {

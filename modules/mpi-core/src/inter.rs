@@ -1,6 +1,7 @@
-//! Intercommunicators: two groups of ranks that send each other messages (the MPI standard, version 4.1, section 7.6).
+//! Intercommunicators: two groups of ranks that send messages to each other (MPI 4.1, section 7.6).
 //!
-//! Beneath is a communicator of both groups, one behind the other; its ranks are translated on the way in and out.
+//! An intercommunicator contains a communicator of both groups, with the second group after the
+//! first. Ranks are translated on each call.
 
 use std::panic::Location;
 use std::pin::Pin;
@@ -27,23 +28,23 @@ const OVERLAP: Error =
 const DIFFER: Error =
     Error::group("ranks of one group called `merge` with different values of `high`");
 
-/// No rank of a communicator has called with this tag.
+/// Tag for creating the bridge. Calls of users do not have it, because it is negative.
 const BRIDGE: i32 = -1;
 
-/// Two groups, as a rank of one of them has them: this one is the local group, and the other the remote group. Ranks to
-/// send to and to receive from are those of the remote group.
+/// Two groups, as seen by a rank of one of them. The group of this rank is the local group, and the
+/// other one is the remote group. Messages are sent to and received from ranks of the remote group.
 ///
 /// ```
 /// use graphmap_runtime::{Local, Options, mpi};
 ///
 /// async fn rank() -> Result<(), mpi::Error> {
 ///     let world = mpi::world()?;
-///     // Even ranks on one side, odd ones on the other; ranks 0 and 1 of the world lead.
+///     // Even ranks form one group and odd ranks the other. World ranks 0 and 1 are the leaders.
 ///     let side = world.rank() % 2;
 ///     let local = world.split(Some(side as u32), 0).await?.ok_or(mpi::Error::Inactive)?;
 ///     let both = local.intercommunicator(0, &world, 1 - side, 7).await?;
 ///     assert_eq!((both.size(), both.remote_size()), (3, 3));
-///     // To the rank of the same number over there.
+///     // Send to the rank with the same number in the remote group.
 ///     both.send(world.rank(), both.rank(), 0).await?;
 ///     let (came, status) = both.recv::<usize>(mpi::ANY_SOURCE, 0).await?;
 ///     assert_eq!((came, status.source), (world.rank() ^ 1, both.rank()));
@@ -58,24 +59,26 @@ const BRIDGE: i32 = -1;
 /// ```
 #[derive(Debug, Clone)]
 pub struct InterCommunicator {
-    /// Of the local group, for the calls that it makes together.
+    /// Communicator of the local group, for calls that the group makes on its own.
     local: Communicator,
     remote: Group,
-    /// Both groups: for messages, and for collective calls.
+    /// Communicators of both groups: `bridge` for messages, `inside` for collective calls.
     bridge: Communicator,
     inside: Communicator,
-    /// The rank in the bridge of the first rank of the remote group.
+    /// Rank in the bridge of the first rank of the remote group.
     offset: usize,
 }
 
 impl Communicator {
-    /// An intercommunicator of the ranks of this one and of another, which call it too (`MPI_Intercomm_create`). The `leader` of
-    /// this one and `remote_leader` have the communicator `peer` in common, in which that is its rank; what the others say of these
-    /// two is not looked at. Those that the same leaders make at the same time are told apart by their tags.
+    /// Creates an intercommunicator of the ranks of this communicator and of another one, whose
+    /// ranks must call this as well (`MPI_Intercomm_create`). The `leader` of this communicator is
+    /// also a member of `peer`, where the leader of the other one has the rank `remote_leader`. The
+    /// arguments `peer`, `remote_leader` and `tag` of all other ranks are ignored. Creations by the
+    /// same leaders at the same time must have different tags.
     ///
     /// # Errors
-    /// [`Error::Group`]: the two have a process in common; [`Error::Rank`], [`Error::Tag`], [`Error::TooMany`],
-    /// [`Error::Mismatch`].
+    /// [`Error::Group`] if the groups have a process in common. [`Error::Rank`], [`Error::Tag`],
+    /// [`Error::TooMany`] and [`Error::Mismatch`].
     #[track_caller]
     pub fn intercommunicator(
         &self,
@@ -94,7 +97,8 @@ impl Communicator {
                 Some(met) => Some(met.await),
                 None => None,
             };
-            // The others are told, too, if their leader has not met the other one.
+            // The result is broadcast even if it is an error, so that all ranks of the group return
+            // it.
             let met = local.bcast_at(met, leader, at).await??;
             let Met {
                 number,
@@ -107,7 +111,7 @@ impl Communicator {
             for block in endpoints {
                 world.endpoints.borrow_mut().learn(block);
             }
-            // What was sent holds no leases.
+            // A group that was received holds no leases.
             let both = both.holding(local.group());
             let like = world.all.borrow().clone();
             let (name, me) = (local.name().to_string(), local.home());
@@ -129,17 +133,18 @@ impl Communicator {
     }
 }
 
-/// What a leader learns of the other group, and makes of it for the ranks of its own: they share the groups, as else each of n
-/// would put together one of n.
+/// The information that a leader gets about the other group, and the groups derived from it. The
+/// leader computes them once for its n ranks, because otherwise each rank would build a group of n
+/// members.
 #[derive(Clone)]
 struct Met {
-    /// Both know it.
+    /// Number that both leaders know.
     number: u32,
     mine_first: bool,
     remote: Group,
-    /// The first group, and the other one behind it.
+    /// The members of the first group, followed by those of the second.
     both: Group,
-    /// The endpoints of the other group.
+    /// Endpoints of the remote group.
     endpoints: Vec<EndpointBlock>,
 }
 
@@ -151,7 +156,7 @@ graphmap_executor::payload!(Met {
     endpoints
 });
 
-/// The leaders of two groups tell each other who is in them, where nobody else hears it.
+/// Exchanges the groups of the two leaders, in a communicator of these two alone.
 fn meet(
     local: &Communicator,
     peer: &Communicator,
@@ -161,7 +166,7 @@ fn meet(
 ) -> impl Future<Output = Result<Met, Error>> + use<> {
     let mine = local.group().clone();
     let world = &local.shared().world;
-    // On one scheduler both groups hold their leases.
+    // On a single scheduler, the groups keep their leases when they are exchanged.
     let needed = match world.others {
         Some(_) => world.endpoints.borrow().needed_for(&mine),
         None => Vec::new(),
@@ -213,16 +218,16 @@ fn meet(
     }
 }
 
-/// Something that is received, with the rank that it comes from in the remote group.
+/// A receive or probe whose status contains the rank of the sender in the remote group.
 #[must_use = "if the receive is not awaited, it takes no message"]
 pub struct FromRemote<R> {
     request: Result<R, Option<Error>>,
     offset: usize,
 }
 
-/// What tells where a message came from.
+/// Results that contain the rank of the sender.
 pub trait Sourced {
-    /// With ranks that begin so much later.
+    /// Subtracts `offset` from the rank of the sender.
     #[doc(hidden)]
     fn behind(self, offset: usize) -> Self;
 }
@@ -295,32 +300,32 @@ where
 }
 
 impl InterCommunicator {
-    /// The rank of who has this in the local group.
+    /// Returns the rank of the caller in the local group.
     pub fn rank(&self) -> usize {
         self.local.rank()
     }
 
-    /// How many ranks the local group has.
+    /// Returns the number of ranks of the local group.
     pub fn size(&self) -> usize {
         self.local.size()
     }
 
-    /// How many the remote group has (`MPI_Comm_remote_size`).
+    /// Returns the number of ranks of the remote group (`MPI_Comm_remote_size`).
     pub fn remote_size(&self) -> usize {
         self.remote.size()
     }
 
-    /// The local group.
+    /// Returns the local group.
     pub fn group(&self) -> &Group {
         self.local.group()
     }
 
-    /// The remote group (`MPI_Comm_remote_group`).
+    /// Returns the remote group (`MPI_Comm_remote_group`).
     pub fn remote_group(&self) -> &Group {
         &self.remote
     }
 
-    /// A communicator of the local group, of its own.
+    /// Returns a separate communicator of the local group.
     pub fn local(&self) -> &Communicator {
         &self.local
     }
@@ -332,12 +337,12 @@ impl InterCommunicator {
         (&self.bridge, self.offset)
     }
 
-    /// Both groups, for collective calls.
+    /// Returns the communicator of both groups for collective calls.
     pub(super) fn inside(&self) -> &Communicator {
         &self.inside
     }
 
-    /// The rank in there of the first rank of the remote group.
+    /// Returns the rank in [`InterCommunicator::inside`] of the first rank of the remote group.
     pub(super) fn offset(&self) -> usize {
         self.offset
     }
@@ -350,7 +355,7 @@ impl InterCommunicator {
         }
     }
 
-    /// Whom a receive takes messages of: ranks of the local group send none here.
+    /// Translates the source of a receive. Only ranks of the remote group are valid sources.
     fn source(&self, source: Source) -> Result<Source, Option<Error>> {
         match source {
             Source::Any => Ok(Source::Any),
@@ -361,10 +366,10 @@ impl InterCommunicator {
         }
     }
 
-    /// As [`Communicator::send`], to a rank of the remote group.
+    /// Sends a value to a rank of the remote group, like [`Communicator::send`].
     ///
     /// # Errors
-    /// As there.
+    /// As for [`Communicator::send`].
     #[track_caller]
     pub fn send<T: Value>(&self, value: T, dest: usize, tag: i32) -> Sending {
         match self.check(dest) {
@@ -373,10 +378,10 @@ impl InterCommunicator {
         }
     }
 
-    /// As [`Communicator::ssend`].
+    /// Sends a value to a rank of the remote group, like [`Communicator::ssend`].
     ///
     /// # Errors
-    /// As there.
+    /// As for [`Communicator::ssend`].
     #[track_caller]
     pub fn ssend<T: Value>(&self, value: T, dest: usize, tag: i32) -> Sending {
         match self.check(dest) {
@@ -385,10 +390,10 @@ impl InterCommunicator {
         }
     }
 
-    /// As [`Communicator::bsend`].
+    /// Sends a value to a rank of the remote group, like [`Communicator::bsend`].
     ///
     /// # Errors
-    /// As there.
+    /// As for [`Communicator::bsend`].
     #[track_caller]
     pub fn bsend<T: Value>(&self, value: T, dest: usize, tag: i32) -> Sending {
         match self.check(dest) {
@@ -397,10 +402,10 @@ impl InterCommunicator {
         }
     }
 
-    /// As [`Communicator::rsend`].
+    /// Sends a value to a rank of the remote group, like [`Communicator::rsend`].
     ///
     /// # Errors
-    /// As there.
+    /// As for [`Communicator::rsend`].
     #[track_caller]
     pub fn rsend<T: Value>(&self, value: T, dest: usize, tag: i32) -> Sending {
         match self.check(dest) {
@@ -409,10 +414,10 @@ impl InterCommunicator {
         }
     }
 
-    /// As [`Communicator::recv`], from a rank of the remote group.
+    /// Receives a value from a rank of the remote group, like [`Communicator::recv`].
     ///
     /// # Errors
-    /// As there.
+    /// As for [`Communicator::recv`].
     #[track_caller]
     pub fn recv<T: Value>(
         &self,
@@ -429,10 +434,11 @@ impl InterCommunicator {
         }
     }
 
-    /// As [`Communicator::mprobe`].
+    /// Waits for a message from the remote group and removes it from the queue, like
+    /// [`Communicator::mprobe`].
     ///
     /// # Errors
-    /// As there.
+    /// As for [`Communicator::mprobe`].
     #[track_caller]
     pub fn mprobe(
         &self,
@@ -449,10 +455,10 @@ impl InterCommunicator {
         }
     }
 
-    /// As [`Communicator::iprobe`].
+    /// Checks for a message from the remote group, like [`Communicator::iprobe`].
     ///
     /// # Errors
-    /// As there.
+    /// As for [`Communicator::iprobe`].
     pub async fn iprobe(
         &self,
         source: impl Into<Source>,
@@ -464,18 +470,20 @@ impl InterCommunicator {
         Ok(found.map(|status| status.behind(self.offset)))
     }
 
-    /// All ranks of both groups as one communicator (`MPI_Intercomm_merge`): those that say they are `high` come behind those
-    /// that say they are not. If all say the same, those come first whose leader has the lower rank in the world (endpoints
-    /// are behind all processes). A collective call.
+    /// Merges both groups into one communicator (`MPI_Intercomm_merge`). A collective call. A group
+    /// that passes `high` as true comes after a group that passes false. If both pass the same
+    /// value, the group whose leader has the lower world rank comes first. Endpoints count as
+    /// higher than all processes.
     ///
     /// # Errors
-    /// [`Error::Group`]: ranks of one group do not say the same, which is told to all; [`Error::Mismatch`], [`Error::TooMany`].
+    /// [`Error::Group`] at all ranks if ranks of one group pass different values.
+    /// [`Error::Mismatch`] and [`Error::TooMany`].
     #[track_caller]
     pub fn merge(&self, high: bool) -> impl Future<Output = Result<Communicator, Error>> + use<> {
         let (call, at) = (Call::new::<bool>("merge", None), Location::caller());
         let this = Rc::clone(self.inside.shared());
         let parent = Rc::clone(&this);
-        // How many ranks the group has that comes first in there.
+        // Number of ranks of the group that comes first in `inside`.
         let cut = match self.offset {
             0 => self.remote_size(),
             mine => mine,
@@ -505,7 +513,7 @@ impl InterCommunicator {
         }
     }
 
-    /// Waits until all ranks of both groups have called it.
+    /// Waits until all ranks of both groups have called it (`MPI_Barrier`).
     ///
     /// # Errors
     /// As for [`Communicator::barrier`].
@@ -514,7 +522,8 @@ impl InterCommunicator {
         self.inside.barrier()
     }
 
-    /// Gives all ranks the values of the remote group, in the order of ranks there.
+    /// Returns the values of the remote group at all ranks, in the order of ranks there
+    /// (`MPI_Allgather`).
     ///
     /// # Errors
     /// As for [`Communicator::allgather`].
@@ -528,7 +537,8 @@ impl InterCommunicator {
         async move { Ok(gathered.await?[there].into()) }
     }
 
-    /// Gives all ranks the values of the remote group, combined by an operation.
+    /// Combines the values of the remote group with `op` and returns the result at all ranks
+    /// (`MPI_Allreduce`).
     ///
     /// # Errors
     /// As for [`Communicator::allreduce`].
@@ -544,7 +554,7 @@ impl InterCommunicator {
             false => (None, Some(value)),
         };
         let mut op = op;
-        // Those of a group are behind each other, so each side is combined in the order of its ranks.
+        // The ranks of a group are consecutive, so each side is combined in the order of its ranks.
         let mut one = move |a: Option<T>, b: Option<T>| match (a, b) {
             (Some(a), Some(b)) => Some(op(a, b)),
             (a, b) => a.or(b),
@@ -559,7 +569,8 @@ impl InterCommunicator {
         }
     }
 
-    /// Gives each rank what each of the remote group has for it: the n-th of the values is for rank n there.
+    /// Exchanges values with all ranks of the remote group (`MPI_Alltoall`). The n-th value is sent
+    /// to rank n there, and the n-th value of the result is from rank n there.
     ///
     /// # Errors
     /// As for [`Communicator::alltoall`].
@@ -569,7 +580,7 @@ impl InterCommunicator {
         values: Vec<T>,
     ) -> impl Future<Output = Result<Vec<T>, Error>> + use<T> {
         let (given, wanted, here) = (values.len(), self.remote_size(), self.size());
-        // What goes to the own group is nothing.
+        // The ranks of the local group get no value.
         let mut all: Vec<Option<T>> = Vec::with_capacity(here + wanted);
         let before = self.offset;
         all.resize_with(before, || None);
@@ -578,7 +589,8 @@ impl InterCommunicator {
         let exchanged = self.inside.alltoall(all);
         async move {
             let came: Vec<T> = exchanged.await?.into_iter().flatten().collect();
-            // Each of the others gives one, as each here does, or all whom it has left out are told.
+            // If a remote rank has too few values, the ranks that get none from it also return an
+            // error.
             let given = if given == wanted { came.len() } else { given };
             match given == wanted {
                 true => Ok(came),

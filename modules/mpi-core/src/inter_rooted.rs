@@ -1,4 +1,4 @@
-//! Collective calls of two groups that have a root, which is in one of them (the MPI standard, version 4.1, section 6.2.2).
+//! Collective calls of two groups with a root in one of them (MPI 4.1, section 6.2.2).
 
 use std::panic::Location;
 
@@ -9,14 +9,15 @@ use super::inter::InterCommunicator;
 use super::round::begin;
 use super::value::Value;
 
-/// What a rank says of the root of a call of two groups.
+/// The root of a collective call of two groups, as a rank names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum InterRoot {
     /// This rank is the root (`MPI_ROOT`).
     This,
-    /// Another rank of the local group is, so this one has nothing to do with it (`MPI_PROC_NULL`).
+    /// Another rank of the local group is the root, and this rank does not take part
+    /// (`MPI_PROC_NULL`).
     Beside,
-    /// This rank of the remote group is.
+    /// The root is this rank of the remote group.
     Remote(usize),
 }
 
@@ -25,7 +26,7 @@ const DIFFER: Error = Error::group(
      group `Beside`, and all ranks of the other group must name it",
 );
 
-/// The same, of a rank of both groups together.
+/// Like [`InterRoot`], with the rank of the root in both groups together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Says {
     This,
@@ -41,7 +42,8 @@ graphmap_executor::payload!(
     }
 );
 
-/// What a rank brings: one, or several of the same group that say the same, combined.
+/// The contribution of a rank, or the combined contribution of several ranks of a group that name
+/// the same root.
 struct Part<T> {
     rank: u32,
     says: Says,
@@ -50,7 +52,7 @@ struct Part<T> {
 
 graphmap_executor::payload!(Part<T> { rank, says, value });
 
-/// The two groups as one: so many of it are the first group.
+/// Both groups together. The first `cut` of the `size` ranks are the first group.
 #[derive(Clone, Copy)]
 struct Both {
     size: usize,
@@ -62,7 +64,7 @@ impl Both {
         rank < self.cut
     }
 
-    /// The root that all say.
+    /// Returns the root if all ranks agree on it.
     fn root<T>(self, parts: &[Part<T>]) -> Result<u32, Error> {
         let mut roots = parts.iter().filter(|part| part.says == Says::This);
         let (Some(root), None) = (roots.next(), roots.next()) else {
@@ -79,17 +81,17 @@ impl Both {
         parts.iter().all(fits).then_some(root).ok_or(DIFFER)
     }
 
-    /// One for each rank.
+    /// Returns an outcome with one value for each rank.
     fn each<R>(self, one: impl FnMut(u32) -> R) -> CallOutcome<R> {
         let ranks = 0..self.size as u32;
         CallOutcome::Each(ranks.map(one).map(Some).collect())
     }
 }
 
-/// What comes to a rank: for some there is nothing.
+/// Result of a rank. Some ranks get no value.
 type Answer<T> = Result<Option<T>, Error>;
 
-/// What the ranks of one group bring is combined, in their order, and goes to the root in the other.
+/// Combines the values of one group in the order of ranks, for the root in the other group.
 struct ToRoot<Op> {
     op: Op,
     both: Both,
@@ -101,7 +103,8 @@ impl<T: 'static, Op: FnMut(T, T) -> T + 'static> Combine<Part<T>, Answer<T>> for
         let mut next = None;
         for (rank, mut part) in parts {
             match runs.last_mut() {
-                // Those of a group that have the same root there are behind each other.
+                // The ranks of a group are consecutive, so those that name the same root form one
+                // run.
                 Some((_, run))
                     if next == Some(rank)
                         && run.says == part.says
@@ -133,7 +136,8 @@ impl<T: 'static, Op: FnMut(T, T) -> T + 'static> Combine<Part<T>, Answer<T>> for
 
 /// # Collective calls with a root
 ///
-/// Each rank says of the root what it is to it ([`InterRoot`]). Where ranks do not say the same, all are told [`Error::Group`].
+/// Each rank passes its relation to the root ([`InterRoot`]). If the ranks disagree on the root,
+/// all ranks get [`Error::Group`].
 impl InterCommunicator {
     fn both(&self) -> Both {
         let (mine, theirs) = (self.size(), self.remote_size());
@@ -147,7 +151,7 @@ impl InterCommunicator {
         }
     }
 
-    /// What this rank brings: a value, if the call asks it for one.
+    /// Returns the contribution of this rank. It has a value if and only if `wanted` is true.
     fn part<T>(&self, root: InterRoot, value: Option<T>, wanted: bool) -> Result<Part<T>, Error> {
         let says = match root {
             InterRoot::This => Says::This,
@@ -196,12 +200,14 @@ impl InterCommunicator {
         async move { made.await? }
     }
 
-    /// Gives the root the values of the remote group, in the order of ranks there; all others get nothing, and those of the
-    /// root's group bring nothing. Values may be of different lengths, so this is `MPI_Gatherv` too.
+    /// Gathers the values of the remote group at the root, in the order of ranks there
+    /// (`MPI_Gather`). The ranks of the root's group pass `None`, and all ranks except the root get
+    /// `None`. Values may differ in length, so this is also `MPI_Gatherv`.
     ///
     /// # Errors
-    /// [`Error::Rank`]; [`Error::Count`]: a rank brings nothing that has to; [`Error::Group`]: ranks do not say the same of
-    /// the root; and as for all collective calls.
+    /// [`Error::Rank`] if the root does not exist. [`Error::Count`] if a rank of the remote group
+    /// has no value. [`Error::Group`] if the ranks disagree on the root. Also the errors of all
+    /// collective calls.
     #[track_caller]
     pub fn gather<T: Value>(
         &self,
@@ -216,8 +222,9 @@ impl InterCommunicator {
         self.to_root("gather", value, join, root, Location::caller())
     }
 
-    /// Gives the root the values of the remote group, combined by an operation in the order of ranks there; all others get
-    /// nothing, and those of the root's group bring nothing.
+    /// Combines the values of the remote group with `op`, in the order of ranks there, and returns
+    /// the result at the root (`MPI_Reduce`). The ranks of the root's group pass `None`, and all
+    /// ranks except the root get `None`.
     ///
     /// # Errors
     /// As for [`gather`](Self::gather).
@@ -231,12 +238,12 @@ impl InterCommunicator {
         self.to_root("reduce", value, op, root, Location::caller())
     }
 
-    /// Gives each rank of the remote group one of the root's values, in the order of ranks there; those of the root's group get
-    /// nothing. Values may be of different lengths, so this is `MPI_Scatterv` too.
+    /// Sends the n-th value of the root to rank n of the remote group (`MPI_Scatter`). The ranks of
+    /// the root's group get `None`. Values may differ in length, so this is also `MPI_Scatterv`.
     ///
     /// # Errors
-    /// As for [`gather`](Self::gather); [`Error::Count`]: the root has not as many values as the remote group has ranks, which is told to
-    /// all.
+    /// As for [`gather`](Self::gather). [`Error::Count`] at all ranks if the root does not have one
+    /// value for each rank of the remote group.
     #[track_caller]
     pub fn scatter<T: Value>(
         &self,
@@ -276,7 +283,8 @@ impl InterCommunicator {
         async move { made.await? }
     }
 
-    /// Gives all ranks of the remote group a copy of the root's value; those of the root's group get nothing.
+    /// Sends a copy of the root's value to all ranks of the remote group (`MPI_Bcast`). The ranks
+    /// of the root's group get `None`.
     ///
     /// # Errors
     /// As for [`gather`](Self::gather).
@@ -305,8 +313,9 @@ impl InterCommunicator {
         async move { Ok(Some(made.await??).filter(|_| is_remote)) }
     }
 
-    /// Combines the values of the remote group by an operation, place by place in the order of ranks there, and gives the n-th to rank
-    /// n of the local group: each rank brings as many values as the remote group has ranks. Values may themselves be vectors: so it is
+    /// Combines the n-th values of all ranks of the remote group with `op`, in the order of ranks
+    /// there, and returns the result at rank n of the local group. Each rank must pass one value
+    /// for each rank of the remote group. The values may be vectors, so this is
     /// `MPI_Reduce_scatter` and `MPI_Reduce_scatter_block`.
     ///
     /// # Errors
@@ -318,7 +327,7 @@ impl InterCommunicator {
         op: Op,
     ) -> impl Future<Output = Result<T, Error>> + use<T, Op> {
         let exchanged = self.alltoall(values);
-        // Groups are never empty.
+        // Groups are never empty, so a result exists.
         async move {
             exchanged
                 .await?

@@ -1,9 +1,9 @@
-//! Communicators that every rank knows: of all processes, of a module of the drawing, of a kind, of
-//! an OS process, of a host.
+//! Communicators that every rank knows: all processes, the processes of a module or a kind, and the
+//! processes in an OS process or on a host.
 //!
-//! Who is in one of them is known everywhere, and so is its number, which is one of those that no
-//! other communicator gets. So nobody has to be asked: a scheduler joins one when the first of its
-//! ranks does, and what has come for it before waits.
+//! All schedulers can compute the members and the number of such a communicator. The numbers are
+//! reserved. The creation therefore needs no communication. A scheduler joins the communicator when
+//! the first of its ranks asks for it, and messages that arrive earlier are kept.
 
 use std::rc::Rc;
 
@@ -15,10 +15,10 @@ use super::split_type::SplitType;
 use super::state::World;
 use graphmap_executor::exec::report::modules_around;
 
-/// The communicator of a module that the process which asks is in, ranked as in the network: by
-/// level, where level 0 is the [world](super::world), level 1 the outermost module around the
-/// process, and so on inwards; `None`: it is in none of that level. Nobody else has to ask, and who
-/// asks again gets the same.
+/// Returns the communicator of the module around the calling process at a level, ranked as in the
+/// network. Level 0 is the [world](super::world), level 1 the outermost module around the process,
+/// and so on inwards. `None` if the process has no module of that level around it. The call is not
+/// collective. Repeated calls return the same communicator.
 ///
 /// ```
 /// # use graphmap_runtime::{Ends, Names, Network, Options, Ports, mpi, run};
@@ -39,7 +39,7 @@ use graphmap_executor::exec::report::modules_around;
 /// ```
 ///
 /// # Errors
-/// [`Error::NoProcess`] outside of a process of a run; [`Error::Over`].
+/// [`Error::NoProcess`] outside of a process of a run. [`Error::Over`] if the run has ended.
 pub fn of_level(level: usize) -> Result<Option<Communicator>, Error> {
     let (shared, rank) = World::current()?;
     let Some(inwards) = level.checked_sub(1) else {
@@ -53,11 +53,12 @@ pub fn of_level(level: usize) -> Result<Option<Communicator>, Error> {
         .transpose()
 }
 
-/// The communicator of a module that the process which asks is in, by name: that of the module, its
-/// path (the names of the modules around it and its own, with dots between), or the name of its
-/// kind. Of several that a process is in, it is the innermost; a name comes before one of a kind.
-/// The name of no module, `""`, is that of the [world](super::world). `None`: it is in no such
-/// module.
+/// Returns the communicator of a module around the calling process, by name. The name is the
+/// module's own name, its path, or the name of its kind. A path is the names of the enclosing
+/// modules and its own, separated by dots.
+///
+/// If several modules match, the innermost is used. Names and paths take precedence over kinds. The
+/// empty name is the [world](super::world). `None` if no module around the process matches.
 ///
 /// # Errors
 /// As for [`of_level`].
@@ -76,8 +77,8 @@ pub fn of_module(name: &str) -> Result<Option<Communicator>, Error> {
         .transpose()
 }
 
-/// The communicator of all processes of the kind of the one that asks: ranks are
-/// [indices](graphmap_executor::Me::index) in the kind where these ascend with the ranks of the
+/// Returns the communicator of all processes of the same kind as the calling process. Ranks equal
+/// the [indices](graphmap_executor::Me::index) in the kind if these ascend with the ranks of the
 /// network.
 ///
 /// # Errors
@@ -86,7 +87,7 @@ pub fn of_kind() -> Result<Communicator, Error> {
     of_common(SplitType::Kind)
 }
 
-/// The communicator of the processes in the OS process of the one that asks.
+/// Returns the communicator of all processes in the OS process of the calling process.
 ///
 /// # Errors
 /// As for [`of_level`].
@@ -94,8 +95,8 @@ pub fn of_os_process() -> Result<Communicator, Error> {
     of_common(SplitType::OsProcess)
 }
 
-/// The communicator of the processes on the host of the one that asks; in its OS process, where the
-/// name of the host is not known.
+/// Returns the communicator of all processes on the host of the calling process. If the name of the
+/// host is unknown, returns the communicator of its OS process.
 ///
 /// # Errors
 /// As for [`of_level`].
@@ -115,21 +116,22 @@ fn of_common(what: SplitType) -> Result<Communicator, Error> {
     world.known(which, rank)
 }
 
-/// Whether a path ends with a name, which may have dots itself.
+/// Returns true if the path ends with the component `name`, which may itself contain dots.
 fn is_last(path: &str, name: &str) -> bool {
     let before = path.strip_suffix(name);
     before.is_some_and(|before| before.ends_with('.'))
 }
 
 impl World {
-    /// The modules around a process, the innermost first: number, path and kind.
+    /// Returns the number, path and kind of each module around a process, the innermost first.
     fn modules_of(&self, rank: u32) -> Vec<(u32, String, String)> {
         let directory = &*self.run().directory;
         let (kind, index) = directory.of_rank(rank);
         self.modules_from(directory.module_of(kind, index))
     }
 
-    /// The same of a module and those around it.
+    /// Returns the number, path and kind of a module and of each module around it, the innermost
+    /// first.
     fn modules_from(&self, innermost: Option<u32>) -> Vec<(u32, String, String)> {
         let around = modules_around(&*self.run().directory, innermost);
         let mut path = String::new();
@@ -148,7 +150,7 @@ impl World {
         all
     }
 
-    /// One that a rank of the world is in.
+    /// Returns a communicator of which `rank` is a member.
     fn known(self: &Rc<Self>, which: Known, rank: u32) -> Result<Communicator, Error> {
         let run = self.run();
         let number = which.number(run);
@@ -158,17 +160,18 @@ impl World {
             None => {
                 let members = Group::of(self.members(which))?;
                 let shared = self.join(number, members, self.name_of(which), None);
-                // Until the run is over: who lets go of it and asks again goes on where it was.
+                // Kept until the run ends. A rank that drops the communicator and asks again
+                // continues with the same collective instances.
                 self.known.borrow_mut().insert(number, Rc::clone(&shared));
                 shared
             }
         };
-        // Whoever asks is a member.
+        // The caller is always a member.
         let own = shared.group.rank_of(rank).ok_or(Error::NoProcess)?;
         Ok(Communicator::new(shared, own))
     }
 
-    /// The ranks of the world that are in one, in ascending order.
+    /// Returns the world ranks of the members, in ascending order.
     fn members(&self, which: Known) -> Vec<u32> {
         match which {
             Known::Module(module) => self.run().directory.in_module(module),
@@ -194,8 +197,8 @@ impl World {
         }
     }
 
-    /// What one is called that nobody here has asked for, by its number, and the rank there of a
-    /// rank of the world; `None`: somebody has made it.
+    /// Returns the name of a communicator that no rank here has asked for, and the rank of `member`
+    /// in it. `None` if `number` is not one of the reserved numbers.
     pub(super) fn unasked(&self, number: u32, member: u32) -> Option<(String, Option<u32>)> {
         let which = Known::of_number(number, self.run())?;
         let members = self.members(which);
@@ -203,8 +206,9 @@ impl World {
         Some((self.name_of(which), rank.map(|rank| rank as u32)))
     }
 
-    /// The lowest number of those that have this in common with a rank of the world: of kinds,
-    /// schedulers, or OS processes.
+    /// Returns a number that is equal for all ranks with the same property as `rank`. It is the
+    /// number of the kind, of the scheduler, of the OS process, or of the first OS process on the
+    /// host.
     pub(super) fn lowest(&self, by: SplitType, rank: u32) -> u32 {
         let run = self.run();
         let os_process = run.os_process_of_rank(rank);
@@ -220,7 +224,7 @@ impl World {
         }
     }
 
-    /// The ranks of the world of which that is the lowest number, in ascending order.
+    /// Returns the world ranks for which [`World::lowest`] returns `lowest`, in ascending order.
     fn in_common(&self, what: SplitType, lowest: u32) -> Vec<u32> {
         let run = self.run();
         let mut ranks: Vec<u32> = match what {

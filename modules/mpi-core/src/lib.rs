@@ -1,10 +1,11 @@
-//! Processes as the ranks of MPI: matched messages, communicators and collective calls, beside the
-//! ports of the drawing.
+//! Processes as MPI ranks: matched messages, communicators and collective calls, in addition to the
+//! ports of the graph.
 //!
-//! Every process of a run is a rank; [`world`] is the communicator of all. A message has a value of
-//! any type that is a [`Payload`](graphmap_executor::Payload), and is matched as MPI says: by
-//! communicator, source and tag, where a receive may leave source and tag open, in the order in
-//! which messages were sent. Between ranks of a scheduler, values move without a copy.
+//! Every process of a run is a rank. [`world`] returns the communicator of all processes. A message
+//! carries a value of any type that implements [`Payload`](graphmap_executor::Payload). Messages
+//! are matched as in MPI: by communicator, source and tag, in the order in which they were sent. A
+//! receive may accept any source or any tag. Between ranks of one scheduler, values move without a
+//! copy.
 //!
 //! ```
 //! use graphmap_runtime::{Local, Options, mpi};
@@ -31,16 +32,20 @@
 //!
 //! # Rules
 //!
-//! * *A call begins when it is made.* What it returns is a [`Request`], and a future: `send(..).await` is MPI's
-//!   `MPI_Send`, and `let request = send(..)` its `MPI_Isend`.
-//! * *Letting go.* A send that is not waited for is sent all the same; a receive gives its message back.
-//! * *What blocks* is found like any standstill of the network, at once, and reported with each rank's call and the line
-//!   of the program it is in. A test or an immediate probe that finds nothing lets all others have a turn.
-//! * *Collective calls* ([`Communicator::barrier`] and others) begin when they are made, too.
-//! * *Endpoints* ([`Communicator::endpoints`]) are further ranks of a process, and may be threads.
-//! * *Errors* are values. Nothing ends the run but what the process makes of them.
-//! * *Wherever ranks are*, on one scheduler, on several, in several OS processes or on several hosts, all of this is the
-//!   same. What goes to another OS process is copied, what stays in one is not.
+//! * *A call begins when it is made.* It returns a [`Request`], which is also a future:
+//!   `send(..).await` is `MPI_Send`, and `let request = send(..)` is `MPI_Isend`.
+//! * *Dropped requests.* A send whose request is dropped is still sent. A receive that is dropped
+//!   returns its message to the queue.
+//! * *Deadlocks* are detected immediately, as for channels. The report contains the call of each
+//!   rank and its source line. A test or an immediate probe that fails yields once to the other
+//!   processes.
+//! * *Collective calls* ([`Communicator::barrier`] and others) also begin when they are made.
+//! * *Endpoints* ([`Communicator::endpoints`]) are additional ranks of a process. They may run on
+//!   threads.
+//! * *Errors* are values. The process decides whether an error ends the run.
+//! * *Location.* The rules are the same for ranks on one scheduler, on several schedulers, in
+//!   several OS processes, and on several hosts. A message to another OS process is copied. A
+//!   message within an OS process is not copied.
 
 mod abandoned;
 mod any_value;

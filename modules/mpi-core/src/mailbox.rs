@@ -1,11 +1,11 @@
-//! What waits at each rank of a scheduler.
+//! Mailboxes: the queues of receives and messages of each rank of a scheduler.
 
 use std::collections::HashMap;
 
 use super::envelope::Mixing;
 use super::queue::MatchQueue;
 
-/// What waits at one rank.
+/// The queues of one rank.
 pub(super) struct Mailbox {
     /// Receives that wait for messages.
     pub(super) posted: MatchQueue,
@@ -20,16 +20,16 @@ impl Mailbox {
     };
 }
 
-/// The mailboxes of the ranks here.
+/// The mailboxes of the ranks of this scheduler.
 pub(super) struct Mailboxes {
-    /// Those of the processes, where all are here.
+    /// Mailboxes of all processes by rank, if all are on this scheduler. Otherwise empty.
     all: Vec<Mailbox>,
-    /// Of others that have sent or received something: endpoints, and processes where not all are here.
+    /// Other mailboxes, created on demand: of endpoints, and of processes if `all` is empty.
     some: HashMap<u32, Mailbox, Mixing>,
 }
 
 impl Mailboxes {
-    /// Of so many ranks, all of which are here; or of those that are.
+    /// Creates the mailboxes. `ranks` is the number of ranks if all are on this scheduler.
     pub(super) fn new(ranks: Option<u32>) -> Self {
         let ranks = 0..ranks.unwrap_or(0);
         Mailboxes {
@@ -54,7 +54,7 @@ impl Mailboxes {
         }
     }
 
-    /// That of a rank that is here.
+    /// Returns the mailbox of a rank of this scheduler. Creates it if it does not exist.
     #[inline(always)]
     pub(super) fn of(&mut self, home: u32) -> &mut Mailbox {
         match self.all.get_mut(home as usize) {
@@ -63,7 +63,7 @@ impl Mailboxes {
         }
     }
 
-    /// Nothing is kept for a rank for which nothing waits, if it is none of those that all are here.
+    /// Drops a mailbox if it is empty, unless mailboxes are stored densely.
     pub(super) fn tidy(&mut self, home: u32) {
         let is_empty = |mailbox: &Mailbox| {
             mailbox.posted.first().is_none() && mailbox.unexpected.first().is_none()
@@ -74,7 +74,7 @@ impl Mailboxes {
     }
 }
 
-/// Away from the short way of a message, in whose code it would be otherwise.
+/// Looks up a mailbox. Not inlined, so that the fast path of a message stays small.
 #[inline(never)]
 fn look_up(some: &mut HashMap<u32, Mailbox, Mixing>, home: u32) -> Option<&mut Mailbox> {
     some.get_mut(&home)

@@ -1,9 +1,10 @@
-//! Which message goes to which receive.
+//! Matching of messages and receives.
 //!
-//! Each rank has a list of receives that wait for messages, and one of messages that no receive has taken yet, both in
-//! order. A message goes to the first receive that takes it, a receive gets the first message that it takes: so of two
-//! messages from one rank to another that one receive could take, the first that was sent is the first to be received
-//! (MPI 4.1, 3.5). Nothing here calls code of the user: values go in and out as parcels, and whom to wake is said.
+//! Each rank has a queue of posted receives and a queue of messages that no receive has taken yet,
+//! both in order. A message goes to the first posted receive that accepts it. A receive gets the
+//! first message that it accepts. If a receive accepts two messages from the same rank, it
+//! therefore gets the one that was sent first (MPI 4.1, section 3.5). No function here calls user
+//! code: values are parcels, and the callers do the wake-ups.
 
 use std::collections::HashMap;
 use std::panic::Location;
@@ -15,41 +16,41 @@ use super::mailbox::Mailboxes;
 use super::parcel::{Parcel, Wanted};
 use graphmap_executor::link::waiter::ARMED;
 
-/// So many messages wait at a rank without their senders waiting for them.
+/// Number of messages that may wait at a rank before the sender of a standard send waits as well.
 pub(super) const EAGER: u32 = 64;
 
-/// How a message is sent (MPI 4.1, 3.4).
+/// Mode of a send (MPI 4.1, section 3.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SendMode {
-    /// The sender waits if too much is waiting already.
+    /// The sender waits if too many messages already wait at the receiver.
     Standard,
-    /// The sender waits until it has been taken.
+    /// The sender waits until a receive has taken the message.
     Synchronous,
     /// The sender never waits.
     Buffered,
-    /// A receive has to wait for it.
+    /// A receive must already be posted.
     Ready,
 }
 
-/// What is to be done when a change is made, which must not be done at once.
+/// An action that must follow a change, after the borrow of the [`Matching`] has ended.
 pub(super) enum Then {
-    /// Who waits by this word is to be woken.
+    /// Wake the waiter with this state word.
     Wake(u32),
-    /// There is room again for so many bytes of a scheduler.
+    /// Return this credit to a scheduler, in bytes.
     Credit(u32, u32),
-    /// A scheduler is to send the message of an entry.
+    /// Ask a scheduler to send the message of an entry.
     ClearToSend(u32, u32),
 }
 
-/// What became of a message.
+/// Result of a send.
 pub(super) enum Sent {
-    /// A receive has it, whose word this was.
+    /// A receive has the message. The value is the state word of that receive.
     Taken(u32),
-    /// It waits, and its sender need not.
+    /// The message waits for a receive, and the sender need not wait.
     Left,
-    /// It waits, and so does its sender: the entry.
+    /// The message waits for a receive, and the sender waits at this entry.
     Held(u32),
-    /// No receive has waited for it.
+    /// No receive was posted for a ready send.
     Refused(Parcel),
 }
 
@@ -57,18 +58,21 @@ pub(super) struct Matching {
     pub(super) slab: Slab,
     pub(super) mailboxes: Mailboxes,
     order: u64,
-    /// Those who look for messages, by rank.
+    /// Entries of waiting probes, by rank.
     probing: HashMap<u32, Vec<u32>>,
     pub(super) then: Vec<Then>,
-    /// Values that were asked for: for which entry each is, by scheduler and entry there.
+    /// Values requested from other schedulers. The key is the scheduler and its entry, the value is
+    /// the entry here.
     pub(super) asked: HashMap<(u32, u32), u32>,
     pub(super) is_over: bool,
-    /// A message may go straight to a receive that waits for it: not when all is over, and not where it is to be counted.
+    /// True if a message may be stored directly in a posted receive. False if messages are counted,
+    /// and after the run has ended.
     pub(super) straight: bool,
 }
 
 impl Matching {
-    /// For so many ranks, all of which are here; or for those that are.
+    /// Creates the state of a scheduler. `ranks` is the number of ranks if all are on this
+    /// scheduler.
     pub(super) fn new(ranks: Option<u32>, counted: bool) -> Self {
         Matching {
             slab: Slab::new(),
@@ -99,25 +103,27 @@ impl Matching {
         entry
     }
 
-    /// The word of who waits at an entry, who is going to be woken.
+    /// Takes the state word of the waiter at an entry. The caller must wake or unregister the
+    /// waiter.
     #[inline]
     pub(super) fn take_word(&mut self, at: u32) -> u32 {
         std::mem::replace(&mut self.slab.entries[at as usize].word, 0)
     }
 
-    /// The receive of a rank that takes a message, which is its own from here on: the entry, whose parcel is to be put there.
+    /// Removes the first posted receive that accepts a message from its queue, and turns its entry
+    /// into the entry of the message. The caller must put the parcel into the entry.
     #[inline(always)]
     pub(super) fn hand(&mut self, home: u32, envelope: Envelope) -> Option<&mut Entry> {
         Some(self.hand_at(home, envelope)?.1)
     }
 
-    /// As [`Matching::hand`], with its number.
+    /// Removes a posted receive like [`Matching::hand`], and also returns the number of its entry.
     #[inline(always)]
     pub(super) fn hand_at(&mut self, home: u32, envelope: Envelope) -> Option<(u32, &mut Entry)> {
         let mailbox = self.mailboxes.get_mut(home)?;
         let entries = &mut self.slab.entries;
         let (receive, entry) = mailbox.posted.take_first_that_takes(entries, envelope)?;
-        // It is the message now, in the order of messages.
+        // The entry is a message from here on, so it gets the next number in the order of messages.
         self.order += 1;
         entry.order = self.order;
         entry.envelope = envelope;
@@ -125,7 +131,7 @@ impl Matching {
         Some((receive, entry))
     }
 
-    /// Sends a message to a rank of the world.
+    /// Sends a message to a rank of this scheduler.
     #[inline]
     pub(super) fn send(
         &mut self,
@@ -156,7 +162,7 @@ impl Matching {
         if held { Sent::Held(entry) } else { Sent::Left }
     }
 
-    /// A message waits for a receive of a rank.
+    /// Appends a message to the queue of a rank and wakes the matching probes.
     #[inline]
     pub(super) fn leave(&mut self, home: u32, message: u32) {
         let mailbox = self.mailboxes.of(home);
@@ -178,7 +184,8 @@ impl Matching {
         }
     }
 
-    /// The short way of a receive: its entry, if no message at all waits at the rank.
+    /// Posts a receive and returns its entry: the fast path. Returns `None` if the general path is
+    /// needed, for example because a message waits at the rank.
     #[inline(always)]
     pub(super) fn post(
         &mut self,
@@ -204,7 +211,8 @@ impl Matching {
         Some(receive)
     }
 
-    /// A receive of a rank: its entry, and the word of the sender that waited for it.
+    /// Takes the first matching message, or posts a receive. Returns the entry of the receive, and
+    /// the state word of the sender if it waits.
     #[inline]
     pub(super) fn receive(
         &mut self,
@@ -223,7 +231,7 @@ impl Matching {
         }
     }
 
-    /// A receive of a rank that is not to wait.
+    /// Takes the first matching message like [`Matching::receive`], but does not post a receive.
     pub(super) fn receive_now(
         &mut self,
         home: u32,
@@ -234,7 +242,8 @@ impl Matching {
         Some(self.take(message, at))
     }
 
-    /// Takes a message for a receive: the entry of that, and the word of the sender that waited.
+    /// Takes a message for a receive. Returns the entry of the receive, and the state word of the
+    /// sender if it waits.
     #[inline]
     fn take(&mut self, message: u32, at: &'static Location<'static>) -> (u32, u32) {
         let entries = &mut self.slab.entries;
@@ -250,7 +259,8 @@ impl Matching {
             }
             return (message, 0);
         }
-        // The sender has the number of this one.
+        // The request of the sender has the number of this entry, so the receive needs another
+        // entry.
         entry.state = EntryState::Done;
         let (envelope, order, parcel) = (entry.envelope, entry.order, entry.parcel.take());
         let word = self.take_word(message);
@@ -259,14 +269,14 @@ impl Matching {
         (receive, word)
     }
 
-    /// The first message that a receive would take.
+    /// Returns the first message that a receive would take.
     #[inline]
     pub(super) fn find(&self, home: u32, envelope: Envelope) -> Option<u32> {
         let mailbox = self.mailboxes.get(home)?;
         mailbox.unexpected.first_for(&self.slab.entries, envelope)
     }
 
-    /// Somebody looks for a message: its entry.
+    /// Adds a probe and returns its entry.
     pub(super) fn probe(
         &mut self,
         home: u32,
@@ -278,21 +288,22 @@ impl Matching {
         probe
     }
 
-    /// A rank waits in a collective call of a communicator: its entry.
+    /// Adds an entry for a rank that waits in a collective call, and returns it.
     pub(super) fn meet(&mut self, context: u32, at: &'static Location<'static>) -> u32 {
         let envelope = Envelope::new(context, None, None);
         self.add(EntryState::Meeting, 0, envelope, None, at)
     }
 
-    /// An entry for a call that could not be made.
+    /// Adds an entry for a call that failed, and returns it.
     pub(super) fn failed(&mut self, error: Error, at: &'static Location<'static>) -> u32 {
         let envelope = Envelope::new(0, None, None);
         let error = Parcel::error(error);
         self.add(EntryState::Done, 0, envelope, Some(error), at)
     }
 
-    /// A receive or a probe is not wanted any more: what its parcel was, and the word of who waited there. A message that it
-    /// has taken already goes back to where it was.
+    /// Ends the request at an entry before it completes. Returns its parcel and the state word of
+    /// its waiter. A message that was taken goes back to the queue, and a message that was sent is
+    /// still delivered.
     pub(super) fn give_up(&mut self, at: u32) -> (Option<Parcel>, u32) {
         let word = self.take_word(at);
         let entries = &mut self.slab.entries;
@@ -320,7 +331,7 @@ impl Matching {
                         ..
                     } = &mut entries[at as usize] =>
             {
-                // Nobody looks at its buffer any more.
+                // The buffer is not valid after the receive, so the bytes are copied from it.
                 if let Some(buffer) = buffer.take()
                     && parcel.is_placed()
                 {
@@ -329,12 +340,12 @@ impl Matching {
                 self.return_message(at, home, envelope);
                 return (None, word);
             }
-            // The answer comes all the same.
+            // The answer still arrives later.
             EntryState::Accessing if !self.is_over => {
                 entries[at as usize].state = EntryState::Forgotten;
                 return (None, word);
             }
-            // A sender that waits no more has still sent its message.
+            // The message has been sent, even if its sender no longer waits.
             EntryState::Held => {
                 entries[at as usize].state = EntryState::Unexpected;
                 return (None, word);
@@ -346,7 +357,8 @@ impl Matching {
         (parcel, word)
     }
 
-    /// A message that was taken is for whoever would have got it otherwise.
+    /// Gives a taken message to the first posted receive that accepts it, or puts it back into the
+    /// queue at its old position.
     pub(super) fn return_message(&mut self, at: u32, home: u32, envelope: Envelope) {
         let mailbox = self.mailboxes.of(home);
         let entries = &mut self.slab.entries;
@@ -377,14 +389,15 @@ impl Matching {
         }
     }
 
-    /// Takes a message back that no receive has taken.
+    /// Withdraws a message if no receive has taken it.
     pub(super) fn unsend(&mut self, at: u32) -> Option<(Parcel, u32)> {
         let entry = &mut self.slab.entries[at as usize];
         if entry.state != EntryState::Held {
             return None;
         }
         let home = entry.home;
-        // Another scheduler knows of it, and may have asked for it.
+        // A message to another scheduler cannot be withdrawn, because that scheduler may have asked
+        // for it.
         let mailbox = self
             .mailboxes
             .get_mut(home)
@@ -396,8 +409,8 @@ impl Matching {
         parcel.map(|parcel| (parcel, word))
     }
 
-    /// A communicator is gone: takes what waits for receives of its ranks. Whoever waits for one of these to be received goes
-    /// on waiting.
+    /// Removes and returns the waiting messages of a communicator that was dropped. If the sender
+    /// of a message waits, the message stays and the sender continues to wait.
     pub(super) fn purge(&mut self, context: u32, homes: impl Iterator<Item = u32>) -> Vec<Lost> {
         let mut lost = Vec::new();
         if self.is_over {
@@ -430,7 +443,7 @@ impl Matching {
         lost
     }
 
-    /// The run is over: all that was not received.
+    /// Ends the matching at the end of the run, and returns all messages that were not received.
     pub(super) fn close(&mut self) -> Vec<Lost> {
         (self.is_over, self.straight) = (true, false);
         let entries = self.slab.entries.iter_mut();
@@ -441,19 +454,19 @@ impl Matching {
     }
 }
 
-/// A message that nobody will receive, to be dropped.
+/// A message that will never be received and must be dropped.
 pub(super) struct Lost {
     pub(super) envelope: Envelope,
     pub(super) home: u32,
     pub(super) order: u64,
     pub(super) at: &'static Location<'static>,
     pub(super) parcel: Parcel,
-    /// The scheduler that it has come from; [`NONE`]: this one.
+    /// Scheduler that sent the message. [`NONE`] if it was sent on this one.
     pub(super) from: u32,
 }
 
 impl Lost {
-    /// A message that is still with its sender is lost there.
+    /// Returns `None` for a message that is still with its sender, because it is counted there.
     fn of(entry: &mut Entry) -> Option<Self> {
         let parcel = entry.parcel.take()?;
         parcel.as_far().is_none().then(|| Lost {

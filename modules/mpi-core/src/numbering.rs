@@ -1,22 +1,22 @@
-//! The numbers of communicators that nobody makes: all know them.
+//! Numbers of the predefined communicators, which every scheduler can compute.
 
 use graphmap_executor::exec::shared::Shared as Run;
 
-/// A communicator that every scheduler knows the members of.
+/// A predefined communicator, whose members every scheduler knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Known {
-    /// Of the processes in a module, by its number.
+    /// The processes of a module, by its number.
     Module(u32),
-    /// Of a kind.
+    /// The processes of a kind.
     Kind(u32),
-    /// Of the processes in an OS process.
+    /// The processes of an OS process.
     OsProcess(u32),
-    /// Of those on a host, by the first of its OS processes.
+    /// The processes of a host, by its first OS process.
     Host(u32),
 }
 
 impl Known {
-    /// That of the world is 0, and modules are counted from 1.
+    /// Returns the number of the communicator. The world has number 0, and modules count from 1.
     pub(super) fn number(self, run: &Run) -> u32 {
         let kinds = 1 + run.directory.modules();
         let os_processes = kinds + run.directory.kinds() as u32;
@@ -29,9 +29,9 @@ impl Known {
         }
     }
 
-    /// Which one has such a number.
+    /// Returns the predefined communicator with `number`.
     pub(super) fn of_number(number: u32, run: &Run) -> Option<Known> {
-        // As above, from behind.
+        // The ranges of `number`, in descending order.
         let all: [fn(u32) -> Known; 4] =
             [Known::Host, Known::OsProcess, Known::Kind, Known::Module];
         if number == 0 || number >= Known::end(run) {
@@ -41,7 +41,7 @@ impl Known {
         all.iter().find_map(of)
     }
 
-    /// The first number that is none of theirs.
+    /// Returns the first number after all predefined communicators.
     pub(super) fn end(run: &Run) -> u32 {
         Known::Host(os_processes_of(run)).number(run)
     }

@@ -1,4 +1,4 @@
-//! The other schedulers of a run: where ranks are, and what goes to and fro.
+//! The other schedulers of a run: the location of ranks, and sending of frames.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
@@ -12,17 +12,17 @@ use graphmap_executor::exec::frames::Outside;
 use graphmap_executor::exec::shared::Shared as Run;
 use graphmap_executor::placement::SchedulerId;
 
-/// So many bytes of messages that no receive has taken may be at a scheduler from each other one, besides those that
-/// their senders keep.
+/// Number of bytes of unmatched messages from one scheduler that another one stores. Messages that
+/// stay with their senders (rendezvous) do not count.
 const CREDIT: u32 = 1 << 20;
 
-/// What is known of one of them.
+/// State of one other scheduler.
 struct Peer {
-    /// How many bytes may be sent to it.
+    /// Number of bytes that can be sent to it.
     credit: Cell<u32>,
-    /// For how many it is to be told that there is room again.
+    /// Number of freed bytes that are not reported to it yet.
     ungiven: Cell<u32>,
-    /// The number of the type that was sent there last.
+    /// Number of the type that was last sent to it.
     last_type: Cell<u64>,
 }
 
@@ -32,24 +32,24 @@ pub(super) struct Others {
     run: Arc<Run>,
     outside: Option<Rc<Outside>>,
     peers: Vec<Peer>,
-    /// Which types each OS process was told the names of.
+    /// Pairs of a scheduler and a type whose name has been sent to it.
     told: RefCell<BTreeSet<(u32, u64)>>,
-    /// The names of types that others send.
+    /// Names of types that others have sent.
     names: RefCell<HashMap<u64, String>>,
 }
 
-/// Where the members of a communicator are, of whom not all are here.
+/// Schedulers of the members of a communicator that is on several schedulers.
 pub(super) struct Distribution {
-    /// The ranks in the communicator of those that are here: nothing that is kept for each rank is kept for others.
+    /// Ranks of the communicator that are here. Per-rank data is kept only for these.
     pub(super) here: Group,
-    /// The other schedulers that have any.
+    /// The other schedulers that have members.
     pub(super) others: Vec<u32>,
-    /// The scheduler of its rank 0, where its collective calls come together.
+    /// Scheduler of rank 0, which coordinates collective calls.
     pub(super) leader: u32,
 }
 
 impl Others {
-    /// Those of a scheduler's run; `None`: it has all ranks.
+    /// Creates the state for `scheduler`. Returns `None` if it has all ranks of the run.
     pub(super) fn of(
         run: &Arc<Run>,
         scheduler: SchedulerId,
@@ -80,19 +80,20 @@ impl Others {
         self.peers.len() as u32
     }
 
-    /// The scheduler of a rank of the world.
+    /// Returns the scheduler of a world rank.
     #[inline]
     pub(super) fn home_of(&self, rank: u32) -> u32 {
         self.run.home_of(rank).0
     }
 
-    /// The scheduler of a rank of the world, if it is not this one.
+    /// Returns the scheduler of a world rank, if it is not this one.
     #[inline]
     pub(super) fn elsewhere(&self, rank: u32) -> Option<u32> {
         Some(self.home_of(rank)).filter(|&home| home != self.me)
     }
 
-    /// Where the members of a group are, of which `process_of` tells the process; `None`: here, all of them.
+    /// Returns the distribution of the members of `group`, or `None` if all of them are here.
+    /// `process_of` returns the process of a member.
     pub(super) fn distribution(
         &self,
         group: &Group,
@@ -114,14 +115,14 @@ impl Others {
             .filter(|&other| all[other as usize])
             .collect();
         (!others.is_empty()).then_some(Distribution {
-            // They ascend.
+            // The ranks ascend, so they are distinct.
             here: Group::of(here).ok()?,
             others,
             leader: leader?,
         })
     }
 
-    /// Where a scheduler is, for people.
+    /// Describes a scheduler in messages for users.
     pub(super) fn name(&self, scheduler: u32) -> String {
         match self.run.os_process() {
             Some(_) => format!(
@@ -132,29 +133,29 @@ impl Others {
         }
     }
 
-    /// Ends the run.
+    /// Fails the run.
     pub(super) fn fail(&self, why: String) {
         self.run.fail(None, why);
     }
 
-    /// Takes credit for a message; `false`: there is not enough.
+    /// Takes credit for a message. Returns false if the credit is too small.
     pub(super) fn take_credit(&self, of: u32, cost: u32) -> bool {
         let credit = &self.peers[of as usize].credit;
         let left = credit.get().checked_sub(cost);
         left.inspect(|&left| credit.set(left)).is_some()
     }
 
-    /// Another scheduler has room again.
+    /// Adds credit that another scheduler has returned.
     pub(super) fn give_credit(&self, of: u32, bytes: u32) {
         if let Some(peer) = self.peers.get(of as usize) {
-            // More than there was is what nobody gives.
+            // A correct peer never returns more than `CREDIT`.
             let credit = peer.credit.get().saturating_add(bytes);
             peer.credit.set(credit.min(CREDIT));
         }
     }
 
-    /// There is room again for what another scheduler sends: it is told when that is worth it. Until then, it asks before it
-    /// sends.
+    /// Records freed space for messages of another scheduler. Reports it when it reaches half of
+    /// `CREDIT`. Until then, a sender without credit asks before it sends.
     pub(super) fn free_credit(&self, to: u32, bytes: u32) {
         let Some(peer) = self.peers.get(to as usize) else {
             return;
@@ -167,7 +168,7 @@ impl Others {
         }
     }
 
-    /// Sends something to another scheduler: code of the user, where a value goes as bytes.
+    /// Sends a frame to another scheduler. Runs user code if a value is converted to bytes.
     pub(super) fn send(&self, to: u32, frame: Frame) {
         if let Some(here) = self.run.here(SchedulerId(to)) {
             self.run.post(here, (self.me, Box::new(frame)));
@@ -183,7 +184,7 @@ impl Others {
         outside.send_owned(to, header, bytes);
     }
 
-    /// Tells another scheduler what the type of a value is called, if it was not told before.
+    /// Sends the name of a value's type to another scheduler, once.
     #[inline]
     fn tell_name(&self, outside: &Outside, to: u32, parcel: &Parcel) {
         let number = parcel.number();
@@ -200,12 +201,12 @@ impl Others {
         }
     }
 
-    /// Another scheduler has said what a type is called.
+    /// Records the name of a type that another scheduler has sent.
     pub(super) fn name_type(&self, number: u64, name: String) {
         self.names.borrow_mut().insert(number, name);
     }
 
-    /// What the type of a number is called.
+    /// Returns the name of the type with `number`.
     pub(super) fn type_name(&self, number: u64) -> Option<String> {
         self.names.borrow().get(&number).cloned()
     }

@@ -1,14 +1,14 @@
-//! Elements that a floor above has packed, as one value.
+//! Elements that a higher layer has packed, as one value.
 
 use std::ops::Deref;
 
 use graphmap_executor::payload::{DecodeError, Decoder, Encoder, Payload};
 
-/// So many bytes lie in the value itself: a word, which is moved as one.
+/// Maximum number of bytes that are stored inline: a word, which is moved as a whole.
 const FEW: usize = 8;
 
-/// The bytes of elements that were packed. [`Status::count`](super::Status::count) of a message of them is how many bytes they are. Few lie in the
-/// value itself, so that a short message needs no memory of its own.
+/// The bytes of packed elements. [`Status::count`](super::Status::count) of such a message is the
+/// number of bytes. Short messages are stored inline and need no allocation.
 #[derive(Debug, Clone)]
 pub struct Packed(Bytes);
 
@@ -23,7 +23,7 @@ enum Bytes {
 struct Word([u8; FEW]);
 
 impl Packed {
-    /// These bytes, if they are few.
+    /// Stores `from` inline, if it is short enough.
     #[inline]
     fn few(from: &[u8]) -> Option<Self> {
         let bytes = match <[u8; FEW]>::try_from(from) {
@@ -40,7 +40,7 @@ impl Packed {
 }
 
 impl Default for Packed {
-    /// None.
+    /// Returns an empty value.
     #[inline]
     fn default() -> Self {
         Packed(Bytes::Few {
@@ -51,7 +51,7 @@ impl Default for Packed {
 }
 
 impl From<&[u8]> for Packed {
-    /// A copy of these.
+    /// Copies the bytes.
     #[inline]
     fn from(bytes: &[u8]) -> Self {
         Packed::few(bytes).unwrap_or_else(|| bytes.to_vec().into())
@@ -86,7 +86,7 @@ impl Deref for Packed {
     }
 }
 
-/// As a vector of them.
+/// The encoding is that of a `Vec<u8>`.
 impl Payload for Packed {
     fn size(&self) -> usize {
         Encoder::size_of_length(self.len()) + u8::size_all(self)
@@ -106,7 +106,8 @@ impl Payload for Packed {
 mod tests {
     use super::*;
 
-    /// Bytes come out as they went in, of any number, within the OS process and beyond; few take no memory of their own.
+    /// Bytes of any length are returned unchanged, directly and after encoding. Short ones are
+    /// inline.
     #[test]
     fn any_number() {
         assert_eq!(size_of::<Packed>(), size_of::<Vec<u8>>());

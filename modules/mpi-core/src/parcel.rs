@@ -1,8 +1,9 @@
-//! A value on its way, of whatever type: the receiver says which it wants.
+//! Type-erased value in transit. The receiver names the type that it expects.
 //!
-//! Values of at most three words lie in the parcel itself, so a small message costs no allocation, and neither does a
-//! vector, whose elements stay where they are. Larger ones are in a box. What has come from another OS process is there as
-//! bytes, until it is opened. The `unsafe` code of the floor is here and in `receive_buffer.rs`, but for who promises what that asks for.
+//! A value of at most three words is stored inline, so a small message costs no allocation. The
+//! same holds for a vector, whose elements are not moved. Larger values are boxed. A value from
+//! another OS process stays as bytes until it is opened. This file and `receive_buffer.rs` contain
+//! the `unsafe` code of this crate, except the call of `ReceiveBuffer::new` in `vectors.rs`.
 
 use std::any::{Any, TypeId, type_name};
 use std::cell::Cell;
@@ -17,34 +18,34 @@ use super::packed::Packed;
 use graphmap_executor::exec::user_code;
 use graphmap_executor::payload::{DecodeError, Decoder, Encoder, Payload};
 
-/// What lies in a parcel: the value, or a pointer to the box that has it.
+/// Storage of a parcel: the value, or a pointer to its box.
 type Room = MaybeUninit<[u64; 3]>;
 
-/// What is known of a type.
+/// Operations of a type.
 struct Kind {
     id: fn() -> TypeId,
     name: fn() -> &'static str,
-    /// How many elements the value in a room is.
+    /// Returns the number of elements of the value.
     ///
     /// # Safety
-    /// The room holds a value of the type.
+    /// The room must hold a value of the type.
     count: unsafe fn(&Room) -> usize,
-    /// How many bytes the value in a room is.
+    /// Returns the number of bytes of the encoded value.
     ///
     /// # Safety
-    /// As for `count`.
+    /// The same as for `count`.
     size: unsafe fn(&Room) -> usize,
-    /// Puts the bytes of the value in a room behind others.
+    /// Appends the encoded value to the bytes.
     ///
     /// # Safety
-    /// As for `count`.
+    /// The same as for `count`.
     encode: unsafe fn(&Room, Vec<u8>) -> Vec<u8>,
-    /// The value of such bytes, if it is so many elements.
+    /// Decodes a value, if it has the given number of elements.
     read: fn(&[u8], usize) -> Option<Parcel>,
-    /// Drops the value in a room.
+    /// Drops the value.
     ///
     /// # Safety
-    /// As for `count`; the value is not used again.
+    /// The same as for `count`. The value must not be used afterwards.
     drop: unsafe fn(&mut Room),
 }
 
@@ -52,40 +53,46 @@ struct Kind {
 pub(super) struct Parcel {
     room: Room,
     kind: &'static Kind,
-    /// One thread at a time: what its value says of itself may change it, as of one with a `Cell`.
+    /// Makes the type `!Sync`, because methods of the value can modify it, for example a `Cell` in
+    /// it.
     _not_shared: PhantomData<Cell<()>>,
 }
 
-// SAFETY: every value that is put in may go to another thread: `one`, `many` and `error` ask for that, and the others
-// are numbers and bytes. What is known of its type is constant.
+// SAFETY: every value in a parcel is `Send`. `one` and `many` require it, `Error` is `Send`, and
+// the other values are integers and bytes. `Kind` is constant.
 unsafe impl Send for Parcel {}
 
-/// Whether values of a type lie in the room itself.
+/// Returns true if values of the type are stored inline.
 #[inline(always)]
 const fn fits<T>() -> bool {
     size_of::<T>() <= size_of::<Room>() && align_of::<T>() <= align_of::<Room>()
 }
 
+/// Returns a pointer to the value in `room`.
+///
 /// # Safety
-/// The room holds a value of the type.
+/// `room` must hold a value of type `T`.
 unsafe fn value<T>(room: &Room) -> *const T {
     if fits::<T>() {
         room.as_ptr().cast()
     } else {
-        // SAFETY: by the caller's promise `wrap` has put the pointer of a box there.
+        // SAFETY: `room` holds a `T` that does not fit, so `wrap` has stored the pointer of a box.
         unsafe { room.as_ptr().cast::<*const T>().read() }
     }
 }
 
+/// Moves the value out of `room`.
+///
 /// # Safety
-/// The room holds a value of the type, which is not used again.
+/// `room` must hold a value of type `T`. The value must not be used afterwards.
 #[inline(always)]
 unsafe fn unwrap<T>(room: &Room) -> T {
     if fits::<T>() {
-        // SAFETY: the caller's promise.
+        // SAFETY: `room` holds a `T`, which is read once.
         unsafe { room.as_ptr().cast::<T>().read() }
     } else {
-        // SAFETY: by the caller's promise `wrap` has put the pointer of a box there, which is given back once.
+        // SAFETY: `room` holds a `T` that does not fit, so `wrap` has stored the pointer of a box.
+        // It is converted back once.
         *unsafe { Box::from_raw(room.as_ptr().cast::<*mut T>().read()) }
     }
 }
@@ -94,18 +101,19 @@ unsafe fn unwrap<T>(room: &Room) -> T {
 fn wrap<T>(value: T) -> Room {
     let mut room = Room::uninit();
     if fits::<T>() {
-        // SAFETY: the value fits in size and alignment.
+        // SAFETY: size and alignment of the value fit.
         unsafe { room.as_mut_ptr().cast::<T>().write(value) };
     } else {
         let pointer: *mut T = Box::into_raw(Box::new(value));
-        // SAFETY: a pointer fits.
+        // SAFETY: size and alignment of a pointer fit.
         unsafe { room.as_mut_ptr().cast::<*mut T>().write(pointer) };
     }
     room
 }
 
-/// The number of a type, the same in all OS processes of a run, which run the same program. What was packed has that of a vector of bytes: its
-/// bytes are the same, and so it may be received as one.
+/// Returns the number of a type. It is the same in all OS processes of a run, which run the same
+/// program. [`Packed`] has the number of `Vec<u8>`, because both have the same encoding and either
+/// can be received as the other.
 fn number_of(id: TypeId) -> u64 {
     let id = match id == TypeId::of::<Packed>() {
         true => TypeId::of::<Vec<u8>>(),
@@ -116,12 +124,12 @@ fn number_of(id: TypeId) -> u64 {
     mixer.finish()
 }
 
-/// As [`number_of`], of a type.
+/// Returns the number of `T`, as [`number_of`].
 pub(super) fn number<T: 'static>() -> u64 {
     number_of(TypeId::of::<T>())
 }
 
-/// The name of a type, as programs know it.
+/// Returns the name of a type, by its public path.
 pub(super) fn name<T: 'static>() -> &'static str {
     match TypeId::of::<T>() == TypeId::of::<Packed>() {
         true => "graphmap_runtime::mpi::Packed",
@@ -129,7 +137,7 @@ pub(super) fn name<T: 'static>() -> &'static str {
     }
 }
 
-/// How many elements a value is said to be: one, but what was packed is as many as it has bytes.
+/// Returns the number of elements of a value: the number of bytes of a [`Packed`], otherwise one.
 #[inline(always)]
 fn elements<T: 'static>(value: &T) -> usize {
     let packed = (value as &dyn Any).downcast_ref::<Packed>();
@@ -142,23 +150,28 @@ impl<T: Payload + Send + 'static> Of<T> {
     const ONE: &'static Kind = &Kind {
         id: TypeId::of::<T>,
         name: name::<T>,
-        // SAFETY: what `Kind::count` asks for: a value is there, which nobody changes.
+        // SAFETY: by the contract of `Kind::count`, the room holds a `T`. It is not modified
+        // meanwhile.
         count: |room| elements(unsafe { &*value::<T>(room) }),
-        // SAFETY: what `Kind::size` asks for: a value is there, which nobody changes.
+        // SAFETY: by the contract of `Kind::size`, the room holds a `T`. It is not modified
+        // meanwhile.
         size: |room| unsafe { (*value::<T>(room)).size() },
-        // SAFETY: what `Kind::encode` asks for.
+        // SAFETY: by the contract of `Kind::encode`, the room holds a `T`. It is not modified
+        // meanwhile.
         encode: |room, bytes| Encoder::behind(bytes, unsafe { &*value::<T>(room) }),
         read: |bytes, count| {
             let value: T = Decoder::from_slice(bytes).ok()?;
             (count == elements(&value)).then(|| Parcel::one(value))
         },
-        // SAFETY: what `Kind::drop` asks for.
+        // SAFETY: by the contract of `Kind::drop`, the room holds a `T` that is not used
+        // afterwards.
         drop: |room| drop(unsafe { unwrap::<T>(room) }),
     };
 
-    /// Of a vector of them: as many as there are.
+    /// Kind of a vector, which has one element per item.
     const MANY: &'static Kind = &Kind {
-        // SAFETY: what `Kind::count` asks for: a vector is there, which nobody changes.
+        // SAFETY: by the contract of `Kind::count`, the room holds a vector. It is not modified
+        // meanwhile.
         count: |room| unsafe { (*value::<Vec<T>>(room)).len() },
         read: |bytes, count| {
             let values: Vec<T> = Decoder::from_slice(bytes).ok()?;
@@ -168,7 +181,7 @@ impl<T: Payload + Send + 'static> Of<T> {
     };
 }
 
-/// An error in place of a value: it goes nowhere.
+/// Kind of an error instead of a value. It is never sent.
 static ERROR: Kind = Kind {
     id: TypeId::of::<Error>,
     name: type_name::<Error>,
@@ -176,29 +189,30 @@ static ERROR: Kind = Kind {
     size: |_| 0,
     encode: |_, bytes| bytes,
     read: |_, _| None,
-    // SAFETY: what `Kind::drop` asks for.
+    // SAFETY: by the contract of `Kind::drop`, the room holds an `Error` that is not used
+    // afterwards.
     drop: |room| drop(unsafe { unwrap::<Error>(room) }),
 };
 
-/// The bytes of a value: the number of its type, how many elements it is, the value.
+/// Kind of an encoded value: the number of its type, the number of elements, and its bytes.
 static WIRE: Kind = Kind {
     id: TypeId::of::<Wire>,
     name: type_name::<Wire>,
-    // SAFETY: what `Kind::count` asks for.
+    // SAFETY: by the contract of `Kind::count`, the room holds a `Wire`.
     count: |room| unsafe { (*value::<Wire>(room)).count() },
-    // SAFETY: what `Kind::size` asks for.
+    // SAFETY: by the contract of `Kind::size`, the room holds a `Wire`.
     size: |room| unsafe { (*value::<Wire>(room)).0.len() },
     encode: |_, bytes| bytes,
     read: |_, _| None,
-    // SAFETY: what `Kind::drop` asks for.
+    // SAFETY: by the contract of `Kind::drop`, the room holds a `Wire` that is not used afterwards.
     drop: |room| drop(unsafe { unwrap::<Wire>(room) }),
 };
 
-/// A value that is still with its sender.
+/// Kind of a value that is still with its sender.
 static FAR: Kind = Kind {
     id: TypeId::of::<Far>,
     name: type_name::<Far>,
-    // SAFETY: what `Kind::count` asks for.
+    // SAFETY: by the contract of `Kind::count`, the room holds a `Far`.
     count: |room| unsafe { (*value::<Far>(room)).count as usize },
     size: |_| 0,
     encode: |_, bytes| bytes,
@@ -206,11 +220,11 @@ static FAR: Kind = Kind {
     drop: |_| (),
 };
 
-/// How many bytes have been put in the buffer of the receive that has the parcel.
+/// Kind of a value whose bytes are in the buffer of the receive.
 static PLACED: Kind = Kind {
     id: TypeId::of::<Placed>,
     name: type_name::<Placed>,
-    // SAFETY: what `Kind::count` asks for.
+    // SAFETY: by the contract of `Kind::count`, the room holds a `Placed`.
     count: |room| unsafe { (*value::<Placed>(room)).0 },
     size: |_| 0,
     encode: |_, bytes| bytes,
@@ -218,11 +232,12 @@ static PLACED: Kind = Kind {
     drop: |_| (),
 };
 
+/// Number of bytes in the buffer of the receive.
 struct Placed(usize);
 
 struct Wire(Vec<u8>);
 
-/// How many bytes come before a value.
+/// Number of bytes before an encoded value.
 pub(super) const HEAD: usize = 16;
 
 impl Wire {
@@ -240,47 +255,48 @@ impl Wire {
     }
 }
 
-/// What a receive waits for: so what comes as bytes is read where it lies, instead of being copied for when it is opened.
+/// Type that a receive expects. With it, an arriving value is decoded directly from the frame,
+/// instead of being copied first.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted(&'static Kind);
 
 impl Wanted {
-    /// A value.
+    /// Expects one `T`.
     #[inline(always)]
     pub(super) fn one<T: Payload + Send + 'static>() -> Self {
         Wanted(Of::<T>::ONE)
     }
 
-    /// Many.
+    /// Expects a vector.
     #[inline(always)]
     pub(super) fn many<T: Payload + Send + 'static>() -> Self {
         Wanted(Of::<T>::MANY)
     }
 }
 
-/// Where a value is that its sender keeps until it is asked for.
+/// Location of a value that its sender keeps until it is requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Far {
-    /// The sender's scheduler.
+    /// Scheduler of the sender.
     pub(super) scheduler: u32,
-    /// Its entry there.
+    /// Entry on that scheduler.
     pub(super) entry: u32,
-    /// How many elements it is.
+    /// Number of elements.
     pub(super) count: u64,
-    /// It has been asked for.
+    /// Whether the value has been requested.
     pub(super) asked: bool,
 }
 
-/// Why a parcel has not been opened.
+/// Reason why a parcel was not opened.
 pub(super) enum Unopened {
-    /// The value is of another type.
+    /// The value has another type.
     Other(Parcel),
-    /// Its bytes are not those of a value.
+    /// The bytes do not encode a value of the type.
     Unreadable(DecodeError),
 }
 
 impl Parcel {
-    /// What is in the room is a value of that kind.
+    /// Creates a parcel. `room` must hold a value of the type of `kind`.
     #[inline(always)]
     fn of(room: Room, kind: &'static Kind) -> Self {
         Parcel {
@@ -290,28 +306,30 @@ impl Parcel {
         }
     }
 
-    /// One value.
+    /// Creates a parcel of one value.
     #[inline(always)]
     pub(super) fn one<T: Payload + Send + 'static>(value: T) -> Self {
         Parcel::of(wrap(value), Of::<T>::ONE)
     }
 
-    /// As many values as the vector has.
+    /// Creates a parcel of a vector, with one element per item.
     pub(super) fn many<T: Payload + Send + 'static>(values: Vec<T>) -> Self {
         Parcel::of(wrap(values), Of::<T>::MANY)
     }
 
-    /// An error.
+    /// Creates a parcel of an error.
     pub(super) fn error(error: Error) -> Self {
         Parcel::of(wrap(error), &ERROR)
     }
 
-    /// A value that has come as bytes, as [`Parcel::to_bytes`] gives them; `None`: there are too few.
+    /// Creates a parcel of a value in the encoding of [`Parcel::to_bytes`]. Returns `None` if there
+    /// are fewer than [`HEAD`] bytes.
     pub(super) fn wire(bytes: Vec<u8>) -> Option<Self> {
         (bytes.len() >= HEAD).then(|| Parcel::of(wrap(Wire(bytes)), &WIRE))
     }
 
-    /// As [`Parcel::wire`], of bytes that are elsewhere. If it is wanted, it is opened already: code of the user.
+    /// Does the same as [`Parcel::wire`] for borrowed bytes. Decodes the value at once if its type
+    /// is `wanted`, which runs user code.
     pub(super) fn come(bytes: &[u8], wanted: Option<Wanted>) -> Option<Self> {
         if let (Some(Wanted(kind)), Some((head, value))) =
             (wanted, bytes.split_first_chunk::<HEAD>())
@@ -323,7 +341,7 @@ impl Parcel {
             };
             let mut opened = None;
             if word(0) == number_of((kind.id)()) {
-                // Whoever receives it is to see what is wrong.
+                // An error is reported when the receiver opens the parcel.
                 user_code::quietly(|| opened = (kind.read)(value, word(8) as usize));
             }
             if opened.is_some() {
@@ -333,24 +351,25 @@ impl Parcel {
         Parcel::wire(bytes.to_vec())
     }
 
-    /// A value that is still with its sender.
+    /// Creates a parcel of a value that is still with its sender.
     pub(super) fn far(far: Far) -> Self {
         Parcel::of(wrap(far), &FAR)
     }
 
-    /// So many bytes, which are in the buffer of the receive that has this.
+    /// Creates a parcel of `count` bytes that are in the buffer of the receive.
     #[inline]
     pub(super) fn placed(count: usize) -> Self {
         Parcel::of(wrap(Placed(count)), &PLACED)
     }
 
-    /// Whether its bytes are in the buffer of the receive that has this.
+    /// Returns true if the bytes are in the buffer of the receive.
     #[inline]
     pub(super) fn is_placed(&self) -> bool {
         self.is_of(&PLACED)
     }
 
-    /// The same in the type that is wanted, where bytes have two: a vector of them, or what was packed.
+    /// Converts between the two types of bytes, `Vec<u8>` and [`Packed`], if `wanted` is the other
+    /// one.
     fn into_wanted(self, wanted: TypeId) -> Parcel {
         if wanted == TypeId::of::<Vec<u8>>() {
             let packed = self.exactly::<Packed>();
@@ -365,46 +384,48 @@ impl Parcel {
         }
     }
 
-    /// The value, if it is of this very type.
+    /// Returns the value, if its type is exactly `T`.
     fn exactly<T: 'static>(self) -> Result<T, Parcel> {
         if (self.kind.id)() != TypeId::of::<T>() {
             return Err(self);
         }
-        // SAFETY: the room holds a value of the type whose id the kind has, and is forgotten.
+        // SAFETY: the room holds a value of the type whose id `kind` has. The parcel is forgotten,
+        // so the value is not used again.
         let value = unsafe { unwrap(&self.room) };
         mem::forget(self);
         Ok(value)
     }
 
-    /// Whether it is of this kind, which is a static.
+    /// Returns true if the parcel is of `kind`, which must be a static.
     fn is_of(&self, kind: &'static Kind) -> bool {
-        // A static is in one place, which a constant need not be.
+        // A static has one address. A constant can have several.
         std::ptr::eq(self.kind, kind)
     }
 
-    /// Where its value is, if that is still with its sender.
+    /// Returns the location of the value, if it is still with its sender.
     #[inline]
     pub(super) fn as_far(&self) -> Option<Far> {
-        // SAFETY: only `far` makes parcels of this kind, with such a value.
+        // SAFETY: only `far` creates parcels of this kind, with a `Far`.
         self.is_of(&FAR)
             .then(|| unsafe { *value::<Far>(&self.room) })
     }
 
-    /// The error, if it is one.
+    /// Returns the error, if it is one.
     pub(super) fn into_error(self) -> Option<Error> {
         if !self.is_of(&ERROR) {
             return None;
         }
-        // SAFETY: only `error` makes parcels of this kind, with an error; it is forgotten.
+        // SAFETY: only `error` creates parcels of this kind, with an `Error`. The parcel is
+        // forgotten.
         let error = unsafe { unwrap(&self.room) };
         mem::forget(self);
         Some(error)
     }
 
-    /// The value, if it is of this type.
+    /// Returns the value, if its type is `T`. Decodes it if it is encoded.
     pub(super) fn open<T: Payload + 'static>(self) -> Result<T, Unopened> {
         if self.is_of(&WIRE) {
-            // SAFETY: only `wire` makes parcels of this kind, with bytes.
+            // SAFETY: only `wire` creates parcels of this kind, with a `Wire`.
             let wire = unsafe { &*value::<Wire>(&self.room) };
             if wire.number() != number::<T>() {
                 return Err(Unopened::Other(self));
@@ -415,7 +436,8 @@ impl Parcel {
         wanted.exactly().map_err(Unopened::Other)
     }
 
-    /// Takes a value of this type out of where its parcel is, which need not be moved for it; and how many elements it is.
+    /// Takes a value of type `T` out of `place` without moving the parcel. Also returns its number
+    /// of elements.
     pub(super) fn open_at<T: Payload + Send + 'static>(
         place: &mut Option<Parcel>,
     ) -> Option<(T, usize)> {
@@ -424,14 +446,16 @@ impl Parcel {
             return None;
         }
         let count = parcel.count();
-        // SAFETY: the room holds a value of the type, whose id the kind has; the parcel is forgotten below.
+        // SAFETY: the room holds a value of the type whose id `kind` has. The parcel is forgotten
+        // below.
         let value = unsafe { unwrap(&parcel.room) };
         mem::forget(place.take());
         Some((value, count))
     }
 
-    /// The same of one value, where that is known without a call of anything: nearly always. What is told of one type is never
-    /// told of another, as the ids of types are in it; but the same may be told twice.
+    /// Does the same as [`Parcel::open_at`] for one value, if comparing addresses is enough to know
+    /// its type, which is nearly always. Kinds of different types have different addresses, because
+    /// they contain different type ids. The kind of one type can have several addresses.
     #[inline(always)]
     pub(super) fn open_here<T: Payload + Send + 'static>(
         place: &mut Option<Parcel>,
@@ -440,14 +464,15 @@ impl Parcel {
         if !std::ptr::eq(parcel.kind, Of::<T>::ONE) {
             return Parcel::open_placed(place);
         }
-        // SAFETY: the room holds a value of the type, as its kind says; the parcel is forgotten below.
+        // SAFETY: `kind` is that of `T`, so the room holds a `T`. The parcel is forgotten below.
         let value: T = unsafe { unwrap(&parcel.room) };
         mem::forget(place.take());
         let count = elements(&value);
         Some((value, count))
     }
 
-    /// The same of bytes that are in the buffer of their receive, which wants what was packed: it gets none.
+    /// Does the same for bytes that are in the buffer of the receive, if `T` is [`Packed`]. Returns
+    /// an empty value.
     #[inline(always)]
     fn open_placed<T: 'static>(place: &mut Option<Parcel>) -> Option<(T, usize)> {
         let placed = place.as_ref().filter(|parcel| parcel.is_placed());
@@ -458,35 +483,35 @@ impl Parcel {
         Some((none, count))
     }
 
-    /// How many elements it is.
+    /// Returns the number of elements.
     pub(super) fn count(&self) -> usize {
-        // SAFETY: what makes parcels puts a value of the kind's type there.
+        // SAFETY: all constructors store a value of the type of `kind`.
         unsafe { (self.kind.count)(&self.room) }
     }
 
-    /// How many bytes it is.
+    /// Returns the number of bytes of the encoded value.
     pub(super) fn size(&self) -> usize {
-        // SAFETY: as above.
+        // SAFETY: all constructors store a value of the type of `kind`.
         unsafe { (self.kind.size)(&self.room) }
     }
 
-    /// The number of the type, for [`Parcel::to_bytes`].
+    /// Returns the number of the type, as in [`Parcel::to_bytes`].
     pub(super) fn number(&self) -> u64 {
         number_of((self.kind.id)())
     }
 
-    /// Puts it behind other bytes.
+    /// Appends the encoding of the parcel to `bytes`.
     pub(super) fn to_bytes(&self, mut bytes: Vec<u8>) -> Vec<u8> {
         bytes.extend_from_slice(&self.number().to_ne_bytes());
         bytes.extend_from_slice(&(self.count() as u64).to_ne_bytes());
-        // SAFETY: as above.
+        // SAFETY: all constructors store a value of the type of `kind`.
         unsafe { (self.kind.encode)(&self.room, bytes) }
     }
 
-    /// The name of the type; of what has come as bytes, the number of it.
+    /// Returns the name of the type, or its number if the value arrived as bytes.
     pub(super) fn type_name(&self) -> Result<&'static str, u64> {
         match self.is_of(&WIRE) {
-            // SAFETY: only `wire` makes parcels of this kind, with bytes.
+            // SAFETY: only `wire` creates parcels of this kind, with a `Wire`.
             true => Err(unsafe { &*value::<Wire>(&self.room) }.number()),
             false => Ok((self.kind.name)()),
         }
@@ -495,7 +520,8 @@ impl Parcel {
 
 impl Drop for Parcel {
     fn drop(&mut self) {
-        // SAFETY: the value is there, as `open` forgets the parcel that it takes it out of.
+        // SAFETY: the room holds a value, because functions that move the value out forget the
+        // parcel.
         unsafe { (self.kind.drop)(&mut self.room) };
     }
 }

@@ -1,4 +1,4 @@
-//! Requests that are begun again and again (the MPI standard, version 4.1, sections 3.9 and 6.13).
+//! Persistent requests (MPI standard, version 4.1, sections 3.9 and 6.13).
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -6,15 +6,17 @@ use std::task::{Context, Poll, ready};
 use super::error::Error;
 use super::request::Request;
 
-/// A call that is made again each time it is started (`MPI_Send_init`, `MPI_Recv_init`, `MPI_Barrier_init` and so on):
-/// a [`Request`], inactive at first and whenever its outcome has been told.
+/// A call that is made again each time it is started (`MPI_Send_init`, `MPI_Recv_init`,
+/// `MPI_Barrier_init` and so on). It is a [`Request`] that is inactive at first, and again after
+/// each outcome.
 #[must_use = "a persistent request does nothing until it is started"]
 pub struct Persistent<F, R> {
     begin: F,
     started: Option<R>,
 }
 
-/// A persistent request: `begin` makes the call, with what there is then to be sent.
+/// Creates a persistent request. Each start calls `begin`, which makes the call with the current
+/// data.
 ///
 /// ```
 /// use std::cell::Cell;
@@ -47,24 +49,25 @@ pub fn persistent<F: FnMut() -> R, R: Request>(begin: F) -> Persistent<F, R> {
     }
 }
 
-/// Starts them all, in their order (`MPI_Startall`).
+/// Starts all requests, in order (`MPI_Startall`).
 ///
 /// # Errors
-/// As for [`Persistent::start`], of the first that cannot be started; those before it are.
+/// The error of [`Persistent::start`] for the first request that cannot be started. Requests before
+/// it have been started.
 pub fn start_all<'a, F: FnMut() -> R + 'a, R: Request + 'a>(
     requests: impl IntoIterator<Item = &'a mut Persistent<F, R>>,
 ) -> Result<(), Error> {
     requests.into_iter().try_for_each(Persistent::start)
 }
 
-// What begins the call is never pinned.
+// `begin` is never pinned.
 impl<F, R> Unpin for Persistent<F, R> {}
 
 impl<F: FnMut() -> R, R: Request> Persistent<F, R> {
-    /// Begins the call (`MPI_Start`).
+    /// Starts the call (`MPI_Start`).
     ///
     /// # Errors
-    /// [`Error::Active`]: what was started before is under way, or its outcome has not been told.
+    /// [`Error::Active`] if the previous call is active, or its outcome has not been returned.
     pub fn start(&mut self) -> Result<(), Error> {
         if self.is_active() {
             return Err(Error::Active);
@@ -73,7 +76,8 @@ impl<F: FnMut() -> R, R: Request> Persistent<F, R> {
         Ok(())
     }
 
-    /// Takes back what was started, as [`Request::cancel`] does; it may be started again.
+    /// Cancels the started call, as [`Request::cancel`]. Returns true if it was cancelled in time.
+    /// The request can be started again.
     pub fn take_back(&mut self) -> bool {
         self.started.take().is_some_and(Request::cancel)
     }

@@ -1,4 +1,4 @@
-//! Messages that are looked at before they are received.
+//! Probes: messages that are inspected before they are received.
 
 use std::pin::Pin;
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use super::unpack::{open, unpack};
 use super::value::Value;
 use graphmap_executor::exec::introspection::yield_now;
 
-/// Looks for something once; if it is not there, all others have a turn first.
+/// Calls `find` once. If it returns `None`, yields to all other processes before returning.
 pub(super) async fn look<T>(
     find: impl Fn() -> Result<Option<T>, Error>,
 ) -> Result<Option<T>, Error> {
@@ -24,7 +24,7 @@ pub(super) async fn look<T>(
     Ok(found)
 }
 
-/// A probe that was begun.
+/// A started probe.
 #[must_use = "if the probe is not awaited, its result is lost"]
 pub struct Probing {
     world: Rc<World>,
@@ -63,7 +63,7 @@ impl Future for Probing {
             }
             drop(matching);
             world.wait(context, at, EntryState::Probing);
-            // To wait by a foreign waker is to run code of the user, which may have sent something.
+            // Waiting with a foreign waker runs user code, which may have sent a message.
             if world.matching.borrow().find(home, envelope).is_none() {
                 return Poll::Pending;
             }
@@ -77,7 +77,8 @@ impl Drop for Probing {
     }
 }
 
-/// A message that was found by a matched probe: nobody else receives it. Who lets go of it gives it back.
+/// A message that a matched probe has found. No other receive can take it. Dropping it returns the
+/// message to the queue.
 pub struct Message {
     world: Rc<World>,
     entry: u32,
@@ -91,7 +92,7 @@ impl std::fmt::Debug for Message {
 }
 
 impl Message {
-    /// The message of an entry that a receive has.
+    /// Creates a handle of the message in `entry`, which a receive has taken.
     pub(super) fn new(world: &Rc<World>, entry: u32) -> Self {
         let status = world.matching.borrow().slab.entries[entry as usize].status();
         Message {
@@ -101,12 +102,12 @@ impl Message {
         }
     }
 
-    /// Who has sent it, and what it is.
+    /// Returns the source, the tag and the number of elements.
     pub fn status(&self) -> Status {
         self.status
     }
 
-    /// The same, whose sender has another rank to whoever looks at it.
+    /// Subtracts `offset` from the source, for a communicator with other ranks.
     pub(super) fn with_source_behind(mut self, offset: usize) -> Self {
         self.status.source = self.status.source.wrapping_sub(offset);
         self
@@ -124,19 +125,20 @@ impl Message {
         parcel.ok_or(Error::Over)
     }
 
-    /// Receives it as a value.
+    /// Receives the message as a value.
     ///
     /// # Errors
-    /// [`Error::Type`]: it is no `T`.
+    /// [`Error::Type`] if the message is not a `T`.
     pub fn recv<T: Value>(self) -> Result<(T, Status), Error> {
         let (status, world) = (self.status, Rc::clone(&self.world));
         Ok((open(&world, self.take()?)?, status))
     }
 
-    /// Receives it into the beginning of a slice.
+    /// Receives the message into the beginning of `room`.
     ///
     /// # Errors
-    /// [`Error::Type`], and [`Error::Truncated`] if it has more elements than there is room for.
+    /// [`Error::Type`] if the message has other elements. [`Error::Truncated`] if it has more
+    /// elements than `room`.
     pub fn recv_into<T: Value + Copy>(self, room: &mut [T]) -> Result<Status, Error> {
         let (status, world) = (self.status, Rc::clone(&self.world));
         unpack(&world, self.take()?, room)?;

@@ -1,7 +1,8 @@
-//! The order in which receives, or messages that nobody has asked for yet, wait at a rank.
+//! Queue of the receives, or of the unexpected messages, of a rank.
 //!
-//! A list through the slab of entries, in order; most have one or a few. One that grows long gets an index by envelope,
-//! so that whom it is for is found in constant time, in an order of its own among those that are alike.
+//! It is a linked list through the slab of entries, in order. Most lists have one entry or a few. A
+//! long list gets an index by envelope, so that a match is found in constant time. The entries with
+//! the same envelope form a list of their own.
 
 use std::collections::HashMap;
 use std::collections::hash_map;
@@ -9,10 +10,10 @@ use std::collections::hash_map;
 use super::entry::{Entry, NONE};
 use super::envelope::{Envelope, Mixing};
 
-/// As long as this, a list has an index.
+/// Length from which a list has an index.
 const LONG: u32 = 32;
 
-/// First and last of those with the same envelope.
+/// First and last of the entries with the same envelope.
 type Index = HashMap<Envelope, (u32, u32), Mixing>;
 
 pub(super) struct MatchQueue {
@@ -35,12 +36,12 @@ impl MatchQueue {
         self.len
     }
 
-    /// The one that all others are behind.
+    /// Returns the first entry.
     pub(super) fn first(&self) -> Option<u32> {
         (self.head != NONE).then_some(self.head)
     }
 
-    /// Puts a new entry behind all others.
+    /// Appends a new entry.
     #[inline(always)]
     pub(super) fn push(&mut self, entries: &mut [Entry], at: u32) {
         if self.head == NONE {
@@ -54,7 +55,7 @@ impl MatchQueue {
         self.insert_behind(entries, self.tail, at);
     }
 
-    /// Puts an entry where its order wants it.
+    /// Inserts an entry by its `order`.
     pub(super) fn insert(&mut self, entries: &mut [Entry], at: u32) {
         let order = entries[at as usize].order;
         let mut before = NONE;
@@ -100,7 +101,7 @@ impl MatchQueue {
         self.index = Some(index);
     }
 
-    /// Takes an entry out.
+    /// Removes an entry.
     #[inline(always)]
     pub(super) fn remove(&mut self, entries: &mut [Entry], at: u32) {
         if self.len == 1 {
@@ -119,7 +120,7 @@ impl MatchQueue {
         self.index = None;
     }
 
-    /// Takes one of several out.
+    /// Removes an entry of a list of several.
     #[inline(never)]
     fn unlink(&mut self, entries: &mut [Entry], at: u32) {
         let Entry { previous, next, .. } = entries[at as usize];
@@ -137,7 +138,7 @@ impl MatchQueue {
         }
     }
 
-    /// The first message that a receive takes.
+    /// Returns the first message that `receive` matches.
     #[inline]
     pub(super) fn first_for(&self, entries: &[Entry], receive: Envelope) -> Option<u32> {
         if let Some(index) = &self.index
@@ -148,7 +149,7 @@ impl MatchQueue {
         self.find(entries, |message| receive.takes(message))
     }
 
-    /// Takes the first receive out that takes a message.
+    /// Removes and returns the first receive that matches `message`.
     #[inline(always)]
     pub(super) fn take_first_that_takes<'a>(
         &mut self,
@@ -166,10 +167,10 @@ impl MatchQueue {
         Some((receive, &mut entries[receive as usize]))
     }
 
-    /// The first receive that takes a message.
+    /// Returns the first receive that matches `message`.
     #[inline(always)]
     pub(super) fn first_that_takes(&self, entries: &[Entry], message: Envelope) -> Option<u32> {
-        // Mostly it is the only one.
+        // It is usually the only one.
         match entries.get(self.head as usize) {
             None => None,
             Some(first) if first.envelope.takes(message) => Some(self.head),
@@ -199,7 +200,7 @@ impl MatchQueue {
     }
 }
 
-/// The first receive that takes a message.
+/// Returns the first receive that matches `message`.
 fn first_taker(index: &Index, entries: &[Entry], message: Envelope) -> Option<u32> {
     let first = message.takers().into_iter();
     let first = first.filter_map(|receive| index.get(&receive));
@@ -207,7 +208,7 @@ fn first_taker(index: &Index, entries: &[Entry], message: Envelope) -> Option<u3
     first.min_by_key(|&first| entries[first as usize].order)
 }
 
-/// Puts an entry among those with the same envelope: nearly always behind them.
+/// Inserts an entry into the list of its envelope, nearly always at the end.
 fn enter(index: &mut Index, entries: &mut [Entry], at: u32) {
     let order = entries[at as usize].order;
     match index.entry(entries[at as usize].envelope) {

@@ -1,4 +1,4 @@
-//! Where a receive that waits would have the bytes of its message: who sends them copies them there, and nobody copies them again.
+//! Buffer of a posted receive, into which the sender copies the bytes directly.
 
 use std::ptr::{self, NonNull};
 use std::slice;
@@ -9,36 +9,40 @@ use super::parcel::Parcel;
 /// The buffer of a receive, for its entry.
 pub(super) struct ReceiveBuffer {
     to: NonNull<u8>,
-    /// How many bytes have room.
+    /// Size of the buffer in bytes.
     room: usize,
-    /// How many have been put there.
+    /// Number of bytes that have been written.
     put: usize,
 }
 
 impl ReceiveBuffer {
-    /// So many bytes from there.
+    /// Creates a buffer of `room` bytes at `to`.
     ///
     /// # Safety
-    /// Until the receive is over, so many bytes may be written there and read again, and nobody else uses them.
+    /// Until the receive is over, the `room` bytes at `to` must be valid for writes, and for reads
+    /// of the bytes that were written. They must not be used otherwise.
     pub(super) unsafe fn new(to: NonNull<u8>, room: usize) -> Self {
         ReceiveBuffer { to, room, put: 0 }
     }
 
-    /// Puts bytes there, if they have room: what the receive, which waits, has received.
+    /// Writes `bytes` into the buffer, if they fit. Returns the parcel for the receive, which must
+    /// still be posted.
     #[inline]
     pub(super) fn put(&mut self, bytes: &[u8]) -> Option<Parcel> {
         if bytes.len() > self.room {
             return None;
         }
-        // SAFETY: there is room, and the promise to `new` holds: the receive waits. Who sends may have borrowed the same bytes.
+        // SAFETY: the bytes fit, and the contract of `new` holds because the receive is not over.
+        // The bytes of the sender may overlap the buffer, so this uses `copy`.
         unsafe { ptr::copy(bytes.as_ptr(), self.to.as_ptr(), bytes.len()) };
         self.put = bytes.len();
         Some(Parcel::placed(bytes.len()))
     }
 
-    /// A copy of what has been put there.
+    /// Returns a copy of the bytes in the buffer.
     pub(super) fn take_back(self) -> Packed {
-        // SAFETY: so many bytes have been written, and the promise to `new` holds: who ends the receive asks this before.
+        // SAFETY: `put` bytes have been written, and the contract of `new` holds because this is
+        // called before the receive ends.
         let bytes = unsafe { slice::from_raw_parts(self.to.as_ptr(), self.put) };
         Packed::from(bytes)
     }

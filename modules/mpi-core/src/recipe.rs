@@ -1,10 +1,10 @@
-//! Communicators that a collective call makes: the description that each scheduler
-//! receives, from which it makes them when the first of its ranks asks.
+//! Descriptions of the communicators that a collective call creates. Each scheduler receives one,
+//! and creates a communicator when the first of its ranks asks for it.
 //!
-//! A rank knows which communicator it asked for: its colour, or the group that it said. So a
-//! *label* is sent for each communicator and no table of ranks, and the members only if the ranks
-//! cannot tell them themselves. Communicators with labels and members in regular steps, such as
-//! those of rows, are sent as one *family*.
+//! A rank knows which communicator it requested, by its colour or by its group. So only a *label*
+//! is sent for each communicator, without a table of ranks. Members are sent only if the ranks
+//! cannot compute them. Communicators whose labels and members have constant steps, such as
+//! the rows of a grid, are sent as one *family*.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -16,17 +16,18 @@ use super::group::Group;
 use super::state::{CommunicatorState, World};
 use graphmap_executor::payload::{DecodeError, Decoder, Encoder, Payload};
 
-/// Communicators with labels in steps, whose members are those of the first, moved.
+/// Communicators with labels in constant steps. The members of each are the members of the first,
+/// shifted.
 struct Family {
     label: u32,
-    /// From one label to the next.
+    /// Difference between consecutive labels.
     step: u32,
     count: u32,
-    /// How many communicators are before these.
+    /// Number of communicators in earlier families.
     index: u32,
-    /// The ranks of the parent that the first has; `None`: the ranks know them.
+    /// Ranks of the first communicator in the parent. `None` if the ranks compute them.
     ranks: Option<Group>,
-    /// From a rank of one to that of the next.
+    /// Difference between ranks of consecutive communicators.
     by: i64,
 }
 
@@ -40,7 +41,7 @@ graphmap_executor::payload!(Family {
 });
 
 impl Family {
-    /// Adds a communicator with a larger label, if it goes on as the others do.
+    /// Adds a communicator with a larger label. Returns false if it does not continue the family.
     fn take(&mut self, label: u32, ranks: Option<&Group>) -> bool {
         let far = match (&self.ranks, ranks) {
             (None, None) => Some(0),
@@ -58,13 +59,13 @@ impl Family {
         true
     }
 
-    /// Returns the ranks of the parent that a communicator of the family has.
+    /// Returns the parent ranks of the communicator at index `at`.
     fn ranks(&self, at: u32) -> Option<Group> {
         self.ranks.as_ref()?.moved(self.by.checked_mul(at.into())?)
     }
 }
 
-/// Returns families of communicators, of which each has a larger label than the one before.
+/// Groups communicators into families. Labels must ascend.
 fn families(labelled: impl IntoIterator<Item = (u32, Option<Group>)>) -> Vec<Family> {
     let (mut families, mut index): (Vec<Family>, u32) = (Vec::new(), 0);
     for (label, ranks) in labelled {
@@ -84,7 +85,7 @@ fn families(labelled: impl IntoIterator<Item = (u32, Option<Group>)>) -> Vec<Fam
     families
 }
 
-/// Returns the family that has a label, and where in it that is.
+/// Returns the family that contains `label`, and the index of the communicator in it.
 fn find(families: &[Family], label: u32) -> Option<(&Family, u32)> {
     let before = families.partition_point(|it| it.label <= label);
     let family = &families[before.checked_sub(1)?];
@@ -97,18 +98,19 @@ fn find(families: &[Family], label: u32) -> Option<(&Family, u32)> {
     Some((family, at.filter(|&at| at < family.count)?))
 }
 
-/// The result of a call that makes communicators.
+/// Result of a call that creates communicators.
 #[derive(Default)]
 pub(super) struct Recipes {
-    /// The number of the first communicator. The others have those that this scheduler gives next.
+    /// Number of the first communicator. The others have the next numbers of this scheduler.
     first: u32,
-    /// Ascending by label.
+    /// Families in ascending order of labels.
     families: Vec<Family>,
-    /// What is wrong with the calls of ranks, in order.
+    /// Errors of single ranks, in rank order.
     wrong: Vec<(u32, Error)>,
-    /// What is wrong with all of it.
+    /// Error of the whole call.
     all_wrong: Option<Error>,
-    /// Those that ranks here have asked for, until all here have what they get.
+    /// Communicators that ranks here have requested. They are kept until all ranks here have
+    /// theirs.
     made: RefCell<HashMap<u32, Rc<CommunicatorState>>>,
 }
 
@@ -137,7 +139,8 @@ impl Payload for Recipes {
 }
 
 impl Recipes {
-    /// One communicator for each label, ascending, with ranks of the parent.
+    /// Creates one communicator for each label. Labels must ascend, and groups contain ranks of the
+    /// parent.
     pub(super) fn of(
         world: &World,
         labelled: impl IntoIterator<Item = (u32, Option<Group>)>,
@@ -154,12 +157,12 @@ impl Recipes {
         }
     }
 
-    /// One communicator, with label 0.
+    /// Creates one communicator, with label 0.
     pub(super) fn one(world: &World, ranks: Option<Group>) -> Self {
         Recipes::of(world, [(0, ranks)])
     }
 
-    /// Nothing comes of it.
+    /// Creates the result of a failed call.
     pub(super) fn wrong(error: Error) -> Self {
         Recipes {
             all_wrong: Some(error),
@@ -167,13 +170,13 @@ impl Recipes {
         }
     }
 
-    /// Refuses the call of a rank, larger than those refused before.
+    /// Rejects the call of a rank. Ranks must be rejected in ascending order.
     pub(super) fn refuse(&mut self, rank: u32, error: Error) {
         self.wrong.push((rank, error));
     }
 
-    /// Returns the communicator that a rank of the parent asked for by its label, if it did.
-    /// `group` makes the members, unless they were sent.
+    /// Returns the communicator with `label`, if the rank is a member of it. `group` returns the
+    /// members if they were not sent.
     pub(super) fn communicator(
         &self,
         parent: &CommunicatorState,
@@ -220,7 +223,7 @@ mod tests {
     use super::*;
 
     /// Splits ranks, and compares the recipe with lists of members. Returns the number of families
-    /// and of bytes that are sent.
+    /// and of encoded bytes.
     fn check(ranks: u32, choice: impl Fn(u32) -> (Option<u32>, i64)) -> (usize, usize) {
         let parts = Group::split(ranks, &choice).unwrap();
         let families = families(parts.into_iter().map(|(label, part)| (label, Some(part))));
@@ -271,9 +274,9 @@ mod tests {
             check(2000, |rank| (Some(39 - rank / 50), -i64::from(rank))).0,
             1
         );
-        // Planes of a cube, in the middle.
+        // Planes of a cube in the middle dimension.
         assert_eq!(check(1728, |rank| (Some(rank / 12 % 12), 0)).0, 1);
-        // The last row is shorter, and then there is no row.
+        // The last row is shorter, and the remaining ranks have no colour.
         assert_eq!(
             check(2011, |rank| (Some(rank / 50).filter(|&row| row < 41), 0)).0,
             2

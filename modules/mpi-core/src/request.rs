@@ -1,4 +1,4 @@
-//! What has been begun and may not be done yet: requests. Each is a future too.
+//! Requests: operations that have started and may not have completed. Each is a future.
 
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -20,7 +20,7 @@ use graphmap_executor::exec::introspection::yield_now;
 use graphmap_executor::link::waiter::ARMED;
 
 impl Entry {
-    /// What is told of a message.
+    /// Returns the status of the message in this entry.
     pub(super) fn status(&self) -> Status {
         Status {
             source: self.envelope.source().unwrap_or(0) as usize,
@@ -30,14 +30,14 @@ impl Entry {
     }
 }
 
-/// A part of what a request does: the entry that it has, and is to give back.
+/// The entry of a request, which is released when this is dropped.
 pub(super) struct Handle {
-    /// None: it is over, and its outcome told.
+    /// `None` after the outcome was returned.
     world: Option<Rc<World>>,
     entry: u32,
 }
 
-/// What has come of a receive.
+/// Result of a receive.
 pub(super) struct Taken {
     pub(super) parcel: Parcel,
     pub(super) status: Status,
@@ -56,7 +56,7 @@ impl Handle {
         self.world.is_some() || self.entry == DONE
     }
 
-    /// Whether the outcome is known.
+    /// Returns true if the outcome is known.
     pub(super) fn is_done(&self) -> bool {
         let done = |world: &Rc<World>| {
             let matching = world.matching.borrow();
@@ -72,7 +72,7 @@ impl Handle {
         self.world.as_ref().is_none_or(done)
     }
 
-    /// Asks for the outcome, which is known.
+    /// Returns the outcome, which must be known.
     #[inline]
     fn finish(&mut self) -> Result<Option<Taken>, Error> {
         let Some(world) = self.world.take() else {
@@ -106,13 +106,13 @@ impl Handle {
             (taken, word, given_up)
         });
         world.unhook(at, word);
-        // Code of the user, after all else.
+        // This drop runs user code, so it comes last.
         drop(given_up);
         taken
     }
 
-    /// The short way: the value that a receive has taken, if it can be opened and nobody waits; or the process that polls
-    /// waits from now on.
+    /// Returns the value of a completed receive if it can be opened and there is no waiter, or
+    /// registers the polling process as the waiter. This is the fast path of a receive.
     #[inline(always)]
     fn poll_at_once<T: Value>(
         &mut self,
@@ -143,7 +143,7 @@ impl Handle {
         Some(Poll::Ready((value, status)))
     }
 
-    /// Asks for the outcome, or to be woken when it may be known.
+    /// Returns the outcome, or registers the waker of `context`.
     #[inline]
     pub(super) fn poll(&mut self, context: &Context<'_>) -> Poll<Result<Option<Taken>, Error>> {
         loop {
@@ -170,7 +170,7 @@ impl Handle {
         }
     }
 
-    /// Nobody waits any more.
+    /// Removes the waiter.
     pub(super) fn disarm(&mut self) {
         if let (Some(world), false) = (&self.world, self.entry == NONE) {
             let word = world.change(|matching| matching.take_word(self.entry));
@@ -178,7 +178,7 @@ impl Handle {
         }
     }
 
-    /// Takes a message back that was not received; whether it was there.
+    /// Cancels a send whose message was not received. Returns true if it was in time.
     fn unsend(&mut self) -> bool {
         let Some(world) = &self.world else {
             return false;
@@ -208,25 +208,26 @@ impl Drop for Handle {
     }
 }
 
-/// Something that was begun: a send or a receive. Await it to wait for it; or look whether it is done, or wait for several,
-/// by [`wait_all`](super::wait_all), [`wait_any`](super::wait_any), [`wait_some`](super::wait_some).
+/// A started operation, such as a send or a receive. Await it, test it, or wait for several with
+/// [`wait_all`](super::wait_all), [`wait_any`](super::wait_any) or [`wait_some`](super::wait_some).
 ///
-/// A request that is over and has told its outcome is *inactive*, as one that was cancelled: to wait for it once more is
-/// [`Error::Inactive`], and those who wait for several pass it by.
+/// A request becomes *inactive* when its outcome has been returned. Awaiting an inactive request
+/// returns [`Error::Inactive`], and functions that wait for several requests skip it.
 pub trait Request: Future<Output = Result<Self::Outcome, Error>> + Unpin {
-    /// What comes of it.
+    /// Result of the operation.
     type Outcome;
 
-    /// Whether its outcome has yet to be told.
+    /// Returns true if the outcome has not been returned yet.
     fn is_active(&self) -> bool;
 
-    /// Whether it need not be waited for. An inactive one need not.
+    /// Returns true if awaiting it would not block. This includes inactive requests.
     fn is_done(&self) -> bool;
 
-    /// The outcome, if it is known; if not, all others have a turn first.
+    /// Returns the outcome if it is known. Otherwise yields to all other processes and returns
+    /// `None`.
     ///
     /// # Errors
-    /// As the request's own.
+    /// The errors of the request.
     #[allow(async_fn_in_trait)]
     async fn test(&mut self) -> Result<Option<Self::Outcome>, Error>
     where
@@ -239,22 +240,22 @@ pub trait Request: Future<Output = Result<Self::Outcome, Error>> + Unpin {
         Ok(None)
     }
 
-    /// Takes back what was begun: a receive that has no message yet, or whose message nobody has looked at, which goes back
-    /// to where it was; a send whose message was not received and whose sender would have had to wait. Whether it was in
-    /// time.
+    /// Cancels the request. Returns true if it was in time. A receive can be cancelled until its
+    /// outcome is returned. If it has taken a message, the message returns to its queue. A send can
+    /// be cancelled while its message is not received and awaiting the send would block.
     fn cancel(self) -> bool;
 
-    /// Whoever polled it does not wait any more.
+    /// Removes the waker of an earlier poll.
     #[doc(hidden)]
     fn disarm(&mut self);
 }
 
-/// A send that was begun. To let go of it takes nothing back.
+/// A started send. Dropping it does not cancel the send.
 #[must_use = "if the send is not awaited, its errors are lost"]
 pub struct Sending(Handle);
 
 impl Sending {
-    /// One that is done.
+    /// Creates a send that has completed.
     #[inline(always)]
     pub(super) fn done() -> Self {
         Sending(Handle {
@@ -302,7 +303,7 @@ impl Request for Sending {
     }
 }
 
-/// What all receives do alike as requests. To let go of one is to cancel it.
+/// Implements the methods of [`Request`] that all receives share. Dropping a receive cancels it.
 macro_rules! as_a_receive {
     () => {
         fn is_active(&self) -> bool {
@@ -323,7 +324,7 @@ macro_rules! as_a_receive {
     };
 }
 
-/// A receive that was begun. Who lets go of it gives its message back.
+/// A started receive. Dropping it returns its message to the queue.
 #[must_use = "if the receive is not awaited, it takes no message"]
 pub struct Receiving<T> {
     handle: Handle,
@@ -341,7 +342,8 @@ impl<T> Receiving<T> {
 }
 
 impl Receiving<Packed> {
-    /// Has its message put where this says, if none has come yet and it comes as bytes.
+    /// Directs the message into `buffer`, if the receive has no message yet and the message arrives
+    /// as bytes.
     pub(super) fn into_buffer(self, buffer: ReceiveBuffer) -> Self {
         if let Some(world) = &self.handle.world
             && let entries = &mut world.matching.borrow_mut().slab.entries
@@ -387,7 +389,7 @@ impl<T: Value> Request for Receiving<T> {
     as_a_receive!();
 }
 
-/// A receive into a slice that was begun. Who lets go of it gives its message back.
+/// A started receive into a slice. Dropping it returns its message to the queue.
 #[must_use = "if the receive is not awaited, it takes no message"]
 pub struct ReceivingInto<'a, T> {
     handle: Handle,
@@ -420,7 +422,7 @@ impl<T: Value + Copy> Request for ReceivingInto<'_, T> {
     as_a_receive!();
 }
 
-/// A matched probe that was begun. Who lets go of it gives the message back.
+/// A started matched probe. Dropping it returns its message to the queue.
 #[must_use = "if the probe is not awaited, it takes no message"]
 pub struct ReceivingMessage {
     handle: Handle,
@@ -438,7 +440,7 @@ impl Future for ReceivingMessage {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        // The entry stays, so that the message can go back.
+        // The entry is kept, so that the message can return to the queue.
         if let (Some(world), false) = (&this.handle.world, this.handle.entry == NONE) {
             let state = world.matching.borrow().slab.entries[this.handle.entry as usize].state;
             if state == EntryState::Taken && !world.is_over() {

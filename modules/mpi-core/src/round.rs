@@ -1,10 +1,10 @@
-//! Where the ranks of a communicator meet for a collective call.
+//! Synchronization of the ranks of a communicator in a collective call.
 //!
-//! The n-th collective call of each rank belongs to the n-th round. Who comes leaves what it brings
-//! in its place, so the order of ranks is kept whoever comes first; the last to come makes the
-//! result of it all, once. So a call of n ranks takes work in proportion to n, and no messages. A
-//! rank may go on without the others as soon as it has what it needs, but not by more than some
-//! rounds. Where some of the ranks are on other schedulers, see `distributed.rs`.
+//! The n-th collective call of each rank belongs to the n-th collective instance. A rank stores its
+//! contribution at its index, so the result does not depend on the order of arrival. The last rank
+//! to arrive computes the result once. So a call of n ranks takes O(n) work and no messages. A rank
+//! can continue as soon as it has the data that it needs, but not by more than [`AHEAD`] instances.
+//! `distributed.rs` handles ranks on several schedulers.
 
 use std::any::Any;
 use std::cell::{Ref, RefCell};
@@ -23,13 +23,14 @@ use graphmap_executor::exec::upper_layer::TellWait;
 use graphmap_executor::exec::user_code::uninterrupted;
 use graphmap_executor::payload::Payload;
 
-/// So many rounds may be under way before a rank waits for the others.
+/// Number of instances that can be active before a rank waits for the others.
 const AHEAD: u32 = 8;
-/// Most rounds that another scheduler may be ahead by: who forgets its calls need not wait for any.
+/// Maximum number of instances that another scheduler can be ahead. It is larger than [`AHEAD`],
+/// because a rank that drops the futures of its calls does not wait.
 const FAR_AHEAD: u32 = 1 << 16;
 
-/// For so many ranks it is kept between rounds which is next for each. For more it is made anew, so
-/// that a communicator of which nobody is in a call takes nothing for each of its ranks.
+/// Maximum number of ranks for which the numbers of the next instances are kept between calls. For
+/// more ranks they are recomputed, so that an idle communicator takes no memory per rank.
 const KEPT: usize = 1024;
 
 impl Rounds {
@@ -37,7 +38,7 @@ impl Rounds {
         self.open.get_mut(turn.wrapping_sub(self.first) as usize)
     }
 
-    /// A round that is under way or to come; `None`: it is over, or very far ahead.
+    /// Returns an active or future instance. Returns `None` if it is over, or too far ahead.
     pub(super) fn reach(&mut self, turn: u32, distributed: bool) -> Option<&mut Round> {
         let ahead = turn.wrapping_sub(self.first);
         if ahead >= FAR_AHEAD {
@@ -59,23 +60,23 @@ impl Rounds {
         self.get(turn)
     }
 
-    /// Returns the round of the next call of the rank at a place. The last argument is the number
-    /// of ranks here.
+    /// Returns the number of the instance of the next call of the rank at index `place`, and
+    /// advances it. `here` is the number of ranks here.
     fn next_turn(&mut self, place: Option<usize>, here: u32) -> u32 {
         if self.turns.is_empty() {
-            // No round is under way, so all are where the first is.
+            // Without an active instance, the next one of all ranks is `first`.
             self.turns = vec![self.first; here as usize];
         }
         let next = place.and_then(|place| self.turns.get_mut(place));
         next.map_or(0, |next| std::mem::replace(next, next.wrapping_add(1)))
     }
 
-    /// Whether a round is over.
+    /// Returns true if an instance is over.
     pub(super) fn is_past(&self, turn: u32) -> bool {
         turn.wrapping_sub(self.first) > u32::MAX / 2
     }
 
-    /// Tells of those who wait in collective calls.
+    /// Reports the ranks that wait in collective calls.
     pub(super) fn calls(this: &RefCell<Self>, shared: &CommunicatorState, tell: TellWait<'_>) {
         let rounds: Ref<'_, Rounds> = this.borrow();
         for (number, round) in rounds.open.iter().enumerate() {
@@ -120,22 +121,22 @@ impl Rounds {
     }
 }
 
-/// A collective call that was begun. To let go of it takes nothing back: the others go on.
+/// A started collective call. Dropping it does not cancel the call: the other ranks continue.
 #[must_use = "if the collective call is not awaited, its completion is unknown"]
 pub struct Collective<R> {
     shared: Rc<CommunicatorState>,
-    /// The round; none if there is nothing to be told any more.
+    /// Number of the instance. `None` after the outcome was returned.
     turn: Option<u32>,
     rank: u32,
     needs: Needs,
     entry: u32,
-    /// Where that is among those who wait.
+    /// Index of `entry` in `Round::waiting`.
     place: usize,
     take: fn(&mut dyn Any, Taker) -> Option<R>,
     at: &'static Location<'static>,
 }
 
-/// The call that a rank makes, and where that is.
+/// A call that a rank makes, and its position.
 pub(super) struct Calling<'a> {
     pub(super) shared: &'a Rc<CommunicatorState>,
     pub(super) rank: u32,
@@ -143,20 +144,20 @@ pub(super) struct Calling<'a> {
     pub(super) at: &'static Location<'static>,
 }
 
-/// The consequences of a rank's arrival at a round.
+/// Consequences of the arrival of a rank at an instance.
 #[derive(Default)]
 struct Arrival {
-    /// The error of this call that all ranks receive.
+    /// Error of this call that all ranks receive.
     mistake: Option<Error>,
-    /// This is the root, and has brought what all need.
+    /// This rank is the root, and has contributed the value that all ranks need.
     root_came: bool,
-    /// This is the last of those here, and there is no mistake.
+    /// This is the last rank here to arrive, and no call was an error.
     all_here: bool,
 }
 
 impl Round {
-    /// Takes the call of a rank and what it brings. What cannot be taken is returned, because to
-    /// drop it is code of the user.
+    /// Records the call of a rank and its contribution. Returns a contribution that it cannot
+    /// record, because dropping that runs user code.
     fn arrive<T: Payload + 'static, R: Payload + 'static>(
         &mut self,
         calling: &Calling<'_>,
@@ -193,7 +194,7 @@ impl Round {
         (arrival, unused)
     }
 
-    /// Adds what a rank brings to the data. Returns it if code of the user works on them.
+    /// Stores the contribution of a rank. Returns it if user code works on the data.
     fn put<T: 'static, R: 'static>(
         &mut self,
         rank: u32,
@@ -219,9 +220,9 @@ impl Round {
     }
 }
 
-/// Begins the next collective call of a rank: `make` is to make the result of what all have
-/// brought, in the order of ranks, if this is the last to come, and `take` takes this rank's part
-/// of it.
+/// Starts the next collective call of a rank. `make` computes the result from the contributions of
+/// all ranks, in rank order, if this rank is the last to arrive. `take` extracts the part of this
+/// rank.
 pub(super) fn begin<T: Payload + 'static, R: Payload + 'static, Out>(
     calling: Calling<'_>,
     brought: Result<Brought<T, R>, Error>,
@@ -231,7 +232,7 @@ pub(super) fn begin<T: Payload + 'static, R: Payload + 'static, Out>(
 ) -> Collective<Out> {
     let shared = calling.shared;
     let mut brought = brought;
-    // Code of the user, with nothing borrowed.
+    // This runs user code, so no state is borrowed.
     let for_others = match &mut brought {
         Ok(Brought::Outcome(outcome)) => shared.shares(outcome, calling.call.root),
         _ => Vec::new(),
@@ -284,12 +285,13 @@ pub(super) fn begin<T: Payload + 'static, R: Payload + 'static, Out>(
         take,
         at: calling.at,
     };
-    // Code of the user, after all else: if it panics, the rank has done with the round.
+    // This drop runs user code, so it comes last. If it panics, `collective` is dropped, which
+    // leaves the instance.
     drop(unused);
     collective
 }
 
-/// Wakes those who wait for what has changed: all that wait at a round which may go on.
+/// Wakes all ranks that wait at an instance in which they may be able to continue.
 pub(super) fn wake_all(shared: &CommunicatorState, mut rounds: std::cell::RefMut<'_, Rounds>) {
     let mut woken = Vec::new();
     for round in &mut rounds.open {
@@ -308,13 +310,13 @@ pub(super) fn wake_all(shared: &CommunicatorState, mut rounds: std::cell::RefMut
 }
 
 impl CommunicatorState {
-    /// Makes what all ranks of a call wait for: code of the user.
+    /// Runs user code that computes the value that all ranks of a call wait for.
     pub(super) fn make_for_all<T>(&self, call: &Call, make: impl FnOnce() -> T) -> T {
         let what = || format!("{} of {}", call.text(), self.name());
         self.world.make_for_all(what, make)
     }
 
-    /// Makes the result of a round of which all ranks are here.
+    /// Computes the result of an instance whose ranks are all here.
     fn finish<T: 'static, R: 'static>(
         &self,
         turn: u32,
@@ -322,7 +324,7 @@ impl CommunicatorState {
         mut data: Box<dyn Any>,
         make: impl Combine<T, R>,
     ) {
-        // Code of the user, with nothing borrowed.
+        // This runs user code, so no state is borrowed.
         if let Some(data) = data.downcast_mut::<Data<T, R>>() {
             let parts = std::mem::take(&mut data.slots);
             if matches!(data.outcome, CallOutcome::None) {
@@ -333,7 +335,7 @@ impl CommunicatorState {
         self.complete(turn, data);
     }
 
-    /// What a round was to come to is there.
+    /// Stores the result of an instance, and wakes the ranks that wait for it.
     pub(super) fn complete(&self, turn: u32, data: Box<dyn Any>) {
         let mut rounds = self.rounds.borrow_mut();
         if let Some(round) = rounds.get(turn) {
@@ -342,7 +344,7 @@ impl CommunicatorState {
         wake_all(self, rounds);
     }
 
-    /// Forgets rounds that all have left, and of which nothing is to come any more.
+    /// Removes instances that all ranks have left and that expect no more messages.
     pub(super) fn close_rounds(&self) {
         let here = self.here();
         let mut gone = Vec::new();
@@ -360,7 +362,7 @@ impl CommunicatorState {
             rounds.turns = Vec::new();
         }
         drop(rounds);
-        // Code of the user.
+        // This drop runs user code.
         drop(gone);
         if idle && self.distribution.is_some() {
             let kept = self.world.busy.borrow_mut().remove(&self.number());
@@ -370,7 +372,7 @@ impl CommunicatorState {
 }
 
 impl<R> Collective<R> {
-    /// Whether it need not be waited for.
+    /// Returns true if awaiting it would not block.
     pub fn is_done(&self) -> bool {
         self.turn.is_none_or(|turn| {
             let mut rounds = self.shared.rounds.borrow_mut();
@@ -378,7 +380,7 @@ impl<R> Collective<R> {
         })
     }
 
-    /// This rank has done with the round.
+    /// Marks this rank as done with the instance.
     fn leave(&mut self) {
         let Some(turn) = self.turn.take() else { return };
         let entry = std::mem::replace(&mut self.entry, NONE);
@@ -386,7 +388,7 @@ impl<R> Collective<R> {
         let mut rounds = self.shared.rounds.borrow_mut();
         if let Some(round) = rounds.get(turn) {
             round.left += 1;
-            // The others keep their places.
+            // The indices of other entries stay the same.
             if let Some(waiting) = round.waiting.get_mut(this_place)
                 && *waiting == entry
             {
@@ -429,8 +431,8 @@ impl<R> Future for Collective<R> {
                 return Poll::Ready(Err(Error::Over));
             }
             let mut rounds = this.shared.rounds.borrow_mut();
-            // If code of the user works on the result and polls this meanwhile, this waits until
-            // the result is back.
+            // If user code works on the result and polls this meanwhile, this waits until the
+            // result is returned.
             let is_lent = |round: &mut Round| round.data.is_none() && round.error.is_none();
             if is_ready(&mut rounds, turn, this.needs) && !rounds.get(turn).is_some_and(is_lent) {
                 break;
@@ -472,7 +474,7 @@ impl<R> Future for Collective<R> {
         let taker = Taker { rank, is_last };
         let shared = &this.shared;
         let mut lent = Lent { shared, turn, data };
-        // Code of the user, with nothing borrowed.
+        // This runs user code, so no state is borrowed.
         let taken = match (error, &mut lent.data) {
             (Some(error), _) => Err(error),
             (None, Some(data)) => {
@@ -487,8 +489,8 @@ impl<R> Future for Collective<R> {
     }
 }
 
-/// What has come of a round, while a rank takes its part: it goes back to the others, be it by a
-/// panic.
+/// The data of an instance while a rank takes its part. Dropping this returns them to the instance,
+/// also after a panic.
 struct Lent<'a> {
     shared: &'a CommunicatorState,
     turn: u32,
@@ -519,7 +521,7 @@ impl<R> Request for Collective<R> {
         Collective::is_done(self)
     }
 
-    /// The others go on: nothing is taken back.
+    /// Returns false. A collective call cannot be cancelled, because the other ranks continue.
     fn cancel(self) -> bool {
         false
     }

@@ -1,19 +1,19 @@
-//! Numbers that many ranks bring to a collective call, written as progressions.
+//! Run-length encoding of numbers that ranks contribute to a collective call.
 //!
-//! What ranks ask for is mostly regular: the colours of rows are runs of one number, the keys are
-//! the ranks. Each column of numbers becomes its longest progressions, each of them a few bytes, so
-//! that a scheduler sends the leader bytes in proportion to the runs and not to its ranks.
+//! The numbers are mostly regular: the colours of rows are runs of one number, and keys are ranks.
+//! Each column of numbers is encoded as maximal arithmetic progressions of a few bytes each. So a
+//! scheduler sends the leader bytes in proportion to the runs, not to its ranks.
 
 use std::iter;
 
-/// Upper bound on the numbers that are read besides those of ranks.
+/// Maximum number of decoded numbers that do not belong to ranks.
 const MOST_MORE: usize = 1 << 20;
 
-/// Two numbers of one rank, or those of all ranks of a scheduler.
+/// Two numbers of one rank, or of each rank of a scheduler.
 pub(super) enum Rows {
-    /// Those of one rank, which is known by its place.
+    /// Numbers of one rank, which is known by its index.
     One(i64, i64),
-    /// Columns: the ranks, both numbers of each, and more numbers that are not of ranks.
+    /// Encoded columns: the ranks, the two numbers of each rank, and numbers without a rank.
     Many(Vec<Vec<u8>>),
 }
 
@@ -25,7 +25,7 @@ graphmap_executor::payload!(
 );
 
 impl Rows {
-    /// Combines the numbers of the ranks of a scheduler, and more numbers.
+    /// Combines the numbers of the ranks of a scheduler, and the numbers `more` without a rank.
     pub(super) fn together(parts: Vec<(u32, Rows)>, more: &[i64]) -> Vec<(u32, Rows)> {
         let Some(&(first, _)) = parts.first() else {
             return parts;
@@ -44,8 +44,8 @@ impl Rows {
         vec![(first, Rows::Many(columns))]
     }
 
-    /// Returns the numbers of each of `size` ranks, and all other numbers. A rank of which nothing
-    /// was sent has `missing`.
+    /// Returns the numbers of each of `size` ranks, and the numbers without a rank. Ranks without
+    /// numbers get `missing`.
     pub(super) fn apart(
         all: Vec<Rows>,
         size: usize,
@@ -64,7 +64,8 @@ impl Rows {
                 Rows::Many(columns) => {
                     let column = |at: usize| unpack(columns.get(at).map_or(&[], Vec::as_slice));
                     let numbers = column(1).zip(column(2));
-                    // No more than there are ranks, whatever another scheduler says.
+                    // The limit is the number of ranks, because the bytes of another scheduler may
+                    // be invalid.
                     let numbers = column(0).zip(numbers).take(size);
                     numbers.for_each(|(rank, row)| put(rank, row));
                     more.extend(column(3).take(MOST_MORE));
@@ -75,8 +76,8 @@ impl Rows {
     }
 }
 
-/// Writes numbers as progressions: the length of each, how far its first number is from the last
-/// one before, and its step.
+/// Encodes numbers as progressions: the length of each, the difference between its first number and
+/// the last number before, and its step.
 fn pack(numbers: impl Iterator<Item = i64>) -> Vec<u8> {
     let (mut bytes, mut before) = (Vec::new(), 0);
     let mut run: Option<(i64, i64, u64)> = None;
@@ -105,7 +106,7 @@ fn pack(numbers: impl Iterator<Item = i64>) -> Vec<u8> {
     bytes
 }
 
-/// Reads what [`pack`] has written, up to the first bytes that it cannot have written.
+/// Decodes the bytes of [`pack`], up to the first invalid byte.
 fn unpack(bytes: &[u8]) -> impl Iterator<Item = i64> {
     let (mut rest, mut before) = (bytes, 0_i64);
     let runs = iter::from_fn(move || {
@@ -126,7 +127,7 @@ fn at(first: i64, step: i64, index: u64) -> i64 {
     first.wrapping_add(step.wrapping_mul(index.cast_signed()))
 }
 
-/// Small numbers of either sign become small ones without.
+/// Maps numbers with small absolute values to small unsigned numbers.
 fn zigzag(number: i64) -> u64 {
     (number << 1 ^ number >> 63).cast_unsigned()
 }
@@ -135,7 +136,7 @@ fn unzigzag(number: u64) -> i64 {
     (number >> 1).cast_signed() ^ -(number & 1).cast_signed()
 }
 
-/// Writes seven bits in a byte, the lowest first.
+/// Writes seven bits per byte, the lowest first.
 fn write(bytes: &mut Vec<u8>, number: u64) {
     let mut rest = number;
     while rest >= 0x80 {
@@ -177,7 +178,7 @@ mod tests {
         for numbers in cases {
             let bytes = pack(numbers.iter().copied());
             assert!(unpack(&bytes).eq(numbers.iter().copied()));
-            // Bytes that are cut give a part of the numbers, or end.
+            // A prefix of the bytes decodes to a prefix of the numbers.
             for end in 0..bytes.len() {
                 let cut: Vec<i64> = unpack(&bytes[..end]).collect();
                 assert!(numbers.starts_with(&cut), "{end}");

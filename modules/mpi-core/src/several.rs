@@ -1,7 +1,7 @@
-//! Waiting for several requests.
+//! Functions that wait for several requests.
 //!
-//! Requests that are inactive are passed by, so the same ones can be asked for again and again until all have told
-//! their outcomes. To look takes time linear in the number of requests.
+//! They skip inactive requests. So the same requests can be passed again until all outcomes have
+//! been returned. Each call takes time linear in the number of requests.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -11,11 +11,11 @@ use super::error::Error;
 use super::request::Request;
 use graphmap_executor::exec::introspection::yield_now;
 
-/// What has come of a request.
+/// Outcome of a request.
 type Outcome<R> = Result<<R as Request>::Outcome, Error>;
 
-/// Waits until all are done: what has come of each, in their order. Of an inactive one that is
-/// [`Error::Inactive`].
+/// Waits until all requests have completed (`MPI_Waitall`). Returns their outcomes in order. The
+/// outcome of an inactive request is [`Error::Inactive`].
 ///
 /// ```
 /// use graphmap_runtime::{Local, Options, mpi};
@@ -38,14 +38,15 @@ type Outcome<R> = Result<<R as Request>::Outcome, Error>;
 /// ```
 pub async fn wait_all<R: Request>(requests: impl IntoIterator<Item = R>) -> Vec<Outcome<R>> {
     let mut outcomes = Vec::new();
-    // All are under way: to wait for one after the other takes no longer.
+    // All requests have started, so waiting for one after the other takes no longer.
     for request in requests {
         outcomes.push(request.await);
     }
     outcomes
 }
 
-/// Waits until one is done: which, and what has come of it. The first of those that are; `None` if all are inactive.
+/// Waits until a request has completed (`MPI_Waitany`). Returns the index and the outcome of the
+/// first one in order, or `None` if all requests are inactive.
 pub async fn wait_any<R: Request>(requests: &mut [R]) -> Option<(usize, Outcome<R>)> {
     let found = poll_fn(|context| {
         let mut active = false;
@@ -68,14 +69,16 @@ pub async fn wait_any<R: Request>(requests: &mut [R]) -> Option<(usize, Outcome<
     found
 }
 
-/// Waits until one or several are done: which, and what has come of them. None if all are inactive.
+/// Waits until at least one request has completed (`MPI_Waitsome`). Returns the indices and
+/// outcomes of all completed requests, or an empty vector if all requests are inactive.
 pub async fn wait_some<R: Request>(requests: &mut [R]) -> Vec<(usize, Outcome<R>)> {
     let mut found: Vec<_> = wait_any(requests).await.into_iter().collect();
     take_done(requests, &mut found);
     found
 }
 
-/// What has come of all, if all are done. If not, none of that is told, and all others have a turn first.
+/// Returns the indices and outcomes of all requests if all have completed (`MPI_Testall`).
+/// Otherwise takes no outcome, yields to all other processes and returns `None`.
 pub async fn test_all<R: Request>(requests: &mut [R]) -> Option<Vec<(usize, Outcome<R>)>> {
     if !requests.iter().all(Request::is_done) {
         yield_now().await;
@@ -86,7 +89,8 @@ pub async fn test_all<R: Request>(requests: &mut [R]) -> Option<Vec<(usize, Outc
     Some(found)
 }
 
-/// The first that is done, and what has come of it. If there is none, all others have a turn first.
+/// Returns the index and the outcome of the first completed request in order (`MPI_Testany`). If
+/// none has completed, yields to all other processes and returns `None`.
 pub async fn test_any<R: Request>(requests: &mut [R]) -> Option<(usize, Outcome<R>)> {
     let done = |request: &R| request.is_active() && request.is_done();
     match requests.iter().position(done) {
@@ -101,7 +105,8 @@ pub async fn test_any<R: Request>(requests: &mut [R]) -> Option<(usize, Outcome<
     }
 }
 
-/// Those that are done, and what has come of them. If there are none, all others have a turn first.
+/// Returns the indices and outcomes of all completed requests (`MPI_Testsome`). If no
+/// request has completed, yields to all other processes and returns an empty vector.
 pub async fn test_some<R: Request>(requests: &mut [R]) -> Vec<(usize, Outcome<R>)> {
     let mut found = Vec::new();
     take_done(requests, &mut found);
@@ -111,9 +116,9 @@ pub async fn test_some<R: Request>(requests: &mut [R]) -> Vec<(usize, Outcome<R>
     found
 }
 
-/// Takes the outcomes of those that are done.
+/// Takes the outcomes of the completed requests.
 fn take_done<R: Request>(requests: &mut [R], found: &mut Vec<(usize, Outcome<R>)>) {
-    // Nobody waits: who is done needs no waker.
+    // Completed requests do not wait, so they need no waker.
     let mut context = Context::from_waker(std::task::Waker::noop());
     for (at, request) in requests.iter_mut().enumerate() {
         if request.is_active()

@@ -1,4 +1,4 @@
-//! Communicators that are made of others.
+//! Communicators that are derived from others.
 
 use std::any::Any;
 use std::panic::Location;
@@ -13,7 +13,7 @@ use super::round::begin;
 use super::runs::Rows;
 use super::state::CommunicatorState;
 
-/// What came of the call, and the rank that asks.
+/// Result of the call, and the rank of the caller.
 pub(super) type Made = (Rc<Recipes>, u32);
 
 pub(super) fn made<T: 'static>(data: &mut dyn Any, taker: Taker) -> Option<Made> {
@@ -21,10 +21,10 @@ pub(super) fn made<T: 'static>(data: &mut dyn Any, taker: Taker) -> Option<Made>
     Some((recipes, taker.rank))
 }
 
-/// The colour of a rank that has none, among numbers.
+/// Number that encodes the absence of a colour.
 const NO_COLOUR: i64 = -1;
 
-/// A split of the ranks of a communicator. The numbers of each are its colour and its key.
+/// Split of the ranks of a communicator. The numbers of a rank are its colour and its key.
 struct Splitting(Rc<CommunicatorState>);
 
 impl Combine<Rows, Rc<Recipes>> for Splitting {
@@ -50,21 +50,21 @@ impl Combine<Rows, Rc<Recipes>> for Splitting {
     }
 }
 
-/// # Communicators made of this one
+/// # Derived communicators
 ///
-/// These are collective calls. Each of the new communicators has messages and rounds of its own, and what all of its ranks
-/// know of it is there once on each scheduler.
+/// These calls are collective. Each new communicator has its own messages and collective calls.
+/// Each scheduler stores the common state of its ranks once.
 impl Communicator {
-    /// A communicator of the same ranks.
+    /// Creates a communicator of the same ranks (`MPI_Comm_dup`).
     ///
     /// # Errors
-    /// [`Error::Mismatch`], [`Error::TooMany`].
+    /// [`Error::Mismatch`] or [`Error::TooMany`].
     #[track_caller]
     pub fn dup(&self) -> impl Future<Output = Result<Communicator, Error>> + use<> {
         self.copy("dup", Location::caller())
     }
 
-    /// A communicator of the same ranks, for what is called so.
+    /// Creates a communicator of the same ranks. `what` is the name of the call in reports.
     pub(super) fn copy(
         &self,
         what: &'static str,
@@ -86,13 +86,15 @@ impl Communicator {
         }
     }
 
-    /// Communicators of the ranks with the same colour, in the order of their keys, and of their
-    /// ranks where keys are equal. A rank without a colour is in none. Takes O(n log n); schedulers
-    /// send each other bytes in proportion to the runs of colours and keys, and to the forms of the
-    /// new groups.
+    /// Creates a communicator for the ranks of each colour (`MPI_Comm_split`). Its ranks are
+    /// ordered by key, and by their rank here if keys are equal. Returns `None` for a rank without
+    /// a colour.
+    ///
+    /// Takes O(n log n). Schedulers exchange bytes in proportion to the runs of colours and keys,
+    /// and to the rank maps of the new groups.
     ///
     /// # Errors
-    /// [`Error::Mismatch`], [`Error::TooMany`].
+    /// [`Error::Mismatch`] or [`Error::TooMany`].
     #[track_caller]
     pub fn split(
         &self,
@@ -114,10 +116,10 @@ impl Communicator {
         }
     }
 
-    /// A communicator of this rank alone. No other takes part.
+    /// Creates a communicator of this rank alone. Not collective.
     ///
     /// # Errors
-    /// [`Error::TooMany`].
+    /// [`Error::TooMany`] if no communicator number is left.
     pub fn alone(&self) -> Result<Communicator, Error> {
         let this = self.shared();
         let group = this.group().include(&[self.rank()])?;

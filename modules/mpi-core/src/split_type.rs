@@ -1,25 +1,25 @@
-//! Communicators of ranks that have something in common, as the run knows it.
+//! Communicators of ranks with a common property that the run knows.
 
 use super::communicator::Communicator;
 use super::error::Error;
 
-/// What the ranks of a communicator have in common (`MPI_Comm_split_type`).
+/// Property that the ranks of a communicator share (`MPI_Comm_split_type`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SplitType {
-    /// The kind of process that they are.
+    /// The kind of process.
     Kind,
-    /// The scheduler: they take turns on one thread.
+    /// The scheduler, which runs its ranks on one thread.
     Scheduler,
-    /// The OS process: values move between them without a copy (`MPI_COMM_TYPE_SHARED`).
+    /// The OS process: values move between its ranks without a copy (`MPI_COMM_TYPE_SHARED`).
     OsProcess,
-    /// The host. Where its name is not known, the OS process.
+    /// The host, or the OS process if the name of the host is not known.
     Host,
 }
 
 impl Communicator {
-    /// The communicator of those ranks that have this in common with the one that asks, in the order of their keys, and
-    /// of their ranks where keys are equal. A collective call.
+    /// Creates a communicator of the ranks that share a property with this rank. Its ranks are
+    /// ordered by key, and by their rank here if keys are equal. Collective.
     ///
     /// ```
     /// # use graphmap_runtime::{Local, Options, mpi};
@@ -35,7 +35,7 @@ impl Communicator {
     /// ```
     ///
     /// # Errors
-    /// As for [`Communicator::split`].
+    /// The errors of [`Communicator::split`].
     #[track_caller]
     pub fn split_type(
         &self,
@@ -46,10 +46,10 @@ impl Communicator {
         async move { made.await?.ok_or(Error::Inactive) }
     }
 
-    /// The lowest number of those that have this in common with the rank that asks.
+    /// Returns the lowest world rank that shares the property with this rank.
     fn colour(&self, by: SplitType) -> u32 {
         let world = &self.shared().world;
-        // Who has a rank knows whose it is.
+        // The process of a rank of this scheduler is known, so the default is not used.
         world.lowest(by, world.process_of(self.home()).unwrap_or_default())
     }
 }

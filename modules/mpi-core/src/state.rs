@@ -1,5 +1,6 @@
-//! What the ranks of a scheduler, of a communicator and of a collective call share, as data: each is found from each
-//! other. What is done with it is in `world.rs`, `communicator.rs`, `round.rs` and `distributed.rs`.
+//! State that the ranks of a scheduler, of a communicator and of a collective call share. The
+//! structures refer to each other. The operations are in `world.rs`, `communicator.rs`, `round.rs`
+//! and `distributed.rs`.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -20,98 +21,102 @@ use graphmap_executor::exec::report::UnreceivedMessages;
 use graphmap_executor::exec::shared::Shared as Run;
 use graphmap_executor::payload::DecodeError;
 
-/// The ranks of a scheduler, and what is on its way to them.
+/// The ranks of a scheduler, and the messages to them.
 pub(super) struct World {
-    /// No other world of this OS process has it.
+    /// Unique among the worlds of this OS process.
     pub(super) id: u64,
     pub(super) run: Arc<Run>,
-    /// How many ranks the run has.
+    /// Number of ranks of the run.
     pub(super) ranks: u32,
     pub(super) matching: RefCell<Matching>,
-    /// The other schedulers, if there are any.
+    /// The other schedulers, if the run has several.
     pub(super) others: Option<Others>,
-    /// The number of the next communicator.
+    /// Number of the next communicator.
     pub(super) next: Cell<u32>,
-    /// Those that there are, by number.
+    /// The existing communicators, by number.
     pub(super) communicators: RefCell<BTreeMap<u32, Weak<CommunicatorState>>>,
-    /// That of all ranks, until the run is over.
+    /// The communicator of all ranks, until the run ends.
     pub(super) all: RefCell<Option<Rc<CommunicatorState>>>,
-    /// Those that all know, by number, which nobody makes: as long.
+    /// Predefined communicators other than the world, by number, until the run ends.
     pub(super) known: RefCell<BTreeMap<u32, Rc<CommunicatorState>>>,
-    /// The endpoints that are known here.
+    /// The endpoints that this scheduler knows.
     pub(super) endpoints: RefCell<Endpoints>,
-    /// The threads that are ranks here.
+    /// The threads that own ranks of this scheduler.
     pub(super) desk: Desk,
-    /// What was sent so far, where the run is profiled.
+    /// Messages sent so far, if the run is profiled.
     pub(super) traffic: Option<RefCell<Traffic>>,
-    /// What nobody has received so far, and never will.
+    /// Messages that no rank can receive any more.
     pub(super) unreceived: RefCell<UnreceivedMessages>,
-    /// What has come for collective calls of communicators that nobody here has yet: from whom, and what.
+    /// Data for collective calls of communicators that do not exist on this scheduler yet.
     pub(super) early: RefCell<HashMap<u32, Vec<Early>>>,
-    /// The memory that ranks here expose, by the communicator of its window and rank in the world.
+    /// Memory that ranks here expose, by the communicator of the window and the member.
     pub(super) windows: RefCell<HashMap<(u32, u32), Rc<dyn Exposed>>>,
-    /// The last group that was found to be within a communicator, and the number of that.
+    /// Last group that was found to be within a communicator, and the number of that communicator.
     pub(super) within: RefCell<Option<(u32, Group)>>,
-    /// Communicators with collective calls under way, which stay though nobody here has them any more.
+    /// Communicators with active collective calls. They are kept even if no rank here has a handle.
     pub(super) busy: RefCell<HashMap<u32, Rc<CommunicatorState>>>,
 }
 
-/// What has come early: from which scheduler, and what.
+/// Early data: the scheduler that sent it, and the bytes.
 pub(super) type Early = (u32, Vec<u8>);
 
-/// What the ranks of a communicator share.
+/// State that the ranks of a communicator share.
 pub(super) struct CommunicatorState {
     pub(super) world: Rc<World>,
     pub(super) number: u32,
     pub(super) group: Group,
-    /// How many ranks that has.
+    /// Number of ranks in `group`.
     pub(super) size: u32,
     pub(super) name: String,
     pub(super) rounds: RefCell<Rounds>,
-    /// Where its ranks are, if not all are here.
+    /// Schedulers of the ranks, if not all ranks are here.
     pub(super) distribution: Option<Rc<Distribution>>,
 }
 
-/// A round.
+/// A collective instance.
 pub(super) struct Round {
-    /// The call, who of those here has come first, and where its call is; `None`: nobody has.
+    /// The call, the first rank here that made it, and its position. `None` before the first rank
+    /// arrives.
     pub(super) call: Option<(Call, u32, &'static Location<'static>)>,
-    /// How many of those here have come, and how many have gone on.
+    /// Number of ranks here that have arrived.
     pub(super) arrived: u32,
+    /// Number of ranks here that are done with the instance.
     pub(super) left: u32,
-    /// The root has brought what all need.
+    /// The root has contributed the value that all ranks need.
     pub(super) root_came: bool,
     pub(super) complete: bool,
     pub(super) error: Option<Error>,
-    /// A `Data`; not while code of the user works on it.
+    /// A `Data`. `None` while user code works on it.
     pub(super) data: Option<Box<dyn Any>>,
-    /// The entries of those who wait.
+    /// Entries of the ranks that wait.
     pub(super) waiting: Vec<u32>,
-    /// What there is besides where some ranks are on other schedulers.
+    /// Additional state if some ranks are on other schedulers.
     pub(super) distributed: Option<Box<Distributed>>,
 }
 
-/// The rounds of a communicator that are under way.
+/// The active collective instances of a communicator.
 #[derive(Default)]
 pub(super) struct Rounds {
-    /// The number of the next round of each rank that is here, by its place among them; none where that is `first` for all.
+    /// Number of the next instance of each rank here, by its index among them. Empty if it is
+    /// `first` for all of them.
     pub(super) turns: Vec<u32>,
-    /// The number of the first round in the list.
+    /// Number of the first instance in `open`.
     pub(super) first: u32,
     pub(super) open: VecDeque<Round>,
 }
 
-/// What schedulers tell each other of a round.
+/// Message between schedulers about a collective instance.
 pub(super) enum Word {
-    /// To the leader: all ranks there have come, the first of them with this call, and with what they bring.
+    /// To the leader: all ranks of the sender have arrived. Contains the first call and their
+    /// contributions.
     Arrived { caller: Caller, parts: Vec<u8> },
-    /// To the leader: the call of a rank there is a mistake.
+    /// To the leader: the call of a rank of the sender is an error.
     Mistaken { error: Error },
-    /// What the root gives to the ranks there, in a call of this sign.
+    /// Value of the root for the ranks of the receiver, in a call with this signature.
     Root { sign: u64, outcome: Vec<u8> },
-    /// From the leader: what comes of it for the ranks there. The round is over.
+    /// From the leader: the result for the ranks of the receiver. Ends the instance.
     Complete { sign: u64, outcome: Vec<u8> },
-    /// From the leader: the mistake that all are to be told. The round is over.
+    /// From the leader: the error that all ranks receive. Ends the instance.
     Failed { error: Error },
 }
 
@@ -125,28 +130,29 @@ graphmap_executor::payload!(
     }
 );
 
-/// Makes the result of what other schedulers have sent, as the parts here are, unless the root has given it to all: what
-/// each of them is to get.
+/// Computes the result from the contributions of other schedulers and of the ranks here, unless the
+/// root has sent it to all. Returns the data for each of the other schedulers.
 pub(super) type Finish = Box<
     dyn FnOnce(&CommunicatorState, &mut dyn Any, Vec<Vec<u8>>, bool) -> Result<Shares, DecodeError>,
 >;
-/// Reads what comes of a call for the ranks here.
+/// Reads the result of a call for the ranks here.
 pub(super) type Accept = fn(&CommunicatorState, &mut dyn Any, &[u8]) -> Result<(), DecodeError>;
-/// What each of the other schedulers is to get.
+/// Data for each of the other schedulers.
 pub(super) type Shares = Vec<(u32, Vec<u8>)>;
 
-/// What there is of a round besides, where its ranks are on several schedulers.
+/// Additional state of a collective instance whose ranks are on several schedulers.
 #[derive(Default)]
 pub(super) struct Distributed {
-    /// At the leader: the first that came of those elsewhere, and what they all bring.
+    /// At the leader: the first call of another scheduler.
     pub(super) caller: Option<Caller>,
+    /// At the leader: the contributions of the other schedulers.
     pub(super) parts: Vec<Vec<u8>>,
-    /// At the leader: all here have come.
+    /// At the leader: set when all ranks here have arrived.
     pub(super) finish: Option<Finish>,
-    /// How to read what comes; not before somebody here has come.
+    /// Reads results. `None` before the first rank here arrives.
     pub(super) accept: Option<Accept>,
-    /// What has come before.
+    /// Messages that arrived before `accept` was set.
     pub(super) pending: Vec<Word>,
-    /// Nothing more is to come.
+    /// No more messages will arrive.
     pub(super) closed: bool,
 }

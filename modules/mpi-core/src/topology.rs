@@ -1,8 +1,8 @@
-//! Ranks that have neighbours: distributed graphs and grids, and collective calls of neighbours (the MPI standard, version
-//! 4.1, sections 8.5.4 and 8.6).
+//! Ranks with neighbours: distributed graphs and grids, and neighbourhood collectives (MPI
+//! standard, version 4.1, sections 8.5.4 and 8.6).
 //!
-//! Each rank sends to those that it has as destinations and receives from its sources, by messages in a communicator of
-//! their own: so nobody waits for ranks that are not its neighbours, and work is in proportion to the edges.
+//! Each rank sends to its destinations and receives from its sources, by messages in a separate
+//! communicator. So a rank waits only for its neighbours, and work is in proportion to the edges.
 
 use std::panic::Location;
 use std::rc::Rc;
@@ -22,7 +22,8 @@ const DIFFERENT: Error = Error::topology(
      as a source of its destination",
 );
 
-/// An edge of a rank: whom it leads to or comes from, and the tag of its messages; none beyond the edge of a grid.
+/// An edge of a rank: the other rank, and the tag of its messages. `None` beyond the border of a
+/// grid.
 type Edge = Option<(u32, i32)>;
 
 /// A rank with its neighbours.
@@ -46,7 +47,7 @@ type Edge = Option<(u32, i32)>;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Neighbours {
-    /// Of their own: nobody else sends there.
+    /// A communicator that only this topology uses.
     ranks: Communicator,
     sources: Rc<[Edge]>,
     destinations: Rc<[Edge]>,
@@ -67,29 +68,34 @@ impl Neighbours {
         }
     }
 
-    /// From whom this rank receives; `None` beyond the edge of a grid, where MPI has `MPI_PROC_NULL`.
+    /// Returns the sources of this rank. An item is `None` beyond the border of a grid, where MPI
+    /// has `MPI_PROC_NULL`.
     pub fn sources(&self) -> impl Iterator<Item = Option<usize>> + '_ {
         ranks_of(&self.sources)
     }
 
-    /// To whom this rank sends.
+    /// Returns the destinations of this rank, as [`sources`](Self::sources).
     pub fn destinations(&self) -> impl Iterator<Item = Option<usize>> + '_ {
         ranks_of(&self.destinations)
     }
 
-    /// Sends a value to all destinations: what comes from the sources, in their order (`MPI_Neighbor_allgather`, and as
-    /// values may be of different lengths, `MPI_Neighbor_allgatherv`). It is under way at once; to let go of it takes nothing
-    /// back, and the next call gets nothing that was for this one.
+    /// Sends a value to all destinations. Returns the values of the sources, in their order
+    /// (`MPI_Neighbor_allgather`). Values can have different lengths, as in
+    /// `MPI_Neighbor_allgatherv`.
+    ///
+    /// The call starts at once. Dropping the future does not cancel it, and the next call does not
+    /// receive messages of this one.
     ///
     /// # Errors
-    /// [`Error::Type`]: a neighbour has called it with another type; [`Error::Over`].
+    /// [`Error::Type`] if a neighbour called it with another type. [`Error::Over`] if the run is
+    /// over.
     #[track_caller]
     pub fn allgather<T: Value + Clone>(
         &self,
         value: T,
     ) -> impl Future<Output = Result<Vec<Option<T>>, Error>> + use<T> {
         let count = self.destinations.iter().flatten().count();
-        // Code of the user, before anything is sent.
+        // Cloning runs user code, so it comes before the first send.
         let mut copies: Vec<T> = (1..count).map(|_| value.clone()).collect();
         copies.push(value);
         let mut copies = copies.into_iter();
@@ -101,11 +107,13 @@ impl Neighbours {
         self.exchange(values)
     }
 
-    /// Sends the n-th value to the n-th destination, where there is one: what comes from the sources, in their order
-    /// (`MPI_Neighbor_alltoall`, `MPI_Neighbor_alltoallv` and `MPI_Neighbor_alltoallw`).
+    /// Sends the n-th value to the n-th destination, if that exists. Returns the values of the
+    /// sources, in their order (`MPI_Neighbor_alltoall`, `MPI_Neighbor_alltoallv` and
+    /// `MPI_Neighbor_alltoallw`).
     ///
     /// # Errors
-    /// [`Error::Count`]: there are not as many values as destinations; and as for [`allgather`](Self::allgather).
+    /// [`Error::Count`] if the number of values is not that of the destinations. Otherwise the
+    /// errors of [`allgather`](Self::allgather).
     #[track_caller]
     pub fn alltoall<T: Value>(
         &self,
@@ -119,7 +127,7 @@ impl Neighbours {
         async move { exchanged?.await }
     }
 
-    /// Sends values to destinations, and receives from the sources.
+    /// Sends values to the destinations, and receives from the sources.
     #[track_caller]
     fn exchange<T: Value>(
         &self,
@@ -153,7 +161,7 @@ impl Neighbours {
     }
 }
 
-/// Ranks, if the communicator has them.
+/// Returns `ranks`, if the communicator has all of them.
 fn checked(ranks: &[usize], size: usize) -> Result<Vec<u32>, Error> {
     let found = ranks.iter().map(|&rank| match rank < size {
         true => Ok(rank as u32),
@@ -162,7 +170,7 @@ fn checked(ranks: &[usize], size: usize) -> Result<Vec<u32>, Error> {
     found.collect()
 }
 
-/// Whether each edge is said by both of its ends.
+/// Returns true if both ends of each edge have listed it.
 fn is_whole(all: &[(Vec<u32>, Vec<u32>)]) -> bool {
     let of = |rank: u32, others: &[u32], out: bool| -> Vec<(u32, u32)> {
         let edge = |&other: &u32| if out { (rank, other) } else { (other, rank) };
@@ -180,13 +188,14 @@ fn is_whole(all: &[(Vec<u32>, Vec<u32>)]) -> bool {
 }
 
 impl Communicator {
-    /// Says from whom this rank receives and to whom it sends (`MPI_Dist_graph_create_adjacent`, without reordering: the
-    /// mapping has placed the ranks). A rank may be there several times, and be its own neighbour. A collective call, which
-    /// takes O(e log e) for e edges.
+    /// Creates a graph in which this rank receives from `sources` and sends to `destinations`
+    /// (`MPI_Dist_graph_create_adjacent`). Ranks are not reordered, because the mapping has placed
+    /// them. A rank can occur several times, and can be its own neighbour. Collective.
+    /// Takes O(e log e) for e edges.
     ///
     /// # Errors
-    /// [`Error::Topology`]: an edge is said by one of its ends only; [`Error::Rank`], [`Error::Mismatch`],
-    /// [`Error::TooMany`].
+    /// [`Error::Topology`] if only one end of an edge has listed it. [`Error::Rank`],
+    /// [`Error::Mismatch`] or [`Error::TooMany`].
     #[track_caller]
     pub fn graph(
         &self,
@@ -220,17 +229,21 @@ impl Communicator {
 }
 
 impl Communicator {
-    /// As [`graph`](Self::graph), where each rank says any edges, of whichever ranks: from the first of a pair to the second
-    /// (`MPI_Dist_graph_create`). All edges that all say are in the graph, each as often as it is said. Neighbours of a rank are in the order of
-    /// the ranks that have said so, and of what each of them has said. A collective call, which takes steps in proportion to the edges.
+    /// Creates a graph as [`graph`](Self::graph), but each rank lists any edges of any ranks
+    /// (`MPI_Dist_graph_create`). Each edge leads from the first rank of a pair to the second.
     ///
-    /// MPI has weights of edges and reordering besides, which go together; here the mapping has placed the ranks.
+    /// The graph has each edge as often as it was listed. The neighbours of a rank are in the order
+    /// of the ranks that listed them, and then in the order of their lists. Collective. Takes
+    /// O(n + e) for n ranks and e edges.
+    ///
+    /// In MPI, edges also have weights for the reordering of ranks. Here the mapping has placed the
+    /// ranks.
     ///
     /// ```
     /// # use graphmap_runtime::{Local, Options, mpi};
     /// # async fn rank() -> Result<(), mpi::Error> {
     /// let world = mpi::world()?;
-    /// // Rank 0 says all of a star.
+    /// // Rank 0 lists all edges of a star.
     /// let edges: Vec<_> = (1..world.size()).map(|leaf| (leaf, 0)).collect();
     /// let said = if world.rank() == 0 { &edges[..] } else { &[] };
     /// let star = world.graph_of_edges(said).await?;
@@ -243,7 +256,7 @@ impl Communicator {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Rank`], [`Error::Mismatch`], [`Error::TooMany`].
+    /// [`Error::Rank`], [`Error::Mismatch`] or [`Error::TooMany`].
     #[track_caller]
     pub fn graph_of_edges(
         &self,
@@ -287,16 +300,16 @@ impl Communicator {
 }
 
 impl Cartesian {
-    /// The neighbours in the grid: of each dimension the one before and the one behind, in this order, as sources and as
-    /// destinations. What is sent to the one before comes there from the one behind, also where both are one rank. A
-    /// collective call.
+    /// Returns the neighbours in the grid. For each dimension, these are the previous and the next
+    /// rank, in this order, as sources and as destinations. A message to the previous rank arrives
+    /// there from its next rank, even if both are the same rank. Collective.
     ///
     /// # Errors
-    /// As for [`Communicator::dup`].
+    /// The errors of [`Communicator::dup`].
     #[track_caller]
     pub fn neighbours(&self) -> impl Future<Output = Result<Neighbours, Error>> + use<> {
         let ranks = self.communicator().copy("neighbours", Location::caller());
-        // The tag is the direction from which a message comes.
+        // The tag is the direction from which a message arrives.
         let mut sources = Vec::new();
         let mut destinations = Vec::new();
         for (dimension, tag) in (0..self.grid().dims().len()).zip((0..).step_by(2)) {

@@ -1,19 +1,20 @@
-//! Counts what the ranks of a scheduler send, where the run is profiled.
+//! Counts the messages that the ranks of a scheduler send, if the run is profiled.
 
 use std::collections::HashMap;
 
 use super::envelope::Mixing;
 use graphmap_executor::exec::statistics::{Pair, RankTraffic, Volume};
 
-/// A communicator, by its number and its name.
+/// Number and name of a communicator.
 pub(super) type Known<'a> = (u32, &'a str);
 
-/// The counts of a scheduler. Communicators of one name count as one: a program may make as many as it likes of each, one after the
-/// other.
+/// Counts of a scheduler. Communicators with the same name are counted together, because a program
+/// can create any number of them.
 #[derive(Default)]
 pub(super) struct Traffic {
-    /// The place of a communicator among `communicators`, by its number while there is one, and by its name.
+    /// Index into `communicators` by the number of an existing communicator.
     by_number: HashMap<u32, u32, Mixing>,
+    /// Index into `communicators` by name.
     by_name: HashMap<String, u32>,
     communicators: Vec<(String, u64)>,
     pairs: HashMap<Pair, Volume, Mixing>,
@@ -37,7 +38,7 @@ impl Traffic {
         place
     }
 
-    /// A rank of the world sends another a message of so many bytes.
+    /// Counts a message from one world rank to another.
     pub(super) fn message(&mut self, of: Known<'_>, from: u32, to: u32, bytes: u64) {
         let pair = (self.place(of), from, to);
         let (messages, sum) = self.pairs.entry(pair).or_default();
@@ -45,7 +46,7 @@ impl Traffic {
         *sum = sum.saturating_add(bytes);
     }
 
-    /// A rank makes a collective call.
+    /// Counts a collective call of a rank.
     pub(super) fn call(&mut self, of: Known<'_>) {
         let place = self.place(of);
         if let Some((_, calls)) = self.communicators.get_mut(place as usize) {
@@ -53,12 +54,12 @@ impl Traffic {
         }
     }
 
-    /// A communicator goes.
+    /// Removes the number of a communicator that no longer exists.
     pub(super) fn forget(&mut self, number: u32) {
         self.by_number.remove(&number);
     }
 
-    /// All that was counted.
+    /// Removes and returns all counts.
     pub(super) fn take(&mut self) -> RankTraffic {
         let counted = std::mem::take(self);
         let mut pairs: Vec<(Pair, Volume)> = counted.pairs.into_iter().collect();

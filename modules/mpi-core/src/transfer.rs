@@ -1,4 +1,4 @@
-//! Messages that come from other schedulers, or are kept for them, among those that wait.
+//! Matching of messages that arrive from other schedulers or are kept for them.
 
 use std::panic::Location;
 
@@ -9,20 +9,21 @@ use super::frame::Whose;
 use super::matching::{Matching, SendMode, Then};
 use super::parcel::{Far, Parcel, Wanted};
 
-/// What comes from another scheduler.
+/// Message from another scheduler.
 pub(super) struct Arrival {
-    /// The rank that it is for.
+    /// Receiving member.
     pub(super) home: u32,
     pub(super) envelope: Envelope,
     pub(super) parcel: Parcel,
-    /// The scheduler.
+    /// Scheduler of the sender.
     pub(super) from: u32,
-    /// What its sender is to be told that there is room for again, in bytes.
+    /// Credit in bytes to return to the sender.
     pub(super) credit: u32,
 }
 
 impl Matching {
-    /// A message has come from another scheduler, or word of one; false: no receive waits for it, and it is not to wait.
+    /// Matches a message, or the announcement of one, from another scheduler. If no receive
+    /// matches, queues it if `waits` is true, and returns `waits`.
     pub(super) fn arrive(
         &mut self,
         arrival: Arrival,
@@ -55,7 +56,7 @@ impl Matching {
         waits
     }
 
-    /// The value of an entry is wanted.
+    /// Requests the value of the entry at `at` from its sender.
     pub(super) fn ask(&mut self, far: Far, at: u32) {
         self.asked.insert((far.scheduler, far.entry), at);
         if !far.asked {
@@ -64,7 +65,8 @@ impl Matching {
         }
     }
 
-    /// A value has come that was asked for: it goes where it is wanted. What it replaces, or itself, if it is not wanted any more.
+    /// Stores a requested value in its entry. Returns the replaced value, or `value` itself if it
+    /// is no longer needed.
     pub(super) fn come(&mut self, from: u32, entry: u32, value: Parcel) -> Option<Parcel> {
         let Some(at) = self.asked.remove(&(from, entry)) else {
             return Some(value);
@@ -78,7 +80,7 @@ impl Matching {
         entry.parcel.replace(value)
     }
 
-    /// What somebody waits for who would have what comes.
+    /// Returns the type that the receive of an arriving message expects.
     pub(super) fn wanted(&self, from: u32, whose: Whose) -> Option<Wanted> {
         let at = match whose {
             Whose::Message(home, envelope) => {
@@ -93,7 +95,7 @@ impl Matching {
         self.slab.entries.get(at as usize)?.wanted
     }
 
-    /// A rank has asked for something of the memory of another, a rank of a window: its entry.
+    /// Creates the entry for an access to the memory of a rank of a window.
     pub(super) fn access(
         &mut self,
         home: u32,
@@ -105,7 +107,7 @@ impl Matching {
         self.add(EntryState::Accessing, home, envelope, None, at)
     }
 
-    /// The answer to that has come. If nobody wants it any more, it comes back.
+    /// Stores the answer to an access. Returns it if it is no longer needed.
     pub(super) fn answered(&mut self, at: u32, answer: Parcel) -> Option<Parcel> {
         let Some(entry) = self.slab.entries.get_mut(at as usize) else {
             return Some(answer);
@@ -125,7 +127,7 @@ impl Matching {
         }
     }
 
-    /// A message is kept until another scheduler asks for it, which is told of it: its entry.
+    /// Keeps a message until another scheduler requests it. Returns its entry.
     pub(super) fn keep(
         &mut self,
         home: u32,
@@ -134,7 +136,7 @@ impl Matching {
         mode: SendMode,
         at: &'static Location<'static>,
     ) -> u32 {
-        // Who sends so does not wait.
+        // The sender of a buffered message does not wait.
         let state = match mode {
             SendMode::Buffered => EntryState::Unexpected,
             _ => EntryState::Held,
@@ -142,13 +144,14 @@ impl Matching {
         self.add(state, home, envelope, Some(parcel), at)
     }
 
-    /// Whether an entry may be a message which is kept for another scheduler: not if its rank is here.
+    /// Returns true if an entry can be a message that is kept for another scheduler, which means
+    /// that its receiver is not here.
     fn may_be_kept(&self, at: u32) -> bool {
         let entry = self.slab.entries.get(at as usize);
         entry.is_some_and(|entry| self.mailboxes.get(entry.home).is_none())
     }
 
-    /// Another scheduler asks for a message that was kept; `None`: there is none.
+    /// Removes a kept message that another scheduler requests. Returns `None` if it does not exist.
     pub(super) fn release(&mut self, at: u32) -> Option<Parcel> {
         if !self.may_be_kept(at) {
             return None;
@@ -170,7 +173,8 @@ impl Matching {
         }
     }
 
-    /// Another scheduler has no receive for a ready send: the message comes back.
+    /// Completes a ready send with [`Error::NotReady`], because another scheduler has no receive
+    /// for it. Returns the message.
     pub(super) fn refused(&mut self, at: u32) -> Option<Parcel> {
         if !self.may_be_kept(at) {
             return None;
@@ -185,7 +189,8 @@ impl Matching {
         entry.parcel.replace(Parcel::error(Error::NotReady))
     }
 
-    /// A receive has a message of another scheduler.
+    /// Completes the match of a receive with a message of another scheduler: returns credit, and
+    /// requests the value if it is still with its sender.
     pub(super) fn take_arrived(&mut self, message: u32) {
         let entry = &mut self.slab.entries[message as usize];
         let credit = std::mem::take(&mut entry.credit);

@@ -1,11 +1,11 @@
-//! The values in what was received.
+//! Conversion of received parcels to values.
 
 use super::error::Error;
 use super::parcel::{Parcel, Unopened, name};
 use super::state::World;
 use super::value::Value;
 
-/// The value in a parcel; or why it is none of this type.
+/// Returns the value in a parcel, or an error if its type is not `T`.
 pub(super) fn open<T: Value>(world: &World, parcel: Parcel) -> Result<T, Error> {
     parcel.open().map_err(|unopened| match unopened {
         Unopened::Other(parcel) => Error::Type {
@@ -19,7 +19,7 @@ pub(super) fn open<T: Value>(world: &World, parcel: Parcel) -> Result<T, Error> 
     })
 }
 
-/// Puts what was received into a slice.
+/// Copies received elements into `room`.
 pub(super) fn unpack<T: Value + Copy>(
     world: &World,
     parcel: Parcel,
@@ -29,7 +29,7 @@ pub(super) fn unpack<T: Value + Copy>(
     let copied = sent.min(room.len());
     match parcel.open::<Vec<T>>() {
         Ok(values) => {
-            // What has come as bytes says itself how many there are.
+            // The count of encoded elements comes from the sender and may differ from their number.
             let copied = copied.min(values.len());
             room[..copied].copy_from_slice(&values[..copied]);
         }

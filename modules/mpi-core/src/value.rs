@@ -1,9 +1,9 @@
-//! What can be sent.
+//! Types of messages.
 
 use graphmap_executor::payload::Payload;
 
-/// What a message may be: a value that can also leave its OS process. All [`Payload`]s that threads may hand to each
-/// other are.
+/// Type of a message: a value that can also be sent to another OS process. Every [`Payload`] that
+/// is `Send` and `'static` implements it.
 pub trait Value: Payload + Send + 'static {}
 
 impl<T: Payload + Send + 'static> Value for T {}

@@ -1,4 +1,4 @@
-//! Vectors sent as slices are, without a copy: what a floor above has packed.
+//! Sends of vectors without a copy, and of bytes that a higher layer has packed.
 
 use std::panic::Location;
 use std::ptr::NonNull;
@@ -14,13 +14,13 @@ use super::value::Value;
 
 /// # Vectors
 ///
-/// Each is sent as a [slice](Communicator::send_slice) is: of a message that was found it can be told how many elements it has, and
-/// it may be received into a slice or as a vector. It is moved, not copied.
+/// A vector is sent as a [slice](Communicator::send_slice): a probe reports its number of elements,
+/// and it can be received into a slice or as a vector. It is moved, not copied.
 impl Communicator {
-    /// As [`send_slice`](Self::send_slice).
+    /// Sends a vector as [`send_slice`](Self::send_slice).
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`send_slice`](Self::send_slice).
     #[track_caller]
     pub fn send_vec<T: Value + Copy>(&self, values: Vec<T>, dest: usize, tag: i32) -> Sending {
         let mode = SendMode::Standard.of_bytes(size_of_val(&values[..]));
@@ -33,41 +33,42 @@ impl Communicator {
         )
     }
 
-    /// As [`ssend`](Self::ssend).
+    /// Sends a vector as [`ssend`](Self::ssend).
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`ssend`](Self::ssend).
     #[track_caller]
     pub fn ssend_vec<T: Value + Copy>(&self, values: Vec<T>, dest: usize, tag: i32) -> Sending {
         let (parcel, at) = (Parcel::many(values), Location::caller());
         self.post(parcel, dest, tag, SendMode::Synchronous, at)
     }
 
-    /// As [`bsend`](Self::bsend).
+    /// Sends a vector as [`bsend`](Self::bsend).
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`bsend`](Self::bsend).
     #[track_caller]
     pub fn bsend_vec<T: Value + Copy>(&self, values: Vec<T>, dest: usize, tag: i32) -> Sending {
         let (parcel, at) = (Parcel::many(values), Location::caller());
         self.post(parcel, dest, tag, SendMode::Buffered, at)
     }
 
-    /// As [`rsend`](Self::rsend).
+    /// Sends a vector as [`rsend`](Self::rsend).
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`rsend`](Self::rsend).
     #[track_caller]
     pub fn rsend_vec<T: Value + Copy>(&self, values: Vec<T>, dest: usize, tag: i32) -> Sending {
         let (parcel, at) = (Parcel::many(values), Location::caller());
         self.post(parcel, dest, tag, SendMode::Ready, at)
     }
 
-    /// As [`send_slice`](Self::send_slice), of elements that lie as they are packed: received as [`Packed`]. They are copied once, if a
-    /// receive [into a buffer](Self::recv_packed_at) waits for them.
+    /// Sends bytes that are already packed, as [`send_slice`](Self::send_slice). They are received
+    /// as [`Packed`], and are copied once if a receive [into a buffer](Self::recv_packed_at) waits
+    /// for them.
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`send_slice`](Self::send_slice).
     #[track_caller]
     #[inline]
     pub fn send_bytes(&self, bytes: &[u8], dest: usize, tag: i32, mode: SendMode) -> Sending {
@@ -79,16 +80,18 @@ impl Communicator {
         self.send_by(parcel, dest, tag, mode, Location::caller())
     }
 
-    /// Receives what was packed, as [`recv`](Self::recv) does, or has it put in a buffer by who sends it, if it is sent
-    /// [as bytes](Self::send_bytes) that have room there. What is received is empty then, and
-    /// [`Status::count`](super::Status::count) is how many have been put there.
+    /// Receives packed bytes as [`recv`](Self::recv), or directly into a buffer. The buffer is used
+    /// if the bytes are sent with [`send_bytes`](Self::send_bytes) and fit. Then the received value
+    /// is empty, and [`Status::count`](super::Status::count) is the number of bytes in the buffer.
     ///
     /// # Errors
-    /// As for [`recv`](Self::recv).
+    /// The errors of [`recv`](Self::recv).
     ///
     /// # Safety
-    /// Until what is returned is done or dropped, so many bytes may be written there, and read again, by this thread at any time, and nobody else uses them,
-    /// nor moves a `Box` or a reference that has them. To forget it ends neither.
+    /// Until the returned future has completed or is dropped, the `room` bytes at `to` must be
+    /// valid for writes by this thread at any time, and for reads of the bytes that were written.
+    /// They must not be used otherwise, and a `Box` or a reference to them must not be moved.
+    /// Forgetting the future does not end these obligations.
     #[track_caller]
     #[inline]
     pub unsafe fn recv_packed_at(
@@ -99,14 +102,15 @@ impl Communicator {
         tag: TagOf,
     ) -> Receiving<Packed> {
         let receiving = self.recv_at(source, tag, Location::caller());
-        // SAFETY: as the caller says. It waits no longer than what is returned.
+        // SAFETY: the caller guarantees the contract until the returned future has completed or is
+        // dropped, which also ends the receive.
         receiving.into_buffer(unsafe { ReceiveBuffer::new(to, room) })
     }
 
-    /// As [`send_slice`](Self::send_slice), of elements that were packed.
+    /// Sends packed elements as [`send_slice`](Self::send_slice).
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`send_slice`](Self::send_slice).
     #[track_caller]
     #[inline]
     pub fn send_packed(&self, packed: Packed, dest: usize, tag: i32, mode: SendMode) -> Sending {

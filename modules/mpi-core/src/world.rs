@@ -1,7 +1,8 @@
-//! What the ranks of a scheduler share.
+//! State that the ranks of one scheduler share.
 //!
-//! Each scheduler of a run has a world of its own, with what waits for its ranks; what ranks elsewhere are sent goes
-//! through [`Others`](super::others::Others), see `arrivals.rs`.
+//! Each scheduler of a run has its own world, which holds the waits of its ranks. Messages to ranks
+//! of other schedulers go through [`Others`](super::others::Others). `arrivals.rs` handles messages
+//! that arrive.
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -33,7 +34,7 @@ use graphmap_executor::link::inbox::Letter;
 use graphmap_executor::link::waiter::{ARMED, ID};
 use graphmap_executor::placement::SchedulerId;
 
-/// The world of a scheduler's ranks, by its run, its number among all schedulers, and the other OS processes.
+/// Creates the world of the ranks of `scheduler`. `outside` is the link to other OS processes.
 pub fn floor(
     run: &Arc<Run>,
     scheduler: SchedulerId,
@@ -46,7 +47,7 @@ impl World {
     fn new(run: Arc<Run>, others: Option<Others>) -> Rc<Self> {
         static WORLDS: AtomicU64 = AtomicU64::new(0);
         let ranks = run.directory.processes() as u32;
-        // Each scheduler numbers the communicators that it makes: no two have one in common.
+        // Each scheduler numbers its communicators itself. No two schedulers share a number.
         let first = Known::end(&run) + others.as_ref().map_or(0, Others::me);
         let all_here = others.is_none().then_some(ranks);
         let (me, count) = others
@@ -77,12 +78,13 @@ impl World {
         world
     }
 
-    /// The run that they are in.
+    /// Returns the run of this world.
     pub(super) fn run(&self) -> &Run {
         &self.run
     }
 
-    /// The rank in the world of the process that a member of a group is, or is an endpoint of; `None`: it is not known here.
+    /// Returns the world rank of the process of `member`, which is a process or an endpoint.
+    /// Returns `None` if this scheduler does not know the process.
     #[inline]
     pub(super) fn process_of(&self, member: u32) -> Option<u32> {
         match member < self.ranks {
@@ -91,8 +93,10 @@ impl World {
         }
     }
 
-    /// For which process a member of a group waits that waits for another; `None`: for any of several. That is also said where both
-    /// are endpoints of one process: what that waits for besides may be what ends the wait.
+    /// Returns the process that member `who` waits for when it waits for member `whom`. Returns
+    /// `None` if that can be any of several processes. It is also `None` between members of one
+    /// process of which at least one is an endpoint, because the other waits of that process may
+    /// end this wait.
     pub(super) fn awaited(&self, who: Option<u32>, whom: Option<u32>) -> Option<u32> {
         let process = self.process_of(whom?)?;
         let is_process = |member: Option<u32>| member.is_none_or(|member| member < self.ranks);
@@ -100,7 +104,7 @@ impl World {
         (is_process(who) && is_process(whom) || own != Some(process)).then_some(process)
     }
 
-    /// A rank as it is told where its communicator is gone.
+    /// Describes a member whose communicator no longer exists.
     fn named(&self, member: u32) -> String {
         match (member < self.ranks, self.process_of(member)) {
             (true, _) | (_, None) => format!("rank {member} of the world"),
@@ -108,7 +112,7 @@ impl World {
         }
     }
 
-    /// The communicator of all, and the rank of the process that asks.
+    /// Returns the world communicator, and the world rank of the calling process.
     pub(super) fn current() -> Result<(Rc<CommunicatorState>, u32), Error> {
         let (world, rank) = current::upper_layer::<World>().ok_or(Error::NoProcess)?;
         let all = world.all.borrow().clone().ok_or(Error::Over)?;
@@ -129,24 +133,25 @@ impl World {
         Ok(number)
     }
 
-    /// Returns the number of the communicator that is `index` after another one, where the numbers
-    /// of both were given at once.
+    /// Returns the number of the communicator `index` positions after `first`, if one call of
+    /// [`new_numbers`](Self::new_numbers) allocated both.
     pub(super) fn number_after(&self, first: u32, index: u32) -> u32 {
         first.wrapping_add(index.wrapping_mul(self.step()))
     }
 
-    /// The number of this scheduler.
+    /// Returns the number of this scheduler.
     pub(super) fn me(&self) -> u32 {
         self.others.as_ref().map_or(0, Others::me)
     }
 
-    /// Each scheduler gives every n-th number, so no two give the same.
+    /// Returns the distance between two numbers of this scheduler: the number of schedulers. So no
+    /// two schedulers allocate the same number.
     fn step(&self) -> u32 {
         self.others.as_ref().map_or(1, Others::count)
     }
 
-    /// A communicator, as the ranks here have it. Each of their schedulers joins it once. One of
-    /// the same ranks as its parent, such as a duplicate, shares where these are.
+    /// Creates the state of a communicator on this scheduler, which must do so once for each
+    /// number. If `like` has the same group, both share the distribution of the ranks.
     pub(super) fn join(
         self: &Rc<Self>,
         number: u32,
@@ -154,7 +159,7 @@ impl World {
         name: String,
         like: Option<&CommunicatorState>,
     ) -> Rc<CommunicatorState> {
-        // A group that was made of numbers holds nothing itself.
+        // A group that was built from numbers holds no lease of its own.
         let group = match like {
             Some(like) => group.holding(like.group()),
             None => group,
@@ -183,12 +188,12 @@ impl World {
         shared
     }
 
-    /// The communicator of a number, if somebody here has it.
+    /// Returns the communicator with `number`, if a rank on this scheduler has a handle of it.
     pub(super) fn find_communicator(&self, number: u32) -> Option<Rc<CommunicatorState>> {
         self.communicators.borrow().get(&number)?.upgrade()
     }
 
-    /// A communicator goes, and with it the messages that nobody can receive any more.
+    /// Removes a communicator, and the messages that no rank can receive any more.
     pub(super) fn forget(&self, gone: &CommunicatorState) {
         self.communicators.borrow_mut().remove(&gone.number());
         self.within.take();
@@ -200,7 +205,8 @@ impl World {
             .borrow_mut()
             .purge(gone.number(), gone.group().members());
         self.count(&lost, Some(gone));
-        // Code of the user, after all else. One that panics keeps the others from nothing.
+        // Dropping a value runs user code, so it comes last. A panic in one drop does not prevent
+        // the others.
         let dropped = lost
             .into_iter()
             .map(|lost| user_code::caught(|| drop(lost.parcel)));
@@ -212,7 +218,7 @@ impl World {
         }
     }
 
-    /// Counts messages that nobody has received, and keeps the first that was sent, in words.
+    /// Counts messages that no rank received, and keeps a description of the first that was sent.
     fn count(&self, lost: &[Lost], shared: Option<&CommunicatorState>) {
         let Some(first) = lost.iter().min_by_key(|lost| lost.order) else {
             return;
@@ -247,7 +253,7 @@ impl World {
         self.matching.borrow().is_over
     }
 
-    /// Looks at what is on its way, and changes it; who is to be woken then is.
+    /// Applies `f` to the matching state, then wakes the waiters and sends the replies that result.
     #[inline]
     pub(super) fn change<R>(&self, f: impl FnOnce(&mut Matching) -> R) -> R {
         let mut matching = self.matching.borrow_mut();
@@ -260,7 +266,7 @@ impl World {
         answer
     }
 
-    /// Does what is to be done when a change was made.
+    /// Performs the actions that follow from a change of the matching state.
     #[inline(never)]
     fn act(&self, then: Vec<Then>) {
         for then in then {
@@ -275,7 +281,7 @@ impl World {
         }
     }
 
-    /// What the type of a number is called.
+    /// Returns the name of the type with `number`.
     pub(super) fn type_name(&self, number: u64) -> String {
         let name = self
             .others
@@ -284,12 +290,14 @@ impl World {
         name.unwrap_or_else(|| "a type of another OS process".to_string())
     }
 
-    /// What the hook of a foreign waker knows the word of an entry by: no word of a channel is at an odd address.
+    /// Returns the key under which a foreign waker is registered for the entry at `at`. The key is
+    /// odd. State words of channels have even addresses, so they cannot collide with it.
     fn owner(&self, at: u32) -> Owner {
         (self.id << 33 | u64::from(at) << 1 | 1) as Owner
     }
 
-    /// Has whoever polls with `context` woken when an entry changes, which is still in that state.
+    /// Registers the waker of `context` with the entry at `at`. Returns false, and removes the
+    /// registration again, if the entry is no longer in `state`.
     pub(super) fn wait(&self, context: &Context<'_>, at: u32, state: EntryState) -> bool {
         let word = self.matching.borrow().slab.entries[at as usize].word;
         let owner = self.owner(at);
@@ -298,7 +306,8 @@ impl World {
             Some((waker, of)) => scheduler.foreign_waiter(waker, *of, word, owner),
             None => scheduler.waiter(context, word, owner),
         });
-        // To clone a foreign waker is code of the user: the entry may have changed, but not gone.
+        // Cloning a foreign waker runs user code. The entry may have changed since, but it still
+        // exists.
         let mut matching = self.matching.borrow_mut();
         let entry = &mut matching.slab.entries[at as usize];
         let waits = entry.state == state;
@@ -311,23 +320,23 @@ impl World {
         waits
     }
 
-    /// Nobody waits at an entry any more by the word that it had.
+    /// Removes the waiter `word` of the entry at `at`.
     pub(super) fn unhook(&self, at: u32, word: u32) {
         if word & ARMED != 0 {
             current::with_current(|scheduler| scheduler.unhook(word, self.owner(at)));
         }
     }
 
-    /// A receive, a probe or a send that is not waited for any more.
+    /// Cancels a receive, probe or send that is no longer awaited.
     pub(super) fn give_up(&self, at: u32) {
         let (parcel, word) = self.change(|matching| matching.give_up(at));
         self.unhook(at, word);
-        // Code of the user, after all else.
+        // This drop runs user code, so it comes last.
         drop(parcel);
     }
 }
 
-/// Wakes who waits by a word.
+/// Wakes the waiter of a state word.
 #[inline]
 pub(super) fn wake(word: u32) {
     if word & ARMED != 0 {
@@ -335,7 +344,7 @@ pub(super) fn wake(word: u32) {
     }
 }
 
-/// Wakes who waits by a word, to run next.
+/// Wakes the waiter of a state word, to run next.
 #[inline]
 pub(super) fn wake_next(word: u32) {
     if word & ARMED != 0 {
@@ -352,7 +361,7 @@ impl Floor for World {
             if entry.word & ARMED == 0 {
                 continue;
             }
-            // Who waits may have let go of the communicator.
+            // The waiting process may have dropped the communicator.
             let shared = of(entry.envelope.context);
             let group = shared.as_ref().map(|shared| shared.group());
             let (source, tag) = (entry.envelope.source(), entry.envelope.tag());
@@ -391,9 +400,9 @@ impl Floor for World {
                     let call = tag.and_then(|what| NAMES.get(what as usize));
                     let (peer, call) = match (tag, call.copied().unwrap_or("access")) {
                         (Some(THREAD), _) => (Some(OUTSIDE), "thread join"),
-                        // Whom that waits for its own waits say.
+                        // The task reports the peer in its own waits.
                         (Some(TASK), _) => (None, "join"),
-                        // Who has a lock is known where it is.
+                        // Only the scheduler of the target knows the holder of a lock.
                         (_, "lock") => (None, "lock"),
                         (_, call) => (self.awaited(None, Some(entry.home)), call),
                     };
@@ -448,7 +457,7 @@ impl Floor for World {
 
     fn letter(&self, (from, frame): Letter) {
         match frame.downcast::<Frame>() {
-            // The frames of this OS process are not forged.
+            // Frames from this OS process need no validation.
             Ok(frame) => drop(self.arrive(from, *frame)),
             Err(other) if other.is::<Knock>() => self.serve(),
             Err(_) => {}

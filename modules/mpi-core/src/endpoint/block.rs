@@ -1,8 +1,8 @@
-//! Which process an endpoint is of.
+//! Map from endpoints to their processes.
 //!
-//! Groups name processes by their ranks in the world. Endpoints have numbers behind these, no two of a run the same, and
-//! those that were made together a row of numbers: so a group of endpoints is a group like another. Each scheduler gives
-//! numbers of its own, and needs nobody's leave for that.
+//! Groups name processes by world rank. Endpoints have numbers above the world ranks, unique in a
+//! run. One call allocates consecutive numbers, so a group of endpoints is an ordinary group. Each
+//! scheduler allocates from a range of its own, without communication.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use super::super::entry::DONE;
 use super::super::group::{Group, Lease};
 use graphmap_executor::payload::{DecodeError, Decoder, Encoder, Payload};
 
-/// A communicator has at most so many ranks: as MPI counts them.
+/// Maximum number of ranks of a communicator: MPI counts ranks as `int`.
 pub(super) const MOST: u32 = i32::MAX as u32;
 
 const NO_ENDS: &Vec<u32> = &Vec::new();
 
-/// How many endpoints each rank has asked for.
+/// Number of endpoints that each rank requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Counts {
-    /// So many ranks, all the same.
+    /// Each of `ranks` ranks requests `each` endpoints.
     Alike { ranks: u32, each: u32 },
-    /// The number behind the last of each, from 0.
+    /// For each rank, the index after its last endpoint, counted from 0.
     Ends(Vec<u32>),
 }
 
@@ -55,7 +55,8 @@ impl Payload for Counts {
 }
 
 impl Counts {
-    /// What each rank has asked for, in their order; `Err`: more than there may be, so many.
+    /// Creates counts from the number that each rank requests, in rank order. `Err` holds the total
+    /// number if it is above [`MOST`].
     pub(super) fn of(counts: &[u32]) -> Result<Self, u64> {
         let all: u64 = counts.iter().copied().map(u64::from).sum();
         if all > u64::from(MOST) {
@@ -74,7 +75,7 @@ impl Counts {
         Ok(Counts::Ends(ends.collect()))
     }
 
-    /// How many there are.
+    /// Returns the total number of endpoints.
     pub(super) fn all(&self) -> u32 {
         match self {
             Counts::Alike { ranks, each } => ranks * each,
@@ -82,7 +83,7 @@ impl Counts {
         }
     }
 
-    /// Those of a rank: the first, and behind the last.
+    /// Returns the endpoints of a rank: the index of the first, and the index after the last.
     pub(super) fn of_rank(&self, rank: u32) -> (u32, u32) {
         match self {
             Counts::Alike { ranks, each } => {
@@ -96,22 +97,22 @@ impl Counts {
         }
     }
 
-    /// The rank that has asked for one.
+    /// Returns the rank that requested the endpoint at index `at`.
     fn asked_by(&self, at: u32) -> u32 {
         match self {
-            // There is one, so there are some for each.
+            // `each` is not 0, because the endpoint exists.
             Counts::Alike { each, .. } => at / (*each).max(1),
             Counts::Ends(ends) => ends.partition_point(|&end| end <= at) as u32,
         }
     }
 }
 
-/// Endpoints that were made together, in the order of the ranks that asked for them.
+/// Endpoints that one call created, in the order of the requesting ranks.
 #[derive(Debug, Clone)]
 pub(in super::super) struct EndpointBlock {
-    /// The number of the first.
+    /// Number of the first endpoint.
     first: u32,
-    /// The group whose ranks asked for them. Some of them may be endpoints themselves, which were made before.
+    /// Group of the requesting ranks. Some of them may be endpoints of earlier blocks.
     parent: Group,
     counts: Counts,
 }
@@ -151,42 +152,42 @@ impl Payload for EndpointBlock {
     }
 }
 
-/// A block whose numbers may be given again.
+/// Block whose numbers can be reused.
 struct LeasedBlock {
     block: EndpointBlock,
-    /// Held by the groups of this scheduler that name the block.
+    /// Lease that the groups on this scheduler share which name the block.
     lease: Arc<Lease>,
-    /// The scheduler that has given the numbers.
+    /// Scheduler that allocated the numbers.
     leader: u32,
 }
 
-/// The endpoints that a scheduler knows of, and the numbers that it may give.
+/// Endpoints that a scheduler knows, and the numbers that it can allocate.
 ///
-/// The leader of a communicator gives numbers for its endpoints. They may be given again when no
-/// group names them on any of the schedulers that the communicator is on: each reports that to the
-/// leader once, with the next call that makes endpoints and has the same leader. So a stale group
-/// never names endpoints that were made later. Numbers that have gone elsewhere, as bytes or to
-/// another group's schedulers, are not given again.
+/// The leader of a communicator allocates the numbers of its endpoints. They can be reused when no
+/// group names them on any scheduler of the communicator. Each scheduler reports this to the leader
+/// once, with its next call that creates endpoints and has the same leader. So a stale group never
+/// names endpoints that were created later. Numbers that were sent elsewhere, as bytes or to the
+/// schedulers of another group, are not reused.
 pub(in super::super) struct Endpoints {
-    /// How many processes the run has.
+    /// Number of processes of the run.
     processes: u32,
     /// Blocks that are known until the run ends, by the number of the first endpoint.
     lasting: BTreeMap<u32, EndpointBlock>,
-    /// The others, in the same way. Apart, because each call that makes endpoints checks all of
-    /// them.
+    /// Other blocks, by the number of the first endpoint. They are separate because each call that
+    /// creates endpoints checks all of them.
     leased: BTreeMap<u32, LeasedBlock>,
-    /// Of each row of numbers that may be given the first, and the one behind the last.
+    /// Free ranges: the first number of each, and the number after its last.
     free: BTreeMap<u32, u32>,
-    /// Of each block that was given, by its first number: its length, and how many schedulers have
-    /// not reported that none of their groups name it.
+    /// Allocated blocks by first number: the length, and the number of schedulers that have not yet
+    /// reported that none of their groups names the block.
     given: BTreeMap<u32, (u32, u32)>,
-    /// Blocks that no group here names any more, which is not reported yet: the leader and the
+    /// Blocks that no group here names any more, and that are not reported yet: the leader and the
     /// first number.
     over: Vec<(u32, u32)>,
 }
 
 impl Endpoints {
-    /// For a scheduler, of so many in the run.
+    /// Creates the state for `scheduler`, one of `count` in the run.
     pub(in super::super) fn new(processes: u32, scheduler: u32, count: u32) -> Self {
         let each = DONE.saturating_sub(processes) / count.max(1);
         let first = processes.saturating_add(scheduler.saturating_mul(each));
@@ -200,8 +201,8 @@ impl Endpoints {
         }
     }
 
-    /// Reserves numbers for a block that `schedulers` schedulers will know. Returns the first.
-    /// `None`: there are not as many in a row.
+    /// Reserves `count` consecutive numbers for a block that `schedulers` schedulers will know.
+    /// Returns the first, or `None` if no free range is long enough.
     pub(super) fn reserve(&mut self, count: u32, schedulers: u32) -> Option<u32> {
         if count == 0 {
             return Some(self.processes);
@@ -216,7 +217,7 @@ impl Endpoints {
         Some(first)
     }
 
-    /// A scheduler has reported that none of its groups name a block.
+    /// Records the report of one scheduler that none of its groups names a block.
     pub(super) fn is_over(&mut self, first: u32) {
         let Some((count, schedulers)) = self.given.get_mut(&first) else {
             return;
@@ -237,11 +238,11 @@ impl Endpoints {
         self.free.insert(first, end);
     }
 
-    /// Takes the blocks to report to a leader: those that no group of this scheduler names any
-    /// more.
+    /// Removes and returns the blocks to report to `leader`: those that no group of this scheduler
+    /// names any more.
     pub(super) fn take_over(&mut self, leader: u32) -> Vec<u32> {
         let over = &mut self.over;
-        // The parent of a block that goes may be of another block.
+        // Dropping a block can release its parent, which may belong to another block.
         loop {
             let before = over.len();
             self.leased.retain(|&first, known| {
@@ -259,8 +260,8 @@ impl Endpoints {
         over.extract_if(.., is_for_it).map(|it| it.1).collect()
     }
 
-    /// Endpoints that other schedulers name are known until the run ends: groups that come from
-    /// there hold no lease.
+    /// Records a block that other schedulers name. It is known until the run ends, because groups
+    /// from other schedulers hold no lease.
     pub(in super::super) fn learn(&mut self, block: EndpointBlock) {
         if block.counts.all() > 0 {
             self.leased.remove(&block.first);
@@ -268,8 +269,8 @@ impl Endpoints {
         }
     }
 
-    /// Endpoints are known as long as a group of this scheduler holds the lease. The leader has
-    /// given their numbers.
+    /// Records a block that is known while a group of this scheduler holds the lease. `leader` has
+    /// allocated its numbers.
     pub(super) fn know(&mut self, block: EndpointBlock, lease: &Arc<Lease>, leader: u32) {
         if block.counts.all() > 0 && !self.lasting.contains_key(&block.first) {
             let lease = Arc::clone(lease);
@@ -290,10 +291,12 @@ impl Endpoints {
         blocks.find(|block| member - block.first < block.counts.all())
     }
 
-    /// The rank in the world of the process that a member of a group is, or is an endpoint of; `None`: it is not known yet.
+    /// Returns the world rank of the process of `member`, which is a process or an endpoint.
+    /// Returns `None` if its block is not known yet.
     pub(in super::super) fn process_of(&self, member: u32) -> Option<u32> {
         let mut member = member;
-        // Endpoints of endpoints go down by one block each time; what others say of them need not.
+        // Each step from an endpoint to its parent uses another block. The bound stops cycles in
+        // blocks that another OS process sent.
         for _ in 0..=self.lasting.len() + self.leased.len() {
             if member < self.processes {
                 return Some(member);
@@ -305,8 +308,8 @@ impl Endpoints {
         None
     }
 
-    /// Returns the blocks that another scheduler needs to find the processes of a group. The
-    /// numbers of these endpoints are not given again.
+    /// Returns the blocks that another scheduler needs to find the processes of `group`. The
+    /// numbers of these endpoints are not reused.
     pub(in super::super) fn needed_for(&self, group: &Group) -> Vec<EndpointBlock> {
         let mut needed: BTreeSet<u32> = BTreeSet::new();
         let mut todo: Vec<Group> = vec![group.clone()];
@@ -341,7 +344,7 @@ impl Endpoints {
 mod tests {
     use super::*;
 
-    /// Whose each is, against lists.
+    /// Compares with lists.
     #[test]
     fn counts_are_as_lists_say() {
         for counts in [
@@ -380,7 +383,8 @@ mod tests {
         assert_eq!(Counts::of(&[half, half]), Err(1 << 31));
     }
 
-    /// Endpoints of endpoints are of the process at the end; what is needed to know that is told with it.
+    /// Endpoints of endpoints belong to the process at the end of the chain. The blocks of the
+    /// chain are sent with the group.
     #[test]
     fn endpoints_of_endpoints() {
         let mut here = Endpoints::new(4, 1, 2);
@@ -422,7 +426,7 @@ mod tests {
         assert!(here.needed_for(&Group::all(4)).is_empty());
     }
 
-    /// What cannot be is not read, and endpoints that are their own are nobody's.
+    /// Invalid bytes are rejected, and endpoints whose parents form a cycle have no process.
     #[test]
     fn forged_blocks_are_refused() {
         let counts = || Counts::of(&[1, 1]).unwrap();
@@ -444,7 +448,7 @@ mod tests {
         }
     }
 
-    /// Numbers that schedulers give are never the same, and end before those that stand for none.
+    /// The ranges of schedulers are disjoint, and end before the reserved numbers.
     #[test]
     fn numbers_are_given_by_each_scheduler_for_itself() {
         let mut all = [0, 1, 2].map(|scheduler| Endpoints::new(10, scheduler, 3));
@@ -456,8 +460,7 @@ mod tests {
         assert!(all.iter_mut().all(|of| of.reserve(0, 3).is_some()));
     }
 
-    /// Numbers are given again when all schedulers have reported them, next to each other as one
-    /// row.
+    /// Numbers are reused when all schedulers have reported them. Adjacent blocks merge.
     #[test]
     fn numbers_are_given_again_when_all_have_done_with_them() {
         let mut endpoints = Endpoints::new(DONE - 100, 0, 1);
@@ -471,7 +474,7 @@ mod tests {
         }
         endpoints.is_over(firsts[5]);
         endpoints.is_over(firsts[3]);
-        // What was not given is not free.
+        // A number that is not allocated is not freed.
         endpoints.is_over(firsts[3]);
         endpoints.is_over(firsts[4] + 1);
         assert_eq!(endpoints.reserve(11, 1), None);
@@ -481,8 +484,8 @@ mod tests {
         assert_eq!(endpoints.reserve(1, 1), None);
     }
 
-    /// Nothing is reported as long as a group has one of them, also of endpoints of endpoints, or
-    /// if another scheduler knows them.
+    /// A block is not reported while a group has one of its endpoints or endpoints of these, or if
+    /// another scheduler knows the block.
     #[test]
     fn groups_keep_numbers() {
         let mut endpoints = Endpoints::new(4, 0, 1);

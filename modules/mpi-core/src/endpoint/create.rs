@@ -1,4 +1,4 @@
-//! Endpoints are made: new ranks for each that asks for some.
+//! Creation of endpoints: new ranks for each rank that requests them.
 
 use std::cell::{Cell, OnceCell};
 use std::panic::Location;
@@ -16,14 +16,15 @@ use super::super::state::CommunicatorState;
 use super::block::{Counts, EndpointBlock, MOST};
 use graphmap_executor::payload::{DecodeError, Decoder, Encoder, Payload};
 
-/// Endpoints that are to be: what each scheduler is told of them.
+/// Endpoints to create, as sent to each scheduler.
 struct Planned {
-    /// The number of the communicator, and of the first endpoint; or why there are none.
+    /// Numbers of the communicator and of the first endpoint, or the reason why they cannot be
+    /// created.
     made: Result<(u32, u32), Error>,
     counts: Counts,
-    /// When somebody here has asked.
+    /// Communicator, from the first request on this scheduler.
     joined: OnceCell<Rc<CommunicatorState>>,
-    /// Held until all here have what they get.
+    /// Held until all ranks of this scheduler have their endpoints.
     lease: Arc<Lease>,
     is_known: Cell<bool>,
 }
@@ -53,12 +54,14 @@ fn too_many(ranks: u64) -> Error {
     Error::TooManyRanks { ranks }
 }
 
-/// Endpoints are made for the ranks of a communicator. The numbers of each are how many it asks
-/// for, and 0; those that are not of ranks are blocks that a scheduler has done with.
+/// Collective call that creates endpoints for the ranks of a communicator. The row of each rank is
+/// the number that it requests, and 0. Rows without a rank are blocks that a scheduler no longer
+/// names.
 struct Making(Rc<CommunicatorState>);
 
 impl Making {
-    /// The scheduler that gives the numbers, and on how many the communicator is.
+    /// Returns the scheduler that allocates the numbers, and the number of schedulers that the
+    /// communicator is on.
     fn leader(&self) -> (u32, u32) {
         match &self.0.distribution {
             Some(there) => (there.leader, there.others.len() as u32 + 1),
@@ -115,7 +118,7 @@ impl Combine<Rows, Rc<Planned>> for Making {
 }
 
 impl Planned {
-    /// The handles of a rank.
+    /// Returns the handles of a rank.
     fn handles(
         &self,
         parent: &Rc<CommunicatorState>,
@@ -123,7 +126,8 @@ impl Planned {
     ) -> Result<Vec<Communicator>, Error> {
         let (number, first) = self.made.clone()?;
         let world = &parent.world;
-        // Also where no rank here has any: each scheduler has to report that it has done with them.
+        // This is also needed if no rank here has endpoints, because each scheduler must report
+        // when it no longer names the block.
         if !self.is_known.replace(true) {
             let block = EndpointBlock::new(first, parent.group().clone(), self.counts.clone());
             let (leader, _) = Making(Rc::clone(parent)).leader();
@@ -148,11 +152,14 @@ impl Planned {
 }
 
 impl Communicator {
-    /// Makes so many new ranks for this one, as many as each likes, also none: *endpoints* (`MPI_Comm_create_endpoints` of
-    /// Dinan and others, 2013; the MPI standard has no such call). They are the ranks of a new communicator, ordered by the
-    /// ranks that asked for them; what is returned has each of this one's, in order. Each is a rank like another: it has
-    /// messages and a part in collective calls of its own. It may be used by tasks of the process that take turns, or be
-    /// handed to a thread, which is that rank then ([`into_thread`](Self::into_thread)). A collective call of this communicator.
+    /// Creates `count` endpoints for this rank: new ranks in a new communicator
+    /// (`MPI_Comm_create_endpoints` of Dinan and others, 2013, which is not in the MPI standard).
+    /// Each rank chooses its own `count`, which can be 0. Collective over this communicator.
+    ///
+    /// The new ranks are ordered by the ranks that requested them. Returns the handles of this
+    /// rank's endpoints, in order. Each endpoint sends, receives and takes part in collective calls
+    /// as a rank of its own. Tasks of the process can use it, or a thread can own it
+    /// ([`into_thread`](Self::into_thread)).
     ///
     /// ```
     /// use graphmap_runtime::{Local, Options, join, mpi};
@@ -173,12 +180,15 @@ impl Communicator {
     /// ```
     ///
     /// # Errors
-    /// [`Error::TooManyRanks`]: more than `i32::MAX` together; [`Error::Mismatch`];
-    /// [`Error::TooMany`], also if a scheduler has too few numbers left: the schedulers of a run
-    /// share the numbers from the number of its processes to 2^32.
-    /// Numbers of endpoints are given again when no communicator and no
-    /// [`Group`](super::super::Group) has them any more, except those of a call that failed for
-    /// some ranks, or whose future all ranks of a scheduler have dropped.
+    /// * [`Error::TooManyRanks`] if the ranks request more than `i32::MAX` endpoints together.
+    /// * [`Error::Mismatch`] if the ranks make different calls.
+    /// * [`Error::TooMany`] if no communicator number is left, or if a scheduler has too few
+    ///   endpoint numbers left. The schedulers of a run share the numbers from the number of its
+    ///   processes to 2^32.
+    ///
+    /// The numbers of endpoints are reused when no communicator and no
+    /// [`Group`](super::super::Group) has them any more. Two cases are excluded: a call that failed
+    /// for some ranks, and a call whose future all ranks of a scheduler dropped.
     #[track_caller]
     pub fn endpoints(
         &self,

@@ -1,4 +1,4 @@
-//! The threads that are ranks of a scheduler, as that sees them: each has a seat.
+//! Threads that own ranks of a scheduler, as the scheduler sees them.
 
 use std::any::Any;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -9,55 +9,57 @@ use std::task::Waker;
 
 use super::line::{Called, Line};
 
-/// What the end of a thread is among that which is waited for: no access to memory has this number.
+/// Number of a wait for the end of a thread. No access to memory has this number.
 pub(in super::super) const THREAD: i32 = i32::MAX;
-/// As [`THREAD`], of a task.
+/// Number of a wait for the end of a task.
 pub(in super::super) const TASK: i32 = i32::MAX - 1;
-/// In place of a process that is waited for: nobody of the run.
+/// Peer of a wait that is not a process of the run.
 pub(in super::super) const OUTSIDE: u32 = u32::MAX;
 
-/// A thread that is a rank.
+/// State of a thread that owns a rank.
 pub(in super::super) struct Seat {
-    /// Its `Communicator`.
+    /// The `Communicator` of the rank.
     pub(super) guest: Rc<dyn Any>,
-    /// The rank in words.
+    /// Description of the rank.
     pub(super) name: String,
-    /// Where it was handed to a thread.
+    /// Position of the call that gave the rank to a thread.
     pub(super) at: &'static Location<'static>,
-    /// The rank in the world of the process that it is of, and the id of the one that has handed it over.
+    /// World rank of the process that has the rank.
     pub(super) process: u32,
+    /// Id of the process that gave the rank to the thread.
     pub(super) id: u32,
-    /// The thread waits in a call.
+    /// Whether the thread waits in a call.
     pub(super) calls: bool,
-    /// Not while it is polled.
+    /// Call of the thread. `None` while it is polled.
     pub(super) call: Option<Called>,
-    /// The entry of who waits for the thread's end.
+    /// Entry of the process that waits for the end of the thread.
     pub(super) attended: Option<u32>,
 }
 
-/// The call that is being polled.
+/// State of the call that is polled.
 #[derive(Clone)]
 pub(super) struct Polling {
-    /// The waker that it is polled with, and the one to be kept where it waits in this run.
+    /// Waker that the call is polled with.
     pub(super) given: Waker,
+    /// Waker that waits within this run keep.
     pub(super) own: Waker,
-    /// The id of the process whose wait it is.
+    /// Id of the process in whose name the call waits.
     pub(super) id: u32,
 }
 
-/// All of a scheduler.
+/// All threads that own ranks of a scheduler.
 #[derive(Default)]
 pub(in super::super) struct Desk {
     pub(super) line: OnceCell<Arc<Line>>,
     pub(super) seats: RefCell<Vec<Option<Seat>>>,
     pub(super) free: RefCell<Vec<u32>>,
     pub(super) polling: RefCell<Option<Polling>>,
-    /// The run is over.
+    /// Whether the run is over.
     pub(super) is_closed: Cell<bool>,
 }
 
 impl Desk {
-    /// Gives a thread a seat: its number.
+    /// Adds a thread, and returns its index.
     pub(super) fn sit(&self, seat: Seat) -> u32 {
         let mut seats = self.seats.borrow_mut();
         match self.free.borrow_mut().pop() {
@@ -72,13 +74,13 @@ impl Desk {
         }
     }
 
-    /// Calls `f` with a seat, if somebody has it.
+    /// Calls `f` with the thread at `at`, if it exists.
     pub(super) fn with<R>(&self, at: u32, f: impl FnOnce(&mut Seat) -> R) -> Option<R> {
         let mut seats = self.seats.borrow_mut();
         seats.get_mut(at as usize)?.as_mut().map(f)
     }
 
-    /// Takes a seat away.
+    /// Removes the thread at `at`.
     pub(super) fn leave(&self, at: u32) -> Option<Seat> {
         let left = self.seats.borrow_mut().get_mut(at as usize)?.take();
         if left.is_some() {

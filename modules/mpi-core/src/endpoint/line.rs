@@ -1,4 +1,5 @@
-//! What threads that are ranks ask of the scheduler that these ranks are on: the one part that threads share with it.
+//! Queue of requests from threads that own ranks to the scheduler of these ranks. It is the only
+//! state that the threads and the scheduler share.
 
 use std::any::Any;
 use std::mem;
@@ -11,31 +12,32 @@ use graphmap_executor::link::waiter::NOBODY;
 use graphmap_executor::placement::{SchedulerId, SchedulerIndex};
 use graphmap_executor::sync::lock;
 
-/// A call, which the scheduler polls until it is done. It tells the thread itself what has come of it.
+/// Call that the scheduler polls until it completes. The call itself sends its result to the
+/// thread.
 pub(super) type Called = Pin<Box<dyn Future<Output = ()>>>;
 
-/// Begins a call as the rank that the thread is, which is a `Communicator`.
+/// Starts a call as the rank that the thread owns. The argument is a `Communicator`.
 pub(super) type Begin = Box<dyn FnOnce(&dyn Any) -> Called + Send>;
 
-/// What a thread asks for, each by the number of its seat.
+/// Request of a thread, with its index in [`Desk`](super::desk::Desk).
 pub(super) enum Ask {
-    /// A call is to be made.
+    /// Start a call.
     Call(u32, Begin),
-    /// A call may go on.
+    /// Poll the call.
     Wake(u32),
-    /// The thread is the rank no more; if it has panicked, with which message.
+    /// The thread no longer owns the rank. The text is the message of its panic, if it panicked.
     Leave(u32, Option<String>),
 }
 
-/// The letter that says that something was asked for.
+/// Message to the scheduler that requests are queued.
 pub(in super::super) struct Knock;
 
-/// Where threads ask.
+/// Queue of requests to one scheduler.
 pub(in super::super) struct Line {
     run: Arc<Run>,
     scheduler: SchedulerIndex,
     number: SchedulerId,
-    /// In order; `None`: the run is over.
+    /// Requests in order. `None` after the run.
     asked: Mutex<Option<Vec<Ask>>>,
 }
 
@@ -43,14 +45,15 @@ impl Line {
     pub(super) fn new(run: &Arc<Run>, number: SchedulerId) -> Arc<Self> {
         Arc::new(Line {
             run: Arc::clone(run),
-            // Who makes a line is there.
+            // The caller is on this scheduler, so its index is known.
             scheduler: run.here(number).unwrap_or(SchedulerIndex(0)),
             number,
             asked: Mutex::new(Some(Vec::new())),
         })
     }
 
-    /// Asks; it comes back if the run is over.
+    /// Queues a request, and notifies the scheduler. Returns the request in `Err` if the run is
+    /// over.
     pub(super) fn ask(&self, ask: Ask) -> Result<(), Ask> {
         let mut asked = lock(&self.asked);
         let Some(waiting) = &mut *asked else {
@@ -59,7 +62,7 @@ impl Line {
         let first = waiting.is_empty();
         waiting.push(ask);
         drop(asked);
-        // Who has asked before has knocked, or is about to.
+        // The first request of a batch notifies the scheduler. Later ones rely on it.
         if first {
             let knock = Box::new(Knock);
             self.run.post(self.scheduler, (self.number.0, knock));
@@ -67,7 +70,7 @@ impl Line {
         Ok(())
     }
 
-    /// What was asked for.
+    /// Removes and returns all queued requests.
     pub(super) fn take(&self) -> Vec<Ask> {
         lock(&self.asked)
             .as_mut()
@@ -75,23 +78,26 @@ impl Line {
             .unwrap_or_default()
     }
 
-    /// The run is over: nothing can be asked for any more. What was, and is nobody's now.
+    /// Closes the queue at the end of the run, and returns the requests that are left.
     pub(super) fn close(&self) -> Vec<Ask> {
         lock(&self.asked).take().unwrap_or_default()
     }
 
-    /// A thread may call from now on, or does not wait any more: no standstill is for ever before it has acted.
+    /// Counts a thread that can make a call or has stopped waiting, so that quiescence is not
+    /// reported as a deadlock before the thread has acted.
     pub(super) fn may_act(&self) {
         self.run.foreign_wakers(1);
     }
 
-    /// A thread waits in a call now, or has gone. To be told by its scheduler, which looks what that means before it sleeps.
+    /// Undoes one [`may_act`](Self::may_act), for a thread that waits in a call or has ended. Only
+    /// its scheduler calls this, because a scheduler checks for deadlock before it sleeps.
     pub(super) fn acts_no_more(&self) {
         self.run.foreign_wakers(-1);
     }
 }
 
-/// Wakes the call of a seat. What waits for it in this run is seen where it waits, so this need not be counted.
+/// Waker of the call of a thread. It is not counted as a foreign waker, because waits within this
+/// run are visible to the scheduler.
 pub(super) struct CallWaker {
     pub(super) line: Arc<Line>,
     pub(super) seat: u32,
@@ -103,12 +109,13 @@ impl Wake for CallWaker {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // Of a run that is over nobody waits.
+        // If the run is over, there is no waiter.
         let _ = self.line.ask(Ask::Wake(self.seat));
     }
 }
 
-/// The same, for code of the user: whoever keeps it may act from outside of the run, as who keeps the waker of a process.
+/// Waker of the call of a thread for user code. It is counted, because code outside the run can use
+/// it, like the waker of a process.
 pub(super) struct CountedWaker {
     call: CallWaker,
     is_counted: bool,
@@ -124,7 +131,7 @@ impl CountedWaker {
         })
     }
 
-    /// Nobody has kept it.
+    /// Undoes the count of a waker that user code has not kept.
     pub(super) fn unused(mut self) {
         self.is_counted = false;
         self.call.line.acts_no_more();
@@ -145,7 +152,8 @@ impl Drop for CountedWaker {
     fn drop(&mut self) {
         let run = &self.call.line.run;
         if self.is_counted && run.foreign_wakers(-1) == 0 {
-            // What counted as "may still be woken" may now be a block: let it be looked at.
+            // Without foreign wakers, the wait may be a deadlock. The message makes the scheduler
+            // check.
             run.send(self.call.line.scheduler, NOBODY);
         }
     }

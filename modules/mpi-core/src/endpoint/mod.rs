@@ -1,5 +1,5 @@
-//! Endpoints: further ranks of processes (J. Dinan and others, "Enabling MPI interoperability through flexible communication
-//! endpoints", EuroMPI 2013), and threads that are such ranks.
+//! Endpoints: additional ranks of a process, and threads that own such ranks. J. Dinan and others,
+//! "Enabling MPI interoperability through flexible communication endpoints", EuroMPI 2013.
 
 mod block;
 mod create;

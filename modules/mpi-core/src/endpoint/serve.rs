@@ -1,7 +1,9 @@
-//! How a scheduler serves the threads that are ranks of it: it makes their calls for them, between the turns of its processes.
+//! Calls of threads that own ranks, which their scheduler makes for them between polls of
+//! processes.
 //!
-//! What is called, and its waits, are here: so a standstill sees them as it sees those of processes. A thread that waits in no call counts
-//! as somebody outside of the run who may act, and what a thread waits for is told of the process that has handed the rank to it.
+//! The calls and their waits are on the scheduler, so deadlock detection sees them like the waits
+//! of processes. A thread outside a call counts as a foreign waker, because it can still act. The
+//! waits of a thread are reported under the process that gave it the rank.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
@@ -21,7 +23,7 @@ use graphmap_executor::link::waiter::ARMED;
 use graphmap_executor::placement::SchedulerId;
 
 impl World {
-    /// Where threads ask.
+    /// Returns the queue of requests, which is closed after the run.
     pub(super) fn line(&self) -> &Arc<Line> {
         let me = self.me();
         let line = self
@@ -29,13 +31,13 @@ impl World {
             .line
             .get_or_init(|| Line::new(&self.run, SchedulerId(me)));
         if self.desk.is_closed.get() {
-            // Nothing can be asked for.
+            // After the run, requests are rejected.
             drop(line.close());
         }
         line
     }
 
-    /// The id of the process that hands a rank to a thread: of the one that runs, or in whose name a thread calls.
+    /// Returns the id of the running process, or of the process in whose name a thread calls.
     pub(super) fn id_of_caller(&self) -> u32 {
         let polling = self.desk.polling.borrow();
         polling
@@ -43,7 +45,7 @@ impl World {
             .map_or_else(current::running, |polling| polling.id)
     }
 
-    /// A thread gets a seat, and may call from now on: the number of it.
+    /// Adds a thread that can make calls from now on, and returns its index.
     pub(super) fn sit(&self, seat: Seat) -> u32 {
         if self.desk.is_closed.get() {
             return u32::MAX;
@@ -52,11 +54,12 @@ impl World {
         self.desk.sit(seat)
     }
 
-    /// Does what threads have asked for.
+    /// Serves the requests of threads.
     pub(in super::super) fn serve(&self) {
         for ask in self.line().take() {
             match ask {
-                // What it would send would be lost, and its thread hears that the run is over. Code of the user.
+                // After the run, its messages would be lost. The drop runs user code, and the
+                // thread gets `Error::Over`.
                 Ask::Call(_, begin) if self.run.stopped() => user_code::quietly(|| drop(begin)),
                 Ask::Call(seat, begin) => self.begin_call(seat, begin),
                 Ask::Wake(seat) => self.poll_call(seat),
@@ -77,7 +80,7 @@ impl World {
         self.poll_call(seat);
     }
 
-    /// Polls the call of a seat, if there is one.
+    /// Polls the call of a thread, if it has one.
     fn poll_call(&self, seat: u32) {
         let taken = self
             .desk
@@ -95,7 +98,7 @@ impl World {
         let polling = Polling { given, own, id };
         let before = self.desk.polling.replace(Some(polling.clone()));
         let mut context = Context::from_waker(&polling.given);
-        // Code of the user. What it panics with it catches itself; but what it has is dropped here.
+        // The call runs user code. The future catches its own panics, but its drop can panic here.
         let polled = user_code::caught(|| {
             if call.as_mut().poll(&mut context).is_ready() {
                 return drop(call);
@@ -122,7 +125,7 @@ impl World {
         }
     }
 
-    /// A thread is a rank no more.
+    /// Removes a thread that no longer owns a rank, and reports its panic.
     fn dismiss(&self, seat: u32, panic: Option<String>) {
         let Some(seat) = self.desk.leave(seat) else {
             return;
@@ -147,15 +150,17 @@ impl World {
             let unwanted = self.change(|matching| matching.answered(entry, Parcel::one(())));
             drop(unwanted);
         }
-        // Messages that nobody receives any more may go with it: code of the user, which keeps nothing from what others have asked for.
+        // The drop can drop messages that no rank receives any more. This is user code, and a panic
+        // must not prevent the requests of other threads.
         let process = seat.process;
         if let Err(panic) = user_code::caught(|| drop(seat)) {
             fail(process, panic);
         }
     }
 
-    /// Calls code of the user that makes what all ranks of a collective call wait for. A panic ends the run, because the program may
-    /// catch it, and the others would wait for what is lost.
+    /// Calls user code that produces the value that all ranks of a collective call wait for. A
+    /// panic in `make` fails the run and is then resumed. The run must fail because the program may
+    /// catch the panic, and the other ranks would wait for a lost value.
     pub(in super::super) fn make_for_all<R>(
         &self,
         what: impl FnOnce() -> String,
@@ -164,7 +169,7 @@ impl World {
         let make = || uninterrupted(make);
         catch_unwind(AssertUnwindSafe(make)).unwrap_or_else(|panic| {
             let message = format!("{} panicked: {}", what(), user_code::text(&*panic));
-            // A thread calls while no process runs, or one that has nothing to do with it.
+            // A call of a thread is polled while no process runs, or while an unrelated one runs.
             let is_thread = self.desk.polling.borrow().is_some();
             let process = (!is_thread).then(current::running_process).flatten();
             self.run.fail(process, message);
@@ -172,7 +177,8 @@ impl World {
         })
     }
 
-    /// The run is over: who waits is told so, and so is who calls later.
+    /// Closes all threads at the end of the run. Calls that wait, and later calls, return
+    /// `Error::Over`.
     pub(in super::super) fn dismiss_all(&self) {
         self.desk.is_closed.set(true);
         let Some(line) = self.desk.line.get() else {
@@ -187,11 +193,12 @@ impl World {
         }
     }
 
-    /// Which waker waits by an entry, and in the name of which process, if that is asked for by the call of a thread.
+    /// Returns the waker to register with an entry, and the id of the process in whose name it
+    /// waits, if `context` is of the call of a thread.
     pub(in super::super) fn waker_of_thread(&self, context: &Context<'_>) -> Option<(Waker, u32)> {
         let polling = self.desk.polling.borrow();
         let polling = polling.as_ref()?;
-        // One that stands between, such as that of a set of futures, is code of the user.
+        // A waker of a layer in between, such as a set of futures, is user code.
         let waker = match context.waker().will_wake(&polling.given) {
             true => polling.own.clone(),
             false => return None,
@@ -199,7 +206,7 @@ impl World {
         Some((waker, polling.id))
     }
 
-    /// Tells of the threads that may still call, which are what their processes may be waiting for.
+    /// Reports the threads that can still make calls, because their processes may wait for them.
     pub(in super::super) fn threads(&self, tell: TellWait<'_>) {
         for seat in self.desk.seats.borrow().iter().flatten() {
             if !seat.calls {

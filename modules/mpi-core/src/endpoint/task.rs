@@ -1,4 +1,4 @@
-//! The end of a task, as another of the same process waits for it.
+//! Wait for the end of a task of the same process.
 
 use std::panic::Location;
 use std::pin::Pin;
@@ -12,11 +12,11 @@ use super::super::request::Handle;
 use super::super::state::World;
 use super::desk::TASK;
 
-/// What a task has while it is under way: to let go of it ends the task.
+/// Handle of a task. Dropping it marks the end of the task and completes its [`TaskEnd`].
 #[must_use = "dropping it ends the task"]
 pub struct Task {
     world: Rc<World>,
-    /// None: the run was over already.
+    /// `None` if the run was already over.
     entry: Option<u32>,
 }
 
@@ -31,7 +31,7 @@ impl Drop for Task {
     }
 }
 
-/// Waits for the end of a task.
+/// Future that completes at the end of a task.
 #[must_use = "if the task is not awaited, its caller continues before it ends"]
 pub struct TaskEnd(Handle);
 
@@ -44,8 +44,12 @@ impl Future for TaskEnd {
 }
 
 impl Communicator {
-    /// A task of this process, in the name of this rank, and its end, which other tasks of the process wait for. Whoever waits is seen by
-    /// reports of a block, with the line that this is called in; so this is for whoever makes waiting of their own that has to be found.
+    /// Creates a task of this process, in the name of this rank. Returns its handle, and a future
+    /// that completes when the handle is dropped. Other tasks of the process await the future.
+    ///
+    /// Deadlock reports show this wait with the position of this call. Use it for synchronization
+    /// of your own that such reports should include. The future returns [`Error::Over`] if the run
+    /// is over.
     ///
     /// ```
     /// use graphmap_runtime::{Local, Options, join, mpi};

@@ -1,4 +1,4 @@
-//! Threads that are ranks.
+//! Threads that own ranks.
 
 use std::cell::Cell;
 use std::fmt;
@@ -26,14 +26,17 @@ const IN_A_PROCESS: Error = Error::thread(
      communicators",
 );
 
-/// A rank of a communicator, as a thread has it that is none of the run's: whoever has this *is* that rank. It goes with its owner from
-/// thread to thread, and only one thread at a time can have it; who has none cannot call at all.
+/// A rank of a communicator that a thread outside the run owns. It can move from thread to thread,
+/// but only one thread at a time can own it.
 ///
-/// Every call is made by the scheduler of the rank's process, and the thread waits until it is done. That scheduler must be free for it: a
-/// process that joins the thread as threads do keeps it waiting for ever, so it waits for [`OnThread`] or for a message instead.
+/// The scheduler of the rank's process makes every call, and the thread blocks until the call
+/// completes. That scheduler must not be blocked. If a process joins the thread with
+/// [`std::thread::JoinHandle::join`], both wait forever. Await [`OnThread`] or receive a message
+/// instead.
 ///
-/// While the thread does not wait in a call, it may still make one, so nothing that waits for it is a deadlock. To let go of this is to be
-/// the rank no more. A thread that panics meanwhile ends the run, with a report, and when the run is over all calls are [`Error::Over`].
+/// While the thread is not in a call it can still make one, so waiting for it is not a deadlock.
+/// Dropping this value gives up the rank. If the owning thread panics, the run fails and reports
+/// the panic. After the run, all calls return [`Error::Over`].
 ///
 /// ```
 /// use graphmap_runtime::{Local, Options, mpi};
@@ -42,7 +45,7 @@ const IN_A_PROCESS: Error = Error::thread(
 ///     let world = mpi::world()?;
 ///     let threads = world.endpoints(2).await?.into_iter().map(|endpoint| {
 ///         endpoint.on_thread(|rank| {
-///             // All of this in a thread, which waits where others are late.
+///             // This runs on a thread, which blocks until the other ranks have called.
 ///             let sum = rank.allreduce(rank.rank(), |a, b| a + b)?;
 ///             let next = (rank.rank() + 1) % rank.size();
 ///             let came = rank.call(move |rank| async move {
@@ -64,12 +67,12 @@ const IN_A_PROCESS: Error = Error::thread(
 pub struct ThreadRank {
     line: Arc<Line>,
     seat: u32,
-    /// What its thread has panicked with.
+    /// Message of the panic of the thread.
     panic: Option<String>,
     rank: usize,
     size: usize,
     name: String,
-    /// One thread at a time.
+    /// Makes the type `!Sync`: one thread at a time.
     _not_shared: PhantomData<Cell<()>>,
 }
 
@@ -82,18 +85,18 @@ impl fmt::Debug for ThreadRank {
 }
 
 impl Communicator {
-    /// Makes whoever has what is returned this rank: it may be moved to a thread, which calls by it. Other handles of this rank
-    /// stay what they are.
+    /// Converts this handle into a rank that a thread can own. Other handles of this rank are not
+    /// affected.
     #[track_caller]
     pub fn into_thread(self) -> ThreadRank {
         self.for_thread(None, Location::caller())
     }
 
-    /// Starts a thread that is this rank while `f` runs, and returns what can be waited for: the end of `f`, and what it returns. To let
-    /// go of that takes nothing back.
+    /// Starts a thread that owns this rank and runs `f`. Returns a future that completes with the
+    /// result of `f`. Dropping the future does not stop the thread.
     ///
     /// # Errors
-    /// [`Error::Thread`]: no thread can be started.
+    /// [`Error::Thread`] if the thread cannot be started.
     #[track_caller]
     pub fn on_thread<R: Send + 'static>(
         self,
@@ -152,26 +155,26 @@ impl Communicator {
         }
     }
 
-    /// The rank of a call of a thread.
+    /// Creates the call of a thread, which sends its result to `reply`.
     fn called<R: Send + 'static, F: Future<Output = Result<R, Error>> + 'static>(
         self,
         make: impl FnOnce(Communicator) -> F + 'static,
         reply: mpsc::Sender<thread::Result<Result<R, Error>>>,
     ) -> Called {
         Box::pin(async move {
-            // Code of the user: what it panics with is for its thread.
+            // `make` is user code. Its panic is resumed on the thread.
             let made = catch_unwind(AssertUnwindSafe(|| make(self)));
             let outcome = match made {
                 Ok(made) => Caught(Box::pin(made)).await,
                 Err(panic) => Err(panic),
             };
-            // A thread that has called waits.
+            // The thread waits for the reply in `call`.
             let _ = reply.send(outcome);
         })
     }
 }
 
-/// A future whose panics come out of it.
+/// Future that returns panics of the inner future.
 struct Caught<F>(Pin<Box<F>>);
 
 impl<F: Future> Future for Caught<F> {
@@ -187,24 +190,24 @@ impl<F: Future> Future for Caught<F> {
 }
 
 impl ThreadRank {
-    /// The rank, from 0.
+    /// Returns the rank, from 0.
     pub fn rank(&self) -> usize {
         self.rank
     }
 
-    /// How many ranks the communicator has.
+    /// Returns the number of ranks of the communicator.
     pub fn size(&self) -> usize {
         self.size
     }
 
-    /// The name of the communicator.
+    /// Returns the name of the communicator.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Makes calls as this rank, and waits until they are done: any that there are, one after the other or several at once. `make` and its
-    /// future run on the scheduler of the rank's process, between the turns of its processes; what they return comes back. A panic in them
-    /// is the thread's.
+    /// Makes calls as this rank, one after the other or concurrently, and blocks until they
+    /// complete. `make` and its future run on the scheduler of the rank's process, between polls of
+    /// its processes. Returns their result. A panic in them resumes on this thread.
     ///
     /// ```
     /// # use graphmap_runtime::{Local, Options, mpi};
@@ -213,7 +216,7 @@ impl ThreadRank {
     /// # let world = mpi::world()?;
     /// # let one = world.endpoints(1).await?.remove(0);
     /// # let thread = one.on_thread(|rank| {
-    /// // A communicator that is made of this one stays on the scheduler, and a rank of it comes back.
+    /// // The new communicator stays on the scheduler. A rank of it is returned.
     /// let half = rank.call(|rank| async move {
     ///     let half = rank.split(Some(rank.rank() as u32 % 2), 0).await?;
     ///     Ok(half.map(mpi::Communicator::into_thread))
@@ -228,8 +231,12 @@ impl ThreadRank {
     /// ```
     ///
     /// # Errors
-    /// Those of the calls; [`Error::Over`]: the run is over, or ends before they are done; [`Error::Thread`]: it is a process of a run that
-    /// calls this.
+    /// * The errors of the calls.
+    /// * [`Error::Over`] if the run is over, or ends before the calls complete.
+    /// * [`Error::Thread`] if a process of a run calls this.
+    ///
+    /// # Panics
+    /// If `make` or its future panics.
     pub fn call<R: Send + 'static, F: Future<Output = Result<R, Error>> + 'static>(
         &self,
         make: impl FnOnce(Communicator) -> F + Send + 'static,
@@ -241,35 +248,35 @@ impl ThreadRank {
         let begin = move |guest: &dyn std::any::Any| -> Called {
             match guest.downcast_ref::<Communicator>() {
                 Some(rank) => rank.clone().called(make, reply),
-                // There is none but that.
+                // `guest` is always a `Communicator`.
                 None => Box::pin(async {}),
             }
         };
         let asked = self.line.ask(Ask::Call(self.seat, Box::new(begin)));
-        // What was not taken is code of the user.
+        // A rejected request is user code. Its drop disconnects the channel.
         drop(asked);
         match answer.recv() {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(panic)) => resume_unwind(panic),
-            // Whoever was to answer has gone.
+            // The call was dropped without a reply.
             Err(mpsc::RecvError) => Err(Error::Over),
         }
     }
 
-    /// As [`Communicator::send`], and waits until the sender may go on.
+    /// Sends a message as [`Communicator::send`], and blocks until the sender can continue.
     ///
     /// # Errors
-    /// As there, and as for [`call`](Self::call).
+    /// The errors of [`Communicator::send`] and [`call`](Self::call).
     #[track_caller]
     pub fn send<T: Value>(&self, value: T, dest: usize, tag: i32) -> Result<(), Error> {
         let at = Location::caller();
         self.call(move |rank| rank.send_at(value, dest, tag, at))
     }
 
-    /// As [`Communicator::recv`], and waits for the message.
+    /// Receives a message as [`Communicator::recv`], and blocks until it arrives.
     ///
     /// # Errors
-    /// As there, and as for [`call`](Self::call).
+    /// The errors of [`Communicator::recv`] and [`call`](Self::call).
     #[track_caller]
     pub fn recv<T: Value>(
         &self,
@@ -281,30 +288,31 @@ impl ThreadRank {
         self.call(move |rank| rank.recv_at(source, tag, at))
     }
 
-    /// As [`Communicator::barrier`].
+    /// Blocks until all ranks have called it, as [`Communicator::barrier`].
     ///
     /// # Errors
-    /// As there, and as for [`call`](Self::call).
+    /// The errors of [`Communicator::barrier`] and [`call`](Self::call).
     #[track_caller]
     pub fn barrier(&self) -> Result<(), Error> {
         let at = Location::caller();
         self.call(move |rank| rank.barrier_at(at))
     }
 
-    /// As [`Communicator::bcast`].
+    /// Broadcasts a value as [`Communicator::bcast`], and blocks until this rank has it.
     ///
     /// # Errors
-    /// As there, and as for [`call`](Self::call).
+    /// The errors of [`Communicator::bcast`] and [`call`](Self::call).
     #[track_caller]
     pub fn bcast<T: Value + Clone>(&self, value: Option<T>, root: usize) -> Result<T, Error> {
         let at = Location::caller();
         self.call(move |rank| rank.bcast_at(value, root, at))
     }
 
-    /// As [`Communicator::allreduce`]. The operation may be called on the scheduler of another rank of this OS process.
+    /// Reduces the values of all ranks as [`Communicator::allreduce`], and blocks until this rank
+    /// has the result. `op` may run on the scheduler of another rank of this OS process.
     ///
     /// # Errors
-    /// As there, and as for [`call`](Self::call).
+    /// The errors of [`Communicator::allreduce`] and [`call`](Self::call).
     #[track_caller]
     pub fn allreduce<T: Value + Clone>(
         &self,
@@ -315,7 +323,7 @@ impl ThreadRank {
         self.call(move |rank| rank.allreduce_at(value, op, at))
     }
 
-    /// The thread has panicked.
+    /// Records the panic of the thread.
     fn panicked(mut self, message: &str) {
         self.panic = Some(format!(": {message}"));
     }
@@ -325,12 +333,12 @@ impl Drop for ThreadRank {
     fn drop(&mut self) {
         let panic = self.panic.take();
         let panic = panic.or_else(|| thread::panicking().then(String::new));
-        // If the run is over, it does not matter.
+        // After the run, the request has no effect.
         drop(self.line.ask(Ask::Leave(self.seat, panic)));
     }
 }
 
-/// A thread that is a rank, as its process waits for its end: what the thread's function has returned.
+/// Future that completes with the result of the function of a thread that owns a rank.
 #[must_use = "if the thread is not awaited, its result is lost"]
 pub struct OnThread<R> {
     end: Handle,
@@ -345,7 +353,7 @@ impl<R> Future for OnThread<R> {
         ended.map(|ended| {
             ended?;
             let result = lock(&self.result).take();
-            // If the thread has panicked, the run ends with that.
+            // If the thread panicked, the run fails with that panic.
             result.ok_or(Error::Over)
         })
     }

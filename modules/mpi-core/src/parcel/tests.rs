@@ -1,10 +1,10 @@
-//! Values that go in come out, in their own type or as bytes.
+//! Values are returned unchanged, directly or after encoding.
 
 use std::sync::Arc;
 
 use super::*;
 
-/// Counts how many there are.
+/// Counts its instances.
 struct Counted {
     _counted: Arc<()>,
     words: [u64; 4],
@@ -31,7 +31,7 @@ fn opened<T: Payload + 'static>(parcel: Parcel) -> T {
     parcel.open().unwrap_or_else(|_| panic!("not opened"))
 }
 
-/// What is put in comes out, whatever its size and alignment, and is dropped once.
+/// Values of all sizes and alignments are returned, and are dropped once.
 #[test]
 fn values_of_all_sizes() {
     let counted = Arc::new(());
@@ -68,7 +68,7 @@ fn another_type_is_refused_and_nothing_lost() {
     assert_eq!(opened::<Vec<u16>>(parcel), [1, 2, 3]);
 }
 
-/// What goes as bytes comes as what it was, and as nothing else.
+/// Encoded values can be opened as their own type only.
 #[test]
 fn values_as_bytes() {
     let sent = Parcel::many(vec![1u16, 2, 3]);

@@ -1,4 +1,4 @@
-//! Access to the memory of a rank: at once, where it is this scheduler's; by a frame, where it is not.
+//! Access to the memory of a rank: direct if the rank is on this scheduler, otherwise by a frame.
 
 use std::any::Any;
 use std::panic::Location;
@@ -19,10 +19,11 @@ use super::memory::{Exposed, WindowMemory};
 use super::number::{Op, arithmetic};
 use super::operation::{Operation, What};
 
-/// So many bytes may be under way to a rank of another scheduler before a `put` waits for them to arrive.
+/// Number of bytes in flight to a rank of another scheduler above which a `put` waits until they
+/// have arrived.
 const UNDER_WAY: usize = 1 << 20;
 
-/// An access that was begun. To let go of it takes nothing back.
+/// A started access. Dropping it does not cancel the access.
 #[must_use = "if the access is not awaited, its errors are lost"]
 pub struct Accessing<T, R> {
     state: AccessState<T>,
@@ -31,15 +32,15 @@ pub struct Accessing<T, R> {
 
 enum AccessState<T> {
     Done(Result<Vec<T>, Error>),
-    /// Its answer is to come from a rank.
+    /// Waits for the answer of this rank.
     Waiting(Handle, u32),
     Told,
 }
 
-// What it holds is not pinned.
+// The fields are not pinned.
 impl<T, R> Unpin for Accessing<T, R> {}
 
-/// The one element that was fetched.
+/// Returns the one element that was fetched.
 pub(super) fn first<T: Copy>(values: Vec<T>) -> Result<T, Error> {
     values.first().copied().ok_or(Error::Over)
 }
@@ -48,7 +49,8 @@ fn gone(target: u32) -> Error {
     Error::Window(format!("rank {target} has dropped its window").into())
 }
 
-/// What an answer says that has no elements: what was wrong, or that there is no memory any more.
+/// Returns the error of an answer without elements: the message of the target, or that its memory
+/// no longer exists.
 fn refused(answer: Parcel, target: u32) -> Error {
     match answer.open::<String>() {
         Ok(what) => Error::Window(what.into()),
@@ -64,7 +66,7 @@ impl<T> Accessing<T, Vec<T>> {
         }
     }
 
-    /// What comes of it is made of what has come.
+    /// Converts the elements of the answer with `make`.
     pub(super) fn map<R>(self, make: fn(Vec<T>) -> Result<R, Error>) -> Accessing<T, R> {
         Accessing {
             state: self.state,
@@ -138,18 +140,18 @@ impl<T: Value + Copy, R> Request for Accessing<T, R> {
 }
 
 impl<T: Value + Copy> Window<T> {
-    /// A rank of the window.
+    /// Returns `target` as a rank of the window.
     pub(super) fn target(&self, target: usize) -> Result<u32, Error> {
         let size = self.size();
         let found = u32::try_from(target).ok().filter(|_| target < size);
         found.ok_or(Error::Rank { rank: target, size })
     }
 
-    /// The rank, if it exposes these elements.
+    /// Returns `target` as a rank, if it exposes these elements.
     fn within(&self, target: usize, offset: usize, count: usize) -> Result<u32, Error> {
         let found = self.target(target)?;
         if self.memory.is_dynamic() {
-            // Known where it is.
+            // Only the target knows its attached memory.
             return Ok(found);
         }
         let length = self.lengths[target];
@@ -167,7 +169,7 @@ impl<T: Value + Copy> Window<T> {
         }
     }
 
-    /// Looks whether an operation is for such numbers.
+    /// Checks that `op` is defined for elements of this type.
     fn allowed(op: Op, values: &[T]) -> Result<(), Error> {
         let fits = match (arithmetic::<T>(), values) {
             (Some(known), [value, ..]) => (known.combine)(*value, op, *value).is_some(),
@@ -180,7 +182,8 @@ impl<T: Value + Copy> Window<T> {
         })
     }
 
-    /// Combines values with elements of a rank, from which nothing is wanted.
+    /// Combines `values` with elements of `target`, without an answer. Waits for the target if too
+    /// many bytes are in flight.
     pub(super) fn update(
         &self,
         values: Vec<T>,
@@ -218,7 +221,7 @@ impl<T: Value + Copy> Window<T> {
         }
     }
 
-    /// As [`Window::update`], and what was there is wanted.
+    /// Combines `values` with elements of `target`, and returns the elements from before.
     pub(super) fn fetch(
         &self,
         (what, op): (What, Op),
@@ -244,7 +247,7 @@ impl<T: Value + Copy> Window<T> {
         self.access(target, operation, at)
     }
 
-    /// Asks a rank for something.
+    /// Sends an operation to `target`, or performs it at once if the target is on this scheduler.
     pub(super) fn access(
         &self,
         target: u32,
@@ -286,7 +289,7 @@ impl<T: Value + Copy> Window<T> {
         }
     }
 
-    /// As [`Window::access`], where the answer goes to an entry.
+    /// Does the same as [`Window::access`], but the answer goes to `entry`.
     pub(super) fn ask(
         &self,
         target: u32,
@@ -328,7 +331,7 @@ impl<T: Value + Copy> Window<T> {
 }
 
 impl World {
-    /// Who of this scheduler is to have an answer.
+    /// Returns the address for answers to an entry of this scheduler.
     fn asker(&self, entry: u32) -> Asker {
         Asker {
             scheduler: self.others.as_ref().map_or(0, |others| others.me()),
@@ -336,7 +339,7 @@ impl World {
         }
     }
 
-    /// Another scheduler asks for something of the memory that a rank here exposes.
+    /// Performs an operation that another scheduler requests on memory that a rank here exposes.
     pub(in super::super) fn accessed(&self, window: (u32, u32), operation: Parcel, asker: Asker) {
         let exposed: Option<Rc<dyn Exposed>> = self.windows.borrow().get(&window).cloned();
         let Some(exposed) = exposed else {
@@ -359,7 +362,7 @@ impl World {
         }
     }
 
-    /// Answers who has asked.
+    /// Sends an answer to the requesting entry.
     pub(super) fn answer(&self, whom: Asker, parcel: Parcel) {
         if whom.entry == NONE {
             return drop(parcel);
@@ -376,7 +379,7 @@ impl World {
         }
     }
 
-    /// Tells who has asked that there is no such memory any more.
+    /// Answers that the memory no longer exists.
     pub(super) fn answer_gone(&self, whom: Asker) {
         self.answer(whom, Parcel::one(()));
     }

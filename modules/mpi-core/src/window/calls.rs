@@ -1,4 +1,4 @@
-//! What a rank asks of the memory of others.
+//! Operations of a rank on the memory of other ranks.
 
 use std::ops::Range;
 use std::panic::Location;
@@ -14,10 +14,10 @@ use super::number::{Number, Op};
 use super::operation::{Operation, What};
 
 impl<T: Value + Copy> Window<T> {
-    /// Sets elements of a rank (`MPI_Put`), from `offset` on.
+    /// Sets elements of `target`, beginning at `offset` (`MPI_Put`).
     ///
     /// # Errors
-    /// [`Error::Rank`], [`Error::Window`], [`Error::Over`].
+    /// [`Error::Rank`], [`Error::Window`] or [`Error::Over`].
     #[track_caller]
     pub fn put(&self, values: impl Into<Vec<T>>, target: usize, offset: usize) -> Accessing<T, ()> {
         self.update(
@@ -29,10 +29,10 @@ impl<T: Value + Copy> Window<T> {
         )
     }
 
-    /// Reads elements of a rank (`MPI_Get`).
+    /// Reads elements of `target` (`MPI_Get`).
     ///
     /// # Errors
-    /// As for [`put`](Self::put); [`Error::Window`], too, if the range ends before it begins.
+    /// The errors of [`put`](Self::put). [`Error::Window`] if the range ends before it begins.
     #[track_caller]
     pub fn get(&self, target: usize, elements: Range<usize>) -> Accessing<T, Vec<T>> {
         if elements.start > elements.end {
@@ -54,10 +54,10 @@ impl<T: Value + Copy> Window<T> {
         .map(Ok)
     }
 
-    /// Waits until all that this rank has asked of another has been done (`MPI_Win_flush`).
+    /// Waits until all operations of this rank on `target` have completed there (`MPI_Win_flush`).
     ///
     /// # Errors
-    /// As for [`put`](Self::put).
+    /// The errors of [`put`](Self::put).
     #[track_caller]
     pub fn flush(&self, target: usize) -> Accessing<T, ()> {
         let at = Location::caller();
@@ -67,10 +67,11 @@ impl<T: Value + Copy> Window<T> {
         }
     }
 
-    /// As [`flush`](Self::flush), of all ranks.
+    /// Waits until all operations of this rank on all ranks have completed there
+    /// (`MPI_Win_flush_all`).
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`put`](Self::put).
     #[track_caller]
     pub fn flush_all(&self) -> impl Future<Output = Result<(), Error>> {
         self.flush_those(Location::caller())
@@ -108,10 +109,11 @@ impl<T: Value + Copy> Window<T> {
         }
     }
 
-    /// Waits for all ranks, and until all that they have asked for has been done (`MPI_Win_fence`). A collective call.
+    /// Waits until all ranks have called it, and their operations on the window have completed
+    /// (`MPI_Win_fence`). Collective.
     ///
     /// # Errors
-    /// As for [`put`](Self::put), and for all collective calls.
+    /// The errors of [`put`](Self::put) and of collective calls.
     #[track_caller]
     pub fn fence(&self) -> impl Future<Output = Result<(), Error>> + use<T> {
         self.complete_all(Location::caller())
@@ -124,7 +126,7 @@ impl<T: Value + Copy> Window<T> {
         let flushed = self.flush_those(at);
         let ranks = self.ranks.clone();
         async move {
-            // The others are not to wait for one that has failed.
+            // The barrier also follows a failed access, so that the other ranks do not block.
             let flushed = flushed.await;
             let call = Call::new::<()>("fence", None);
             let brought = Ok(Brought::<(), ()>::Nothing);
@@ -142,11 +144,11 @@ impl<T: Value + Copy> Window<T> {
 }
 
 impl<T: Number> Window<T> {
-    /// Combines values with elements of a rank (`MPI_Accumulate`).
+    /// Combines `values` with elements of `target`, beginning at `offset` (`MPI_Accumulate`).
     ///
     /// # Errors
-    /// As for [`put`](Self::put), and if the operation is not for such numbers: bits of floating point numbers, sums of
-    /// truth values.
+    /// The errors of [`put`](Self::put). [`Error::Window`] if the operation is not defined for the
+    /// type: bitwise operations on floating point numbers, sums of truth values.
     #[track_caller]
     pub fn accumulate(
         &self,
@@ -158,10 +160,11 @@ impl<T: Number> Window<T> {
         self.update(values.into(), target, offset, op, Location::caller())
     }
 
-    /// The same, and what was there before (`MPI_Get_accumulate`).
+    /// Combines `values` with elements of `target`, and returns the elements from before
+    /// (`MPI_Get_accumulate`).
     ///
     /// # Errors
-    /// As for [`accumulate`](Self::accumulate).
+    /// The errors of [`accumulate`](Self::accumulate).
     #[track_caller]
     pub fn get_accumulate(
         &self,
@@ -183,10 +186,11 @@ impl<T: Number> Window<T> {
         .map(Ok)
     }
 
-    /// The same with one element (`MPI_Fetch_and_op`).
+    /// Combines `value` with one element of `target`, and returns the element from before
+    /// (`MPI_Fetch_and_op`).
     ///
     /// # Errors
-    /// As for [`accumulate`](Self::accumulate).
+    /// The errors of [`accumulate`](Self::accumulate).
     #[track_caller]
     pub fn fetch_and_op(&self, value: T, target: usize, offset: usize, op: Op) -> Accessing<T, T> {
         let fetched = self.fetch(
@@ -200,10 +204,11 @@ impl<T: Number> Window<T> {
         fetched.map(access::first)
     }
 
-    /// Sets an element of a rank to `value` if it equals `expected`: what it was before (`MPI_Compare_and_swap`).
+    /// Sets an element of `target` to `value` if it equals `expected`. Returns the element from
+    /// before (`MPI_Compare_and_swap`).
     ///
     /// # Errors
-    /// As for [`put`](Self::put).
+    /// The errors of [`put`](Self::put).
     #[track_caller]
     pub fn compare_and_swap(
         &self,

@@ -9,10 +9,11 @@ use super::Window;
 use super::memory::WindowMemory;
 
 impl Communicator {
-    /// A window without memory, to which each rank [attaches](Window::attach) pieces when it likes
-    /// (`MPI_Win_create_dynamic`). A collective call.
+    /// Creates a window without memory, to which each rank [attaches](Window::attach) pieces at any
+    /// time (`MPI_Win_create_dynamic`). Collective.
     ///
-    /// Who else is to have access to a piece has to be told where it begins: that is its displacement, which MPI has as an address.
+    /// Other ranks access a piece by the displacement of its first element, which they must receive
+    /// in a message. In MPI this displacement is an address.
     ///
     /// ```
     /// # use graphmap_runtime::{Local, Options, mpi};
@@ -32,12 +33,13 @@ impl Communicator {
     /// # net.run(&Options::new()).unwrap();
     /// ```
     ///
-    /// What is attached is known where it is alone. So an access to elements that are not (or not any more, or not all in one piece)
-    /// is a mistake that a rank elsewhere is told when it waits for an answer: of a `get` at once, of a `put` by the next
-    /// [`flush`](Window::flush), [`fence`](Window::fence) or [`unlock`](super::Locked::unlock). Nothing is done then.
+    /// Only a rank itself knows its attached memory. An access must be to elements of one attached
+    /// piece. Otherwise it is an error and has no effect. A rank on another scheduler receives the
+    /// error with the next answer: from the `get` itself, or after a `put` from
+    /// [`flush`](Window::flush), [`fence`](Window::fence) or [`unlock`](super::Locked::unlock).
     ///
     /// # Errors
-    /// [`Error::Mismatch`], also where the types of elements differ; [`Error::TooMany`].
+    /// [`Error::Mismatch`], also if the types of elements differ. [`Error::TooMany`].
     #[track_caller]
     pub fn dynamic_window<T: Value + Copy>(
         &self,
@@ -47,23 +49,25 @@ impl Communicator {
     }
 }
 
-/// # Memory that comes and goes
+/// # Attached memory
 ///
-/// Of [dynamic windows](Communicator::dynamic_window) only.
+/// These are for [dynamic windows](Communicator::dynamic_window) only.
 impl<T: Value + Copy> Window<T> {
-    /// Exposes a piece of memory (`MPI_Win_attach`): the displacement of its first element, by which others have access to it. No
-    /// displacement is used again. Nobody else takes part.
+    /// Exposes a piece of memory (`MPI_Win_attach`). Returns the displacement of its first element,
+    /// by which other ranks access it. Displacements are not reused. Not collective.
     ///
     /// # Errors
-    /// [`Error::Window`]: the window is not dynamic, or its memory is in use by [`with_attached`](Self::with_attached).
+    /// [`Error::Window`] if the window is not dynamic, if its memory is in use by
+    /// [`with_attached`](Self::with_attached), or if no displacements are left.
     pub fn attach(&self, memory: Vec<T>) -> Result<usize, Error> {
         self.memory.attach(memory)
     }
 
-    /// Takes a piece away again, by the displacement of its first element (`MPI_Win_detach`).
+    /// Removes a piece, and returns its elements (`MPI_Win_detach`). `piece` is the displacement of
+    /// its first element.
     ///
     /// # Errors
-    /// As for [`attach`](Self::attach), and if no piece begins there.
+    /// The errors of [`attach`](Self::attach). [`Error::Window`] if no piece begins at `piece`.
     pub fn detach(&self, piece: usize) -> Result<Vec<T>, Error> {
         self.memory.detach(piece)
     }
@@ -71,7 +75,7 @@ impl<T: Value + Copy> Window<T> {
     /// Calls `f` with a piece of this rank, as [`with`](Self::with) does with all memory.
     ///
     /// # Errors
-    /// [`Error::Window`]: no piece begins there; or within such a call, of the same window.
+    /// [`Error::Window`] if no piece begins at `piece`, or within such a call for the same window.
     pub fn with_attached<R>(
         &self,
         piece: usize,

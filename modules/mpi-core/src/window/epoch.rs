@@ -1,4 +1,4 @@
-//! When ranks have access to each other's memory: locks, and exposure to some.
+//! Access epochs: locks, and exposure to a group of ranks.
 
 use std::panic::Location;
 use std::pin::Pin;
@@ -13,18 +13,18 @@ use super::operation::{COMPLETED, OPENED, Operation, What};
 
 const TWICE: Error = Error::window("this rank has already locked the memory of that rank");
 
-/// A lock that is asked for. To let go of it is to want it no more.
+/// A requested lock. Dropping it withdraws the request.
 #[must_use = "if the lock is not awaited, it is not acquired"]
 pub struct Locking<'w, T: Value + Copy> {
     window: &'w Window<T>,
     target: u32,
-    /// None: it is held, or refused.
+    /// `None` if the lock is held, or was refused.
     asked: Option<Accessing<T, Vec<T>>>,
     error: Option<Error>,
 }
 
-/// The lock of a rank's memory (`MPI_Win_lock`), given back by [`unlock`](Self::unlock), which waits until all has been
-/// done; or when it is dropped, which does not.
+/// The lock of a rank's memory (`MPI_Win_lock`). [`unlock`](Self::unlock) releases it, and waits
+/// for the operations on that memory. Dropping it also releases it, but does not wait.
 #[must_use = "a lock is released when it is dropped"]
 #[derive(Debug)]
 pub struct Locked<'w, T: Value + Copy> {
@@ -32,14 +32,15 @@ pub struct Locked<'w, T: Value + Copy> {
     target: u32,
 }
 
-/// The locks of all ranks' memory, shared (`MPI_Win_lock_all`).
+/// The shared locks of all ranks' memory (`MPI_Win_lock_all`).
 #[must_use = "locks are released when they are dropped"]
 #[derive(Debug)]
 pub struct LockedAll<'w, T: Value + Copy>(Vec<Locked<'w, T>>);
 
 impl<T: Value + Copy> Window<T> {
     fn want(&self, target: usize, what: What, at: &'static Location<'static>) -> Locking<'_, T> {
-        // Who holds one lock and waits for another must not wait for who waits for the first.
+        // A rank that holds one lock must not wait for a second one behind a rank that waits for
+        // the first.
         let what = match what {
             What::Share if !self.locked.borrow().is_empty() => What::ShareToo,
             what => what,
@@ -63,29 +64,32 @@ impl<T: Value + Copy> Window<T> {
         }
     }
 
-    /// Locks the memory of a rank for this one alone (`MPI_LOCK_EXCLUSIVE`), in the order in which ranks ask for it.
+    /// Locks the memory of `target` for this rank alone (`MPI_LOCK_EXCLUSIVE`). Requests are
+    /// granted in order.
     ///
     /// # Errors
-    /// [`Error::Rank`], [`Error::Over`]; [`Error::Window`]: this rank has the lock already, or that one has let go of its window.
+    /// [`Error::Rank`] or [`Error::Over`]. [`Error::Window`] if this rank already has the lock, or
+    /// if the target has dropped its window.
     #[track_caller]
     pub fn lock(&self, target: usize) -> Locking<'_, T> {
         self.want(target, What::Exclude, Location::caller())
     }
 
-    /// Locks the memory of a rank for this one and others that share it (`MPI_LOCK_SHARED`): in the order in which ranks ask
-    /// for it, but before those who wait to be alone if this rank has or wants other locks of the window.
+    /// Locks the memory of `target` for this rank and others that share it (`MPI_LOCK_SHARED`).
+    /// Requests are granted in order, with one exception. If this rank has or requests other locks
+    /// of the window, its request precedes waiting requests for an exclusive lock.
     ///
     /// # Errors
-    /// As for [`lock`](Self::lock).
+    /// The errors of [`lock`](Self::lock).
     #[track_caller]
     pub fn lock_shared(&self, target: usize) -> Locking<'_, T> {
         self.want(target, What::Share, Location::caller())
     }
 
-    /// The same of all ranks, asked for at once.
+    /// Requests shared locks of the memory of all ranks at once (`MPI_Win_lock_all`).
     ///
     /// # Errors
-    /// As for [`lock`](Self::lock).
+    /// The errors of [`lock`](Self::lock).
     #[track_caller]
     pub fn lock_all(&self) -> impl Future<Output = Result<LockedAll<'_, T>, Error>> {
         let at = Location::caller();
@@ -100,7 +104,7 @@ impl<T: Value + Copy> Window<T> {
         }
     }
 
-    /// Gives the lock of a rank's memory back.
+    /// Releases the lock of the memory of `target`, and waits for the operations on it.
     fn unlock(&self, target: u32, at: &'static Location<'static>) -> Accessing<T, Vec<T>> {
         self.locked.borrow_mut().remove(&target);
         self.under_way.borrow_mut().remove(&target);
@@ -111,21 +115,22 @@ impl<T: Value + Copy> Window<T> {
         )
     }
 
-    /// Opens the memory of this rank to some others (`MPI_Win_post`), which wait for that by
+    /// Exposes the memory of this rank to `origins` (`MPI_Win_post`). They wait for that in
     /// [`start`](Self::start).
     ///
     /// # Errors
-    /// [`Error::Over`]; [`Error::Rank`]: the memory is opened to none of the ranks.
+    /// [`Error::Over`]. [`Error::Rank`] if a rank does not exist. Then the memory is exposed to
+    /// none of the ranks.
     pub async fn post(&self, origins: &[usize]) -> Result<(), Error> {
         let origins = self.targets(origins)?;
         self.posted.borrow_mut().extend_from_slice(&origins);
         self.say(&origins, OPENED).await
     }
 
-    /// Waits until some ranks have opened their memory to this one (`MPI_Win_start`).
+    /// Waits until all `targets` have exposed their memory to this rank (`MPI_Win_start`).
     ///
     /// # Errors
-    /// [`Error::Over`]; [`Error::Rank`]: it waits for none of the ranks, and begins nothing.
+    /// [`Error::Over`]. [`Error::Rank`] if a rank does not exist. Then no access epoch begins.
     #[track_caller]
     pub fn start(&self, targets: &[usize]) -> impl Future<Output = Result<(), Error>> + use<T> {
         let at = Location::caller();
@@ -141,8 +146,8 @@ impl<T: Value + Copy> Window<T> {
     /// accesses of this rank to those ranks have been performed, and reports that to them.
     ///
     /// # Errors
-    /// As for [`put`](Self::put): the first error of an access. It is reported to all ranks that
-    /// the accesses have ended, as their [`wait`](Self::wait) would not return otherwise.
+    /// The first error of an access, as for [`put`](Self::put). The end of the accesses is reported
+    /// to all ranks in any case, because their [`wait`](Self::wait) would not return otherwise.
     #[track_caller]
     pub fn complete(&self) -> impl Future<Output = Result<(), Error>> {
         let (targets, at) = (self.started.take(), Location::caller());
@@ -154,8 +159,8 @@ impl<T: Value + Copy> Window<T> {
         }
     }
 
-    /// Ends the exposure that [`post`](Self::post) began (`MPI_Win_wait`). Waits until all of those
-    /// ranks have called [`complete`](Self::complete).
+    /// Ends the exposure that [`post`](Self::post) began (`MPI_Win_wait`). Waits until all
+    /// `origins` have called [`complete`](Self::complete).
     ///
     /// # Errors
     /// [`Error::Over`].
@@ -164,18 +169,18 @@ impl<T: Value + Copy> Window<T> {
         self.hear(&self.posted.take(), COMPLETED, Location::caller())
     }
 
-    /// Returns ranks of the window, if it has all of them.
+    /// Returns `ranks` as ranks of the window, if all of them exist.
     fn targets(&self, ranks: &[usize]) -> Result<Vec<u32>, Error> {
         ranks.iter().map(|&rank| self.target(rank)).collect()
     }
 
-    /// Sends a message to each of some ranks. Returns the first error.
+    /// Sends a message to each of `ranks`. Returns the first error.
     async fn say(&self, ranks: &[u32], tag: i32) -> Result<(), Error> {
         let send = |&rank: &u32| self.ranks.bsend((), rank as usize, tag);
         wait_for(ranks.iter().map(send).collect()).await
     }
 
-    /// Receives a message from each of some ranks. Returns the first error.
+    /// Receives a message from each of `ranks`. Returns the first error.
     fn hear(
         &self,
         ranks: &[u32],
@@ -188,7 +193,7 @@ impl<T: Value + Copy> Window<T> {
     }
 }
 
-/// Waits for all of these, also after one has failed. Returns the first error.
+/// Waits for all futures, even after an error. Returns the first error.
 async fn wait_for<R>(them: Vec<impl Future<Output = Result<R, Error>>>) -> Result<(), Error> {
     let mut outcome = Ok(());
     for one in them {
@@ -230,15 +235,16 @@ impl<T: Value + Copy> Drop for Locking<'_, T> {
 }
 
 impl<T: Value + Copy> Locked<'_, T> {
-    /// Whose memory is locked.
+    /// Returns the rank whose memory is locked.
     pub fn target(&self) -> usize {
         self.target as usize
     }
 
-    /// Waits until all that this rank has asked for of that memory has been done, and gives the lock back (`MPI_Win_unlock`).
+    /// Waits until all operations of this rank on that memory have completed, and releases the lock
+    /// (`MPI_Win_unlock`).
     ///
     /// # Errors
-    /// [`Error::Over`]; [`Error::Window`]: the rank has let go of its window.
+    /// [`Error::Over`]. [`Error::Window`] if the target has dropped its window.
     #[track_caller]
     pub fn unlock(self) -> impl Future<Output = Result<(), Error>> + use<T> {
         let unlocked = self.window.unlock(self.target, Location::caller());
@@ -251,16 +257,17 @@ impl<T: Value + Copy> Drop for Locked<'_, T> {
     fn drop(&mut self) {
         self.window.locked.borrow_mut().remove(&self.target);
         let unlock = Operation::plain(What::Unlock, self.window.rank() as u32);
-        // Nobody waits: what can be wrong is that there is no such memory any more.
+        // No future waits for this answer. The only possible error is that the memory no longer
+        // exists.
         let _ = self.window.ask(self.target, unlock, NONE);
     }
 }
 
 impl<T: Value + Copy> LockedAll<'_, T> {
-    /// As [`Locked::unlock`], of all.
+    /// Releases all locks as [`Locked::unlock`].
     ///
     /// # Errors
-    /// As there.
+    /// The errors of [`Locked::unlock`].
     #[track_caller]
     pub fn unlock(self) -> impl Future<Output = Result<(), Error>> + use<T> {
         let at = Location::caller();

@@ -1,24 +1,25 @@
-//! Who may work on the memory of a rank: first come, first served.
+//! Lock of the memory of a rank, granted in the order of requests.
 //!
-//! But who shares several locks passes those who wait to be alone. If it had to wait behind one of them, who waits for a lock
-//! that it has already, two ranks that want all locks could wait for each other for ever.
+//! One exception: a rank that shares several locks passes requests for an exclusive lock. If it
+//! waited behind a rank that waits for a lock which it already has, two ranks that request all
+//! locks could deadlock.
 
 use std::collections::VecDeque;
 
-/// Whom to answer.
+/// Address for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) struct Asker {
-    /// The scheduler.
+    /// Requesting scheduler.
     pub(in super::super) scheduler: u32,
-    /// Its entry there; [`NONE`](super::super::entry::NONE): nobody waits for an answer.
+    /// Entry on that scheduler, or [`NONE`](super::super::entry::NONE) if no answer is expected.
     pub(in super::super) entry: u32,
 }
 
-/// How a lock is wanted.
+/// Mode of a lock request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum How {
     Shared,
-    /// By a rank that has or wants other locks.
+    /// Shared, by a rank that has or requests other locks.
     SharedToo,
     Alone,
 }
@@ -32,14 +33,15 @@ struct Wanted {
 /// The lock of a rank's memory.
 #[derive(Default)]
 pub(super) struct Lock {
-    /// The ranks that hold it, and whether the one that does shares it with none.
+    /// Ranks that hold the lock.
     holders: Vec<u32>,
+    /// Whether the lock is held exclusively.
     alone: bool,
     queue: VecDeque<Wanted>,
 }
 
 impl Lock {
-    /// A rank wants it: whether it has it at once.
+    /// Requests the lock for `origin`. Returns true if it is granted at once.
     pub(super) fn want(&mut self, origin: u32, how: How, asker: Asker) -> bool {
         let passes = |wanted: &Wanted| how == How::SharedToo && wanted.how != How::SharedToo;
         let at = self.queue.iter().position(passes);
@@ -49,7 +51,8 @@ impl Lock {
         !granted.is_empty()
     }
 
-    /// A rank wants it no more: who has it now.
+    /// Releases the lock of `origin`, or withdraws its request. Returns the requests that are
+    /// granted by that.
     pub(super) fn give_back(&mut self, origin: u32) -> Vec<Asker> {
         match self.holders.iter().position(|&holder| holder == origin) {
             Some(at) => drop(self.holders.swap_remove(at)),
@@ -58,7 +61,7 @@ impl Lock {
         self.grant()
     }
 
-    /// Whoever comes next, as far as they can have it together.
+    /// Grants the next requests, as far as they are compatible.
     fn grant(&mut self) -> Vec<Asker> {
         let mut granted = Vec::new();
         while let Some(next) = self.queue.front() {
@@ -74,7 +77,7 @@ impl Lock {
         granted
     }
 
-    /// There is nothing to hold any more: who waited for it.
+    /// Closes the lock, and returns the requests that waited for it.
     pub(super) fn close(&mut self) -> Vec<Asker> {
         self.queue.drain(..).map(|wanted| wanted.asker).collect()
     }
@@ -96,7 +99,7 @@ mod tests {
         let mut lock = Lock::default();
         assert!(lock.want(1, How::Shared, asker(1)) && lock.want(2, How::Shared, asker(2)));
         assert!(!lock.want(3, How::Alone, asker(3)));
-        // Who comes later does not overtake who waits to be alone.
+        // A later request does not pass one for an exclusive lock.
         assert!(!lock.want(4, How::Shared, asker(4)) && !lock.want(5, How::Shared, asker(5)));
         assert_eq!(lock.give_back(1), []);
         assert_eq!(lock.give_back(2), [asker(3)]);
@@ -111,7 +114,7 @@ mod tests {
         assert!(lock.want(4, How::SharedToo, asker(4)));
         assert_eq!(lock.give_back(1), []);
         assert_eq!(lock.give_back(4), [asker(2)]);
-        // Only for who is alone.
+        // An exclusive holder is not passed.
         assert!(!lock.want(5, How::Alone, asker(5)) && !lock.want(6, How::SharedToo, asker(6)));
         assert!(!lock.want(7, How::SharedToo, asker(7)));
         assert_eq!(lock.give_back(2), [asker(6), asker(7), asker(3)]);

@@ -1,5 +1,5 @@
-//! The memory that a rank exposes, and what is done to it, by its scheduler alone: so all that is done to an element is
-//! done one after the other, wherever it comes from.
+//! The memory that a rank exposes. Only its scheduler accesses it, so all operations on an element
+//! are serialized.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -15,24 +15,24 @@ use super::operation::{Operation, What};
 use super::regions::Regions;
 use graphmap_executor::exec::user_code::uninterrupted;
 
-/// Memory, of whatever type.
+/// Exposed memory, independent of its type.
 pub(in super::super) trait Exposed: Any {
-    /// Does what a rank asks for: who is to be answered, and what.
+    /// Performs the operation of a rank. Returns the requests to answer, with their answers.
     ///
     /// # Errors
-    /// It is garbled, in words.
+    /// A description, if the operation is invalid.
     fn access(&self, operation: Parcel, asker: Asker) -> Result<Vec<(Asker, Parcel)>, String>;
 
-    /// It is exposed no more: who is to be told.
+    /// Ends the exposure. Returns the requests that still wait for the lock.
     fn close(&self) -> Vec<Asker>;
 }
 
 /// The memory of a rank.
 pub(super) struct WindowMemory<T> {
     elements: RefCell<Regions<T>>,
-    /// Pieces come and go: so others cannot know what is there.
+    /// Pieces are attached and detached, so other ranks cannot know the bounds.
     is_dynamic: bool,
-    /// The first mistake of each rank elsewhere that was told of none yet.
+    /// For each rank of another scheduler, its first error that is not reported yet.
     mistakes: RefCell<BTreeMap<u32, String>>,
     lock: RefCell<Lock>,
     arithmetic: Option<Arithmetic<T>>,
@@ -54,7 +54,7 @@ impl<T: Value + Copy> WindowMemory<T> {
         WindowMemory::of(Regions::one(elements), false)
     }
 
-    /// Memory that comes and goes.
+    /// Creates memory to which pieces can be attached.
     pub(super) fn dynamic() -> Self {
         WindowMemory::of(Regions::none(), true)
     }
@@ -81,7 +81,7 @@ impl<T: Value + Copy> WindowMemory<T> {
         }
     }
 
-    /// Calls `f` with the elements of a piece, by the place of the first.
+    /// Calls `f` with the piece that begins at displacement `first`.
     pub(super) fn with_piece<R>(
         &self,
         first: usize,
@@ -89,11 +89,11 @@ impl<T: Value + Copy> WindowMemory<T> {
     ) -> Result<R, Error> {
         let mut elements = self.elements.try_borrow_mut().map_err(|_| IN_USE)?;
         let elements = elements.at(first).ok_or(NOWHERE)?;
-        // Others cannot wait for the memory, so what has it must not wait.
+        // `f` must not block, because accesses by other ranks cannot wait for the memory.
         Ok(uninterrupted(|| f(elements)))
     }
 
-    /// Adds a piece: where it begins.
+    /// Adds a piece, and returns the displacement of its first element.
     pub(super) fn attach(&self, elements: Vec<T>) -> Result<usize, Error> {
         let mut all = self.elements.try_borrow_mut().map_err(|_| IN_USE)?;
         match self.is_dynamic {
@@ -102,7 +102,7 @@ impl<T: Value + Copy> WindowMemory<T> {
         }
     }
 
-    /// Takes a piece away.
+    /// Removes a piece, and returns its elements.
     pub(super) fn detach(&self, first: usize) -> Result<Vec<T>, Error> {
         let mut all = self.elements.try_borrow_mut().map_err(|_| IN_USE)?;
         match self.is_dynamic {
@@ -111,13 +111,13 @@ impl<T: Value + Copy> WindowMemory<T> {
         }
     }
 
-    /// Takes all elements away.
+    /// Removes and returns all elements.
     pub(super) fn take(&self) -> Vec<T> {
         let elements = self.elements.try_borrow_mut();
         elements.map_or_else(|_| Vec::new(), |mut elements| elements.take())
     }
 
-    /// Combines values with elements: what these were before.
+    /// Combines values with elements. Returns the elements from before, or nothing for an update.
     pub(super) fn apply(&self, operation: &Operation<T>) -> Result<Vec<T>, Error> {
         let Operation { what, op, .. } = *operation;
         let first = usize::try_from(operation.offset).map_err(|_| BEYOND)?;
@@ -163,7 +163,8 @@ impl<T: Value + Copy> WindowMemory<T> {
         Ok(before)
     }
 
-    /// Does what a rank asks for: whom to tell that it has been done, and what was there, or that it has what it wanted.
+    /// Performs an operation. Returns the requests to answer, with the elements from before if the
+    /// operation fetches them.
     pub(super) fn perform(
         &self,
         operation: &Operation<T>,
@@ -201,7 +202,7 @@ impl<T: Value + Copy> Exposed for WindowMemory<T> {
             Unopened::Other(_) => "it has another type".to_string(),
             Unopened::Unreadable(error) => error.to_string(),
         })?;
-        // Who asked for what there is not hears of it when it waits.
+        // An origin without an answer receives its error with the next answer.
         let mistake = match operation.what {
             What::Flush | What::Unlock if asker.entry != NONE => {
                 self.mistakes.borrow_mut().remove(&operation.origin)

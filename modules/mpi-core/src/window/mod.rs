@@ -1,10 +1,11 @@
-//! One-sided communication: windows onto the memory of other ranks (the MPI standard, version 4.1, chapter 12).
+//! One-sided communication: windows onto the memory of other ranks (MPI standard, version 4.1,
+//! chapter 12).
 //!
-//! The memory that a rank exposes is its scheduler's: what other ranks do to it is done there, by the thread that runs
-//! that rank, between turns of processes, one after the other. So accesses are atomic, element by element and call by
-//! call, no rank takes part in what others do to its memory, and nothing of it is shared between threads. What goes to
-//! another scheduler is one frame, and arrives in the order in which it was sent; so to know that all has been done that was asked
-//! for before, one answer is enough.
+//! The memory that a rank exposes belongs to its scheduler. Operations of other ranks are performed
+//! on the thread of that scheduler, between polls of processes, one after the other. So accesses
+//! are atomic per element and per call, the target rank is passive, and threads share no memory. An
+//! operation on another scheduler is one frame, and frames arrive in the order in which they were
+//! sent. So one answer is enough to know that all earlier operations have completed.
 
 mod access;
 mod calls;
@@ -41,12 +42,12 @@ pub use number::{Number, Op};
 pub(super) use operation::{NAMES, RECEIVERS};
 pub use shared_memory::SharedWindow;
 
-/// Memory of all ranks of a communicator, to which each has access.
+/// Memory of all ranks of a communicator, which each of them can access.
 ///
-/// Accesses begin when they are called, and what they return is a [`Request`](super::Request): of one that fetches,
-/// the elements; of others, that the memory they came from may be used again, not that they have been done. They have
-/// been when the origin has called [`flush`](Self::flush), [`fence`](Self::fence) or [`Locked::unlock`]. A lock keeps those out
-/// that ask for it, and no others.
+/// Accesses begin when they are called, and return a [`Request`](super::Request). A request that
+/// fetches completes with the elements. Other requests complete locally: the operation has
+/// completed at the target only after [`flush`](Self::flush), [`fence`](Self::fence) or
+/// [`Locked::unlock`]. A lock excludes only ranks that request the lock.
 ///
 /// ```
 /// use graphmap_runtime::{Local, Options, mpi};
@@ -54,7 +55,7 @@ pub use shared_memory::SharedWindow;
 /// async fn rank() -> Result<(), mpi::Error> {
 ///     let world = mpi::world()?;
 ///     let window = world.window(vec![0u64; 2]).await?;
-///     // All count themselves at rank 0, and each tells the next who is before it.
+///     // Each rank increments a counter at rank 0, and writes its rank into the next rank.
 ///     let before = window.fetch_and_op(1, 0, 0, mpi::Op::Sum).await?;
 ///     assert!(before < world.size() as u64);
 ///     let next = (world.rank() + 1) % world.size();
@@ -71,18 +72,18 @@ pub use shared_memory::SharedWindow;
 /// net.run(&Options::new()).unwrap();
 /// ```
 pub struct Window<T: Value + Copy> {
-    /// Of its own: nobody else sends there.
+    /// A communicator that only this window uses.
     ranks: Communicator,
-    /// How many elements each rank exposes.
+    /// Number of elements that each rank exposes.
     lengths: Rc<[u64]>,
     memory: Rc<WindowMemory<T>>,
-    /// How many bytes went to ranks of other schedulers of which it is not known that they have arrived.
+    /// For ranks of other schedulers, the number of bytes sent that may not have arrived.
     under_way: RefCell<BTreeMap<u32, usize>>,
-    /// Whose memory this rank has locked, or wants to.
+    /// Ranks whose memory this rank has locked, or has requested to lock.
     locked: RefCell<BTreeSet<u32>>,
-    /// The ranks to which this one has opened its memory (`post`).
+    /// Ranks to which this rank exposes its memory (`post`).
     posted: RefCell<Vec<u32>>,
-    /// The ranks whose memory this one has access to (`start`).
+    /// Ranks whose memory this rank accesses (`start`).
     started: RefCell<Vec<u32>>,
 }
 
@@ -97,10 +98,11 @@ impl<T: Value + Copy> fmt::Debug for Window<T> {
 }
 
 impl Communicator {
-    /// Exposes memory to all ranks, of as many elements as each likes (`MPI_Win_create`, `MPI_Win_allocate`). A collective call.
+    /// Exposes `memory` to all ranks (`MPI_Win_create`, `MPI_Win_allocate`). Each rank chooses its
+    /// own length. Collective.
     ///
     /// # Errors
-    /// [`Error::Mismatch`], also where the types of elements differ; [`Error::TooMany`].
+    /// [`Error::Mismatch`], also if the types of elements differ. [`Error::TooMany`].
     #[track_caller]
     pub fn window<T: Value + Copy>(
         &self,
@@ -113,7 +115,7 @@ impl Communicator {
 }
 
 impl<T: Value + Copy> Window<T> {
-    /// One of such memory, of a length that all are to know, by a call that is called so.
+    /// Creates a window. `length` is distributed to all ranks, and `what` is the name of the call.
     fn create(
         of: &Communicator,
         what: &'static str,
@@ -134,7 +136,7 @@ impl<T: Value + Copy> Window<T> {
                 started: RefCell::default(),
             };
             window.expose();
-            // When all have come, all memory is there.
+            // When all ranks have arrived, all memory is exposed.
             let ranks = window.ranks.clone();
             let lengths = begin(
                 ranks.calling(Call::new::<T>(what, None), at),
@@ -163,37 +165,40 @@ impl<T: Value + Copy> Window<T> {
         world.windows.borrow_mut().insert(self.number(), memory);
     }
 
-    /// The rank of who has this.
+    /// Returns the rank of the caller.
     pub fn rank(&self) -> usize {
         self.ranks.rank()
     }
 
-    /// How many ranks there are.
+    /// Returns the number of ranks.
     pub fn size(&self) -> usize {
         self.ranks.size()
     }
 
-    /// How many elements a rank exposes; `None`: there is no such rank, or the window is
-    /// [dynamic](Communicator::dynamic_window).
+    /// Returns the number of elements that `rank` exposes. Returns `None` if the rank does not
+    /// exist, or if the window is [dynamic](Communicator::dynamic_window).
     pub fn len_of(&self, rank: usize) -> Option<usize> {
         self.lengths.get(rank).map(|&length| length as usize)
     }
 
-    /// Calls `f` with the memory of this rank. While it runs, nobody else has access to that, so nothing can wait in it, not on the stack
-    /// of a fiber either.
+    /// Calls `f` with the memory of this rank. No other rank has access to it meanwhile, so `f`
+    /// must not block. A wait in it fails, also on the stack of a fiber.
     ///
     /// # Errors
-    /// [`Error::Window`] within such a call, of the same window; or the window is
+    /// [`Error::Window`] within such a call for the same window, or if the window is
     /// [dynamic](Communicator::dynamic_window).
     pub fn with<R>(&self, f: impl FnOnce(&mut [T]) -> R) -> Result<R, Error> {
         self.memory.with(f)
     }
 
-    /// Waits for all ranks, and until all that they have asked for has been done: ends the window, and gives back the memory
-    /// (`MPI_Win_free`), of a dynamic one all that is attached, in the order in which it was. A collective call. Who lets go of a window instead has it fail for the others.
+    /// Waits until all ranks have called it and their operations have completed. Then ends the
+    /// window and returns the memory of this rank (`MPI_Win_free`). For a dynamic window, that is
+    /// all attached pieces, in the order in which they were attached. Collective.
+    ///
+    /// If a rank drops its window instead, accesses to its memory fail.
     ///
     /// # Errors
-    /// As for [`fence`](Self::fence).
+    /// The errors of [`fence`](Self::fence).
     #[track_caller]
     pub fn free(self) -> impl Future<Output = Result<Vec<T>, Error>> {
         let at = Location::caller();
@@ -213,7 +218,8 @@ impl<T: Value + Copy> Drop for Window<T> {
         }
         for target in self.locked.take() {
             let unlock = Operation::plain(What::Unlock, self.rank() as u32);
-            // Nobody waits: if there is no such memory any more, nothing is locked.
+            // No future waits for this answer. If the memory no longer exists, there is no lock to
+            // release.
             let _ = self.ask(target, unlock, NONE);
         }
     }

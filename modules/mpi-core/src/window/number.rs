@@ -1,30 +1,31 @@
-//! Numbers, and what a window combines them by: the predefined operations of the MPI standard (version 4.1, section 6.9.2).
+//! Number types, and the operations by which windows combine them: the predefined operations of the
+//! MPI standard (version 4.1, section 6.9.2).
 
 use std::any::Any;
 
 use super::super::value::Value;
 
-/// How what comes is combined with what is there.
+/// Operation that combines the value of the origin with the element at the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Op {
-    /// Their sum; of integers, modulo the size of the type.
+    /// Sum. Integers wrap around.
     Sum,
-    /// Their product, the same.
+    /// Product. Integers wrap around.
     Product,
-    /// The smaller.
+    /// Minimum.
     Min,
-    /// The larger.
+    /// Maximum.
     Max,
-    /// The bits, or the truth, of both.
+    /// Bitwise AND, or logical AND of truth values.
     And,
-    /// Of either.
+    /// Bitwise or logical OR.
     Or,
-    /// Of exactly one.
+    /// Bitwise or logical exclusive OR.
     Xor,
-    /// What comes (`MPI_REPLACE`).
+    /// The value of the origin (`MPI_REPLACE`).
     Replace,
-    /// What is there (`MPI_NO_OP`).
+    /// The element at the target (`MPI_NO_OP`).
     Keep,
 }
 
@@ -43,7 +44,7 @@ graphmap_executor::payload!(
 );
 
 impl Op {
-    /// Whether it needs to know nothing of the type.
+    /// Returns true if the operation is defined for all types.
     pub(super) fn is_plain(self) -> bool {
         matches!(self, Op::Replace | Op::Keep)
     }
@@ -53,9 +54,10 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// A number, or a truth value: what windows can combine.
+/// A number or truth value, which windows can combine.
 pub trait Number: Value + Copy + PartialEq + sealed::Sealed {
-    /// `self`, which is there, and `other`, which comes, combined; `None`: the operation is not for such numbers.
+    /// Combines the element `self` at the target with the value `other` of the origin. Returns
+    /// `None` if the operation is not defined for the type.
     #[doc(hidden)]
     fn combine(self, op: Op, other: Self) -> Option<Self>;
 }
@@ -120,14 +122,14 @@ impl Number for bool {
     }
 }
 
-/// What is known of a type whose values are numbers.
+/// Operations of a type that implements [`Number`].
 #[derive(Clone, Copy)]
 pub(super) struct Arithmetic<T> {
     pub(super) combine: fn(T, Op, T) -> Option<T>,
     pub(super) equal: fn(&T, &T) -> bool,
 }
 
-/// The arithmetic of a type; `None`: its values are no numbers.
+/// Returns the arithmetic of a type, or `None` if it is not a [`Number`].
 pub(super) fn arithmetic<T: Copy + 'static>() -> Option<Arithmetic<T>> {
     fn as_that<T: Copy + 'static, N: Number>() -> Option<Arithmetic<T>> {
         let known: &dyn Any = &Arithmetic::<N> {

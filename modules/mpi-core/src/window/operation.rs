@@ -1,29 +1,31 @@
-//! What a rank asks of the memory of another.
+//! Operation of a rank on the memory of another rank.
 
 use super::number::Op;
 
-/// What is asked for.
+/// Kind of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum What {
-    /// Elements are combined with those there. Nothing is answered.
+    /// Combine values with the elements, without an answer.
     Update,
-    /// The same, and what was there before is the answer.
+    /// Combine values with the elements, and answer with the elements from before.
     Fetch,
-    /// The first of two values replaces the element there, if that equals the second; what was there is the answer.
+    /// Replace the element by the first of two values if it equals the second. Answer with the
+    /// element from before.
     CompareAndSwap,
-    /// An answer, when all has been done that was asked for before.
+    /// Answer when all earlier operations have completed.
     Flush,
-    /// The lock, for this rank and others that share it; the answer is that it is held.
+    /// Acquire the lock, shared with other ranks. Answer when it is held.
     Share,
-    /// The same, for a rank that has or wants other locks: it does not wait for those who wait to be alone.
+    /// Acquire the lock, shared, for a rank that has or requests other locks. This does not wait
+    /// for requests for an exclusive lock.
     ShareToo,
-    /// The lock, for this rank alone.
+    /// Acquire the lock exclusively. Answer when it is held.
     Exclude,
-    /// The lock is given back, or not waited for any more.
+    /// Release the lock, or withdraw the request for it.
     Unlock,
 }
 
-/// Names of what is waited for in reports, by [`What::number`].
+/// Names of the operations in reports, by [`What::number`].
 pub(in super::super) const NAMES: [&str; 8] = [
     "put",
     "get",
@@ -35,12 +37,12 @@ pub(in super::super) const NAMES: [&str; 8] = [
     "unlock",
 ];
 
-/// Tags of the messages that ranks send to each other: the memory is open to the receiver; the
-/// accesses of the sender have ended.
+/// Tags of the messages between the ranks of a window. `OPENED`: the memory is exposed to the
+/// receiver. `COMPLETED`: the accesses of the sender have ended.
 pub(super) const OPENED: i32 = 0;
 pub(super) const COMPLETED: i32 = 1;
 
-/// Names of the calls that receive these messages, by their tags, for reports of a deadlock.
+/// Names of the calls that receive these messages in deadlock reports, by tag.
 pub(in super::super) const RECEIVERS: [&str; 2] = ["start", "wait"];
 
 impl What {
@@ -62,23 +64,24 @@ graphmap_executor::payload!(
     }
 );
 
-/// What a rank asks for.
+/// Operation of a rank.
 pub(super) struct Operation<T> {
     pub(super) what: What,
     pub(super) op: Op,
-    /// Who asks: a rank of the window.
+    /// Requesting rank of the window.
     pub(super) origin: u32,
-    /// The first element, and how many there are.
+    /// Index of the first element.
     pub(super) offset: u64,
+    /// Number of elements.
     pub(super) count: u64,
-    /// As many, or none where what is there is kept.
+    /// `count` values, or none if the elements are not changed.
     pub(super) values: Vec<T>,
 }
 
 graphmap_executor::payload!(Operation<T> { what, op, origin, offset, count, values });
 
 impl<T> Operation<T> {
-    /// One that concerns no elements.
+    /// Creates an operation without elements.
     pub(super) fn plain(what: What, origin: u32) -> Self {
         Operation {
             what,

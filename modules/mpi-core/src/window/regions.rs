@@ -1,15 +1,16 @@
-//! The elements that a rank exposes: one piece of memory from 0 on, or pieces that come and go.
+//! The elements that a rank exposes: one piece of memory from 0 on, or several pieces that are
+//! attached and detached.
 
-/// Pieces of memory, each with the place of its first element, in ascending order.
+/// Pieces of memory, each with the displacement of its first element, in ascending order.
 pub(super) struct Regions<T> {
     all: Vec<(usize, Vec<T>)>,
-    /// Where the next one begins. No place is given twice, so one that was told of a piece which is gone leads nowhere; and nothing
-    /// is at the place behind a piece.
+    /// Displacement of the next piece. Displacements are not reused, so the displacement of a
+    /// detached piece stays invalid. The displacement after the end of a piece is never used.
     next: usize,
 }
 
 impl<T> Regions<T> {
-    /// None so far.
+    /// Creates an empty list.
     pub(super) fn none() -> Self {
         Regions {
             all: Vec::new(),
@@ -17,7 +18,7 @@ impl<T> Regions<T> {
         }
     }
 
-    /// One piece, from 0 on.
+    /// Creates a list of one piece, at displacement 0.
     pub(super) fn one(elements: Vec<T>) -> Self {
         let next = elements.len().saturating_add(1);
         Regions {
@@ -26,7 +27,7 @@ impl<T> Regions<T> {
         }
     }
 
-    /// Adds a piece: where it begins; `None`: there are no places left.
+    /// Adds a piece. Returns its displacement, or `None` if no displacements are left.
     pub(super) fn attach(&mut self, elements: Vec<T>) -> Option<usize> {
         let first = self.next;
         self.next = first.checked_add(elements.len())?.checked_add(1)?;
@@ -34,26 +35,26 @@ impl<T> Regions<T> {
         Some(first)
     }
 
-    /// Takes the piece away that begins there.
+    /// Removes and returns the piece that begins at `first`.
     pub(super) fn detach(&mut self, first: usize) -> Option<Vec<T>> {
         let at = self.all.binary_search_by_key(&first, |piece| piece.0);
         at.ok().map(|at| self.all.remove(at).1)
     }
 
-    /// The piece that begins there.
+    /// Returns the piece that begins at `first`.
     pub(super) fn at(&mut self, first: usize) -> Option<&mut [T]> {
         let at = self.all.binary_search_by_key(&first, |piece| piece.0);
         at.ok().map(|at| &mut *self.all[at].1)
     }
 
-    /// These elements, if they are all in one piece.
+    /// Returns the elements from `first` to `last`, excluding `last`, if they are all in one piece.
     pub(super) fn within(&mut self, first: usize, last: usize) -> Option<&mut [T]> {
         let behind = self.all.partition_point(|piece| piece.0 <= first);
         let (begins, elements) = self.all.get_mut(behind.checked_sub(1)?)?;
         elements.get_mut(first - *begins..last.checked_sub(*begins)?)
     }
 
-    /// All elements of all pieces, in order.
+    /// Removes and returns the elements of all pieces, in order.
     pub(super) fn take(&mut self) -> Vec<T> {
         let mut all = std::mem::take(&mut self.all).into_iter();
         let first = all.next().map_or(Vec::new(), |piece| piece.1);
@@ -68,7 +69,7 @@ impl<T> Regions<T> {
 mod tests {
     use super::*;
 
-    /// Against a map from places to elements.
+    /// Compares with a map from displacements to elements.
     #[test]
     fn pieces_come_and_go() {
         let mut regions = Regions::none();

@@ -1,8 +1,9 @@
-//! Memory that ranks of one OS process have in common (the MPI standard, version 4.1, section 12.2.3).
+//! Memory that the ranks of one OS process share (MPI standard, version 4.1, section 12.2.3).
 //!
-//! In MPI, ranks load and store there as they like. Ranks of an OS process may be on several threads, where to do so with plain
-//! numbers is undefined behaviour, in Rust as in C. So what is shared is of a type that threads may share (`Sync`), and what is done with it is
-//! that type's: an atomic number is loaded and stored, a `Mutex` locked. References to it are plain ones.
+//! In MPI, ranks load and store there directly. Ranks of an OS process may run on several threads,
+//! and data races are undefined behaviour, in Rust as in C. So the elements are of a `Sync` type,
+//! which defines the operations: atomic numbers are loaded and stored, mutexes are locked.
+//! References to the elements are ordinary references.
 
 use std::fmt;
 use std::panic::Location;
@@ -22,7 +23,7 @@ const APART: Error = Error::window(
      `split_shared(0)`",
 );
 
-/// Memory of all ranks of a communicator within one OS process, which each may refer to.
+/// Memory of all ranks of a communicator within one OS process, which each of them can reference.
 ///
 /// ```
 /// use graphmap_runtime::{Local, Options, mpi};
@@ -44,7 +45,7 @@ const APART: Error = Error::window(
 /// net.run(&Options::new()).unwrap();
 /// ```
 pub struct SharedWindow<T> {
-    /// Of its own: nobody else sends there.
+    /// A communicator that only this window uses.
     ranks: Communicator,
     parts: Arc<[Arc<[T]>]>,
 }
@@ -56,7 +57,8 @@ impl<T> fmt::Debug for SharedWindow<T> {
     }
 }
 
-/// What a rank shares, or all do, on its way to another of the same OS process: as a value, never as bytes.
+/// Memory of one rank, or of all, in a message within an OS process. It is passed as a value, never
+/// as bytes.
 struct InHere<T: ?Sized>(Arc<T>);
 
 impl<T: ?Sized> Payload for InHere<T> {
@@ -74,19 +76,20 @@ impl<T: ?Sized> Payload for InHere<T> {
 }
 
 impl Communicator {
-    /// Memory that all ranks refer to, of as many elements as each likes (`MPI_Win_allocate_shared`): elements that threads may
-    /// share, such as atomic numbers and `Mutex`es. All ranks have to be in one OS process. A collective call.
+    /// Creates memory that all ranks can reference (`MPI_Win_allocate_shared`). The elements must
+    /// be `Sync`, such as atomic numbers and `Mutex`es. Each rank chooses its own length. All ranks
+    /// must be in one OS process. Collective.
     ///
     /// # Errors
-    /// [`Error::Window`]: the ranks are in several OS processes; [`Error::Mismatch`], also where the types of elements
-    /// differ; [`Error::TooMany`].
+    /// [`Error::Window`] if the ranks are in several OS processes. [`Error::Mismatch`], also if the
+    /// types of elements differ. [`Error::TooMany`].
     #[track_caller]
     pub fn shared_window<T: Send + Sync + 'static>(
         &self,
         memory: Vec<T>,
     ) -> impl Future<Output = Result<SharedWindow<T>, Error>> + use<T> {
         let at = Location::caller();
-        // All find the same.
+        // All ranks get the same result here.
         let ranks = self.is_together().then(|| self.copy("shared_window", at));
         let memory: Arc<[T]> = memory.into();
         async move {
@@ -116,7 +119,7 @@ impl Communicator {
         }
     }
 
-    /// Whether all ranks are in the OS process of the one that asks.
+    /// Returns true if all ranks are in this OS process.
     fn is_together(&self) -> bool {
         let shared = self.shared();
         let run = shared.world.run();
@@ -127,32 +130,34 @@ impl Communicator {
 }
 
 impl<T> SharedWindow<T> {
-    /// The rank of who has this.
+    /// Returns the rank of the caller.
     pub fn rank(&self) -> usize {
         self.ranks.rank()
     }
 
-    /// How many ranks there are.
+    /// Returns the number of ranks.
     pub fn size(&self) -> usize {
         self.ranks.size()
     }
 
-    /// What a rank shares (`MPI_Win_shared_query`); `None`: there is no such rank.
+    /// Returns the memory of `rank`, or `None` if the rank does not exist (`MPI_Win_shared_query`).
     pub fn of(&self, rank: usize) -> Option<&[T]> {
         self.parts.get(rank).map(|part| &**part)
     }
 
-    /// What this rank shares.
+    /// Returns the memory of this rank.
     pub fn own(&self) -> &[T] {
-        // Who has this is one of its ranks.
+        // The rank of the caller exists, so the default is not used.
         self.of(self.rank()).unwrap_or_default()
     }
 
-    /// Waits for all ranks: what they have done to the memory before is seen by all after (`MPI_Win_fence`). A
-    /// collective call. Who has sent something, or unlocked it, has also done all before: no call is needed for that.
+    /// Waits until all ranks have called it (`MPI_Win_fence`). Their earlier accesses happen before
+    /// all later ones. Collective.
+    ///
+    /// A message and the release of a lock also order earlier accesses, so these need no fence.
     ///
     /// # Errors
-    /// As for [`Communicator::barrier`].
+    /// The errors of [`Communicator::barrier`].
     #[track_caller]
     pub fn fence(&self) -> Collective<()> {
         self.ranks.barrier_at(Location::caller())
