@@ -1,4 +1,4 @@
-//! The whole of a generated program's `main`: the only place that prints.
+//! The `main` function of generated programs. No other entry point of the crate prints.
 
 use std::env;
 use std::io;
@@ -28,9 +28,12 @@ use graphmap_executor::say::{say, within};
 use graphmap_executor::sync::lock;
 use graphmap_executor::trace::Trace;
 
-/// Runs the network with the [`Options`] in the environment, prints errors and statistics on
-/// standard error, and returns one of the exit codes of [`Exit`]. The command line is the
-/// program's own. A program that a launcher has started several times says so and ends.
+/// Runs a network with the [`Options`] in the environment, and blocks until the run has ended.
+///
+/// Prints errors and statistics on standard error, and returns one of the exit codes of [`Exit`].
+/// Does not read the command line, which belongs to the program. If a launcher has started the
+/// program several times, reports that as an error. If the run has several OS processes that share
+/// memory, only the first returns: the others exit here.
 ///
 /// ```no_run
 /// mod wiring {
@@ -63,10 +66,11 @@ pub fn main(network: impl FnOnce() -> Network) -> ExitCode {
     finish(exit).into()
 }
 
-/// Runs the network with what the options say that joins its OS processes, and writes what comes of it. Only the first returns.
+/// Runs the network over the link that the options name, and writes its results. Returns only in
+/// the first OS process.
 ///
 /// # Errors
-/// What keeps the run from beginning.
+/// The run cannot begin.
 fn run_as_linked(network: Network, options: &Options) -> Result<Exit, RunError> {
     match options.link {
         Link::Threads => {
@@ -78,7 +82,7 @@ fn run_as_linked(network: Network, options: &Options) -> Result<Exit, RunError> 
     }
 }
 
-/// Runs the network in this OS process.
+/// Runs the network in this OS process alone.
 fn run_alone(network: impl Into<Arc<Network>>, options: &Options) -> Result<Exit, RunError> {
     let network = network.into();
     let name = network.name().to_string();
@@ -86,10 +90,12 @@ fn run_alone(network: impl Into<Arc<Network>>, options: &Options) -> Result<Exit
     Ok(conclude(&name, run_until_over(network, options)?, options))
 }
 
-/// How long the trace of a run that has failed may take to be written: nobody may read it.
+/// Time limit for writing the trace of a failed run. Its file may be a pipe that is not read.
 const WRITING: Duration = Duration::from_secs(60);
 
-/// A run is over: says why it has failed, before all else, and writes what comes of it.
+/// Reports the outcome of a finished run, and returns the exit code. After a success, writes the
+/// output files and the statistics. After a failure, prints the reason first, then writes the
+/// trace.
 fn conclude(name: &str, over: Over, options: &Options) -> Exit {
     let Over { result, trace } = over;
     match result {
@@ -116,10 +122,10 @@ fn conclude(name: &str, over: Over, options: &Options) -> Exit {
     }
 }
 
-/// Why the run has failed was told.
+/// Set when the reason of a failed run has been printed.
 static IS_TOLD: AtomicBool = AtomicBool::new(false);
 
-/// Writes the trace of a run that has failed, and says so if that cannot be done.
+/// Writes the trace of a failed run within [`WRITING`]. Prints an error if that is not possible.
 fn write_soon(name: &str, trace: Unwritten) {
     let file = trace.trace().file().to_path_buf();
     let written = within(WRITING, move || trace.write()).unwrap_or_else(|| {
@@ -132,7 +138,7 @@ fn write_soon(name: &str, trace: Unwritten) {
     }
 }
 
-/// Says what the trace of a run does not have.
+/// Prints which parts of a run its trace lacks.
 fn tell_of_trace(name: &str, options: &Options) {
     let notice = options.trace.as_ref().and_then(Trace::take_notice);
     if let Some(notice) = notice {
@@ -152,7 +158,7 @@ fn launched() -> Option<Launched> {
     launcher::find(|name| env::var_os(name))
 }
 
-/// The network, and how it is to run.
+/// Builds the network, and completes the options for its run.
 fn begin(
     network: impl FnOnce() -> Network,
     mut options: Options,
@@ -170,8 +176,8 @@ fn begin(
     Ok((network, options))
 }
 
-/// Whether the network is the one that a mapping was made for, as far as is known: ranks of another may be other
-/// processes.
+/// Checks that the mapping was made for this network, if the options contain its digest. In another
+/// network, the same ranks may be other processes.
 fn placed(network: &Network, options: &Options) -> Result<(), RunError> {
     match options.placed {
         Some(hash) if hash != network.processes_digest() => Err(RunError::Options(format!(
@@ -185,12 +191,12 @@ fn placed(network: &Network, options: &Options) -> Result<(), RunError> {
     }
 }
 
-/// How long an OS process that has failed waits for the first to tell why, before it does so itself: the first may
-/// be busy in a process for long.
+/// Time that a failed OS process leaves the first one to report the reason, before it reports the
+/// reason itself. The first may be busy in a long poll.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// As [`main`], for a program that a launcher may start several times: then `connect` joins the OS
-/// processes. For crates of links.
+/// Runs a network as [`main`] does, in a program that a launcher may start several times. In that
+/// case, `connect` joins the OS processes. Intended for crates that implement a link.
 pub fn main_over(
     network: impl FnOnce() -> Network,
     connect: impl FnOnce(Started) -> Result<Rc<dyn Job>, NotJoined>,
@@ -202,13 +208,14 @@ pub fn main_over(
     signals::handle();
     let options = Options::from_env();
     let settings = options.as_ref().map(|options| options.over_mpi);
-    // A wrong option is an error of `connect`: all OS processes hear of it.
+    // `connect` reports a wrong option, so that all OS processes learn of it.
     let settings = settings.map_err(RunError::to_string);
     let job = match connect(launched.started(settings)) {
         Ok(job) => job,
         Err(NotJoined { why, is_told }) => {
-            // One tells it for all, which a launcher that ends all with the first to end is to leave time for. Who is still there
-            // then is the only one that has failed, as far as it knows.
+            // Another copy may report the reason, and some launchers end all copies when the first
+            // one exits. Waiting leaves time for that report. If this copy still runs afterwards,
+            // and knows of no other report, it prints the reason itself.
             if is_told || !launched.speaks {
                 std::thread::sleep(GRACE);
             }
@@ -232,7 +239,8 @@ pub fn main_over(
         let name = network.name().to_string();
         listen(&name, &options, None);
         let transport = Transport::Job(Rc::clone(&job));
-        // SAFETY: what it asks for is about shared memory.
+        // SAFETY: the contract concerns OS processes that share memory, and these are joined by a
+        // job.
         let over = unsafe { run_among(Arc::new(network), &options, &transport) };
         Ok((name, options, over))
     });
@@ -240,16 +248,16 @@ pub fn main_over(
         Ok((_, _, over)) => over.result.as_ref().err(),
         Err(error) => Some(error),
     };
-    // Then all others know that the run is over.
+    // If true, all other OS processes know that the run is over.
     let is_over = error.is_none() || (me == 0 && job.state() == RunState::Ended);
-    // The first has said why, and the launcher has not ended this one yet.
+    // OS process 0 has reported the reason, and the launcher has not ended this one yet.
     let mut is_told = false;
     if let Some(error) = error.filter(|_| !is_over) {
         job.fail(&error.to_cause());
         is_told = me > 0 && job.linger(GRACE);
     }
     let exit = match ended {
-        // The first tells what all have done.
+        // OS process 0 reports the results of all.
         Ok((_, _, over)) if me > 0 && over.result.is_ok() => Exit::Ok,
         Ok((
             _,
@@ -274,7 +282,8 @@ pub fn main_over(
     exit.into()
 }
 
-/// Says why the run does not end well; what it ends with. That a reader has left is no error, and not said.
+/// Prints why the run failed, and returns the exit code. Prints no message if the cause is a closed
+/// output pipe.
 fn failed(error: &RunError) -> Exit {
     if panics::is_unread(error) {
         return Exit::Unread;
@@ -283,10 +292,11 @@ fn failed(error: &RunError) -> Exit {
     error.exit()
 }
 
-/// How long who ends the run for another takes to say why: nobody may read it.
+/// Time limit for the message of [`failed_soon`]. Standard error may be a pipe that is not read.
 const WORDS: Duration = Duration::from_millis(500);
 
-/// As [`failed`], whatever the others do, if it was not told before.
+/// Prints the reason as [`failed`] does, unless one was printed, and blocks for at most [`WORDS`].
+/// It is for the thread that ends a run while OS process 0 is busy.
 fn failed_soon(error: RunError) -> Exit {
     if !IS_TOLD.load(Ordering::SeqCst) {
         let text = format!("error: {}", visible(&error.to_string()));
@@ -311,10 +321,11 @@ fn finish(exit: Exit) -> Exit {
     }
 }
 
-/// That what is printed cannot be written was told.
+/// Set when an error about unwritable output has been printed.
 static IS_PRINT_TOLD: AtomicBool = AtomicBool::new(false);
 
-/// Has the state of the run printed when a signal asks for it, and which processes let no others run.
+/// Spawns the thread that prints the state of the run when a signal asks for it. The thread also
+/// names processes that do not let others run.
 fn listen(name: &str, options: &Options, shared: Option<&'static AtomicU32>) {
     let Some(running) = options.running.clone() else {
         return;
@@ -336,17 +347,17 @@ fn listen(name: &str, options: &Options, shared: Option<&'static AtomicU32>) {
     signals::listen(shared, tell, look);
 }
 
-/// As [`listen`], in each of the OS processes that share memory.
+/// Spawns the thread of [`listen`] in each of the OS processes that share memory.
 fn listen_among(name: &str, options: &Options, control: &Arc<ControlPage>) {
-    // A signal may come as long as there is the program. What only a reference into shared memory keeps would be a
-    // leak to whoever looks for some.
+    // The page is never freed, because a signal may come until the program ends. `KEPT` refers to
+    // it for leak detectors: the handler has only a pointer into the shared memory.
     static KEPT: Mutex<Vec<&Arc<ControlPage>>> = Mutex::new(Vec::new());
     let control: &'static Arc<ControlPage> = Box::leak(Box::new(Arc::clone(control)));
     lock(&KEPT).push(control);
     listen(name, options, Some(control.asked()));
 }
 
-/// As [`run_as_linked`], in several OS processes.
+/// Runs the network as [`run_as_linked`] does, in several OS processes that share memory.
 fn run_shared(network: Network, options: &Options) -> Result<Exit, RunError> {
     let name = network.name().to_string();
     let network = Arc::new(network);
@@ -356,14 +367,15 @@ fn run_shared(network: Network, options: &Options) -> Result<Exit, RunError> {
         let run = || match control.agrees(table) {
             true => {
                 let transport = Transport::SharedMemory(Arc::clone(&control));
-                // SAFETY: once in this OS process, as it is told once that it has joined, and it ends then.
+                // SAFETY: this is called once in this OS process, because `joined` returns a page
+                // at most once and the OS process exits afterwards.
                 unsafe { run_among(network, options, &transport) }.result
             }
             false => Err(other_network(&control)),
         };
         let exit = match run() {
             Ok(_) => Exit::Ok,
-            // The first tells it.
+            // OS process 0 reports the error.
             Err(error) => error.exit(),
         };
         process::exit(exit as i32);
@@ -388,14 +400,15 @@ fn run_shared(network: Network, options: &Options) -> Result<Exit, RunError> {
     let relatives = relatives::start(count, each, table, &options.streams, failed_soon)?;
     listen_among(&name, options, &relatives.control);
     let transport = Transport::SharedMemory(Arc::clone(&relatives.control));
-    // SAFETY: once with this memory, which was made for it.
+    // SAFETY: this is the only call with this memory, which was created for this run.
     let over = unsafe { run_among(network, options, &transport) };
     let exit = conclude(&name, over, options);
     relatives.finish();
     Ok(exit)
 }
 
-/// A copy of the program describes another network than the first: by the time, or a file that has changed.
+/// Fails the run because this OS process has built another network than OS process 0. The
+/// construction may depend on the time, or on a file that has changed. Returns the error.
 fn other_network(control: &ControlPage) -> RunError {
     let error = RunError::Wiring(vec![format!(
         "the network of OS process {} differs from that of OS process 0: all must build the same \

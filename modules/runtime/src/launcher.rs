@@ -1,7 +1,8 @@
-//! Whether a launcher of parallel programs (`mpiexec`, `srun`) has started this program several times.
+//! Detects whether a launcher of parallel programs (`mpiexec`, `srun`) has started several copies
+//! of this program.
 //!
-//! Each copy would run the whole network: until the OS processes of a launcher can share one, that is
-//! never what is meant.
+//! Without a link over MPI, each copy would run the whole network. That is never intended, so it is
+//! reported as an error.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -9,11 +10,11 @@ use std::fmt;
 use graphmap_executor::link::job::{Copies, Started};
 use graphmap_executor::over_mpi::OverMpi;
 
-/// What a launcher tells each copy.
+/// Environment variables that a launcher sets for each copy.
 struct Told {
-    /// The variable with the number of copies.
+    /// Variable with the number of copies.
     size: &'static str,
-    /// Those with the number of this copy.
+    /// Variables with the number of this copy.
     ranks: &'static [&'static str],
     copies: fn(u64) -> Copies,
 }
@@ -26,11 +27,12 @@ const fn told(size: &'static str, ranks: &'static [&'static str]) -> Told {
     }
 }
 
-/// Variables of launchers of MPI.
+/// Variables of MPI launchers.
 const OF_MPI: &[Told] = &[
     told("OMPI_COMM_WORLD_SIZE", &["OMPI_COMM_WORLD_RANK"]),
     told("MV2_COMM_WORLD_SIZE", &["MV2_COMM_WORLD_RANK"]),
-    // MPICH, Intel MPI, and what else speaks PMI; the latter where it listens at a port.
+    // MPICH, Intel MPI, and other launchers with PMI. `PMI_ID` is set if the launcher listens on a
+    // port.
     told("PMI_SIZE", &["PMI_RANK", "PMI_ID"]),
     Told {
         size: "MPI_LOCALNRANKS",
@@ -39,37 +41,39 @@ const OF_MPI: &[Told] = &[
     },
 ];
 
-/// Variables of launchers of clusters. They count only where none of MPI is set, since a launcher of MPI is often
-/// started by one of a cluster. `SLURM_NTASKS` is not among them: a batch script, which runs once, has it too.
+/// Variables of cluster launchers. They count only if no variable of an MPI launcher is set,
+/// because a cluster launcher often starts an MPI launcher. `SLURM_NTASKS` is not in the list,
+/// because a batch script, which runs once, has it as well.
 const OF_CLUSTERS: &[Told] = &[
     told("JSM_NAMESPACE_SIZE", &["JSM_NAMESPACE_RANK"]),
     told("FLUX_JOB_SIZE", &["FLUX_TASK_RANK"]),
-    // Of srun, for what it starts.
+    // Set by `srun` for the programs that it starts.
     told("SLURM_STEP_NUM_TASKS", &["SLURM_PROCID"]),
 ];
 
-/// PMIx says which copy it is, and the number of copies only when asked.
+/// PMIx sets the number of this copy, but gives the number of copies only on request.
 const PMIX_RANK: &str = "PMIX_RANK";
 
-/// One of several copies of this program.
+/// The launcher variables of one of several copies of this program.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Launched {
-    /// The variable that tells.
+    /// Variable that shows that there are several copies.
     variable: &'static str,
     value: u64,
-    /// How many copies there are, by each variable that says so.
+    /// Number of copies, by each variable that contains it.
     copies: Vec<(&'static str, Copies)>,
-    /// Whether it is the one that speaks for all.
+    /// True if this copy prints the error for all copies.
     pub(crate) speaks: bool,
-    /// All variables that tell: without the first the next one would. MPICH sets `MPI_LOCALNRANKS` beside
-    /// `PMI_SIZE`, and only the former where it listens at a port; Open MPI sets `PMIX_RANK`, too.
+    /// All variables that show that there are several copies. If only the first were unset, the
+    /// next one would still show it. MPICH sets `MPI_LOCALNRANKS` in addition to `PMI_SIZE`, and
+    /// sets only `MPI_LOCALNRANKS` if it listens on a port. Open MPI also sets `PMIX_RANK`.
     telling: Vec<&'static str>,
 }
 
-/// Whether this is one of several, by the variables of the environment.
+/// Returns a value if this is one of several copies, according to the environment variables.
 ///
-/// One launcher of MPI may have left its variables behind for what another has started. So it is enough that one of
-/// them has started several.
+/// The variables of one MPI launcher may be left in the environment of a program that another one
+/// has started. So one variable with several copies is enough.
 pub(crate) fn find(get: impl Fn(&str) -> Option<OsString>) -> Option<Launched> {
     let number = |name: &str| get(name)?.to_str()?.trim().parse::<u64>().ok();
     let set = |all: &'static [Told]| -> Vec<(&'static Told, u64)> {
@@ -91,7 +95,7 @@ pub(crate) fn find(get: impl Fn(&str) -> Option<OsString>) -> Option<Launched> {
     let copies = copies.collect();
     let mut several = sizes.iter().filter(|(_, size)| *size > 1).peekable();
     if let Some(&&(first, value)) = several.peek() {
-        // One that does not know which it is cannot know that another speaks.
+        // A copy that does not know its number cannot rely on another copy to print the error.
         let speaks = several.any(|(one, _)| {
             let rank = one.ranks.iter().find_map(|name| number(name));
             rank.is_none_or(|rank| rank == 0)
@@ -107,7 +111,7 @@ pub(crate) fn find(get: impl Fn(&str) -> Option<OsString>) -> Option<Launched> {
     if !sizes.is_empty() {
         return None;
     }
-    // The first cannot know that there is a second.
+    // Copy 0 cannot know whether there is a copy 1.
     let rank = number(PMIX_RANK).filter(|rank| *rank > 0)?;
     Some(Launched {
         variable: PMIX_RANK,
@@ -119,7 +123,7 @@ pub(crate) fn find(get: impl Fn(&str) -> Option<OsString>) -> Option<Launched> {
 }
 
 impl Launched {
-    /// What a link hears of the start, with its settings.
+    /// Returns the data about the start that a link needs, with the link's settings.
     pub(crate) fn started(&self, settings: Result<OverMpi, String>) -> Started {
         Started {
             told: self.copies.clone(),
@@ -155,7 +159,7 @@ impl fmt::Display for Launched {
 mod tests {
     use super::*;
 
-    /// How often the program was started, and whether it is the copy that speaks.
+    /// Returns the number of copies, and whether this copy prints the error.
     fn found(variables: &[(&str, &str)]) -> Option<(Option<u64>, bool)> {
         let get = |name: &str| {
             let mut of_name = variables.iter().filter(|(other, _)| *other == name);
@@ -200,7 +204,7 @@ mod tests {
                 &[("SLURM_STEP_NUM_TASKS", "2"), ("SLURM_PROCID", "0")],
                 Some((Some(2), true)),
             ),
-            // Left behind by another launcher, of one copy and of several.
+            // Variables that another launcher has left: one copy, and several copies.
             (
                 &[
                     ("OMPI_COMM_WORLD_SIZE", "1"),
@@ -225,7 +229,8 @@ mod tests {
         }
     }
 
-    /// What is advised must do: MPICH sets two variables, and without the first the second would tell.
+    /// The advice must be sufficient. MPICH sets two variables, and each of them shows several
+    /// copies.
     #[test]
     fn without_all_that_it_names_a_program_is_let_alone() {
         for (variables, advice) in [
@@ -271,13 +276,13 @@ mod tests {
             &[][..],
             &[("PMI_SIZE", "1"), ("PMI_RANK", "0")],
             &[("PMIX_RANK", "0")],
-            // In a batch script of four tasks.
+            // A batch script of four tasks.
             &[
                 ("SLURM_NTASKS", "4"),
                 ("SLURM_NPROCS", "4"),
                 ("SLURM_PROCID", "0"),
             ],
-            // One rank of MPI in a job step of many.
+            // One MPI rank in a job step of many.
             &[
                 ("PMI_SIZE", "1"),
                 ("PMI_RANK", "0"),
@@ -289,7 +294,7 @@ mod tests {
         }
     }
 
-    /// A world of the size that any of the variables says is the launcher's.
+    /// The size of the world may be that of any of the variables.
     #[test]
     fn one_variable_that_fits_the_world_is_enough() {
         let agrees = |variables: &[(&str, &str)], count| {
@@ -302,10 +307,10 @@ mod tests {
         };
         let stale = &[("OMPI_COMM_WORLD_SIZE", "2"), ("PMI_SIZE", "4")];
         assert!(agrees(stale, 4) && agrees(stale, 2) && !agrees(stale, 3));
-        // Each copy would be alone, and one of the launchers has started several.
+        // Each copy would be alone, although one of the launchers has started several.
         let alone = &[("OMPI_COMM_WORLD_SIZE", "2"), ("PMI_SIZE", "1")];
         assert!(!agrees(alone, 1));
-        // On two hosts.
+        // Two hosts.
         let local = &[("MPI_LOCALNRANKS", "2")];
         assert!(agrees(local, 4) && agrees(local, 2) && !agrees(local, 1));
         assert!(agrees(&[("PMIX_RANK", "1")], 7));

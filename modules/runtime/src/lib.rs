@@ -1,18 +1,21 @@
-//! The runtime of process networks drawn for graphmap: processes of a Kahn network as futures,
-//! many of them on one thread.
+//! Runtime for process networks: runs the processes of a Kahn network as futures, many of them on
+//! one thread.
 //!
-//! A *process* is an `async fn`. It reads from [`Input`]s and writes to [`Output`]s, each one end
-//! of a typed, bounded channel; ports that join several channels are bundles: [`Select`],
-//! [`Switch`], [`Share`], [`Broadcast`], [`Scatter`], [`Gather`], [`Reduce`]; channels that are opened and
-//! closed by their ends are flow-controlled: [`FlowInput`], [`FlowOutput`], [`FlowSelect`], [`FlowShare`]. A *scheduler* runs many
-//! processes on one thread; a run has one scheduler or several, and each process stays on its
-//! own. Between two processes of a scheduler a token moves without a lock, an atomic operation or
-//! a system call; between schedulers it goes through a lock-free ring.
+//! A *process* is an `async fn`. It reads from [`Input`]s and writes to [`Output`]s. Each of them
+//! is one end of a typed, bounded channel. Ports that join several channels are bundles:
+//! [`Select`], [`Switch`], [`Share`], [`Broadcast`], [`Scatter`], [`Gather`], [`Reduce`]. Channels
+//! that both ends open and close are flow-controlled: [`FlowInput`], [`FlowOutput`],
+//! [`FlowSelect`], [`FlowShare`].
+//!
+//! A *scheduler* runs many processes on one thread. A run has one scheduler or several, and each
+//! process stays on its scheduler. Between two processes of one scheduler, a token moves without a
+//! lock, an atomic operation or a system call. Between schedulers, it goes through a lock-free
+//! ring.
 //!
 //! # A program
 //!
-//! Generated wiring describes a [`Network`] in tables whose size grows with the kinds of
-//! processes, not with their number; the functions are the user's own:
+//! Generated wiring code describes a [`Network`] in tables. Their size grows with the number of
+//! kinds, not with the number of processes. You write the functions of the processes:
 //!
 //! ```
 //! use graphmap_runtime as rt;
@@ -74,50 +77,55 @@
 //!
 //! # Rules
 //!
-//! * *The end.* An input is at its end (`None`) when its writer has finished and all tokens are
-//!   read. A writer whose reader has finished is told [`Stopped`]. Ends close when dropped, so
-//!   both go through a network by themselves as its processes end.
-//! * *Ports joined to nothing* (to the environment) are at their end, or stopped, from the start.
-//! * *Bounds.* A write waits while the channel is full. When the whole network stands still and
-//!   full channels are on a cycle of waiting processes, the smallest of them are doubled, and the
-//!   run goes on ([`Report::growths`]); any other standstill ends the run with
-//!   [`RunError::Blocked`]. [`Options::memory`] limits what channels may grow by. It is found without timeouts, in the moment in which it arises.
-//! * *Foreign futures* (timers, sockets of another library) may be awaited, and ports may be under
-//!   combinators of other libraries. While something outside holds a waker of a process, a
-//!   standstill in which nothing can grow is not a block: [`Options::on_quiet`] tells of it.
-//! * *Failures.* A process that returns an error or panics ends the run; the first is reported.
-//! * *Determinism.* A network without select and share bundles and without `try_` calls gives the
-//!   same tokens on each channel whatever the order in which processes run, as long as no process
-//!   makes more of [`Stopped`] than to end: when it is told depends on that order. A writer may go
-//!   on without its reader ([`Output::write_or_discard`]). [`Options::shuffle`] puts it to the test.
+//! * *End of a stream.* An input is at its end (`None`) when its writer has finished and all tokens
+//!   have been read. A write returns [`Stopped`] when the reader has finished. Ports close when
+//!   they are dropped, so both conditions propagate through a network as its processes end.
+//! * *Unconnected ports* (joined to the environment) are at their end, or stopped, from the start.
+//! * *Bounds.* A write waits while the channel is full. If the whole network is blocked and full
+//!   channels are on a cycle of waiting processes, the runtime doubles the smallest of these
+//!   channels, and the run continues ([`Report::growths`]). [`Options::memory`] limits the growth.
+//!   Any other deadlock ends the run with [`RunError::Blocked`]. Deadlocks are detected without
+//!   timeouts, at the moment at which they arise.
+//! * *Foreign futures* (timers, sockets of another library) may be awaited, and ports may be used
+//!   under combinators of other libraries. While code outside the runtime holds a waker of a
+//!   process, quiescence is not a deadlock if no channel can grow: [`Options::on_quiet`] reports
+//!   it.
+//! * *Failures.* A process that returns an error or panics ends the run. The run reports the first
+//!   failure.
+//! * *Determinism.* A network without select and share bundles and without `try_` calls produces
+//!   the same tokens on each channel, in any order of execution. This holds if a process ends
+//!   when it gets [`Stopped`] and makes no other use of it, because its time depends on that order.
+//!   A writer can also continue without its reader ([`Output::write_or_discard`]).
+//!   [`Options::shuffle`] tests determinism.
 //!
 //! # Your code inside calls of the runtime
 //!
 //! Besides processes, the runtime calls destructors and clones of tokens, operations of reductions,
-//! encoders of payloads and wakers of other libraries. It calls them when a change is complete, or
-//! restores the state if they panic. So they may use any port or communicator.
+//! encoders of payloads, and wakers of other libraries. It calls them when a change of its state is
+//! complete, or restores the state if they panic. Therefore they may use any port or communicator.
 //!
-//! * When an input is dropped, its reader has left before its unread tokens are dropped: a
-//!   destructor that writes to that channel gets [`Stopped`]. The tokens are dropped at once. They
-//!   are dropped after the poll of the process, where nothing can wait, if 32 such drops are in
-//!   progress in the run (tokens hold ports, or fibers wait in destructors), or if the channel is
-//!   between schedulers.
+//! * When an input is dropped, it first closes its end of the channel and then drops its unread
+//!   tokens. A destructor that writes to that channel therefore gets [`Stopped`]. The tokens are
+//!   usually dropped at once. They are dropped after the poll of the process, where nothing can
+//!   wait, in two cases: if 32 such drops are in progress in the run (tokens hold ports, or fibers
+//!   wait in destructors), or if the channel is between schedulers.
 //! * A panic in the operation of a reduction ends the run, even if it is caught, because the other
 //!   ranks wait for the result.
 //! * A panic in the fold of a [`Reduce`] port loses that row of tokens. The next read folds the
-//!   next.
+//!   next row.
 //! * On the stack of a fiber, these must not wait: the operation of a reduction, the clone of a
-//!   value for all ranks, the closure of `Window::with`, destructors of unread tokens outside of a
+//!   value for all ranks, the closure of `Window::with`, destructors of unread tokens outside a
 //!   run, and anything inside a run that the fiber has started. A wait there returns
 //!   `WaitError::InPoll`.
 //!
 //! # Features
 //!
-//! * `derive`: `#[derive(Payload)]`. Projects that `graphmap new` makes have it.
-//! * `mpi`, which is on by default: processes are ranks of MPI as well ([`mpi`]). It is a third of
-//!   the code to compile, so new projects leave it out.
+//! * `derive`: `#[derive(Payload)]`. Projects that `graphmap new` creates enable it.
+//! * `mpi`, enabled by default: processes are also ranks of MPI ([`mpi`]). It is a third of the
+//!   code to compile, so new projects disable it.
 
-// What ranks alone use, and what is said of them, is not taken out where there are none.
+// Without `mpi`, code that only ranks use is dead, and links to the documentation of `mpi` are
+// broken.
 #![cfg_attr(
     not(feature = "mpi"),
     allow(dead_code, rustdoc::broken_intra_doc_links)
@@ -171,7 +179,7 @@ pub use run::run;
 pub use run::run_over;
 pub use stats::{EarlyLeave, Growth, KindStats, Report, SchedulerStats};
 
-/// What joins the OS processes of a run, for links that are crates of their own.
+/// Transport between the OS processes of a run, for links in crates of their own.
 #[doc(hidden)]
 pub mod between {
     pub use graphmap_executor::link::between::{

@@ -1,4 +1,4 @@
-//! Networks put together by hand, on one scheduler.
+//! Networks that a program builds step by step, on one scheduler.
 
 use std::fmt;
 use std::panic::{catch_unwind, resume_unwind};
@@ -23,12 +23,13 @@ use graphmap_executor::exec::user_code;
 use graphmap_executor::exec::wait_points::Registry;
 use graphmap_executor::options::Options;
 
-/// A network without a table: channels and processes are made one by one, and all run on the
-/// scheduler of the thread that calls [`Local::run`]. For tests, measurements and small programs.
+/// A network without a table. Channels and processes are created one by one, and all processes run
+/// on the scheduler of the thread that calls [`Local::run`]. For tests, measurements and small
+/// programs.
 ///
-/// Tokens need not be `Send`, and may be ports themselves. So who has an end is known only of who has waited there: where
-/// a process waits for one of whom that is not known, full channels grow, as he may be waiting for their room
-/// ([`Options::memory`] bounds that).
+/// Tokens need not be `Send`, and may be ports. Therefore the owner of an end is known only after
+/// it has waited there. If a process waits for an end with an unknown owner, full channels grow,
+/// because the owner may be waiting for space in them. [`Options::memory`] limits the growth.
 ///
 /// ```
 /// use graphmap_runtime::{Local, Options};
@@ -66,11 +67,11 @@ impl Default for Local {
     }
 }
 
-/// The names that were given, by rank, and what tokens take.
+/// The given names of processes, by rank, and the sizes of tokens.
 #[derive(Default, Clone)]
 struct Names {
     given: Vec<(u32, String)>,
-    /// The sizes of tokens: from which channel on which.
+    /// Sizes of tokens: the number of the first channel that has a size, and the size in bytes.
     sizes: Vec<(u32, usize)>,
     processes: u32,
     channels: u32,
@@ -85,15 +86,15 @@ impl fmt::Debug for Local {
 }
 
 impl Local {
-    /// An empty network.
+    /// Creates an empty network.
     pub fn new() -> Self {
         Local::default()
     }
 
-    /// A new channel of this network: its two ends. A capacity of 0 is taken as 1.
+    /// Creates a channel and returns its two ends. A capacity of 0 is changed to 1.
     ///
     /// # Panics
-    /// If there are 2^31 - 1 channels already.
+    /// Panics if there are already 2^31 - 1 channels.
     pub fn channel<T: 'static>(&mut self, capacity: u32) -> (Output<T>, Input<T>) {
         let number = self.registry.next();
         self.names.channels = number + 1;
@@ -105,11 +106,14 @@ impl Local {
         (Output::new(writer), Input::new(reader))
     }
 
-    /// A new flow-controlled channel of this network: its two ends. A [`FlowShare`](crate::FlowShare) is made of many
-    /// writing ends, a [`FlowSelect`](crate::FlowSelect) of many reading ends; no channel has both.
+    /// Creates a flow-controlled channel and returns its two ends.
+    ///
+    /// A [`FlowShare`](crate::FlowShare) is created from several writing ends, and a
+    /// [`FlowSelect`](crate::FlowSelect) from several reading ends. A channel cannot belong to
+    /// both.
     ///
     /// # Panics
-    /// As [`Local::channel`].
+    /// Panics as [`Local::channel`] does.
     pub fn flow_channel<T: 'static>(&mut self, capacity: u32) -> (FlowOutput<T>, FlowInput<T>) {
         let (output, input) = self.channel(capacity);
         let (to_reader, from_writer) = self.channel(CONTROLS);
@@ -120,10 +124,10 @@ impl Local {
         )
     }
 
-    /// Adds a process, called `process N` by its rank, which is returned.
+    /// Adds a process and returns its rank. Its name is `process` and the rank.
     ///
     /// # Panics
-    /// If there are 2^28 - 2 processes already.
+    /// Panics if there are already 2^28 - 2 processes.
     pub fn spawn<F, How>(&mut self, process: F) -> usize
     where
         F: Future + 'static,
@@ -139,10 +143,10 @@ impl Local {
         rank as usize
     }
 
-    /// Adds a process with a name.
+    /// Adds a process with a name and returns its rank.
     ///
     /// # Panics
-    /// As [`Local::spawn`].
+    /// Panics as [`Local::spawn`] does.
     pub fn spawn_named<F, How>(&mut self, name: &str, process: F) -> usize
     where
         F: Future + 'static,
@@ -153,12 +157,15 @@ impl Local {
         rank
     }
 
-    /// Runs the processes until all have ended, on the calling thread.
+    /// Runs the processes on the calling thread until all have ended, and returns the report of the
+    /// run.
     ///
-    /// Of the options, those about several schedulers do not apply.
+    /// Options for several schedulers have no effect.
     ///
     /// # Errors
-    /// [`RunError`], if a process failed or the network is blocked.
+    /// Returns a [`RunError`] if a process fails, the network is blocked, channels exceed the
+    /// memory limit, there are more processes than the thread can run, or the trace cannot be
+    /// written.
     pub fn run(mut self, options: &Options) -> Result<Report, RunError> {
         let directory: Arc<dyn Directory> = Arc::new(std::mem::take(&mut self.names));
         let registry = std::mem::replace(&mut self.registry, Registry::new());
@@ -175,14 +182,16 @@ impl Drop for Local {
     fn drop(&mut self) {
         let mut panicked = None;
         for &header in &self.tasks {
-            // SAFETY: these have not been run; each is dropped once.
+            // SAFETY: the task has not been run. It is discarded a second time only if the first
+            // call panicked, and then the task has not ended.
             let discard = || unsafe { task::discard(header) };
             if let Err(payload) = catch_unwind(discard) {
-                // Its destructor panicked: the second call frees the memory. The others are dropped all the same.
+                // Its destructor panicked. The second call frees the memory, and the loop continues
+                // with the other tasks.
                 discard();
                 match &panicked {
                     None => panicked = Some(payload),
-                    // Dropping the payload is code of the user and may panic.
+                    // Dropping the payload is user code and may panic.
                     Some(_) => user_code::discard(payload),
                 }
             }

@@ -1,4 +1,4 @@
-//! A file that a run writes when it ends: as a whole, or not at all.
+//! Writes a file at the end of a run, either completely or not at all.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -10,7 +10,7 @@ use std::process;
 /// Checks before a run that the file can be written.
 ///
 /// # Errors
-/// The file cannot be opened, or cannot be created.
+/// Returns an error if the file cannot be opened or created.
 pub(crate) fn check(file: &Path) -> io::Result<()> {
     if is_stream(file) {
         return Ok(());
@@ -23,11 +23,12 @@ pub(crate) fn check(file: &Path) -> io::Result<()> {
     fs::remove_file(part)
 }
 
-/// Writes the file under another name, which is replaced by its own at the end. A pipe, a device,
-/// and a file that is open as standard output are written in place.
+/// Writes the file under a temporary name, and renames it when it is complete. A pipe, a device,
+/// and a file that is open as standard output or standard error are written in place.
 ///
 /// # Errors
-/// The file cannot be written. A file that existed before is unchanged.
+/// Returns an error if the file cannot be written. A file that existed before is then unchanged,
+/// unless it was written in place.
 pub(crate) fn write(
     file: &Path,
     contents: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -38,7 +39,7 @@ pub(crate) fn write(
         out.flush()
     };
     if is_stream(file) {
-        // Opened again, standard output would be written from its beginning.
+        // Standard output is not opened again, because it would then be written from its beginning.
         let out = standard(file).map_or_else(|| File::options().append(true).open(file), Ok);
         return whole(out?);
     }
@@ -81,10 +82,10 @@ fn standard(file: &Path) -> Option<File> {
     })
 }
 
-/// Follows links, so that a link is not replaced.
+/// Returns the path to which the links at `file` lead, so that a link is not replaced.
 fn target(file: &Path) -> PathBuf {
     let mut target = file.to_path_buf();
-    // As many as Linux follows.
+    // Linux follows at most 40 links.
     for _ in 0..40 {
         match fs::read_link(&target) {
             Ok(link) => target = target.with_file_name(link),

@@ -1,5 +1,5 @@
-//! The files that a run writes: checked before it, and written after it, each independently of the
-//! others.
+//! The files that a run writes. Each is checked before the run and written after it, independently
+//! of the others.
 
 use std::io;
 use std::path::Path;
@@ -15,10 +15,10 @@ use graphmap_executor::trace::Trace;
 const STATISTICS: &str = "the statistics";
 const PROFILE: &str = "the profile";
 
-/// Checks before the run that its files can be written, and have different paths.
+/// Checks before the run that its files can be written and that their paths differ.
 ///
 /// # Errors
-/// The first file that cannot be written, or is named twice.
+/// Returns an error for the first file that cannot be written or that two variables name.
 pub(crate) fn check(options: &Options) -> Result<(), RunError> {
     let outputs = [
         ("GRAPHMAP_STATS", STATISTICS, options.stats_file.as_deref()),
@@ -48,7 +48,7 @@ pub(crate) fn check(options: &Options) -> Result<(), RunError> {
     Ok(())
 }
 
-/// Prints text on standard error. A closed pipe is not an error.
+/// Prints statistics on standard error. A closed pipe is not an error.
 pub(crate) fn say(text: &str) -> Result<(), RunError> {
     let unwritten = say::try_say(text).err();
     match unwritten.filter(|error| error.kind() != io::ErrorKind::BrokenPipe) {
@@ -59,8 +59,8 @@ pub(crate) fn say(text: &str) -> Result<(), RunError> {
     }
 }
 
-/// Writes the files of a run that has ended without an error. Streams come last, because a pipe
-/// may block for ever. Returns the errors.
+/// Writes the files of a run that has ended without an error, and returns all errors. Streams come
+/// last, because a write to a pipe may block forever.
 pub(crate) fn write(
     report: &Report,
     options: &Options,

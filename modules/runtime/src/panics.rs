@@ -1,7 +1,7 @@
-//! Panics because standard output or standard error cannot be written.
+//! Panics of `print!` and `eprint!` when standard output or standard error cannot be written.
 //!
-//! `print!` panics when its text cannot be written. That is an error of the run and not of the
-//! process, so it is reported once, by its reason.
+//! Such a panic is an error of the run and not of the process. So it is reported once, with its
+//! reason.
 
 use std::io;
 use std::panic::{self, PanicHookInfo};
@@ -11,14 +11,15 @@ use graphmap_executor::error::RunError;
 use graphmap_executor::exec::current;
 use graphmap_executor::sync::lock;
 
-/// What `print!` and `eprint!` panic with when nothing more can be written, before the reason.
+/// Start of the messages of `print!` and `eprint!` panics. The reason follows.
 const NO_OUTPUT: [&str; 2] = ["failed printing to stdout: ", "failed printing to stderr: "];
 
-/// Why something printed could not be written: in a process, or in a thread that one has started, whoever has caught the panic.
+/// Reason of the first failed print, in a process or in a thread of the program, even if the panic
+/// was caught.
 static UNWRITTEN: Mutex<Option<String>> = Mutex::new(None);
 
-/// Installs a panic hook that remembers why something printed could not be written. It prints
-/// nothing about that if a process of the run has panicked, because the run fails with the reason.
+/// Installs a panic hook that stores the reason of a failed print. It does not print the panic if a
+/// process of the run has panicked, because the run fails with the same reason.
 pub(crate) fn set_hook() {
     let before = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
@@ -32,24 +33,26 @@ pub(crate) fn set_hook() {
     }));
 }
 
-/// The reason, if that was a panic of `print!` or `eprint!`.
+/// Returns the reason, if the message is from a panic of `print!` or `eprint!`.
 fn why_unwritten(message: &str) -> Option<&str> {
     NO_OUTPUT
         .iter()
         .find_map(|start| message.strip_prefix(start))
 }
 
-/// Returns why something printed could not be written, if `print!` or `eprint!` has panicked.
+/// Returns the reason of the first failed print, if there was one.
 pub(crate) fn unwritten() -> Option<String> {
     lock(&UNWRITTEN).clone()
 }
 
-/// Whether a process of a run panics: then the run fails with that. Nobody else may hear of another thread.
+/// Returns true if a process of a run panics. Then the run fails with that panic. A panic of
+/// another thread is not reported elsewhere, so the hook must print it.
 fn is_of_process() -> bool {
     current::with_current(|_| ()).is_some()
 }
 
-/// What a run failed with; if a process panicked as nobody reads what it prints, or the disk is full, then that.
+/// Converts the error of a run. If a process panicked because of a failed print, returns the error
+/// with the reason of the failure.
 pub(crate) fn of_output(error: RunError) -> RunError {
     let why = match &error {
         RunError::Failed(failure) => {
@@ -68,23 +71,23 @@ pub(crate) fn of_output(error: RunError) -> RunError {
 
 const UNPRINTED: &str = "cannot write the output of the processes: ";
 
-/// What the processes print cannot be written, for this reason.
+/// Returns the error that the output of the processes cannot be written.
 pub(crate) fn cannot_print(why: &str) -> RunError {
     RunError::File(format!("{UNPRINTED}{why}"))
 }
 
-/// Returns true if it says that a reader has left: then nobody is to be told of anything.
+/// Returns true if the reason is a closed pipe. Then no error is printed.
 pub(crate) fn is_unread(error: &RunError) -> bool {
     let left = io::Error::from_raw_os_error(BROKEN_PIPE).to_string();
-    // Behind it, where it was another OS process.
+    // If the error is from another OS process, more text follows.
     let has_left = |why: &str| why.starts_with(&left);
     matches!(error, RunError::File(message) if message.strip_prefix(UNPRINTED).is_some_and(has_left))
 }
 
-/// EPIPE of every Unix.
+/// `EPIPE`, which has the same number on every Unix.
 const BROKEN_PIPE: i32 = 32;
 
-/// Whether that is what it says.
+/// Returns true if the error is a failed print.
 pub(crate) fn is_of_output(error: &RunError) -> bool {
     matches!(error, RunError::File(message) if message.starts_with(UNPRINTED))
 }
@@ -117,7 +120,7 @@ mod tests {
             ));
             assert_eq!(of_output(error), full);
         }
-        // As another OS process has told it.
+        // As reported by another OS process.
         assert_eq!(of_output(full.clone()), full);
         assert!(is_of_output(&full));
         let other = failed("failed printing to stdout: it says so itself");

@@ -1,5 +1,5 @@
-//! The OS processes of a run on one host: the first starts the others, as copies of its own
-//! program, and sees to it that all end together.
+//! The OS processes of a run on one host. The first one starts the others as copies of its own
+//! program, and ensures that all end together.
 
 use std::env;
 use std::ffi::OsStr;
@@ -20,32 +20,38 @@ use graphmap_executor::link::shm::control::{ControlPage, FAILED, MOST};
 use graphmap_executor::link::shm::memory::SharedMemory;
 use graphmap_executor::sync::lock;
 
-/// Tells a copy what it is: the OS process that started it, the number of the memory there, its own
-/// number, how many there are, how many schedulers each has, and what the memory begins with.
+/// Environment variable of a copy. It contains the id of the OS process that started it, the file
+/// descriptor of the shared memory, the number of this OS process, the number of all OS processes,
+/// the number of schedulers of each, and a key that the memory begins with.
 const VARIABLE: &str = "GRAPHMAP_OS_PROCESS";
-/// The file of a program that runs, whatever has become of its name.
+/// File of the running program, even if it has been renamed or removed.
 const ITSELF: &str = "/proc/self/exe";
-/// How long the OS processes of a run that fails have to end by themselves, before they are killed.
+/// Time that the OS processes of a failed run have to end by themselves, before they are killed.
 const GRACE: Duration = Duration::from_millis(1500);
-/// How long the first has to say why a run fails, and to write what comes of it: more than its
-/// trace is given.
+/// Time that the first OS process has to report the failure of a run and to write its files. It is
+/// longer than the time limit for writing the trace.
 const WRITING: Duration = Duration::from_secs(75);
-/// How often the first looks whether the run has failed. Who fails wakes it.
+/// Timeout of one wait for a failure of the run. A failure ends the wait at once.
 const LOOK: Duration = Duration::from_secs(3600);
 
-/// The first runs no process any more, and writes what comes of the run.
+/// True when the first OS process runs no more processes and writes the results of the run.
 static ENDED: AtomicBool = AtomicBool::new(false);
 
-/// No process of this OS process runs any more.
+/// Records that this OS process runs no more processes.
 pub(crate) fn processes_have_ended() {
     ENDED.store(true, Ordering::Relaxed);
 }
 
-/// This OS process has joined the run that it was started for.
+/// True when this OS process has joined the run for which it was started.
 static JOINED: AtomicBool = AtomicBool::new(false);
 
-/// What this OS process is, if another has started it as one of several. It is told once: two
-/// threads that took the same part would both read what one is to read.
+/// Returns the control page, if this OS process was started as one of several of a run. Returns
+/// `None` otherwise.
+///
+/// # Errors
+/// Returns an error if the environment variable is invalid, the memory cannot be shared, or the OS
+/// process that started this one has ended. Also returns an error on a second call, because two
+/// threads with the same position in the run would read the same messages.
 pub(crate) fn joined() -> Result<Option<Arc<ControlPage>>, RunError> {
     let Some(told) = env::var_os(VARIABLE) else {
         return Ok(None);
@@ -61,7 +67,7 @@ pub(crate) fn joined() -> Result<Option<Arc<ControlPage>>, RunError> {
         .and_then(|fd| SharedMemory::inherit(fd, key));
     let memory = match memory {
         Ok(memory) => memory,
-        // What a copy starts inherits the variable, and is no copy.
+        // A program that a copy starts inherits the variable, but is not a copy.
         Err(_) if parent != child::parent() => return Ok(None),
         Err(error) => {
             let message = format!("OS process {me} cannot share memory: {error}");
@@ -73,7 +79,7 @@ pub(crate) fn joined() -> Result<Option<Arc<ControlPage>>, RunError> {
         return Err(RunError::Lost(message));
     }
     let control = ControlPage::new(Arc::new(memory), me as usize, count as usize, each as usize);
-    // What it starts before it has come here inherits the memory as well.
+    // A program that a copy starts before this point also inherits the memory.
     if !control.is_of(process::id()) {
         return Ok(None);
     }
@@ -101,8 +107,8 @@ fn numbers(told: &OsStr) -> Option<([u32; 5], u64)> {
     fits.then_some(numbers).zip(key.parse().ok())
 }
 
-/// Lets the other OS processes of the run read the memory of this one: all have the first above
-/// them.
+/// Allows the other OS processes of the run to read the memory of this one. All are descendants of
+/// the first OS process, or that process itself.
 pub(crate) fn permit_to_read(first: bool) {
     cma::permit(if first {
         process::id()
@@ -111,20 +117,25 @@ pub(crate) fn permit_to_read(first: bool) {
     });
 }
 
-/// The other OS processes of a run, to be ended with it.
+/// The other OS processes of a run, which end with it.
 pub(crate) struct Relatives {
     pub(crate) control: Arc<ControlPage>,
     children: Vec<Arc<Mutex<Child>>>,
-    /// Whether the first is through.
+    /// True when the first OS process has finished.
     finished: Arc<Mutex<bool>>,
 }
 
-/// Starts the other OS processes, each with `each` schedulers. If there are `streams`, the standard
-/// output and standard error of OS process `i` are those at `i - 1`. `say` is called if the run
-/// fails while the first cannot end it.
+/// Starts the other OS processes, each with `each` schedulers.
 ///
-/// It has to be called by the thread that runs the network: when that ends, the kernel ends the
-/// others.
+/// If there are `streams`, the standard output and standard error of OS process `i` are those at
+/// index `i - 1`. `say` is called if the run fails and the first OS process cannot end it.
+///
+/// The thread that runs the network must call this, because the kernel kills the other OS processes
+/// when that thread ends.
+///
+/// # Errors
+/// Returns an error if there are too few streams or too many schedulers, or if the shared memory,
+/// an OS process or a thread cannot be created.
 pub(crate) fn start(
     count: usize,
     each: usize,
@@ -188,7 +199,7 @@ pub(crate) fn start(
         };
         let spawn = |program: &Path| command(program).and_then(|mut command| command.spawn());
         let started = match spawn(&program) {
-            // Its file has been removed, or another has taken its place: the kernel has it still.
+            // The file was removed or replaced. The kernel still has the running program.
             Err(error) if error.kind() == io::ErrorKind::NotFound => spawn(Path::new(ITSELF)),
             started => started,
         };
@@ -214,7 +225,8 @@ pub(crate) fn start(
 }
 
 impl Relatives {
-    /// Has a thread for each child that waits for its end, and one that waits for the run to fail.
+    /// Spawns a thread for each child that waits for its end, and a thread that waits for a failure
+    /// of the run.
     fn watch(&self, say: fn(RunError) -> Exit) -> Result<(), RunError> {
         let spawn = |name: String, f: Box<dyn FnOnce() + Send>| {
             let builder = thread::Builder::new().name(name).stack_size(64 << 10);
@@ -255,10 +267,10 @@ impl Relatives {
                 thread::sleep(Duration::from_millis(20));
             }
             kill(&children);
-            // From here on the first does not return any more, or it has.
+            // While this lock is held, the first OS process cannot finish.
             let finished = lock(&finished);
             if !*finished {
-                // What comes now is an end, and no exit of a process.
+                // The exit below is not an exit by a process of the network.
                 lock(&BY_EXIT).take();
                 let exit = say(cause(control.cause()));
                 process::exit(exit as i32);
@@ -271,7 +283,7 @@ impl Relatives {
         kill(&self.children);
     }
 
-    /// The first is through: waits until the others have ended.
+    /// Waits until the other OS processes have ended. Called when the first one has finished.
     pub(crate) fn finish(self) {
         lock(&BY_EXIT).take();
         *lock(&self.finished) = true;
@@ -294,22 +306,22 @@ impl Relatives {
     }
 }
 
-/// Why the run has failed, as the one who found it has written down.
+/// Returns the error of a failed run, as decoded from the recorded cause.
 pub(crate) fn cause(cause: Option<Vec<u8>>) -> RunError {
     RunError::from_cause(&cause.unwrap_or_default())
 }
 
-/// What an exit of the first ends too, while the run is on.
+/// The OS processes that an exit of the first one also ends, while the run is active.
 static BY_EXIT: Mutex<Option<ByExit>> = Mutex::new(None);
 
 struct ByExit {
     children: Vec<Arc<Mutex<Child>>>,
-    /// Says why, and gives the exit code.
+    /// Reports the error and returns the exit code.
     say: fn(RunError) -> Exit,
 }
 
-/// A process has called `exit` in the first, in the middle of a run: it ends as when another is
-/// lost.
+/// Exit handler of the first OS process. If a process calls `exit` during the run, the run ends as
+/// if an OS process were lost.
 extern "C" fn at_exit() {
     let Some(ByExit { children, say }) = lock(&BY_EXIT).take() else {
         return;
@@ -322,7 +334,7 @@ extern "C" fn at_exit() {
 
 fn kill(children: &[Arc<Mutex<Child>>]) {
     for child in children {
-        // One that has ended needs no killing.
+        // Fails if the child has already ended, which is not an error.
         let _ = lock(child).kill();
     }
 }

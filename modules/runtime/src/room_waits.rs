@@ -1,32 +1,32 @@
-//! Waits for room in channels between schedulers that more room would spare.
+//! Waits for space in channels between schedulers that a larger capacity would avoid.
 
 use graphmap_executor::exec::report;
 use graphmap_executor::exec::report::Directory;
 use graphmap_executor::exec::statistics::Tally;
 use graphmap_executor::exec::wait_graph::components;
 
-/// The capacity that is advised: a channel that has it is not counted.
+/// Advised capacity. Channels with this capacity or more are not counted.
 pub(crate) const ADVISED: u32 = 64;
 
-/// Waits in channels that are on no cycle.
+/// Waits for space in channels that are not on a cycle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RoomWaits {
     pub(crate) count: u64,
-    /// The channel with most of them, in words, with its place.
+    /// Description of the channel with the most waits, with its position.
     pub(crate) most: String,
 }
 
-/// Finds the waits for room that more room would spare; none if there are none.
+/// Returns the waits that a larger capacity would avoid, or `None` if there are none.
 ///
-/// On a cycle, as where processes work in lock step, what a process writes next depends on what it reads, and more room
-/// changes nothing.
+/// On a cycle, for example of processes in lock step, a process writes in response to what it
+/// reads. So a larger capacity does not avoid waits there.
 pub(crate) fn of(directory: &dyn Directory, tallies: &[Tally]) -> Option<RoomWaits> {
     let counted = tallies.iter().flat_map(|tally| &tally.room_waits);
     let mut waits: Vec<(u64, u32)> = counted
         .map(|(&number, &count)| (count, number))
         .filter(|&(_, number)| directory.capacity(number) < ADVISED)
         .collect();
-    // Otherwise the network need not be looked at.
+    // Skips the search of the network.
     if waits.is_empty() {
         return None;
     }

@@ -1,4 +1,4 @@
-//! Running a network from beginning to end.
+//! Runs a network from start to end.
 
 use std::pin::Pin;
 use std::ptr::NonNull;
@@ -32,21 +32,25 @@ use graphmap_executor::options::Options;
 use graphmap_executor::pin::{self, Pins};
 use graphmap_executor::placement::{Placement, SchedulerIndex};
 
-/// Stack of a scheduler's thread: as much as a main thread has, as processes may run on either.
+/// Stack size of a scheduler's thread, in bytes. It is that of a main thread, because processes may
+/// run on either.
 const STACK: usize = 8 << 20;
 
-/// Runs a network until all its processes have ended. Takes a [`Network`], or an
-/// `Arc<Network>` if it is to be run again.
+/// Runs a network until all its processes have ended, and returns the report of the run. Blocks the
+/// calling thread until then.
 ///
-/// One scheduler runs on the calling thread, several on threads of their own.
+/// Takes a [`Network`], or an `Arc<Network>` to run it several times. A single scheduler runs on
+/// the calling thread. Several schedulers run on threads of their own.
 ///
 /// # Errors
-/// [`RunError`]: a process failed, the network is blocked, or something does not fit.
+/// Returns a [`RunError`] if a process fails, the network is blocked, channels exceed the memory
+/// limit, the description of the network is inconsistent, or an option cannot be used.
 pub fn run(network: impl Into<Arc<Network>>, options: &Options) -> Result<Report, RunError> {
     run_until_over(network.into(), options)?.finish()
 }
 
-/// What processes may wait at beside channels: messages between ranks, where there are any.
+/// Connects the scheduler to the layer above it, which handles messages between ranks (feature
+/// `mpi`).
 fn set_floor_above(scheduler: &Scheduler) {
     #[cfg(feature = "mpi")]
     scheduler.above.set(graphmap_mpi_core::floor);
@@ -54,18 +58,18 @@ fn set_floor_above(scheduler: &Scheduler) {
     let _ = scheduler;
 }
 
-/// A run that is over: how it ended, and what is still to be written of it.
+/// Result of a run that has ended, and the trace that is still to be written.
 pub(crate) struct Over {
     pub(crate) result: Result<Report, RunError>,
-    /// In the first OS process.
+    /// Trace to write. Only the first OS process can have one.
     pub(crate) trace: Option<Unwritten>,
 }
 
 impl Over {
-    /// Writes what is to be written.
+    /// Writes the trace and returns the report.
     ///
     /// # Errors
-    /// The run has failed, or the trace cannot be written, where that is the worst that has happened.
+    /// Returns the error of the run. If the run succeeded, returns the error of writing the trace.
     fn finish(self) -> Result<Report, RunError> {
         let written = self.trace.map_or(Ok(()), |trace| trace.write());
         let report = self.result?;
@@ -73,7 +77,7 @@ impl Over {
     }
 }
 
-/// As [`run`], but for what is to be written.
+/// Runs a network like [`run`], but leaves the trace to the caller.
 pub(crate) fn run_until_over(network: Arc<Network>, options: &Options) -> Result<Over, RunError> {
     chrome::check(options)?;
     let directory: Arc<dyn Directory> = network.clone();
@@ -122,7 +126,7 @@ fn run_here(network: &Arc<Network>, options: &Options) -> Result<Report, RunErro
     ))
 }
 
-/// The part of a network that runs in this OS process, as all of its schedulers see it.
+/// Part of a network that runs in this OS process, shared by its schedulers.
 struct Part<'a> {
     network: &'a Arc<Network>,
     directory: Arc<dyn Directory>,
@@ -163,7 +167,7 @@ impl<'a> Part<'a> {
     ) -> R {
         let number = self.shared.number(SchedulerIndex(index as u32));
         let residents = wire::residents(self.network, self.placement, number);
-        // Each scheduler has a seed of its own, because otherwise all shuffle in the same way.
+        // Each scheduler has its own seed. Otherwise all would shuffle in the same way.
         let shuffle = self.options.shuffle;
         let shuffle = shuffle.map(|seed| seed.wrapping_add(u64::from(number.0)));
         let mut tally = Tally::new(&self.directory, residents.len(), self.options);
@@ -190,16 +194,16 @@ impl<'a> Part<'a> {
     }
 }
 
-/// What joins this OS process to the others of a run.
+/// Transport between this OS process and the others of a run.
 pub(crate) enum Transport {
-    /// The page that all look at, as the first scheduler sees it.
+    /// Shared memory: the control page, as seen by the first scheduler of this OS process.
     SharedMemory(Arc<ControlPage>),
-    /// Then there is one scheduler.
+    /// A job. Each OS process then has one scheduler.
     Job(Rc<dyn Job>),
 }
 
 impl Transport {
-    /// Returns the index of this OS process, and the number of all.
+    /// Returns the index of this OS process, and the number of all OS processes.
     fn place(&self) -> (usize, usize) {
         match self {
             Transport::SharedMemory(control) => {
@@ -210,10 +214,10 @@ impl Transport {
     }
 
     /// Returns the control pages of the schedulers of this OS process, if they share memory, and
-    /// the link of the first.
+    /// the link of the first scheduler.
     ///
     /// # Safety
-    /// As of [`run_among`].
+    /// The same as for [`run_among`].
     unsafe fn connect(&self, options: &Options) -> (Vec<Arc<ControlPage>>, AnyLink) {
         match self {
             Transport::SharedMemory(control) => {
@@ -221,7 +225,8 @@ impl Transport {
                 if options.single_copy != Some(false) {
                     relatives::permit_to_read(control.os_process() == 0);
                 }
-                // SAFETY: the caller's promise; it is the only call for the first scheduler.
+                // SAFETY: by the contract of this function. This is the only call for the first
+                // scheduler.
                 let lanes = unsafe { Lanes::new(Arc::clone(&controls[0]), options.single_copy) };
                 (controls, AnyLink::Lanes(lanes))
             }
@@ -229,7 +234,7 @@ impl Transport {
         }
     }
 
-    /// Returns what the schedulers know of the other OS processes.
+    /// Returns the data about the other OS processes that the schedulers need.
     fn among(&self, controls: &[Arc<ControlPage>], apart: bool) -> Among {
         let (me, count) = self.place();
         let doorbell = |control: &Arc<ControlPage>| Arc::clone(control) as Arc<dyn Doorbell>;
@@ -247,33 +252,36 @@ impl Transport {
     }
 }
 
-/// Runs what lives in this OS process of a network that several share, which a job joins. The first reports on all.
-/// For crates of links, and for tests.
+/// Runs the part of a network that belongs to this OS process. `job` is the transport to the other
+/// OS processes. For crates of links, and for tests.
+///
+/// Blocks until the whole run has ended. The first OS process returns the report on all of them.
 ///
 /// # Errors
-/// As for [`run`]; of what happened in several OS processes, the first.
+/// As for [`run`]. If several OS processes fail, returns the first error.
 pub fn run_over(
     network: impl Into<Arc<Network>>,
     options: &Options,
     job: &Rc<dyn Job>,
 ) -> Result<Report, RunError> {
     let transport = Transport::Job(Rc::clone(job));
-    // SAFETY: what it asks for is about shared memory.
+    // SAFETY: the contract is about shared memory, which a job does not use.
     unsafe { run_among(network.into(), options, &transport) }.finish()
 }
 
-/// Runs what lives in this OS process of a network that several share. The first reports on all. Of what fails in several OS
-/// processes, the first counts.
+/// Runs the part of a network that belongs to this OS process. The first OS process returns the
+/// report on all of them. If several OS processes fail, the first error counts.
 ///
 /// # Safety
-/// If they share memory, it is called once in an OS process, with what joins that to the others.
+/// With shared memory, this must be called at most once in an OS process, and `transport` must be
+/// the control page that this OS process has joined.
 pub(crate) unsafe fn run_among(
     network: Arc<Network>,
     options: &Options,
     transport: &Transport,
 ) -> Over {
     let directory: Arc<dyn Directory> = network.clone();
-    // SAFETY: the caller's promise.
+    // SAFETY: by the contract of this function.
     let result = unsafe { run_part(network, options, transport) };
     relatives::processes_have_ended();
     let trace = match transport.place() {
@@ -283,10 +291,10 @@ pub(crate) unsafe fn run_among(
     Over { result, trace }
 }
 
-/// As [`run_among`], but without the trace.
+/// Does the work of [`run_among`], except the trace.
 ///
 /// # Safety
-/// As there.
+/// The same as for [`run_among`].
 unsafe fn run_part(
     network: Arc<Network>,
     options: &Options,
@@ -294,7 +302,7 @@ unsafe fn run_part(
 ) -> Result<Report, RunError> {
     let start = Instant::now();
     let (os_process, count) = transport.place();
-    // SAFETY: the caller's promise.
+    // SAFETY: by the contract of this function.
     let (controls, link) = unsafe { transport.connect(options) };
     let outside = Rc::new(Outside::new(link));
     let link = outside.link();
@@ -307,7 +315,7 @@ unsafe fn run_part(
     };
     let among = transport.among(&controls, pins.apart);
     let part = Part::new(&network, &placement, options, each, Some(among));
-    // The number of schedulers of this OS process that have processes which may run.
+    // Number of schedulers of this OS process that have not finished their processes.
     let working = AtomicUsize::new(each);
     let run = |index: usize, outside: &Rc<Outside>| {
         pins.pin(index);
@@ -315,7 +323,7 @@ unsafe fn run_part(
             if working.fetch_sub(1, Ordering::SeqCst) == 1 {
                 relatives::processes_have_ended();
             }
-            // The first OS process reports its own at the end.
+            // The first OS process reports its own failed prints at the end.
             if os_process > 0
                 && let Some(why) = panics::unwritten()
             {
@@ -329,7 +337,8 @@ unsafe fn run_part(
         let mut threads = Vec::new();
         for (index, control) in controls.iter().enumerate().skip(1) {
             let run_on_thread = move || {
-                // SAFETY: the caller's promise; it is the only call for this scheduler.
+                // SAFETY: by the contract of this function. This is the only call for this
+                // scheduler.
                 let lanes = unsafe { Lanes::new(Arc::clone(control), options.single_copy) };
                 run(index, &Rc::new(Outside::new(AnyLink::Lanes(lanes))))
             };
@@ -375,7 +384,7 @@ fn place(
     options.threads(count * each).placement(network.processes())
 }
 
-/// Starts the thread of a scheduler.
+/// Spawns the thread of a scheduler.
 fn spawn<'scope, R: Send + 'scope>(
     scope: &'scope thread::Scope<'scope, '_>,
     scheduler: usize,
@@ -386,13 +395,15 @@ fn spawn<'scope, R: Send + 'scope>(
     spawned.map_err(|error| RunError::Options(format!("cannot start thread {scheduler}: {error}")))
 }
 
-/// A scheduler catches the panics of its processes; one of its own is passed on.
+/// Joins the thread of a scheduler. A scheduler catches panics of its processes, so a panic of the
+/// thread is its own and is passed on.
 fn join<R>(thread: ScopedJoinHandle<'_, R>) -> R {
     let joined = thread.join();
     joined.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// A run within a process of another shares its numbers.
+/// Checks that this thread has enough free process numbers. A run inside a process of another run
+/// shares the numbers of that run.
 fn has_room(processes: usize) -> Result<(), RunError> {
     let room = current::room();
     if processes <= room {
@@ -403,7 +414,7 @@ fn has_room(processes: usize) -> Result<(), RunError> {
     )))
 }
 
-/// Runs processes that are there already, on this thread, with the registry of their channels.
+/// Runs existing processes on this thread, with the registry of their channels.
 pub(crate) fn local(
     directory: &Arc<dyn Directory>,
     tasks: Vec<NonNull<TaskHeader>>,
@@ -413,7 +424,7 @@ pub(crate) fn local(
     let start = Instant::now();
     if let Err(error) = chrome::check(options).and_then(|()| has_room(tasks.len())) {
         for task in tasks {
-            // SAFETY: it has not been run, and is dropped once.
+            // SAFETY: the task has not been run, and is discarded once.
             unsafe { task::discard(task) };
         }
         return Err(error);

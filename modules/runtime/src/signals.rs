@@ -1,5 +1,5 @@
-//! Signals that a program handles: `SIGUSR1` asks for the state of the run, and `SIGXFSZ` is
-//! ignored, because a file beyond `ulimit -f` is then an error of the write.
+//! Signals that a program handles. `SIGUSR1` requests the state of the run. `SIGXFSZ` is ignored,
+//! because a write beyond `ulimit -f` then returns an error.
 
 use std::ffi::c_int;
 use std::ptr;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use graphmap_executor::link::shm::memory;
 use graphmap_executor::os_signal;
 
-/// Counts the questions to a program that is one OS process.
+/// Counts the requests to a program that is one OS process.
 static OWN: AtomicU32 = AtomicU32::new(0);
 
 /// The counter that the handler increments. It is null or valid until the program ends.
@@ -21,17 +21,18 @@ const CHECK: Duration = Duration::from_secs(2);
 
 /// Increments the counter and wakes the threads that wait for it. Both calls are async-signal-safe.
 extern "C" fn count(_signal: c_int) {
-    // SAFETY: null, or a counter that lives as long as the program: `listen` takes no other.
+    // SAFETY: the pointer is null, or points to a counter that lives until the program ends,
+    // because `handle` and `listen` store `'static` references.
     if let Some(questions) = unsafe { QUESTIONS.load(Ordering::SeqCst).as_ref() } {
         questions.fetch_add(1, Ordering::SeqCst);
         memory::wake(questions);
     }
 }
 
-/// Unlike `SIG_IGN`, a handler is not inherited by programs that a process starts.
+/// Does nothing. Unlike `SIG_IGN`, a handler is not inherited by programs that a process starts.
 extern "C" fn ignore(_signal: c_int) {}
 
-/// Handles both signals from now on, unless they are ignored or have a handler.
+/// Installs the handlers of both signals, unless a signal is ignored or has a handler.
 pub(crate) fn handle() {
     handle_by(libc::SIGXFSZ, ignore);
     QUESTIONS.store(ptr::from_ref(&OWN).cast_mut(), Ordering::SeqCst);
@@ -45,9 +46,10 @@ fn handle_by(signal: c_int, handler: extern "C" fn(c_int)) {
     }
 }
 
-/// Spawns a thread that calls `tell` after each question, and `check` every two seconds.
+/// Spawns a thread that calls `tell` after each request, and `check` after each request and at
+/// least every two seconds.
 ///
-/// `shared` counts the questions to all OS processes that share memory, so each of them answers.
+/// `shared` counts the requests to all OS processes that share memory, so each of them answers.
 pub(crate) fn listen(
     shared: Option<&'static AtomicU32>,
     tell: impl Fn() + Send + 'static,
@@ -68,6 +70,6 @@ pub(crate) fn listen(
         }
     };
     let builder = thread::Builder::new().name("state".into());
-    // Without the thread the run goes on, and answers no questions.
+    // If the thread cannot be spawned, the run continues and answers no requests.
     drop(builder.stack_size(256 << 10).spawn(listen));
 }

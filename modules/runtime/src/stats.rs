@@ -1,4 +1,4 @@
-//! What a run measured.
+//! The report of a run: measurements, as a table, as JSON, and as a profile.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -14,97 +14,105 @@ use graphmap_executor::exec::statistics::Tally;
 use graphmap_executor::exec::wait_graph::Grow;
 use graphmap_executor::quote::quote;
 
-/// What happened in a run that ended well.
+/// Report of a run that ended without an error.
 pub struct Report {
-    /// How long it took, building included.
+    /// Duration of the run, including the creation of the processes and channels.
     pub elapsed: Duration,
-    /// How many processes ran.
+    /// Number of processes.
     pub processes: usize,
-    /// What each kind did, in the order of the network; empty unless measured.
+    /// Statistics of each kind, in the order of the network. Empty unless measured.
     pub kinds: Vec<KindStats>,
-    /// What each scheduler did; those that shared a thread count as one.
+    /// Statistics of each scheduler. Schedulers that shared a thread count as one.
     pub schedulers: Vec<SchedulerStats>,
-    /// How many schedulers were asked for.
+    /// Number of schedulers that were requested.
     pub schedulers_asked: usize,
-    /// Channels that had to grow to resolve a block, in that order.
+    /// Channels whose capacity grew to end an artificial deadlock, in the order of growth.
     pub growths: Vec<Growth>,
-    /// Readers that left without all that was written to them, or was to be.
+    /// Readers that left before they had read all tokens of their channel. `None` if there were
+    /// none.
     pub left_early: Option<EarlyLeave>,
-    /// Messages between [ranks](crate::mpi) that nobody has received.
+    /// Messages between [ranks](crate::mpi) that were never received. `None` if there were none.
     pub unreceived: Option<Unreceived>,
     pub(crate) profile: Option<Profile>,
     room: Option<RoomWaits>,
 }
 
-/// What the processes of a kind did, together.
+/// Statistics of the processes of a kind, as sums.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KindStats {
-    /// The kind's name.
+    /// Name of the kind.
     pub kind: String,
-    /// How many processes there are of it.
+    /// Number of processes of the kind.
     pub processes: usize,
-    /// How often one of them was given a turn.
+    /// Number of polls.
     pub polls: u64,
-    /// Tokens read from their inputs. Tokens that were never read do not count here or below, but
-    /// for those which a reader on another scheduler left behind in the channel.
+    /// Number of tokens read. Tokens that were never read are counted in neither `tokens_in` nor
+    /// `tokens_out`, unless a reader on another scheduler left them in the channel.
     pub tokens_in: u64,
-    /// Tokens written to their outputs.
+    /// Number of tokens written.
     pub tokens_out: u64,
-    /// Time spent in them.
+    /// Time spent in polls.
     pub busy: Duration,
 }
 
-/// What a scheduler did.
+/// Statistics of a scheduler.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SchedulerStats {
-    /// How many processes it had.
+    /// Number of processes.
     pub processes: usize,
-    /// How many turns it gave; 0 unless measured.
+    /// Number of polls. 0 unless measured.
     pub switches: u64,
-    /// Tokens its processes sent to those of others; 0 unless measured.
+    /// Number of tokens sent to processes of other schedulers. 0 unless measured.
     pub sent: u64,
-    /// Wake-ups it sent to other schedulers.
+    /// Number of wake-ups sent to other schedulers.
     pub wakes: u64,
-    /// How often it went to sleep.
+    /// Number of times that the scheduler went to sleep.
     pub sleeps: u64,
-    /// How many times all slept, and it told what its processes wait for.
+    /// Number of times that it reported the waits of its processes to deadlock detection, because
+    /// all schedulers slept.
     pub standstills: u64,
-    /// How many waits it told then, all times together: only what has changed since the time before is told.
+    /// Number of waits in these reports, as a sum. Each report has only the changes since the
+    /// previous one.
     pub waits_told: u64,
-    /// Frames that it sent over the link between OS processes: a token each, or what ends tell each other (room, an end). None
-    /// where all are in one.
+    /// Number of frames sent over the link between OS processes. A frame here is a token, or a
+    /// message about a channel, such as credit or the end of a stream. `None` if the run has one OS
+    /// process.
     pub frames: Option<u64>,
-    /// In how many messages of MPI it sent them, and what the link itself has to tell, where it is MPI.
+    /// Number of MPI messages that carried the frames, including the link's own messages. `None` if
+    /// the link is not MPI.
     pub messages: Option<u64>,
-    /// The core that its OS process was pinned to, if it was to one.
+    /// Core to which the OS process was pinned, if any.
     pub core: Option<u32>,
 }
 
-/// Readers that left without all that was written to them, or was to be: when the writer is told [`Stopped`](crate::Stopped), if at all,
-/// depends on the order in which processes run, as does what it writes elsewhere after that. That there are such readers does not.
+/// Readers that left before they had read all tokens that were or would have been written.
+///
+/// The time at which such a writer gets [`Stopped`](crate::Stopped), if it gets it, depends on the
+/// order in which processes run. The same applies to everything that the writer then writes to
+/// other channels. Whether there are such readers does not depend on the order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EarlyLeave {
-    /// On how many channels.
+    /// Number of channels.
     pub channels: usize,
-    /// One of these, in words, with its place.
+    /// Description of one of these channels, with its position.
     pub first: String,
 }
 
-/// Messages between [ranks](crate::mpi) that nobody has received.
+/// Messages between [ranks](crate::mpi) that were never received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreceived {
-    /// How many.
+    /// Number of messages.
     pub messages: u64,
-    /// One of them, in words, with its place.
+    /// Description of one of them, with its position.
     pub first: String,
 }
 
-/// A channel that had to grow.
+/// A channel whose capacity grew.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Growth {
-    /// The channel in words, with its place.
+    /// Description of the channel, with its position.
     pub channel: String,
-    /// The capacity it got.
+    /// Capacity after the growth.
     pub capacity: usize,
 }
 
@@ -113,11 +121,11 @@ pub(crate) struct Profile {
     directory: Arc<dyn Directory>,
     /// Kind, index and time of each process.
     loads: Vec<(u32, u32, Duration)>,
-    /// Tokens of each channel, by number.
+    /// Number of tokens of each channel, by channel number.
     traffic: Vec<(u32, u64)>,
-    /// Bytes of each channel where they were counted, by number.
+    /// Number of bytes of each channel whose bytes were counted, by channel number.
     bytes: Vec<(u32, u64)>,
-    /// What ranks have sent each other.
+    /// Traffic between ranks.
     ranks: Sum,
 }
 
@@ -133,7 +141,7 @@ pub(crate) fn report(
         capacity: grow.capacity as usize,
     });
     let growths = growths.collect();
-    // Of a channel between two schedulers, both may tell.
+    // Both schedulers of a channel may report it.
     let left_early: BTreeSet<u32> = tallies
         .iter()
         .flat_map(|tally| tally.left_early.iter().copied())
@@ -224,10 +232,11 @@ pub(crate) fn report(
     }
 }
 
-/// A column of the table of schedulers: its head, and the number of a scheduler that has one.
+/// A column of the table of schedulers: its heading, and a function that returns the number of a
+/// scheduler, if it has one.
 type Column = (&'static str, fn(&SchedulerStats) -> Option<u64>);
 
-/// The columns of the table of schedulers. One in which no scheduler has a number is left out.
+/// Columns of the table of schedulers. A column in which no scheduler has a number is omitted.
 const COLUMNS: &[Column] = &[
     ("processes", |one| Some(one.processes as u64)),
     ("polls", |one| Some(one.switches)),
@@ -239,20 +248,21 @@ const COLUMNS: &[Column] = &[
     ("core", |one| one.core.map(u64::from)),
 ];
 
-/// The version of the format of a profile.
+/// Version of the format of a profile.
 const PROFILE_VERSION: u32 = 1;
 
-/// From so many sleeps a second on, a scheduler spends more time on falling asleep and being woken
-/// (some ten microseconds each) than is worth it.
+/// Sleeps per second above which a scheduler loses more time by sleeping and waking up, about ten
+/// microseconds each time, than it saves.
 const RESTLESS: f64 = 2000.0;
 
 impl Report {
-    /// What might make the next run faster, if that can be told.
+    /// Returns advice on how to make the next run faster, if there is any.
     pub fn advice(&self) -> Option<String> {
         advice(&self.schedulers, self.room.as_ref(), self.elapsed)
     }
 
-    /// The profile of the run as JSON, if it was measured, to be fed back into a mapping:
+    /// Returns the profile of the run as JSON, if it was measured. It can be the input of a
+    /// mapping:
     ///
     /// ```text
     /// {"processes":[{"rank":0,"name":"a","load":0.012}, ...],
@@ -265,14 +275,15 @@ impl Report {
     ///
     /// `graphmap` is the version of the format. A load is in seconds.
     ///
-    /// Bytes are those of the tokens' [`Payload`](crate::Payload). Types that have none are listed
-    /// as unmeasured: their tokens count as their size in memory, without the memory that they own.
+    /// Bytes are those of the tokens' [`Payload`](crate::Payload). Types without a payload are
+    /// listed as unmeasured. Their tokens count as their size in memory, without the memory that
+    /// they own.
     ///
-    /// Where processes are [ranks](crate::mpi), a pair has the messages that one rank of the world
-    /// sent to another in a communicator, which is an index of `communicators`. The `calls` of a
+    /// If processes are [ranks](crate::mpi), a pair has the messages that one world rank sent to
+    /// another in a communicator, which is an index into `communicators`. The `calls` of a
     /// communicator are the collective calls of all its ranks together.
     ///
-    /// Channels of a [`Local`](crate::Local) network have no names and are left out.
+    /// Channels of a [`Local`](crate::Local) network have no names and are omitted.
     pub fn profile(&self) -> Option<String> {
         let profile = self.profile.as_ref()?;
         let directory = &profile.directory;
@@ -326,8 +337,8 @@ impl Report {
         Some(json)
     }
 
-    /// The statistics as lines of JSON, one object a line; its `what` is `kind`, `scheduler`,
-    /// `growth`, `left_early`, `unreceived` or `run`. Times are in seconds.
+    /// Returns the statistics as lines of JSON, with one object per line. Its field `what` is
+    /// `kind`, `scheduler`, `growth`, `left_early`, `unreceived` or `run`. Times are in seconds.
     pub fn json_lines(&self) -> String {
         let mut json = String::new();
         for k in &self.kinds {
@@ -417,7 +428,7 @@ fn advice(
     ))
 }
 
-/// The table of `GRAPHMAP_STATS=1`.
+/// Formats the table that `GRAPHMAP_STATS=1` prints.
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = self
@@ -583,9 +594,9 @@ mod tests {
         );
         assert!(told.contains("fewer schedulers"), "{told}");
         assert_eq!(of(&[1000, 3900], 2000), None);
-        // Nobody waits for another.
+        // A single scheduler waits for no other.
         assert_eq!(of(&[30_000], 2000), None);
-        // In so short a run a few sleeps say nothing.
+        // In such a short run, a few sleeps are not significant.
         assert_eq!(of(&[15, 15], 1), None);
         assert_eq!(of(&[], 1), None);
     }

@@ -1,7 +1,7 @@
-//! Text for a terminal: names come from a drawing, which may hold anything.
+//! Text for a terminal. Names come from a graph file and may contain any character.
 
-/// Text with nothing in it that a terminal would obey instead of showing it: control characters,
-/// those after ASCII included, and what governs the direction of text.
+/// Escapes the characters that a terminal would interpret and not show: control characters, also
+/// those beyond ASCII, and characters that change the direction of text.
 pub(crate) fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,8 +1,9 @@
-//! Which turn wrote the token that a turn read: found by the number of the channel and which of its tokens it is.
+//! Finds the poll that wrote each token and the poll that read it, by the number of the channel and
+//! the ordinal of the token.
 
 use graphmap_executor::trace::{Event, Part, Way};
 
-/// A turn: which part it is of, and when it was, on the clock of the trace.
+/// Poll of a process: the index of its part, and its time on the clock of the trace.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Turn {
     pub(super) part: u32,
@@ -12,11 +13,11 @@ pub(super) struct Turn {
     end: i64,
 }
 
-/// A message: from when in which turn until when in which.
+/// Message from a time in one poll to a time in another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Arrow {
     pub(super) channel: u32,
-    /// Which of its tokens it is.
+    /// Ordinal of the token on its channel.
     pub(super) ordinal: u64,
     pub(super) from: Turn,
     pub(super) left: i64,
@@ -24,7 +25,7 @@ pub(super) struct Arrow {
     pub(super) came: i64,
 }
 
-/// The messages of a trace.
+/// Messages of a trace, and the numbers of those without an arrow.
 #[derive(Debug, Default)]
 pub(super) struct Arrows {
     pub(super) arrows: Vec<Arrow>,
@@ -34,8 +35,8 @@ pub(super) struct Arrows {
 
 impl Arrows {
     pub(super) fn new(parts: &[Part], shifts: &[i64]) -> Self {
-        // By channel, ordinal, and what was done; the last of what was done twice is what counts: a token that was taken back was
-        // never sent.
+        // Channel, ordinal, direction and poll of each read and write. If a write is repeated, the
+        // last one counts, because the token of an earlier one was taken back.
         let mut sides: Vec<(u32, u64, Way, Turn)> = Vec::new();
         for (at, (part, shift)) in parts.iter().zip(shifts).enumerate() {
             let mut first = sides.len();
@@ -66,7 +67,7 @@ impl Arrows {
                     Event::Ready { .. } => {}
                 }
             }
-            // Of a turn that was not recorded.
+            // Drops messages whose poll was not recorded.
             sides.truncate(first);
         }
         sides.sort_unstable_by_key(|&(channel, ordinal, way, turn)| {
@@ -88,10 +89,10 @@ impl Arrows {
     }
 }
 
-/// A message within the turns that wrote and read it: when exactly is not known, only that it was written first. None if that
-/// cannot be.
+/// Returns the arrow of a message, or `None` if the read cannot follow the write. The exact times
+/// within the two polls are unknown. The chosen times respect the order of write and read.
 fn arrow((channel, ordinal): (u32, u64), from: Turn, to: Turn) -> Option<Arrow> {
-    // The end of a turn is that of none: the next may begin there.
+    // A poll does not include its end, at which the next one may begin.
     let came = to.start.max(from.start);
     let left = came.min(from.end - 1);
     (came < to.end).then_some(Arrow {
@@ -146,11 +147,11 @@ mod tests {
         let writer = part(
             0,
             vec![
-                // What came before was left out.
+                // Earlier messages are missing.
                 message(Write, 3, 7),
                 message(Write, 3, 8),
                 turn(0, 10, 20),
-                // Token 9 is taken back, and another sent in its place.
+                // Token 9 is taken back, and another takes its ordinal.
                 message(Write, 3, 9),
                 turn(0, 30, 40),
                 message(Write, 3, 9),
@@ -178,7 +179,8 @@ mod tests {
             .iter()
             .map(|arrow| (arrow.channel, arrow.left, arrow.came))
             .collect();
-        // The second was read while the turn that wrote it went on, the third in one that began before.
+        // The second token is read while the poll that wrote it goes on. The third is read in a
+        // poll that began before that.
         assert_eq!(times, [(3, 10, 10), (3, 15, 15), (3, 50, 50)]);
         assert_eq!((all.one_sided, all.backward), (1, 1));
     }

@@ -1,4 +1,4 @@
-//! The events of a trace in Chrome's format.
+//! Writes the events of a trace in Chrome's JSON format.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -10,7 +10,7 @@ use graphmap_executor::exec::report::Directory;
 use graphmap_executor::quote::quote;
 use graphmap_executor::trace::{After, Event, Part, Way};
 
-/// When something began to be recorded, in the time of its host.
+/// Returns the time at which an event began, on the clock of its host. A message has no time.
 pub(super) fn start(event: &Event) -> Option<u64> {
     match *event {
         Event::Turn { start, .. } => Some(start),
@@ -19,18 +19,19 @@ pub(super) fn start(event: &Event) -> Option<u64> {
     }
 }
 
-/// Nanoseconds, as microseconds.
+/// Nanoseconds, displayed as microseconds.
 struct Micros(i64);
 
 impl fmt::Display for Micros {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // What is before the beginning of the trace, by the clocks of other hosts, is at its beginning.
+        // By the clock of another host, an event may precede the trace. It is put at the start.
         let time = self.0.max(0);
         write!(f, "{}.{:03}", time / 1000, time % 1000)
     }
 }
 
-/// A process of the network in an OS process, as its track is known: from 1, as 0 is the kernel to some readers.
+/// Track of a network's process in an OS process. Numbers begin at 1, because some readers take 0
+/// for the kernel.
 struct Track {
     pid: u32,
     tid: u32,
@@ -42,12 +43,12 @@ impl fmt::Display for Track {
     }
 }
 
-/// What a trace is written of.
+/// Output of a trace, and the data for it.
 struct Writer<'a> {
     out: &'a mut dyn Write,
     directory: &'a dyn Directory,
     parts: &'a [Part],
-    /// The names of slices, by the class of the channel and what is waited for.
+    /// Names of slices, by class of the channel and direction of the wait.
     waits: HashMap<(usize, Way), String>,
     first: bool,
 }
@@ -104,7 +105,7 @@ impl Writer<'_> {
         }
     }
 
-    /// The OS processes, and those of the network's processes that had turns.
+    /// Writes the names of the OS processes, and of the network's processes that were polled.
     fn groups(&mut self) -> io::Result<()> {
         let mut told = BTreeSet::new();
         let (parts, directory) = (self.parts, self.directory);
@@ -189,7 +190,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// What a turn is called: what the process does after it.
+    /// Returns the quoted name of a poll's slice, which says how the poll ended.
     fn name(&mut self, after: After) -> String {
         match after {
             After::Ended => "\"ends\"".into(),

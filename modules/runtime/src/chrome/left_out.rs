@@ -1,24 +1,24 @@
-//! What a trace does not have, and what is told of that.
+//! Events that a trace lacks, and the notice about them.
 
 use graphmap_executor::error::RunError;
 use graphmap_executor::trace::Trace;
 
-/// How much of a run its trace does not have.
+/// Numbers of events that a trace lacks.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LeftOut {
-    /// Of the beginning: there was no room for them.
+    /// Polls at the beginning of the run. Later events have replaced them, and `messages` too.
     pub(super) turns: u64,
     pub(super) messages: u64,
-    /// Messages of which one side is not there.
+    /// Messages of which one side was not recorded.
     pub(super) arrows: u64,
-    /// Messages that were read, by the clocks of two hosts, before they were written.
+    /// Messages that were read before they were written, by the clocks of their hosts.
     pub(super) backward: u64,
-    /// OS processes that handed in nothing, as the run failed.
+    /// OS processes that delivered no events because the run failed.
     pub(super) os_processes: u64,
 }
 
 impl LeftOut {
-    /// What is told of it, if anything is missing.
+    /// Returns the notice, or `None` if there is none to give.
     pub(super) fn notice(&self, trace: &Trace, kept: usize) -> Option<String> {
         let mut said = Vec::new();
         if self.turns + self.messages > 0 {

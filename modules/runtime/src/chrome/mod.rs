@@ -1,7 +1,8 @@
-//! A trace as a file: Chrome's JSON for traces, which Perfetto reads ("Trace Event Format", the Chromium authors, 2016).
+//! Writes a trace as a file in Chrome's JSON format, which Perfetto reads ("Trace Event Format",
+//! the Chromium authors, 2016).
 //!
-//! Each OS process is a group (`pid`), each process of the network a track (`tid`), each turn a slice, and each message an arrow
-//! from the turn that wrote it to the one that read it.
+//! Each OS process is a group (`pid`), each process of the network a track (`tid`), and each poll a
+//! slice. An arrow leads from the poll that wrote a token to the poll that read it.
 
 mod arrows;
 mod json;
@@ -19,7 +20,7 @@ use graphmap_executor::options::Options;
 use graphmap_executor::trace::{Part, Trace};
 use left_out::LeftOut;
 
-/// What it is called where its file cannot be written.
+/// Name of the output in messages about its file.
 pub(crate) const WHAT: &str = "the trace";
 
 /// Checks before a run that its trace can be written.
@@ -36,17 +37,17 @@ fn cannot_write(trace: &Trace, error: &io::Error) -> RunError {
     RunError::cannot_write(WHAT, trace.file(), error)
 }
 
-/// The trace of a run that is over.
+/// Trace of a finished run that is not written yet.
 pub(crate) struct Unwritten {
     trace: Trace,
-    /// How many events each scheduler kept.
+    /// Maximum number of events that each scheduler kept.
     kept: usize,
     directory: Arc<dyn Directory>,
     os_processes: usize,
 }
 
 impl Unwritten {
-    /// Of a run of so many OS processes, if it was to be traced.
+    /// Returns the trace of a run of `os_processes` OS processes, or `None` if it was not traced.
     pub(crate) fn of(
         options: &Options,
         directory: &Arc<dyn Directory>,
@@ -61,7 +62,7 @@ impl Unwritten {
         })
     }
 
-    /// Writes it. What there is to be said of it is noted.
+    /// Writes the file, and notes in the trace which events are missing.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -74,7 +75,7 @@ impl Unwritten {
         Ok(())
     }
 
-    /// The trace that it is of.
+    /// Returns the trace that this writes.
     pub(crate) fn trace(&self) -> &Trace {
         &self.trace
     }
@@ -99,10 +100,11 @@ fn write(trace: &Trace, directory: &dyn Directory, os_processes: usize) -> io::R
     Ok(left_out)
 }
 
-/// What is to be added to the times of each part, so that those of all hosts are on one clock, which begins with the first event.
+/// Returns the offset that moves the times of each part to one clock. It is 0 at the first event.
 fn shifts(parts: &[Part]) -> Vec<i64> {
     let base = |part: &Part| {
-        // One host has one clock; when it was read for the time of day differs a little.
+        // OS processes of one host share its clock. Their values of `behind` differ slightly,
+        // because each has read the time of day at another moment.
         let first = parts.iter().find(|other| other.host == part.host);
         first.map_or(0, |first| first.behind)
     };

@@ -1,17 +1,18 @@
 //! A channel between two processes of the same scheduler.
 //!
-//! A ring behind a point ([`Point`]), in one allocation. The fields fill 40 bytes; two slots are right
-//! behind them, so that a channel of capacity one lives in one cache line. A wider ring is
-//! allocated when it is first needed and doubles up to the capacity: most channels of a network
-//! with generous capacities never hold more than a few tokens, and the cache thanks.
+//! It is one allocation: a point ([`Point`]), the state of a ring, and two slots. The fields before
+//! the slots take 40 bytes, so that a channel of capacity one fits into one cache line. More slots
+//! are allocated when they are first needed, and are doubled up to the capacity. This saves cache,
+//! because in a network with large capacities most channels never hold more than a few tokens.
 //!
-//! A writer that finds the channel full leaves its token in one slot more, the *rendezvous slot*, and waits
-//! until the reader has taken one. Its write is not done before, so the capacity is kept; but the
-//! reader, once awake, finds that token too, and half of the switches are saved. A write that is
-//! cancelled takes its token back, unless the reader has it already.
+//! A writer that finds the channel full leaves its token in one additional slot, the *rendezvous
+//! slot*, and waits until the reader has taken a token. Its write is not complete before that, so
+//! the capacity is kept. When the reader is woken, it finds that token too, which saves half of the
+//! switches between processes. A write that is cancelled takes its token back, unless the reader
+//! already has it.
 //!
-//! Where the reader leaves, the tokens that it has not read are moved out, and dropped when it has left: to drop them is code of the
-//! user, which may use the writing end (`exec/deferred.rs`).
+//! When the reader leaves, its unread tokens are moved out of the channel, and dropped afterwards.
+//! Their destructors are user code, which may use the writing end (`exec/deferred.rs`).
 
 use std::cell::{Cell, UnsafeCell};
 use std::mem::{self, ManuallyDrop, MaybeUninit};
@@ -23,44 +24,45 @@ use graphmap_executor::exec::wait_points::Point;
 use graphmap_executor::exec::wait_points::{self, Registry};
 use graphmap_executor::link::waiter::GONE;
 
-/// What taking a token out gave.
+/// Result of taking a token out.
 pub(crate) enum Take<T> {
     Token(T),
     Empty,
     End,
 }
 
-/// What putting a token in gave.
+/// Result of putting a token in.
 pub(crate) enum Put<T> {
     Done,
     Full(T),
     Stopped(T),
 }
 
-/// The channel. Both ends point to it; the second to leave frees it.
+/// Channel, to which both ends point. The end that leaves last frees it.
 #[repr(C)]
 pub(crate) struct Channel<T> {
-    /// At the beginning, where the registry looks for it.
+    /// First, because the registry expects it at the address of the channel.
     point: Point,
-    /// Tokens taken out so far.
+    /// Number of tokens taken out so far.
     head: Cell<u64>,
     len: Cell<u32>,
-    /// With fewer tokens than this there is room for one more, in a slot that is there: at most the capacity and the slots.
-    /// One look instead of two, and looked at again (`make_room`) where it says no.
+    /// If `len` is below this, there is a free slot within the capacity. It is at most the
+    /// capacity, and at most the number of slots, so that one comparison replaces two. If it is
+    /// reached, `make_room` checks the capacity, which may be larger.
     room: Cell<u32>,
-    /// Slots there are, less one: they are a power of two.
+    /// Number of slots minus one. The number of slots is a power of two.
     mask: Cell<u32>,
     store: UnsafeCell<Store<T>>,
 }
 
-/// In the word of a reader that has left, where no id is of use any more: there was a token in the rendezvous slot
-/// that it did not take.
+/// Mark in the state word of a reader that has left, which has no id any more: the reader did not
+/// take the token in the rendezvous slot.
 const REFUSED: u32 = 1;
 
-/// Slots that are in the channel itself.
+/// Number of slots in the channel itself.
 const IN_PLACE: u32 = 2;
 
-/// Two slots in place, or more elsewhere: `mask` tells.
+/// Two slots in place, or more in an allocation of their own. `mask` says which.
 union Store<T> {
     two: ManuallyDrop<MaybeUninit<[T; 2]>>,
     many: *mut MaybeUninit<T>,
@@ -78,8 +80,8 @@ impl<T> Channel<T> {
                 two: ManuallyDrop::new(MaybeUninit::uninit()),
             }),
         })));
-        // SAFETY: a channel begins with its point, and `free` strikes it. Ends of channels are not
-        // `Send`, so it is freed on this thread.
+        // SAFETY: a channel begins with its point, and `free` calls `strike` before it frees it.
+        // The ends of channels are not `Send`, so that happens on this thread.
         unsafe { registry.add(channel.cast(), number) };
         channel
     }
@@ -96,7 +98,7 @@ impl<T> Channel<T> {
         let first = if mask == IN_PLACE - 1 {
             store.cast()
         } else {
-            // SAFETY: with more than two slots `many` is the field in use.
+            // SAFETY: with more than two slots, `many` is the active field.
             unsafe { (*store).many }
         };
         // SAFETY: the masked index is below the number of slots.
@@ -114,7 +116,8 @@ impl<T> Channel<T> {
             };
         }
         let head = self.head.get();
-        // SAFETY: `len` tokens are there from `head` on; this one is moved out and forgotten.
+        // SAFETY: `len` tokens are initialised from `head` on. This one is moved out, and `head`
+        // passes it.
         let token = unsafe { (*self.slot(head)).assume_init_read() };
         self.head.set(head + 1);
         self.len.set(len - 1);
@@ -124,7 +127,7 @@ impl<T> Channel<T> {
 
     pub(crate) fn put(&self, token: T) -> Put<T> {
         if self.has_room() {
-            // SAFETY: it was asked just now.
+            // SAFETY: `has_room` has just returned true.
             unsafe { self.put_in(token) };
             Put::Done
         } else if self.point.is_gone(Side::Read) {
@@ -135,20 +138,23 @@ impl<T> Channel<T> {
         }
     }
 
-    /// The reader has not read all that was written, or was to be.
+    /// Records that the reader has left before it read all tokens, or before the writer had
+    /// finished.
     #[cold]
     fn note_unread(&self) {
         current::left_early(|registry| registry.number_of(&self.point));
     }
 
-    /// Whether a token can be put in. Never when the reader has left: that takes all room away.
+    /// Returns true if a token can be put in. It cannot if the reader has left, because `end_room`
+    /// sets the capacity to 0.
     #[inline(always)]
     pub(crate) fn has_room(&self) -> bool {
         let len = self.len.get();
         len < self.room.get() || (len < self.point.capacity.get() && self.make_room())
     }
 
-    /// The capacity allows for more than was known: true.
+    /// Raises `room`, because the capacity allows more tokens. Allocates slots if none is free.
+    /// Returns true.
     #[cold]
     #[inline(never)]
     fn make_room(&self) -> bool {
@@ -160,57 +166,58 @@ impl<T> Channel<T> {
         true
     }
 
-    /// The reader leaves, and takes all room away.
+    /// Removes all space for tokens, because the reader leaves.
     fn end_room(&self) {
         self.point.capacity.set(0);
         self.room.set(0);
     }
 
-    /// Puts a token in; [`has_room`](Self::has_room) has to have said that there is room.
+    /// Puts a token in.
     ///
     /// # Safety
-    /// Nothing has been put in since.
+    /// [`has_room`](Self::has_room) must have returned true, and no token may have been put in
+    /// since.
     #[inline(always)]
     pub(crate) unsafe fn put_in(&self, token: T) {
         debug_assert!(self.len.get() < self.room.get());
-        // SAFETY: there is no more room than slots.
+        // SAFETY: `room` is at most the number of slots, so a slot is free.
         unsafe { self.append(token) };
         self.point.wake(Side::Read, current::wake_next);
     }
 
-    /// Whether more tokens are here than the capacity allows: one is in the rendezvous slot.
+    /// Returns true if the number of tokens exceeds the capacity: one is in the rendezvous slot.
     #[inline(always)]
     pub(crate) fn has_offer(&self) -> bool {
         self.len.get() > self.point.capacity.get()
     }
 
-    /// Leaves a token in the rendezvous slot. The channel has to be just full, so no reader waits.
+    /// Leaves a token in the rendezvous slot. The channel must be exactly full, so no reader waits.
     #[inline(always)]
     pub(crate) fn offer(&self, token: T) {
         debug_assert!(self.len.get() == self.point.capacity.get() && self.len.get() > 0);
         if self.len.get() > self.mask.get() {
             self.widen();
         }
-        // SAFETY: a slot is free.
+        // SAFETY: a slot is free, after `widen` if necessary.
         unsafe { self.append(token) };
     }
 
-    /// Whether the reader has left without the token in the rendezvous slot. It may as well have taken that token
-    /// and left before its writer had a turn: then the write was done.
+    /// Returns true if the reader has left without the token in the rendezvous slot. If it took the
+    /// token and left before the writer was polled, the write is complete, and this returns false.
     pub(crate) fn refused(&self) -> bool {
         self.point.word(Side::Read) & (GONE | REFUSED) == GONE | REFUSED
     }
 
-    /// Takes the writer's last token back, unless the reader has it: it was in the rendezvous slot, so it is the
-    /// last that was put in.
+    /// Takes the writer's last token back, which was in the rendezvous slot and is therefore the
+    /// last one in the channel. Returns `None` if the reader has taken it.
     pub(crate) fn take_back(&self) -> Option<T> {
         let len = self.len.get().checked_sub(1)?;
         self.len.set(len);
-        // SAFETY: the last token is there, and after this it is forgotten.
+        // SAFETY: the last token is initialised, and `len` no longer counts it.
         Some(unsafe { (*self.slot(self.head.get() + u64::from(len))).assume_init_read() })
     }
 
-    /// Whether somebody who found nothing to take, or no room, need still wait.
+    /// Returns true if a process that found no token, or no space, must still wait.
     pub(crate) fn is_unchanged(&self, side: Side) -> bool {
         let gone = self.point.is_gone(side.other());
         match side {
@@ -219,8 +226,10 @@ impl<T> Channel<T> {
         }
     }
 
+    /// Puts a token behind the last one.
+    ///
     /// # Safety
-    /// A slot has to be free.
+    /// A slot must be free.
     #[inline(always)]
     unsafe fn append(&self, token: T) {
         let len = self.len.get();
@@ -230,7 +239,7 @@ impl<T> Channel<T> {
         self.len.set(len + 1);
     }
 
-    /// Doubles the slots.
+    /// Doubles the number of slots.
     #[cold]
     #[inline(never)]
     fn widen(&self) {
@@ -240,42 +249,46 @@ impl<T> Channel<T> {
         let wide = wide.as_ptr().cast_mut();
         let head = self.head.get();
         for at in head..head + u64::from(self.len.get()) {
-            // SAFETY: moves the tokens that are there into memory that is as wide as needed.
+            // SAFETY: the token is initialised. The new slots are more than the old ones, and do
+            // not overlap them.
             unsafe {
                 self.slot(at)
                     .copy_to_nonoverlapping(wide.add((at as u32 & (new - 1)) as usize), 1)
             };
         }
-        // SAFETY: `many` is in use if there were more than two slots.
+        // SAFETY: `many` is the active field if there were more than two slots.
         unsafe { self.free_slots(old) };
         self.mask.set(new - 1);
-        // SAFETY: nobody looks at the store now; a channel is its thread's own.
+        // SAFETY: no reference into the store exists, and only this thread uses the channel.
         unsafe { (*self.store.get()).many = wide };
     }
 
+    /// Frees the slots that are not in place.
+    ///
     /// # Safety
-    /// `slots` must be how many there are; the store is not to be used before it is set anew.
+    /// `slots` must be the number of slots. The store must not be used again before it is set.
     unsafe fn free_slots(&self, slots: u32) {
         if slots > IN_PLACE {
-            // SAFETY: `widen` made this with just this capacity; the tokens are not its own.
+            // SAFETY: `widen` allocated this with the same capacity. The length is 0, so no token
+            // is dropped.
             drop(unsafe { Vec::from_raw_parts((*self.store.get()).many, 0, slots as usize) });
         }
     }
 
-    /// The reader leaves; its tokens go with it.
+    /// Closes the reading end, and drops the tokens that it has not read.
     ///
     /// # Safety
-    /// Not to be called twice, and `channel` is not to be used by the reader afterwards.
+    /// The reader must call this only once, and must not use `channel` afterwards.
     pub(crate) unsafe fn close_reader(channel: NonNull<Self>) {
-        // SAFETY: the end that leaves has not left yet.
+        // SAFETY: this end has not left yet, so the channel is alive.
         let this = unsafe { channel.as_ref() };
         let len = this.len.get();
         if len == 0 {
-            // SAFETY: the caller's promise; there are no tokens.
+            // SAFETY: guaranteed by the caller, and the channel has no tokens.
             return unsafe { Self::reader_has_left(channel, 0) };
         }
         let refused = if this.has_offer() { REFUSED } else { 0 };
-        // Tokens that nobody has read do not count, so the head stays.
+        // The head stays, because it counts only tokens that were read.
         this.note_unread();
         this.len.set(0);
         if !mem::needs_drop::<T>() {
@@ -284,7 +297,7 @@ impl<T> Channel<T> {
         }
         let head = this.head.get();
         let tokens = (head..head + u64::from(len))
-            // SAFETY: the tokens were there, and as `len` says they are no more.
+            // SAFETY: the tokens were initialised, and `len` no longer counts them.
             .map(|at| unsafe { (*this.slot(at)).assume_init_read() })
             .collect();
         // SAFETY: as above.
@@ -292,48 +305,54 @@ impl<T> Channel<T> {
         current::drop_tokens::<T>(tokens);
     }
 
+    /// Records that the reader has left, and wakes the writer. Frees the channel if the writer has
+    /// left.
+    ///
     /// # Safety
-    /// As for [`Channel::close_reader`], which calls this when there are no tokens any more.
+    /// As for [`Channel::close_reader`]. The channel must have no tokens.
     unsafe fn reader_has_left(channel: NonNull<Self>, refused: u32) {
-        // SAFETY: the reader leaves here, and not before. No code of the user is called.
+        // SAFETY: the reader leaves only below, so the channel is alive. No user code is called.
         let this = unsafe { channel.as_ref() };
         this.end_room();
         this.point.leave(Side::Read, refused);
         this.point
             .wake_left(Side::Write, current::wake_stopped, current::stopped_soon);
         if this.point.is_gone(Side::Write) {
-            // SAFETY: the other end has left too.
+            // SAFETY: both ends have left.
             unsafe { Self::free(channel) };
         }
     }
 
-    /// The writer leaves.
+    /// Closes the writing end.
     ///
     /// # Safety
-    /// As for the reader.
+    /// The writer must call this only once, and must not use `channel` afterwards.
     pub(crate) unsafe fn close_writer(channel: NonNull<Self>) {
-        // SAFETY: the end that leaves has not left yet. No code of the user is called here.
+        // SAFETY: this end has not left yet, so the channel is alive. No user code is called.
         let this = unsafe { channel.as_ref() };
         this.point.leave(Side::Write, 0);
         this.point.wake_left(Side::Read, current::wake, |_| {});
         if this.point.is_gone(Side::Read) {
-            // SAFETY: the other end has left too.
+            // SAFETY: both ends have left.
             unsafe { Self::free(channel) };
         }
     }
 
+    /// Frees the channel.
+    ///
     /// # Safety
-    /// Both ends must have left, and nobody may use the channel afterwards.
+    /// Both ends must have left, and `channel` must not be used afterwards.
     unsafe fn free(channel: NonNull<Self>) {
-        // SAFETY: it is there until the end of this function.
+        // SAFETY: the channel is alive until the end of this function.
         let number = wait_points::strike(unsafe { channel.as_ref().point() });
-        // SAFETY: `create` made the Box, no end is left, and the registry has forgotten it. It holds
-        // no tokens: the reader took them, and nothing is put in once the reader has gone.
+        // SAFETY: `create` made the Box, no end is left, and the registry has removed the point. No
+        // token is in the channel, because the reader took them all and none is put in after it has
+        // left.
         let this = unsafe { Box::from_raw(channel.as_ptr()) };
         if let Some(number) = number {
             current::channel_is_gone(number, this.head.get());
         }
-        // SAFETY: the count is right, and the store is not used again.
+        // SAFETY: the number of slots is correct, and the store is not used again.
         unsafe { this.free_slots(this.mask.get() + 1) };
     }
 }

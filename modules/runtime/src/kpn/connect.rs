@@ -1,4 +1,4 @@
-//! Handing the ends of channels out to the ports of processes.
+//! Distribution of the ends of channels to the ports of processes.
 
 use std::any::TypeId;
 
@@ -7,7 +7,7 @@ use super::end::End;
 use super::flow::{Control, FlowInput, FlowOutput, FlowSelect, FlowShare};
 use super::ports::{Input, Output};
 
-/// The ports of a kind, as a struct.
+/// Ports of a kind, as a struct.
 ///
 /// ```
 /// use graphmap_runtime::{Ends, Input, Output, Ports};
@@ -24,25 +24,26 @@ use super::ports::{Input, Output};
 /// }
 /// ```
 pub trait Ports: Sized + 'static {
-    /// Takes the ends of the ports, one call for each port, in the order of the kind's list.
+    /// Takes the ends from `ends`, by one call for each port, in the order of the kind's list.
     fn connect(ends: &mut Ends<'_>) -> Self;
 }
 
-/// A kind without ports.
+/// Ports of a kind that has none.
 impl Ports for () {
     fn connect(_ends: &mut Ends<'_>) -> Self {}
 }
 
-/// Frees a raw end of the type that it belongs to: it is not to be used again.
+/// Function that frees a raw end of its type. The end must not be used again.
 pub(super) type Free = unsafe fn(*mut u8);
 
-/// The type of a port's tokens and its name, whether it is an input, and what frees an end.
+/// Type of a port's tokens, its name, whether the port is an input, and the function that frees an
+/// end.
 pub(super) type PortType = (TypeId, &'static str, bool, Free);
 
-/// Member, slot and end; null once it is taken.
+/// Member, slot and end. The end becomes null when a process takes it.
 pub(super) type Placed = (u32, u32, *mut u8);
 
-/// The ends of one port of all members of a kind that live here.
+/// Ends of one port, of all members of a kind that this scheduler runs.
 #[derive(Default)]
 pub(super) struct PortEnds {
     /// Sorted before use.
@@ -56,7 +57,8 @@ impl Drop for PortEnds {
         if let Some((.., free)) = self.port {
             for &(_, _, raw) in &self.ends {
                 if !raw.is_null() {
-                    // SAFETY: ends are nulled when they are taken.
+                    // SAFETY: an end becomes null when it is taken, so this one is not in use.
+                    // `free` is of its type.
                     unsafe { free(raw) };
                 }
             }
@@ -64,11 +66,11 @@ impl Drop for PortEnds {
     }
 }
 
-/// What the members of a kind that live here have at one port.
+/// Ends of all channels of one port, of the members of a kind that this scheduler runs.
 #[derive(Default)]
 pub(super) struct KindPort {
     pub(super) tokens: PortEnds,
-    /// Where the port is flow-controlled: the ends of the channels of controls.
+    /// Ends of the channels for control tokens, if the port is flow-controlled.
     pub(super) tells: PortEnds,
     pub(super) hears: PortEnds,
 }
@@ -79,7 +81,7 @@ impl KindPort {
     }
 }
 
-/// The ends of the channels of one process, handed out port by port to [`Ports::connect`].
+/// Ends of the channels of one process, which [`Ports::connect`] takes port by port.
 pub struct Ends<'a> {
     pub(super) ports: &'a mut [KindPort],
     pub(super) names: &'a [String],
@@ -98,12 +100,13 @@ impl std::fmt::Debug for Ends<'_> {
 }
 
 impl Ends<'_> {
-    /// How many ports are still to be connected.
+    /// Returns the number of ports that are not connected yet.
     pub fn remaining(&self) -> usize {
         self.names.len() - self.next
     }
 
-    /// Goes on to the next port, which is flow-controlled or not.
+    /// Moves on to the next port. Records an error unless `flow` says correctly whether the port is
+    /// flow-controlled.
     fn advance(&mut self, flow: bool) {
         let at = self.next;
         self.next += 1;
@@ -122,7 +125,8 @@ impl Ends<'_> {
         }
     }
 
-    /// Ends of the port that is being connected, which are the caller's to take; none if there is a mistake.
+    /// Returns ends of the current port, for the caller to take. Returns none, and records an
+    /// error, if the token type or the direction differs from the graph.
     fn ends<T: 'static>(
         &mut self,
         input: bool,
@@ -159,7 +163,7 @@ impl Ends<'_> {
         &mut ends[..count]
     }
 
-    /// All ends of the port, in the order of their slots.
+    /// Returns all ends of the port, in the order of their slots.
     fn all<T: 'static>(
         &mut self,
         input: bool,
@@ -167,12 +171,13 @@ impl Ends<'_> {
     ) -> impl Iterator<Item = End<T>> {
         self.ends::<T>(input, of).iter_mut().map(|placed| {
             let raw = std::mem::replace(&mut placed.2, std::ptr::null_mut());
-            // SAFETY: the type was compared, and each end is taken once: a cursor does not come back.
+            // SAFETY: `ends` compares the type. Each end is taken once, because a process is
+            // connected once and `next` only increases.
             unsafe { End::from_raw(raw) }
         })
     }
 
-    /// The next port, as its one end.
+    /// Connects the next port, and returns its end. Records an error if it has several channels.
     fn one<T: 'static>(&mut self, input: bool) -> End<T> {
         self.advance(false);
         match self.ends::<T>(input, |port| &mut port.tokens) {
@@ -200,7 +205,7 @@ impl Ends<'_> {
         }
     }
 
-    /// The next port, as the inputs of all its channels, in the order of their slots.
+    /// Connects the next port. Returns the inputs of all its channels, in the order of their slots.
     pub fn inputs<T: 'static>(&mut self) -> Vec<Input<T>> {
         self.advance(false);
         self.all(true, |port| &mut port.tokens)
@@ -208,7 +213,8 @@ impl Ends<'_> {
             .collect()
     }
 
-    /// The next port, as the outputs of all its channels, in the order of their slots.
+    /// Connects the next port. Returns the outputs of all its channels, in the order of their
+    /// slots.
     pub fn outputs<T: 'static>(&mut self) -> Vec<Output<T>> {
         self.advance(false);
         self.all(false, |port| &mut port.tokens)
@@ -216,52 +222,52 @@ impl Ends<'_> {
             .collect()
     }
 
-    /// The next port, an input.
+    /// Connects the next port, an input.
     pub fn input<T: 'static>(&mut self) -> Input<T> {
         Input::new(self.one(true))
     }
 
-    /// The next port, an output.
+    /// Connects the next port, an output.
     pub fn output<T: 'static>(&mut self) -> Output<T> {
         Output::new(self.one(false))
     }
 
-    /// The next port, a select bundle.
+    /// Connects the next port, a select bundle.
     pub fn select<T: 'static>(&mut self) -> Select<T> {
         self.inputs().into()
     }
 
-    /// The next port, a gather bundle.
+    /// Connects the next port, a gather bundle.
     pub fn gather<T: 'static>(&mut self) -> Gather<T> {
         self.inputs().into()
     }
 
-    /// The next port, a reduce bundle.
+    /// Connects the next port, a reduce bundle.
     pub fn reduce<T: 'static>(&mut self) -> Reduce<T> {
         self.inputs().into()
     }
 
-    /// The next port, a share bundle.
+    /// Connects the next port, a share bundle.
     pub fn share<T: 'static>(&mut self) -> Share<T> {
         self.outputs().into()
     }
 
-    /// The next port, a broadcast bundle.
+    /// Connects the next port, a broadcast bundle.
     pub fn broadcast<T: 'static>(&mut self) -> Broadcast<T> {
         self.outputs().into()
     }
 
-    /// The next port, a scatter bundle.
+    /// Connects the next port, a scatter bundle.
     pub fn scatter<T: 'static>(&mut self) -> Scatter<T> {
         self.outputs().into()
     }
 
-    /// The next port, a switch bundle.
+    /// Connects the next port, a switch bundle.
     pub fn switch<T: 'static>(&mut self) -> Switch<T> {
         self.outputs().into()
     }
 
-    /// The ends of controls of the port that is being connected, in the order of their slots.
+    /// Returns the control ends of the current port, in the order of their slots.
     fn controls(&mut self) -> impl Iterator<Item = (Output<Control>, Input<Control>)> + use<> {
         let tells = self.all(false, |port| &mut port.tells).map(Output::new);
         let tells: Vec<_> = tells.collect();
@@ -270,10 +276,12 @@ impl Ends<'_> {
         tells.into_iter().zip(hears)
     }
 
-    /// The next port, as the flow-controlled inputs of all its channels, in the order of their slots.
+    /// Connects the next port. Returns the flow-controlled inputs of all its channels, in the order
+    /// of their slots.
     pub fn flow_inputs<T: 'static>(&mut self) -> Vec<FlowInput<T>> {
         self.advance(true);
-        // An end that is none's yet frees nothing: where a zip passes one by, it has to be an input.
+        // Collected before `zip`, which may drop an item: an input frees its end, an `End` does
+        // not.
         let tokens = self.all(true, |port| &mut port.tokens).map(Input::new);
         let tokens: Vec<_> = tokens.collect();
         let ends = tokens.into_iter().zip(self.controls());
@@ -281,7 +289,8 @@ impl Ends<'_> {
             .collect()
     }
 
-    /// The next port, as the flow-controlled outputs of all its channels, in the order of their slots.
+    /// Connects the next port. Returns the flow-controlled outputs of all its channels, in the
+    /// order of their slots.
     pub fn flow_outputs<T: 'static>(&mut self) -> Vec<FlowOutput<T>> {
         self.advance(true);
         let tokens = self.all(false, |port| &mut port.tokens).map(Output::new);
@@ -291,7 +300,7 @@ impl Ends<'_> {
             .collect()
     }
 
-    /// The next port, a flow-controlled input.
+    /// Connects the next port, a flow-controlled input.
     pub fn flow_input<T: 'static>(&mut self) -> FlowInput<T> {
         let mut all = self.flow_inputs();
         if all.len() > 1 {
@@ -300,7 +309,7 @@ impl Ends<'_> {
         all.pop().unwrap_or_else(FlowInput::unconnected)
     }
 
-    /// The next port, a flow-controlled output.
+    /// Connects the next port, a flow-controlled output.
     pub fn flow_output<T: 'static>(&mut self) -> FlowOutput<T> {
         let mut all = self.flow_outputs();
         if all.len() > 1 {
@@ -309,12 +318,12 @@ impl Ends<'_> {
         all.pop().unwrap_or_else(FlowOutput::unconnected)
     }
 
-    /// The next port, many flow-controlled channels to one reader.
+    /// Connects the next port, which joins many flow-controlled channels to one reader.
     pub fn flow_select<T: 'static>(&mut self) -> FlowSelect<T> {
         self.flow_inputs().into()
     }
 
-    /// The next port, one writer to many flow-controlled channels.
+    /// Connects the next port, which joins one writer to many flow-controlled channels.
     pub fn flow_share<T: 'static>(&mut self) -> FlowShare<T> {
         self.flow_outputs().into()
     }

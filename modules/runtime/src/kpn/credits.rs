@@ -1,4 +1,4 @@
-//! The credit that a reading end gives to a writer in another OS process.
+//! Credit that a reading end gives to a writer in another OS process.
 
 use std::rc::Rc;
 
@@ -6,16 +6,16 @@ use graphmap_executor::exec::between_polls::take_leave;
 use graphmap_executor::exec::frames::{LEFT, Outside, PendingCredit};
 use graphmap_executor::placement::SchedulerId;
 
-/// The credit that an input has not given yet to the writer in another OS process.
+/// Credit of an input that its writer, in another OS process, has not received yet.
 pub(crate) struct Credits {
     credit: Rc<PendingCredit>,
     outside: Rc<Outside>,
-    /// From so many tokens on their room is given back at once.
+    /// Number of pending tokens from which their credit is sent at once.
     at_once_from: u32,
 }
 
 impl Credits {
-    /// Of the channel that has this index among those from a scheduler.
+    /// Creates the credit of the channel with this index among those from scheduler `peer`.
     pub(crate) fn new(peer: SchedulerId, index: u32, capacity: u32, outside: &Rc<Outside>) -> Self {
         Credits {
             credit: PendingCredit::new(peer, index),

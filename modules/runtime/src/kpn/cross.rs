@@ -1,4 +1,5 @@
-//! A channel between processes of two schedulers: a ring, and where its ends are at home.
+//! A channel between processes of two schedulers of one OS process: a ring, and the schedulers of
+//! its ends.
 
 use std::mem;
 use std::sync::Arc;
@@ -22,18 +23,18 @@ pub(crate) struct Cross<T> {
     ring: Ring<T, About>,
 }
 
-/// What does not change in a channel's life but for its slots, once each.
+/// Constants of a channel, and its slots, which are set once each.
 struct About {
-    /// The run it belongs to, and which schedulers of this OS process its ends are at.
+    /// Run of the channel, and the schedulers of its ends in this OS process.
     shared: Arc<Shared>,
     reader_home: SchedulerIndex,
     writer_home: SchedulerIndex,
     number: u32,
-    /// The slots of its ends in the registries of their schedulers. Each is used by its end alone.
+    /// Slots of the ends in the registries of their schedulers. Each end uses only its own.
     slots: [AtomicU32; 2],
 }
 
-/// What has become of a token that may be left in the rendezvous slot.
+/// Result of putting in a token that may be left in the rendezvous slot.
 pub(crate) enum Offer<T> {
     Put(Put<T>),
     Offered,
@@ -67,17 +68,17 @@ impl<T> Cross<T> {
         self.about().slots[side as usize].load(Ordering::Relaxed)
     }
 
-    /// Its number, if it is a channel of this run.
+    /// Returns the number of the channel, if the channel belongs to this run.
     pub(crate) fn number(&self, run: u64) -> Option<u32> {
         (self.about().shared.run == run).then_some(self.about().number)
     }
 
-    /// What the hook of a foreign waker knows the word of an end by.
+    /// Returns the key by which the hook of a foreign waker identifies the state word of an end.
     pub(crate) fn owner(&self, side: Side) -> Owner {
         (&raw const *self).addr() + side as usize
     }
 
-    /// An end is taken over by its scheduler.
+    /// Adds an end to the registry of its scheduler.
     pub(crate) fn register(self: &Arc<Self>, registry: &Registry, side: Side)
     where
         T: Send + 'static,
@@ -87,13 +88,13 @@ impl<T> Cross<T> {
         self.about().slots[side as usize].store(slot, Ordering::Relaxed);
     }
 
-    /// A token of which this end knows already: of many in a row most.
+    /// Takes a token that this end already knows of. In a sequence of tokens, most are.
     ///
     /// # Safety
     /// As for [`Cross::take`].
     #[inline(always)]
     pub(crate) unsafe fn take_at_once(&self) -> Option<T> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let (token, waiter) = unsafe { self.ring.pop_at_once() }?;
         match waiter {
             None => self.defer(Side::Read),
@@ -102,23 +103,25 @@ impl<T> Cross<T> {
         Some(token)
     }
 
-    /// As [`Cross::take`], of a channel that never held more than one token, as those have that answer each other; `None` where more has
-    /// to be looked at.
+    /// Takes a token as [`Cross::take`] does, from a channel that never held more than one token.
+    /// Channels between processes that answer each other are like that. Returns `None` if
+    /// [`Cross::take`] must decide.
     ///
     /// # Safety
     /// As for [`Cross::take`].
     #[inline(always)]
     pub(crate) unsafe fn take_in_place(&self) -> Option<Take<T>> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         Some(self.taken(unsafe { self.ring.pop_in_place() }?))
     }
 
-    /// What this end did last is told to the other when it is worth that, or the turn is over.
+    /// Defers the wake-up of the other end until the poll ends, or until this process uses another
+    /// channel between schedulers in the same direction.
     #[inline(always)]
     fn defer(&self, side: Side) {
         with_current(|scheduler| {
             let this: *const Self = &raw const *self;
-            // SAFETY: made from this type; `forget` is called before the end goes.
+            // SAFETY: `this` was made from this type. `leave` calls `forget` before the end goes.
             unsafe {
                 scheduler.deferred().defer(
                     side as usize,
@@ -132,15 +135,17 @@ impl<T> Cross<T> {
         });
     }
 
+    /// Takes a token out.
+    ///
     /// # Safety
-    /// Only for the one reading end, which stays on one thread.
+    /// Only the one reading end may call this, always on the same thread.
     #[inline]
     pub(crate) unsafe fn take(&self) -> Take<T> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         self.taken(unsafe { self.ring.pop() })
     }
 
-    /// What was popped; whoever is to hear of it does.
+    /// Returns the result of a pop. Wakes the writer, or defers that.
     #[inline(always)]
     fn taken(&self, popped: Pop<T>) -> Take<T> {
         match popped {
@@ -156,23 +161,25 @@ impl<T> Cross<T> {
         }
     }
 
-    /// Puts a token in where this end knows of room, and asks for it then: false, there may be none.
+    /// Puts a token in if this end knows of space, and calls `token` only then. Returns false if
+    /// there may be no space.
     ///
     /// # Safety
-    /// As for [`Cross::put`]; `token` does not touch the channel.
+    /// As for [`Cross::put`]. `token` must not use the channel.
     #[inline(always)]
     pub(crate) unsafe fn put_at_once(&self, token: impl FnOnce() -> T) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         self.was_put(unsafe { self.ring.push_at_once(token) })
     }
 
-    /// The same for a channel that never held more than one token, and is known to be empty.
+    /// Puts a token in as [`Cross::put_at_once`] does, into a channel that never held more than one
+    /// token and is empty.
     ///
     /// # Safety
     /// As for [`Cross::put_at_once`].
     #[inline(always)]
     pub(crate) unsafe fn put_in_place(&self, token: impl FnOnce() -> T) -> bool {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         self.was_put(unsafe { self.ring.push_in_place(token) })
     }
 
@@ -186,32 +193,37 @@ impl<T> Cross<T> {
         true
     }
 
+    /// Puts a token in.
+    ///
     /// # Safety
-    /// Only for the one writing end, which stays on one thread.
+    /// Only the one writing end may call this, always on the same thread.
     #[inline]
     pub(crate) unsafe fn put(&self, token: T) -> Put<T> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         match unsafe { self.push(token, false) } {
             Offer::Put(put) => put,
             Offer::Offered => Put::Done,
         }
     }
 
-    /// Puts a token in, or leaves it in the rendezvous slot: then [`Cross::offered`] tells what becomes of it.
+    /// Puts a token in, or leaves it in the rendezvous slot. In the latter case, [`Cross::offered`]
+    /// returns its state.
     ///
     /// # Safety
     /// As for [`Cross::put`].
     #[inline]
     pub(crate) unsafe fn offer(&self, token: T) -> Offer<T> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.push(token, true) }
     }
 
+    /// Puts a token in. If `offer`, may leave it in the rendezvous slot.
+    ///
     /// # Safety
     /// As for [`Cross::put`].
     #[inline(always)]
     unsafe fn push(&self, token: T, offer: bool) -> Offer<T> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let (waiter, offer) = match unsafe { self.ring.push(token, offer) } {
             Push::Done(waiter) => (waiter, Offer::Put(Put::Done)),
             Push::Offered(waiter) => (waiter, Offer::Offered),
@@ -228,12 +240,12 @@ impl<T> Cross<T> {
         offer
     }
 
-    /// What has become of the token in the rendezvous slot.
+    /// Returns the state of the token in the rendezvous slot.
     ///
     /// # Safety
-    /// As for [`Cross::put`], after [`Cross::offer`] left one there.
+    /// As for [`Cross::put`]. [`Cross::offer`] must have left a token there.
     pub(crate) unsafe fn offered(&self) -> Offered {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let offered = unsafe { self.ring.offered() };
         if let Offered::Refused = offered {
             self.note_unread();
@@ -241,12 +253,12 @@ impl<T> Cross<T> {
         offered
     }
 
-    /// Takes the token in the rendezvous slot back, unless the reader has it.
+    /// Takes the token in the rendezvous slot back. Returns `None` if the reader has it.
     ///
     /// # Safety
     /// As for [`Cross::offered`].
     pub(crate) unsafe fn take_back(&self) -> Option<T> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         let token = unsafe { self.ring.take_back() };
         if token.is_none() {
             self.wake(Side::Read, self.ring.flush_put());
@@ -254,17 +266,19 @@ impl<T> Cross<T> {
         token
     }
 
-    /// Wakes who waits for the tokens that were taken out, behind a fence.
+    /// Wakes the writer if it waits. A `SeqCst` fence must separate this call from the reads of the
+    /// tokens.
     fn tell_taken(&self) {
         self.wake(Side::Write, self.ring.unarm_writer());
     }
 
-    /// Wakes who waits for the tokens that were put in, behind a fence.
+    /// Wakes the reader if it waits. A `SeqCst` fence must separate this call from the writes of
+    /// the tokens.
     fn tell_put(&self) {
         self.wake(Side::Read, self.ring.unarm_reader());
     }
 
-    /// Wakes who waits at an end.
+    /// Wakes the process or hook `waiter`, if given, which waits at an end.
     #[inline(never)]
     fn wake(&self, side: Side, waiter: Option<u32>) {
         if let Some(id) = waiter {
@@ -278,19 +292,21 @@ impl<T> Cross<T> {
         }
     }
 
-    /// Somebody waits at an end, or does no more.
+    /// Records that a process is about to wait at an end. Panics if `scheduler` is not of the
+    /// channel's run.
     fn touch(&self, scheduler: &Scheduler, side: Side) {
         assert!(
             scheduler.run() == self.about().shared.run,
             "a process of a nested run cannot wait at a port of the outer run whose other end is \
              on another scheduler"
         );
-        // SAFETY: the end is on this thread: it is about to wait there, or does no more.
+        // SAFETY: the end belongs to this thread, whose process is about to wait there.
         unsafe { self.ring.set_waits(side == Side::Write, true) };
         scheduler.registry().touch_cross(self.slot(side));
     }
 
-    /// Has whoever polls with `context` woken when something changes at the other end; false: it has changed already.
+    /// Registers the waker of `context` for a change at the other end. Returns false if that has
+    /// changed already.
     pub(crate) fn wait_for_change(
         &self,
         scheduler: &Scheduler,
@@ -307,30 +323,30 @@ impl<T> Cross<T> {
         self.arm(scheduler, id, side)
     }
 
-    /// Has `scheduler` poll for tokens, or for room, for its process `id`; false if it polls for enough
-    /// others.
+    /// Lets `scheduler` poll for tokens or space on behalf of its process `id`. Returns false if it
+    /// already polls the maximum number of waits.
     fn poll_for(&self, scheduler: &Scheduler, id: u32, side: Side) -> bool {
         self.touch(scheduler, side);
         self.unhook(side);
         if side == Side::Write {
-            // SAFETY: this is the one writing end.
+            // SAFETY: this is the thread of the one writing end.
             unsafe { self.ring.pace_writer() };
         } else {
-            // SAFETY: this is the one reading end.
+            // SAFETY: this is the thread of the one reading end.
             unsafe { self.ring.pace_reader() };
         }
         let fns = match side {
             Side::Read => &Self::READS,
             Side::Write => &Self::WRITES,
         };
-        // SAFETY: the functions are of this type, and both ends have the schedulers of their threads forget
-        // them before they go.
+        // SAFETY: the functions belong to this type. Each end has the schedulers of its thread
+        // forget it before it goes.
         unsafe { scheduler.polled().add((&raw const *self).cast(), id, fns) }
     }
 
     const READS: WaitFns = WaitFns {
-        // SAFETY: made from this type; in the list as long as it is alive, and on the thread of the
-        // end.
+        // SAFETY: the pointer was made from this type. It is in the list only while the end is
+        // alive, and only on the thread of the end.
         poll: |end, idle| unsafe { (*end.cast::<Self>()).ring.reader_is_ready(idle) },
         // SAFETY: as above.
         arm: |end, id| unsafe { (*end.cast::<Self>()).arm_ring(id, Side::Read) },
@@ -343,15 +359,17 @@ impl<T> Cross<T> {
         arm: |end, id| unsafe { (*end.cast::<Self>()).arm_ring(id, Side::Write) },
     };
 
-    /// Has an id woken by the other side; false: something has changed already.
+    /// Arms a wait of `id` for a change at the other end. Returns false if that has changed
+    /// already.
     pub(crate) fn arm(&self, scheduler: &Scheduler, id: u32, side: Side) -> bool {
         self.touch(scheduler, side);
         self.look_no_more(scheduler);
         self.arm_ring(id, side)
     }
 
-    /// A wait that the scheduler polls may be over without its knowledge: who waited was polled for another
-    /// reason, and found the token. Who waits now must not be taken for that one when the scheduler goes to sleep.
+    /// Removes a polled wait. It may be over without the knowledge of the scheduler, if its process
+    /// was polled for another reason and found the token. The process that waits now must not be
+    /// mistaken for that one when the scheduler goes to sleep.
     fn look_no_more(&self, scheduler: &Scheduler) {
         scheduler.polled().forget((&raw const *self).cast());
     }
@@ -368,7 +386,8 @@ impl<T> Cross<T> {
         waits
     }
 
-    /// Has the id in `word` woken when the reader leaves; true: it has left already.
+    /// Arms a wait of the id in `word` for the departure of the reader. Returns true if the reader
+    /// has left already.
     pub(crate) fn arm_stop(&self, scheduler: &Scheduler, word: u32) -> bool {
         self.touch(scheduler, Side::Write);
         self.look_no_more(scheduler);
@@ -380,13 +399,13 @@ impl<T> Cross<T> {
         stopped
     }
 
-    /// Nobody waits at an end any more: a future is dropped.
+    /// Cancels the wait at an end, because a future is dropped.
     ///
     /// # Safety
-    /// Only for the thread of that end.
+    /// Only the thread of that end may call this.
     #[inline]
     pub(crate) unsafe fn disarm(&self, side: Side) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         if unsafe { self.ring.set_waits(side == Side::Write, false) } {
             self.disarm_now(side);
         }
@@ -403,14 +422,15 @@ impl<T> Cross<T> {
         });
     }
 
-    /// Nobody waits at an end any more: frees the hook of a foreign waker. One that has been
-    /// disarmed by the other side is in the inbox, and is freed when it fires.
+    /// Frees the hook of a foreign waker, because no process waits at the end any more. If the
+    /// other side has disarmed the hook, it is in the inbox, and is freed when it fires.
     fn unhook(&self, side: Side) {
         self.unhook_other(side, NOBODY);
     }
 
-    /// As [`Cross::unhook`], but not of the hook `new`, which is to wait next: the word may name one that has fired for nothing (a
-    /// wake-up that came late was for a hook that had gone), and the new one may have got its number.
+    /// Frees a hook as [`Cross::unhook`] does, except the hook `new`, which waits next. The word
+    /// may name a hook that has been freed: a late wake-up for an earlier hook of the same index
+    /// has fired it. `new` may have got that index.
     fn unhook_other(&self, side: Side, new: u32) {
         let id = match side {
             Side::Read => self.ring.disarm_reader(),
@@ -427,7 +447,8 @@ impl<T> Cross<T> {
         self.ring.is_stopped()
     }
 
-    /// The port of an end goes. The other side sees that when the turn of this one's process is over.
+    /// Removes an end, because its port is dropped. The other side sees that when the poll of the
+    /// process ends.
     pub(crate) fn leave(self: Arc<Self>, side: Side) {
         current::forget(Arc::as_ptr(&self).cast());
         self.unhook(side);
@@ -436,13 +457,15 @@ impl<T> Cross<T> {
             scheduler.registry().remove_cross(self.slot(side));
         });
         let close: unsafe fn(*const ()) = match side {
-            // SAFETY: the pointer is of this type and of a count of its own; the end, whose port is gone, is nobody else's.
+            // SAFETY: the pointer comes from an Arc of this type, and has a count of its own. The
+            // port of the end is gone, so this is its only user.
             Side::Read => |end| unsafe { Arc::from_raw(end.cast::<Self>()).close_reader() },
             // SAFETY: as above.
             Side::Write => |end| unsafe { Arc::from_raw(end.cast::<Self>()).close_writer() },
         };
         let end = Arc::into_raw(self).cast();
-        // SAFETY: once, by whom it says; tokens of a network borrow nothing, so the channel may outlive its process.
+        // SAFETY: `close` is called once with its end: here, or by `close_later`. Tokens of a
+        // network borrow nothing, so the channel may outlive the process.
         unsafe {
             if !current::close_later(run, end, close) {
                 close(end);
@@ -450,32 +473,37 @@ impl<T> Cross<T> {
         }
     }
 
+    /// Closes the reading end, and drops the tokens that it has not read.
+    ///
     /// # Safety
-    /// Only for the reading end, which must not be used afterwards.
+    /// Only the reading end may call this. It must not be used afterwards.
     unsafe fn close_reader(&self) {
         self.wake(Side::Write, self.ring.close_reader());
-        // What nobody read goes after the reader: it may be, or hold, the writing end of this channel.
-        // SAFETY: the caller's promise.
+        // The reader leaves first, because an unread token may be, or contain, the writing end of
+        // this channel.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.drop_unread() };
     }
 
-    /// Drops the tokens that nobody has read. If one panics, the others are dropped all the same.
+    /// Drops the unread tokens. If the destructor of one panics, the others are dropped
+    /// nevertheless.
     ///
     /// # Safety
     /// As for [`Cross::close_reader`].
     unsafe fn drop_unread(&self) {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         while let Pop::Value(token, waiter) = unsafe { self.ring.pop() } {
             self.wake(Side::Write, waiter);
             self.note_unread();
-            // SAFETY: the caller's promise.
+            // SAFETY: guaranteed by the caller.
             let rest = Finally(|| unsafe { self.drop_unread() });
             drop(token);
             mem::forget(rest);
         }
     }
 
-    /// The reader has not read all that was written, or was to be.
+    /// Records that the reader has left before it read all tokens, or before the writer had
+    /// finished.
     #[cold]
     fn note_unread(&self) {
         current::left_early(|_| Some(self.about().number));
@@ -496,7 +524,8 @@ impl<T: Send> CrossEnd for Cross<T> {
     }
 
     fn grow(&self, capacity: u32) -> Option<u32> {
-        // SAFETY: the registry that calls is that of the writer's scheduler.
+        // SAFETY: only the registry of the writer's scheduler calls this for a writing end, on its
+        // thread.
         unsafe { self.ring.grow(capacity) };
         self.ring.disarm_writer()
     }

@@ -1,10 +1,11 @@
-//! Whether two OS processes have the same network, and whether a placement was made for it.
+//! Digests that show whether two OS processes have the same network, and whether a mapping was made
+//! for it.
 
 use super::network::{Class, Network};
 
 impl Network {
-    /// A number that differs for networks that differ: of kinds, processes, modules, channels and their types
-    /// (FNV-1a, 64 bits).
+    /// Returns a digest of the network: its kinds, processes, modules, channels and their types
+    /// (FNV-1a, 64 bits). Networks that differ have different digests, except for collisions.
     pub(crate) fn digest(&self) -> u64 {
         let mut hash = 0xcbf2_9ce4_8422_2325u64;
         let mut add = |text: String| {
@@ -41,9 +42,10 @@ impl Network {
         hash
     }
 
-    /// A number that differs for networks in which a rank is another process: what a placement rests on. The sum
-    /// (modulo 2^64) of a hash of each process, so that none has to be sorted: FNV-1a (64 bits) of its name, its kind
-    /// and its rank, each followed by a zero byte. `graphmap` works out the same of a drawing.
+    /// Returns a digest of which process has which rank, on which a mapping depends. It is the sum
+    /// (modulo 2^64) of one hash for each process, so that no sort is needed. The hash is FNV-1a
+    /// (64 bits) of the name of the process, its kind and its rank, each followed by a zero byte.
+    /// `graphmap` computes the same digest from a graph file.
     pub(crate) fn processes_digest(&self) -> u64 {
         let mut sum = 0u64;
         for kind in &self.kinds {

@@ -1,4 +1,4 @@
-//! Who is who in a network, worked out from its sequences when somebody asks.
+//! Names, ranks and ends of channels of a network, computed on demand from its sequences.
 
 use super::network::{Class, Network};
 use graphmap_executor::exec::report::{

@@ -1,4 +1,5 @@
-//! What a port holds: one end of a channel, within a scheduler or between two.
+//! One end of a channel, which a port holds. The channel is within a scheduler, between two
+//! schedulers, or between two OS processes.
 
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -18,13 +19,17 @@ use graphmap_executor::link::spsc::Offered;
 use graphmap_executor::link::waiter::{ARMED, HOOK, STOP};
 use graphmap_executor::trace::Way;
 
-/// A pointer to a channel of either make, in one word: the lowest bits say which. It may be one to a metered end, which has
-/// the pointer, and that of an output one to what sends to another OS process.
-/// An end that is joined to nothing has a mark too, so that one look finds the make that has to be fast.
-/// What an end points to never changes while its port lives: futures have copies (`ports/borrowed.rs`).
+/// Pointer to a channel of any kind, in one word. The lowest bits are a mark for the kind. A
+/// channel within a scheduler has the mark 0, so that one comparison recognises the kind that must
+/// be fast. An end without a channel therefore has another mark. The pointer may lead to a metered
+/// end, which contains the pointer to the channel. An output may also point to a [`FarOutput`],
+/// which sends to another OS process.
 ///
-/// A port is one of its very type. What is written to one that could be taken for one of shorter lives would be read as what lives
-/// longer:
+/// The target of an end never changes while its port exists, because futures have copies of the end
+/// (`ports/borrowed.rs`).
+///
+/// The token type is invariant. If a port could be used as one of a shorter lifetime, a token of
+/// that lifetime could be written, and read as one of the longer lifetime:
 ///
 /// ```
 /// # use graphmap_runtime as rt;
@@ -36,11 +41,11 @@ use graphmap_executor::trace::Way;
 /// ```
 pub(crate) struct End<T> {
     pointer: NonNull<u8>,
-    /// Not `Send`, and invariant.
+    /// Makes the end invariant, and not `Send`.
     _token: PhantomData<*mut T>,
 }
 
-/// An end with what has to be done for each token.
+/// End with a meter, which acts for each token.
 struct Metered<T> {
     end: End<T>,
     meter: Meter<T>,
@@ -56,9 +61,9 @@ pub(crate) enum Form<'a, T> {
 const CROSS: usize = 1;
 const METER: usize = 2;
 const FAR: usize = 3;
-/// The bits that say which.
+/// Bits of the mark.
 const MARK: usize = 3;
-/// Points to nothing: marked, and at no address that memory has.
+/// Pointer of an end without a channel: it has a mark, and no memory is at its address.
 const NOTHING: NonNull<u8> = NonNull::new(ptr::without_provenance_mut(CROSS)).unwrap();
 
 fn way(side: Side) -> Way {
@@ -77,40 +82,42 @@ impl<T> Clone for End<T> {
 impl<T> Copy for End<T> {}
 
 impl<T> End<T> {
-    /// An end that is joined to nothing.
+    /// End without a channel.
     pub(crate) const NONE: Self = End {
         pointer: NOTHING,
         _token: PhantomData,
     };
 
-    /// Whether it is joined to something.
+    /// Returns true if the end has a channel.
     pub(crate) fn is_some(&self) -> bool {
         self.pointer != NOTHING
     }
 
+    /// Marks a pointer.
+    ///
     /// # Safety
-    /// `pointer` is not null.
+    /// `pointer` must not be null.
     unsafe fn marked<U>(pointer: *mut U, mark: usize) -> Self {
         let pointer = pointer.map_addr(|address| address | mark).cast();
         End {
-            // SAFETY: the caller's promise, and a mark takes nothing off.
+            // SAFETY: `pointer` is not null, as the caller guarantees, and a mark only sets bits.
             pointer: unsafe { NonNull::new_unchecked(pointer) },
             _token: PhantomData,
         }
     }
 
-    /// What it points to, without the mark.
+    /// Returns the pointer without the mark.
     fn unmarked<U>(&self) -> *mut U {
         let pointer: *mut u8 = self.pointer.as_ptr();
         pointer.map_addr(|address| address & !MARK).cast()
     }
 
-    /// The two ends of a new channel within a scheduler: for the writer and for the reader.
+    /// Creates a channel within a scheduler. Returns its writing end and its reading end.
     pub(crate) fn here(registry: &Registry, number: u32, capacity: u32) -> (Self, Self) {
         End::of(Channel::create(registry, number, capacity))
     }
 
-    /// The two ends of a channel within a scheduler.
+    /// Returns the two ends of a channel within a scheduler.
     pub(crate) fn of(channel: NonNull<Channel<T>>) -> (Self, Self) {
         let end = End {
             pointer: channel.cast(),
@@ -119,18 +126,18 @@ impl<T> End<T> {
         (end, end)
     }
 
-    /// The writing end of a channel whose reader is in another OS process.
+    /// Returns the writing end of a channel whose reader is in another OS process.
     pub(crate) fn far(output: FarOutput<T>) -> Self {
-        // SAFETY: of a Box.
+        // SAFETY: the pointer comes from a Box, so it is not null.
         unsafe { End::marked(Box::into_raw(Box::new(output)), FAR) }
     }
 
-    /// Frees what sends to another OS process.
+    /// Frees the [`FarOutput`] of an end.
     ///
     /// # Safety
-    /// Once, and only for this make, which is not to be used afterwards.
+    /// The end must be of this kind. It must be freed only once, and not be used afterwards.
     pub(crate) unsafe fn free_far(&self) {
-        // SAFETY: `far` made the Box; the caller's promise.
+        // SAFETY: `far` made the Box, and the caller guarantees that it is freed only once.
         drop(unsafe { Box::from_raw(self.unmarked::<FarOutput<T>>()) });
     }
 
@@ -139,23 +146,24 @@ impl<T> End<T> {
         self.pointer.addr().get() & MARK
     }
 
-    /// The two ends of a new channel between schedulers.
+    /// Returns the writing end and the reading end of a channel between schedulers.
     pub(crate) fn cross(channel: Arc<Cross<T>>) -> (Self, Self) {
-        // SAFETY: of an Arc.
+        // SAFETY: the pointer comes from an Arc, so it is not null.
         let end =
             |cross: Arc<Cross<T>>| unsafe { End::marked(Arc::into_raw(cross).cast_mut(), CROSS) };
         (end(Arc::clone(&channel)), end(channel))
     }
 
-    /// The scheduler whose end this is takes it over.
+    /// Adds an end between schedulers to the registry of its scheduler.
     pub(crate) fn register(&self, registry: &Registry, side: Side)
     where
         T: Send + 'static,
     {
         let end = self.plain();
         if end.is_some() && end.mark() == CROSS {
-            // The pointer that the Arc was turned into, not one to the channel alone: counts lie beside it.
-            // SAFETY: the end has a count of its own, which the Arc made here does not use up.
+            // The pointer must be the one from `Arc::into_raw`, because the counts are stored next
+            // to the channel.
+            // SAFETY: the end owns one count, which `ManuallyDrop` preserves.
             let channel = ManuallyDrop::new(unsafe { Arc::from_raw(end.unmarked::<Cross<T>>()) });
             channel.register(registry, side);
         }
@@ -165,17 +173,19 @@ impl<T> End<T> {
         self.pointer.as_ptr()
     }
 
+    /// Converts the result of [`End::into_raw`] back.
+    ///
     /// # Safety
-    /// `raw` came from [`End::into_raw`] of the same type, and this is the only use of it.
+    /// `raw` must come from [`End::into_raw`] of the same type, and must not be used otherwise.
     pub(crate) unsafe fn from_raw(raw: *mut u8) -> Self {
-        // SAFETY: the caller's promise: an end is never null.
+        // SAFETY: an end is never null, and the caller guarantees that `raw` is one.
         unsafe { End::marked(raw, 0) }
     }
 
-    /// This end, with what has to be done for each token.
+    /// Returns this end with a meter.
     pub(crate) fn metered(self, meter: Meter<T>) -> Self {
         let metered = Box::new(Metered { end: self, meter });
-        // SAFETY: of a Box.
+        // SAFETY: the pointer comes from a Box, so it is not null.
         unsafe { End::marked(Box::into_raw(metered), METER) }
     }
 
@@ -184,30 +194,30 @@ impl<T> End<T> {
         if self.mark() != METER {
             return None;
         }
-        // SAFETY: the mark says that it is a metered end, which the end owns.
+        // SAFETY: the mark says that it is a metered end, which this end owns.
         Some(unsafe { &*self.unmarked::<Metered<T>>() })
     }
 
-    /// The meter, if this end has one.
+    /// Returns the meter, if this end has one.
     #[inline(always)]
     pub(crate) fn meter(&self) -> Option<&Meter<T>> {
         self.as_metered().map(|metered| &metered.meter)
     }
 
-    /// The end itself, without a meter.
+    /// Returns the end itself, without a meter.
     #[inline(always)]
     fn plain(&self) -> Self {
         self.as_metered().map_or(*self, |metered| metered.end)
     }
 
-    /// The end itself; its meter is freed.
+    /// Frees the meter, if this end has one, and returns the end itself.
     ///
     /// # Safety
-    /// The end is not to be used afterwards, but for the one that is returned.
+    /// Only the returned end may be used afterwards.
     pub(crate) unsafe fn without_meter(&self) -> Self {
         let plain = self.plain();
         if self.meter().is_some() {
-            // SAFETY: `metered` made the Box; by the caller's promise it is freed once.
+            // SAFETY: `metered` made the Box, and the caller guarantees that it is freed only once.
             drop(unsafe { Box::from_raw(self.unmarked::<Metered<T>>()) });
         }
         plain
@@ -217,60 +227,62 @@ impl<T> End<T> {
     pub(crate) fn form(&self) -> Form<'_, T> {
         let end = self.plain();
         match end.mark() {
-            // SAFETY: an end keeps its channel alive; this kind of channel has no mark.
+            // SAFETY: an end keeps its channel alive, and only a channel within a scheduler has no
+            // mark.
             0 => Form::Here(unsafe { end.pointer.cast().as_ref() }),
             _ if !end.is_some() => Form::None,
-            // SAFETY: as above, with the mark taken off; a meter has no meter.
+            // SAFETY: as above, without the mark. `plain` never returns a metered end.
             CROSS | METER => Form::Cross(unsafe { &*end.unmarked::<Cross<T>>() }),
             // SAFETY: as above.
             _ => Form::Far(unsafe { &*end.unmarked::<FarOutput<T>>() }),
         }
     }
 
-    /// The channel, if it is one within the scheduler and has no meter: the way that has to be fast.
+    /// Returns the channel, if it is within the scheduler and has no meter. This case must be fast.
     #[inline(always)]
     pub(crate) fn as_here(&self) -> Option<&Channel<T>> {
-        // SAFETY: an end keeps its channel alive; this kind of channel has no mark.
+        // SAFETY: an end keeps its channel alive, and only a channel within a scheduler has no
+        // mark.
         (self.mark() == 0).then(|| unsafe { self.pointer.cast().as_ref() })
     }
 
-    /// The meter and the channel, if it is one within the scheduler that has a meter.
+    /// Returns the meter and the channel, if the channel is within the scheduler and has a meter.
     #[inline(always)]
     pub(crate) fn as_metered_here(&self) -> Option<(&Meter<T>, &Channel<T>)> {
         let Metered { end, meter } = self.as_metered()?;
         Some((meter, end.as_here()?))
     }
 
-    /// The channel, if it is one between schedulers and has no meter.
+    /// Returns the channel, if it is between schedulers and has no meter.
     #[inline(always)]
     pub(crate) fn between(&self) -> Option<&Cross<T>> {
         // SAFETY: as in `form`.
         (self.mark() == CROSS && self.is_some()).then(|| unsafe { &*self.unmarked() })
     }
 
-    /// What sends to another OS process, if that is what this end does.
+    /// Returns the sender to another OS process, if this end has one and no meter.
     #[inline(always)]
     pub(crate) fn far_output(&self) -> Option<&FarOutput<T>> {
         // SAFETY: as in `form`.
         (self.mark() == FAR).then(|| unsafe { &*self.unmarked() })
     }
 
-    /// The channel of an end within a scheduler, which has no meter.
+    /// Returns the channel of an end within a scheduler. The end must not have a meter.
     pub(crate) fn channel(&self) -> NonNull<Channel<T>> {
         self.pointer.cast()
     }
 
-    /// The [`Arc`] of a channel between schedulers.
+    /// Returns the [`Arc`] of a channel between schedulers.
     ///
     /// # Safety
-    /// Once for each end, which is not to be used afterwards, and only for this make.
+    /// The end must be of this kind. It must be converted only once, and not be used afterwards.
     pub(crate) unsafe fn into_cross(self) -> Arc<Cross<T>> {
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { Arc::from_raw(self.unmarked::<Cross<T>>()) }
     }
 
-    /// Has the hook `id` woken when something changes at the other end; false: it has changed
-    /// already.
+    /// Arms a wait of the hook `id` for a change at the other end. Returns false if that has
+    /// changed already.
     #[inline(always)]
     pub(crate) fn arm(&self, id: u32, side: Side) -> bool {
         if let Some(meter) = self.meter() {
@@ -290,8 +302,8 @@ impl<T> End<T> {
         }
     }
 
-    /// Has whoever polls with `context` woken when something changes at the other end; false: it
-    /// has changed already.
+    /// Registers the waker of `context` for a change at the other end. Returns false if that has
+    /// changed already.
     pub(crate) fn wait_for_change(&self, context: &Context<'_>, side: Side) -> bool {
         if let Some(meter) = self.meter() {
             meter.waits(way(side));
@@ -300,7 +312,7 @@ impl<T> End<T> {
             Form::Here(channel) => {
                 let point = channel.point();
                 let id = scheduler.waiter(context, point.word(side), point.owner(side));
-                // To clone a foreign waker is code of the user: the channel may have changed.
+                // Cloning a foreign waker runs user code, so the channel may have changed.
                 let waits = channel.is_unchanged(side);
                 channel.point().arm(side, ARMED | id);
                 if !waits {
@@ -318,7 +330,8 @@ impl<T> End<T> {
         })
     }
 
-    /// Waits for the reader to leave, and for nothing else; false: it has left already.
+    /// Registers the waker of `context` for the departure of the reader only. Returns false if the
+    /// reader has left already.
     pub(crate) fn wait_for_stop(&self, context: &Context<'_>) -> bool {
         let word_of = |id: u32| match id & HOOK {
             0 => STOP | id,
@@ -351,22 +364,23 @@ impl<T> End<T> {
         })
     }
 
-    /// What has become of the token that the writer left in the rendezvous slot.
+    /// Returns the state of the token that the writer has left in the rendezvous slot.
     pub(crate) fn offered(&self) -> Offered {
         match self.form() {
             Form::Here(channel) if channel.refused() => Offered::Refused,
             Form::Here(channel) if channel.has_offer() => Offered::Waits,
-            // SAFETY: an end stays on its thread, and the writer says that it left a token.
+            // SAFETY: an end stays on its thread, and the writer calls this only after it has left
+            // a token.
             Form::Cross(channel) => unsafe { channel.offered() },
             _ => Offered::Done,
         }
     }
 
-    /// Takes the token that the writer left in the rendezvous slot back, unless the reader has it.
+    /// Takes the writer's token in the rendezvous slot back. Returns `None` if the reader has it.
     pub(crate) fn take_back(&self) -> Option<T> {
         let token = match self.form() {
             Form::Here(channel) => channel.take_back(),
-            // SAFETY: there is one output for a channel; it is not `Send`.
+            // SAFETY: a channel has only one output, which is not `Send`.
             Form::Cross(channel) => unsafe { channel.take_back() },
             Form::Far(_) | Form::None => None,
         };
@@ -376,7 +390,7 @@ impl<T> End<T> {
         token
     }
 
-    /// Nobody waits at the end any more: a future was dropped.
+    /// Cancels the wait at the end, because a future was dropped.
     #[inline(always)]
     pub(crate) fn disarm(&self, side: Side) {
         match self.as_here() {
@@ -396,7 +410,7 @@ impl<T> End<T> {
         }
     }
 
-    /// Whether the reader has left; `None` if the port is joined to nothing.
+    /// Returns whether the reader has left, or `None` if the port has no channel.
     pub(crate) fn is_stopped(&self) -> Option<bool> {
         match self.form() {
             Form::Here(channel) => Some(channel.point().is_gone(Side::Read)),
@@ -406,7 +420,7 @@ impl<T> End<T> {
         }
     }
 
-    /// The number of the channel, if it is one of the scheduler's run.
+    /// Returns the number of the channel, if the channel belongs to the scheduler's run.
     pub(crate) fn number(&self, scheduler: &Scheduler) -> Option<u32> {
         match self.form() {
             Form::Here(channel) => scheduler.registry().number_of(channel.point()),

@@ -1,5 +1,7 @@
-//! The writing end of a channel between processes of two OS processes: it sends tokens as bytes, as many as it has
-//! credits: at first the capacity, and what the reader gives back. The reading end is in `far_input.rs`.
+//! The writing end of a channel to a process of another OS process.
+//!
+//! It sends tokens as bytes, each for one credit. At first it has as many credits as the capacity,
+//! and the reader gives them back. The reading end is in `far_input.rs`.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -22,7 +24,7 @@ use graphmap_executor::payload::sliced::SlicedMessage;
 use graphmap_executor::payload::{Encoder, Format};
 use graphmap_executor::placement::SchedulerId;
 
-/// What an output has, whose reader is in another OS process.
+/// Output whose reader is in another OS process.
 pub(crate) struct FarOutput<T> {
     writer: Arc<FarWriter>,
     outside: Rc<Outside>,
@@ -32,10 +34,12 @@ pub(crate) struct FarOutput<T> {
     run: u64,
 }
 
-/// A token in memory of its own, and its bytes but those of its large slices, of which it is said where they are.
+/// Boxed token, and its bytes. Instead of large slices, the bytes contain their addresses and
+/// lengths.
 type Exposed = (Box<dyn Any>, Vec<u8>);
 
-/// How a token is kept while its large slices are read or sent: of a type that lives as long as it likes.
+/// Functions that keep a token while its large slices are read or sent. They need `T: 'static`, so
+/// they are set when the output is created.
 struct Lend<T> {
     expose: fn(T, Format<T>) -> Exposed,
     slice: fn(T, Format<T>, u32, usize) -> Result<SlicedMessage, T>,
@@ -91,7 +95,7 @@ impl<T: 'static> FarOutput<T> {
 }
 
 impl<T> FarOutput<T> {
-    /// The number of its channel in its run.
+    /// Returns the number of the channel in its run.
     pub(crate) fn channel(&self) -> u32 {
         self.writer.number
     }
@@ -114,22 +118,24 @@ impl<T> FarOutput<T> {
         Put::Done
     }
 
-    /// Whether a token can be sent now.
+    /// Returns true if a token can be sent now.
     #[inline]
     pub(crate) fn has_room(&self) -> bool {
         self.writer.has_room() && !self.writer.reader_has_left()
     }
 
-    /// Sends a token, for which there has to be room; false: it was not sent, and is to be [lent](FarOutput::lend).
+    /// Sends a token. There must be space for it. Returns false if the token was not sent and must
+    /// be [lent](FarOutput::lend).
     #[inline]
     pub(crate) fn send(&self, token: &T) -> bool {
         self.send_to(token, &[])
     }
 
-    /// As [`FarOutput::send`], to the readers of others as well, which are on the scheduler of this one's.
+    /// Sends a token as [`FarOutput::send`] does, also to the readers of `also`, which share the
+    /// scheduler of this one's reader.
     #[inline(always)]
     pub(crate) fn send_to(&self, token: &T, also: &[&Self]) -> bool {
-        // Code of the user, which may do anything but use this end.
+        // Encoding is user code, which may do anything except use this end.
         let buffer = self.outside.buffer();
         let bytes = match self.format.is_small {
             true => self.format.bytes_into(token, buffer),
@@ -153,7 +159,7 @@ impl<T> FarOutput<T> {
         true
     }
 
-    /// A token is going to be sent, for those as well.
+    /// Spends one credit of this output and of each in `also`, before a token is sent.
     #[inline(always)]
     fn spend(&self, also: &[&Self]) {
         for output in [self].iter().chain(also) {
@@ -166,15 +172,16 @@ impl<T> FarOutput<T> {
         }
     }
 
-    /// Sends a token whose large slices stay where they are: it is kept until they have been sent, or read there by the reader.
+    /// Sends a token, if possible without a copy of its large slices. The token is then kept until
+    /// they are sent, or until the reader has read them.
     #[cold]
     pub(crate) fn lend(&self, token: T) {
         self.lend_to(token, &[]);
     }
 
-    /// As [`FarOutput::lend`], for the readers of others as well.
+    /// Sends a token as [`FarOutput::lend`] does, also to the readers of `also`.
     pub(crate) fn lend_to(&self, token: T, also: &[&Self]) {
-        // Code of the user comes first, each time.
+        // In each case, user code runs before credit is spent.
         if self.outside.has_access(self.writer.peer) {
             let (token, bytes) = (self.lend.expose)(token, self.format);
             self.spend(also);
@@ -195,7 +202,7 @@ impl<T> FarOutput<T> {
         }
     }
 
-    /// The scheduler of the reader.
+    /// Returns the scheduler of the reader.
     pub(crate) fn peer(&self) -> SchedulerId {
         self.writer.peer
     }
@@ -204,7 +211,7 @@ impl<T> FarOutput<T> {
         self.writer.reader_has_left()
     }
 
-    /// Has whoever the word names woken; false: something has changed already.
+    /// Arms a wait by the state word `word`. Returns false if something has changed already.
     pub(crate) fn arm(&self, scheduler: &Scheduler, word: u32) -> bool {
         assert!(
             scheduler.run() == self.run,
@@ -219,7 +226,8 @@ impl<T> FarOutput<T> {
         !changed
     }
 
-    /// As [`FarOutput::arm`] for who polls: a hook that was made for it is kept only while it waits.
+    /// Arms a wait as [`FarOutput::arm`] does. If the process need not wait, frees the hook that
+    /// was made for it.
     pub(crate) fn wait(&self, scheduler: &Scheduler, word: u32) -> bool {
         let waits = self.arm(scheduler, word);
         if !waits {
@@ -229,7 +237,7 @@ impl<T> FarOutput<T> {
         waits
     }
 
-    /// What the hook of a foreign waker knows the word by.
+    /// Returns the key by which the hook of a foreign waker identifies the state word.
     pub(crate) fn owner(&self) -> Owner {
         Arc::as_ptr(&self.writer).addr()
     }
@@ -238,7 +246,7 @@ impl<T> FarOutput<T> {
         self.writer.word()
     }
 
-    /// Nobody waits any more.
+    /// Cancels the wait at this end.
     pub(crate) fn disarm(&self) {
         let word = self.writer.word();
         if waits(word) {

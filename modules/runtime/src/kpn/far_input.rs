@@ -1,5 +1,7 @@
-//! The reading end of a channel between processes of two OS processes: a channel within its scheduler, into which
-//! tokens are put as they come. It is never full, as credits bound it. The writing end is in `far.rs`.
+//! The reading end of a channel from a process of another OS process.
+//!
+//! It is a channel within its scheduler, into which tokens are put as they arrive. Credit bounds
+//! their number, so it is never full. The writing end is in `far.rs`.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -16,10 +18,10 @@ use graphmap_executor::payload::remote::{Fetched, RemoteMemory, RemoteSlice, Rem
 use graphmap_executor::payload::{DecodeError, Decoder, Format};
 use graphmap_executor::placement::SchedulerId;
 
-/// Room of a channel that others bound.
+/// Capacity of a channel that is bounded by credit instead.
 const UNBOUNDED: u32 = u32::MAX / 4;
 
-/// Puts tokens of a channel whose writer is in another OS process into that of the reader.
+/// Receiver of tokens from a writer in another OS process. It puts them into the reader's channel.
 struct FarInput<T> {
     output: RefCell<Output<T>>,
     format: Format<T>,
@@ -68,7 +70,8 @@ impl<T> FarInput<T> {
     }
 }
 
-/// The reading end of a channel whose writer is in another OS process, and the credit that it has not given yet.
+/// Creates the reading end of a channel whose writer is in another OS process, and its pending
+/// credit.
 pub(crate) fn input<T: 'static>(
     number: u32,
     peer: SchedulerId,
@@ -78,7 +81,7 @@ pub(crate) fn input<T: 'static>(
     format: Format<T>,
 ) -> (End<T>, Credits) {
     let channel = Channel::<T>::create(scheduler.registry(), number, UNBOUNDED);
-    // SAFETY: it was made just now, and both its ends are here.
+    // SAFETY: the channel is new, and both its ends are here.
     let point = unsafe { channel.as_ref() }.point();
     point.arm(Side::Write, ELSEWHERE);
     let (writer, reader) = End::of(channel);

@@ -1,4 +1,4 @@
-//! Making the channels of a class: ends of which only the class knows the type.
+//! Creates the channels of a class, as raw ends whose type only the class knows.
 
 use std::any::TypeId;
 use std::marker::PhantomData;
@@ -19,25 +19,29 @@ use graphmap_executor::exec::wait_points::Registry;
 use graphmap_executor::finally::Finally;
 use graphmap_executor::placement::{SchedulerId, SchedulerIndex};
 
+/// Drops the input whose raw end is `raw`.
+///
 /// # Safety
-/// `raw` is the one raw end of an input of this type, and is not used again.
+/// `raw` must be the raw end of an input of `T`. It must not be used again.
 unsafe fn free_input<T>(raw: *mut u8) {
-    // SAFETY: the caller has the one raw end, of an input of this type.
+    // SAFETY: by the contract of this function.
     drop(Input::new(unsafe { End::<T>::from_raw(raw) }));
 }
 
+/// Drops the output whose raw end is `raw`.
+///
 /// # Safety
-/// As [`free_input`], of an output.
+/// `raw` must be the raw end of an output of `T`. It must not be used again.
 unsafe fn free_output<T>(raw: *mut u8) {
-    // SAFETY: as above, of an output.
+    // SAFETY: by the contract of this function.
     drop(Output::new(unsafe { End::<T>::from_raw(raw) }));
 }
 
-/// Makes the channels of a class.
+/// Creates the channels of a class.
 pub(crate) trait Maker: Send + Sync {
     fn frees(&self) -> (Free, Free);
-    /// The raw ends of a new channel, for the writer and for the reader. `homes` are their
-    /// schedulers, and with `formats` bytes are counted.
+    /// Creates a channel, and returns the raw ends of the writer and of the reader. `homes` are
+    /// their schedulers. If there are `formats`, the channel counts bytes.
     fn make(
         &self,
         site: Site,
@@ -45,8 +49,8 @@ pub(crate) trait Maker: Send + Sync {
         scheduler: &Scheduler,
         formats: Option<&Formats>,
     ) -> (*mut u8, *mut u8);
-    /// Returns the raw end of a new channel to or from another OS process. `None` if the type is
-    /// not a payload.
+    /// Creates a channel to or from another OS process, and returns its raw end here. Returns
+    /// `None` if the type is not a payload.
     fn make_far(
         &self,
         site: Site,
@@ -54,14 +58,14 @@ pub(crate) trait Maker: Send + Sync {
         scheduler: &Scheduler,
         formats: &Formats,
     ) -> Option<*mut u8>;
-    /// An end of a channel between schedulers is taken over by its own.
+    /// Registers an end of a channel between schedulers with the scheduler that owns it.
     ///
     /// # Safety
-    /// `raw` is a raw end of a channel of this class.
+    /// `raw` must be a raw end of a channel of this class.
     unsafe fn register(&self, raw: *mut u8, side: Side, registry: &Registry);
 }
 
-/// A channel of a class: its number in the network, its position in the class, and its capacity.
+/// A channel: its number in the network, its index in the class, and its capacity.
 #[derive(Clone, Copy)]
 pub(crate) struct Site {
     pub(super) number: u32,
@@ -69,7 +73,8 @@ pub(crate) struct Site {
     pub(super) capacity: u32,
 }
 
-/// Which end of a channel is here, and which scheduler of another OS process has the other one.
+/// The side of a channel that is in this OS process, and the scheduler of the other side, which is
+/// in another OS process.
 #[derive(Clone, Copy)]
 pub(crate) struct FarSide {
     pub(super) side: Side,
@@ -102,13 +107,13 @@ impl<T> TypedMaker<T> {
     }
 }
 
-/// Whether a type is what the ends of flow-controlled channels tell each other, which is not counted.
+/// Returns true for control messages of flow-controlled channels, which are not counted.
 pub(super) fn is_control<T: 'static>() -> bool {
     TypeId::of::<T>() == TypeId::of::<Control>()
 }
 
 impl<T: 'static> TypedMaker<T> {
-    /// The writing end, which counts what is written where the run is traced.
+    /// Adds a meter that counts tokens to the writing end, if the run is traced.
     fn traced(&self, writer: End<T>, number: u32, scheduler: &Scheduler) -> End<T> {
         if scheduler.recorder().is_none() || is_control::<T>() {
             return writer;
@@ -117,12 +122,12 @@ impl<T: 'static> TypedMaker<T> {
         writer.metered(Meter::new(None, Some(counts)))
     }
 
-    /// Puts in what the n-th channel of the class holds at the start: code of the user.
+    /// Writes the initial tokens of the n-th channel of the class. Calls user code.
     fn put_initial(&self, writer: End<T>, n: usize) {
         let Some(fill) = &self.fill else { return };
         let mut output = mem::ManuallyDrop::new(Output::new(writer));
         for token in 0..self.initial as usize {
-            // The capacity is enough: `Network::channels_filled` has seen to that.
+            // The capacity suffices, because `Network::channels_filled` has checked it.
             if let Put::Full(_) | Put::Stopped(_) = output.put(fill(n, token)) {
                 break;
             }
@@ -200,7 +205,8 @@ impl<T: Send + 'static> Maker for TypedMaker<T> {
     }
 
     unsafe fn register(&self, raw: *mut u8, side: Side, registry: &Registry) {
-        // SAFETY: the caller's promise; the end goes on being what `raw` is.
+        // SAFETY: by the contract of this function. `raw` stays usable, because `End` is
+        // `Copy` and `register` frees nothing.
         unsafe { End::<T>::from_raw(raw) }.register(registry, side);
     }
 }

@@ -1,4 +1,4 @@
-//! Counting at an end of a channel: the bytes that are read, where a run is profiled, and the tokens, where it is traced.
+//! Counters at an end of a channel: bytes read in a profiled run, and tokens in a traced run.
 
 use std::any::{Any, TypeId};
 use std::cell::Cell;
@@ -10,7 +10,7 @@ use graphmap_executor::exec::statistics::Recorder;
 use graphmap_executor::payload::Format;
 use graphmap_executor::trace::Way;
 
-/// The formats of the types of a network that have one.
+/// The formats of the token types of a network that have one.
 #[derive(Default)]
 pub(crate) struct Formats(HashMap<TypeId, Box<dyn Any + Send + Sync>>);
 
@@ -31,30 +31,31 @@ impl Formats {
     }
 }
 
-/// What has to be done for each token at an end of a channel.
+/// The work for each token at an end of a channel.
 ///
-/// An input of a run that is neither profiled nor traced, whose writer is in the same OS process, has none and pays
-/// nothing for it: its end has no mark, which it has to look for anyway. An output has one where a run is traced.
+/// An input has a meter only if the run is profiled or traced, or if the writer is in another OS
+/// process. An output has one only if the run is traced. An end without a meter has no overhead,
+/// because its mark must be checked anyway.
 pub(crate) struct Meter<T> {
-    /// For a writer in another OS process.
+    /// Credits for the writer, if it is in another OS process.
     credits: Option<Credits>,
     counts: Option<Counts<T>>,
 }
 
-/// What is counted at an end.
+/// Counters of an end.
 pub(crate) struct Counts<T> {
-    /// Of types that are counted in bytes, where the run is profiled.
+    /// Format to count bytes with, if the run is profiled and the type has a format.
     pub(crate) format: Option<Format<T>>,
     pub(crate) bytes: Cell<u64>,
-    /// How many tokens there were before the next, where the run is traced: both ends count alike.
+    /// Ordinal of the next token, if the run is traced. Both ends count in the same way.
     pub(crate) tokens: Option<Cell<u64>>,
-    /// The channel and the run: a port may be moved to another.
+    /// Number of the channel. It is stored with the run, because a port may move to another run.
     pub(crate) number: u32,
     pub(crate) run: u64,
 }
 
 impl<T> Counts<T> {
-    /// For the reader of a channel; none if nothing is to be counted.
+    /// Creates counters for a reader. Returns `None` if there is nothing to count.
     pub(crate) fn of_reader(
         format: Option<Format<T>>,
         traced: bool,
@@ -70,7 +71,7 @@ impl<T> Counts<T> {
         })
     }
 
-    /// For the writer of a channel of a traced run, with so many tokens in it.
+    /// Creates counters for a writer in a traced run. `initial` is the number of initial tokens.
     pub(crate) fn of_writer(initial: u32, number: u32, run: u64) -> Self {
         Counts {
             format: None,
@@ -98,7 +99,8 @@ impl<T> Meter<T> {
         Meter { credits, counts }
     }
 
-    /// Counts a token that was read. To measure it is code of the user, which may do anything but use this input.
+    /// Counts a token that was read. Measuring its size is user code, which may do anything except
+    /// use this input.
     #[inline]
     pub(crate) fn count(&self, token: &T) {
         if let Some(credits) = &self.credits {
@@ -113,14 +115,14 @@ impl<T> Meter<T> {
         }
     }
 
-    /// Counts a token that was written, or left in the rendezvous slot.
+    /// Counts a token that was written or put into the rendezvous slot.
     pub(crate) fn count_written(&self) {
         if let Some(counts) = &self.counts {
             counts.message(Way::Write);
         }
     }
 
-    /// The last token was taken back: the next has its number.
+    /// Withdraws the last token from the count, so that the next token gets its ordinal.
     pub(crate) fn take_back(&self) {
         let tokens = self
             .counts
@@ -131,7 +133,7 @@ impl<T> Meter<T> {
         }
     }
 
-    /// Who has its turn is going to wait here.
+    /// Records that the polled process is going to wait at this end.
     #[inline(never)]
     pub(crate) fn waits(&self, way: Way) {
         if let Some(counts) = &self.counts

@@ -1,4 +1,4 @@
-//! Floor *kpn*: typed channels, ports, bundles, and the table of a network.
+//! Layer *kpn*: typed channels, ports, bundles, and the table of a network.
 
 pub(crate) mod bundle;
 pub(crate) mod channel;

@@ -1,13 +1,17 @@
-//! Modules: processes that belong together in the drawing. Who is in which is worked out from sequences when somebody asks.
+//! Modules: processes that belong together in the graph. Membership is computed from sequences on
+//! demand.
 
 use super::network::{Kind, ModuleTable, Names, Network};
 use graphmap_executor::exec::report::ModuleInfo;
 use graphmap_executor::exec::scheduler::MOST;
 
 impl Network {
-    /// Adds modules of a kind: processes that belong together, as the drawing has it. `names` are theirs, and `within` is a
-    /// [`Sequence`](crate::Sequence) with a number for each: that of the module which it is in, from 1 in the order in which modules
-    /// are added, or 0. A module is added after the one that it is in. [`Network::inside`] says which processes are in them.
+    /// Adds modules of a kind, which group processes as the clusters of the graph do.
+    ///
+    /// `names` are the names of the modules. `within` is a [`Sequence`](crate::Sequence) with a
+    /// number for each module: the module that contains it, or 0. Modules are numbered from 1, in
+    /// the order in which they are added, and a module must be added after the module that contains
+    /// it. [`Network::inside`] puts processes into modules.
     ///
     /// ```
     /// # use graphmap_runtime::{Ends, Names, Network, Options, Ports, run};
@@ -33,7 +37,7 @@ impl Network {
             self.mistakes.push(mistake);
         }
         let before = self.modules_total();
-        // Each has a communicator, and there are to be numbers for others.
+        // Each module has a communicator, and other communicators need numbers as well.
         let all = u32::try_from(count).ok();
         let all = all.and_then(|count| before.checked_add(count));
         if all.is_none_or(|all| all >= MOST) {
@@ -55,7 +59,8 @@ impl Network {
         });
     }
 
-    /// Says which modules the members of a kind are in: for each the number of the innermost that it is in, or 0.
+    /// Sets the modules of the members of a kind: for each member the number of the innermost
+    /// module that contains it, or 0.
     pub fn inside(&mut self, kind: Kind, modules: &str) {
         let name = self
             .kinds
@@ -89,7 +94,7 @@ impl Network {
         last.map_or(0, |last| last.first - 1 + last.within.len() as u32)
     }
 
-    /// The table that a module is in, and which one it is there.
+    /// Returns the table that contains a module, and the index of the module in it.
     fn find_module(&self, number: u32) -> Option<(&ModuleTable, usize)> {
         let behind = self.modules.partition_point(|table| table.first <= number);
         let table = self.modules.get(behind.checked_sub(1)?)?;
@@ -112,7 +117,8 @@ impl Network {
         })
     }
 
-    /// Takes about as long as there are modules and processes in it.
+    /// Returns the ranks of the processes in a module, sorted. Takes time in proportion to the
+    /// modules and processes in it.
     pub(super) fn ranks_in(&self, number: u32) -> Vec<u32> {
         let mut ranks = Vec::new();
         let mut left = vec![number];
@@ -121,7 +127,7 @@ impl Network {
                 let members = kind.modules.positions(number).into_iter();
                 ranks.extend(members.filter_map(|index| kind.ranks.get(index)));
             }
-            // Only those that were added later may be within.
+            // Only modules that were added later can be inside this one.
             for table in self.modules.iter().filter(|table| table.first > number) {
                 let within = table.within.positions(number).into_iter();
                 left.extend(within.map(|at| table.first + at as u32));

@@ -1,4 +1,4 @@
-//! The names of the processes of a kind, and which of them has a name.
+//! The names of the processes of a kind, and the search for a process by its name.
 
 use graphmap_executor::sequence::Sequence;
 
@@ -9,7 +9,7 @@ pub(super) enum NameTable {
 }
 
 impl NameTable {
-    /// The name of a member.
+    /// Returns the name of a member.
     pub(super) fn get(&self, index: usize) -> String {
         let (mut name, parts) = match self {
             NameTable::Listed(names) => return names.get(index).cloned().unwrap_or_default(),
@@ -28,7 +28,7 @@ impl NameTable {
         name
     }
 
-    /// Whether this is the name of a member.
+    /// Returns true if this is the name of a member.
     fn is(&self, index: usize, name: &str) -> bool {
         let (mut rest, parts) = match self {
             NameTable::Listed(names) => return names.get(index).is_some_and(|own| own == name),
@@ -47,7 +47,7 @@ impl NameTable {
         rest == Some("")
     }
 
-    /// Which of so many members has a name.
+    /// Returns the index of the member that has a name. `members` is the number of members.
     pub(super) fn find(&self, name: &str, members: usize) -> Option<usize> {
         let parts = match self {
             NameTable::Listed(names) => return names.iter().position(|own| own == name),
@@ -58,18 +58,18 @@ impl NameTable {
         for (text, numbers) in parts {
             rest = rest.strip_prefix(&**text)?;
             if !numbers.is_empty() {
-                // Where it ends is not known if digits come next.
+                // The end of the number is unknown if the next text begins with digits.
                 let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
                 let numbered = (1..=digits).filter_map(|end| rest[..end].parse().ok());
                 let mut all = numbered.flat_map(|number| numbers.positions(number));
                 return all.find(|&index| self.is(index, name));
             }
         }
-        // All have the same name: there should be one.
+        // All members have the same name, so there should be only one.
         (members > 0 && rest.is_empty()).then_some(0)
     }
 
-    /// How many names there are, if that is limited.
+    /// Returns the number of names, or `None` if it is not limited.
     pub(super) fn len(&self) -> Option<usize> {
         match self {
             NameTable::Listed(names) => Some(names.len()),
@@ -82,16 +82,16 @@ impl NameTable {
     }
 }
 
-/// The length of the shortest sequence that is not empty.
+/// Returns the length of the shortest sequence that is not empty.
 fn shortest(parts: &[(String, Sequence)]) -> Option<usize> {
     let lengths = parts.iter().map(|part| part.1.len());
     lengths.filter(|&len| len > 0).min()
 }
 
-/// What comes behind a number, as it is written in names.
+/// Strips a number in decimal notation without leading zeros, and returns the rest of the text.
 fn strip_number(text: &str, number: u32) -> Option<&str> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    // Longer than a name needs for it: other digits follow.
+    // Further digits belong to the text after the number.
     let digits = digits.min(number.checked_ilog10().unwrap_or(0) as usize + 1);
     let (found, rest) = text.split_at(digits);
     let plain = found == "0" || !found.starts_with('0');
@@ -106,7 +106,6 @@ mod tests {
         text.parse().unwrap()
     }
 
-    /// Each name leads back to its member.
     #[test]
     #[cfg_attr(miri, ignore = "safe code, which takes minutes there")]
     fn names_are_found() {
@@ -117,7 +116,7 @@ mod tests {
             NameTable::Pattern(vec![text("w", "1+1*12")]),
             NameTable::Pattern(vec![text("", "7 0 70 700")]),
             NameTable::Pattern(vec![text("cell", "0+0*13+1*11"), text("_", "0+1*13+0*11")]),
-            // A digit behind a number: a1 and then 12 is a11 and then 2.
+            // A digit after a number: `a1` followed by 12 is also `a11` followed by 2.
             NameTable::Pattern(vec![
                 text("a", "0+0*9+1*20"),
                 text("", "11+1*9+0*20"),

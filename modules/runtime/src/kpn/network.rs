@@ -1,7 +1,7 @@
 //! The table of a network: kinds of processes and classes of channels, in compact form.
 //!
-//! Nothing here grows with the number of processes: numbers are [`Sequence`]s, and names and
-//! places are worked out when somebody asks.
+//! The size of the table does not depend on the number of processes, except for listed names.
+//! Numbers are [`Sequence`]s, and names and positions are computed on demand.
 
 use std::any::TypeId;
 use std::fmt;
@@ -21,12 +21,12 @@ use graphmap_executor::exec::wait_points;
 use graphmap_executor::payload::Format;
 use graphmap_executor::sequence::Sequence;
 
-/// A kind of a [`Network`], as [`Network::kind`] returns it.
+/// A kind of a [`Network`]: the result of [`Network::kind`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Kind(u32);
 
 impl Kind {
-    /// The kind that was added first.
+    /// The first kind that was added.
     pub const FIRST: Kind = Kind(0);
 
     pub(super) fn number(self) -> usize {
@@ -40,21 +40,21 @@ pub enum Names<'a> {
     /// A text and a number for each, from a sequence: `Numbered("inTask", "1+1*3")` is `inTask1`,
     /// `inTask2`, `inTask3`.
     Numbered(&'a str, &'a str),
-    /// The names as they are, in order.
+    /// The names in the order of the members.
     Listed(&'a [&'a str]),
-    /// Texts, each followed by a number of its sequence; an empty sequence adds no number:
+    /// Texts, each followed by a number from its sequence. An empty sequence adds no number:
     /// `Pattern(&[("cell", "0+0*3+1*2"), ("_", "0+1*3+0*2")])` is `cell0_0`, `cell0_1` ...
     Pattern(&'a [(&'a str, &'a str)]),
-    /// One of several texts, by a sequence that tells which (from 0), and then a pattern:
+    /// One of several texts, by a sequence of indices from 0, and then a pattern:
     /// `Mixed(&["left", "right"], "0 1 0 1", &[("", "1 1 2 2")])` is `left1`, `right1`, `left2`,
     /// `right2`.
     Mixed(&'a [&'a str], &'a str, &'a [(&'a str, &'a str)]),
 }
 
-/// A class of channels: what joins one port of a kind to one port of another.
+/// A class of channels: those from one port of a kind to one port of another kind.
 ///
-/// The n-th channel goes from the member `from_index[n]` of one kind to the member `to_index[n]`
-/// of the other. All `&str` are [`Sequence`]s; empty ones are left out where that is said.
+/// The n-th channel goes from member `from_index[n]` of one kind to member `to_index[n]` of the
+/// other. All `&str` are [`Sequence`]s. Some may be empty, as the fields say.
 ///
 /// ```
 /// use graphmap_runtime::{Channels, Kind};
@@ -63,28 +63,30 @@ pub enum Names<'a> {
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Channels<'a> {
-    /// The kind that writes, and the position of the port in its list.
+    /// The kind that writes, and the index of its port.
     pub from: (Kind, usize),
-    /// The kind that reads, and the position of the port in its list.
+    /// The kind that reads, and the index of its port.
     pub to: (Kind, usize),
-    /// How many tokens a channel may hold: at least 1.
+    /// Number of tokens that a channel can hold, at least 1.
     pub capacity: u32,
-    /// Which member of the kind writes.
+    /// Index of the writing member of its kind.
     pub from_index: &'a str,
-    /// Which member of the kind reads.
+    /// Index of the reading member of its kind.
     pub to_index: &'a str,
-    /// The position in the writer's bundle; empty: in the order of the channels.
+    /// Index of the channel in the writer's bundle. If empty, channels are in the order of their
+    /// numbers.
     pub from_slot: &'a str,
-    /// The position in the reader's bundle; empty: in the order of the channels.
+    /// Index of the channel in the reader's bundle. If empty, channels are in the order of their
+    /// numbers.
     pub to_slot: &'a str,
-    /// The line in the graph file, from 1; empty: unknown.
+    /// Line in the graph file, from 1. If empty, it is unknown.
     pub line: &'a str,
-    /// The column in the graph file, from 1; empty: unknown.
+    /// Column in the graph file, from 1. If empty, it is unknown.
     pub column: &'a str,
 }
 
 impl<'a> Channels<'a> {
-    /// Channels of capacity 1 at unknown places.
+    /// Creates a class of channels of capacity 1 at unknown positions.
     pub const fn new(
         from: (Kind, usize),
         to: (Kind, usize),
@@ -105,9 +107,9 @@ impl<'a> Channels<'a> {
     }
 }
 
-/// A process network: what generated wiring code describes, and [`run`](crate::run) runs.
+/// A process network. Generated wiring code describes it, and [`run`](crate::run) runs it.
 ///
-/// Mistakes in the description are collected and reported by `run`, all at once.
+/// Errors in the description are collected, and `run` reports them together.
 pub struct Network {
     pub(crate) name: String,
     pub(crate) file: String,
@@ -128,7 +130,7 @@ pub(crate) struct KindTable {
     pub(super) names: NameTable,
     pub(crate) ranks: Sequence,
     pub(crate) ports: Vec<String>,
-    /// The number of the module that each is in; empty: none is in any.
+    /// Number of the innermost module of each member. If empty, no member is in a module.
     pub(super) modules: Sequence,
     pub(super) line: Sequence,
     pub(super) column: Sequence,
@@ -139,9 +141,9 @@ pub(crate) struct KindTable {
 pub(super) struct ModuleTable {
     pub(super) kind: String,
     pub(super) names: NameTable,
-    /// The number of the module that each is in; 0: it is in none.
+    /// Number of the module that contains each module, or 0.
     pub(super) within: Sequence,
-    /// The number of its first.
+    /// Number of the first module of this table.
     pub(super) first: u32,
 }
 
@@ -155,12 +157,12 @@ pub(crate) struct Class {
     pub(crate) to_slot: Sequence,
     pub(super) line: Sequence,
     pub(super) column: Sequence,
-    /// The number of its first channel.
+    /// Number of the first channel.
     pub(crate) first: u32,
     pub(crate) token: TypeId,
     pub(crate) token_name: &'static str,
     pub(crate) size: usize,
-    /// Its tokens are what ends of flow-controlled channels tell each other.
+    /// True if the tokens are control messages of flow-controlled channels.
     pub(crate) control: bool,
     pub(crate) maker: Box<dyn Maker>,
 }
@@ -177,7 +179,7 @@ impl fmt::Debug for Network {
 }
 
 impl Network {
-    /// An empty network. `file` is the graph file that reports point into.
+    /// Creates an empty network. `file` is the graph file to which positions in reports refer.
     pub fn new(name: &str, file: &str) -> Self {
         Network {
             name: name.to_string(),
@@ -192,17 +194,17 @@ impl Network {
         }
     }
 
-    /// The name of the network.
+    /// Returns the name of the network.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// How many processes it has.
+    /// Returns the number of processes.
     pub fn processes(&self) -> usize {
         self.processes as usize
     }
 
-    /// How many channels it has.
+    /// Returns the number of channels.
     pub fn channels_total(&self) -> usize {
         self.channels as usize
     }
@@ -234,10 +236,12 @@ impl Network {
         }
     }
 
-    /// Adds a kind of processes: its name, the names of its members, their ranks (a
-    /// [`Sequence`]; all kinds together have each rank from 0 once), the names of its ports, and
-    /// the function that each member runs. The function's argument is connected to the ports by
-    /// [`Ports::connect`], in the order of `ports`.
+    /// Adds a kind of processes, and returns it.
+    ///
+    /// `name` is the name of the kind, and `names` are those of its members. `ranks` is a
+    /// [`Sequence`] of the members' ranks. All kinds together must have each rank from 0 exactly
+    /// once. `ports` are the names of the ports. Each member runs `function`. Its argument is
+    /// connected to the ports by [`Ports::connect`], in the order of `ports`.
     pub fn kind<P, F, O, How>(
         &mut self,
         name: &str,
@@ -293,7 +297,8 @@ impl Network {
         Kind(self.kinds.len() as u32 - 1)
     }
 
-    /// Says where in the graph file the members of a kind are drawn: lines and columns.
+    /// Sets the positions of the members of a kind in the graph file, as sequences of lines and
+    /// columns.
     pub fn place(&mut self, kind: Kind, line: &str, column: &str) {
         let line = self.sequence(|| "the lines of a kind".into(), line);
         let column = self.sequence(|| "the columns of a kind".into(), column);
@@ -307,8 +312,8 @@ impl Network {
         self.add::<T>(channels, TypedMaker::<T>::empty());
     }
 
-    /// Adds a class of channels that hold `initial` tokens each at the start. `token` makes the
-    /// n-th token (second argument) of a channel (first argument: its position in the class).
+    /// Adds a class of channels that each hold `initial` tokens at the start. `token(c, n)` makes
+    /// the n-th token of channel `c`, where `c` is the index of the channel in the class.
     pub fn channels_filled<T: Send + 'static>(
         &mut self,
         channels: Channels<'_>,
@@ -325,13 +330,15 @@ impl Network {
         self.add::<T>(channels, TypedMaker::<T>::filled(initial, Box::new(token)));
     }
 
-    /// Adds a class of flow-controlled channels that carry tokens of type `T`. Each is three channels: of tokens, and of
-    /// what its ends tell each other in either direction, which no profile or trace counts.
+    /// Adds a class of flow-controlled channels that carry tokens of type `T`.
+    ///
+    /// Each consists of three channels: one for tokens, and one for control messages in each
+    /// direction. Profiles and traces do not count the control messages.
     pub fn flow_channels<T: Send + 'static>(&mut self, channels: Channels<'_>) {
         let mistakes = self.mistakes.len();
         self.channels::<T>(channels);
         if self.mistakes.len() > mistakes {
-            return; // they would be told of the others once more
+            return; // the other two classes would report the same errors again
         }
         self.payload(Some(Format::<Control>::new()));
         let forward = Channels {
@@ -350,9 +357,9 @@ impl Network {
         });
     }
 
-    /// Says how tokens of a type are laid out as bytes, if they are: a profile then counts the bytes
-    /// that went over channels of that type. Of others it has their number times what one takes in
-    /// memory, without what it owns elsewhere.
+    /// Sets how tokens of a type are encoded as bytes, if they are. A profile then counts the
+    /// encoded bytes on channels of that type. For other types, it counts the number of tokens
+    /// times the size of the type, without the memory that a token owns.
     ///
     /// ```
     /// # let mut net = graphmap_runtime::Network::new("net", "net.dot");
@@ -364,7 +371,7 @@ impl Network {
         }
     }
 
-    /// Whether the description fits together.
+    /// Returns an error if the description is inconsistent.
     pub(crate) fn check(&self) -> Result<(), RunError> {
         let mut mistakes = self.mistakes.clone();
         if mistakes.is_empty() {

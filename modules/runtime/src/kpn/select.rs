@@ -1,4 +1,4 @@
-//! Waiting for one of several ports.
+//! Waits for one of several ports.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -18,15 +18,14 @@ use graphmap_executor::exec::scheduler::Scheduler;
             `output.stopped()`"
 )]
 pub trait Source {
-    /// What a read gives.
+    /// Type of the items that a read returns.
     type Item;
-    /// Whether it is a stream that comes to an end by itself. Others are not waited for any more
-    /// when all streams are at their end.
+    /// True if it is a stream that ends by itself. When all streams have ended, the wait for the
+    /// other sources ends as well.
     const STREAM: bool = true;
-    /// Polls for the next item; `None` at the end.
+    /// Polls for the next item. Returns `None` at the end.
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Self::Item>>;
-    /// Says that nobody waits for the port any more, after [`poll_next`](Self::poll_next) was
-    /// pending.
+    /// Cancels the wait of a pending [`poll_next`](Self::poll_next).
     fn turn_away(&mut self) {}
 }
 
@@ -53,7 +52,7 @@ impl<S: Source + ?Sized> Source for &mut S {
     }
 }
 
-/// What [`any`] read, by the position of the port.
+/// The item that [`any`] has read, by the index of the port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum OneOf<
@@ -76,16 +75,16 @@ pub enum OneOf<
     H(H),
 }
 
-/// A tuple of one to eight `(&mut port, bool)`: the ports to wait for, and whether each one is
-/// to be waited for this time.
+/// A tuple of one to eight `(&mut port, bool)`: the ports, and for each whether this call waits for
+/// it.
 pub trait Sources {
-    /// An item of one of them.
+    /// An item of one of the ports.
     type Item;
-    /// Polls them, beginning with the one at `first`; `None` when all are at their end.
+    /// Polls the ports, starting at index `first`. Returns `None` when all have ended.
     fn poll_any(&mut self, first: usize, context: &mut Context<'_>) -> Poll<Option<Self::Item>>;
-    /// Says that nobody waits for them any more.
+    /// Cancels the waits of all ports.
     fn turn_away(&mut self);
-    /// How many there are.
+    /// Number of ports.
     const COUNT: usize;
 }
 
@@ -94,7 +93,7 @@ macro_rules! sources {
         impl<$($name: Source),+> Sources for ($((&mut $name, bool),)+) {
             type Item = OneOf<$($name::Item),+>;
             const COUNT: usize = $count;
-            #[allow(clippy::modulo_one)] // one port has one turn
+            #[allow(clippy::modulo_one)] // a single port has index 0
             fn poll_any(
                 &mut self,
                 first: usize,
@@ -134,12 +133,13 @@ sources!(6: A 0, B 1, C 2, D 3, E 4, F 5);
 sources!(7: A 0, B 1, C 2, D 3, E 4, F 5, G 6);
 sources!(8: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7);
 
-/// Reads from whichever of the ports has something first; `None` when all that are to be waited
-/// for are at their end. Ports at their end are passed by. The function under [`select!`]:
-/// that is easier to read.
+/// Waits until one of the ports has an item, and reads it.
 ///
-/// Ports that have something at once take turns from call to call. Dropping the future before
-/// it is ready takes nothing.
+/// Ports at their end are skipped. Returns `None` when all ports that this call waits for have
+/// ended. [`select!`] is based on this function and easier to read.
+///
+/// If several ports have items, successive calls start at different ports, so all are served.
+/// Dropping the future before it is ready takes no item.
 ///
 /// [`select!`]: crate::select!
 pub fn any<S>(sources: S) -> Any<S> {
@@ -151,15 +151,16 @@ pub fn any<S>(sources: S) -> Any<S> {
 }
 
 /// The future of [`any`].
-// Only its `Future` asks that all sources are some: where one is not, the compiler says so once.
+// Only the `Future` implementation requires `Sources`, so that the compiler reports a wrong source
+// only once.
 #[must_use = "this does nothing unless it is awaited"]
 #[derive(Debug)]
 pub struct Any<S> {
     sources: S,
-    /// Where the turns of this call begin, from its first poll on.
+    /// Index of the port that is polled first. The first poll of the future sets it.
     first: Option<usize>,
-    /// What is done with the sources when nobody waits for them any more: nothing before the first
-    /// poll, which knows what they are.
+    /// Cancels the waits when the future is dropped. It does nothing before the first poll, which
+    /// sets it, because only `poll` knows the type of the sources.
     turn_away: fn(&mut S),
 }
 
@@ -187,15 +188,18 @@ impl<S> Drop for Any<S> {
     }
 }
 
-/// Waits for one of one to eight ports ([`Input`], [`Select`](crate::Select), [`Gather`](crate::Gather),
-/// [`read_or_end`](crate::Select::read_or_end) of a select bundle, or
-/// [`stopped`](crate::Output::stopped) of an output, as `() = out.stopped()`) and runs the arm of
-/// the one that has something first. Ports at their end are passed by; when all are, the `else`
-/// arm runs; there must be one, for every stream comes to its end. An arm with `if` is waited for
-/// only when the condition holds. After a body in braces the comma may be left out.
+/// Waits until one of up to eight ports has an item, and runs the arm of that port.
 ///
-/// The port is named, not a read of it: `token = p.input`, where `select!` of other libraries has
-/// `Some(token) = p.input.read()`.
+/// The ports may be [`Input`], [`Select`](crate::Select), [`Gather`](crate::Gather),
+/// [`read_or_end`](crate::Select::read_or_end) of a select bundle, or
+/// [`stopped`](crate::Output::stopped) of an output, as in `() = out.stopped()`.
+///
+/// Ports at their end are skipped. The `else` arm runs when all ports have ended. It is mandatory,
+/// because every stream ends. An arm with `if` is waited for only if the condition is true. The
+/// comma after a body in braces is optional.
+///
+/// An arm names the port, not a read of it: `token = p.input`. In `select!` of other libraries,
+/// this is `Some(token) = p.input.read()`.
 ///
 /// ```
 /// use graphmap_runtime::{Local, Options, select};
@@ -220,9 +224,9 @@ impl<S> Drop for Any<S> {
 /// ```
 #[macro_export]
 macro_rules! select {
-    // One arm after the other is taken apart, first its port, then its body, and gets one of the
-    // names that are left. What is no arm is told in words of `select!`: without these rules the
-    // compiler would tell of the recursion of this macro.
+    // The arms are parsed one after the other. First the port of an arm is parsed, then its body,
+    // and the arm gets one of the remaining names. Rules with `compile_error!` report syntax errors
+    // in terms of `select!`. Without them, the compiler would report the recursion of this macro.
     (@port [] [] [$($names:ident)*] $(else => $end:expr $(,)?)?) => {
         ::core::compile_error!(
             "`select!` has no arm for a port: expected arms such as `token = p.input => ..,` and \
@@ -237,14 +241,15 @@ macro_rules! select {
     };
     (@port [$($ports:tt)*] [$($name:ident ($pattern:pat) ($body:expr))*] [$($names:ident)*]
         else => $end:expr $(,)?) => {
-        // A statement of its own, so that the ports are free again in the arms.
+        // A separate statement, so that the ports are no longer borrowed in the arms.
         match {
             let one = $crate::any(($($ports)*)).await;
             one
         } {
             ::core::option::Option::None => $end,
-            // All that can come: what is not there is of a type without values.
-            // The token is taken apart by itself, so that the compiler speaks of its type and not of ours.
+            // The match is exhaustive, because the other variants have a type without values. The
+            // pattern is matched in a separate statement, so that the compiler reports the type of
+            // the token and not `OneOf`.
             $(::core::option::Option::Some($crate::OneOf::$name(token)) => {
                 let ($pattern) = token;
                 $body

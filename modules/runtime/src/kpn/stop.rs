@@ -1,4 +1,4 @@
-//! Waiting for readers to leave.
+//! Waits for readers to leave.
 
 use std::fmt;
 use std::pin::Pin;
@@ -9,24 +9,27 @@ use super::ports::Output;
 use super::select::Source;
 use graphmap_executor::exec::hooks::Ready;
 
-/// The future of [`Output::stopped`] and of its like in bundles: ready when all readers have left.
+/// The future of [`Output::stopped`] and of the same functions of bundles. It is ready when all
+/// readers have left.
 ///
-/// In a [`select!`](crate::select!) it does not count as a port that may still have something: when
-/// all others are at their end, the `else` arm runs though the readers are there.
+/// In a [`select!`](crate::select!), it does not count as an open port. When all other ports have
+/// ended, the `else` arm runs although the readers are still there.
 #[must_use = "this does nothing unless it is awaited"]
 pub struct Stop<'a, T> {
     outputs: &'a mut [Output<T>],
-    /// The one that is waited for.
+    /// Index of the output that the future waits for. Readers of outputs before it have left.
     waits: usize,
-    /// The list of a share bundle, whose members may be waited for by hooks.
+    /// The ready list of a share bundle, whose members may have hooks.
     ready: Option<&'a Rc<Ready>>,
 }
 
 impl<T> Output<T> {
-    /// Waits until the reader has left, without writing. A port joined to nothing is ready at once.
+    /// Waits until the reader has left, without writing. An unconnected output is ready at once.
     ///
-    /// A process that reads for long before it writes again learns of the request to stop only at
-    /// that write; with this in a [`select!`](crate::select!) it learns at once.
+    /// Otherwise, a process that reads for a long time before it writes again gets [`Stopped`] only
+    /// at that write. With this future in a [`select!`](crate::select!), it learns of it at once.
+    ///
+    /// [`Stopped`]: crate::Stopped
     ///
     /// ```
     /// # use graphmap_runtime::{Local, Options, Stopped, select};
@@ -76,15 +79,16 @@ impl<'a, T> Stop<'a, T> {
         }
     }
 
-    /// All have left when one after the other has, so it is enough to wait for the first that is
-    /// there. Those before it have left for ever.
+    /// Waits for one output after the other, because all readers have left when each has left. A
+    /// reader that has left does not come back.
     #[inline]
     fn poll_all(&mut self, context: &mut Context<'_>) -> Poll<()> {
         for (member, output) in self.outputs.iter_mut().enumerate().skip(self.waits) {
             if output.poll_stopped(context).is_pending() {
                 self.waits = member;
                 if let Some(ready) = self.ready {
-                    // Its hook is not in the channel any more: the next write has to look at it.
+                    // The output's hook is no longer in the channel, so the next write must check
+                    // it.
                     ready.push(member as u32);
                 }
                 return Poll::Pending;

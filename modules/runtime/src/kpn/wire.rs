@@ -1,8 +1,9 @@
-//! Building the part of a network that one scheduler runs: channels, then processes.
+//! Builds the part of a network that one scheduler runs: channels, then processes.
 //!
-//! Each scheduler goes through the table by itself. A channel within it is made on the spot; of
-//! one between two schedulers, the first to come makes both ends and leaves the other's in the
-//! [`Exchange`]. The lists of ends are gone when the last process has its own.
+//! Each scheduler goes through the table on its own. It creates channels between its own processes
+//! immediately. A channel between two schedulers is created by the first of them that reaches it,
+//! which stores the other's end in the [`Exchange`]. The lists of ends are freed when the last
+//! process has its ends.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -17,7 +18,7 @@ use graphmap_executor::exec::scheduler::Scheduler;
 use graphmap_executor::placement::{Placement, SchedulerId, SchedulerIndex};
 use graphmap_executor::sync::lock;
 
-/// An end of a channel of any type, with what frees it if nobody takes it.
+/// Raw end of a channel of any type, with the function that frees it if it is not taken.
 struct Loose {
     raw: *mut u8,
     free: Free,
@@ -32,21 +33,21 @@ impl Loose {
 impl Drop for Loose {
     fn drop(&mut self) {
         if !self.raw.is_null() {
-            // SAFETY: the function belongs to the pointer, which nobody has taken.
+            // SAFETY: `free` belongs to the type of `raw`, and `raw` has not been taken.
             unsafe { (self.free)(self.raw) };
         }
     }
 }
 
-// SAFETY: only ends of channels between schedulers, of `Send` tokens, go to another thread, and
-// an end is used by one thread only from when it is taken.
+// SAFETY: only ends of channels between schedulers move to another thread. Their tokens are `Send`,
+// and an end is used by only one thread after it was taken.
 unsafe impl Send for Loose {}
 
-/// Where schedulers leave each other the ends of their channels.
+/// Ends of channels that one scheduler has created for another.
 #[derive(Default)]
 pub(crate) struct Exchange(Mutex<HashMap<u32, Loose>>);
 
-/// Ranks, kinds and indices of the processes that live on a scheduler, by rank.
+/// Returns the rank, kind and index of each process of a scheduler, sorted by rank.
 pub(crate) fn residents(
     network: &Network,
     placement: &Placement,
@@ -66,21 +67,24 @@ pub(crate) fn residents(
     residents
 }
 
-/// The part of a network that is being built.
+/// Part of a network that is being built.
 struct Wiring<'a> {
     network: &'a Network,
     placement: &'a Placement,
     exchange: &'a Exchange,
     scheduler: &'a Scheduler,
     me: SchedulerId,
-    /// By which the bytes of tokens are counted, if the run is profiled.
+    /// Formats to count the bytes of tokens, if the run is profiled.
     formats: Option<&'a Formats>,
-    /// The ends of channels that no process has taken, by kind and port.
+    /// Ends that no process has taken, by kind and port.
     kinds: Vec<Vec<KindPort>>,
     mistakes: Vec<String>,
 }
 
-/// Makes the channels and processes of `scheduler`.
+/// Creates the channels and processes of `scheduler`.
+///
+/// # Errors
+/// Returns the inconsistencies between the network and the ports of its processes.
 pub(crate) fn build(
     network: &Network,
     placement: &Placement,
@@ -111,7 +115,7 @@ pub(crate) fn build(
 }
 
 impl Wiring<'_> {
-    /// The list of those ends of a class that belong to a port.
+    /// Returns the list of the ends of a class that belong to a port.
     fn list(&mut self, class: &Class, (kind, port): (u32, u32), input: bool) -> &mut PortEnds {
         let port = &mut self.kinds[kind as usize][port as usize];
         match (class.control, input) {
@@ -121,7 +125,8 @@ impl Wiring<'_> {
         }
     }
 
-    /// Notes the type of the two ports of a class. All channels of a port must agree on it.
+    /// Records the token type of the two ports of a class. All channels of a port must have the
+    /// same type.
     fn declare(&mut self, class: &Class) {
         let (free_output, free_input) = class.maker.frees();
         for ((kind, port), input, free) in [
@@ -141,7 +146,7 @@ impl Wiring<'_> {
         }
     }
 
-    /// The scheduler of a member of a kind.
+    /// Returns the scheduler of a member of a kind.
     fn home(&self, kind: u32, member: u32) -> SchedulerId {
         if self.placement.is_one() {
             return SchedulerId(0);
@@ -150,7 +155,7 @@ impl Wiring<'_> {
         rank.map_or(SchedulerId::NONE, |rank| self.placement.thread_of(rank))
     }
 
-    /// Makes the ends of a class that belong to this scheduler.
+    /// Creates those ends of a class that belong to this scheduler.
     fn make_channels(&mut self, class: &Class) {
         let members = class.from_index.iter().zip(class.to_index.iter());
         for (n, (from, to)) in members.enumerate() {
@@ -181,9 +186,9 @@ impl Wiring<'_> {
         }
     }
 
-    /// The ends of a channel, for the writer and for the reader. If one of them lives on another
-    /// scheduler, both are the end that belongs to this one. `None`: its tokens cannot leave the
-    /// OS process.
+    /// Returns the ends of a channel, for the writer and for the reader. If only one of the two
+    /// processes is on this scheduler, both are the end of that process. Returns `None` if the
+    /// channel goes to another OS process and its tokens have no payload.
     fn ends(
         &self,
         maker: &dyn Maker,
@@ -209,8 +214,9 @@ impl Wiring<'_> {
         Some((end, end))
     }
 
-    /// This scheduler's end of a channel between two schedulers of this OS process: the one that
-    /// the other scheduler has stored, or one of a new channel, whose other end is stored for it.
+    /// Returns this scheduler's end of a channel between two schedulers of this OS process. Takes
+    /// the end that the other scheduler has stored. If there is none, creates the channel and
+    /// stores the other end.
     fn exchanged(
         &self,
         maker: &dyn Maker,
@@ -231,12 +237,13 @@ impl Wiring<'_> {
             mine
         });
         drop(left);
-        // SAFETY: `make` of the same class made it: the number of a channel belongs to one class.
+        // SAFETY: `make` of the same class created the end, because a channel number belongs to one
+        // class.
         unsafe { maker.register(mine, side, self.scheduler.registry()) };
         mine
     }
 
-    /// Returns the error that a channel goes to another OS process and its tokens have no encoding.
+    /// Returns the error of a channel to another OS process whose tokens have no payload.
     fn no_payload(&self, class: &Class, number: u32, homes: (SchedulerId, SchedulerId)) -> String {
         let channel = report::channel(self.network, number);
         let [from, to] = [homes.0, homes.1].map(|home| self.scheduler.shared().os_process_of(home));
@@ -247,7 +254,8 @@ impl Wiring<'_> {
         )
     }
 
-    /// Sorts the ends of each port by member and slot. No slot may have two channels.
+    /// Sorts the ends of each port by member and slot, and checks that each slot has only one
+    /// channel.
     fn sort_ends(&mut self) {
         for (table, ports) in self.network.kinds.iter().zip(&mut self.kinds) {
             let ports = table.ports.iter().zip(ports);
@@ -268,7 +276,7 @@ impl Wiring<'_> {
         }
     }
 
-    /// Makes the processes, unless there is a mistake, and gives each its ends.
+    /// Creates the processes and connects their ports, unless there are errors.
     fn make_processes(mut self, residents: Vec<(u32, u32, u32)>) -> Result<(), Vec<String>> {
         if !self.mistakes.is_empty() {
             return Err(self.mistakes);
@@ -283,7 +291,7 @@ impl Wiring<'_> {
                 mistakes: &mut self.mistakes,
             };
             let mut process = None;
-            // `connect` and the function are the user's.
+            // `connect` and the function are user code.
             self.scheduler.in_the_name_of(Some((kind, index)), || {
                 process = Some((table.spawn)(&mut ends, kind, index));
             });

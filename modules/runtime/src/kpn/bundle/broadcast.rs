@@ -1,20 +1,22 @@
-//! One writer to many readers, the same token to all.
+//! Broadcast: one writer sends the same token to many readers.
 
 use crate::kpn::ports::Output;
 use crate::kpn::stop::Stop;
 use graphmap_executor::exec::outcome::Stopped;
 
-/// One writer to N channels: every member gets every token.
+/// Output bundle with one writer and N channels. Every member gets every token.
 ///
-/// Members are written in order, and each must have room; last come those whose readers are several in another OS process,
-/// where a token goes once for all. A reader that has left is passed by; the request to stop comes when all have left.
+/// A write serves the members in order, and waits for space at each. Members whose readers share a
+/// scheduler of another OS process come last, because one frame carries the token to all of them.
+/// Members whose reader has left are skipped. A write fails with [`Stopped`] when all readers have
+/// left.
 #[derive(Debug)]
 pub struct Broadcast<T> {
     members: Vec<Output<T>>,
     connected: bool,
-    /// Members whose readers are on one scheduler of another OS process, where there are several.
+    /// Groups of two or more members whose readers share a scheduler of another OS process.
     together: Vec<Vec<usize>>,
-    /// All others.
+    /// All other members.
     alone: Vec<usize>,
 }
 
@@ -22,7 +24,8 @@ impl<T> From<Vec<Output<T>>> for Broadcast<T> {
     fn from(members: Vec<Output<T>>) -> Self {
         let far = |member: &usize| members[*member].far().map(|output| output.peer());
         let mut order: Vec<usize> = (0..members.len()).collect();
-        // Those that are not far are first, and nothing changes places without need.
+        // Members whose readers are in this OS process sort first, and a stable sort keeps their
+        // order.
         order.sort_by_key(far);
         let groups = order.chunk_by(|a, b| far(a).is_some() && far(a) == far(b));
         let (together, alone): (Vec<_>, Vec<_>) = groups.partition(|group| group.len() > 1);
@@ -38,28 +41,29 @@ impl<T> From<Vec<Output<T>>> for Broadcast<T> {
 }
 
 impl<T: Clone> Broadcast<T> {
-    /// How many members there are, those that have left included.
+    /// Returns the number of members, including those whose readers have left.
     pub fn members(&self) -> usize {
         self.members.len()
     }
 
-    /// Whether any channel is joined to the port. It stays so when readers leave: that is told by
-    /// [`write`](Self::write) and [`stopped`](Self::stopped).
+    /// Returns true if a channel is connected to the port. The answer stays the same when readers
+    /// leave, which [`write`](Self::write) and [`stopped`](Self::stopped) report.
     pub fn is_connected(&self) -> bool {
         self.connected
     }
 
-    /// Waits until all readers have left, without writing: as [`Output::stopped`].
+    /// Waits until all readers have left, without writing. See [`Output::stopped`].
     pub fn stopped(&mut self) -> Stop<'_, T> {
         Stop::all(&mut self.members)
     }
 
-    /// Writes a clone of the token to each member; the last gets the token itself. Dropping the
-    /// future before it is ready leaves some members with the token and some without, and so does a panic of
-    /// the token's `clone`.
+    /// Writes a clone of the token to each member, and the token itself to the last one.
+    ///
+    /// If the future is dropped before it is ready, or the token's `clone` panics, some members
+    /// have the token and others do not.
     ///
     /// # Errors
-    /// [`Stopped`] when all readers have left.
+    /// [`Stopped`] if all readers have left.
     pub async fn write(&mut self, token: T) -> Result<(), Stopped> {
         let connected = |member: &usize| self.members[*member].is_connected();
         let Some(last) = self.alone.iter().rposition(connected) else {
@@ -84,7 +88,7 @@ impl<T: Clone> Broadcast<T> {
         self.write_together(token).await
     }
 
-    /// Writes to those whose readers are together in other OS processes.
+    /// Writes the token to the members in `together`.
     async fn write_together(&mut self, token: T) -> Result<(), Stopped> {
         let mut token = Some(token);
         for (at, group) in self.together.iter().enumerate() {
@@ -94,7 +98,7 @@ impl<T: Clone> Broadcast<T> {
                     output.room().await;
                 }
             }
-            // None of them has lost its room meanwhile, some may have lost their readers.
+            // Each of them still has space if its reader has not left meanwhile.
             let mut ready = Vec::new();
             for &member in group {
                 match self.members[member].far() {

@@ -1,4 +1,4 @@
-//! Many writers to one reader, which takes a token of each.
+//! Gather and reduce: one reader takes one token from each of many writers.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -6,7 +6,7 @@ use std::task::{Context, Poll, ready};
 use crate::kpn::ports::Input;
 use crate::kpn::select::Source;
 
-/// N channels to one reader, read in rows: one token of each member.
+/// Input bundle with N channels and one reader. It is read in rows: one token from each member.
 #[derive(Debug)]
 pub struct Gather<T> {
     members: Vec<Input<T>>,
@@ -23,32 +23,33 @@ impl<T> From<Vec<Input<T>>> for Gather<T> {
 }
 
 impl<T> Gather<T> {
-    /// How many members there are.
+    /// Returns the number of members.
     pub fn members(&self) -> usize {
         self.members.len()
     }
 
-    /// Whether any channel is joined to the port.
+    /// Returns true if a channel is connected to the port.
     pub fn is_connected(&self) -> bool {
         self.members.iter().any(Input::is_connected)
     }
 
-    /// One token of each member, in their order; `None` as soon as one member is at its end (the
-    /// tokens of an unfinished row are never seen). Dropping the future before it is ready loses
-    /// nothing: the next read goes on with the row.
+    /// Reads one token from each member, in their order. Returns `None` as soon as one member is at
+    /// its end. The tokens of an unfinished row are then never returned.
+    ///
+    /// If the future is dropped before it is ready, the next read continues with the row.
     pub async fn read(&mut self) -> Option<Vec<T>> {
         ReadRow { gather: self }.await
     }
 
-    /// Says that nobody waits for the port any more, after [`poll_read`](Self::poll_read) was
-    /// pending.
+    /// Cancels the wait of a pending [`poll_read`](Self::poll_read): the process no longer counts
+    /// as waiting for the port.
     pub fn turn_away(&mut self) {
         if let Some(member) = self.members.get_mut(self.row.len()) {
             member.turn_away();
         }
     }
 
-    /// Polls for the next row: what [`read`](Self::read) awaits.
+    /// Polls for the next row, as the future of [`read`](Self::read) does.
     pub fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<Option<Vec<T>>> {
         if self.members.is_empty() {
             return Poll::Ready(None);
@@ -64,7 +65,7 @@ impl<T> Gather<T> {
     }
 }
 
-/// The future of [`Gather::read`].
+/// Future of [`Gather::read`].
 struct ReadRow<'a, T> {
     gather: &'a mut Gather<T>,
 }
@@ -83,7 +84,7 @@ impl<T> Drop for ReadRow<'_, T> {
     }
 }
 
-/// N channels to one reader, which folds one token of each member into one.
+/// Input bundle with N channels and one reader, which folds one token from each member into one.
 ///
 /// ```
 /// use graphmap_runtime::{Local, Options, Reduce};
@@ -119,20 +120,23 @@ impl<T> From<Vec<Input<T>>> for Reduce<T> {
 }
 
 impl<T> Reduce<T> {
-    /// How many members there are.
+    /// Returns the number of members.
     pub fn members(&self) -> usize {
         self.members.len()
     }
 
-    /// Whether any channel is joined to the port.
+    /// Returns true if a channel is connected to the port.
     pub fn is_connected(&self) -> bool {
         self.members.iter().any(Input::is_connected)
     }
 
-    /// One token of each member, folded from the left in their order, so `fold` need be neither
-    /// commutative nor associative; `None` as soon as one member is at its end. Dropping the
-    /// future before it is ready loses nothing, if the next read folds the same way. A panic of `fold` loses
-    /// the row: the next read drops the rest of it, and folds the row after it.
+    /// Reads one token from each member, and folds them from the left in member order. `fold`
+    /// therefore need not be commutative or associative. Returns `None` as soon as one member is at
+    /// its end.
+    ///
+    /// If the future is dropped before it is ready, the next read continues with the row, and must
+    /// fold in the same way. If `fold` panics, the row is lost: the next read drops the rest of it,
+    /// and folds the next row.
     pub async fn read(&mut self, mut fold: impl FnMut(T, T) -> T) -> Option<T> {
         while !self.members.is_empty() {
             while let Some(member) = self.members.get_mut(self.next) {
@@ -141,7 +145,7 @@ impl<T> Reduce<T> {
                 self.folded = match self.folded.take() {
                     Some(folded) => Some(fold(folded, token)),
                     None if self.next == 1 => Some(token),
-                    // The fold of an earlier token panicked: the row is lost.
+                    // An earlier call of `fold` panicked, so the row is lost.
                     None => None,
                 };
             }

@@ -2,15 +2,15 @@
 //!
 //! | bundle | joins | a call |
 //! |---|---|---|
-//! | [`Select`] | many writers, one reader | reads one token, from whichever member has one |
-//! | [`Gather`] | many writers, one reader | reads one token of each member |
-//! | [`Reduce`] | many writers, one reader | reads one token of each and folds them |
-//! | [`Share`] | one writer, many readers | writes one token to one member that has room |
+//! | [`Select`] | many writers, one reader | reads one token from any member that has one |
+//! | [`Gather`] | many writers, one reader | reads one token from each member |
+//! | [`Reduce`] | many writers, one reader | reads one token from each member and folds them |
+//! | [`Share`] | one writer, many readers | writes one token to one member that has space |
 //! | [`Broadcast`] | one writer, many readers | writes a clone to each member |
-//! | [`Scatter`] | one writer, many readers | writes a token of its own to each member |
-//! | [`Switch`] | one writer, many readers | writes one token to the member that is named |
+//! | [`Scatter`] | one writer, many readers | writes a different token to each member |
+//! | [`Switch`] | one writer, many readers | writes one token to the member that it names |
 //!
-//! Select and share make a network non-deterministic; the others do not.
+//! Select and share make a network non-deterministic. The others do not.
 
 mod broadcast;
 mod gather;
@@ -34,11 +34,11 @@ use graphmap_executor::exec::hooks::Side;
 use graphmap_executor::exec::hooks::{NO_NUMBER, Ready};
 use graphmap_executor::exec::scheduler::Scheduler;
 
-/// The ready list of a bundle and its members' hooks, which put them on it.
+/// Ready list of a bundle, and the hooks of its members, which put members on the list.
 pub(super) struct Hooked {
     pub(super) ready: Rc<Ready>,
     pub(super) hooks: Vec<u32>,
-    /// The run the hooks are of: 0 before the first.
+    /// Run to which the hooks belong, or 0 before the first run.
     run: u64,
 }
 
@@ -51,9 +51,9 @@ impl Hooked {
         }
     }
 
-    /// Makes sure that the hooks are those of the run that is on: a bundle may have been carried
-    /// there from another, and then every member has to be looked at anew. `number` tells the number
-    /// of a member's channel.
+    /// Replaces the hooks and puts every member on the list, if the hooks belong to another run. A
+    /// bundle may be moved from one run to another. `number` returns the number of a member's
+    /// channel.
     #[inline]
     pub(super) fn enter_run(
         &mut self,
@@ -82,13 +82,14 @@ impl Hooked {
         self.ready.renew(numbers.collect());
     }
 
-    /// Has whoever polls with `context` woken when a member, or the one member, is put on the list.
-    /// To clone a foreign waker is code of the user, so the list may have something after it.
+    /// Registers the waker of `context`, which is woken when a member is put on the list. If `only`
+    /// is given, that member alone counts. Cloning a foreign waker runs user code, so the list may
+    /// be non-empty afterwards.
     pub(super) fn wait(&self, context: &Context<'_>, only: Option<u32>) {
         waiting(|scheduler| scheduler.wait_for_bundle(context, &self.ready, only));
     }
 
-    /// Nobody waits for the bundle any more: a future is dropped.
+    /// Cancels the wait for the bundle, if there is one.
     #[inline]
     pub(super) fn turn_away(&self) {
         if self.ready.is_waited_for() {
@@ -96,7 +97,7 @@ impl Hooked {
         }
     }
 
-    /// A member is to be looked at, and is waited for from now on.
+    /// Puts a member on the list, and includes its channel in waits from now on.
     pub(super) fn enter(&self, member: u32, number: Option<u32>) {
         self.ready.enter(member, number.unwrap_or(NO_NUMBER));
     }

@@ -1,13 +1,14 @@
-//! One writer to many readers, a token of its own to each.
+//! Scatter: one writer sends a different token to each of many readers.
 
 use crate::kpn::ports::Output;
 use crate::kpn::stop::Stop;
 use graphmap_executor::exec::outcome::Stopped;
 
-/// One writer to N channels: a row of N tokens is dealt out, one to each member.
+/// Output bundle with one writer and N channels. A write distributes a row of N tokens, one to each
+/// member.
 ///
-/// Members are written in order, and each must have room. The token for a reader that has left
-/// is dropped; the request to stop comes when all have left.
+/// A write serves the members in order, and waits for space at each. The token for a reader that
+/// has left is dropped. A write fails with [`Stopped`] when all readers have left.
 #[derive(Debug)]
 pub struct Scatter<T> {
     members: Vec<Output<T>>,
@@ -24,18 +25,18 @@ impl<T> From<Vec<Output<T>>> for Scatter<T> {
 }
 
 impl<T> Scatter<T> {
-    /// How many members there are, those that have left included.
+    /// Returns the number of members, including those whose readers have left.
     pub fn members(&self) -> usize {
         self.members.len()
     }
 
-    /// Whether any channel is joined to the port. It stays so when readers leave: that is told by
-    /// [`write`](Self::write) and [`stopped`](Self::stopped).
+    /// Returns true if a channel is connected to the port. The answer stays the same when readers
+    /// leave, which [`write`](Self::write) and [`stopped`](Self::stopped) report.
     pub fn is_connected(&self) -> bool {
         self.connected
     }
 
-    /// Waits until all readers have left, without writing: as [`Output::stopped`].
+    /// Waits until all readers have left, without writing. See [`Output::stopped`].
     pub fn stopped(&mut self) -> Stop<'_, T> {
         Stop::all(&mut self.members)
     }
@@ -43,10 +44,10 @@ impl<T> Scatter<T> {
     /// Writes the first token to the first member, and so on.
     ///
     /// # Errors
-    /// [`Stopped`] when all readers have left.
+    /// [`Stopped`] if all readers have left.
     ///
     /// # Panics
-    /// At the call, if there are not as many tokens as members.
+    /// At the call, if the number of tokens differs from the number of members.
     #[track_caller]
     pub fn write(&mut self, row: Vec<T>) -> impl Future<Output = Result<(), Stopped>> {
         let (tokens, members) = (row.len(), self.members.len());

@@ -1,4 +1,4 @@
-//! Many writers to one reader, which takes what comes.
+//! Select: one reader takes any available token of many writers.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,10 +12,10 @@ use crate::kpn::select::Source;
 use graphmap_executor::exec::hooks::Side;
 use graphmap_executor::exec::scheduler::Scheduler;
 
-/// N channels to one reader.
+/// Input bundle with N channels and one reader, which takes a token from any member that has one.
 ///
-/// Members that have tokens take turns, so none is left out. The time of a read does not depend
-/// on the number of members.
+/// Members that have tokens are served in turn, so that none starves. The time of a read does not
+/// depend on the number of members.
 ///
 /// ```
 /// use graphmap_runtime::{Local, Options, Select};
@@ -40,7 +40,7 @@ pub struct Select<T> {
     members: Vec<Input<T>>,
     live: usize,
     connected: bool,
-    /// Members whose end a `read` has passed by, and that `read_or_end` has not told yet.
+    /// Members whose end a `read` has found, and `read_or_end` has not reported yet.
     passed: BTreeSet<usize>,
     hooked: Hooked,
 }
@@ -59,31 +59,33 @@ impl<T> From<Vec<Input<T>>> for Select<T> {
 }
 
 impl<T> Select<T> {
-    /// How many members there are, those at their end included.
+    /// Returns the number of members, including those at their end.
     pub fn members(&self) -> usize {
         self.members.len()
     }
 
-    /// Whether any channel is joined to the port. It stays so when members come to their end:
-    /// that is told by [`read`](Self::read) and [`ended`](Self::ended).
+    /// Returns true if a channel is connected to the port. The answer stays the same when members
+    /// end, which [`read`](Self::read) and [`ended`](Self::ended) report.
     pub fn is_connected(&self) -> bool {
         self.connected
     }
 
-    /// The next token and the position of the member it came from; `None` when all members are
-    /// at their end. Dropping the future before it is ready takes no token.
+    /// Reads the next token, and returns it with the index of its member. Returns `None` when all
+    /// members are at their end. If the future is dropped before it is ready, no token is taken.
     pub async fn read(&mut self) -> Option<(usize, T)> {
         ReadSelect { select: self }.await
     }
 
-    /// The next token as `(member, Some(token))`, or the end of a member as `(member, None)`;
-    /// `None` when all members are at their end and each end has been told.
+    /// Reads the next token as `(member, Some(token))`, or the end of a member as `(member, None)`.
+    /// Returns `None` when all members are at their end and each end has been reported.
     ///
-    /// Each member's end is told once, after all its tokens, so a server learns which of its
-    /// clients are gone. An end that [`read_from`](Self::read_from) has told is not told again; one
-    /// that [`read`](Self::read) has passed by is. In a [`select!`](crate::select!) it is a port
-    /// like any other: `(client, request) = requests.read_or_end() => ..`. Dropping the future
-    /// before it is ready takes nothing.
+    /// The end of a member is reported once, after all its tokens. A server thus learns which of
+    /// its clients are gone. An end that [`read_from`](Self::read_from) has returned is not
+    /// reported again. An end that [`read`](Self::read) has skipped is reported here.
+    ///
+    /// This can be a port of a [`select!`](crate::select!):
+    /// `(client, request) = requests.read_or_end() => ..`. If the future is dropped before it is
+    /// ready, no token and no end is lost.
     ///
     /// ```
     /// # use graphmap_runtime::{Select, Stopped, Switch};
@@ -93,7 +95,7 @@ impl<T> Select<T> {
     ///         match request {
     ///             Some(number) => {
     ///                 asked[client] += 1;
-    ///                 // A client that does not wait for the answer is no reason to end.
+    ///                 // The server goes on if a client has left before the answer.
     ///                 let _: Result<(), Stopped> = replies.write_to(client, number + 1).await;
     ///             }
     ///             None => println!("client {client} is gone, after {} requests", asked[client]),
@@ -105,12 +107,12 @@ impl<T> Select<T> {
         ReadOrEnd { select: self }
     }
 
-    /// Whether a member is at its end, as far as reads have told: one whose writer has finished
-    /// is found to be at its end by the read that comes after its last token. A member that is
-    /// joined to nothing is at its end from the start.
+    /// Returns true if a read has found the end of a member. The first read after the member's last
+    /// token finds that its writer has finished. A member without a channel is at its end from the
+    /// start.
     ///
     /// # Panics
-    /// If there is no such member.
+    /// If the member does not exist.
     #[track_caller]
     pub fn ended(&self, member: usize) -> bool {
         match self.members.get(member) {
@@ -122,10 +124,10 @@ impl<T> Select<T> {
         }
     }
 
-    /// The next token of one member; `None` when that one is at its end.
+    /// Reads the next token of one member. Returns `None` when that member is at its end.
     ///
     /// # Panics
-    /// If there is no such member.
+    /// If the member does not exist.
     pub async fn read_from(&mut self, member: usize) -> Option<T> {
         ReadFrom {
             select: self,
@@ -134,8 +136,8 @@ impl<T> Select<T> {
         .await
     }
 
-    /// Polls for the next token: what [`read`](Self::read) awaits. Who polls by hand counts as
-    /// waiting as with [`Input::poll_read`].
+    /// Polls for the next token, as the future of [`read`](Self::read) does. While this is pending,
+    /// the process counts as waiting, as for [`Input::poll_read`].
     pub fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<Option<(usize, T)>> {
         loop {
             match self.poll_change(context) {
@@ -151,7 +153,7 @@ impl<T> Select<T> {
         }
     }
 
-    /// The next token, or the next end that no read has come to before.
+    /// Polls for the next token, or for the next end that no read has found before.
     #[inline]
     pub(crate) fn poll_change(
         &mut self,
@@ -171,7 +173,7 @@ impl<T> Select<T> {
         }
     }
 
-    /// As [`Select::poll_change`], of what is there.
+    /// Returns a token or an end as [`Select::poll_change`] does, if one is available now.
     #[inline]
     pub(crate) fn try_change(&mut self) -> Option<(usize, Option<T>)> {
         self.enter_run();
@@ -211,7 +213,7 @@ impl<T> Select<T> {
                 Take::Empty => {
                     if self.members[member].arm(self.hooked.hooks[member]) {
                         self.hooked.wait(context, Some(member as u32));
-                        // Once more, for that was code of the user if the waker is foreign.
+                        // Checks once more, because cloning a foreign waker runs user code.
                         waits = true;
                     }
                 }
@@ -225,14 +227,14 @@ impl<T> Select<T> {
         self.hooked.enter_run(members.len(), number);
     }
 
-    /// Says that nobody waits for the port any more, after [`poll_read`](Self::poll_read) was
-    /// pending.
+    /// Cancels the wait of a pending [`poll_read`](Self::poll_read): the process no longer counts
+    /// as waiting for the port.
     #[inline]
     pub fn turn_away(&mut self) {
         self.hooked.turn_away();
     }
 
-    /// Notes that a member is at its end; whether that is news.
+    /// Records that a member is at its end. Returns true if that was not known before.
     fn leave(&mut self, member: usize) -> bool {
         let news = self.members[member].is_connected();
         if news {
@@ -244,7 +246,7 @@ impl<T> Select<T> {
     }
 }
 
-/// The future of [`Select::read_or_end`], which a [`select!`](crate::select!) can wait for.
+/// Future of [`Select::read_or_end`], which a [`select!`](crate::select!) can wait for.
 #[must_use = "a read does nothing unless it is awaited"]
 #[derive(Debug)]
 pub struct ReadOrEnd<'a, T> {
@@ -290,7 +292,7 @@ impl<T> Drop for ReadOrEnd<'_, T> {
     }
 }
 
-/// The future of [`Select::read`].
+/// Future of [`Select::read`].
 struct ReadSelect<'a, T> {
     select: &'a mut Select<T>,
 }
@@ -311,7 +313,7 @@ impl<T> Drop for ReadSelect<'_, T> {
     }
 }
 
-/// The future of [`Select::read_from`].
+/// Future of [`Select::read_from`].
 struct ReadFrom<'a, T> {
     select: &'a mut Select<T>,
     member: usize,

@@ -1,4 +1,4 @@
-//! One writer to many readers, each token to one of them.
+//! Share: one writer sends each token to one of many readers.
 
 use std::fmt;
 use std::pin::Pin;
@@ -12,8 +12,8 @@ use graphmap_executor::exec::hooks::Side;
 use graphmap_executor::exec::outcome::Stopped;
 use graphmap_executor::exec::scheduler::Scheduler;
 
-/// One writer to N channels: a token goes to exactly one member, to the one that has had room
-/// for longest. So readers that ask more often get more.
+/// Output bundle with one writer and N channels. Each token goes to exactly one member: the one
+/// that has had space for the longest time. Readers that read more often therefore get more tokens.
 pub struct Share<T> {
     members: Vec<Output<T>>,
     live: usize,
@@ -37,28 +37,28 @@ impl<T> From<Vec<Output<T>>> for Share<T> {
 }
 
 impl<T> Share<T> {
-    /// How many members there are, those that have left included.
+    /// Returns the number of members, including those whose readers have left.
     pub fn members(&self) -> usize {
         self.members.len()
     }
 
-    /// Whether any channel is joined to the port. It stays so when readers leave: that is told by
-    /// [`write`](Self::write) and [`stopped`](Self::stopped).
+    /// Returns true if a channel is connected to the port. The answer stays the same when readers
+    /// leave, which [`write`](Self::write) and [`stopped`](Self::stopped) report.
     pub fn is_connected(&self) -> bool {
         self.connected
     }
 
-    /// Writes the token to one member, as soon as one has room, and tells which. Dropping the
-    /// future before it is ready drops the token, unwritten.
+    /// Writes the token to one member, as soon as one has space, and returns the index of that
+    /// member. If the future is dropped before it is ready, the token is dropped unwritten.
     ///
     /// # Errors
-    /// [`Stopped`] when all readers have left: the token is dropped.
+    /// [`Stopped`] if all readers have left. The token is dropped.
     pub async fn write(&mut self, token: T) -> Result<usize, Stopped> {
         let token = Some(token);
         WriteShare { share: self, token }.await
     }
 
-    /// Waits until all readers have left, without writing: as [`Output::stopped`].
+    /// Waits until all readers have left, without writing. See [`Output::stopped`].
     pub fn stopped(&mut self) -> Stop<'_, T> {
         Stop::shared(&mut self.members, &self.hooked.ready)
     }
@@ -111,7 +111,7 @@ impl<T> Share<T> {
     }
 }
 
-/// The future of [`Share::write`].
+/// Future of [`Share::write`].
 struct WriteShare<'a, T> {
     share: &'a mut Share<T>,
     token: Option<T>,

@@ -1,14 +1,14 @@
-//! One writer to many readers, each token to the one that the writer names.
+//! Switch: one writer sends each token to the one of many readers that it names.
 
 use crate::kpn::ports::{Output, TryWriteError, Write};
 use crate::kpn::stop::Stop;
 
-/// One writer to N channels: the writer says for each token which member it goes to.
+/// Output bundle with one writer and N channels. The writer names the member for each token.
 ///
-/// The counterpart of [`Select`](crate::Select), as SWITCH and SELECT of dataflow graphs. It is N
-/// outputs under one name and nothing more, so it keeps a network deterministic: which member gets
-/// a token is the writer's decision, not that of time. A member whose reader has left answers
-/// [`Stopped`](crate::Stopped); the others go on.
+/// It is the counterpart of [`Select`](crate::Select), as SWITCH is to SELECT in dataflow graphs.
+/// It consists only of N outputs under one name. A network with switches stays deterministic,
+/// because the choice of a member does not depend on time. A write to a member whose reader has
+/// left returns [`Stopped`](crate::Stopped), and does not affect the others.
 ///
 /// ```
 /// use graphmap_runtime::{Local, Options, Stopped, Switch};
@@ -43,55 +43,55 @@ impl<T> From<Vec<Output<T>>> for Switch<T> {
 }
 
 impl<T> Switch<T> {
-    /// How many members there are, those that have left included.
+    /// Returns the number of members, including those whose readers have left.
     pub fn members(&self) -> usize {
         self.members.len()
     }
 
-    /// Whether any channel is joined to the port. It stays so when readers leave: that is told by
-    /// [`write_to`](Self::write_to) and [`stopped`](Self::stopped).
+    /// Returns true if a channel is connected to the port. The answer stays the same when readers
+    /// leave, which [`write_to`](Self::write_to) and [`stopped`](Self::stopped) report.
     pub fn is_connected(&self) -> bool {
         self.members.iter().any(Output::is_connected)
     }
 
-    /// Writes the token to one member, as soon as that one has room for it. Dropping the future
-    /// before it is ready means what it does for [`Output::write`].
+    /// Writes the token to one member, as soon as that member has space. Dropping the future before
+    /// it is ready has the same effect as for [`Output::write`].
     ///
     /// # Errors
-    /// [`Stopped`](crate::Stopped) if the reader of this member has left: the token is dropped. Writes to other
-    /// members are still possible.
+    /// [`Stopped`](crate::Stopped) if the reader of this member has left. The token is dropped.
+    /// Writes to other members are still possible.
     ///
     /// # Panics
-    /// If there is no such member.
+    /// If the member does not exist.
     #[inline]
     #[track_caller]
     pub fn write_to(&mut self, member: usize, token: T) -> Write<'_, T> {
         self.member(member).write(token)
     }
 
-    /// Writes the token to one member if there is room for it now. What it answers depends on how
-    /// fast the reader is, so a process that asks is not deterministic.
+    /// Writes the token to one member, if that member has space now. The result depends on the
+    /// speed of the reader, so a process that uses this is not deterministic.
     ///
     /// # Errors
-    /// Gives the token back, and says why.
+    /// [`TryWriteError`], which contains the token.
     ///
     /// # Panics
-    /// If there is no such member.
+    /// If the member does not exist.
     #[inline]
     #[track_caller]
     pub fn try_write_to(&mut self, member: usize, token: T) -> Result<(), TryWriteError<T>> {
         self.member(member).try_write(token)
     }
 
-    /// Waits until all readers have left, without writing: as [`Output::stopped`].
+    /// Waits until all readers have left, without writing. See [`Output::stopped`].
     pub fn stopped(&mut self) -> Stop<'_, T> {
         Stop::all(&mut self.members)
     }
 
-    /// Waits until the reader of one member has left, without writing: as [`Output::stopped`].
+    /// Waits until the reader of one member has left, without writing. See [`Output::stopped`].
     ///
     /// # Panics
-    /// If there is no such member.
+    /// If the member does not exist.
     #[track_caller]
     pub fn member_stopped(&mut self, member: usize) -> Stop<'_, T> {
         self.member(member).stopped()

@@ -1,4 +1,4 @@
-//! Waiting for the readers to ask for the end.
+//! Waiting until the readers ask for the end.
 
 use std::fmt;
 use std::pin::Pin;
@@ -7,32 +7,36 @@ use std::task::{Context, Poll};
 use super::{FlowOutput, FlowShare};
 use crate::kpn::select::Source;
 
-/// The future of [`FlowOutput::closing`] and [`FlowShare::closing`]: ready when the last reader has
-/// asked for the end, or when the channel is closed.
+/// Future of [`FlowOutput::closing`] and [`FlowShare::closing`]. It is ready when the last reader
+/// has asked for the end, or when the channel is closed.
 ///
-/// In a [`select!`](crate::select!) it does not count as a port that may still have something.
+/// In a [`select!`](crate::select!), it does not count as a port that may still have tokens.
 #[must_use = "this does nothing unless it is awaited"]
 pub struct Closing<'a, T>(Writer<'a, T>);
 
-/// Whose.
+/// Writing end that waits.
 enum Writer<'a, T> {
     One(&'a mut FlowOutput<T>),
     Share(&'a mut FlowShare<T>),
 }
 
 impl<T> FlowOutput<T> {
-    /// Waits until the reader has asked for the end, or the channel is closed, without writing: a writer that reads for
-    /// long before it writes again learns of it in a [`select!`](crate::select!). Opens the end if it never was open. Ready
-    /// at once if this end is closed.
+    /// Waits until the reader has asked for the end, or the channel is closed, without writing.
+    /// Opens the end if it was never open. Ready at once if this end is closed.
+    ///
+    /// A writer that reads for a long time between two writes learns of the request at once if it
+    /// has this in a [`select!`](crate::select!).
     pub fn closing(&mut self) -> Closing<'_, T> {
         Closing(Writer::One(self))
     }
 }
 
 impl<T> FlowShare<T> {
-    /// Waits until the last reader has asked for the end, or the channel is closed, without writing; readers
-    /// that open or leave meanwhile do. In a [`select!`](crate::select!), a writer that waits for other
-    /// things keeps nobody waiting. Opens the end if it never was open.
+    /// Waits until the last reader has asked for the end, or the channel is closed, without
+    /// writing. Opens the end if it was never open. Readers can open and leave during the wait.
+    ///
+    /// A writer that waits for other ports should have this in the same
+    /// [`select!`](crate::select!), so that such readers need not wait.
     pub fn closing(&mut self) -> Closing<'_, T> {
         Closing(Writer::Share(self))
     }

@@ -1,35 +1,35 @@
-//! What the ends of a flow-controlled channel tell each other, and how.
+//! Control tokens, which the ends of a flow-controlled channel exchange.
 
 use std::task::{Context, Poll};
 
 use crate::kpn::ports::{Empty, Input, Output, TryWriteError};
 
-/// What a flow-controlled channel is, as one of its ends knows it.
+/// State of a flow-controlled channel, as one of its ends knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum State {
-    /// This end is not open, or nobody is yet at the other side.
+    /// This end is not open, or no end of the other side is open yet.
     New,
-    /// Tokens flow.
+    /// Both sides are open. Tokens flow.
     Open,
-    /// The last reader has asked for the end; until the writer closes, tokens flow.
+    /// The last reader has asked for the end. Tokens flow until the writer closes.
     Closing,
-    /// No more tokens, for ever.
+    /// No more tokens will flow. This state is final.
     Closed,
 }
 
-/// What the ends of a flow-controlled channel tell each other.
+/// Control token from one end of a flow-controlled channel to the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Control {
-    /// This end is open. `alone`: there is no other at this side, and the one at the other is all
-    /// that it has. `asked`: it would like to leave, or has said so before.
+    /// This end is open. `alone`: it is the only one on its side, and is joined to only one end of
+    /// the other side. `asked`: it asks for the end, or has asked before.
     Open { alone: bool, asked: bool },
-    /// A reader would like to leave.
+    /// A reader asks to leave.
     Ask,
-    /// A writer has closed, after so many tokens since it opened.
+    /// A writer has closed, after this number of tokens since it opened.
     Close { after: u64 },
-    /// A reader has left, which gets so many tokens since it opened.
+    /// A reader has left. It gets this number of tokens since it opened.
     Left { after: u64 },
-    /// All tokens of a writer that has closed are read: it may open anew.
+    /// All tokens of a writer that has closed are read, so it may open again.
     Done,
 }
 
@@ -41,23 +41,24 @@ graphmap_executor::payload!(enum Control {
     Done,
 });
 
-/// How many controls are on their way at the most: of what opens, asks and closes once.
+/// Maximum number of unread control tokens in one channel. An end opens, asks and closes at most
+/// once before it needs an answer.
 pub(crate) const CONTROLS: u32 = 4;
 
-/// How far an end is that has no others beside it.
+/// Progress of an end, regardless of others on the same side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Session {
-    /// Has never been open: the first read or write opens it.
+    /// Never opened. The first read or write opens it.
     Fresh,
-    /// Has told that it is open, and not heard so of the other side.
+    /// It has reported that it is open. The other side has not.
     Opening,
     Open,
-    /// Was open.
+    /// It was open, and has left.
     Left,
     Closed,
 }
 
-/// The two channels of controls of an end.
+/// The two channels of an end for control tokens.
 #[derive(Debug)]
 pub(super) struct ControlLine {
     pub(super) tells: Output<Control>,
@@ -76,26 +77,27 @@ impl ControlLine {
         }
     }
 
-    /// Tells the other end, if it is there.
+    /// Sends a control token to the other end, if that exists. Panics as [`tell`] does.
     pub(super) fn tell(&mut self, control: Control) {
         tell(&mut self.tells, control);
     }
 
-    /// What is heard next; `None`: the other end has gone.
+    /// Polls for the next control token. `None` means that the other end was dropped.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Control>> {
         self.hears.poll_read(context)
     }
 
-    /// As [`ControlLine::poll`], of what is there.
+    /// Returns the next control token, as [`ControlLine::poll`] does, if it has arrived.
     pub(super) fn try_hear(&mut self) -> Result<Option<Control>, Empty> {
         self.hears.try_read()
     }
 }
 
-/// Tells the end of one member, if it is there.
+/// Sends a control token to the end of one member, if that exists.
 ///
 /// # Panics
-/// If there is no room, which [`CONTROLS`] says cannot be: a control that is lost would leave an end waiting for ever.
+/// If there is no space, which [`CONTROLS`] rules out. A lost control token could block an end
+/// forever.
 pub(super) fn tell(tells: &mut Output<Control>, control: Control) {
     let told = tells.try_write(control);
     assert!(
@@ -104,7 +106,7 @@ pub(super) fn tell(tells: &mut Output<Control>, control: Control) {
     );
 }
 
-/// The one of a bundle that is asked for.
+/// Returns a member of a bundle. Panics if the member does not exist.
 #[track_caller]
 pub(super) fn member_of<'a, M>(members: &'a [M], member: usize, bundle: &str) -> &'a M {
     let count = members.len();

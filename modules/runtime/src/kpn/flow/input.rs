@@ -1,4 +1,4 @@
-//! One reader.
+//! The reading end of a flow-controlled channel.
 
 use std::fmt;
 use std::task::{Context, Poll};
@@ -8,12 +8,12 @@ use super::waiting::{Until, Waits};
 use crate::kpn::ports::{Input, Output};
 use crate::kpn::select::Source;
 
-/// The reading end of a flow-controlled channel: alone, or one of many that a [`FlowShare`](super::FlowShare)
-/// hands tokens to.
+/// Reading end of a flow-controlled channel. It is the only one, or one of many to which a
+/// [`FlowShare`](super::FlowShare) distributes tokens.
 ///
-/// It opens with its first read, or with [`open`](Self::open). Who wants no more calls
-/// [`close`](Self::close), and reads on until there is no more: nothing that was written is lost. A
-/// reader that is dropped leaves at once, and with it go the tokens that were handed to it.
+/// It opens at its first read, or by [`open`](Self::open). To end without the loss of a token, call
+/// [`close`](Self::close), and then read until there are no more tokens. A reader that is dropped
+/// leaves at once, and the tokens that it was given are dropped with it.
 ///
 /// ```
 /// use graphmap_runtime::{Local, Options, State};
@@ -35,7 +35,7 @@ use crate::kpn::select::Source;
 ///         assert_eq!(n, next);
 ///         next += 1;
 ///         if n == 100 {
-///             rx.close(); // asks: what was written by then is still to be read
+///             rx.close(); // asks for the end: earlier tokens are still to be read
 ///         }
 ///     }
 ///     assert!(next > 100);
@@ -47,13 +47,13 @@ pub struct FlowInput<T> {
     pub(super) tokens: Input<T>,
     pub(super) line: ControlLine,
     pub(super) session: Session,
-    /// How many tokens were read since it opened, and how many there are, once that is known.
+    /// Number of tokens read since it opened, and their final number, once that is known.
     pub(super) read: u64,
     pub(super) until: Option<u64>,
-    /// It is the writer that has closed.
+    /// The writer has closed, so `until` is the end of the channel.
     pub(super) last: bool,
     pub(super) asked: bool,
-    /// The writer has opened before this end did.
+    /// The writer has opened before this end.
     pub(super) writer_opened: bool,
     connected: bool,
 }
@@ -77,38 +77,41 @@ impl<T> FlowInput<T> {
         }
     }
 
-    /// An end that is joined to nothing: the channel is closed from the start.
+    /// Returns an end without a channel. It is closed from the start.
     pub fn unconnected() -> Self {
         let tokens = Input::unconnected();
         FlowInput::new(tokens, Output::unconnected(), Input::unconnected())
     }
 
-    /// Whether a channel is joined to the port. It stays so when the channel is closed.
+    /// Returns true if the port has a channel, which may be closed.
     pub fn is_connected(&self) -> bool {
         self.connected
     }
 
-    /// Opens this end, and waits until the writer has opened the other: [`State::Open`] or
-    /// [`State::Closing`], or [`State::Closed`] if the channel is closed for ever. A reader that has left opens
-    /// anew. Dropping the future before it is ready leaves the end as one that opens.
+    /// Opens this end, and waits until the writer has opened the other one. Returns [`State::Open`]
+    /// or [`State::Closing`], or [`State::Closed`] if the channel is closed. A reader that has left
+    /// opens again. If the future is dropped before it is ready, this end continues to open.
     pub fn open(&mut self) -> impl Future<Output = State> {
         let poll = Self::poll_open;
         Until { end: self, poll }
     }
 
-    /// The next token; `None` when the channel is closed, or when this reader has left, as it wished. Opens the end
-    /// if it never was open. Dropping the future before it is ready takes no token.
+    /// Reads the next token. Returns `None` when the channel is closed, or when this reader has
+    /// left after a [`close`](Self::close). Opens the end if it was never open. If the future is
+    /// dropped before it is ready, no token is taken.
     #[inline]
     pub fn read(&mut self) -> impl Future<Output = Option<T>> {
         let poll = Self::poll_read;
         Until { end: self, poll }
     }
 
-    /// Asks for the end of reading. A reader beside which others are open leaves: it reads what it was handed by
-    /// then, and may open anew. The last asks the writer to close the channel, which goes on until the
-    /// writer does, or until another reader opens. Either way, read on until there is no more.
+    /// Asks for the end of reading. Afterwards, read until there are no more tokens.
     ///
-    /// On an end that is not open this does nothing: an end that is dropped is out for good.
+    /// If other readers are open, this one leaves. It still reads the tokens that it was given, and
+    /// may open again. If it is the last one, this asks the writer to close the channel. Tokens
+    /// flow until the writer closes it, or another reader opens.
+    ///
+    /// This does nothing if the end is not open. To leave for good, drop the end.
     pub fn close(&mut self) {
         if matches!(self.session, Session::Opening | Session::Open) && !self.asked {
             self.asked = true;
@@ -116,8 +119,9 @@ impl<T> FlowInput<T> {
         }
     }
 
-    /// What the channel is, as far as this end knows now. It is [`State::Open`] until all tokens are read.
-    /// What it answers depends on how fast others are, so a process that asks is not deterministic.
+    /// Returns the state of the channel, as far as this end knows it now. The channel is not closed
+    /// before all tokens are read. The result depends on the speed of other processes, so a process
+    /// that uses it is not deterministic.
     pub fn state(&mut self) -> State {
         loop {
             match self.line.try_hear() {
@@ -154,7 +158,7 @@ impl<T> FlowInput<T> {
         }
     }
 
-    /// Opens the end, if it is not open.
+    /// Opens the end if it was never open or has left.
     fn begin(&mut self) {
         if matches!(self.session, Session::Fresh | Session::Left) {
             self.session = match std::mem::take(&mut self.writer_opened) {
@@ -168,7 +172,7 @@ impl<T> FlowInput<T> {
         }
     }
 
-    /// Leaves, or closes, if all tokens are read and that is known.
+    /// Leaves, or closes the channel, if the final number of tokens is known and all are read.
     fn leave_if_read(&mut self) {
         if self.until != Some(self.read) {
             return;
@@ -180,7 +184,7 @@ impl<T> FlowInput<T> {
         (self.read, self.until, self.asked) = (0, None, false);
     }
 
-    /// The channel is closed. No token is left in it.
+    /// Closes the channel, in which no token is left.
     fn end(&mut self) {
         self.session = Session::Closed;
         self.tokens = Input::unconnected();
@@ -200,8 +204,8 @@ impl<T> FlowInput<T> {
         Poll::Ready(self.known())
     }
 
-    /// Polls for the next token: what [`read`](Self::read) awaits. Who polls by hand counts as waiting as with
-    /// [`Input::poll_read`].
+    /// Polls for the next token, as the future of [`read`](Self::read) does. While this is pending,
+    /// the process counts as waiting, as for [`Input::poll_read`].
     #[inline]
     pub fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
         if self.session == Session::Fresh {
@@ -214,7 +218,7 @@ impl<T> FlowInput<T> {
             }
             match self.tokens.poll_read(context) {
                 Poll::Ready(Some(token)) => {
-                    // Who writes has heard that this end is open.
+                    // The writer knows that this end is open, because it has written a token.
                     self.session = Session::Open;
                     self.read += 1;
                     return Poll::Ready(Some(token));
@@ -227,14 +231,14 @@ impl<T> FlowInput<T> {
             }
             match self.line.poll(context) {
                 Poll::Ready(Some(control)) => self.hear(control),
-                // The writer has gone: the end of its tokens is on its way.
+                // If the writer has been dropped, the end of its tokens is on its way.
                 Poll::Ready(None) | Poll::Pending => return Poll::Pending,
             }
         }
     }
 
-    /// Says that nobody waits for the port any more, after [`poll_read`](Self::poll_read) was
-    /// pending.
+    /// Cancels the wait of a pending [`poll_read`](Self::poll_read): the process no longer counts
+    /// as waiting for the port.
     #[inline]
     pub fn turn_away(&mut self) {
         self.tokens.turn_away();

@@ -1,23 +1,26 @@
-//! Flow-controlled channels: both ends open before tokens flow, the writer closes, the reader asks.
+//! Flow-controlled channels: both ends open before tokens flow, the writer closes, and the reader
+//! asks for the end.
 //!
-//! After R. K. S. Chung, "(CM)2PI: Compose-Map-Configure MPI" (University of British Columbia 2014),
-//! section 3.2.4: a channel is *new*, *open*, *closing* when its last reader has
-//! asked for the end, and *closed* for ever when its last writer has closed. Of many readers or many
-//! writers each may leave but the last, and come back as long as the channel is open.
+//! The states follow R. K. S. Chung, "(CM)2PI: Compose-Map-Configure MPI" (University of British
+//! Columbia 2014), section 3.2.4. A channel is *new*, then *open*. It is *closing* when its last
+//! reader has asked for the end, and *closed* when its last writer has closed, which is final. If
+//! one side has many ends, each but the last may leave, and may return while the channel is open.
 //!
 //! | ends | joins | a call |
 //! |---|---|---|
 //! | [`FlowOutput`] | one writer | writes one token |
 //! | [`FlowInput`] | one reader | reads one token |
 //! | [`FlowShare`] | one writer, many readers | writes one token to one reader that is open |
-//! | [`FlowSelect`] | many writers, one reader | reads one token, from whichever writer has one |
+//! | [`FlowSelect`] | many writers, one reader | reads one token from any writer that has one |
 //!
-//! Each is made of ordinary channels: one for the tokens, and for each direction one on which the
-//! ends tell each other what they do ([`Control`]). So nothing else of a run has to know of them. The
-//! end that many share decides who is in; where there is one at each side, the writer does. Tokens
-//! and controls are not ordered among each other, so a control that comes behind tokens
-//! says behind how many. What is told needs an answer before it can be told again, which bounds what
-//! is on its way: to tell never waits.
+//! Each is made of ordinary channels: one for the tokens, and one in each direction for control
+//! tokens ([`Control`]). The rest of a run therefore needs no support for them. If one side has
+//! many ends, the single end of the other side decides which of them are open. If each side has one
+//! end, the writer decides.
+//!
+//! Tokens and control tokens are not ordered relative to each other. A control token that follows
+//! tokens therefore contains their number. Each control token needs an answer before it can be sent
+//! again. This bounds the number of control tokens in a channel, so that sending one never waits.
 
 mod closing;
 mod control;

@@ -1,4 +1,4 @@
-//! One writer.
+//! The writing end of a flow-controlled channel.
 
 use std::fmt;
 use std::task::{Context, Poll};
@@ -8,13 +8,13 @@ use super::waiting::{Until, Waits};
 use crate::kpn::ports::{Input, Output};
 use graphmap_executor::exec::outcome::Stopped;
 
-/// The writing end of a flow-controlled channel: alone, or one of many whose tokens a
+/// Writing end of a flow-controlled channel. It is the only one, or one of many whose tokens a
 /// [`FlowSelect`](super::FlowSelect) reads.
 ///
-/// It opens with its first write, or with [`open`](Self::open), and closes with [`close`](Self::close) or when it
-/// is dropped: all that was written is read before the reader is told. One of many leaves when it
-/// closes, and may open anew as long as another is open; when the last closes, the channel is closed for
-/// ever.
+/// It opens at its first write, or by [`open`](Self::open). It closes by [`close`](Self::close), or
+/// when it is dropped. The reader learns of that after it has read all tokens. One of many writers
+/// leaves when it closes, and may open again while another is open. When the last one closes, the
+/// channel is closed, which is final.
 ///
 /// ```
 /// use graphmap_runtime::{Local, Options, State};
@@ -43,12 +43,12 @@ pub struct FlowOutput<T> {
     pub(super) tokens: Output<T>,
     pub(super) line: ControlLine,
     pub(super) session: Session,
-    /// How many tokens were written since it opened.
+    /// Number of tokens written since it opened.
     pub(super) written: u64,
-    /// There is one writer and one reader: to close is to close for ever. Known when the reader has opened, which may
-    /// be before this end does.
+    /// True if there is one writer and one reader, so that closing is final. Known when the reader
+    /// has opened, which may be before this end opens.
     pub(super) alone: Option<bool>,
-    /// All is read that was written when it was open last.
+    /// All tokens from before it last closed are read.
     done: bool,
     /// The reader has asked for the end.
     pub(super) asked: bool,
@@ -73,23 +73,23 @@ impl<T> FlowOutput<T> {
         }
     }
 
-    /// An end that is joined to nothing: the channel is closed from the start.
+    /// Returns an end without a channel. It is closed from the start.
     pub fn unconnected() -> Self {
         let tokens = Output::unconnected();
         FlowOutput::new(tokens, Output::unconnected(), Input::unconnected())
     }
 
-    /// Whether a channel is joined to the port. It stays so when the channel is closed.
+    /// Returns true if the port has a channel, which may be closed.
     pub fn is_connected(&self) -> bool {
         self.connected
     }
 
-    /// Opens this end, and waits until the reader has opened the other: [`State::Open`] or
-    /// [`State::Closing`], or [`State::Closed`] if the channel is closed for ever. A writer that has closed opens
-    /// anew. Dropping the future before it is ready leaves the end as one that opens.
+    /// Opens this end, and waits until the reader has opened the other one. Returns [`State::Open`]
+    /// or [`State::Closing`], or [`State::Closed`] if the channel is closed. A writer that has
+    /// closed opens again. If the future is dropped before it is ready, this end continues to open.
     pub fn open(&mut self) -> impl Future<Output = State> {
         let poll = |end: &mut Self, context: &mut Context<'_>| {
-            // Not before all is read that it wrote when it was open last.
+            // All tokens from before it last closed must be read first.
             match end.poll_while(|end| end.session == Session::Left && !end.done, context) {
                 Poll::Ready(()) => end.poll_open(true, context),
                 Poll::Pending => Poll::Pending,
@@ -98,11 +98,12 @@ impl<T> FlowOutput<T> {
         Until { end: self, poll }
     }
 
-    /// Writes a token, as soon as there is room for it. Opens the end if it never was open, and waits for the reader to
-    /// open. Dropping the future before it is ready drops the token, unwritten.
+    /// Writes a token, as soon as there is space for it. Opens the end if it was never open, and
+    /// waits for the reader to open. If the future is dropped before it is ready, the token is
+    /// dropped unwritten.
     ///
     /// # Errors
-    /// [`Stopped`] if the channel is closed, or this end is: the token is dropped.
+    /// [`Stopped`] if the channel or this end is closed. The token is dropped.
     #[inline]
     pub fn write(&mut self, token: T) -> impl Future<Output = Result<(), Stopped>> {
         let mut token = Some(token);
@@ -111,8 +112,10 @@ impl<T> FlowOutput<T> {
         Until { end: self, poll }
     }
 
-    /// Closes this end; what was written will be read. If it is the last, the channel is closed for
-    /// ever. On an end that is not open this does nothing: an end that is dropped is out for good.
+    /// Closes this end. Tokens that were written will be read. If this is the last open writer, the
+    /// channel is closed, which is final.
+    ///
+    /// This does nothing if the end is not open. To leave for good, drop the end.
     pub fn close(&mut self) {
         match self.session {
             Session::Open if self.alone == Some(true) => self.end(),
@@ -127,8 +130,8 @@ impl<T> FlowOutput<T> {
         }
     }
 
-    /// What the channel is, as far as this end knows now. What it answers depends on how fast others are, so a process
-    /// that asks is not deterministic.
+    /// Returns the state of the channel, as far as this end knows it now. The result depends on the
+    /// speed of other processes, so a process that uses it is not deterministic.
     pub fn state(&mut self) -> State {
         while self.session != Session::Closed {
             match self.line.try_hear() {
@@ -151,7 +154,7 @@ impl<T> FlowOutput<T> {
 
     fn hear(&mut self, control: Control) {
         match control {
-            // What comes before all is read is of when it was open last.
+            // Until all tokens are read, control tokens are from before it last closed.
             _ if !self.done && control != Control::Done => {}
             Control::Open { alone, asked } => {
                 (self.alone, self.asked) = (Some(alone), self.asked || asked);
@@ -165,14 +168,14 @@ impl<T> FlowOutput<T> {
         }
     }
 
-    /// The channel is closed.
+    /// Closes the channel.
     pub(super) fn end(&mut self) {
         self.session = Session::Closed;
         self.tokens = Output::unconnected();
         self.line = ControlLine::unconnected();
     }
 
-    /// Hears what comes as long as this holds.
+    /// Receives control tokens while `holds` returns true.
     fn poll_while(&mut self, holds: impl Fn(&Self) -> bool, context: &mut Context<'_>) -> Poll<()> {
         while holds(self) {
             match self.line.poll(context) {
@@ -184,7 +187,7 @@ impl<T> FlowOutput<T> {
         Poll::Ready(())
     }
 
-    /// Opens, also `anew`, and waits for the reader to open.
+    /// Opens the end, and waits for the reader to open. If `anew`, also opens an end that has left.
     fn poll_open(&mut self, anew: bool, context: &mut Context<'_>) -> Poll<State> {
         if self.session == Session::Fresh || anew && self.session == Session::Left {
             self.session = match self.alone {
@@ -207,7 +210,7 @@ impl<T> FlowOutput<T> {
         token: &mut Option<T>,
     ) -> Poll<Result<(), Stopped>> {
         if token.is_none() {
-            return Poll::Ready(Ok(())); // it is written
+            return Poll::Ready(Ok(())); // already written
         }
         if self.session != Session::Open {
             match self.poll_open(false, context) {

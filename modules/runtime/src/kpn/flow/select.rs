@@ -1,4 +1,4 @@
-//! Many writers to one reader, which knows who is in.
+//! Flow-controlled select: one reader, and many writers that open and close.
 
 use std::fmt;
 use std::task::{Context, Poll};
@@ -11,13 +11,13 @@ use crate::kpn::ports::Output;
 use crate::kpn::select::Source;
 use graphmap_executor::exec::current::with_current;
 
-const _: () = assert!(CONTROLS >= 3); // a member hears that it is open, asked, and done
+const _: () = assert!(CONTROLS >= 3); // a member receives Open, Ask and Done
 
-/// N flow-controlled channels to one reader: many to one.
+/// Input bundle with N flow-controlled channels and one reader.
 ///
-/// Writers open, close and open anew as they like while one of them is open. When the last that is open closes, all that
-/// was written is read, and then the channel is closed for ever, also for writers that never were open. The
-/// reader asks all of them for the end by [`close`](Self::close).
+/// Writers may open, close and open again while one of them is open. When the last open one closes,
+/// the remaining tokens are read. Then the channel is closed, which is final, also for writers that
+/// were never open. The reader asks all of them for the end by [`close`](Self::close).
 ///
 /// ```
 /// use graphmap_runtime::{FlowSelect, Local, Options, State};
@@ -49,7 +49,7 @@ pub struct FlowSelect<T> {
     hears: Select<Control>,
     tells: Vec<Output<Control>>,
     members: Vec<Member>,
-    /// How many are open, and whether any ever was.
+    /// Number of open writers, and whether any was ever open.
     open: usize,
     was_open: bool,
     session: Session,
@@ -57,23 +57,24 @@ pub struct FlowSelect<T> {
     connected: bool,
 }
 
-/// What is known of a writer.
+/// State of a writer.
 #[derive(Clone, Copy, Default)]
 struct Member {
     open: bool,
-    /// It has opened, and that was not looked at yet.
+    /// It has opened, and this end has not handled that yet.
     opens: bool,
-    /// It was told that this end is open.
+    /// It knows that this end is open.
     told: bool,
     /// It was asked for the end.
     asked: bool,
-    /// How many of its tokens were read since it opened, and how many there are, once it has closed.
+    /// Number of its tokens read since it opened, and their final number, once it has closed.
     read: u64,
     until: Option<u64>,
 }
 
-/// Of an input that was used before, the bundle goes on where it was. Its writer was told that it is the only one, so
-/// when that closes, it is for ever. The end was asked for if all inputs that are open have asked.
+/// Creates a bundle that continues from the state of inputs that were used before. The writer of
+/// such an input was informed that it is the only one, so its close is final. The end counts as
+/// asked for if all inputs that have opened have asked.
 impl<T> From<Vec<FlowInput<T>>> for FlowSelect<T> {
     fn from(inputs: Vec<FlowInput<T>>) -> Self {
         let connected = inputs.iter().any(FlowInput::is_connected);
@@ -114,22 +115,22 @@ impl<T> From<Vec<FlowInput<T>>> for FlowSelect<T> {
 }
 
 impl<T> FlowSelect<T> {
-    /// How many writers there are, those that are not open included.
+    /// Returns the number of writers, open or not.
     pub fn members(&self) -> usize {
         self.members.len()
     }
 
-    /// Whether any channel is joined to the port. It stays so when all are closed.
+    /// Returns true if the port has channels, which may be closed.
     pub fn is_connected(&self) -> bool {
         self.connected
     }
 
-    /// How many writers are open, as far as this end has heard.
+    /// Returns the number of open writers, as far as this end knows.
     pub fn open_members(&self) -> usize {
         self.open
     }
 
-    /// Whether a writer is open, as far as this end has heard.
+    /// Returns true if the writer is open, as far as this end knows.
     ///
     /// # Panics
     /// If there is no such member.
@@ -138,23 +139,25 @@ impl<T> FlowSelect<T> {
         member_of(&self.members, member, "flow select").open
     }
 
-    /// Opens this end, and waits until a writer has opened its: [`State::Open`] or [`State::Closing`], or
-    /// [`State::Closed`] if the channel is closed for ever.
+    /// Opens this end, and waits until a writer has opened. Returns [`State::Open`] or
+    /// [`State::Closing`], or [`State::Closed`] if the channel is closed.
     pub fn open(&mut self) -> impl Future<Output = State> {
         let poll = Self::poll_open;
         Until { end: self, poll }
     }
 
-    /// The next token and the position of the writer it came from; `None` when the channel is closed. Opens the end if it
-    /// never was open. Dropping the future before it is ready takes no token.
+    /// Reads the next token, and returns it with the index of its writer. Returns `None` when the
+    /// channel is closed. Opens the end if it was never open. If the future is dropped before it is
+    /// ready, no token is taken.
     #[inline]
     pub fn read(&mut self) -> impl Future<Output = Option<(usize, T)>> {
         let poll = Self::poll_read;
         Until { end: self, poll }
     }
 
-    /// Asks all writers to close, also those that open later: the channel goes on until the last has. Read
-    /// on until there is no more. On an end that is not open this does nothing.
+    /// Asks all writers to close, even if they open later. Afterwards, read until there are
+    /// no more tokens: the channel is closed when the last writer has closed. This does nothing if
+    /// the end is not open.
     pub fn close(&mut self) {
         if self.session == Session::Open && !self.asked {
             self.asked = true;
@@ -166,8 +169,8 @@ impl<T> FlowSelect<T> {
         }
     }
 
-    /// What the channel is, as far as this end knows now. What it answers depends on how fast others are, so a process
-    /// that asks is not deterministic.
+    /// Returns the state of the channel, as far as this end knows it now. The result depends on the
+    /// speed of other processes, so a process that uses it is not deterministic.
     pub fn state(&mut self) -> State {
         if with_current(|_| ()).is_some() {
             self.hear_all();
@@ -198,20 +201,23 @@ impl<T> FlowSelect<T> {
         }
     }
 
-    /// Hears what is there, if this end is open: an answer says that it is.
+    /// Handles the control tokens that are here, if this end is open. The answers report that it
+    /// is.
     fn hear_all(&mut self) {
         while self.session == Session::Open
             && let Some((at, control)) = self.hears.try_change()
         {
             self.hear(at, control);
         }
-        // Not before all is heard: another may have opened as the last closed.
+        // All control tokens come first, because another writer may have opened before the last one
+        // closed.
         if self.session == Session::Open && self.was_open && self.open == 0 && !self.awaits_any() {
             self.end();
         }
     }
 
-    /// Whether a writer that was told that this end is open has not been heard of: it may have written by now.
+    /// Returns true if a writer that knows this end as open has not reported that it is open. It
+    /// may have written tokens.
     fn awaits_any(&self) -> bool {
         self.members
             .iter()
@@ -225,14 +231,16 @@ impl<T> FlowSelect<T> {
                 self.members[at].until = Some(after);
                 self.leave_if_read(at);
             }
-            // Its tokens come to their end as well, and that counts. Who has not opened by now will not.
+            // The end of its tokens follows, and is handled then. A writer that has not opened by
+            // now never will.
             None if !self.members[at].open => self.members[at].told = false,
             None => {}
             Some(Control::Ask | Control::Left { .. } | Control::Done) => {}
         }
     }
 
-    /// A writer has opened, and is told that this end is open, and asked as the others were.
+    /// Handles a writer that has opened: reports that this end is open, and asks for the end if
+    /// others were asked.
     fn opens(&mut self, at: usize) {
         let (alone, asked) = (self.members.len() == 1, self.asked);
         let member = &mut self.members[at];
@@ -249,7 +257,7 @@ impl<T> FlowSelect<T> {
         }
     }
 
-    /// A writer that has closed is out when all its tokens are read.
+    /// Handles a writer that has closed, if all its tokens are read.
     fn leave_if_read(&mut self, at: usize) {
         let member = self.members[at];
         if member.open && member.until == Some(member.read) {
@@ -264,7 +272,7 @@ impl<T> FlowSelect<T> {
         }
     }
 
-    /// The channel is closed. No token is left in it.
+    /// Closes the channel, in which no token is left.
     fn end(&mut self) {
         self.session = Session::Closed;
         self.tokens = Vec::new().into();
@@ -289,8 +297,8 @@ impl<T> FlowSelect<T> {
         }
     }
 
-    /// Polls for the next token: what [`read`](Self::read) awaits. Who polls by hand counts as waiting as with
-    /// [`Input::poll_read`](crate::Input::poll_read).
+    /// Polls for the next token, as the future of [`read`](Self::read) does. While this is pending,
+    /// the process counts as waiting, as for [`Input::poll_read`](crate::Input::poll_read).
     pub fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<Option<(usize, T)>> {
         self.begin();
         loop {
@@ -316,14 +324,14 @@ impl<T> FlowSelect<T> {
             }
             match self.hears.poll_change(context) {
                 Poll::Ready(Some((at, control))) => self.hear(at, control),
-                // All have gone: the ends of their tokens are on their way.
+                // If all writers have been dropped, the ends of their tokens are on their way.
                 Poll::Ready(None) | Poll::Pending => return Poll::Pending,
             }
         }
     }
 
-    /// Says that nobody waits for the port any more, after [`poll_read`](Self::poll_read) was
-    /// pending.
+    /// Cancels the wait of a pending [`poll_read`](Self::poll_read): the process no longer counts
+    /// as waiting for the port.
     #[inline]
     pub fn turn_away(&mut self) {
         self.tokens.turn_away();

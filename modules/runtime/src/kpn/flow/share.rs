@@ -1,4 +1,4 @@
-//! One writer to many readers, which knows who is in.
+//! A bundle of flow-controlled channels from one writer to many readers.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -15,14 +15,18 @@ use graphmap_executor::exec::hooks::Side;
 use graphmap_executor::exec::outcome::Stopped;
 use graphmap_executor::exec::scheduler::Scheduler;
 
-/// One writer to N flow-controlled channels: one to many. A token goes to exactly one reader that is open.
+/// One writer to N flow-controlled channels (one to many). Each token goes to exactly one open
+/// reader.
 ///
-/// Readers open, leave and open anew as they like while another is open; the last can only ask for the end, which the
-/// writer learns by [`state`](Self::state) or [`closing`](Self::closing). Each token goes to the reader that
-/// has had room for longest, by its credits; or, [`round_robin`](Self::round_robin), to one after the other.
+/// Readers may open, leave and open again while another reader is open. The last open reader can
+/// only ask for the end. The writer gets this request by [`state`](Self::state) or
+/// [`closing`](Self::closing).
 ///
-/// Who opens or leaves is looked at when this end is used. A writer that is busy with other things
-/// keeps them waiting, unless it waits for [`closing`](Self::closing) as well.
+/// Each token goes to the reader that has had credit for the longest time. With
+/// [`round_robin`](Self::round_robin), the open readers take turns.
+///
+/// Requests to open or leave are handled when this end is used. If the writer does other work
+/// meanwhile, the readers wait, unless it also waits for [`closing`](Self::closing).
 ///
 /// ```
 /// use graphmap_runtime::{FlowShare, Local, Options, State};
@@ -33,7 +37,7 @@ use graphmap_executor::exec::scheduler::Scheduler;
 ///     let mut share = FlowShare::from(writers);
 ///     for n in 0.. {
 ///         if share.state() == State::Closing {
-///             break; // two have left, and the last would like to
+///             break; // the last open reader has asked for the end
 ///         }
 ///         share.write(n).await?;
 ///     }
@@ -58,34 +62,35 @@ pub struct FlowShare<T> {
     hears: Select<Control>,
     tells: Vec<Output<Control>>,
     members: Vec<Member>,
-    /// Those that are open, and whether any ever was.
+    /// Indices of the open readers.
     open: BTreeSet<usize>,
     was_open: bool,
-    /// The last that is open, if it has asked for the end.
+    /// The last open reader, if it has asked for the end.
     asks: Option<usize>,
     session: Session,
-    /// Whose turn it is, if they take turns.
+    /// Index at which the search for the next reader starts, if readers take turns.
     turn: Option<usize>,
-    /// The one at which is waited for room.
+    /// Index of the reader whose space is waited for.
     waits: Option<usize>,
     hooked: Hooked,
     connected: bool,
 }
 
-/// What is known of a reader.
+/// State of a reader, as this end knows it.
 #[derive(Clone, Copy, Default)]
 struct Member {
-    /// It has opened, and that was not looked at yet.
+    /// True if the reader has opened, and this has not been handled yet.
     opens: bool,
-    /// It has asked for the end, and that was not looked at yet.
+    /// True if the reader has asked for the end, and this has not been handled yet.
     asks: bool,
-    /// It was told that this end is open.
+    /// True if the reader has got the message that this end is open.
     told: bool,
-    /// How many tokens it was handed since it opened.
+    /// Number of tokens written to the reader since it opened.
     written: u64,
 }
 
-/// Of an output that was used before, the bundle goes on where it was; one that has closed stays closed.
+/// Converts outputs, which may have been used before. The bundle continues in their state, and an
+/// output that was closed stays closed.
 impl<T> From<Vec<FlowOutput<T>>> for FlowShare<T> {
     fn from(outputs: Vec<FlowOutput<T>>) -> Self {
         let connected = outputs.iter().any(FlowOutput::is_connected);
@@ -129,51 +134,56 @@ impl<T> From<Vec<FlowOutput<T>>> for FlowShare<T> {
 }
 
 impl<T> FlowShare<T> {
-    /// Has the readers that are open take turns, in the order of members: a token waits for room at the one whose turn it
-    /// is, whatever room others have.
+    /// Lets the open readers take turns, in the order of members. A token waits for space at the
+    /// reader whose turn it is, even if others have space.
     #[must_use]
     pub fn round_robin(mut self) -> Self {
         self.turn = Some(0);
         self
     }
 
-    /// How many readers there are, those that are not open included.
+    /// Returns the number of readers, including those that are not open.
     pub fn members(&self) -> usize {
         self.members.len()
     }
 
-    /// Whether any channel is joined to the port. It stays so when all are closed.
+    /// Returns true if any channel is joined to the port, even if all channels are closed.
     pub fn is_connected(&self) -> bool {
         self.connected
     }
 
-    /// How many readers are open, as far as this end has heard.
+    /// Returns the number of open readers, as far as this end knows.
     pub fn open_members(&self) -> usize {
         self.open.len()
     }
 
-    /// Whether a reader is open, as far as this end has heard.
+    /// Returns true if the reader `member` is open, as far as this end knows.
     ///
     /// # Panics
-    /// If there is no such member.
+    /// Panics if `member` is out of range.
     #[track_caller]
     pub fn is_open(&self, member: usize) -> bool {
         member_of(&self.members, member, "flow share");
         self.open.contains(&member)
     }
 
-    /// Opens this end, and waits until a reader has opened its: [`State::Open`] or [`State::Closing`], or
-    /// [`State::Closed`] if the channel is closed for ever.
+    /// Opens this end and waits until a reader has opened.
+    ///
+    /// Returns [`State::Open`] or [`State::Closing`], or [`State::Closed`] if the channel is closed
+    /// for good.
     pub fn open(&mut self) -> impl Future<Output = State> {
         let poll = Self::poll_open;
         Until { end: self, poll }
     }
 
-    /// Writes the token to one reader that is open, as soon as one has room, and tells which. Opens the end if it never was
-    /// open, and waits for a reader to open. Dropping the future before it is ready drops the token, unwritten.
+    /// Writes a token to an open reader and returns the index of that reader. Waits until an open
+    /// reader has space.
+    ///
+    /// Opens this end if it was never open, and waits for a reader to open. Dropping the future
+    /// before it is ready drops the token, unwritten.
     ///
     /// # Errors
-    /// [`Stopped`] if the channel is closed: the token is dropped.
+    /// Returns [`Stopped`] if the channel is closed. The token is dropped.
     #[inline]
     pub fn write(&mut self, token: T) -> impl Future<Output = Result<usize, Stopped>> {
         let mut token = Some(token);
@@ -182,13 +192,13 @@ impl<T> FlowShare<T> {
         Until { end: self, poll }
     }
 
-    /// Closes the channel for ever; what was written will be read.
+    /// Closes the channel for good. Tokens that were written can still be read.
     pub fn close(&mut self) {
         self.end();
     }
 
-    /// What the channel is, as far as this end knows now. What it answers depends on how fast others are, so a process
-    /// that asks is not deterministic.
+    /// Returns the state of the channel, as far as this end knows. A process that calls this is not
+    /// deterministic, because the result depends on the speed of other processes.
     pub fn state(&mut self) -> State {
         if with_current(|_| ()).is_some() {
             self.hear_all();
@@ -216,7 +226,7 @@ impl<T> FlowShare<T> {
                 self.opens(at);
             }
         }
-        // Not before it is known who is open: of these the last can only ask.
+        // Requests are handled after all opens, because the last open reader can only ask.
         for at in 0..self.members.len() {
             if std::mem::take(&mut self.members[at].asks) && self.open.contains(&at) {
                 self.asks(at);
@@ -224,14 +234,16 @@ impl<T> FlowShare<T> {
         }
     }
 
-    /// Hears what is there, if this end is open: an answer says that it is.
+    /// Handles pending controls if this end is open. Otherwise it must not answer, because an
+    /// answer means that this end is open.
     fn hear_all(&mut self) {
         while self.session == Session::Open
             && let Some((at, control)) = self.hears.try_change()
         {
             self.hear(at, control);
         }
-        // Not before all is heard: another may have opened as the last went.
+        // Checked after all controls are handled, because one reader may open when the last one
+        // leaves.
         if self.session == Session::Open && self.was_open && self.open.is_empty() {
             self.end();
         }
@@ -247,7 +259,7 @@ impl<T> FlowShare<T> {
         }
     }
 
-    /// A reader has opened, and is told that this end is open.
+    /// Marks a reader as open, and sends it the message that this end is open.
     fn opens(&mut self, at: usize) {
         if self.open.insert(at) {
             self.was_open = true;
@@ -259,13 +271,13 @@ impl<T> FlowShare<T> {
             let (alone, asked) = (false, false);
             tell(&mut self.tells[at], Control::Open { alone, asked });
         }
-        // It is not the last any more.
+        // The reader that has asked for the end is no longer the last.
         if let Some(asks) = self.asks.take() {
             self.asks(asks);
         }
     }
 
-    /// A reader would like to leave: it does, unless it is the last.
+    /// Handles a request to leave. The reader leaves, unless it is the last open reader.
     fn asks(&mut self, at: usize) {
         if self.open.len() == 1 {
             self.asks = Some(at);
@@ -276,7 +288,7 @@ impl<T> FlowShare<T> {
         tell(&mut self.tells[at], Control::Left { after });
     }
 
-    /// A reader gets no more tokens.
+    /// Removes a reader from the open readers, so that it gets no more tokens.
     fn leaves(&mut self, at: usize) {
         self.open.remove(&at);
         self.members[at].told = false;
@@ -286,14 +298,14 @@ impl<T> FlowShare<T> {
         }
     }
 
-    /// A reader was dropped.
+    /// Removes a reader that was dropped.
     fn gone(&mut self, at: usize) {
         self.leaves(at);
         self.asks = self.asks.filter(|&asks| asks != at);
         self.tokens[at] = Output::unconnected();
     }
 
-    /// The channel is closed.
+    /// Closes the channel.
     fn end(&mut self) {
         self.session = Session::Closed;
         (0..self.tokens.len()).for_each(|at| self.gone(at));
@@ -342,14 +354,15 @@ impl<T> FlowShare<T> {
             }
             match self.hears.poll_change(context) {
                 Poll::Ready(Some((at, control))) => self.hear(at, control),
-                // A reader is open, so it has not gone: this cannot be.
+                // Unreachable, because an open reader has not been dropped.
                 Poll::Ready(None) => self.end(),
                 Poll::Pending => return Poll::Pending,
             }
         }
     }
 
-    /// Writes to the one whose turn it is; an error: it has gone, and the token is still there.
+    /// Writes the token to the reader whose turn it is. Returns an error if the write must be tried
+    /// again. The token is then still in `token`.
     fn poll_turn(
         &mut self,
         turn: usize,
@@ -372,7 +385,7 @@ impl<T> FlowShare<T> {
             }
             Put::Full(back) => *token = Some(back),
         }
-        // It may be the turn of another than before, who has opened meanwhile.
+        // The turn may have moved to another reader, which has opened in the meantime.
         if let Some(before) = self.waits.filter(|&before| before != at) {
             self.turn_away_from(before);
         }
@@ -383,7 +396,7 @@ impl<T> FlowShare<T> {
         }
     }
 
-    /// Writes to the one that has had room for longest.
+    /// Writes the token to the reader that has had space for the longest time.
     fn poll_any(
         &mut self,
         context: &mut Context<'_>,
@@ -402,7 +415,7 @@ impl<T> FlowShare<T> {
             while let Some(member) = self.hooked.ready.pop() {
                 let at = member as usize;
                 if !self.open.contains(&at) {
-                    continue; // it is put there when it opens
+                    continue; // it is listed again when it opens
                 }
                 let output = &mut self.tokens[at];
                 match self.hooked.ready.about(member, || output.put(value)) {

@@ -1,21 +1,22 @@
-//! The futures of the ends: each polls its end, and has nobody wait there when it is dropped.
+//! Future of the ends of flow-controlled channels. It polls an end, and cancels its wait when it is
+//! dropped.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 /// An end that can be waited for.
 pub(super) trait Waits {
-    /// Nobody waits there any more.
+    /// Cancels the wait at this end.
     fn turn_away(&mut self);
 }
 
-/// Polls an end until it has what is asked for.
+/// Future that polls an end until `poll` is ready.
 pub(super) struct Until<'a, E: Waits, P> {
     pub(super) end: &'a mut E,
     pub(super) poll: P,
 }
 
-// The end is borrowed, and what polls it is moved and never pinned.
+// The end is borrowed, and `poll` is moved and never pinned.
 impl<E: Waits, P> Unpin for Until<'_, E, P> {}
 
 impl<E, P, R> Future for Until<'_, E, P>

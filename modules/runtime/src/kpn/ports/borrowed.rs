@@ -1,19 +1,22 @@
-//! A port, as the futures have it that borrow it.
+//! A copy of a port, held by a future that borrows the port.
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 
-/// A copy of a port that is borrowed as long as this is there. Not a reference to it: that would be one more load on the way
-/// from the process that is to run to the word that says who runs after it, and each waits for the one before.
+/// Copy of a port that stays borrowed while the copy exists.
+///
+/// A reference to the port would be one more dependent load between the process that is to run and
+/// the state word that names the process after it.
 pub(super) struct Borrowed<'a, P> {
     port: ManuallyDrop<P>,
     _port: PhantomData<&'a mut P>,
 }
 
 impl<'a, P> Borrowed<'a, P> {
-    /// `copy` makes another port with the same end, which is never dropped: nothing may panic in it.
+    /// Makes a borrowed copy. `copy` returns a second port with the same end, which is never
+    /// dropped. It must not panic.
     #[inline(always)]
     pub(super) fn new(port: &'a mut P, copy: impl FnOnce(&P) -> P) -> Self {
         Borrowed {

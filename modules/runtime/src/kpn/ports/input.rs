@@ -17,11 +17,12 @@ use graphmap_executor::link::waiter::{ARMED, HOOK, STOP, may_be_hooked};
 
 /// The reading end of a channel.
 ///
-/// A port that no channel is joined to is at its end from the start.
+/// An unconnected input is at its end from the start.
 ///
-/// When an input is dropped, its reader has left, and then the tokens that it has not read are dropped: at once if the writer is on
-/// the same scheduler, otherwise when its process next waits or ends. The latter also holds while 32 such drops are going on in the run:
-/// then ports within tokens within ports take no deeper stack.
+/// Dropping an input closes this end of the channel and then drops the unread tokens. If the writer
+/// is on the same scheduler, the tokens are dropped at once. Otherwise they are dropped when the
+/// process next waits or ends. The same applies while 32 such drops are in progress in the run,
+/// which limits the depth of the stack if tokens contain ports whose channels contain ports.
 pub struct Input<T> {
     end: End<T>,
 }
@@ -31,7 +32,7 @@ impl<T> Input<T> {
         Input { end }
     }
 
-    /// An input that is joined to nothing: at its end from the start.
+    /// Creates an unconnected input, which is at its end from the start.
     pub const fn unconnected() -> Self {
         Input { end: End::NONE }
     }
@@ -41,13 +42,15 @@ impl<T> Input<T> {
         Borrowed::new(self, |port| Input { end: port.end })
     }
 
-    /// Whether a channel is joined to the port.
+    /// Returns true if a channel is joined to the port.
     pub fn is_connected(&self) -> bool {
         self.end.is_some()
     }
 
-    /// The next token; `None` at the end of the stream, when the writer has finished and
-    /// everything it wrote has been read.
+    /// Reads the next token. Waits while the channel is empty.
+    ///
+    /// Returns `None` at the end of the stream: the writer has finished, and all its tokens have
+    /// been read.
     ///
     /// Dropping the future before it is ready takes no token.
     #[inline]
@@ -57,10 +60,12 @@ impl<T> Input<T> {
         }
     }
 
-    /// The next token; `None` at the end of the stream, or when the reader of `output` has left:
-    /// the loop of a filter that is to end as soon as nobody wants its results. What is here to be
-    /// read comes first, so it costs nothing while tokens flow. [`select!`](crate::select!) with
-    /// [`Output::stopped`] tells the two ends apart.
+    /// Reads the next token. Returns `None` at the end of the stream, or when the reader of
+    /// `output` has left.
+    ///
+    /// A filter that reads with this function ends as soon as its results are no longer needed. The
+    /// input is checked first, so the check of `output` costs nothing while tokens flow. To
+    /// distinguish the two cases, use [`select!`](crate::select!) with [`Output::stopped`].
     ///
     /// ```
     /// # use graphmap_runtime::{Input, Output, Stopped};
@@ -82,8 +87,10 @@ impl<T> Input<T> {
         }
     }
 
-    /// The next token if there is one now: `Ok(None)` means the end of the stream, an error that
-    /// the writer is slower.
+    /// Reads the next token without waiting. Returns `Ok(None)` at the end of the stream.
+    ///
+    /// # Errors
+    /// Returns [`Empty`] if there is no token yet and the writer has not finished.
     #[inline]
     pub fn try_read(&mut self) -> Result<Option<T>, Empty> {
         match self.take() {
@@ -105,7 +112,7 @@ impl<T> Input<T> {
     fn take_slowly(&mut self) -> Take<T> {
         let taken = match self.end.form() {
             Form::Here(channel) => channel.take(),
-            // SAFETY: there is one input for a channel; it is not `Send`.
+            // SAFETY: a channel has one input, which is not `Send`.
             Form::Cross(channel) => unsafe { channel.take() },
             Form::Far(_) | Form::None => Take::End,
         };
@@ -115,14 +122,14 @@ impl<T> Input<T> {
         taken
     }
 
-    /// Polls for the next token: what [`read`](Self::read) awaits.
+    /// Polls for the next token, as the future of [`read`](Self::read) does.
     ///
-    /// Who polls by hand counts as waiting for the port, where a network stands still, until it is
-    /// woken, polls again or calls [`turn_away`](Self::turn_away): the futures of this crate do that
-    /// when they are dropped.
+    /// After a pending poll, deadlock detection counts the process as waiting for this port until
+    /// it is woken, polls again, or calls [`turn_away`](Self::turn_away). Call that if you stop
+    /// waiting. The futures of this crate call it when they are dropped.
     #[inline(always)]
     pub fn poll_read(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
-        // The common case is written out; whatever is rare happens in `poll_read_slowly`.
+        // Fast path. `poll_read_slowly` handles all other cases.
         if let Some(channel) = self.end.as_here() {
             if let Take::Token(token) = channel.take() {
                 return Poll::Ready(Some(token));
@@ -142,17 +149,17 @@ impl<T> Input<T> {
     #[inline(never)]
     fn poll_read_slowly(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
         if let Some(channel) = self.end.between() {
-            // SAFETY: there is one input for a channel; it is not `Send`.
+            // SAFETY: a channel has one input, which is not `Send`.
             if let Some(token) = unsafe { channel.take_at_once() } {
                 return Poll::Ready(Some(token));
             }
-            // Elsewhere, so that the way above saves and restores no more than it needs.
+            // In a separate function, so that this one saves and restores fewer registers.
             return self.poll_read_in_place(context);
         }
         self.poll_read_metered(context)
     }
 
-    /// As from a writer in another OS process.
+    /// Polls an input with a meter, for example one whose writer is in another OS process.
     #[inline(never)]
     fn poll_read_metered(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
         if let Some((meter, channel)) = self.end.as_metered_here()
@@ -167,10 +174,10 @@ impl<T> Input<T> {
     #[inline(never)]
     fn poll_read_in_place(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
         if let Some(channel) = self.end.between() {
-            // SAFETY: there is one input for a channel; it is not `Send`.
+            // SAFETY: a channel has one input, which is not `Send`.
             match unsafe { channel.take_in_place() } {
                 Some(Take::Token(token)) => return Poll::Ready(Some(token)),
-                // Written out as well: the process at the other end waits meanwhile.
+                // Also inlined, because the process at the other end waits in the meantime.
                 Some(Take::Empty)
                     if waiting(|me| channel.wait_for_change(me, context, Side::Read)) =>
                 {
@@ -185,7 +192,7 @@ impl<T> Input<T> {
     #[inline(never)]
     fn poll_read_otherwise(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
         if let Some(channel) = self.end.between() {
-            // SAFETY: there is one input for a channel; it is not `Send`.
+            // SAFETY: a channel has one input, which is not `Send`.
             match unsafe { channel.take() } {
                 Take::Token(token) => return Poll::Ready(Some(token)),
                 Take::End => return Poll::Ready(None),
@@ -213,8 +220,7 @@ impl<T> Input<T> {
         }
     }
 
-    /// Says that nobody waits for the port any more, after [`poll_read`](Self::poll_read) was
-    /// pending.
+    /// Cancels the wait of a pending [`poll_read`](Self::poll_read).
     #[inline]
     pub fn turn_away(&mut self) {
         self.end.disarm(Side::Read);
@@ -226,13 +232,14 @@ impl<T> Input<T> {
         self.turn_away();
     }
 
-    /// Has a hook woken when something changes; false: it has changed already.
+    /// Registers `hook` to be woken when the channel changes. Returns false if it has changed
+    /// already.
     #[inline(always)]
     pub(crate) fn arm(&self, hook: u32) -> bool {
         self.end.arm(hook, Side::Read)
     }
 
-    /// The number of the channel, if it is one of the scheduler's run.
+    /// Returns the number of the channel, if it belongs to the run of `scheduler`.
     pub(crate) fn number(&self, scheduler: &Scheduler) -> Option<u32> {
         self.end.number(scheduler)
     }
@@ -240,7 +247,8 @@ impl<T> Input<T> {
 
 impl<T> Drop for Input<T> {
     fn drop(&mut self) {
-        // SAFETY: this is the one input, and it goes now. What is left in the channel does not count.
+        // SAFETY: this is the only input of the channel, and it is not used again. Tokens that are
+        // left in the channel are not counted.
         let end = unsafe { self.end.without_meter() };
         match end.form() {
             // SAFETY: as above.
@@ -260,7 +268,7 @@ impl<T> fmt::Debug for Input<T> {
     }
 }
 
-/// Nothing to read at the moment; the writer has not finished.
+/// Error of [`Input::try_read`]: the channel is empty, and the writer has not finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Empty;
 
@@ -276,7 +284,7 @@ impl std::error::Error for Empty {}
 #[must_use = "a read does nothing unless it is awaited"]
 #[derive(Debug)]
 pub struct Read<'a, T> {
-    /// Gone when the read is done: then there is nothing to turn away from.
+    /// `None` after the read has completed: then there is no wait to cancel.
     input: Option<Borrowed<'a, Input<T>>>,
 }
 
@@ -315,7 +323,7 @@ impl<T> Drop for Read<'_, T> {
 struct ReadFor<'a, 'b, T, U> {
     input: Borrowed<'a, Input<T>>,
     output: Borrowed<'b, Output<U>>,
-    /// It was pending, and there is somewhere to turn away from.
+    /// True after a pending poll, whose wait must be cancelled.
     waits: bool,
 }
 
@@ -325,11 +333,12 @@ impl<T, U> Future for ReadFor<'_, '_, T, U> {
     #[inline]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
         let this = &mut *self;
-        // The common case is written out, as in `poll_read`.
+        // Fast path, as in `poll_read`.
         if let (Some(from), Some(to)) = (this.input.end.as_here(), this.output.as_here()) {
             if let Take::Token(token) = from.take() {
                 if this.waits {
-                    // Who had to be told at the input's end was, when the token came.
+                    // The wait at the input ended when the token arrived, so only the output's is
+                    // cancelled.
                     this.output.turn_away();
                 }
                 this.waits = false;
@@ -343,7 +352,8 @@ impl<T, U> Future for ReadFor<'_, '_, T, U> {
                 && waiter & HOOK == 0
             {
                 from.point().arm(Side::Read, ARMED | waiter);
-                // Not armed: tokens that are taken out wake nobody, the reader's leaving does.
+                // Not armed: the waiter is woken when the reader leaves, but not when it takes a
+                // token.
                 to.point().arm(Side::Write, STOP | waiter);
                 this.waits = true;
                 return Poll::Pending;

@@ -20,7 +20,7 @@ use graphmap_executor::trace::Way;
 
 /// The writing end of a channel.
 ///
-/// A port that no channel is joined to answers [`Stopped`] at once.
+/// Writes to an unconnected output return [`Stopped`] at once.
 pub struct Output<T> {
     end: End<T>,
 }
@@ -30,7 +30,7 @@ impl<T> Output<T> {
         Output { end }
     }
 
-    /// An output that is joined to nothing: it answers [`Stopped`].
+    /// Creates an unconnected output, whose writes return [`Stopped`].
     pub const fn unconnected() -> Self {
         Output { end: End::NONE }
     }
@@ -40,18 +40,18 @@ impl<T> Output<T> {
         Borrowed::new(self, |port| Output { end: port.end })
     }
 
-    /// Whether a channel is joined to the port.
+    /// Returns true if a channel is joined to the port.
     pub fn is_connected(&self) -> bool {
         self.end.is_some()
     }
 
-    /// Writes a token, as soon as there is room for it.
+    /// Writes a token. Waits while the channel is full.
     ///
-    /// Dropping the future before it is ready takes the token back, unless the reader has read it by
-    /// then: the write was done in that case, though its writer never heard of it.
+    /// Dropping the future before it is ready withdraws the token, unless the reader has taken it
+    /// by then. In that case the token has been written, although the writer did not learn of it.
     ///
     /// # Errors
-    /// [`Stopped`] if the reader has left: the token is dropped.
+    /// Returns [`Stopped`] if the reader has left. The token is dropped.
     #[inline]
     pub fn write(&mut self, token: T) -> Write<'_, T> {
         Write {
@@ -60,20 +60,21 @@ impl<T> Output<T> {
         }
     }
 
-    /// Writes a token, as soon as there is room for it, or drops it if the reader has left.
+    /// Writes a token, or drops it if the reader has left. Waits while the channel is full.
     ///
-    /// *When* a writer is told [`Stopped`] depends on how far it is ahead of its reader, so on the
-    /// order in which processes run; one that then does something else than end, or that others wait
-    /// for as well, makes the results of a network depend on that order. A writer that goes on into
-    /// nothing does not: what it does is the same whether and whenever the reader leaves.
+    /// With [`write`](Self::write), the time of [`Stopped`] depends on how far the writer is ahead
+    /// of its reader, and therefore on the order in which processes run. If the writer then does
+    /// anything except end, or if others wait for its end, the results of the network depend on
+    /// that order. A writer that uses this function does the same whether or not its reader has
+    /// left.
     pub async fn write_or_discard(&mut self, token: T) {
         let _: Result<(), Stopped> = self.write(token).await;
     }
 
-    /// Writes a token if there is room for it now.
+    /// Writes a token without waiting.
     ///
     /// # Errors
-    /// Gives the token back, and says why.
+    /// Returns the token if the channel is full or the reader has left.
     #[inline]
     pub fn try_write(&mut self, token: T) -> Result<(), TryWriteError<T>> {
         match self.put(token) {
@@ -95,7 +96,7 @@ impl<T> Output<T> {
     fn put_at(&mut self, token: T) -> Put<T> {
         match self.end.form() {
             Form::Here(channel) => channel.put(token),
-            // SAFETY: there is one output for a channel; it is not `Send`.
+            // SAFETY: a channel has one output, which is not `Send`.
             Form::Cross(channel) => unsafe { channel.put(token) },
             Form::Far(output) => output.put(token),
             Form::None => Put::Stopped(token),
@@ -111,7 +112,8 @@ impl<T> Output<T> {
         put
     }
 
-    /// Writes the token as soon as there is room, and leaves none in the rendezvous slot: until then it is the caller's.
+    /// Writes the token as soon as there is space, without the rendezvous slot. Until then, the
+    /// token stays with the caller.
     pub(crate) fn poll_put(
         &mut self,
         context: &mut Context<'_>,
@@ -130,16 +132,18 @@ impl<T> Output<T> {
         Poll::Ready(Ok(()))
     }
 
-    /// Has whoever polls with `context` woken when there is room, or the reader has left; false: that is so already.
+    /// Registers the task of `context` to be woken when there is space or the reader leaves.
+    /// Returns false if one of these is true already.
     pub(crate) fn wait_for_room(&self, context: &Context<'_>) -> bool {
         self.end.wait_for_change(context, Side::Write)
     }
 
-    /// As [`Output::put`], for who waits for room: the token may be left in the rendezvous slot.
+    /// Writes a token like [`Output::put`], but may leave it in the rendezvous slot if there is no
+    /// space.
     #[inline(always)]
     fn offer(&mut self, token: T) -> Offer<T> {
         let offer = match self.end.form() {
-            // SAFETY: as in `put`.
+            // SAFETY: as in `put_at`.
             Form::Cross(channel) => unsafe { channel.offer(token) },
             _ => return Offer::Put(self.put(token)),
         };
@@ -160,7 +164,8 @@ impl<T> Output<T> {
                 && let Some(waiter) = current::plain_waiter(context)
                 && waiter & HOOK == 0
             {
-                // Not armed: tokens that are taken out wake nobody, the reader's leaving does.
+                // Not armed: the waiter is woken when the reader leaves, but not when it takes a
+                // token.
                 point.arm(Side::Write, STOP | waiter);
                 return Poll::Pending;
             }
@@ -178,13 +183,13 @@ impl<T> Output<T> {
         Poll::Pending
     }
 
-    /// The channel, if it is one within the scheduler.
+    /// Returns the channel, if both ends are on the same scheduler and this end has no meter.
     #[inline(always)]
     pub(crate) fn as_here(&self) -> Option<&Channel<T>> {
         self.end.as_here()
     }
 
-    /// Nobody waits for the port any more: a future was dropped.
+    /// Cancels the wait of a future that is dropped.
     #[inline(always)]
     pub(crate) fn turn_away(&mut self) {
         self.end.disarm(Side::Write);
@@ -196,7 +201,7 @@ impl<T> Output<T> {
         context: &mut Context<'_>,
         token: &mut Token<T>,
     ) -> Poll<Result<(), Stopped>> {
-        // The common case is written out; whatever is rare happens in `poll_write_slowly`.
+        // Fast path. `poll_write_slowly` handles all other cases.
         if let Some(channel) = self.end.as_here()
             && let Some(polled) = poll_here(channel, context, token)
         {
@@ -214,11 +219,11 @@ impl<T> Output<T> {
         if let Token::Fresh(_) = token
             && let Some(channel) = self.end.between()
         {
-            // SAFETY: there is one output for a channel; it is not `Send`.
+            // SAFETY: a channel has one output, which is not `Send`.
             if unsafe { channel.put_at_once(|| token.take_fresh()) } {
                 return Poll::Ready(Ok(()));
             }
-            // Elsewhere, so that the way above saves and restores no more than it needs.
+            // In a separate function, so that this one saves and restores fewer registers.
             return self.poll_write_in_place(context, token);
         }
         self.poll_write_otherwise(context, token)
@@ -233,7 +238,7 @@ impl<T> Output<T> {
         if let Token::Fresh(_) = token
             && let Some(channel) = self.end.between()
         {
-            // SAFETY: there is one output for a channel; it is not `Send`.
+            // SAFETY: a channel has one output, which is not `Send`.
             if unsafe { channel.put_in_place(|| token.take_fresh()) } {
                 return Poll::Ready(Ok(()));
             }
@@ -252,7 +257,7 @@ impl<T> Output<T> {
             && output.has_room()
         {
             let sent = output.send(fresh);
-            // Not before: to drop it is code of the user.
+            // The token is dropped after it was sent, because its destructor is user code.
             if let Token::Fresh(fresh) = mem::replace(token, Token::Done)
                 && !sent
             {
@@ -277,8 +282,8 @@ impl<T> Output<T> {
             && let Some(channel) = self.end.between()
             && let Token::Fresh(fresh) = mem::replace(token, Token::Done)
         {
-            // Written out as well: the process at the other end waits meanwhile.
-            // SAFETY: there is one output for a channel; it is not `Send`.
+            // Also inlined, because the process at the other end waits in the meantime.
+            // SAFETY: a channel has one output, which is not `Send`.
             *token = match unsafe { channel.offer(fresh) } {
                 Offer::Put(Put::Done) => return Poll::Ready(Ok(())),
                 Offer::Put(Put::Stopped(_)) => return Poll::Ready(Err(Stopped)),
@@ -320,7 +325,7 @@ impl<T> Output<T> {
         }
     }
 
-    /// What sends to another OS process, if the reader is in one.
+    /// Returns the sender to another OS process, if the reader is in one.
     pub(crate) fn far(&self) -> Option<&FarOutput<T>> {
         match self.end.form() {
             Form::Far(output) => Some(output),
@@ -328,25 +333,26 @@ impl<T> Output<T> {
         }
     }
 
-    /// Waits until there is room at a reader in another OS process, or it has left.
+    /// Waits until a reader in another OS process has space or has left.
     pub(crate) fn room(&mut self) -> Room<'_, T> {
         Room(self)
     }
 
-    /// A token was sent with that of another output.
+    /// Counts a token that was sent together with the token of another output.
     pub(crate) fn count_written(&self) {
         if let Some(meter) = self.end.meter() {
             meter.count_written();
         }
     }
 
-    /// Has a hook woken when something changes; false: it has changed already.
+    /// Registers `hook` to be woken when the channel changes. Returns false if it has changed
+    /// already.
     #[inline(always)]
     pub(crate) fn arm(&self, hook: u32) -> bool {
         self.end.arm(hook, Side::Write)
     }
 
-    /// A write is cancelled: takes back what it left in the rendezvous slot.
+    /// Cancels a write, and withdraws its token from the rendezvous slot.
     #[cold]
     #[inline(never)]
     fn cancel(&mut self, offered: bool) {
@@ -356,7 +362,7 @@ impl<T> Output<T> {
         }
     }
 
-    /// The number of the channel, if it is one of the scheduler's run.
+    /// Returns the number of the channel, if it belongs to the run of `scheduler`.
     pub(crate) fn number(&self, scheduler: &Scheduler) -> Option<u32> {
         self.end.number(scheduler)
     }
@@ -387,7 +393,8 @@ impl<T> Drop for Room<'_, T> {
     }
 }
 
-/// Polls a write to a channel within the scheduler, in the cases that are common; none in others.
+/// Polls a write to a channel within the scheduler. Returns `None` in the rare cases, which the
+/// caller must handle.
 #[inline(always)]
 fn poll_here<T>(
     channel: &Channel<T>,
@@ -397,10 +404,10 @@ fn poll_here<T>(
     if let Token::Fresh(_) = token {
         if channel.has_room() {
             if let Token::Fresh(value) = mem::replace(token, Token::Done) {
-                // SAFETY: it was asked just now, and no code of the user has run since.
+                // SAFETY: `has_room` has returned true, and no user code has run since.
                 unsafe { channel.put_in(value) };
             }
-            // Once more, so that the compiler sees it where the write is dropped.
+            // Repeated, so that the compiler knows the state when the write is dropped.
             mem::forget(mem::replace(token, Token::Done));
             return Some(Poll::Ready(Ok(())));
         }
@@ -425,7 +432,7 @@ fn poll_here<T>(
 
 impl<T> Drop for Output<T> {
     fn drop(&mut self) {
-        // SAFETY: this is the one output, and it goes now.
+        // SAFETY: this is the only output of the channel, and it is not used again.
         let end = unsafe { self.end.without_meter() };
         match end.form() {
             // SAFETY: as above.
@@ -447,10 +454,10 @@ impl<T> fmt::Debug for Output<T> {
     }
 }
 
-/// Why a token was not written, with the token.
+/// Error of [`Output::try_write`]. Contains the token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TryWriteError<T> {
-    /// There is no room for it at the moment.
+    /// The channel is full.
     Full(T),
     /// The reader has left.
     Stopped(T),
@@ -474,16 +481,16 @@ pub struct Write<'a, T> {
     token: Token<T>,
 }
 
-/// How far a write has come.
+/// Progress of a write.
 enum Token<T> {
     Fresh(T),
-    /// It is in the channel, one more than the capacity allows.
+    /// The token is in the rendezvous slot, beyond the capacity of the channel.
     Offered,
     Done,
 }
 
 impl<T> Token<T> {
-    /// A token that was not put in yet.
+    /// Takes the token of a write that has not put it into the channel.
     #[inline(always)]
     fn take_fresh(&mut self) -> T {
         match mem::replace(self, Token::Done) {
@@ -509,7 +516,7 @@ impl<T> Future for Write<'_, T> {
 impl<T> Drop for Write<'_, T> {
     #[inline(always)]
     fn drop(&mut self) {
-        // Before the token is dropped, which is code of the user.
+        // The wait is cancelled before the token is dropped, because its destructor is user code.
         if !matches!(self.token, Token::Done) {
             self.output.cancel(matches!(self.token, Token::Offered));
         }
