@@ -4,7 +4,7 @@
 use crate::instance::Instance;
 use crate::quota::NO_LIMIT;
 
-/// Most sets of blocks that are compared pairwise.
+/// Largest number of sets of blocks that are compared pairwise.
 const COMPARED: usize = 200;
 
 /// Returns a share, rounded up to an integer, plus the tolerance.
@@ -14,31 +14,32 @@ pub(crate) fn bound(share: f64, imbalance: f64) -> i64 {
     (whole as i128 * millionths / 1_000_000).clamp(1, NO_LIMIT.into()) as i64
 }
 
-/// Vertices that may lie in the same blocks.
+/// Vertices that are allowed in the same blocks.
 #[derive(Default)]
 struct Confined {
     open: Vec<bool>,
-    /// By load, the heaviest last.
+    /// Vertices in ascending order of load.
     vertices: Vec<u32>,
     load: i64,
-    /// The sets within this one, itself included.
+    /// Indices of the sets of which all blocks are in this one, including itself.
     within: Vec<usize>,
 }
 
-/// Blocks and vertices while some are set aside.
+/// State of blocks and vertices while some are set aside.
 pub(crate) struct Aside<'a> {
     inst: &'a Instance,
     pub(crate) imbalance: f64,
     pub(crate) speed: Vec<f64>,
     free: Vec<bool>,
     sets: Vec<Confined>,
-    /// Load that rules force into a block beyond its share; 0 for other blocks.
+    /// Load that rules force into a block beyond its share, or 0.
     pub(crate) forced: Vec<f64>,
-    /// True if that load cannot lie in another block.
+    /// True if the forced load of the block cannot be in another block.
     pub(crate) alone: Vec<bool>,
-    /// Load that a block can hold at most, by other limits.
+    /// Most load that limits other than load allow in each block.
     most: Vec<f64>,
-    /// Vertex, the block set aside for it, and the overfull blocks that it is confined to, if any.
+    /// Vertices set aside: the vertex, its block, and the overfull blocks that it is confined to,
+    /// if any.
     pub(crate) heavy: Vec<(u32, u32, Option<Vec<bool>>)>,
     /// Load that remains for the free blocks.
     rest: f64,
@@ -86,7 +87,8 @@ impl<'a> Aside<'a> {
         self.free.contains(&false)
     }
 
-    /// Load per unit of speed if the free blocks share the rest as evenly as their limits allow.
+    /// Returns the load per unit of speed if the free blocks share the rest as evenly as their
+    /// limits allow.
     pub(crate) fn level(&self) -> f64 {
         let mut open: Vec<usize> = (0..self.free.len()).filter(|&b| self.free[b]).collect();
         let speed = |open: &[usize]| open.iter().map(|&b| self.speed[b]).sum::<f64>();
@@ -97,7 +99,7 @@ impl<'a> Aside<'a> {
                 (open.iter()).partition(|&&b| self.most[b] >= level * self.speed[b]);
             match (full.is_empty(), above.is_empty()) {
                 (true, _) => return level,
-                // Whether there is any mapping is decided elsewhere.
+                // The existence of a mapping is decided by packing and search.
                 (false, true) => return even,
                 _ => {}
             }
@@ -118,7 +120,7 @@ impl<'a> Aside<'a> {
                 (most, found) = (factor, Some(what));
             }
         };
-        // Load that can lie in this block alone.
+        // Load that is allowed in this block alone.
         let mut pinned = vec![0; self.free.len()];
         for set in &self.sets {
             let mut open = (0..self.free.len()).filter(|&b| set.open[b]);
@@ -129,7 +131,7 @@ impl<'a> Aside<'a> {
         for (s, set) in self.sets.iter().enumerate() {
             let open = || (0..self.free.len()).filter(|&b| set.open[b]);
             let free = || open().filter(|&b| self.free[b]);
-            // Of equally fast blocks the one that the fewest others need.
+            // Of equally fast blocks, the one with the least pinned load.
             let fastest = free().max_by(|&a, &b| {
                 let speeds = self.speed[a].total_cmp(&self.speed[b]);
                 speeds.then(pinned[b].cmp(&pinned[a])).then(b.cmp(&a))
@@ -139,7 +141,8 @@ impl<'a> Aside<'a> {
             {
                 meets(self.inst.load(v) as f64 / room(b), What::Vertex(s, b));
             }
-            // All that is left fits into the free blocks together, if there are any.
+            // A set of all blocks need not be checked while a block is free, because all remaining
+            // load fits into the free blocks.
             if set.open.contains(&false) || fastest.is_none() {
                 let rooms: f64 = free().map(room).sum();
                 meets(self.held(s) / rooms, What::Set(s));
@@ -160,7 +163,7 @@ impl<'a> Aside<'a> {
         true
     }
 
-    /// Load that must lie in the blocks of a set.
+    /// Returns the load that must be in the blocks of a set.
     fn held(&self, s: usize) -> f64 {
         let inside = self.sets[s].within.iter();
         inside.map(|&s| self.sets[s].load).sum::<i64>() as f64
@@ -181,7 +184,7 @@ impl<'a> Aside<'a> {
         }
         let free: Vec<usize> = blocks.iter().copied().filter(|&b| self.free[b]).collect();
         if free.is_empty() {
-            // All blocks of the set are set aside already: the load is added to each of them.
+            // All blocks of the set are set aside already, so the load is added to each of them.
             let inst = self.inst;
             let forced = &mut self.forced;
             let there = |b: u32| open[b as usize];
@@ -200,7 +203,7 @@ impl<'a> Aside<'a> {
         let inside = |v: u32| (0..open.len()).all(|b| open[b] || !self.inst.may_lie(v, b as u32));
         for (v, b, own) in &mut self.heavy {
             if open[*b as usize] && own.is_none() && inside(*v) {
-                // All blocks of the set have one level, whichever of them it lies in.
+                // All blocks of the set have the same level, so the vertex may be in any of them.
                 self.forced[*b as usize] = level * self.speed[*b as usize];
                 *own = Some(open.clone());
             }
@@ -217,7 +220,8 @@ impl<'a> Aside<'a> {
                 let shares = |other: usize| inst.shared.at(other, i) == inst.shared.at(b, i);
                 !inst.shared.has_places() || (0..inst.k()).filter(|&o| shares(o)).count() == 1
             };
-            // The most load within a limit, vertices divided: by load per size.
+            // Finds the most load within a limit, in descending order of load per size. Vertices
+            // may be divided.
             let mut order: Vec<u32> = (0..inst.len() as u32).collect();
             order.retain(|v| inst.load(*v) > 0 && !heavy[*v as usize]);
             let (load, size) = (
@@ -244,8 +248,9 @@ impl<'a> Aside<'a> {
         d > 1
     }
 
-    /// Sets aside for each heavy vertex the block of the same speed that limits other than load
-    /// leave the least room, because the vertex then wastes least of the load that blocks can hold.
+    /// Exchanges the block set aside for a heavy vertex for one of the same speed. It chooses the
+    /// block that limits other than load leave the least room. The vertex then wastes the least
+    /// capacity for load.
     fn trade(&mut self) {
         let (inst, d) = (self.inst, self.inst.dims());
         for i in 0..self.heavy.len() {
@@ -274,13 +279,13 @@ impl<'a> Aside<'a> {
 
 /// A vertex or set of blocks that exceeds its share.
 enum What {
-    /// The heaviest vertex of a set; a block for it.
+    /// The heaviest vertex of a set, and a block for it.
     Vertex(usize, usize),
-    /// All load confined to a set of blocks.
+    /// The load confined to a set of blocks.
     Set(usize),
 }
 
-/// The vertices by the blocks in which they may lie, by rules and by their own size.
+/// Groups the vertices by the blocks that rules and their own sizes allow.
 fn confined(inst: &Instance, is_held: impl Fn(u32) -> bool) -> Vec<Confined> {
     let (k, d) = (inst.k(), inst.dims());
     let upper = |b: usize, i: usize| inst.shared.upper[inst.shared.at(b, i)];

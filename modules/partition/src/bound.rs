@@ -1,21 +1,21 @@
 //! Lower bounds on the cost of every feasible mapping, without search.
 //!
-//! The distance of two blocks is the sum of the steps between the levels that separate them, so
-//! the cost is a sum over levels of step times the traffic cut by the groups of that level, and a
-//! bound on each cut gives one on the whole. Groups hold no more than their blocks may. Four bounds
-//! on a cut are used, the best one counts:
+//! The distance of two blocks is the sum of the steps of the levels that separate them. So the cost
+//! is a sum over levels of the step times the traffic that the groups of this level cut. A bound on
+//! each cut gives a bound on the cost. A group can hold no more load than its blocks. Four bounds
+//! on a cut are computed, and the best one is used:
 //!
-//! - Edge-disjoint spanning forests, the heaviest first. In each, the edges left uncut join
-//!   vertices into trees that must fit into a group, and there are at least as many groups as the
-//!   load needs: the cheapest such cut of a tree is found by dynamic programming over loads rounded
-//!   down, which can only make it cheaper.
-//! - Around each vertex only so many neighbours fit into its group. What does not fit is cut;
-//!   counted in full over vertices that are no neighbours, or half over all.
-//! - Around a few vertices that are beside very many, flows along trees, see [`hubs`].
-//! - Flows between vertices that cannot all lie in one group, see [`flow`].
+//! - Edge-disjoint spanning forests, the heaviest first. In each of them, the edges that are not
+//!   cut join vertices into trees, each of which must fit into a group. There are at least as many
+//!   groups as the load needs. Dynamic programming finds the cheapest such cut of a tree. It uses
+//!   loads that are rounded down, which can only make the cut cheaper.
+//! - Only some neighbours of a vertex fit into its group. The traffic to the others is cut. It
+//!   counts in full over vertices that are not adjacent, or half over all vertices.
+//! - Flows along trees around a few vertices with very many neighbours, see [`hubs`].
+//! - Flows between vertices that cannot all be in one group, see [`flow`].
 //!
-//! Where the network has an order of narrow fronts, [`relaxation`] bounds all levels together, mostly
-//! far better.
+//! If the network has an order of narrow fronts, [`relaxation`] bounds all levels together. Its
+//! bound is usually much better.
 
 use std::cell::OnceCell;
 use std::time::Instant;
@@ -42,23 +42,26 @@ use hubs::Hubs;
 use levels::{Level, levels};
 use lightest::Lightest;
 
-/// How long to look for flows: the work, in channels looked at, or until a time.
+/// Limit for the search for flows: work, in visited channels, and a time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
     pub(crate) work: u64,
     pub(crate) stop_at: Option<Instant>,
 }
 
-/// A lower bound on the search cost of all feasible mappings; not much more than `enough`. Time:
-/// nearly linear in the edges, times levels, times load units (fewer for large instances, and none
-/// where their vertices are light), and the effort asked for.
+/// Returns a lower bound on the search cost of all feasible mappings. Stops improving it at
+/// `enough`.
+///
+/// The time is nearly linear in edges times levels times load units, beside the given effort. Large
+/// instances use fewer units, and none if their vertices are light.
 pub(crate) fn lower_bound(inst: &Instance, enough: i64, effort: Effort) -> i64 {
     let n = inst.len();
     if n == 0 || inst.k() < 2 {
         return 0;
     }
     let levels = levels(inst);
-    // Of a large network what was not begun in time is left out: a bound less is a bound, too.
+    // In a large network, parts that have not begun in time are skipped. The result is still a
+    // bound.
     let large = inst.arcs() > PROMPT;
     let late = || large && effort.stop_at.is_some_and(|t| Instant::now() >= t);
     let around = Stars::new(inst, &levels);
@@ -77,7 +80,7 @@ pub(crate) fn lower_bound(inst: &Instance, enough: i64, effort: Effort) -> i64 {
             let open = forests.iter().filter(|_| !late());
             open.map(|f| f.cut(inst, l)).sum::<i64>()
         };
-        // The uppermost first: its cuts cost the most.
+        // The uppermost level first, because its cuts cost the most.
         let mut cuts: Vec<i64> = levels.iter().rev().map(cut).collect();
         cuts.reverse();
         cuts
@@ -93,7 +96,7 @@ pub(crate) fn lower_bound(inst: &Instance, enough: i64, effort: Effort) -> i64 {
         return sum(&cuts);
     }
     let flow = Flow::new(inst);
-    // The upper levels cost more, and their flows are longer.
+    // Upper levels get a larger share, because they cost more and their flows are longer.
     let shares: usize = (1..=levels.len()).sum();
     let start = Instant::now();
     let time = effort.stop_at.map(|t| t.saturating_duration_since(start));
@@ -109,8 +112,8 @@ pub(crate) fn lower_bound(inst: &Instance, enough: i64, effort: Effort) -> i64 {
     sum(&cuts)
 }
 
-/// A lower bound on the traffic between the groups right below the root of the machine; 0 when
-/// they are no groups apart.
+/// Returns a lower bound on the traffic between the children of the machine's root, or 0 if they do
+/// not form a level.
 pub(crate) fn between_hosts(inst: &Instance) -> i64 {
     let nodes = inst.shared.machine.nodes();
     let root = nodes[0].distance;
@@ -126,16 +129,17 @@ pub(crate) fn between_hosts(inst: &Instance) -> i64 {
 
 /// A spanning forest.
 struct Forest {
-    /// Its edges with their weights, the heaviest first.
+    /// Edges with their weights, the heaviest first.
     edges: Vec<(i64, u32, u32)>,
-    /// Rooted, in an order where parents come first: vertex, its parent's place in the order (or
-    /// `NONE`), and the weight between. Made when it is needed: for large networks it seldom is.
+    /// Nodes of the rooted trees, parents first: vertex, index of its parent (or `NONE`), and the
+    /// weight between them. Computed on demand, because large networks seldom need it.
     nodes: OnceCell<Vec<(u32, u32, i64)>>,
 }
 
 const NONE: u32 = u32::MAX;
 
-/// Heaviest edges first, each into the first forest where it closes no circle.
+/// Returns up to `count` forests. Takes the heaviest edges first, each into the first forest in
+/// which it closes no cycle.
 fn forests(inst: &Instance, count: usize) -> Vec<Forest> {
     let n = inst.len();
     let mut edges: Vec<(i64, u32, u32)> = Vec::new();
@@ -146,7 +150,7 @@ fn forests(inst: &Instance, count: usize) -> Vec<Forest> {
                 .map(|(u, w)| (w, v, u)),
         );
     }
-    // Stable: linear where all weights are the same, and nearly so where there are few.
+    // The stable sort is linear if all weights are equal, and nearly linear if few differ.
     edges.sort_by_key(|e| std::cmp::Reverse(e.0));
     let mut result = Vec::new();
     for _ in 0..count {
@@ -172,7 +176,7 @@ fn forests(inst: &Instance, count: usize) -> Vec<Forest> {
 }
 
 impl Forest {
-    /// Least weight of edges of the forest that any grouping at this level cuts.
+    /// Returns the least weight of edges of the forest that every grouping at this level cuts.
     fn cut(&self, inst: &Instance, level: &Level) -> i64 {
         let trees = (inst.len() - self.edges.len()) as i64;
         let least = usize::try_from(level.fewest(inst.total_load()) - trees).unwrap_or(0);
@@ -180,8 +184,10 @@ impl Forest {
         self.by_load(inst, level).max(by_number)
     }
 
-    /// Cheapest cut into pieces that each fit into the largest group. Counted in floating point, of which processors take the lesser of
-    /// several pairs at once: sums below 2^53 are exact, and above there is no bound.
+    /// Returns the cheapest cut into pieces that each fit into the largest group.
+    ///
+    /// Computes in floating point, because processors take the minimum of several pairs at once.
+    /// Sums below 2^53 are exact. Above that, it returns 0.
     fn by_load(&self, inst: &Instance, level: &Level) -> i64 {
         let n = inst.len();
         let unit = unit(inst, level);
@@ -191,8 +197,8 @@ impl Forest {
             return 0;
         }
         let nodes = self.nodes.get_or_init(|| rooted(n, &self.edges));
-        // For each vertex, from the last to the first: cheapest cut below it by the load of its
-        // own piece, in units. Lists are dropped as soon as they are merged into the parent's.
+        // For each vertex, from the last to the first: cheapest cut below it by the load of its own
+        // piece, in units. A list is dropped once it is merged into the list of the parent.
         let mut table: Vec<Vec<f64>> = vec![Vec::new(); n];
         let mut sum = 0.0;
         for at in (0..n).rev() {
@@ -202,7 +208,8 @@ impl Forest {
             if mine.is_empty() {
                 mine.push(0.0);
             }
-            // The lists hold children only; own load comes on top. Too heavy alone: no bound.
+            // Lists contain only the children. The own load is added later. If it alone is too
+            // heavy, there is no bound.
             if own > most {
                 return 0;
             }
@@ -222,10 +229,10 @@ impl Forest {
     }
 }
 
-/// Up to here all whole numbers are floating-point numbers.
+/// Up to this number, all integers can be represented in floating point.
 const EXACT: i64 = 1 << f64::MANTISSA_DIGITS;
 
-/// Of loads that are rounded down.
+/// Returns the unit of loads that are rounded down.
 fn unit(inst: &Instance, level: &Level) -> i64 {
     let units = match inst.len() {
         0..=5_000 => 256,
@@ -235,15 +242,15 @@ fn unit(inst: &Instance, level: &Level) -> i64 {
     (level.most() / units).max(1)
 }
 
-/// Whether all vertices are lighter than a unit: rounded down no load is left of them.
+/// Returns true if all vertices are lighter than a unit, so that their rounded loads are 0.
 fn is_fine(inst: &Instance, level: &Level) -> bool {
     let unit = unit(inst, level);
     (0..inst.len() as u32).all(|v| inst.load(v) < unit)
 }
 
-/// The nodes of a forest.
+/// Returns the nodes of a forest, parents first.
 fn rooted(n: usize, edges: &[(i64, u32, u32)]) -> Vec<(u32, u32, i64)> {
-    // Each edge is met from both ends.
+    // Each edge appears at both ends.
     let from: Vec<u32> = edges.iter().flat_map(|&(_, a, b)| [a, b]).collect();
     let places = Members::new(&from, n);
     let mut seen = vec![false; n];
@@ -267,8 +274,8 @@ fn rooted(n: usize, edges: &[(i64, u32, u32)]) -> Vec<(u32, u32, i64)> {
     nodes
 }
 
-/// Cheapest cuts of a vertex's children after one more child, whose piece either is cut off at
-/// `apart` or joins with its own load on top of its list. What cannot be costs infinitely much.
+/// Returns the cheapest cuts of a vertex's children, including one more child. Its piece is either
+/// cut off at cost `apart`, or joined with its own load added. Impossible loads cost infinity.
 fn merge(above: &[f64], child: &[f64], own: usize, apart: f64, most: usize) -> Vec<f64> {
     let longest = (above.len() + child.len() + own - 1).min(most + 1);
     let mut result = vec![f64::INFINITY; longest.max(above.len())];
@@ -279,17 +286,17 @@ fn merge(above: &[f64], child: &[f64], own: usize, apart: f64, most: usize) -> V
         result[a] = result[a].min(x + apart);
         let joined = result.get_mut(a + own..longest).unwrap_or_default();
         for (least, &y) in joined.iter_mut().zip(child) {
-            // Not `min`, which asks for NaN as well.
+            // Faster than `min`, which also checks for NaN.
             *least = if x + y < *least { x + y } else { *least };
         }
     }
     result
 }
 
-/// Neighbours of each vertex, by traffic per load.
+/// Neighbours of vertices, by traffic per load.
 struct Stars {
-    /// Vertices that do not fit into the smallest group with all their neighbours, each with its
-    /// edges sorted by weight per load of the neighbour, descending.
+    /// Vertices that do not fit into the smallest group together with all their neighbours. Each
+    /// has its edges in descending order of weight per load of the neighbour.
     rows: Vec<(u32, Vec<(i64, i64)>)>,
 }
 
@@ -322,7 +329,7 @@ impl Stars {
     }
 
     fn cut(&self, inst: &Instance, level: &Level) -> i64 {
-        // Once, not for each vertex: it looks at all blocks.
+        // Computed once, because it visits all blocks.
         let most = level.most();
         let one = |(v, row): &(u32, Vec<_>)| (cut_around(row, most - inst.load(*v)), *v);
         let mut order: Vec<(i64, u32)> = self.rows.iter().map(one).collect();
@@ -341,14 +348,14 @@ impl Stars {
     }
 }
 
-/// Traffic of a vertex that is cut at least when `room` is left beside it.
+/// Returns the least traffic of a vertex that is cut if `room` is left beside it.
 fn cut_around(row: &[(i64, i64)], mut room: i64) -> i64 {
     let mut cut = 0;
     for &(w, load) in row {
         if load <= room {
             room -= load;
         } else {
-            // The part that does not fit, rounded down; all later ones fit even less.
+            // The part that does not fit, rounded down. No room is left for later neighbours.
             let part = i128::from(w) * i128::from(load - room.max(0)) / i128::from(load);
             cut += part as i64;
             room = 0;

@@ -1,4 +1,4 @@
-//! How long a search may take, in time or in steps.
+//! Limits on the time or the steps of a search.
 
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
@@ -6,31 +6,31 @@ use std::time::{Duration, Instant};
 use crate::tuning::time::SETTLED;
 use crate::watch::Watch;
 
-/// How long a strategy may search: until a time, or for a number of steps (proposed moves).
+/// Budget of a strategy: a time, or a number of steps (proposed moves).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Budget<'a> {
     pub(crate) start: Instant,
     pub(crate) time: Option<Duration>,
     pub(crate) steps: u64,
-    /// When it is over at the latest, whatever is left of time or steps: nothing is planned by it.
+    /// Latest end, regardless of time and steps. No plan depends on it.
     pub(crate) deadline: Option<Instant>,
-    /// Threads to search on where there is a time.
+    /// Threads of a search with a time limit.
     pub(crate) threads: NonZeroUsize,
     pub(crate) watch: Option<&'a Watch>,
 }
 
-/// A clock that is looked at when enough was done since it last was: to look at it takes longer than most steps
-/// do, and steps differ in what they take.
+/// A clock that is read only after enough work, because reading it takes longer than most steps.
+/// Callers report their work, because steps differ in duration.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     stop_at: Option<Instant>,
-    /// Work since it was looked at.
+    /// Work since the clock was read last.
     done: usize,
     late: bool,
 }
 
 impl Clock {
-    /// Work between two looks, each unit about a nanosecond.
+    /// Work between two readings. A unit is about a nanosecond.
     const WORK: usize = 1 << 17;
 
     pub(crate) fn new(stop_at: Option<Instant>) -> Self {
@@ -41,7 +41,7 @@ impl Clock {
         }
     }
 
-    /// Whether it is late, after so much work since this was asked last.
+    /// Adds `work` and returns true if the end has passed.
     #[inline]
     pub(crate) fn is_late(&mut self, work: usize) -> bool {
         self.done = self.done.saturating_add(work);
@@ -54,7 +54,7 @@ impl Clock {
 }
 
 impl Budget<'_> {
-    /// From now on until a time, with no steps to count and nobody who waits.
+    /// Returns a budget from now until a time, without steps and without a watch.
     pub(crate) fn until(stop_at: Option<Instant>) -> Self {
         let start = Instant::now();
         Self {
@@ -72,24 +72,26 @@ impl Budget<'_> {
         end.into_iter().chain(self.deadline).min()
     }
 
-    /// Until when to look whether anything keeps all bounds: for a share of the time, and while the
-    /// search has hardly begun.
+    /// Returns the time until which the load bounds may be settled: after a share of the time
+    /// limit, but not before the share `SETTLED` of it.
     pub(crate) fn settled_by(&self, share: f64) -> Option<Instant> {
         self.time
             .map(|t| (Instant::now() + t.mul_f64(share)).max(self.start + t.mul_f64(SETTLED)))
     }
 
-    /// Whether somebody has had enough, or the deadline is past.
+    /// Returns true if the search was cancelled or the deadline has passed.
     pub(crate) fn ended(&self) -> bool {
         self.watch.is_some_and(Watch::enough) || is_past(self.deadline)
     }
 
-    /// Whether all the time is used, or somebody has had enough; where only steps count, only by a deadline.
+    /// Returns true if the time is used up, the search was cancelled, or the deadline has passed.
+    /// Steps are not checked.
     pub(crate) fn is_over(&self) -> bool {
         self.used() >= 1.0
     }
 
-    /// Share of the time used; 0 when only steps count, and 1 when the search is to end.
+    /// Returns the used share of the time limit, or 0 if only steps count. Returns 1 if the search
+    /// was cancelled or the deadline has passed.
     pub(crate) fn used(&self) -> f64 {
         if self.ended() {
             return 1.0;
@@ -100,12 +102,12 @@ impl Budget<'_> {
     }
 }
 
-/// Whether it is so late.
+/// Returns true if the time has passed. False if there is none.
 pub(crate) fn is_past(end: Option<Instant>) -> bool {
     end.is_some_and(|t| Instant::now() >= t)
 }
 
-/// When a share of what is left until a time will have gone by.
+/// Returns the time at which a share of the time from now to `end` will have passed.
 pub(crate) fn partway(end: Option<Instant>, share: f64) -> Option<Instant> {
     let now = Instant::now();
     end.map(|end| now + end.saturating_duration_since(now).mul_f64(share))

@@ -1,18 +1,17 @@
-//! Clusters of vertices, given by the cluster of each: what belongs to a cluster, and from the one to the
-//! other.
+//! Clusters of vertices, as a list that contains the cluster of each vertex, and data by cluster.
 
 use std::sync::Arc;
 
-/// The members of each cluster, ascending.
+/// Members of each cluster, in ascending order.
 #[derive(Debug)]
 pub(crate) struct Members {
-    /// Those of cluster `c` stand from place `c` of this to the next.
+    /// Offsets into `list`. The members of cluster `c` are from `start[c]` to `start[c + 1]`.
     start: Vec<u32>,
     list: Vec<u32>,
 }
 
 impl Members {
-    /// By counting; `map` names the cluster of each.
+    /// Sorts the vertices by cluster (counting sort). `map` contains the cluster of each vertex.
     pub(crate) fn new(map: &[u32], clusters: usize) -> Self {
         let mut start = vec![0_u32; clusters + 1];
         for &c in map {
@@ -25,7 +24,7 @@ impl Members {
         }
         let mut list = vec![0_u32; map.len()];
         for (v, &c) in map.iter().enumerate().rev() {
-            // Filling backwards turns each end into a start.
+            // Filling from the back changes each end into a start.
             let place = &mut start[c as usize];
             *place -= 1;
             list[*place as usize] = v as u32;
@@ -42,7 +41,7 @@ impl Members {
         (0..self.start.len() - 1).map(|c| self.of(c))
     }
 
-    /// Where each stands among those of its cluster.
+    /// Returns the index of each vertex among the members of its cluster.
     pub(crate) fn places(&self) -> Vec<u32> {
         let mut places = vec![0; self.list.len()];
         for run in self.iter() {
@@ -52,7 +51,8 @@ impl Members {
     }
 }
 
-/// Numbers clusters in the order of their first members; says how many of them have any.
+/// Renumbers clusters in the order of their first members. Returns the number of clusters with
+/// members.
 pub(crate) fn in_order(map: &mut [u32], clusters: usize) -> usize {
     let mut number = vec![u32::MAX; clusters];
     let mut next = 0;
@@ -67,14 +67,14 @@ pub(crate) fn in_order(map: &mut [u32], clusters: usize) -> usize {
     next as usize
 }
 
-/// Of so many, whether each is in a list.
+/// Returns a list of `count` flags, which are true for the members of `list`.
 pub(crate) fn marks(list: &[u32], count: usize) -> Vec<bool> {
     let mut marks = vec![false; count];
     list.iter().for_each(|&x| marks[x as usize] = true);
     marks
 }
 
-/// The members of a list, ascending, each once.
+/// Returns the members of a list in ascending order without duplicates.
 pub(crate) fn distinct<T: Ord + Clone>(list: &[T]) -> Vec<T> {
     let mut distinct = list.to_vec();
     distinct.sort_unstable();
@@ -82,14 +82,14 @@ pub(crate) fn distinct<T: Ord + Clone>(list: &[T]) -> Vec<T> {
     distinct
 }
 
-/// Adds so many times some numbers to others.
+/// Adds `times` times each number of `more` to the number of `sums` at the same index.
 #[inline]
 pub(crate) fn add(sums: &mut [i64], more: &[i64], times: i64) {
     let pairs = sums.iter_mut().zip(more);
     pairs.for_each(|(sum, more)| *sum += times * more);
 }
 
-/// Where a member stands in a list, to which it is added if it is not there.
+/// Returns the index of a member in a list. Appends it first if the list does not contain it.
 pub(crate) fn number<T: PartialEq>(list: &mut Vec<T>, member: T) -> usize {
     let known = list.iter().position(|known| *known == member);
     known.unwrap_or_else(|| {
@@ -98,7 +98,7 @@ pub(crate) fn number<T: PartialEq>(list: &mut Vec<T>, member: T) -> usize {
     })
 }
 
-/// What clusters have together, `dims` numbers a vertex.
+/// Returns the sums over the members of each cluster, with `dims` numbers per vertex.
 pub(crate) fn summed(map: &[u32], clusters: usize, values: &[i64], dims: usize) -> Arc<Vec<i64>> {
     let mut sums = vec![0; clusters * dims];
     if dims == 1 {
@@ -114,7 +114,7 @@ pub(crate) fn summed(map: &[u32], clusters: usize, values: &[i64], dims: usize) 
     Arc::new(sums)
 }
 
-/// The lists of all members of each cluster as one, ascending, in numbers of clusters.
+/// Returns the joint list of each cluster, ascending, with vertices replaced by their clusters.
 pub(crate) fn united(
     map: &[u32],
     clusters: usize,
@@ -134,8 +134,8 @@ pub(crate) fn united(
     all
 }
 
-/// The block of each cluster, of a mapping in which each lies in one; or whatever else its members have in
-/// common. Nothing where nothing is said.
+/// Returns the block of each cluster, if all members of a cluster have the same block. The same for
+/// other values that members have in common. An empty list stays empty.
 pub(crate) fn lifted<T: Copy + Default>(map: &[u32], clusters: usize, block: &[T]) -> Vec<T> {
     if block.is_empty() {
         return Vec::new();
@@ -147,7 +147,7 @@ pub(crate) fn lifted<T: Copy + Default>(map: &[u32], clusters: usize, block: &[T
     lifted
 }
 
-/// The block of each vertex, of a mapping of clusters.
+/// Returns the block of each vertex for a mapping of clusters.
 pub(crate) fn lowered(map: &[u32], block: &[u32]) -> Vec<u32> {
     map.iter().map(|&c| block[c as usize]).collect()
 }

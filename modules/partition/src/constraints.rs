@@ -1,5 +1,4 @@
-//! From the caller's constraints to groups of vertices that lie together, and what can be seen to
-//! be impossible without a search.
+//! Translates constraints into groups of vertices, and finds contradictions that need no search.
 
 use crate::clusters::{distinct, in_order, lifted, lowered, marks, number};
 use crate::draft::{Clash, Draft, OUTSIDE, layer, twice};
@@ -7,20 +6,21 @@ use crate::pigeonhole;
 use crate::problem::{Constraint, Problem};
 use crate::quota::{Quota, by_pairs};
 
-/// Groups of vertices that must lie together, with what the pins leave of the blocks.
+/// Groups of vertices that must be together, with the blocks that pins leave to them.
 #[derive(Debug, Default)]
 pub(crate) struct Groups {
-    /// Group of each vertex; empty when each is its own.
+    /// Group of each vertex. Empty if each vertex is its own group.
     pub(crate) of: Vec<u32>,
-    /// Index of the set of blocks of each group; empty when all are free.
+    /// Index into `sets`, by group. Empty if no group is confined.
     pub(crate) set: Vec<u32>,
-    /// Sets of blocks, the first is all.
+    /// Sets of blocks. The first one contains all blocks.
     pub(crate) sets: Vec<Vec<bool>>,
-    /// Groups each group must keep apart from, each with a layer; empty when none.
+    /// Groups that each group must be apart from, each with a layer. Empty if there are none.
     pub(crate) apart: Vec<Vec<(u32, u32)>>,
-    /// By layer and block the first block of the place; the places of the first are the blocks.
+    /// First block of the place of each block, by layer. In the first layer each block is a place.
     pub(crate) layers: Vec<Vec<u32>>,
-    /// Where an old mapping pulls, the first of the weightless groups that are fixed to one block each.
+    /// First of the groups that stand for the blocks of an old mapping. They have no load, and each
+    /// is pinned to its block.
     pub(crate) home: u32,
     pub(crate) count: usize,
 }
@@ -32,7 +32,7 @@ impl Groups {
             && problem.migration.is_none()
             && Quota::all(problem, &[]).len() == 1
         {
-            // Nothing ties anything.
+            // Without constraints, with load as the only limit, each vertex is a group.
             return Ok(Self {
                 sets: vec![vec![true; k]],
                 layers: vec![layer(&[], k)],
@@ -92,7 +92,7 @@ impl Groups {
     }
 }
 
-/// The first contradiction that needs no search.
+/// Returns the first contradiction that needs no search, if there is one.
 pub(crate) fn clash(draft: &Draft, problem: &Problem<'_>, active: &[usize]) -> Option<Clash> {
     let empty = |&set: &u32| draft.sets[set as usize].is_empty();
     if let Some(nowhere) = draft.set.iter().position(empty) {
@@ -120,7 +120,7 @@ pub(crate) fn clash(draft: &Draft, problem: &Problem<'_>, active: &[usize]) -> O
     alone.or_else(|| pigeonhole::clash(draft, problem, active))
 }
 
-/// Whether these vertices cannot be kept apart.
+/// Returns a clash if these vertices cannot be kept apart.
 fn crowded(
     draft: &Draft,
     index: usize,
@@ -129,7 +129,7 @@ fn crowded(
     k: usize,
 ) -> Option<Clash> {
     let layer = layer(places, k);
-    // Who may lie where nothing is kept apart is in nobody's way.
+    // Groups that are allowed outside all places do not take one.
     let inside = |&root: &u32| {
         let mut open = draft.open(root).iter();
         open.all(|&b| layer[b as usize] != OUTSIDE)
@@ -144,11 +144,11 @@ fn crowded(
     let (pinned, free): (Vec<u32>, Vec<u32>) =
         roots.iter().partition(|&&r| draft.set[r as usize] != 0);
     let full = pinned.len() + free.len() > there.len();
-    // Who is free takes what is left.
+    // Free groups get the places that the pinned ones leave.
     (full || !distinct_places(draft, &pinned, &layer)).then_some(Clash::TooFew(index))
 }
 
-/// Whether the groups can lie in pairwise different places: augmenting paths.
+/// Returns true if the groups can be in pairwise different places. Searches augmenting paths.
 fn distinct_places(draft: &Draft, roots: &[u32], layer: &[u32]) -> bool {
     let k = layer.len();
     let mut taken = vec![usize::MAX; k];
@@ -169,7 +169,7 @@ fn distinct_places(draft: &Draft, roots: &[u32], layer: &[u32]) -> bool {
                 }
             }
         };
-        // Each on the way takes the place that was reached from it; the first had none before.
+        // Each group on the path gets the place that was reached from it. The first group had none.
         while place != usize::MAX {
             let group = from[place];
             taken[place] = group;

@@ -1,16 +1,16 @@
-//! The one form in which the engine holds graphs: compressed rows, and their contraction.
+//! Graphs in compressed rows, as the engine stores them, and their contraction.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::clusters::Members;
 
-/// An undirected graph with weights in compressed rows: each edge stands in the rows of both its
-/// ends, so it takes 24 bytes, and a vertex 4. Weights are signed, because searches subtract them.
-/// Clones share the arrays.
+/// An undirected weighted graph in compressed rows. Each edge is stored in the rows of both its
+/// ends, so that an edge takes 24 bytes and a vertex 4. Weights are signed, because searches
+/// subtract them. Clones share the arrays.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Csr {
-    /// Where the row of each vertex begins, and the end of the last.
+    /// Offset of the row of each vertex, and the end of the last row.
     pub(crate) offsets: Arc<Vec<u32>>,
     pub(crate) targets: Arc<Vec<u32>>,
     pub(crate) weights: Arc<Vec<i64>>,
@@ -25,7 +25,7 @@ impl Csr {
         }
     }
 
-    /// From the row of one vertex after the other: neighbours and weights.
+    /// Builds the graph from its rows of neighbours and weights.
     pub(crate) fn of<R: IntoIterator<Item = (u32, i64)>>(rows: impl Iterator<Item = R>) -> Self {
         let mut offsets = Vec::with_capacity(rows.size_hint().0 + 1);
         let (mut targets, mut weights) = (Vec::new(), Vec::new());
@@ -40,7 +40,7 @@ impl Csr {
         Self::new(offsets, targets, weights)
     }
 
-    /// So many vertices without an edge.
+    /// Returns a graph of `vertices` vertices without edges.
     pub(crate) fn edgeless(vertices: usize) -> Self {
         Self::new(vec![0; vertices + 1], Vec::new(), Vec::new())
     }
@@ -49,12 +49,12 @@ impl Csr {
         self.offsets.len() - 1
     }
 
-    /// Twice the edges.
+    /// Returns the number of arcs, which is twice the number of edges.
     pub(crate) fn arcs(&self) -> usize {
         self.targets.len()
     }
 
-    /// Where the row of a vertex stands.
+    /// Returns the index range of the row of a vertex.
     #[inline]
     pub(crate) fn range(&self, v: u32) -> Range<usize> {
         self.offsets[v as usize] as usize..self.offsets[v as usize + 1] as usize
@@ -64,13 +64,13 @@ impl Csr {
         self.range(v).len()
     }
 
-    /// The neighbours of a vertex, each with the weight of the edge.
+    /// Returns the neighbours of a vertex, each with the weight of the edge.
     #[inline]
     pub(crate) fn row(&self, v: u32) -> impl ExactSizeIterator<Item = (u32, i64)> + '_ {
         self.arcs_at(self.range(v))
     }
 
-    /// The same at some places, as in a part of a row.
+    /// Returns the arcs in an index range, such as a part of a row.
     #[inline]
     pub(crate) fn arcs_at(
         &self,
@@ -80,14 +80,14 @@ impl Csr {
         self.targets[at].iter().copied().zip(weights)
     }
 
-    /// The neighbours of a vertex alone.
+    /// Returns the neighbours of a vertex without weights.
     #[inline]
     pub(crate) fn around(&self, v: u32) -> &[u32] {
         &self.targets[self.range(v)]
     }
 
-    /// The component of each vertex, in the order of their first vertices, and how many there are: of those
-    /// that edges lead to each other over which `joins` lets pass.
+    /// Returns the component of each vertex and the number of components, in the order of their
+    /// first vertices. Only edges for which `joins` returns true connect vertices.
     pub(crate) fn components(&self, joins: impl Fn(u32, u32) -> bool) -> (Vec<u32>, usize) {
         const NONE: u32 = u32::MAX;
         let mut component = vec![NONE; self.len()];
@@ -111,8 +111,8 @@ impl Csr {
         (component, count as usize)
     }
 
-    /// Some vertices with the edges among them alone. `place` says of each of them where it stands in
-    /// the list, and of all others nothing.
+    /// Returns the graph of some vertices and the edges among them. `place` must return the index
+    /// of each of these vertices in the sequence, and `None` for all others.
     pub(crate) fn among(
         &self,
         vertices: impl Iterator<Item = u32>,
@@ -122,15 +122,15 @@ impl Csr {
         Self::of(vertices.map(|v| self.row(v).filter_map(inside)))
     }
 
-    /// The vertices with numbers in a range, with the edges among them.
+    /// Returns the graph of the vertices in a range and the edges among them.
     pub(crate) fn stretch(&self, vertices: Range<u32>) -> Self {
         let place = |u| vertices.contains(&u).then(|| u - vertices.start);
         self.among(vertices.clone(), place)
     }
 
-    /// The graph with the vertices of each cluster made one, and with more edges between clusters.
-    /// `map` names the cluster of each vertex. Time and memory are linear in vertices and edges: no
-    /// hashing, one array of places.
+    /// Returns the graph in which each cluster is one vertex, with additional edges `more` between
+    /// clusters. `map` contains the cluster of each vertex. Takes time and memory linear in
+    /// vertices and edges, because an array of positions replaces hashing.
     pub(crate) fn contract(&self, map: &[u32], clusters: usize, more: &[(u32, u32, i64)]) -> Self {
         let members = Members::new(map, clusters);
         let both = |&(a, b, weight): &(u32, u32, i64)| [(a, b, weight), (b, a, weight)];
@@ -141,11 +141,11 @@ impl Csr {
         let mut targets: Vec<u32> = Vec::with_capacity(self.arcs() / 2);
         let mut weights: Vec<i64> = Vec::with_capacity(self.arcs() / 2);
         offsets.push(0);
-        // The row being built, and where in it the arc to each cluster stands, if it is there.
+        // The current row, and the position in it of the arc to each cluster, if there is one.
         let (mut ends, mut sums): (Vec<u32>, Vec<i64>) = (Vec::new(), Vec::new());
         let mut place = vec![0_u32; clusters];
         for c in 0..clusters as u32 {
-            // What stays inside is summed in front like any other arc, and left out.
+            // Edges inside the cluster are summed in the first entry, which is not copied.
             ends.clear();
             sums.clear();
             ends.push(c);

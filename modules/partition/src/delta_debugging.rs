@@ -1,8 +1,10 @@
-//! A smallest part of a list that still fails (delta debugging, Zeller and Hildebrandt 2002).
+//! Reduces a failing list to a minimal one (delta debugging, Zeller and Hildebrandt 2002).
 
-/// Leaves out of `kept` what the conflict does not need: halves, then quarters, then one by one.
-/// `conflict` says whether what is handed to it still cannot hold; what is left still cannot, and,
-/// where `conflict` is always right, without any one of it could.
+/// Removes elements from `kept` that the conflict does not need: halves, then quarters, then single
+/// ones.
+///
+/// `conflict` must return true if the given elements cannot all be satisfied. It returns true for
+/// the result. If it never errs, it returns false for the result without any one of its elements.
 pub(crate) fn reduce<T: Copy>(kept: &mut Vec<T>, mut conflict: impl FnMut(&[T]) -> bool) {
     let mut size = kept.len().div_ceil(2);
     while !kept.is_empty() {

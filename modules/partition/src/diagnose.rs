@@ -1,4 +1,4 @@
-//! Which constraints and capacities are in conflict when the search has ruled out every mapping.
+//! Finds the constraints and capacities in conflict after all mappings have been ruled out.
 
 use crate::delta_debugging::reduce;
 use crate::draft::Clash;
@@ -10,23 +10,23 @@ use crate::explain::explain;
 use crate::instance::Instance;
 use crate::problem::{Constraint, Problem};
 
-/// Searches that are made for an explanation at the most.
+/// Most searches for one explanation.
 const SEARCHES: usize = 200;
 
-/// Up to so many vertices searches are made to explain what was seen without one.
+/// Most vertices for which a contradiction that was found without a search is reduced by searches.
 const SEARCHABLE: usize = 2000;
 
-/// How long each of them is.
+/// Limit of each of these searches.
 const BRIEF: Limit<'_> = Limit {
     nodes: 10_000,
     stop_at: None,
     watch: None,
 };
 
-/// The conflict behind a contradiction that was met before any search.
+/// Returns the conflict behind a contradiction that was found before any search.
 pub(crate) fn contradiction(problem: &Problem<'_>, met: Clash) -> Conflict {
     let conflict = explain(problem, met);
-    // What a vertex has to do with it follows from the rest.
+    // A vertex is not a condition that can be removed: its part follows from the other parts.
     let rest = |p: &&Part| !matches!(p, Part::Vertex(_));
     let parts: Vec<Part> = conflict.parts.iter().filter(rest).copied().collect();
     if problem.graph.vertices() > SEARCHABLE {
@@ -42,13 +42,13 @@ pub(crate) fn contradiction(problem: &Problem<'_>, met: Clash) -> Conflict {
     }
 }
 
-/// Constraints, memory and slots that no mapping keeps, which a search has proved: reduced as long
-/// as the rest is still proved impossible within the limit.
+/// Returns constraints, memory and slots that no mapping satisfies, as a search has proved. Reduces
+/// them while the rest is still proved impossible within the limit.
 pub(crate) fn smallest(problem: &Problem<'_>, limit: Limit<'_>) -> Conflict {
     shrink(problem, suspects(problem), brief(limit), false)
 }
 
-/// The same where the balance bound takes part: without it there may be a mapping.
+/// Returns such a conflict that includes the balance limit. Without it there may be a mapping.
 pub(crate) fn smallest_balanced(problem: &Problem<'_>, limit: Limit<'_>) -> Conflict {
     let mut conflict = shrink(problem, suspects(problem), brief(limit), true);
     conflict.reason = match conflict.parts.is_empty() {
@@ -68,7 +68,7 @@ fn brief(limit: Limit<'_>) -> Limit<'_> {
     }
 }
 
-/// All that may take part in a conflict but the balance bound.
+/// Returns all possible participants of a conflict except the balance limit.
 fn suspects(problem: &Problem<'_>) -> Vec<Part> {
     let blocks = problem.machine.blocks();
     let memory = (0..blocks.len())
@@ -114,8 +114,8 @@ fn shrink(
     }
 }
 
-/// Whether no mapping keeps these parts, and the balance bound where it counts; `None` when that is
-/// not settled.
+/// Returns true if no mapping satisfies these parts, and the balance limit if `balanced` is true.
+/// Returns `None` if the search did not decide it.
 fn impossible(
     problem: &Problem<'_>,
     kept: &[Part],

@@ -1,5 +1,5 @@
-//! Which vertices lie together and which blocks the pins leave them: what follows from the caller's
-//! constraints one by one.
+//! Groups of vertices that must be together, and the blocks that pins and `Apart` constraints leave
+//! to them. Each constraint is considered alone.
 
 use std::collections::BTreeMap;
 
@@ -7,34 +7,34 @@ use crate::clusters::{distinct, lowered};
 use crate::problem::{Constraint, Problem};
 use crate::quota::Of;
 
-/// No place for those who keep apart.
+/// Value of a layer for blocks outside all places.
 pub(crate) const OUTSIDE: u32 = u32::MAX;
 
-/// A contradiction as first met; not yet minimal.
+/// A contradiction as it was found, not yet reduced to a minimal one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Clash {
     /// The pins of this group leave no block.
     Nowhere(u32),
-    /// An `Apart` constraint holds two vertices of this group.
+    /// An `Apart` constraint contains two vertices of this group.
     ApartTogether(usize, u32),
-    /// An `Apart` constraint has more groups than its vertices have places.
+    /// An `Apart` constraint has more groups than there are places for them.
     TooFew(usize),
-    /// A `Count` constraint cannot be met by the number of its vertices.
+    /// A `Count` constraint cannot be satisfied with the number of its vertices.
     Number(usize),
-    /// What must lie in these blocks is more than they hold together.
+    /// The vertices that must be in these blocks exceed their limit.
     Over(Of, Vec<u32>),
-    /// Fewer vertices of a `Count` constraint can lie in one of its places than it wants.
+    /// A place of a `Count` constraint needs more vertices than are allowed in it.
     Under(usize, Vec<u32>),
-    /// This group alone is more than any place holds in which it may lie.
+    /// This group alone exceeds the limit of every place that it is allowed in.
     Large(Of, u32),
 }
 
-/// Groups by their first vertex, with the blocks that the pins leave them.
+/// Groups, identified by their first vertex, with the blocks that pins leave to them.
 pub(crate) struct Draft {
     pub(crate) root: Vec<u32>,
-    /// By root: which set of blocks.
+    /// Index into `sets`, by root.
     pub(crate) set: Vec<u32>,
-    /// Sets of blocks, ascending; the first is all.
+    /// Sets of blocks, each in ascending order. The first one contains all blocks.
     pub(crate) sets: Vec<Vec<u32>>,
 }
 
@@ -44,7 +44,7 @@ impl Draft {
         let root = problem.groups_by(active.iter().map(|&index| &problem.constraints[index]));
         let mut sets = Sets::new(k);
         let mut set = vec![0; n];
-        // One rule says the same of many vertices in a row.
+        // One rule often pins many consecutive vertices to the same shared blocks.
         let mut last: Option<(*const u32, u32)> = None;
         for &index in active {
             if let Constraint::Pin { vertex, blocks } = &problem.constraints[index] {
@@ -61,7 +61,7 @@ impl Draft {
             let Constraint::Apart { vertices, places } = &problem.constraints[index] else {
                 continue;
             };
-            // Two of a group lie in one block: nowhere but outside of these places.
+            // Two vertices of a group are in one block. It must be outside these places.
             let layer = layer(places, k);
             let outside = (0..k as u32).filter(|&b| layer[b as usize] == OUTSIDE);
             let outside: Vec<u32> = outside.collect();
@@ -81,13 +81,13 @@ impl Draft {
         }
     }
 
-    /// The blocks that the group of a vertex may lie in.
+    /// Returns the blocks that the group of a vertex is allowed in.
     pub(crate) fn open(&self, v: u32) -> &[u32] {
         &self.sets[self.set[self.root[v as usize] as usize] as usize]
     }
 }
 
-/// The roots of several of the vertices, ascending.
+/// Returns, in ascending order, the roots that several of the vertices have.
 pub(crate) fn twice(vertices: &[u32], root: &[u32]) -> Vec<u32> {
     let mut roots = lowered(&distinct(vertices), root);
     roots.sort_unstable();
@@ -95,7 +95,7 @@ pub(crate) fn twice(vertices: &[u32], root: &[u32]) -> Vec<u32> {
     runs.map(|run| run[0]).collect()
 }
 
-/// The first block of the place of each block; without places each block is one.
+/// Returns the first block of the place of each block. Without places, each block is a place.
 pub(crate) fn layer(places: &[Vec<u32>], k: usize) -> Vec<u32> {
     if places.is_empty() {
         return (0..k as u32).collect();
@@ -110,7 +110,7 @@ pub(crate) fn layer(places: &[Vec<u32>], k: usize) -> Vec<u32> {
     layer
 }
 
-/// Sets of blocks by number, each but once.
+/// Distinct sets of blocks, identified by number.
 struct Sets {
     list: Vec<Vec<u32>>,
     known: BTreeMap<Vec<u32>, u32>,
@@ -138,7 +138,7 @@ impl Sets {
         next
     }
 
-    /// The set of the blocks in both.
+    /// Returns the number of the intersection of two sets.
     fn meet(&mut self, a: u32, b: u32) -> u32 {
         if a == 0 || a == b {
             return b;

@@ -1,70 +1,70 @@
-//! What can go wrong: input that makes no sense, and instances that have no mapping.
+//! Errors: invalid input, and problems without a mapping.
 
 use std::fmt;
 
-/// Why there is no solution.
+/// Reason why there is no solution.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
     /// The input contradicts itself or cannot be represented.
     Input(String),
-    /// No mapping satisfies the constraints.
+    /// No mapping satisfies the constraints, or none was found.
     Infeasible(Conflict),
     /// No strategy has this name.
     UnknownStrategy {
-        /// What was asked for.
+        /// Name that was requested.
         name: String,
-        /// The names that there are.
+        /// Names of all strategies.
         known: Vec<&'static str>,
     },
     /// The strategy is not compiled in.
     LeftOut {
-        /// What was asked for.
+        /// Name that was requested.
         name: &'static str,
-        /// The feature of this crate, and of graphmap, that it comes with.
+        /// Feature of this crate, and of graphmap, that contains the strategy.
         feature: &'static str,
     },
-    /// A solver failed; what it said.
+    /// A solver failed, with its message.
     Solver(String),
-    /// A strategy of somebody's own failed, or gave what is no mapping.
+    /// A strategy that the caller added failed or returned an invalid mapping.
     Strategy {
-        /// Its name.
+        /// Name of the strategy.
         name: String,
-        /// What is wrong.
+        /// Description of the failure.
         said: String,
     },
 }
 
-/// Constraints that cannot all hold.
+/// Constraints and capacities that cannot all be satisfied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
-    /// What takes part. Not always all are needed: see `minimal`.
+    /// Participants. They may include some that are not necessary, unless `minimal` is true.
     pub parts: Vec<Part>,
-    /// True when it is proved that without any one of the parts the rest can hold.
+    /// True if it is proved that without any one of the parts the others can be satisfied.
     pub minimal: bool,
-    /// True when it is proved that no mapping exists; false when the search only found none.
+    /// True if it is proved that no mapping exists. False if the search only failed to find one.
     pub proved: bool,
-    /// One sentence for the user.
+    /// Reason in one sentence, for the user.
     pub reason: String,
 }
 
 /// One participant of a [`Conflict`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
-    /// A constraint, by its index in the caller's list.
+    /// Constraint, by its index in the caller's list.
     Constraint(usize),
-    /// The memory of a block.
+    /// Memory of a block.
     Memory(u32),
-    /// The slots of a block.
+    /// Slots of a block.
     Slots(u32),
-    /// The bound on the load of a block.
+    /// Balance limit of a block.
     Balance(u32),
-    /// A vertex that fits nowhere.
+    /// Vertex that fits into no block.
     Vertex(u32),
 }
 
 impl Conflict {
-    /// That no mapping was found, without a proof.
+    /// Returns an error that reports that no mapping was found, without a proof.
     pub(crate) fn unproved(parts: Vec<Part>, reason: &str) -> Error {
         Error::Infeasible(Self {
             parts,

@@ -1,7 +1,7 @@
-//! The judge: what a mapping costs and whether it keeps the rules, counted from the definition.
+//! Evaluation of mappings by definition: cost and broken rules.
 //!
-//! Shares nothing with the search: no contracted graph, no incremental sums. Every result of every
-//! strategy passes through here.
+//! It shares nothing with the search, neither contracted graphs nor incremental sums. The result of
+//! every strategy is evaluated here.
 
 use std::collections::BTreeMap;
 
@@ -9,54 +9,62 @@ use crate::clusters::distinct;
 use crate::error::{Error, Part};
 use crate::problem::{Constraint, Problem};
 
-/// What a mapping is worth.
+/// Cost and properties of a mapping.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evaluation {
     /// Sum over channels of traffic times distance, each channel once.
     pub cost: u64,
-    /// Sum over moved vertices of migration cost times the distance moved, beyond the collocated
-    /// one; 0 without an old mapping.
+    /// Sum over moved vertices of migration cost times distance beyond the collocated one. 0
+    /// without a previous mapping.
     pub migration: u64,
-    /// Vertices that left their old block.
+    /// Number of vertices that left their previous block.
     pub moved: usize,
-    /// What the preferences that do not hold weigh: weight times distance beyond the collocated
-    /// one.
+    /// Sum over preferences of weight times distance beyond the collocated one. Preferences that
+    /// hold add 0.
     pub preference: u64,
     /// Load of each block.
     pub loads: Vec<u64>,
-    /// Largest load relative to the block's share of the total, 1.0 for perfect balance.
+    /// Largest load relative to the block's share of the total load. 1.0 is perfect balance, and
+    /// 0.0 means that there is no load.
     pub balance: f64,
-    /// Largest traffic that leaves (or enters) one host.
+    /// Largest traffic between one host and all others.
     pub bottleneck: u64,
-    /// Channels between different blocks.
+    /// Number of channels between different blocks.
     pub remote_channels: u64,
-    /// Traffic by distance, ascending, collocated traffic included.
+    /// Traffic by distance, ascending, including collocated traffic.
     pub traffic: Vec<(u32, u64)>,
-    /// Hard rules that are broken: constraints, memory, slots.
+    /// Broken hard rules: constraints, memory, slots.
     pub broken: Vec<Part>,
-    /// Blocks over the balance bound.
+    /// Blocks above the balance limit.
     pub over: Vec<u32>,
 }
 
 impl Evaluation {
-    /// No constraint or capacity is broken; the balance bound may be.
+    /// Returns true if no constraint or capacity is broken. The balance limit may be exceeded.
     #[must_use]
     pub fn allowed(&self) -> bool {
         self.broken.is_empty()
     }
 
-    /// Nothing is broken, the balance bound included.
+    /// Returns true if no constraint, capacity or balance limit is broken.
     #[must_use]
     pub fn feasible(&self) -> bool {
         self.broken.is_empty() && self.over.is_empty()
     }
 }
 
-/// Evaluates a mapping by definition, in time linear in the network (and in hosts times blocks).
+/// Evaluates a mapping by definition. The time is linear in the network and the blocks. Members of
+/// constraints are sorted.
 ///
 /// # Errors
 ///
-/// [`Error::Input`] when the mapping does not give every vertex a block that exists.
+/// [`Error::Input`] if the number of vertices differs from the graph, or a vertex has a block that
+/// does not exist.
+///
+/// # Panics
+///
+/// May panic, or return a meaningless result, if [`Problem::check`] reports an error for the
+/// problem.
 pub fn evaluate(problem: &Problem<'_>, block_of: &[u32]) -> Result<Evaluation, Error> {
     let (graph, machine) = (problem.graph, problem.machine);
     let (n, k) = (graph.vertices(), machine.len());
@@ -78,8 +86,8 @@ pub fn evaluate(problem: &Problem<'_>, block_of: &[u32]) -> Result<Evaluation, E
     }
     let (mut cost, mut remote_channels) = (0, 0);
     let mut by_distance = BTreeMap::new();
-    // Nearly all traffic of a good mapping stays inside blocks: summed without the map, and from
-    // both ends, which costs less than to ask at each edge which end it is seen from.
+    // Nearly all traffic of a good mapping is inside blocks. So it is summed without the map. It is
+    // summed at both ends, because that is faster than testing at which end an edge is seen.
     let mut inside = None;
     let mut leaving = vec![0; machine.hosts().count()];
     let (mut loads, mut memory, mut count) = (vec![0; k], vec![0; k], vec![0_u64; k]);
@@ -172,7 +180,7 @@ pub fn evaluate(problem: &Problem<'_>, block_of: &[u32]) -> Result<Evaluation, E
 
 fn holds(constraint: &Constraint, block_of: &[u32], memory: &[u64]) -> bool {
     let block = |v: &u32| block_of[*v as usize];
-    // How many of them each place holds; blocks outside of all places are not asked about.
+    // Returns the number of these vertices in each place. Blocks outside all places are ignored.
     let tally = |vertices: &[u32], places: &[Vec<u32>]| {
         let mut of_block = BTreeMap::<u32, u32>::new();
         for v in &distinct(vertices) {

@@ -1,7 +1,7 @@
-//! Why there is no mapping, where that was seen without a search: few constraints that clash.
+//! Explains contradictions that were found without a search, by a few constraints in conflict.
 //!
-//! Networks can have a million processes with a constraint each, so what has nothing to do with a
-//! clash is left out at once: who takes part follows from the clash itself.
+//! A network can have a million processes with a constraint each. So unrelated constraints are
+//! dropped at once: the kind of the contradiction determines those that are related.
 
 use crate::clusters::marks;
 use crate::constraints;
@@ -13,11 +13,11 @@ use crate::pigeonhole;
 use crate::problem::{Constraint, Problem};
 use crate::quota::{Of, Quota};
 
-/// Up to so many constraints are tried one by one.
+/// Most constraints that are tried one by one.
 const REDUCIBLE: usize = 5000;
 
-/// Reduces a contradiction to constraints none of which can be left out for the same to be seen:
-/// without a search, that is, so that fewer may do.
+/// Reduces a contradiction to constraints that are all needed to find it without a search. A search
+/// might need fewer of them.
 pub(crate) fn explain(problem: &Problem<'_>, met: Clash) -> Conflict {
     let core = Core::of(problem, &met);
     let (kept, clash) = reduced(problem, &core, met);
@@ -40,7 +40,7 @@ pub(crate) fn explain(problem: &Problem<'_>, met: Clash) -> Conflict {
         }
         _ => None,
     };
-    // What limits some blocks themselves.
+    // Returns the limits of the blocks themselves.
     let own = |of: Of, blocks: &[u32]| -> Vec<Part> {
         let part = match of {
             Of::Slots => Part::Slots,
@@ -106,7 +106,7 @@ pub(crate) fn explain(problem: &Problem<'_>, met: Clash) -> Conflict {
             }
         }
     };
-    // Pins, groups and one list of what is apart are judged exactly here; more takes a search.
+    // Without a search, only pins, groups and a single `Apart` constraint are decided exactly.
     let how_many = |test: &dyn Fn(&Constraint) -> bool| {
         let constraints = active.iter().map(|&i| &problem.constraints[i]);
         constraints.filter(|c| test(c)).count()
@@ -122,13 +122,13 @@ pub(crate) fn explain(problem: &Problem<'_>, met: Clash) -> Conflict {
     }
 }
 
-/// Who takes part in a clash.
+/// Constraints and vertices that are related to a contradiction.
 struct Core {
-    /// Constraints, those that are sure to take part first.
+    /// Constraints. The ones known to take part come first.
     active: Vec<usize>,
-    /// How many are sure to.
+    /// Number of constraints known to take part.
     sure: usize,
-    /// Ascending.
+    /// Vertices, ascending.
     vertices: Vec<u32>,
 }
 
@@ -166,7 +166,7 @@ impl Core {
             let first = match constraint {
                 Constraint::Pin { vertex, .. } => rank_of(vertex),
                 Constraint::Together { vertices } => vertices.first().map_or(u32::MAX, rank_of),
-                // Where two of a group may not lie.
+                // It forbids its places to a group with two of its vertices.
                 Constraint::Apart { vertices, places }
                     if !places.is_empty() && !active.contains(&i) =>
                 {
@@ -190,7 +190,7 @@ impl Core {
     }
 }
 
-/// The constraints that limit what some blocks hold.
+/// Returns the constraints that limit this quantity in some blocks.
 fn limits(problem: &Problem<'_>, of: Of, blocks: &[u32]) -> Vec<usize> {
     match of {
         Of::Vertices(i) => vec![i],
@@ -206,14 +206,15 @@ fn limits(problem: &Problem<'_>, of: Of, blocks: &[u32]) -> Vec<usize> {
     }
 }
 
-/// Groups confined to some blocks, the largest first, no more than are too many.
+/// Returns groups that are confined to some blocks, the largest first: just enough to exceed the
+/// limit.
 fn most_of(problem: &Problem<'_>, draft: &Draft, of: Of, blocks: &[u32]) -> Vec<u32> {
     let active: Vec<usize> = (0..problem.constraints.len()).collect();
     let quotas = Quota::all(problem, &active);
     let here = marks(blocks, problem.machine.len());
     let inside = |set: &Vec<u32>| set.iter().all(|&b| here[b as usize]);
     let inside: Vec<bool> = draft.sets.iter().map(inside).collect();
-    // Several quotas are of the memory of places: the one that is broken.
+    // Several quotas may limit the memory of places. The exceeded one is needed.
     for quota in quotas.iter().filter(|q| q.of == of) {
         let Some(room) = quota.room(blocks) else {
             continue;
@@ -236,15 +237,16 @@ fn most_of(problem: &Problem<'_>, draft: &Draft, of: Of, blocks: &[u32]) -> Vec<
     Vec::new()
 }
 
-/// Constraints that clash, by their place in the core, and how: sought in a problem with none but those
-/// who take part.
+/// Returns constraints in conflict, by their index in the core, and the contradiction. Searches for
+/// them in a problem that contains only the core.
 fn reduced(problem: &Problem<'_>, core: &Core, met: Clash) -> (Vec<usize>, Clash) {
     let vertices = &core.vertices;
     let of_load = matches!(met, Clash::Over(Of::Load, _));
     let mut load: Vec<u64> = vertices.iter().map(|&v| problem.graph.load(v)).collect();
     let mut memory: Vec<u64> = vertices.iter().map(|&v| problem.graph.memory(v)).collect();
     if of_load {
-        // Bounds are shares of all load: what takes no part is one vertex more.
+        // Load bounds are shares of the total load. So an additional vertex gets the load outside
+        // the core.
         load.push(problem.graph.total_load() - load.iter().sum::<u64>());
         memory.push(0);
     }
@@ -252,7 +254,8 @@ fn reduced(problem: &Problem<'_>, core: &Core, met: Clash) -> (Vec<usize>, Clash
     if problem.graph.has_memory() {
         graph = graph.with_memory(memory).expect("part of a sound graph");
     }
-    // Where there are too few, vertices cannot be left out.
+    // Only for these contradictions does the core contain all vertices of a `Count` constraint. For
+    // others, the missing vertices would violate `least`.
     let few = matches!(met, Clash::Number(_) | Clash::Under(..));
     let number = |v: &u32| vertices.binary_search(v).ok().map(|i| i as u32);
     let some = |list: &[u32]| list.iter().filter_map(number).collect::<Vec<u32>>();
@@ -291,7 +294,8 @@ fn reduced(problem: &Problem<'_>, core: &Core, met: Clash) -> (Vec<usize>, Clash
     if clash(&all).is_none() {
         return (all, met);
     }
-    // More constraints clash all the more.
+    // A contradiction remains if constraints are added. So the shortest prefix with one is found by
+    // bisection.
     let (mut low, mut high) = (core.sure, all.len());
     if clash(&all[..low]).is_some() {
         high = low;
@@ -311,7 +315,7 @@ fn reduced(problem: &Problem<'_>, core: &Core, met: Clash) -> (Vec<usize>, Clash
     (kept, found)
 }
 
-/// The same in the numbers of the problem.
+/// Returns the contradiction with the vertices and constraints of the whole problem.
 fn renumbered(mut clash: Clash, core: &Core) -> Clash {
     if let Clash::Nowhere(v) | Clash::ApartTogether(_, v) | Clash::Large(_, v) = &mut clash {
         *v = core.vertices[*v as usize];
@@ -328,7 +332,7 @@ fn renumbered(mut clash: Clash, core: &Core) -> Clash {
     clash
 }
 
-/// Why a `Count` constraint alone cannot be met.
+/// Returns the reason why a `Count` constraint alone cannot be satisfied.
 fn number(constraint: &Constraint) -> String {
     let Constraint::Count {
         vertices,

@@ -1,13 +1,13 @@
-//! Whether a mapping keeps what an instance asks for.
+//! Feasibility of a mapping for an instance.
 
 use crate::instance::Instance;
 
-/// Whether a mapping keeps every rule of the instance, the load bounds included.
+/// Returns true if a mapping satisfies all rules of the instance, including the load bounds.
 pub(crate) fn keeps(inst: &Instance, block: &[u32]) -> bool {
     keeps_within(inst, block, true)
 }
 
-/// Whether it keeps all of them but the load bounds.
+/// Returns true if a mapping satisfies all rules of the instance except the load bounds.
 pub(crate) fn keeps_rules(inst: &Instance, block: &[u32]) -> bool {
     keeps_within(inst, block, false)
 }
@@ -16,7 +16,7 @@ fn keeps_within(inst: &Instance, block: &[u32], bounded: bool) -> bool {
     let (shared, load) = (&inst.shared, inst.sums(block));
     let clash = |v: usize| inst.clashes(v as u32, block[v], block) > 0;
     let within = |i: usize| {
-        // The load is the first of each block's sums.
+        // The load is the first dimension of each block.
         let open = !bounded && i.is_multiple_of(shared.dims);
         (open || load[i] <= shared.upper[i])
             && (shared.lower.is_empty() || load[i] >= shared.lower[i])

@@ -1,4 +1,4 @@
-//! The network to be mapped, as arrays: vertices with loads, undirected edges with traffic.
+//! The network to map, as arrays: vertices with loads, undirected edges with traffic.
 
 use std::sync::Arc;
 
@@ -7,64 +7,66 @@ use crate::csr::Csr;
 use crate::error::Error;
 use crate::scale::gcd;
 
-/// One channel of the network. Direction does not matter to a mapping: both ways of a pair are
-/// summed into one edge.
+/// A channel of the network. Its direction does not affect a mapping, so both directions between
+/// two vertices are summed into one edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Channel {
     /// Vertex that writes.
     pub from: u32,
     /// Vertex that reads.
     pub to: u32,
-    /// Volume over the channel, in whatever unit the caller counts (bytes, messages).
+    /// Volume over the channel, in any unit (bytes, messages), the same for all channels.
     pub traffic: u64,
 }
 
 /// An undirected weighted graph in compressed rows.
 ///
-/// Weights are integers: sums and differences of gains are then exact, an incremental cost equals
-/// a recomputed one to the last digit, and a proof of optimality is a proof. Measured values come
-/// in through [`crate::scale`].
+/// Weights are integers, so that sums and differences of gains are exact. An incremental cost then
+/// equals a recomputed one, and a proof of optimality holds without rounding errors.
+/// [`scale`](fn@crate::scale) converts measured values.
 ///
-/// Memory: 12 bytes a vertex (4 offset, 8 load; 8 more with memory needs) and 24 bytes an edge
-/// (each edge is stored from both ends: 4 target, 8 traffic). Where parallel channels exist, 8
-/// bytes more an edge hold how many channels it stands for. A clone, and the search where nothing
-/// changes the network for it, share the arrays.
+/// Memory: 12 bytes per vertex (4 offset, 8 load), 8 more if memory sizes are given, and 24 bytes
+/// per edge, because each edge is stored at both ends (4 target, 8 traffic). If there are parallel
+/// channels, the number of channels of each edge takes 8 more bytes per edge. Clones share the rows
+/// and the loads. The search shares them too, unless it changes the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Graph {
     rows: Csr,
-    /// Channels behind each entry; empty when every edge is one channel.
+    /// Number of channels of each entry. Empty if every edge is one channel.
     channels: Vec<u32>,
     load: Arc<Vec<i64>>,
-    /// Bytes needed by each vertex; empty when nobody said.
+    /// Memory size of each vertex in bytes. Empty if none were given.
     memory: Vec<u64>,
     total_load: u64,
     total_traffic: u64,
-    /// Some edges have no traffic.
+    /// True if some edges have no traffic.
     silent: bool,
 }
 
-/// Largest accepted sum of loads, of memory, and of traffic: leaves room for products with
-/// distances and percentages in 64 bits.
+/// Largest accepted sum of loads, of memory sizes, and of traffic. Products with distances and
+/// percentages then fit into 64 bits.
 pub const LARGEST_TOTAL: u64 = 1 << 52;
 
 impl Graph {
-    /// Builds the graph in time linear in vertices and channels. Channels from a vertex to itself
-    /// are dropped (they never leave a block), parallel and opposite ones are summed.
+    /// Builds the graph in time linear in vertices and channels. Drops channels from a vertex to
+    /// itself, because they never leave a block. Sums parallel and opposite channels.
     ///
     /// # Errors
     ///
-    /// [`Error::Input`] when a channel names a vertex that does not exist, when there are 2^31 or
-    /// more channels, or when loads or traffic sum to more than [`LARGEST_TOTAL`].
+    /// [`Error::Input`] if a channel names a vertex that does not exist, if there are more than
+    /// 2^31 channels or 2^32 - 1 vertices or more, or if loads or traffic sum to more than
+    /// [`LARGEST_TOTAL`].
     pub fn new(load: Vec<u64>, channels: &[Channel]) -> Result<Self, Error> {
         Self::of(load, channels.iter().copied())
     }
 
-    /// As [`Graph::new`], from channels that lie in no array: beside the graph itself, 8 bytes a vertex
-    /// are needed. The channels are gone through twice.
+    /// Builds the graph as [`Graph::new`] does, from an iterator. Needs at most 8 bytes per vertex
+    /// beside the graph. Until parallel channels are summed, each end of a channel takes 12 bytes.
+    /// The channels are iterated twice, and a clone must yield the same ones.
     ///
     /// # Errors
     ///
-    /// As [`Graph::new`].
+    /// The same as [`Graph::new`].
     pub fn of(
         load: Vec<u64>,
         channels: impl Iterator<Item = Channel> + Clone,
@@ -125,11 +127,12 @@ impl Graph {
         })
     }
 
-    /// Adds the memory each vertex needs, in bytes.
+    /// Adds the memory size of each vertex, in bytes.
     ///
     /// # Errors
     ///
-    /// [`Error::Input`] when the length is not the number of vertices or the sum is too large.
+    /// [`Error::Input`] if the length is not the number of vertices, or the sum exceeds
+    /// [`LARGEST_TOTAL`].
     pub fn with_memory(mut self, memory: Vec<u64>) -> Result<Self, Error> {
         if memory.len() != self.load.len() {
             return Err(Error::input(format!(
@@ -143,30 +146,34 @@ impl Graph {
         Ok(self)
     }
 
-    /// Number of vertices.
+    /// Returns the number of vertices.
     #[must_use]
     pub fn vertices(&self) -> usize {
         self.load.len()
     }
 
-    /// Number of undirected edges, parallel channels counted once.
+    /// Returns the number of undirected edges. Parallel channels count once.
     #[must_use]
     pub fn edges(&self) -> usize {
         self.rows.arcs() / 2
     }
 
-    /// Load of a vertex.
+    /// Returns the load of a vertex.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `vertex` is not less than [`vertices`](Self::vertices).
     #[must_use]
     pub fn load(&self, vertex: u32) -> u64 {
         self.load[vertex as usize] as u64
     }
 
-    /// Loads of all vertices, shared.
+    /// Returns the shared loads of all vertices.
     pub(crate) fn loads(&self) -> &Arc<Vec<i64>> {
         &self.load
     }
 
-    /// The edges with their traffic, without those that have none; shared where all have some.
+    /// Returns the edges that have traffic. Shares the rows if all edges have some.
     pub(crate) fn rows(&self) -> Csr {
         if !self.silent {
             return self.rows.clone();
@@ -175,45 +182,53 @@ impl Graph {
         Csr::of((0..self.vertices() as u32).map(heard))
     }
 
-    /// The edges, each with the number of channels behind it.
+    /// Returns the edges, with the number of their channels as weight.
     pub(crate) fn counted(&self) -> Csr {
         let counts = |v: u32| self.channels(v).map(|(u, count)| (u, i64::from(count)));
         Csr::of((0..self.vertices() as u32).map(counts))
     }
 
-    /// Bytes a vertex needs; 0 when nobody said.
+    /// Returns the memory size of a vertex in bytes; 0 if none was given.
     #[must_use]
     pub fn memory(&self, vertex: u32) -> u64 {
         self.memory.get(vertex as usize).copied().unwrap_or(0)
     }
 
-    /// Whether memory needs were given.
+    /// Returns true if memory sizes were given.
     #[must_use]
     pub fn has_memory(&self) -> bool {
         !self.memory.is_empty()
     }
 
-    /// Neighbours of a vertex with the traffic summed over both directions.
+    /// Returns the neighbours of a vertex, with the traffic summed over both directions.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `vertex` is not less than [`vertices`](Self::vertices).
     pub fn neighbours(&self, vertex: u32) -> impl Iterator<Item = (u32, u64)> + '_ {
         self.rows
             .row(vertex)
             .map(|(u, traffic)| (u, traffic as u64))
     }
 
-    /// Neighbours of a vertex with the number of channels behind each edge.
+    /// Returns the neighbours of a vertex, with the number of channels of each edge.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `vertex` is not less than [`vertices`](Self::vertices).
     pub fn channels(&self, vertex: u32) -> impl Iterator<Item = (u32, u32)> + '_ {
         let channels = |i: usize| self.channels.get(i).copied().unwrap_or(1);
         let row = self.rows.range(vertex);
         row.map(move |i| (self.rows.targets[i], channels(i)))
     }
 
-    /// Sum of all loads.
+    /// Returns the sum of all loads.
     #[must_use]
     pub fn total_load(&self) -> u64 {
         self.total_load
     }
 
-    /// Returns the greatest common divisor of all loads; 0 if all are 0.
+    /// Returns the greatest common divisor of all loads, or 0 if all are 0.
     pub(crate) fn common_load(&self) -> u64 {
         let mut common = 0;
         for &load in self.load.iter() {
@@ -225,13 +240,13 @@ impl Graph {
         common.unsigned_abs()
     }
 
-    /// Sum of the traffic of all edges, each counted once.
+    /// Returns the sum of the traffic of all edges, each counted once.
     #[must_use]
     pub fn total_traffic(&self) -> u64 {
         self.total_traffic
     }
 
-    /// Bytes held by the graph.
+    /// Returns the memory that the graph occupies, in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let arcs = self.rows.arcs();
@@ -240,8 +255,8 @@ impl Graph {
     }
 }
 
-/// Sums the entries of a row that lead to the same vertex, where they lie. Gives how many channels each
-/// entry stands for then, or nothing where each stands for one.
+/// Sums, in place, the entries of each row with the same target. Returns the number of channels of
+/// each entry, or an empty list if each is one channel.
 fn merge_parallel(offsets: &mut [u32], targets: &mut Vec<u32>, weights: &mut Vec<i64>) -> Vec<u32> {
     let n = offsets.len() - 1;
     let mut channels: Vec<u32> = Vec::new();
@@ -271,8 +286,9 @@ fn merge_parallel(offsets: &mut [u32], targets: &mut Vec<u32>, weights: &mut Vec
         begin = end;
         offsets[v + 1] = next as u32;
     }
-    // A pair has as many channels seen from either end, so a later duplicate cannot leave an
-    // earlier row short: rows before the first duplicate were filled with ones.
+    // `resize` filled the rows before the first duplicate with ones. This is correct because a pair
+    // has the same number of channels at both ends, so that no earlier row contains one of its
+    // entries.
     targets.truncate(next);
     targets.shrink_to_fit();
     weights.truncate(next);

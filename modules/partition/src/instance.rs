@@ -1,5 +1,5 @@
-//! What the search works on: the problem with all that must lie together made one vertex, and
-//! every capacity, slot and count rule turned into the same thing, an interval per block or place.
+//! The form of a problem that the search uses. Vertices that must be together are one vertex. All
+//! limits (load, memory, slots, counts) have one form: an interval for each block or place.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -13,29 +13,31 @@ use crate::problem::{Constraint, Objective, Problem};
 pub(crate) use crate::quota::NO_LIMIT;
 use crate::quota::{Of, Quota};
 
-/// What does not change from a fine to a coarse instance.
+/// The part of an instance that is the same for fine and coarse instances.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
     pub(crate) machine: Machine,
-    /// Most of each dimension in each block or place: see [`Shared::at`].
+    /// Largest sum of each dimension in each block or place, indexed by [`Shared::at`].
     pub(crate) upper: Vec<i64>,
-    /// Least of each dimension in each; empty when all are 0.
+    /// Smallest sum, indexed in the same way. Empty if all are 0.
     pub(crate) lower: Vec<i64>,
-    /// Where the sum is kept that a block takes part in: its own, or that of the first block of
-    /// its place. Empty when no blocks share a limit.
+    /// Index of the sum that a block contributes to: its own sum, or the sum of the first block of
+    /// its place. Empty if no blocks share a limit.
     at: Vec<u32>,
-    /// For those who keep apart: the place of each block, or itself; the first is every block.
+    /// Place of each block, by layer, for vertices that are kept apart. In the first layer each
+    /// block is a place.
     layers: Vec<Vec<u32>>,
-    /// What each unit of excess counts in the search, by dimension: dimensions differ in units.
+    /// Cost of a unit of excess in the search, by dimension, because dimensions have different
+    /// units.
     pub(crate) excess: Vec<f64>,
-    /// Sets of blocks that vertices may be confined to; the first is all blocks.
+    /// Sets of blocks that vertices may be confined to. The first one contains all blocks.
     pub(crate) sets: Vec<Vec<bool>>,
     pub(crate) dims: usize,
 }
 
 impl Shared {
-    /// Index of the sum that a block takes part in, in a dimension: into the limits, and into
-    /// whatever is summed along with them.
+    /// Returns the index of the sum that a block contributes to in a dimension. It is valid for the
+    /// limits and for all sums that are compared with them.
     #[inline]
     pub(crate) fn at(&self, block: usize, dim: usize) -> usize {
         let own = block * self.dims + dim;
@@ -46,45 +48,49 @@ impl Shared {
         }
     }
 
-    /// Whether some limit is shared by several blocks, or some vertices keep apart by more.
+    /// Returns true if blocks share a limit, or vertices are kept apart by places of several
+    /// blocks.
     pub(crate) fn has_places(&self) -> bool {
         !self.at.is_empty() || self.layers.len() > 1
     }
 
-    /// Whether two blocks are the same to those who keep apart in a layer.
+    /// Returns true if two blocks are in the same place of a layer.
     #[inline]
     pub(crate) fn same(&self, layer: u32, a: u32, b: u32) -> bool {
         let places = &self.layers[layer as usize];
         places[a as usize] == places[b as usize] && places[a as usize] != OUTSIDE
     }
 
-    /// How many kinds of places there are to keep apart by; the first is single blocks.
+    /// Returns the number of layers. Each is a division into places by which vertices are kept
+    /// apart. The first one consists of single blocks.
     pub(crate) fn layers(&self) -> usize {
         self.layers.len()
     }
 
-    /// The place of a layer that a block is in, named by its first block; `None` outside of all.
+    /// Returns the place of a block in a layer, identified by its first block, or `None` outside
+    /// all places.
     pub(crate) fn place(&self, layer: usize, block: u32) -> Option<u32> {
         Some(self.layers[layer][block as usize]).filter(|&p| p != OUTSIDE)
     }
 }
 
-/// A weighted graph with vertex sizes in several dimensions (load first), to be put into blocks.
-/// Clones share the large arrays, with the caller's network too where nothing changes them.
+/// A weighted graph with vertex sizes in several dimensions (load first), to be mapped onto blocks.
+/// Clones share the large arrays. An instance shares them with the caller's graph if nothing
+/// changes them.
 #[derive(Clone, Debug)]
 pub(crate) struct Instance {
     pub(crate) graph: Csr,
-    /// `vertex * dims + dim`.
+    /// Sizes, at `vertex * dims + dim`.
     pub(crate) size: Arc<Vec<i64>>,
-    /// Index into the sets of blocks, by vertex; empty when all vertices are free.
+    /// Index into the sets of blocks, by vertex. Empty if no vertex is confined.
     pub(crate) set: Vec<u32>,
-    /// Vertices that may not share a block, or a place of a layer, with each vertex; empty when
-    /// there are none.
+    /// By vertex: the vertices that it must be kept apart from, each with a layer. Empty if there
+    /// are none.
     pub(crate) apart: Vec<Vec<(u32, u32)>>,
     pub(crate) shared: Arc<Shared>,
 }
 
-/// An instance is read as the graph that it is.
+/// Gives access to the graph of the instance.
 impl Deref for Instance {
     type Target = Csr;
 
@@ -94,8 +100,8 @@ impl Deref for Instance {
 }
 
 impl Instance {
-    /// Builds the instance and the vertex of the instance that each vertex of the problem is in (a
-    /// list without entries when each is its own).
+    /// Builds the instance. Also returns the instance's vertex for each vertex of the problem. That
+    /// list is empty if they are the same.
     pub(crate) fn new(problem: &Problem<'_>) -> Result<(Self, Vec<u32>), Clash> {
         let groups = Groups::new(problem)?;
         let (graph, n) = (problem.graph, problem.graph.vertices());
@@ -105,7 +111,8 @@ impl Instance {
         };
         let active: Vec<usize> = (0..problem.constraints.len()).collect();
         let mut dims = Quota::all(problem, &active);
-        // What is kept anyway would only cost time; the load is looked at by all.
+        // Limits that cannot be exceeded would only cost time. The load stays because all code uses
+        // it.
         dims.retain(|q| q.of == Of::Load || !q.idle(problem));
         let (d, k, m) = (dims.len(), machine.len(), groups.count);
 
@@ -181,7 +188,8 @@ impl Instance {
         Ok((instance, groups.of))
     }
 
-    /// The instance with the vertices of each cluster made one; `map` names the cluster of each.
+    /// Returns the instance in which each cluster is one vertex. `map` contains the cluster of each
+    /// vertex.
     pub(crate) fn contract(&self, map: &[u32], clusters: usize) -> Self {
         Self {
             graph: self.graph.contract(map, clusters, &[]),
@@ -192,7 +200,7 @@ impl Instance {
         }
     }
 
-    /// The same without its edges: nothing counts but what is to be kept.
+    /// Returns the instance without its edges, so that only the limits and rules count.
     pub(crate) fn edgeless(&self) -> Self {
         Self {
             graph: Csr::edgeless(self.len()),
@@ -208,17 +216,17 @@ impl Instance {
         self.shared.dims
     }
 
-    /// Whether load is all that limits a block; vertices may be confined to some.
+    /// Returns true if load is the only limit of a block. Vertices may be confined to some blocks.
     pub(crate) fn limits_loads_alone(&self) -> bool {
         self.dims() == 1 && self.apart.is_empty() && self.shared.lower.is_empty()
     }
 
-    /// Whether there is nothing to keep but load bounds.
+    /// Returns true if the load bounds are the only restriction.
     pub(crate) fn is_plain(&self) -> bool {
         self.limits_loads_alone() && self.set.is_empty()
     }
 
-    /// The same instance with other bounds on the load.
+    /// Returns the instance with other load bounds.
     pub(crate) fn with_load_bounds(&self, bounds: &[i64]) -> Self {
         let (d, mut inst) = (self.dims(), self.clone());
         let shared = Arc::make_mut(&mut inst.shared);
@@ -228,7 +236,7 @@ impl Instance {
         inst
     }
 
-    /// The same instance where some vertices count with other loads.
+    /// Returns the instance with other loads for some vertices.
     pub(crate) fn with_loads(&self, loads: impl Iterator<Item = (u32, i64)>) -> Self {
         let (d, mut inst) = (self.dims(), self.clone());
         let mut loads = loads.peekable();
@@ -239,7 +247,7 @@ impl Instance {
         inst
     }
 
-    /// Confines a vertex to those of its blocks that are marked.
+    /// Confines a vertex to the marked blocks, within the blocks that it was already confined to.
     pub(crate) fn confine(&mut self, v: u32, to: &[bool]) {
         let open = |(b, &to): (u32, &bool)| to && self.may_lie(v, b);
         let open: Vec<bool> = (0..).zip(to).map(open).collect();
@@ -249,15 +257,17 @@ impl Instance {
         self.set[v as usize] = set;
     }
 
-    /// The same where every block may hold all the load.
+    /// Returns the instance with load bounds that allow the total load in each block.
     pub(crate) fn without_load_bounds(&self) -> Self {
         self.with_load_bounds(&vec![self.total_load().max(1); self.k()])
     }
 
-    /// The same vertices on another machine, of which each block stands for some blocks of this one. Of
-    /// the rules it keeps what can be said of groups of blocks: sets, sums of limits, and who keeps apart
-    /// where each block stands for one. Limits of several blocks do not add up over groups: where there
-    /// are any, loads alone are limited.
+    /// Returns the same vertices on another machine, of which each block represents a group of
+    /// blocks.
+    ///
+    /// Keeps those rules that have a meaning for groups: sets of blocks, and sums of limits. If
+    /// each group is one block, also the vertices that must not share a block. Limits that several
+    /// blocks share cannot be summed over groups. If there are any, only the load limits remain.
     pub(crate) fn on(&self, machine: Machine, groups: &[Vec<u32>]) -> Self {
         let (k, old) = (groups.len(), &self.shared);
         let dims = if old.has_places() { 1 } else { self.dims() };
@@ -304,8 +314,9 @@ impl Instance {
         }
     }
 
-    /// What lies below some neighbours in a group of the machine (by node), a problem of its own: from
-    /// outside all blocks there are equally far. Gives their blocks, too, in the order of the new ones.
+    /// Returns the instance of the blocks below some siblings of the machine's tree, and of the
+    /// vertices there. It can be searched alone, because all of its blocks are equally far from
+    /// each block outside. Also returns the original blocks, in the order of the new ones.
     pub(crate) fn below(&self, nodes: &[u32], vertices: &[u32]) -> (Self, Vec<u32>) {
         let machine = &self.shared.machine;
         let blocks = machine.blocks_of(nodes);
@@ -314,13 +325,13 @@ impl Instance {
         (self.part(vertices).on(own, &each), blocks)
     }
 
-    /// Some vertices, and the edges among them.
+    /// Returns the instance of some vertices and the edges among them.
     pub(crate) fn part(&self, vertices: &[u32]) -> Self {
         let mut place = vec![0_u32; self.len()];
         (0..)
             .zip(vertices)
             .for_each(|(i, &v)| place[v as usize] = i);
-        // Of others it says nothing.
+        // `place` is 0 for vertices outside the list, hence the comparison.
         let here =
             |u: u32| Some(place[u as usize]).filter(|&p| vertices.get(p as usize) == Some(&u));
         let inside = |v: &u32| {
@@ -364,7 +375,8 @@ impl Instance {
         self.set.is_empty() || self.shared.sets[self.set[v as usize] as usize][block as usize]
     }
 
-    /// How many of those that a vertex is to be kept apart from it would meet in a block.
+    /// Returns the number of vertices in a block, or in its place, from which a vertex must be kept
+    /// apart.
     #[inline]
     pub(crate) fn clashes(&self, v: u32, block: u32, block_of: &[u32]) -> usize {
         let Some(list) = self.apart.get(v as usize) else {
@@ -377,13 +389,13 @@ impl Instance {
         list.iter().filter(meets).count()
     }
 
-    /// Distance of two blocks less the collocated one.
+    /// Returns the distance of two blocks minus the collocated one.
     #[inline]
     pub(crate) fn distance(&self, a: u32, b: u32) -> i64 {
         self.shared.machine.beyond(a, b)
     }
 
-    /// Distances from a block to all blocks. Only with a table.
+    /// Returns the distances from a block to all blocks. The machine must have a table.
     #[inline]
     pub(crate) fn distances(&self, a: u32) -> &[i64] {
         let k = self.k();
@@ -394,7 +406,7 @@ impl Instance {
         !self.shared.machine.table().is_empty()
     }
 
-    /// What lies in each block, in all dimensions: indexed by [`Shared::at`].
+    /// Returns the sums of sizes in each block in all dimensions, indexed by [`Shared::at`].
     pub(crate) fn sums(&self, block_of: &[u32]) -> Vec<i64> {
         let mut sums = vec![0; self.k() * self.dims()];
         for (v, &b) in (0..).zip(block_of) {
@@ -403,7 +415,8 @@ impl Instance {
         sums
     }
 
-    /// Counts a vertex into such sums where it comes to a block (`sign` 1), or out where it leaves one (-1).
+    /// Adds a vertex to such sums when it enters a block (`sign` 1), or subtracts it when it leaves
+    /// (-1).
     #[inline]
     pub(crate) fn count(&self, sums: &mut [i64], v: u32, block: u32, sign: i64) {
         for (i, size) in self.size_of(v).iter().enumerate() {
@@ -411,7 +424,7 @@ impl Instance {
         }
     }
 
-    /// The load of each block.
+    /// Returns the load of each block.
     pub(crate) fn loads(&self, block_of: &[u32]) -> Vec<i64> {
         let mut loads = vec![0; self.k()];
         for (v, &b) in (0..).zip(block_of) {
@@ -420,17 +433,18 @@ impl Instance {
         loads
     }
 
-    /// What some blocks may hold together.
+    /// Returns the joint load bound of some blocks.
     pub(crate) fn room<'b>(&self, blocks: impl IntoIterator<Item = &'b u32>) -> i64 {
         let bounds = blocks.into_iter().map(|&b| self.load_bound(b as usize));
         bounds.fold(0, i64::saturating_add)
     }
 
-    /// The objective of the search: weights times distances beyond the collocated one.
+    /// Returns the objective of the search: the sum of weight times distance beyond the collocated
+    /// one.
     pub(crate) fn cost(&self, block_of: &[u32]) -> i64 {
         let mut sum = 0;
         for v in 0..self.len() as u32 {
-            // Once for both ends: large tables are looked up far apart.
+            // Each edge once, because entries of a large table are far apart in memory.
             for (u, w) in self.row(v).filter(|e| e.0 < v) {
                 sum += w * self.distance(block_of[v as usize], block_of[u as usize]);
             }
@@ -439,7 +453,7 @@ impl Instance {
     }
 }
 
-/// The same blocks, all at distance 1 from one another.
+/// Returns the same blocks, all at distance 1 from one another.
 fn flat(machine: &Machine) -> Machine {
     let blocks = machine.blocks().iter();
     let tree = Tree::Group {

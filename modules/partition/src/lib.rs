@@ -1,9 +1,10 @@
 //! Maps processes onto OS processes and OS processes onto hosts.
 //!
-//! A [`Graph`] of vertices with loads and channels with traffic is mapped onto the blocks of a
-//! [`Machine`], a tree of hosts, sockets and cores with distances. [`solve`] minimises the sum of
-//! traffic times distance under a balance bound and [`Constraint`]s; [`evaluate`] judges any
-//! mapping from the definition alone.
+//! A [`Graph`] has vertices with loads, and channels with traffic. A [`Machine`] is a tree of
+//! hosts, sockets and cores with distances; its leaves are the blocks. [`solve`] maps vertices onto
+//! blocks. It minimises the sum of traffic times distance within a balance limit and
+//! [`Constraint`]s. [`evaluate`] computes the cost of any mapping, and the rules that it breaks,
+//! from their definitions.
 //!
 //! ```
 //! use graphmap_partition::{Channel, Graph, Machine, Options, Problem, solve};
@@ -18,10 +19,10 @@
 //! # Ok::<(), graphmap_partition::Error>(())
 //! ```
 
-// docs.rs says which feature an item comes with.
+// docs.rs shows the feature that an item requires.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-// Tests of what is private share the random problems of those that see what is public.
+// Unit tests include the problem generator in `tests/common`, which uses the crate by its name.
 #[cfg(test)]
 extern crate self as graphmap_partition;
 

@@ -1,18 +1,18 @@
-//! Where processes go: blocks (OS processes) as the leaves of a tree of cores, sockets and hosts.
+//! The machine: blocks (OS processes) as the leaves of a tree of hosts, sockets and cores.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::Error;
 
-/// One block: an OS process bound to some place of the machine.
+/// A block: an OS process and its part of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Block {
-    /// Relative speed; a block of speed 2 takes twice the load of one of speed 1.
+    /// Relative speed. A block of speed 2 gets twice the load of a block of speed 1.
     pub speed: u32,
-    /// Bytes it can hold; `None` for no limit.
+    /// Memory in bytes, or `None` for no limit.
     pub memory: Option<u64>,
-    /// Most vertices it can hold; `None` for no limit.
+    /// Largest number of vertices, or `None` for no limit.
     pub slots: Option<u32>,
 }
 
@@ -26,49 +26,50 @@ impl Default for Block {
     }
 }
 
-/// A machine as one writes it down: blocks in groups, groups in groups.
+/// A machine as its user describes it: groups of blocks and of other groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tree {
-    /// A leaf.
+    /// A leaf of the tree.
     Block(Block),
-    /// Members that are `distance` from one another (if nothing nearer joins them).
+    /// Members at `distance` from one another.
     Group {
         /// Distance between blocks of different members.
         distance: u32,
-        /// The members, in order of block numbers.
+        /// Members, in the order of block numbers.
         members: Vec<Tree>,
     },
 }
 
-/// A group or block inside a [`Machine`].
+/// A group or block of a [`Machine`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Node {
-    /// Distance between blocks of different children; the collocated distance for a block.
+    /// Distance between blocks of different children. For a block, the collocated distance.
     pub(crate) distance: u32,
     pub(crate) parent: u32,
     pub(crate) children: Vec<u32>,
-    /// Blocks below, ascending.
+    /// Blocks below this node, ascending.
     pub(crate) blocks: Vec<u32>,
-    /// Groups above it: the root has depth 0.
+    /// Number of groups above this node, which is 0 for the root.
     pub(crate) depth: u32,
 }
 
-/// The blocks a network is mapped onto and the distances between them.
+/// Blocks that a network is mapped onto, and the distances between them.
 ///
-/// Memory: 8 bytes a pair of blocks up to 2,048 blocks; beyond, distances are looked up in the tree.
+/// Memory: up to 2,048 blocks, a table of distances takes 8 bytes for each ordered pair of blocks.
+/// Larger machines have no table, and distances are found in the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
     blocks: Vec<Block>,
-    /// Root first; every block has one leaf node.
+    /// Nodes of the tree, root first. Each block has one leaf.
     nodes: Vec<Node>,
     leaf: Vec<u32>,
-    /// Distances less the collocated one, row by row; none for machines too large for a table. Shared by clones: it is by
-    /// far the largest part.
+    /// Distances minus the collocated one, row by row; empty if the machine is too large for a
+    /// table. Clones share it, because it is by far the largest part.
     table: Arc<Vec<i64>>,
     collocated: u32,
-    /// Largest distance between two blocks: kept, because to look for it takes time in all pairs.
+    /// Largest distance between two blocks. Stored, because computing it takes time for each pair.
     diameter: u32,
-    /// The blocks in the order in which they were listed; empty where that is the order of the tree.
+    /// Blocks in the order in which they were listed. Empty if it is the order of the tree.
     listed: Vec<u32>,
 }
 
@@ -80,8 +81,8 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// [`Error::Input`] when the tree has no block, a block has speed 0, or a group is nearer than
-    /// what is inside it.
+    /// [`Error::Input`] if the tree has no block, a block has speed 0, or the distance of a group
+    /// is below the distance of one of its members (`collocated` for a block).
     pub fn new(tree: &Tree, collocated: u32) -> Result<Self, Error> {
         let mut machine = Self {
             blocks: Vec::new(),
@@ -109,7 +110,7 @@ impl Machine {
                     (collocated, vec![number])
                 }
                 Tree::Group { distance, members } => {
-                    // Reversed, because the stack hands them back last in, first out.
+                    // Reversed, because the stack returns the last member first.
                     work.extend(members.iter().rev().map(|m| (m, id, depth + 1)));
                     (*distance, Vec::new())
                 }
@@ -143,12 +144,13 @@ impl Machine {
         Ok(machine)
     }
 
-    /// A regular machine of equal blocks: `[(4, 1), (2, 10), (3, 100)]` is 3 hosts at distance 100
-    /// of 2 sockets at distance 10 of 4 cores at distance 1, 24 blocks in all.
+    /// Builds a regular machine of equal blocks. The innermost level comes first:
+    /// `[(4, 1), (2, 10), (3, 100)]` is 3 hosts at distance 100, of 2 sockets at distance 10, of 4
+    /// cores at distance 1, together 24 blocks.
     ///
     /// # Errors
     ///
-    /// As [`Machine::new`], and when there are more than a million blocks.
+    /// The same as [`Machine::new`]. Also if there are more than a million blocks.
     pub fn regular(levels: &[(usize, u32)]) -> Result<Self, Error> {
         let blocks = levels.iter().try_fold(1_usize, |k, l| k.checked_mul(l.0));
         if blocks.is_none_or(|k| k > 1_000_000) {
@@ -164,12 +166,12 @@ impl Machine {
         Self::new(&tree, 0)
     }
 
-    /// The same machine, whose blocks were listed in another order than that of its tree: what is
-    /// dealt to one block after the other follows it.
+    /// Returns the same machine with its blocks listed in another order than the order of the tree.
+    /// Strategies that distribute vertices over one block after the other use this order.
     ///
     /// # Errors
     ///
-    /// [`Error::Input`] when the list does not have every block once.
+    /// [`Error::Input`] if the list does not contain each block exactly once.
     pub fn listed(mut self, order: Vec<u32>) -> Result<Self, Error> {
         let mut seen = vec![false; self.len()];
         let new = |&b: &u32| {
@@ -183,7 +185,7 @@ impl Machine {
         Ok(self)
     }
 
-    /// The blocks in the order in which they were listed.
+    /// Returns the blocks in the order in which they were listed.
     pub(crate) fn in_order(&self) -> Vec<u32> {
         match self.listed.is_empty() {
             true => (0..self.len() as u32).collect(),
@@ -193,7 +195,8 @@ impl Machine {
 
     fn fill_table(&mut self) {
         let k = self.blocks.len();
-        // No group is nearer than what is in it.
+        // The distance of a group is not below the distances of the groups inside it. So the
+        // uppermost group with several members has the largest distance.
         let mut top = &self.nodes[ROOT as usize];
         while let [only] = top.children[..] {
             top = &self.nodes[only as usize];
@@ -219,31 +222,34 @@ impl Machine {
         self.table = Arc::new(table);
     }
 
-    /// Number of blocks.
+    /// Returns the number of blocks.
     #[must_use]
     pub fn len(&self) -> usize {
         self.blocks.len()
     }
 
-    /// Never true: a machine has at least one block.
+    /// Returns false, because a machine has at least one block.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty()
     }
 
-    /// The blocks in order.
+    /// Returns the blocks in order of their numbers.
     #[must_use]
     pub fn blocks(&self) -> &[Block] {
         &self.blocks
     }
 
-    /// Distance between two blocks; the collocated distance for a block and itself.
+    /// Returns the distance between two blocks; the collocated distance if they are the same block.
+    ///
+    /// Both numbers must be less than [`len`](Self::len). Otherwise the call panics or returns a
+    /// meaningless distance.
     #[must_use]
     pub fn distance(&self, a: u32, b: u32) -> u32 {
         self.collocated + self.beyond(a, b) as u32
     }
 
-    /// The same less the collocated distance.
+    /// Returns the distance minus the collocated one.
     #[inline]
     pub(crate) fn beyond(&self, a: u32, b: u32) -> i64 {
         if !self.table.is_empty() {
@@ -257,25 +263,27 @@ impl Machine {
         i64::from(self.nodes[group as usize].distance) - i64::from(self.collocated)
     }
 
-    /// All of these, row by row; none for machines too large for a table.
+    /// Returns the table of all [`beyond`](Self::beyond) row by row, which is empty if the machine
+    /// is too large for it.
     #[inline]
     pub(crate) fn table(&self) -> &[i64] {
         &self.table
     }
 
-    /// Distance inside a block.
+    /// Returns the distance inside a block.
     #[must_use]
     pub fn collocated(&self) -> u32 {
         self.collocated
     }
 
-    /// Largest distance between two blocks.
+    /// Returns the largest distance between two blocks.
     #[must_use]
     pub fn diameter(&self) -> u32 {
         self.diameter
     }
 
-    /// The groups right below the root (hosts, when there is more than one), each as its blocks.
+    /// Returns the blocks of each child of the root. The children are hosts if there is more than
+    /// one host. A machine of a single block has itself as the only group.
     pub fn hosts(&self) -> impl Iterator<Item = &[u32]> {
         let hosts = match &self.nodes[ROOT as usize].children[..] {
             [] => &[ROOT],
@@ -284,7 +292,8 @@ impl Machine {
         hosts.iter().map(|&c| &self.nodes[c as usize].blocks[..])
     }
 
-    /// The same without the limits on memory (first) and slots (second) that are not to be kept.
+    /// Returns the same machine with only those limits on memory (first) and slots (second) that
+    /// are to be kept.
     pub(crate) fn limited(&self, kept: &[(bool, bool)]) -> Self {
         let mut machine = self.clone();
         for (block, (memory, slots)) in machine.blocks.iter_mut().zip(kept) {
@@ -294,14 +303,14 @@ impl Machine {
         machine
     }
 
-    /// The blocks of some groups or blocks, those of each group one after the other.
+    /// Returns the blocks of some nodes, one node after the other.
     pub(crate) fn blocks_of(&self, nodes: &[u32]) -> Vec<u32> {
         let blocks = |&node: &u32| &self.nodes[node as usize].blocks;
         nodes.iter().flat_map(blocks).copied().collect()
     }
 
-    /// The members of the smallest group that holds all of these neighbours: themselves, where they are
-    /// several; a block alone stays one.
+    /// Returns the members of the smallest group that contains all of these siblings. Several
+    /// siblings are returned unchanged, and so is a single block.
     pub(crate) fn members_of(&self, mut nodes: Vec<u32>) -> Vec<u32> {
         while let [only] = nodes[..]
             && !self.nodes[only as usize].children.is_empty()
@@ -311,7 +320,7 @@ impl Machine {
         nodes
     }
 
-    /// The tree of some neighbours in a group, in their order.
+    /// Returns the tree of some siblings, in their order.
     pub(crate) fn part(&self, nodes: &[u32]) -> Tree {
         let tree = |&node: &u32| {
             let below = &self.nodes[node as usize];
@@ -329,7 +338,7 @@ impl Machine {
         }
     }
 
-    /// The groups of several members at a depth.
+    /// Returns the groups at a depth that have several members.
     pub(crate) fn groups_at(&self, depth: u32) -> Vec<&Node> {
         let here = |n: &&Node| n.depth == depth && n.children.len() > 1;
         self.nodes.iter().filter(here).collect()
@@ -343,22 +352,24 @@ impl Machine {
         self.blocks.iter().map(|b| u64::from(b.speed)).sum()
     }
 
-    /// Blocks whose distance to `a` can differ from that to `b`: two runs of them, of which the second may
-    /// have none. To whoever lies outside of the members of a group that hold one or the other, a tree makes
-    /// no difference between the two.
+    /// Returns two ranges that contain all blocks whose distance to `a` can differ from the
+    /// distance to `b`. The second one may be empty.
+    ///
+    /// The ranges cover the two members, of the smallest group with both blocks, that contain `a`
+    /// and `b`. All other blocks are at the same distance from both.
     pub(crate) fn spans(&self, a: u32, b: u32) -> [Range<usize>; 2] {
         let [one, two] = self.members(a.min(b), a.max(b)).map(|node| {
             let blocks = &self.nodes[node as usize].blocks;
             blocks[0] as usize..blocks[blocks.len() - 1] as usize + 1
         });
-        // Neighbours are one run, to be gone through at once.
+        // Adjacent members form one range, which is faster to traverse.
         match one.end >= two.start {
             true => [one.start..two.end, 0..0],
             false => [one, two],
         }
     }
 
-    /// The members of the smallest group with both blocks that they are in.
+    /// Returns those two members of the smallest group with both blocks that contain them.
     fn members(&self, a: u32, b: u32) -> [u32; 2] {
         let (mut x, mut y) = (self.leaf[a as usize], self.leaf[b as usize]);
         let mut below = [x, y];
@@ -373,7 +384,7 @@ impl Machine {
         below
     }
 
-    /// The leaf of a block among the nodes.
+    /// Returns the index of the leaf of a block among the nodes.
     pub(crate) fn leaf(&self, block: u32) -> u32 {
         self.leaf[block as usize]
     }
@@ -416,7 +427,7 @@ mod tests {
         );
     }
 
-    /// With a table and without; a group of one member tells of no distance.
+    /// With a table and without. A group of one member has no influence on the diameter.
     #[test]
     fn the_diameter_is_the_distance_of_two_blocks() {
         for (cores, diameter) in [(1, 0), (3, 9), (3000, 9)] {
@@ -471,7 +482,7 @@ mod tests {
                 }
             }
         }
-        // Of many equal blocks only the two themselves.
+        // In a group of many equal blocks, the ranges contain only the two blocks.
         assert_eq!(machines[2].spans(5, 1), [1..2, 5..6]);
     }
 

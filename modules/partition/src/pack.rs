@@ -1,5 +1,4 @@
-//! Getting everything in: packing by size, and the least load bound when the wanted one is too
-//! tight.
+//! Packing by size, and the least load bounds if the original ones are too tight.
 
 use std::time::Instant;
 
@@ -11,13 +10,13 @@ use crate::refine::state::State;
 use crate::shares::Shares;
 use crate::tuning::divisions::{CLOSE, PACE};
 
-/// A factor by which rounding does not matter.
+/// Factor that compensates for rounding.
 const EXACT: f64 = 1.0 + 1e-9;
 
-/// The largest factor that is tried.
+/// Largest factor that is tried.
 const FARTHEST: f64 = 1e4;
 
-/// How long to pack: steps, and until when.
+/// Limits on packing: steps and a time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effort {
     pub(crate) steps: u64,
@@ -25,7 +24,7 @@ pub(crate) struct Effort {
 }
 
 impl Effort {
-    /// So many steps, however long they take.
+    /// Returns an effort of `steps` steps without a time limit.
     pub(crate) fn of(steps: u64) -> Self {
         Self {
             steps,
@@ -34,7 +33,7 @@ impl Effort {
     }
 }
 
-/// What lies where while vertices are placed one by one.
+/// Blocks and sums while vertices are placed one by one.
 pub(crate) struct Ledger<'a> {
     inst: &'a Instance,
     load: Vec<i64>,
@@ -50,7 +49,7 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// Whether the hard rules allow a vertex in a block: all but the balance bound.
+    /// Returns true if the hard rules allow a vertex in a block. The balance limit is ignored.
     fn allowed(&self, v: u32, b: u32) -> bool {
         let (inst, d) = (self.inst, self.inst.dims());
         let room = (1..d).all(|i| {
@@ -66,15 +65,15 @@ impl<'a> Ledger<'a> {
         b
     }
 
-    /// Puts a vertex into the first block from the wanted one on that the hard rules allow, as
-    /// [`Ledger::put_first`] does.
+    /// Puts a vertex into the first block, from `wanted` on, that the hard rules allow. If they
+    /// allow none, chooses as [`Ledger::put_first`] does.
     pub(crate) fn put_near(&mut self, v: u32, wanted: u32) -> u32 {
         let k = self.inst.k() as u32;
         self.put_in_turn(v, || (0..k).map(move |i| (wanted + i) % k))
     }
 
-    /// Puts a vertex into the first of some blocks that the hard rules allow; into the first where it
-    /// may lie, or the first of all, when none does.
+    /// Puts a vertex into the first of some blocks that the hard rules allow. If they allow none,
+    /// uses the first block of the vertex's set, and otherwise the first of all.
     pub(crate) fn put_first(&mut self, v: u32, blocks: &[u32]) -> u32 {
         self.put_in_turn(v, || blocks.iter().copied())
     }
@@ -88,7 +87,7 @@ impl<'a> Ledger<'a> {
         self.put(v, b)
     }
 
-    /// Puts a vertex where the load stays least relative to its bound.
+    /// Puts a vertex into the block with the least load relative to its bound.
     fn put_emptiest(&mut self, v: u32) {
         let (inst, d) = (self.inst, self.inst.dims());
         let fill = |b: &u32| {
@@ -104,8 +103,11 @@ impl<'a> Ledger<'a> {
     }
 }
 
-/// Looks for any feasible mapping, costs aside: largest first into the emptiest block, then
-/// annealing on the excess alone. The result has excess 0 when it is one.
+/// Searches for a feasible mapping regardless of its cost.
+///
+/// Places the vertices with the fewest allowed blocks first, then the largest ones, each into the
+/// emptiest block. If some limit is exceeded, anneals the excess alone. The result is feasible if
+/// its excess is 0.
 pub(crate) fn pack(inst: &Instance, random: &mut Random, effort: Effort) -> Best {
     let bare = inst.edgeless();
     let mut order: Vec<u32> = (0..inst.len() as u32).collect();
@@ -125,8 +127,8 @@ pub(crate) fn pack(inst: &Instance, random: &mut Random, effort: Effort) -> Best
     }
 }
 
-/// The same with more effort where that finds none: what lies in a few blocks is divided anew, as many
-/// ways as there are steps.
+/// Packs as [`pack`] does. If that fails, it divides the vertices of a few blocks at a time again,
+/// in about `effort.steps` tries.
 pub(crate) fn pack_tightly(inst: &Instance, random: &mut Random, effort: Effort) -> Best {
     let packed = pack(inst, random, effort);
     if packed.feasible() {
@@ -145,9 +147,9 @@ pub(crate) fn pack_tightly(inst: &Instance, random: &mut Random, effort: Effort)
     }
 }
 
-/// The least factor of the bounds, from `low` on, at which a packing was found, and that packing.
-/// `None` when no factor helps: something else than load is too tight, or heavy vertices do not fit
-/// into the blocks that are for them.
+/// Returns the least factor of the load bounds, from `low` on, with which a packing was found, and
+/// that packing. Returns `None` if no factor helps. Then another limit is too tight, or heavy
+/// vertices do not fit into the blocks set aside for them.
 pub(crate) fn least_factor(
     inst: &Instance,
     shares: &Shares,
@@ -157,14 +159,14 @@ pub(crate) fn least_factor(
 ) -> Option<(f64, Vec<u32>)> {
     let needed = |best: &Best| shares.needed(inst, &best.block);
     let open = inst.without_load_bounds();
-    // Whether there is any mapping, and whether the least bounds do, does not depend on the time.
+    // Feasibility, without load bounds and with the least ones, must not depend on the time.
     let timeless = Effort::of(effort.steps);
     let mut packed = pack_tightly(&open, random, timeless);
     if !packed.feasible() {
         return None;
     }
     let mut high = needed(&packed).max(low);
-    // What is over the bounds here may be within all limits but those of the load.
+    // A block above its bound here may still be within all limits except load.
     if high > low * CLOSE {
         let wanted = match shares.is_shaped() {
             true => shares.at(inst, low * EXACT),
@@ -179,7 +181,7 @@ pub(crate) fn least_factor(
             }
         }
     }
-    // Where a heavy vertex lay in a block that is not for it.
+    // A heavy vertex was in a block that is not set aside for it.
     let mut factor = low;
     while high.is_infinite() {
         factor *= 2.0;

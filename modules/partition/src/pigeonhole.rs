@@ -1,6 +1,6 @@
-//! What cannot fit by counting alone: more must lie in some blocks than they hold, or a group is
-//! larger than any place. The blocks that are tried are those that vertices are confined to, the
-//! places that share a limit, and all of them; the time is linear in the vertices.
+//! Contradictions that follow from counting alone: some blocks must hold more than they can, or a
+//! group is larger than any place. The tested sets of blocks are those that vertices are confined
+//! to, places that share a limit, and all blocks. The time is linear in the vertices.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use crate::draft::{Clash, Draft};
 use crate::problem::{Constraint, Problem};
 use crate::quota::{NO_LIMIT, Of, Quota};
 
-/// Up to so many sets of several blocks each is compared with each.
+/// Most sets of several blocks that are compared pairwise.
 const COMPARED: usize = 1000;
 
-/// Looks through everything that is limited but the load, which is not a hard rule.
+/// Tests all limits except load, which is not a hard rule. Returns the first contradiction.
 pub(crate) fn clash(draft: &Draft, problem: &Problem<'_>, active: &[usize]) -> Option<Clash> {
     let confined = Confined::new(draft);
     let quotas = Quota::all(problem, active);
@@ -37,8 +37,8 @@ pub(crate) fn clash(draft: &Draft, problem: &Problem<'_>, active: &[usize]) -> O
     })
 }
 
-/// Blocks in which more load must lie than the balance bound grants them, and by what factor: the
-/// most that is met.
+/// Returns blocks that must hold more load than the balance limit allows, and the factor between
+/// both. Chooses the blocks with the largest factor.
 pub(crate) fn overload(draft: &Draft, problem: &Problem<'_>) -> Option<(Clash, f64)> {
     let confined = Confined::new(draft);
     let load = &Quota::all(problem, &[])[0];
@@ -55,8 +55,9 @@ pub(crate) fn overload(draft: &Draft, problem: &Problem<'_>) -> Option<(Clash, f
     (factor(most) > 1.0).then(|| (over(), factor(most)))
 }
 
-/// By what factor the balance bound must be raised because so many vertices must lie in some blocks: the
-/// lightest of those that a place wants, or what is left when each place has as many as it may.
+/// Returns the factor by which `Count` constraints force the load bounds up. Each place must hold
+/// at least the load of the `least` lightest vertices. If every place holds `most` vertices, the
+/// blocks outside all places must hold the rest.
 pub(crate) fn counted(problem: &Problem<'_>) -> f64 {
     let bounds = problem.load_bounds();
     let mut factor = 1.0_f64;
@@ -94,9 +95,9 @@ pub(crate) fn counted(problem: &Problem<'_>) -> f64 {
     factor
 }
 
-/// The sets of blocks that vertices are confined to.
+/// Sets of blocks that vertices are confined to.
 struct Confined {
-    /// The sets within each, itself included.
+    /// Sets that are contained in each set, including itself.
     within: Vec<Vec<u32>>,
 }
 
@@ -131,12 +132,12 @@ impl Confined {
         Self { within }
     }
 
-    /// What must lie in a set of blocks.
+    /// Returns the sum that must be in a set of blocks.
     fn needed(&self, set: usize, own: &[i64]) -> i64 {
         self.within[set].iter().map(|&s| own[s as usize]).sum()
     }
 
-    /// More than some blocks hold.
+    /// Returns a clash if some blocks must hold more than their limit.
     fn over(&self, draft: &Draft, quota: &Quota, own: &[i64]) -> Option<Clash> {
         let too_full = |&set: &usize| {
             let room = quota.room(&draft.sets[set]);
@@ -145,7 +146,8 @@ impl Confined {
         if let Some(set) = (0..draft.sets.len()).find(too_full) {
             return Some(Clash::Over(quota.of, draft.sets[set].clone()));
         }
-        // Pinned to this block and that of one host: the host is no set of any pin.
+        // Sums vertices that are pinned to different blocks of one place, such as a host. The place
+        // itself need not be the set of a pin.
         let mut inside: BTreeMap<u32, i64> = BTreeMap::new();
         for (set, &size) in draft.sets.iter().zip(own).filter(|s| *s.1 > 0) {
             let place = quota.place[set[0] as usize];
@@ -160,7 +162,7 @@ impl Confined {
         Some(Clash::Over(quota.of, blocks.collect()))
     }
 
-    /// A group that is too large for every place it may lie in.
+    /// Returns a group that is too large for every place that it is allowed in.
     fn large(&self, draft: &Draft, quota: &Quota, met: &[u32], sizes: &[i64]) -> Option<u32> {
         let roomiest = |set: &Vec<u32>| {
             let rooms = set.iter();
@@ -173,7 +175,7 @@ impl Confined {
     }
 }
 
-/// Too few vertices can lie in a place that wants some.
+/// Returns a clash if a place requires more vertices than are allowed in it.
 fn under(draft: &Draft, problem: &Problem<'_>, quota: &Quota, own: &[i64]) -> Option<Clash> {
     let Of::Vertices(index) = quota.of else {
         return None;

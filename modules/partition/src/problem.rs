@@ -1,4 +1,4 @@
-//! The whole question: a network, a machine, what must hold, and what is wanted.
+//! The mapping problem: a graph, a machine, constraints and an objective.
 
 use std::sync::Arc;
 
@@ -8,103 +8,105 @@ use crate::graph::Graph;
 use crate::machine::{Block, Machine};
 use crate::union::{find, join};
 
-/// What a mapping must (or, for [`Constraint::Prefer`], should) do. Constraints are named by their
-/// index in the list, so that the caller can point at where each was written.
+/// A rule for a mapping: hard, except [`Constraint::Prefer`]. A constraint is identified by its
+/// index in the list, so that the caller can report its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Constraint {
-    /// The vertex lies in one of these blocks: one block, or all blocks of a host.
+    /// The vertex must be in one of these blocks.
     Pin {
-        /// Which vertex.
+        /// Vertex to pin.
         vertex: u32,
-        /// Where it may lie; shared, because one rule often says it of many.
+        /// Allowed blocks. Shared, because one rule often pins many vertices.
         blocks: Arc<[u32]>,
     },
-    /// All in one block: collocated processes, a module as an atom.
+    /// All vertices must be in one block, as for collocated processes.
     Together {
-        /// Which vertices.
+        /// Vertices to keep together.
         vertices: Vec<u32>,
     },
-    /// No two of them in one place.
+    /// No two of the vertices may be in the same place.
     Apart {
-        /// Which vertices.
+        /// Vertices to keep apart.
         vertices: Vec<u32>,
-        /// Disjoint groups of blocks, such as those of each host; none for every block.
+        /// Disjoint groups of blocks, for example the blocks of each host. If empty, each block is
+        /// a place.
         places: Vec<Vec<u32>>,
     },
-    /// Rather in one block, as if consecutive members had a channel of this traffic. Guides the
-    /// search; the reported cost holds only real channels.
+    /// The vertices should be in one block, as if consecutive ones had a channel of this traffic.
+    /// This guides the search. The reported cost contains only real channels.
     Prefer {
-        /// Which vertices.
+        /// Vertices to place close to each other.
         vertices: Vec<u32>,
         /// Strength, in units of traffic.
         weight: u64,
     },
-    /// Each of these places holds at least `least` and at most `most` of these vertices.
+    /// Each place must hold from `least` to `most` of the vertices.
     Count {
-        /// The vertices of one kind.
+        /// Vertices to count, for example those of one kind.
         vertices: Vec<u32>,
-        /// Disjoint groups of blocks: single ones, or those of each host.
+        /// Disjoint groups of blocks: single blocks, or the blocks of each host.
         places: Vec<Vec<u32>>,
-        /// Fewest in each.
+        /// Smallest number in each place.
         least: u32,
-        /// Most in each.
+        /// Largest number in each place.
         most: u32,
     },
-    /// What lies in these blocks needs no more memory in all: that of a host.
+    /// The vertices in these blocks need at most `most` bytes together, for example those on one
+    /// host.
     Memory {
-        /// Which blocks.
+        /// Blocks that share the memory.
         blocks: Vec<u32>,
-        /// Bytes.
+        /// Available memory in bytes.
         most: u64,
     },
 }
 
-/// What to minimise.
+/// Quantity to minimise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Objective {
-    /// The sum over channels of traffic times distance.
+    /// Sum over channels of traffic times distance.
     #[default]
     Cost,
-    /// The largest traffic that leaves one host, then the cost.
+    /// Largest traffic that leaves one host, then the cost.
     Bottleneck,
-    /// The largest load of a block relative to its speed, then the cost.
+    /// Largest load of a block relative to its speed, then the cost.
     LargestLoad,
-    /// The number of channels between different blocks.
+    /// Number of channels between different blocks.
     RemoteChannels,
 }
 
-/// An old mapping and what it costs to leave it.
+/// Previous mapping and the cost of changing it.
 #[derive(Clone, Copy, Debug)]
 pub struct Migration<'a> {
-    /// Where each vertex lies now; `None` for a new one.
+    /// Present block of each vertex; `None` for a new vertex.
     pub block_of: &'a [Option<u32>],
-    /// Cost of moving a vertex over distance 1, in units of traffic.
+    /// Cost of moving each vertex over distance 1, in units of traffic.
     pub cost: &'a [u64],
 }
 
-/// Traffic times distance is counted up to here.
+/// Largest accepted product of total traffic and largest distance.
 pub(crate) const LARGEST_COST: u128 = 1 << 60;
 
-/// A mapping problem. Everything is borrowed, nothing is changed.
+/// A mapping problem. It borrows its parts and changes none of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Problem<'a> {
-    /// The network.
+    /// Network to map.
     pub graph: &'a Graph,
-    /// The machine.
+    /// Machine to map onto.
     pub machine: &'a Machine,
-    /// What must hold.
+    /// Rules for the mapping.
     pub constraints: &'a [Constraint],
-    /// What to minimise.
+    /// Quantity to minimise.
     pub objective: Objective,
-    /// Balance bound: a block of speed s of S holds at most (1 + imbalance) x ceil(W s / S) of the
-    /// load W.
+    /// Tolerance of the balance limit, as a fraction: a block may hold (1 + imbalance) times its
+    /// share of the load. [`Problem::load_bounds`] describes the rounding.
     pub imbalance: f64,
-    /// The mapping to start from, if there is one to stay near to.
+    /// Previous mapping, if moving a vertex has a cost.
     pub migration: Option<Migration<'a>>,
 }
 
 impl<'a> Problem<'a> {
-    /// A problem without constraints: cost, 3% balance.
+    /// Creates a problem without constraints that minimises the cost with 3% imbalance.
     #[must_use]
     pub fn new(graph: &'a Graph, machine: &'a Machine) -> Self {
         Self {
@@ -117,15 +119,17 @@ impl<'a> Problem<'a> {
         }
     }
 
-    /// Returns the largest load each block may hold under the balance bound: its share, rounded up
-    /// to a multiple of the greatest common divisor of all loads, plus the tolerance. So the bounds
-    /// do not depend on the unit of the loads.
+    /// Returns the largest load that each block may hold within the balance limit.
+    ///
+    /// It is the share of the block in proportion to its speed, rounded up to a multiple of the
+    /// greatest common divisor of all loads, plus the tolerance. Because of this rounding, the
+    /// bounds do not depend on the unit of the loads.
     #[must_use]
     pub fn load_bounds(&self) -> Vec<u64> {
         let total = u128::from(self.graph.total_load());
         let step = u128::from(self.graph.common_load()).max(1);
         let speed = u128::from(self.machine.total_speed());
-        // In millionths, so that 3% of 100 is 3 and not the nearest binary fraction below.
+        // In millionths, so that 100 plus 3% is 103. With a binary fraction it could be 102.
         let millionths = 1_000_000 + (self.imbalance * 1e6).round() as u128;
         let bound = |block: &Block| {
             let share = (total * u128::from(block.speed)).div_ceil(speed * step) * step;
@@ -134,14 +138,19 @@ impl<'a> Problem<'a> {
         self.machine.blocks().iter().map(bound).collect()
     }
 
-    /// Returns the group of each vertex: the smallest of the vertices that it must share a block
-    /// with.
+    /// Returns the group of each vertex. A group consists of vertices that must share a block, and
+    /// its smallest vertex identifies it.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a [`Constraint::Together`] names a vertex that does not exist.
+    /// [`check`](Self::check) reports it.
     #[must_use]
     pub fn groups(&self) -> Vec<u32> {
         self.groups_by(self.constraints.iter())
     }
 
-    /// Returns the groups if only these constraints hold.
+    /// Returns the groups that result from these constraints alone.
     pub(crate) fn groups_by<'c>(&self, active: impl Iterator<Item = &'c Constraint>) -> Vec<u32> {
         let n = self.graph.vertices() as u32;
         let mut root: Vec<u32> = (0..n).collect();
@@ -158,11 +167,14 @@ impl<'a> Problem<'a> {
         root
     }
 
-    /// Checks what types cannot: indices, sizes, overflow.
+    /// Checks what the types do not ensure: indices, lengths, and sums that could overflow.
     ///
     /// # Errors
     ///
-    /// [`Error::Input`] with the index of the constraint at fault.
+    /// [`Error::Input`] if a constraint names a vertex or block that does not exist, or its places
+    /// overlap. The message contains the index of the constraint. Also if the imbalance is not from
+    /// 0 to 1000, the previous mapping does not fit the graph, or traffic times distance exceeds
+    /// 2^60.
     pub fn check(&self) -> Result<(), Error> {
         if !(0.0..=1000.0).contains(&self.imbalance) {
             return Err(Error::input(format!(

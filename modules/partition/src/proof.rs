@@ -1,4 +1,4 @@
-//! Proofs for objectives that are no sums: that the largest is as small as can be.
+//! Proofs for objectives that are not sums: no mapping has a smaller maximum.
 
 use std::time::Instant;
 
@@ -13,8 +13,11 @@ use crate::tuning::proofs::LOADS;
 use crate::tuning::small::NETWORK;
 use crate::watch::Watch;
 
-/// Whether no mapping has a smaller largest load, relative to the speeds, and the bound on the cost
-/// holds for all mappings that have the same (if the instance that it is for is given). Not known where it takes longer than until `stop_at`, or somebody has had enough.
+/// Returns true if it is proved that no mapping has a smaller largest load relative to the speeds.
+///
+/// If `bounded` is given, its load bounds must also admit all mappings with the same largest load,
+/// so that a bound on their cost holds. Returns false if the limits on vertices, nodes or time are
+/// reached, or the proof is cancelled.
 pub(crate) fn least_load(
     (inst, bounded): (&Instance, Option<&Instance>),
     machine: &Machine,
@@ -28,7 +31,7 @@ pub(crate) fn least_load(
         .map(|b| (i128::from(loads[b]), speed(b)))
         .max_by(|a, b| (a.0 * b.1).cmp(&(b.0 * a.1)))
         .unwrap_or((0, 1));
-    // Most that a block may hold to be no worse, and to be better.
+    // Most load of a block with the same maximum, and with a smaller one.
     let same = |b: usize| load * speed(b) / fast;
     let less = |b: usize| (load * speed(b) + fast - 1) / fast - 1;
     let excludes =
@@ -45,7 +48,7 @@ pub(crate) fn least_load(
     if total > bounds.iter().sum() || heaviest > bounds.iter().max().copied() {
         return true;
     }
-    // The order of its vertices alone takes time in their square.
+    // Ordering the vertices alone takes quadratic time.
     if inst.len() > NETWORK {
         return false;
     }
@@ -57,8 +60,9 @@ pub(crate) fn least_load(
     branch::feasible(&inst.with_load_bounds(&bounds), limit) == Fit::Never
 }
 
-/// A bound on the cost of all mappings that keep the wanted bounds of the load, or load no block more than these do. Those of the
-/// instance were lowered so that the largest load is small: mappings that they leave out may cost less.
+/// Returns a bound on the cost of all mappings within the original load bounds or with loads up to
+/// `loads`. The bounds of the instance were lowered to make the largest load small. Mappings that
+/// they exclude may cost less.
 pub(crate) fn least_cost(
     inst: &Instance,
     problem: &Problem<'_>,
@@ -72,13 +76,13 @@ pub(crate) fn least_cost(
     bound::lower_bound(&inst.with_load_bounds(&bounds), enough, effort)
 }
 
-/// Whether no mapping has less traffic at its busiest host: all that is cut between hosts, counted
-/// at both ends, is borne by them.
+/// Returns true if it is proved that no mapping has less traffic at its busiest host. All traffic
+/// between hosts, counted at both ends, is divided among the hosts.
 pub(crate) fn least_bottleneck(inst: &Instance, problem: &Problem<'_>, bottleneck: u64) -> bool {
     if bottleneck == 0 {
         return true;
     }
-    // Preferences and an old mapping weigh like channels in the instance.
+    // In the instance, preferences and a previous mapping have the same effect as channels.
     let prefer = |c: &Constraint| matches!(c, Constraint::Prefer { .. });
     if problem.migration.is_some() || problem.constraints.iter().any(prefer) {
         return false;
@@ -95,7 +99,8 @@ mod tests {
 
     #[test]
     fn nothing_is_proved_when_somebody_has_had_enough() {
-        // Tens, which three blocks cannot hold but where one holds a ten more than a third: that takes a search.
+        // The total is 3 q + 1 tens, so one of three blocks must hold q + 1 tens. The proof needs a
+        // search, because three bounds of just below q + 1 tens exceed the total.
         let mut loads: Vec<u64> = (0..16).map(|v| 10 * (37 + v * v * 7 % 41)).collect();
         loads[0] += 10 * ((4 - loads.iter().sum::<u64>() / 10 % 3) % 3);
         let total: u64 = loads.iter().sum();

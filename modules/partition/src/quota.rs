@@ -1,46 +1,47 @@
-//! Everything that blocks hold a limited amount of, in one form: load, memory, slots, processes of
-//! a kind. What is limited is a sum over the vertices in a block, or in a place: blocks that share
-//! a limit, such as those of a host.
+//! Limits of blocks in a common form: load, memory, slots, and vertices of a constraint. Each
+//! limits the sum over the vertices in a block, or in a place. A place consists of blocks that
+//! share a limit, such as the blocks of a host.
 
 use crate::clusters::distinct;
 use crate::machine::Block;
 use crate::problem::{Constraint, Problem};
 
-/// No limit; far from overflow when summed.
+/// Value for no limit. Sums of a few of them do not overflow.
 pub(crate) const NO_LIMIT: i64 = i64::MAX / 4;
 
-/// From so many vertices on, keeping apart is holding at most one of them: pairs grow too many.
+/// Most vertices that are kept apart as pairs. More of them are limited to one per place, because
+/// the number of pairs is quadratic.
 const PAIRS: usize = 64;
 
-/// One quantity.
+/// Limits on one quantity.
 #[derive(Debug)]
 pub(crate) struct Quota {
     pub(crate) of: Of,
-    /// The first block of each block's place.
+    /// First block of the place of each block.
     pub(crate) place: Vec<u32>,
-    /// Most of it in each place, at its first block; 0 at the others.
+    /// Upper limit of each place, at its first block. 0 at its other blocks.
     pub(crate) upper: Vec<i64>,
-    /// Least of it, likewise; empty where nothing is wanted.
+    /// Lower limit of each place in the same form. Empty if there is none.
     pub(crate) lower: Vec<i64>,
-    /// The vertices that have some of it, ascending; empty for all.
+    /// Vertices that have some of the quantity, ascending. Empty if all vertices have some.
     among: Vec<u32>,
 }
 
-/// What is limited.
+/// A limited quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Of {
     Load,
-    /// Memory of blocks.
+    /// Memory of single blocks.
     Memory,
     /// Memory of places.
     Shared,
     Slots,
-    /// Vertices of this constraint.
+    /// Vertices of the constraint with this index.
     Vertices(usize),
 }
 
 impl Quota {
-    /// All quotas of the constraints that are active, the load first.
+    /// Returns all quotas of the active constraints, the load first.
     pub(crate) fn all(problem: &Problem<'_>, active: &[usize]) -> Vec<Self> {
         let mut load = Self::free(Of::Load, problem.machine.len());
         load.upper = problem.load_bounds().into_iter().map(whole).collect();
@@ -55,7 +56,7 @@ impl Quota {
         quotas
     }
 
-    /// No limit anywhere.
+    /// Returns a quota without limits.
     fn free(of: Of, k: usize) -> Self {
         Self {
             of,
@@ -66,7 +67,7 @@ impl Quota {
         }
     }
 
-    /// Makes some blocks a place with limits of its own.
+    /// Makes a place of some blocks, with its own limits.
     fn limit(&mut self, blocks: &[u32], least: i64, most: i64) {
         let Some(&first) = blocks.iter().min() else {
             return;
@@ -82,7 +83,7 @@ impl Quota {
         }
     }
 
-    /// What blocks limit one by one; `None` where none does.
+    /// Returns the quota of limits of single blocks, or `None` if no block has one.
     fn own(of: Of, problem: &Problem<'_>, most: impl Fn(&Block) -> Option<u64>) -> Option<Self> {
         let blocks = problem.machine.blocks();
         let upper = blocks.iter().map(|b| most(b).map_or(NO_LIMIT, whole));
@@ -92,7 +93,7 @@ impl Quota {
         })
     }
 
-    /// Places may overlap: then there are several quotas.
+    /// Returns the quotas of memory that blocks share. Places that overlap are in different quotas.
     fn shared(problem: &Problem<'_>, active: &[usize]) -> Vec<Self> {
         let mut quotas: Vec<Self> = Vec::new();
         if !problem.graph.has_memory() {
@@ -141,7 +142,7 @@ impl Quota {
         Some(quota)
     }
 
-    /// Each vertex that has some of it, and how much.
+    /// Calls `visit` for each vertex that may have some of the quantity, with the amount.
     pub(crate) fn each(&self, problem: &Problem<'_>, mut visit: impl FnMut(u32, i64)) {
         let graph = problem.graph;
         let all = 0..graph.vertices() as u32;
@@ -162,25 +163,25 @@ impl Quota {
         total
     }
 
-    /// Whether it is kept whatever lies where.
+    /// Returns true if every mapping satisfies the limits.
     pub(crate) fn idle(&self, problem: &Problem<'_>) -> bool {
         let firsts = (0..).zip(&self.place).filter(|(b, place)| b == *place);
         let least = firsts.map(|(b, _)| self.upper[b as usize]).min();
         self.lower.is_empty() && least.is_none_or(|upper| self.total(problem) <= upper)
     }
 
-    /// Whether blocks share limits.
+    /// Returns true if blocks share limits.
     pub(crate) fn is_grouped(&self) -> bool {
         self.place.iter().enumerate().any(|(b, &p)| b as u32 != p)
     }
 
-    /// The places that these blocks are in, ascending.
+    /// Returns the places of these blocks, ascending.
     pub(crate) fn places(&self, blocks: &[u32]) -> Vec<u32> {
         let places: Vec<u32> = blocks.iter().map(|&b| self.place[b as usize]).collect();
         distinct(&places)
     }
 
-    /// What these blocks take together at the most; `None` without a limit.
+    /// Returns the joint upper limit of these blocks, or `None` if one of them has no limit.
     pub(crate) fn room(&self, blocks: &[u32]) -> Option<i64> {
         self.places(blocks).iter().try_fold(0_i64, |sum, &p| {
             let upper = self.upper[p as usize];
@@ -189,7 +190,7 @@ impl Quota {
     }
 }
 
-/// Kept apart as pairs, not as a quota.
+/// Returns true if these vertices are kept apart as pairs, not by a quota.
 pub(crate) fn by_pairs(vertices: &[u32]) -> bool {
     vertices.len() <= PAIRS
 }

@@ -1,6 +1,6 @@
-//! A small generator of random numbers: the same seed gives the same mapping on every machine.
+//! A small random number generator. The same seed gives the same numbers on every machine.
 
-/// Xorshift with a multiplied output (Vigna's xorshift64*), seeded through SplitMix64.
+/// Xorshift generator with a multiplied output (Vigna's xorshift64*), seeded through SplitMix64.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 
@@ -20,13 +20,13 @@ impl Random {
         self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
     }
 
-    /// A number below `bound`, which is not 0.
+    /// Returns a number below `bound`, which must be from 1 to 2^32.
     #[inline]
     pub(crate) fn below(&mut self, bound: usize) -> usize {
         (((self.next() >> 32) * bound as u64) >> 32) as usize
     }
 
-    /// A number in [0, 1).
+    /// Returns a number in [0, 1).
     #[inline]
     pub(crate) fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64

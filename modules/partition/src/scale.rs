@@ -1,41 +1,43 @@
-//! Measured values as integers: exactly, where they have few enough decimals.
+//! Conversion of measured values to integers, which is exact if they have few decimals.
 
 use crate::error::Error;
 
-/// How values are counted in integers.
+/// Conversion of values to integers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale {
-    /// How many units make 1.
+    /// Number of units in 1.
     pub factor: f64,
-    /// By how much the values are off in units, summed over all of them, in units of the values; 0 when
-    /// they are exact.
+    /// Sum of the rounding errors of all values, in the unit of the values. 0 if the conversion is
+    /// exact.
     pub error: f64,
 }
 
 impl Scale {
-    /// A value in units.
+    /// Returns a value in units, rounded.
     #[must_use]
     pub fn units(&self, value: f64) -> u64 {
         (value * self.factor).round() as u64
     }
 }
 
-/// Digits after the decimal point that are counted.
+/// Most digits after the decimal point in an exact conversion.
 const DIGITS: u32 = 18;
-/// Sum of the integers where values cannot be had exactly, about: 12 digits of the whole.
+/// Approximate sum of the integers if the conversion is not exact: 12 significant digits.
 const ROUNDED: f64 = 1e12;
 
-/// How values (seconds, fractions) are counted in integers: by the least power of ten that leaves none of
-/// them a fraction, as it would be written in decimals; where their sum would exceed `most`, by the
-/// largest that keeps the sum within 12 digits, and what is lost is told. `more` are values that are to
-/// be exact by the same factor, without being among them.
+/// Returns the scale for values such as seconds or fractions.
 ///
-/// Takes time linear in the values, which are gone through twice, and longer where they are no whole
-/// numbers.
+/// The factor is the least power of ten that makes all values integers, as written in decimals.
+/// This needs at most 18 decimals, and a sum of at most `most`. Otherwise, it is the largest power
+/// of ten for which the sum has at most 12 digits, and [`Scale::error`] is the loss. The values in
+/// `more` are made exact by the same factor if possible, but they are not part of the sum.
+///
+/// The values are iterated twice, and a clone must yield the same ones. The time is linear in them,
+/// and longer if they are not integers.
 ///
 /// # Errors
 ///
-/// [`Error::Input`] on a negative, infinite or undefined value, with its index.
+/// [`Error::Input`] if a value is negative, infinite or NaN. The message contains its index.
 pub fn scale(
     values: impl Iterator<Item = f64> + Clone,
     more: &[f64],
@@ -54,13 +56,13 @@ pub fn scale(
     }
     let others = more.iter().map(|&v| decimals_of(v)).max().unwrap_or(0);
     let exact = 10_f64.powi(decimals.max(others) as i32);
-    // What has too many decimals in the list of others is no reason to lose the values themselves.
+    // If only `more` has too many decimals, the values themselves stay exact.
     let own = 10_f64.powi(decimals as i32);
     let factor = [exact, own]
         .into_iter()
         .find(|factor| decimals <= DIGITS && *factor <= 1e18 && total * factor <= most);
     let Some(factor) = factor else {
-        // The largest power of ten that is no more.
+        // Largest power of ten within this sum.
         let digits = (ROUNDED.min(most) / total).log10().floor();
         let factor = 10_f64.powi(digits.clamp(-300.0, 300.0) as i32);
         let off = |value: f64| ((value * factor).round() / factor - value).abs();
@@ -70,7 +72,7 @@ pub fn scale(
     Ok(Scale { factor, error: 0.0 })
 }
 
-/// Digits after the point that a value has as it is written, in the shortest way that means it.
+/// Returns the number of digits after the decimal point in the shortest decimal form of a value.
 #[must_use]
 pub fn decimals_of(value: f64) -> u32 {
     if value.fract() == 0.0 {
@@ -108,7 +110,7 @@ mod tests {
         assert_eq!(scaled(&[0.29, 2.5]), (vec![29, 250], 100.0, 0.0));
         assert_eq!(scaled(&[1e-12, 1.0]).0, [1, 1_000_000_000_000]);
         assert_eq!(scaled(&[]), (vec![], 1.0, 0.0));
-        // Another value has the finer step.
+        // `more` requires a finer unit.
         let other = scale([1.0, 2.0].into_iter(), &[0.25], MOST).unwrap();
         assert_eq!((other.units(2.0), other.factor), (200, 100.0));
     }
@@ -120,7 +122,7 @@ mod tests {
         let off = |&v: &f64| (v - found.units(v) as f64 / found.factor).abs();
         let error: f64 = values.iter().map(off).sum();
         assert!(found.error > 0.0 && found.error == error && error < 1e-5);
-        // Too many for what is counted: the smallest is lost, and that is told.
+        // The range is too large: the smaller value is lost, and the error contains it.
         let found = scale([1e300, 1.0].into_iter(), &[], MOST).unwrap();
         assert!(found.units(1.0) == 0 && found.error >= 1.0);
     }

@@ -1,15 +1,15 @@
-//! Load bounds that are raised only where they must be.
+//! Load bounds that are raised only where necessary.
 //!
-//! The balance bound grants every block its share of the load and a tolerance. One heavy vertex or
+//! The balance limit gives every block its share of the load and a tolerance. One heavy vertex or
 //! one rule may put more than that into a block. Such a block is set aside with the load that it
 //! must hold, and the other blocks share the load that remains.
 //!
-//! A heavy vertex may lie in any block that the rules allow. It counts as much as that block may
-//! hold, so that next to nothing lies beside it and the bounds of all blocks stay the same. A block
-//! that a rule overfills gets a bound of its own.
+//! A heavy vertex may be in any block that the rules allow. Its load counts as the bound of that
+//! block. So there is hardly any room beside it, and the bounds of all blocks stay the same. A
+//! block that a rule overfills gets its own bound.
 //!
-//! If the remaining vertices do not fit within the bounds either, because loads cannot be split,
-//! the bounds are raised by one factor. It does not apply to the blocks with a bound of their own.
+//! The remaining vertices may still not fit within the bounds, because loads cannot be split. Then
+//! one factor raises the bounds of all blocks that have no bound of their own.
 
 use crate::aside::{Aside, bound};
 use crate::instance::Instance;
@@ -24,26 +24,26 @@ pub(crate) struct Shares {
     forced: Vec<Forced>,
     /// Heavy vertices.
     heavy: Vec<Heavy>,
-    /// Load granted beside a heavy vertex and above a raised bound, as a part of it.
+    /// Load allowed beside a heavy vertex, and above a raised bound, as a fraction of it.
     tolerance: f64,
-    /// Whether the bounds at factor 1 are other than those that were wanted.
+    /// True if the bounds at factor 1 differ from the original ones.
     shaped: bool,
 }
 
 /// Load that rules force into a block beyond its share.
 #[derive(Clone, Copy, Debug, Default)]
 struct Forced {
-    /// Least load of the block. 0 if no rule forces more than its share into it.
+    /// Least load of the block, or 0 if no rule forces more than its share into it.
     load: i64,
     /// Tolerance on top of that load.
     room: i64,
-    /// True if the load cannot lie in another block. The bound of other blocks then limits the
-    /// room, as it does beside a heavy vertex.
+    /// True if the load cannot be in another block. The bound of other blocks then limits `room`,
+    /// as it does beside a heavy vertex.
     alone: bool,
 }
 
 impl Forced {
-    /// Returns the bound of the block, if the bound of a block without forced load is `other`.
+    /// Returns the bound of the block. `other` is the bound of a block without forced load.
     fn bound(self, other: i64) -> i64 {
         self.load
             + if self.alone {
@@ -54,25 +54,27 @@ impl Forced {
     }
 }
 
-/// Returns the most load beside a heavy vertex, if `bound` is the bound of a block without one. It
-/// is less than half of it, because two heavy vertices must not fit into one block.
+/// Returns the most load beside a heavy vertex in a block with this bound. It is less than half of
+/// the bound, because two heavy vertices must not fit into one block.
 fn beside(bound: i64) -> i64 {
     (bound - 1) / 2
 }
 
-/// A vertex heavier than any block may hold.
+/// A vertex that is heavier than the bound of any block.
 #[derive(Clone, Debug)]
 struct Heavy {
     vertex: u32,
-    /// A block set aside for it, whose bound it fills wherever it lies.
+    /// Block set aside for it. In every block, the vertex counts with the bound of this one.
     block: u32,
-    /// Blocks that are as fast as that one and not overfull, if others are.
+    /// Blocks at least as fast as that one and not overfull. `None` if these are all blocks.
     open: Option<Vec<bool>>,
 }
 
 impl Shares {
-    /// Sets aside what exceeds the share of a block. `lowers`: without a tolerance, for a largest
-    /// load that is to be small. `held`: these blocks hold what lies there in a mapping.
+    /// Sets aside all load that exceeds the share of a block.
+    ///
+    /// With `lowers` there is no tolerance, for the objective of a small largest load. `held` fixes
+    /// some blocks to the loads that they have in a mapping.
     pub(crate) fn new(
         inst: &Instance,
         imbalance: f64,
@@ -127,7 +129,7 @@ impl Shares {
         }
     }
 
-    /// The wanted bounds.
+    /// Returns the original bounds.
     pub(crate) fn plain(inst: &Instance) -> Self {
         Self {
             base: (0..inst.k()).map(|b| inst.load_bound(b).max(1)).collect(),
@@ -138,7 +140,7 @@ impl Shares {
         }
     }
 
-    /// The same with the tolerance on top of raised bounds.
+    /// Returns the original bounds, with a tolerance when they are raised.
     pub(crate) fn even(inst: &Instance, tolerance: f64) -> Self {
         Self {
             tolerance,
@@ -146,19 +148,19 @@ impl Shares {
         }
     }
 
-    /// The bound of a block at a factor.
+    /// Returns the bound of a block at a factor.
     fn bound(&self, block: usize, factor: f64) -> i64 {
         let base = scaled(self.base[block], factor);
         self.forced[block].bound(base).max(base)
     }
 
-    /// The instance with its bounds at a factor.
+    /// Returns the instance with its bounds at a factor.
     pub(crate) fn at(&self, inst: &Instance, factor: f64) -> Instance {
         let bounds: Vec<i64> = (0..inst.k()).map(|b| self.bound(b, factor)).collect();
         self.within(inst, &bounds)
     }
 
-    /// The instance with these bounds, and heavy vertices that fill them.
+    /// Returns the instance with these bounds. Heavy vertices get loads that fill them.
     fn within(&self, inst: &Instance, bounds: &[i64]) -> Instance {
         let loads = self.heavy.iter().map(|heavy| {
             let (load, bound) = (inst.load(heavy.vertex), bounds[heavy.block as usize]);
@@ -174,7 +176,8 @@ impl Shares {
         bounded
     }
 
-    /// A raised factor with the tolerance on top. Bounds are rounded down to whole loads.
+    /// Returns the instance at a raised factor with the tolerance. Bounds are rounded down to the
+    /// step of the loads.
     pub(crate) fn tolerant(&self, inst: &Instance, factor: f64) -> Instance {
         let step = self.step(inst).max(1);
         let tolerant = factor * (1.0 + self.tolerance);
@@ -188,7 +191,7 @@ impl Shares {
         self.within(inst, &bounds)
     }
 
-    /// The greatest number that divides the loads of all vertices that are not heavy.
+    /// Returns the greatest common divisor of the loads of all vertices that are not heavy.
     fn step(&self, inst: &Instance) -> i64 {
         let heavy = self.marks(inst);
         let light = (0..inst.len() as u32).filter(|&v| !heavy[v as usize]);
@@ -203,8 +206,8 @@ impl Shares {
         heavy
     }
 
-    /// The factor that a mapping needs; for a block with a heavy vertex not always the least. Infinite
-    /// if a heavy vertex lies where it may not.
+    /// Returns the factor that a mapping needs. For a block with a heavy vertex it may not be the
+    /// least one. Infinite if a heavy vertex is in a block that is not open to it.
     pub(crate) fn needed(&self, inst: &Instance, block: &[u32]) -> f64 {
         let astray = |heavy: &Heavy| {
             let b = block[heavy.vertex as usize] as usize;
@@ -240,8 +243,8 @@ impl Shares {
         (0..k).map(factor).fold(0.0, f64::max)
     }
 
-    /// The factor from which on a further whole load fits, if all loads are multiples of a number;
-    /// 1 if they fit as it is.
+    /// Returns the least factor at which whole loads fit, if all loads are multiples of a number. 1
+    /// if they fit within the bounds as they are.
     pub(crate) fn indivisible(&self, inst: &Instance) -> f64 {
         let step = self.step(inst);
         if step < 2 {
@@ -273,8 +276,9 @@ impl Shares {
         high
     }
 
-    /// Blocks that a mapping within the bounds fills by more than one vertex above their share: rules
-    /// or limits other than load leave no choice there. `None` if the factor spoils no other block.
+    /// Returns the blocks that a mapping fills above their share by more than the heaviest vertex.
+    /// Rules or limits other than load force this load into them. Returns `None` if there are no
+    /// new such blocks, or if the factor raises no bound by more than that.
     pub(crate) fn overfull(
         &self,
         inst: &Instance,
@@ -292,7 +296,8 @@ impl Shares {
         ((0..inst.k()).any(spoilt) && more).then_some(found)
     }
 
-    /// How far a block may exceed its wanted bound: heavy vertices and raised bounds.
+    /// Returns the largest factor by which a block may exceed its original bound, because of heavy
+    /// vertices or raised bounds.
     pub(crate) fn excess(&self, inst: &Instance, raised: &Instance) -> f64 {
         let wanted = |b: usize| inst.load_bound(b).max(1) as f64;
         let blocks = (0..inst.k()).map(|b| raised.load_bound(b) as f64 / wanted(b));
@@ -301,7 +306,7 @@ impl Shares {
         blocks.chain(heavy).fold(1.0, f64::max)
     }
 
-    /// Whether the bounds at factor 1 are other than those that were wanted.
+    /// Returns true if the bounds at factor 1 differ from the original ones.
     pub(crate) fn is_shaped(&self) -> bool {
         self.shaped
     }

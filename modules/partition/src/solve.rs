@@ -1,4 +1,4 @@
-//! The way in: a problem and options, out comes a mapping that the judge has seen.
+//! Entry points: find a mapping for a problem and evaluate it.
 
 use crate::error::Error;
 use crate::evaluate::Evaluation;
@@ -16,12 +16,19 @@ mod stages;
 pub use limits::Limits;
 pub use options::{Options, Solution};
 
-/// Finds a mapping.
+/// Finds a mapping and bounds its cost.
+///
+/// Blocks until the time or the steps of the options are used, or the mapping is proved to be
+/// optimal. [`Options::watch`] can end it earlier.
 ///
 /// # Errors
 ///
-/// [`Error::Input`] when the problem makes no sense, [`Error::Infeasible`] with the constraints in
-/// conflict when no mapping keeps the hard rules, [`Error::Solver`].
+/// - [`Error::Input`] if [`Problem::check`] reports an error.
+/// - [`Error::Infeasible`] if no mapping is found that satisfies the constraints and capacities,
+///   with the constraints in conflict. With [`Options::strict_balance`] also if no mapping within
+///   the balance limit is found.
+/// - [`Error::Solver`] if METIS or a solver for integer programs fails.
+/// - [`Error::Strategy`] if a strategy that the caller added fails.
 pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error> {
     let mut stages = stages::Stages::new(problem, options)?;
     stages.bound_loads()?;
@@ -30,11 +37,11 @@ pub fn solve(problem: &Problem<'_>, options: &Options) -> Result<Solution, Error
     stages.conclude(found)
 }
 
-/// Returns the mapping of a strategy and its evaluation, without a bound and a proof.
+/// Runs a strategy and returns its mapping and the evaluation, without a lower bound and a proof.
 ///
 /// # Errors
 ///
-/// As [`solve`].
+/// The same as [`solve`].
 pub fn evaluate_strategy(
     problem: &Problem<'_>,
     options: &Options,
@@ -45,8 +52,8 @@ pub fn evaluate_strategy(
     stages.judged(found.block)
 }
 
-/// Returns true if packing by size finds a mapping that keeps all constraints, memory and slots. The
-/// balance bound does not count. False does not prove that no mapping exists.
+/// Returns true if packing by size finds a mapping that satisfies all constraints, memory and
+/// slots. The balance limit is ignored. False does not prove that no mapping exists.
 #[must_use]
 pub fn is_packable(problem: &Problem<'_>) -> bool {
     if problem.check().is_err() {

@@ -1,140 +1,157 @@
-//! What has been fitted by measuring: how often something is tried, for how long, and when something else
-//! is. Each group names the command whose table it was fitted to, and is to be fitted to again: a value is
-//! better when the mean of `J` falls over all networks of the suite, for three seeds and more, and no suite
-//! named gets worse. What follows from memory, from the size of numbers or from a proof stands where it is used.
+//! Parameters that were fitted by measurement: how often and how long an operation is tried, and
+//! when.
+//!
+//! Each module names the benchmark command that its values were fitted to, for use when they are
+//! fitted again. A value is better if the mean of `J` over all networks of the suite decreases, for
+//! at least three seeds, and no named suite gets worse. Values that follow from memory, from the
+//! size of numbers or from a proof are defined where they are used.
 
 mod proving;
 
 pub(crate) use proving::{bounds, proofs};
 
-/// The search for small networks: what is tried, how often, and when.
+/// Search for small networks.
 ///
 /// `benches/mapping/run small --ours auto@100,auto@1000,auto#4000000 --tries 3`
 pub(crate) mod small {
-    /// A network is small up to so many vertices: the search for small networks is made, branch and bound
-    /// is asked whether there is a mapping, and flows are looked for to bound the cost.
+    /// Largest number of vertices of a small network. Small networks get the search for small
+    /// networks, branch and bound for feasibility, and flows for the lower bound.
     pub(crate) const NETWORK: usize = 20_000;
-    /// And up to so many table entries (vertices times blocks), for which the table of costs is used throughout.
+    /// Largest cost table (vertices times blocks) of a small network. The search for small networks
+    /// uses the table throughout.
     pub(crate) const TABLE: usize = 1 << 22;
     // strategy/small.rs
-    /// Up to so many vertices a proof is tried.
+    /// Largest number of vertices for which a proof is tried.
     pub(crate) const PROVABLE: usize = 256;
-    /// The engine for large networks is brief where the budget has fewer steps for each vertex.
+    /// Planned steps per vertex below which the engine for large networks uses `BRIEF`.
     pub(crate) const SHORT: u64 = 50_000;
-    /// Mappings kept to be mixed with the best.
+    /// Mappings that are kept to be combined with the best one.
     pub(crate) const KEPT: usize = 6;
-    /// At first so many starts are made at most, in this share of the budget, and so many at least.
+    /// Most initial solutions before `OPENING`.
     pub(crate) const STARTS: usize = 64;
+    /// Fewest initial solutions.
     pub(crate) const FEWEST: usize = 3;
+    /// Share of the budget in which initial solutions beyond `FEWEST` are made.
     pub(crate) const OPENING: f64 = 0.35;
-    /// Share of the budget to bring a start within its bounds, as one over so much, and steps of it at least
-    /// and at most: few steps leave a mapping that costs several times what many do.
+    /// The budget is divided by this number for the repair of infeasible initial solutions.
     pub(crate) const REPAIR: u64 = 2;
+    /// Fewest and most steps of that repair. A repair with few steps leaves a mapping that costs
+    /// several times more than a repair with many.
     pub(crate) const REPAIRS: [u64; 2] = [300_000, 6_000_000];
-    /// Share from which on only the best is improved.
+    /// Share of the budget after which only the best mapping is improved.
     pub(crate) const LAST: f64 = 0.75;
-    /// Another start is improved after so many tries without a gain that took so much of the budget, and
-    /// so much of the time that led to the last gain.
+    /// Consecutive operators without a gain before the search turns to the next initial solution.
     pub(crate) const IDLE: u32 = 80;
+    /// Share of the budget without a gain before it does so.
     pub(crate) const STALLED: f64 = 0.04;
+    /// The same, relative to the time from the start of an attempt to its last gain. The longer one
+    /// counts.
     pub(crate) const STALLING: f64 = 0.7;
-    /// After this share of the budget the uppermost groups are searched by themselves, for this share at
-    /// most.
+    /// Share of the budget after which the uppermost groups are searched separately.
     pub(crate) const OUTER: f64 = 0.7;
+    /// Largest share of the budget for that.
     pub(crate) const INNER: f64 = 0.2;
-    /// Pairs of blocks that are divided anew in a row.
+    /// Pairs of blocks that one application of `Operator::Pairs` divides again.
     pub(crate) const PAIRS: usize = 8;
     // strategy/operators.rs
-    /// An operator is left out if the budget has no room for so many tries of it.
+    /// An operator is not used if the budget has no room for this number of tries.
     pub(crate) const TRIES: u64 = 50;
-    /// Steps of divisions anew in a row; and of a long row, which finds what no short one does, where the budget
-    /// has room for so many of them.
+    /// Steps of a short and of a medium run of `Operator::Exchange`. The medium one also repairs
+    /// mappings.
     pub(crate) const DIVISIONS: [u64; 2] = [50_000, 400_000];
+    /// Steps of a long run, which makes improvements that shorter runs do not.
     pub(crate) const LONG_DIVISIONS: u64 = 1_500_000;
+    /// Long runs are used if the budget has room for this number of them.
     pub(crate) const LONG_TRIES: u64 = 16;
-    /// Steps for each vertex and level of a cycle.
+    /// Steps of a V-cycle for each vertex and level.
     pub(crate) const CYCLE: u64 = 250;
-    /// What older tries of an operator count against the last.
+    /// Weight of the earlier tries of an operator relative to the last one.
     pub(crate) const DECAY: f64 = 0.95;
     // strategy/rounds.rs
-    /// How many times as long as all before it each round is, as a power of two.
+    /// Binary logarithm of the growth of the total steps from the end of one round to the end of
+    /// the next.
     pub(crate) const GROWTH: u32 = 3;
-    /// The round at whose end the default number of steps is.
+    /// Round at whose end the default number of steps is used.
     pub(crate) const DEFAULT: u32 = 3;
-    /// The last round that is the same with a time and without, and how many times as many steps a search with a
-    /// time has taken after each of its further rounds.
+    /// Last round that is the same with and without a time limit.
     pub(crate) const LAST_COMMON: u32 = 1;
+    /// Growth of the total steps in each further round with a time limit.
     pub(crate) const TIMED_GROWTH: f64 = 3.0;
-    /// What is worth trying in those is decided as if they had so many times as many steps: there are more to come.
+    /// In these rounds, operators are chosen as if there were this many times the planned steps,
+    /// because more rounds follow.
     pub(crate) const HORIZON: u64 = 8;
-    /// To make a start counts so many times as many steps there: by the clock it takes longer than it counts in a search
-    /// without a time, and some networks would spend most of a short time on starts.
+    /// In these rounds, the steps of making an initial solution count this many times. It takes
+    /// longer by the clock than its steps without a time limit suggest. Otherwise, some networks
+    /// would spend most of a short time on initial solutions.
     pub(crate) const START_COST: u64 = 6;
-    /// Share of a time limit after which a proof that is near is tried, and that it gets.
+    /// Share of a time limit after which a proof is tried if `structure::is_near` holds. The proof
+    /// gets the same share.
     pub(crate) const PROVED: f64 = 0.25;
     // strategy/start.rs
-    /// From so many vertices on, every eighth start is made with more effort: geometric networks and trees of a
-    /// thousand get 2 to 7% better.
+    /// Least number of vertices for which every eighth initial solution is made with more effort.
+    /// This improves geometric networks and trees of a thousand vertices by 2 to 7%.
     pub(crate) const COARSE: usize = 200;
-    /// What it counts to make one, in steps for each vertex and end of an edge.
+    /// Steps that making an initial solution counts, for each vertex and end of an edge.
     pub(crate) const MAKING: usize = 64;
     // strategy/inside.rs
-    /// From so many vertices on it is worth it.
+    /// Least number of vertices for which groups are searched separately.
     pub(crate) const LARGE: usize = 200;
 }
 
-/// What is divided anew among a few blocks, where loads hardly fit and elsewhere.
+/// Division of the vertices of a few blocks, with tight load bounds and without.
 ///
 /// `benches/mapping/run tight --ours auto@1000`, `benches/mapping/run small --ours auto#4000000`
 pub(crate) mod divisions {
     // refine/exchange.rs, refine/state.rs
-    /// Excess that a pair in one block counts that should be apart, in mean blocks.
+    /// Excess of two vertices that share a place but must be apart, in mean block loads.
     pub(crate) const TOGETHER: f64 = 0.25;
-    /// Most vertices that are divided anew among two, three and four blocks.
+    /// Most vertices that are divided among two, three and four blocks.
     pub(crate) const MOST: [usize; 3] = [14, 10, 8];
-    /// Tries of a division until the cheapest one met counts.
+    /// Tries after which a division ends with the cheapest result so far.
     pub(crate) const TRIES: u32 = 1_000;
-    /// What one try counts beside a proposed move of annealing.
+    /// Steps of annealing that one try counts.
     pub(crate) const PACE: u64 = 4;
-    /// Rounds until the price of excess is looked at.
+    /// Divisions after which the price of excess is adapted.
     pub(crate) const EPOCH: u64 = 16;
     // refine/pair.rs
-    /// Fronts are never wider.
+    /// Largest width of a front.
     pub(crate) const WIDEST: usize = 10;
-    /// Loads of both blocks together are counted in so many units at most.
+    /// Largest number of units in which the joint load of both blocks is counted.
     pub(crate) const UNITS: i64 = 2_000;
-    /// Table entries that a division may take.
+    /// Most table entries of a division.
     pub(crate) const ENTRIES: u64 = 240_000;
     // pack.rs
-    /// A factor of the least load bounds that is not worth another packing.
+    /// Factor between the load bounds of two packings below which the search for smaller bounds
+    /// ends.
     pub(crate) const CLOSE: f64 = 1.001;
 }
 
-/// The engine for large networks; rules, where it says so.
+/// Engine for large networks.
 ///
-/// `benches/mapping/run large --ours fast,auto `, for rules `benches/mapping/run held`
+/// `benches/mapping/run large --ours fast,auto`, and with constraints `benches/mapping/run held`
 pub(crate) mod large {
-    /// How much work goes into a mapping.
+    /// Amount of work for one mapping.
     #[derive(Clone, Copy, Debug)]
     pub(crate) struct Effort {
-        /// Vertices of the network when it is mapped, about.
+        /// Approximate number of vertices to which the network is contracted before it is mapped.
         pub(crate) small: usize,
-        /// So many a block, if that is more.
+        /// The same per block. The larger number is used.
         pub(crate) per_block: usize,
-        /// One of so many, if that is more.
+        /// The same as one of this number of vertices. The largest number is used.
         pub(crate) share: usize,
-        /// Stages of dividing: one for each class of distances up to so many.
+        /// Most stages of dividing, one for each class of distances.
         pub(crate) stages: usize,
-        /// Whole attempts below the level of `core` vertices, of which the best goes on: in the first
-        /// stage, whose cuts are the most expensive, and in each later one.
+        /// Complete attempts below the level of `core` vertices, of which the best is continued.
+        /// The first number is for the first stage, which has the most expensive cuts. The second
+        /// is for later stages.
         pub(crate) attempts: [usize; 2],
-        /// Vertices of the level that attempts end on.
+        /// Vertices of the level on which attempts end.
         pub(crate) core: usize,
-        /// Bisections of each part on levels up to `core`, the best of which counts.
+        /// Bisections of each part on levels up to `core`, of which the best is used.
         pub(crate) bisections: usize,
-        /// Starts of each bisection.
+        /// Initial solutions of each bisection.
         pub(crate) tries: usize,
-        /// Vertices that a part has when it is halved.
+        /// Least number of vertices per part after the parts of a level are halved.
         pub(crate) per_part: usize,
         /// Rounds of sweeps on each level.
         pub(crate) sweeps: usize,
@@ -142,26 +159,28 @@ pub(crate) mod large {
         pub(crate) rounds: usize,
         /// Passes of local searches among all parts on each level.
         pub(crate) passes: usize,
-        /// V-cycles at the end of each stage: other clusters, inside the parts, moved as wholes.
+        /// V-cycles at the end of each stage. They contract again inside the parts and move whole
+        /// clusters.
         pub(crate) cycles: usize,
-        /// The same where most vertices lie at a boundary, so that there is no shape to improve.
+        /// The same if most vertices are at a boundary, so that parts have no shape that could
+        /// improve.
         pub(crate) cycles_if_dense: usize,
-        /// Searches between pairs of parts end when they have looked at every edge of a level so many
-        /// times: dense networks, in which every part touches every other, would be searched without
-        /// end.
+        /// Searches between pairs of parts end when they have visited every edge of a level this
+        /// many times. Without a limit they would take too long in dense networks, in which all
+        /// parts are adjacent.
         pub(crate) edge_visits: usize,
-        /// Moves after the best point of a local search.
+        /// Moves after the best point of a local search before it ends.
         pub(crate) patience: usize,
-        /// Share of the slack for the most expensive cuts.
+        /// Share of the slack that the most expensive cuts may use.
         pub(crate) slack_share: f64,
-        /// Channels over a cut through a narrow order, on average and at most, relative to the side of a
-        /// square of as many vertices as a block has.
+        /// Largest mean number of channels over a cut through a narrow order. It is relative to the
+        /// side of a square with as many vertices as a block.
         pub(crate) narrow: f64,
         /// Vertices on either side of such a cut that are refined.
         pub(crate) near: usize,
     }
 
-    /// In a hurry.
+    /// Effort for a fast mapping.
     pub(crate) const FAST: Effort = Effort {
         small: 6000,
         per_block: 48,
@@ -184,7 +203,7 @@ pub(crate) mod large {
         near: 64,
     };
 
-    /// For good mappings.
+    /// Effort for a good mapping.
     pub(crate) const GOOD: Effort = Effort {
         small: 20_000,
         per_block: 240,
@@ -208,9 +227,10 @@ pub(crate) mod large {
     };
 
     impl Effort {
-        /// The same for networks that are dominated by hubs and contract poorly: small levels say little about them and cost much, so
-        /// that there are few attempts there and many searches on all levels; slack gains less at the
-        /// most expensive cuts than it would further down.
+        /// Returns the effort for networks that are dominated by hubs and contract poorly. Small
+        /// levels represent such a network badly and cost much. So there are fewer attempts there,
+        /// and more searches on all levels. Slack gains less at the most expensive cuts than at
+        /// later ones.
         pub(crate) fn hub_dominated(&self) -> Self {
             Self {
                 attempts: self.attempts.map(|a| a.div_ceil(3).min(4)),
@@ -224,169 +244,187 @@ pub(crate) mod large {
         }
     }
 
-    /// As good as that, but with fewer attempts: where there is time for little else.
+    /// `GOOD` with fewer attempts, for short time limits.
     pub(crate) const BRIEF: Effort = Effort {
         attempts: [6, 1],
         ..GOOD
     };
-    /// In a hurry as well, with halves of even load that are found among more vertices: a start that differs.
+    /// `FAST` without slack and with bisections of more vertices, for initial solutions that
+    /// differ.
     pub(crate) const EVEN: Effort = Effort {
         attempts: [4, 1],
         per_part: 200,
         slack_share: 0.0,
         ..FAST
     };
-    /// In a hurry as well, with all slack for the most expensive cuts: a start that differs.
+    /// `FAST` with all slack for the most expensive cuts, for initial solutions that differ.
     pub(crate) const UNEVEN: Effort = Effort {
         slack_share: 1.0,
         ..FAST
     };
     // large/mod.rs
-    /// Up to so many blocks: their table of distances takes 128 MB.
+    /// Most blocks for which there is a table of distances, which then takes 128 MB.
     pub(crate) const BLOCKS: usize = 4096;
-    /// Edges left by a contraction, at least: a network dominated by hubs has 0.85 of them left, random networks of few edges a
-    /// vertex 0.7, meshes and chains half and fewer.
+    /// Least share of edges that a contraction of a network dominated by hubs leaves. Such networks
+    /// keep 0.85 of their edges, sparse random networks 0.7, and meshes and chains half or less.
     pub(crate) const HUB_DOMINATED: f64 = 0.77;
-    /// Shares of a time after which no more attempts are made, and no more V-cycles: what is begun must be
-    /// done before it is over.
+    /// Share of a time limit after which no more attempts begin, so that those begun can end in
+    /// time.
     pub(crate) const TRYING: f64 = 0.3;
+    /// The same for V-cycles.
     pub(crate) const CYCLING: f64 = 0.6;
-    /// Share of a time after which nothing more is begun where it is used up, and V-cycles without a gain after
-    /// which another mapping is made from the start.
+    /// The same for all work after the first mapping, if all the time is to be used.
     pub(crate) const LAST_BEGUN: f64 = 0.95;
+    /// V-cycles without a gain before another mapping is made from the start.
     pub(crate) const STALLED: u32 = 2;
-    /// Share of the cost that is no gain to speak of.
+    /// Share of the cost below which a gain does not count.
     pub(crate) const NEGLIGIBLE: f64 = 0.0003;
-    /// How many times as long as one in a hurry a good mapping takes, cut short as it may be. Where there is less time,
-    /// several in a hurry gain more than one that is not done.
+    /// Duration of a `GOOD` mapping, possibly cut short, relative to a `FAST` one. With less time,
+    /// several fast mappings gain more than an unfinished good one.
     pub(crate) const GOOD_PER_FAST: u32 = 4;
     // large/constrained.rs
-    /// Those who are pinned or keep apart stay alone up to so many times the vertices that are wanted,
-    /// and up to so many as if those were not few.
+    /// Vertices that are pinned or kept apart stay single if they are at most this many times the
+    /// target.
     pub(crate) const TIED: usize = 4;
+    /// Least target in that comparison.
     pub(crate) const SMALL: usize = 250;
-    /// Fewer do not: they would bend the lines of a mesh that is paired as it is numbered.
+    /// Fewer such vertices do not stay single in a numbered mesh, because they would bend its
+    /// lines.
     pub(crate) const HANDFUL: usize = 8;
-    /// A dimension is sparse when one vertex of so many has some of it, or fewer.
+    /// A dimension is sparse if at most one of this number of vertices has a size in it.
     pub(crate) const SPARSE: usize = 4;
     // large/coarsen.rs
-    /// Vertices are visited in random order inside stretches of this many: random enough, and near in
-    /// memory.
+    /// Vertices are visited in random order within stretches of this length. This is random enough,
+    /// and the visited vertices are close to each other in memory.
     pub(crate) const STRETCH: usize = 2048;
-    /// Vertices that the order is tried on, at least.
+    /// Least number of vertices on which the order is chosen.
     pub(crate) const SAMPLE: usize = 4096;
-    /// Arcs a vertex of a contracted mesh, against those after random contraction, at most.
+    /// The numbered order is used if its contraction leaves less than this share of the arcs per
+    /// vertex that a random contraction leaves.
     pub(crate) const SPARSER: f64 = 0.9;
-    /// A vertex with so many neighbours is a hub.
+    /// Least number of neighbours of a hub.
     pub(crate) const HUB: usize = 256;
     // large/pairs.rs
-    /// A search ends so many moves after its best point, and one more for so many vertices that it
-    /// began with.
+    /// Moves after its best point before a search ends.
     pub(crate) const PATIENCE: usize = 20;
+    /// One more such move for this number of vertices at the beginning.
     pub(crate) const LENGTH: usize = 10;
     // large/refine.rs
-    /// Where parts are relieved, vertices with more neighbours than this are looked at anew when one of
-    /// these moves only until every edge could have been looked at so many times: else each of the
-    /// moves around a hub would cost a look at all of its edges.
+    /// When overfull parts are relieved, vertices with more neighbours than this are only evaluated
+    /// again until `ANEW` is reached. Otherwise, each move beside a hub would visit all of its
+    /// edges.
     pub(crate) const FEW: usize = 64;
+    /// Visits of all vertices and edges after which this rule applies.
     pub(crate) const ANEW: usize = 8;
     // large/repair.rs
-    /// Rounds of repair: what is sent away can overfill a part, and what leaves that one another.
+    /// Rounds of repair. A vertex that is moved away can overfill another part, which must then
+    /// lose a vertex too.
     pub(crate) const ROUNDS: usize = 4;
-    /// Vertices asked to come to a part that lacks some.
+    /// Vertices that are considered for a part that lacks some.
     pub(crate) const ASKED: usize = 4096;
     // large/groups.rs
-    /// Blocks of a group, at most: as many as are mapped at once without much ado.
+    /// Most blocks of a group: a number that is mapped at once with little effort.
     pub(crate) const TOGETHER: usize = 512;
 }
 
 /// Networks with a narrow order.
 ///
-/// `benches/mapping/run large --ours fast,auto --only farm`, `benches/mapping/run growth --ours fast,auto`
+/// `benches/mapping/run large --ours fast,auto --only farm`,
+/// `benches/mapping/run growth --ours fast,auto`
 pub(crate) mod narrow {
-    /// Smaller networks take no time worth saving, and their searches want starts that differ.
+    /// Least number of vertices. For smaller networks the order saves no time worth having, and
+    /// their search needs initial solutions that differ.
     pub(crate) const LEAST: usize = 10_000;
-    /// Places to choose from, for each block.
+    /// Possible positions of cuts per block.
     pub(crate) const PLACES: usize = 1024;
-    /// Between the cuts so many times as many channels may pass.
+    /// Largest mean number of channels over a point of the order, relative to `Effort::narrow`.
     pub(crate) const BETWEEN: f64 = 4.0;
-    /// So much of the traffic over the cuts, at least, is between vertices that stand so near to them.
+    /// Least share of the traffic over the cuts that is between vertices near them.
     pub(crate) const SHORT: f64 = 0.9;
+    /// Largest distance of such a vertex from its cut, in vertices.
     pub(crate) const REACH: usize = 256;
-    /// One vertex of so many is asked how far its channels go.
+    /// One of this number of vertices is sampled for the length of its channels.
     pub(crate) const SAMPLE: usize = 61;
-    /// The dynamic programme may look at so many gaps for each vertex, over all blocks: loose bounds on
-    /// many blocks would make it quadratic.
+    /// Most gaps per vertex that the dynamic program visits, over all blocks. Otherwise, loose
+    /// bounds on many blocks would make its time quadratic.
     pub(crate) const WORK: usize = 8;
-    /// So many windows of the order are bisected, with up to so many vertices each.
+    /// Windows of the order that are bisected as a test.
     pub(crate) const WINDOWS: usize = 3;
+    /// Most vertices of a window.
     pub(crate) const WINDOW: usize = 2048;
-    /// What a bisection may save, at most.
+    /// A window must not be bisected at less than this share of the cheapest cut across the order.
     pub(crate) const ACROSS: f64 = 0.5;
 }
 
-/// How a time limit is shared out, and what is done within it.
+/// Division of a time limit among the stages, and limits that depend on it.
 ///
-/// `benches/mapping/run small --ours auto@100,auto@1000`, `benches/mapping/run large --ours auto@1000`
+/// `benches/mapping/run small --ours auto@100,auto@1000`,
+/// `benches/mapping/run large --ours auto@1000`
 pub(crate) mod time {
     use std::num::NonZeroUsize;
     use std::time::Duration;
 
     // solve/stages.rs
-    /// The longest time that is searched, some thirty years: instants end somewhere.
+    /// Longest search, about thirty years. `Instant` cannot represent all later times.
     pub(crate) const LONGEST: Duration = Duration::from_secs(1 << 30);
-    /// The most threads that a search takes.
+    /// Most threads of a search.
     pub(crate) const MOST_THREADS: NonZeroUsize = NonZeroUsize::new(1 << 10).unwrap();
     // budget.rs
-    /// Steps of a search that is given neither time nor steps.
+    /// Default number of steps of a search without a time limit.
     pub(crate) const STEPS: u64 = 4_000_000;
-    /// Nanoseconds of a step of annealing, about.
+    /// Approximate duration of a step of annealing in nanoseconds.
     pub(crate) const STEP: u128 = 12;
-    /// Share of a time limit in which it is settled, at the end, what bounds a search has to keep: what that
-    /// takes does not grow with the time.
+    /// Share of a time limit, from its start, in which the load bounds may always be settled, even
+    /// if that exceeds the share for packing. This work does not grow with the time limit.
     pub(crate) const SETTLED: f64 = 0.25;
     // solve/stages.rs
-    /// Share of the time or steps that a search has until it must have found something feasible.
+    /// Share of the time or steps after which a search without a feasible mapping ends.
     pub(crate) const PATIENCE: f64 = 0.25;
-    /// Share of a time limit for packing, and for what is packed with little effort.
+    /// Share of a time limit for packing.
     pub(crate) const PACKING: f64 = 0.1;
+    /// The same with little effort.
     pub(crate) const BRIEF_PACKING: f64 = 0.05;
-    /// One of so many parts of a time limit is for relieving the busiest host, whatever the bound has taken.
+    /// The refinement of the busiest host may always take the time limit divided by this number,
+    /// however long the lower bound took.
     pub(crate) const REFINED: u32 = 32;
-    /// Work of bounds and proofs for each step of a search without a time: they take about as long as
-    /// the search.
+    /// Work of bounds and proofs for each step of a search without a time limit. They then take
+    /// about as long as the search.
     pub(crate) const PROVING: u64 = 8;
-    /// One of so many parts of that is for a proof by the structure of the network.
+    /// That work is divided by this number for a proof by the structure of the network.
     pub(crate) const STRUCTURE: u64 = 4;
-    /// Share of a time limit that METIS may take to be asked.
+    /// Largest share of a time limit that METIS may be expected to take.
     pub(crate) const BASELINE: f64 = 0.05;
-    /// Up to so many vertices and edge ends it is asked at all: beyond, it takes longer than our own search,
-    /// which was ahead of it on all that was measured.
+    /// Most vertices and ends of edges for which METIS is called. For larger networks it takes
+    /// longer than our own search, which gave better mappings in all measurements.
     pub(crate) const ASKED: usize = 200_000;
-    /// How many times as long as to set a problem up and ask plain rules is what comes at the end, about; and
-    /// what it takes for each vertex and edge end (gathering what is alike, judging, the plans of others), which
-    /// is more where they are too many for caches.
+    /// Duration of the work after the search, relative to the setup and the plain rules before it.
     pub(crate) const AFTER: u32 = 3;
+    /// Duration of that work for each vertex and end of an edge: gathering equal parts, evaluation,
+    /// and other plans. It is longer if the data do not fit into caches.
     pub(crate) const AFTER_EACH: Duration = Duration::from_nanos(80);
-    /// Share of a time limit that they get, and of one of a tenth of a second or less: there the first
-    /// flows are what counts, and the search gains more by the rest.
+    /// Share of a time limit for bounds and proofs.
     pub(crate) const BOUNDING: f64 = 0.1;
+    /// The same for time limits of up to 0.1 s. There only the first flows matter, and the search
+    /// gains more from the remaining time.
     pub(crate) const BRIEFLY: f64 = 0.04;
     // solve/stages/balance.rs
-    /// Nodes that branch and bound has to find a mapping: the same for all budgets, so that the same
-    /// bounds are raised.
+    /// Nodes of branch and bound for a feasible mapping. Independent of the budget, so that the
+    /// same bounds are raised for all budgets.
     pub(crate) const SETTLING: u64 = 200_000;
-    /// Share of a time limit that it has for it, and to find what is in conflict.
+    /// Share of a time limit for that.
     pub(crate) const FEASIBLE: f64 = 0.05;
+    /// Share of a time limit to find the constraints in conflict.
     pub(crate) const TOLD: f64 = 0.5;
-    /// Most times that overfull blocks are set aside, and the bounds of the others raised less.
+    /// Most repetitions in which overfull blocks are set aside, so that other bounds are raised
+    /// less.
     pub(crate) const HELD: usize = 4;
     // solve/prices.rs
-    /// Prices that are tried, as what they are multiplied with and divided by.
+    /// Factors of the prices to try, as numerator and denominator.
     pub(crate) const PRICES: [(u64, u64); 3] = [(0, 1), (1, 8), (8, 1)];
-    /// Steps for each of them, share of a time, and share of what is left of a time after which all that are
-    /// in steps are cut off.
+    /// Steps for each price.
     pub(crate) const PRICED: u64 = 62_500;
+    /// Share of a time limit for each price, if that is longer.
     pub(crate) const SHARE: f64 = 0.02;
+    /// Share of the remaining time after which all searches that are limited by steps end.
     pub(crate) const PRICING: f64 = 0.25;
 }

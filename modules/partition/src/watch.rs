@@ -1,22 +1,22 @@
-//! Somebody who waits for a search: sees how good the best is so far, and may have enough of it.
+//! Progress of a running search, and its cancellation.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Watches one search.
+/// Shows the progress of one search to another thread, and lets it end the search.
 #[derive(Debug)]
 pub struct Watch {
     enough: Arc<AtomicBool>,
-    /// Best so far, as the bits of an `f64`.
+    /// Objective of the best mapping so far, as the bits of an `f64`. NaN if there is none.
     best: AtomicU64,
-    /// What the search does not count, and its units in one of the watcher's.
+    /// Constant part of the objective, which the search omits.
     base: AtomicU64,
     unit: AtomicU64,
 }
 
 impl Watch {
-    /// A watch that ends the search as soon as the flag is set: the best found so far is the
-    /// result.
+    /// Creates a watch that ends the search once the flag is set. The result is then the best
+    /// mapping so far.
     #[must_use]
     pub fn new(enough: Arc<AtomicBool>) -> Self {
         Self {
@@ -27,14 +27,14 @@ impl Watch {
         }
     }
 
-    /// What is minimised, for the best mapping so far that keeps all bounds, in the
-    /// [unit](Self::set_unit) that was set.
+    /// Returns the objective of the best mapping so far that satisfies all bounds, in the
+    /// [unit](Self::set_unit) that was set. `None` before the first such mapping.
     #[must_use]
     pub fn best(&self) -> Option<f64> {
         Some(f64::from_bits(self.best.load(Ordering::Relaxed))).filter(|b| !b.is_nan())
     }
 
-    /// One that ends with it, and shows nobody what is found.
+    /// Returns a watch that is cancelled by the same flag, but whose progress is not shown.
     pub(crate) fn unseen(&self) -> Self {
         Self::new(Arc::clone(&self.enough))
     }
@@ -47,13 +47,13 @@ impl Watch {
         self.base.store(base, Ordering::Relaxed);
     }
 
-    /// How many units of what is minimised make 1 of what [`best`](Self::best) tells; 1 where it was
-    /// not set.
+    /// Sets the number of units of the objective that make 1 in the result of [`best`](Self::best).
+    /// The default is 1.
     pub fn set_unit(&self, unit: f64) {
         self.unit.store(unit.to_bits(), Ordering::Relaxed);
     }
 
-    /// A better mapping was found.
+    /// Records the cost of a better mapping.
     pub(crate) fn found(&self, cost: i64) {
         let whole = cost as f64 + self.base.load(Ordering::Relaxed) as f64;
         let unit = f64::from_bits(self.unit.load(Ordering::Relaxed));

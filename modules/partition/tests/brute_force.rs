@@ -1,4 +1,5 @@
-//! Small instances against all their mappings: bound <= optimum <= found, and feasibility.
+//! Compares solutions of small instances with all mappings: bound <= optimum <= found, and
+//! feasibility.
 
 use graphmap_partition::{
     Block, Constraint, Error, Machine, Objective, Options, Problem, Tree, evaluate, solve,
@@ -50,7 +51,7 @@ fn machines() -> impl Strategy<Value = Tree> {
 fn constraint(n: u32, k: u32) -> impl Strategy<Value = Constraint> {
     let some = move || prop::collection::vec(0..n, 2..4);
     let blocks = move || prop::collection::vec(0..k, 1..3);
-    // Blocks dealt to up to three places, some to none.
+    // Blocks in up to three places, some blocks in none.
     let places = move || {
         prop::collection::vec(0_usize..4, k as usize).prop_map(|place| {
             let mut places = vec![Vec::new(); 3];
@@ -111,7 +112,8 @@ fn cases() -> impl Strategy<Value = Case> {
     })
 }
 
-/// Least cost plus preference over feasible mappings, and whether any keeps the hard rules.
+/// Returns the least cost plus preference of all feasible mappings, and whether any mapping
+/// satisfies the hard rules.
 fn optimum(problem: &Problem<'_>) -> (Option<u64>, bool) {
     let mut best: Option<u64> = None;
     let mut allowed = false;
@@ -201,14 +203,14 @@ proptest! {
                     _ => None,
                 })
                 .collect();
-            // A conflict of constraints alone needs no capacity to be one.
+            // A conflict of constraints alone must also exist without capacities.
             let roomy = Machine::new(&without_limits(&case.tree), 0).unwrap();
             let capacity = conflict.parts.len() > kept.len();
             let machine = if capacity { &machine } else { &roomy };
             let problem = Problem { machine, ..problem };
             let alone = Problem { constraints: &kept, ..problem };
             prop_assert!(!optimum(&alone).1);
-            // Where capacities take part, they may be too small even without constraints.
+            // Capacities that take part may be too small even without constraints.
             for left_out in 0..if capacity { 0 } else { kept.len() } {
                 let mut fewer = kept.clone();
                 fewer.remove(left_out);

@@ -1,5 +1,4 @@
-//! What is said of instances without a mapping is true: that there is none, and which rules are to
-//! blame. Held against trying every mapping.
+//! Checks conflicts against all mappings: no mapping exists, and the named rules are the cause.
 
 use graphmap_partition::{
     Block, Channel, Constraint, Error, Graph, Machine, Options, Part, Problem, Tree, evaluate,
@@ -26,7 +25,7 @@ fn machine(memory: &[Option<u64>], slots: &[Option<u32>]) -> Machine {
     .unwrap()
 }
 
-/// Whether any mapping keeps all hard rules.
+/// Returns true if any mapping satisfies all hard rules.
 fn possible(problem: &Problem<'_>) -> bool {
     let (n, k) = (problem.graph.vertices(), problem.machine.len());
     (0..k.pow(n as u32)).any(|code| {
@@ -36,7 +35,7 @@ fn possible(problem: &Problem<'_>) -> bool {
     })
 }
 
-/// Whether any mapping keeps these parts.
+/// Returns true if any mapping satisfies these parts.
 fn part_possible(problem: &Problem<'_>, parts: &[Part]) -> bool {
     let constraints: Vec<Constraint> = parts
         .iter()
@@ -62,7 +61,7 @@ fn part_possible(problem: &Problem<'_>, parts: &[Part]) -> bool {
 
 fn constraint(n: u32, k: u32) -> impl Strategy<Value = Constraint> {
     let some = |of: u32, least: usize| prop::collection::vec(0..of, least..=3);
-    // Blocks dealt to up to two places, some to none.
+    // Blocks in up to two places, some blocks in none.
     let places = || {
         prop::collection::vec(0_usize..3, k as usize).prop_map(|place| {
             let mut places = vec![Vec::new(); 2];
@@ -139,7 +138,8 @@ proptest! {
 
 #[test]
 fn counts_of_equal_sizes_are_settled_without_trying_them_one_by_one() {
-    // 6,700 in all, 335 for each of 20 blocks: no sum of the two sizes. 336 and 334 are sums.
+    // The total is 6,700, or 335 for each of 20 blocks. No sum of the two sizes is 335, but 334 and
+    // 336 are sums.
     let load: Vec<u64> = (0..350).map(|v| if v < 200 { 17 } else { 22 }).collect();
     let graph = Graph::new(load, &[]).unwrap();
     let machine = machine(&[None; 20], &[None; 20]);

@@ -1,4 +1,5 @@
-//! What raises the bound of one block leaves the others in balance: small instances against all mappings.
+//! A raised bound of one block keeps the other blocks in balance. Small instances are compared with
+//! all mappings.
 
 use graphmap_partition::{
     Block, Channel, Constraint, Error, Graph, Machine, Options, Problem, Solution, Tree, evaluate,
@@ -9,7 +10,7 @@ use proptest::prelude::*;
 
 mod oracle;
 
-/// Equal blocks on hosts of different sizes.
+/// Returns equal blocks on hosts of different sizes.
 fn machine() -> impl Strategy<Value = Tree> {
     let block = (prop::option::of(6_u64..14), prop::option::of(2_u32..6));
     (prop::collection::vec(1_usize..3, 1..3), block).prop_map(|(hosts, (memory, slots))| {
@@ -37,7 +38,7 @@ fn rule(n: u32, k: u32) -> impl Strategy<Value = Constraint> {
             blocks: blocks.into(),
         }),
         prop::collection::vec(0..n, 2..4).prop_map(|vertices| Constraint::Together { vertices }),
-        // `hold * = least-most @ block`, of all or of the first half.
+        // `hold * = least-most @ block`, for all vertices or the first half of them.
         (0..k, 0_u32..3, 0_u32..3, any::<bool>()).prop_map(move |(block, least, more, all)| {
             Constraint::Count {
                 vertices: (0..if all { n } else { n.div_ceil(2) }).collect(),
@@ -78,7 +79,7 @@ fn cases() -> impl Strategy<Value = Case> {
     })
 }
 
-/// The loads of what must lie together.
+/// Returns the loads of the groups that must be together.
 fn groups(case: &Case) -> Vec<u64> {
     let mut group: Vec<usize> = (0..case.load.len()).collect();
     for constraint in &case.constraints {
@@ -99,7 +100,7 @@ fn groups(case: &Case) -> Vec<u64> {
     load
 }
 
-/// A share rounded up, and the tolerance.
+/// Returns the share, which is already rounded up, with its tolerance.
 fn bound(case: &Case, share: u64) -> u64 {
     share + (share as f64 * case.imbalance + 1e-9) as u64
 }
@@ -110,8 +111,9 @@ fn descending(loads: &[u64]) -> Vec<u64> {
     loads
 }
 
-/// Whether the loads are within the tolerance of the most even ones: the fullest block, and each block
-/// after those that even these fill by more than a vertex above the share of what remains.
+/// Checks that the loads are within the tolerance of the most even ones. This compares the fullest
+/// block. A next block is compared as long as even the most even mapping fills the previous one by
+/// more than a vertex above the share of the rest.
 fn is_even(case: &Case, best: &[u64], found: &[u64]) -> Result<(), TestCaseError> {
     let groups = groups(case);
     let k = best.len();
@@ -187,7 +189,7 @@ proptest! {
     }
 }
 
-/// A chain of vertices, and the limits and loads that come of it.
+/// Solves a chain of vertices, and checks that the solution is within its limits.
 fn chain(load: &[u64], blocks: usize, constraints: &[Constraint]) -> Solution {
     let ends = (1..load.len() as u32).zip(0..);
     let channels: Vec<Channel> = ends
@@ -215,8 +217,8 @@ fn chain(load: &[u64], blocks: usize, constraints: &[Constraint]) -> Solution {
     found
 }
 
-/// The bound of the block set aside for the heavy vertex used to be that of all others, so that the
-/// mapping found broke its own bounds.
+/// Covers a bug: the block set aside for the heavy vertex had the bound of all others, so that the
+/// mapping broke its own bounds.
 #[test]
 fn a_heavy_vertex_confined_to_overfull_blocks_has_their_bound() {
     let pins = [0, 1, 2].map(|vertex| Constraint::Pin {
@@ -229,7 +231,8 @@ fn a_heavy_vertex_confined_to_overfull_blocks_has_their_bound() {
     assert_eq!(descending(&found.evaluation.loads), [100, 40, 7, 6, 6]);
 }
 
-/// The bound used to be rounded to whole loads after the heavy vertex had been made to fill it.
+/// Covers a bug: the bound was rounded to whole loads after the heavy vertex had been made to fill
+/// it.
 #[test]
 fn a_heavy_vertex_leaves_room_for_its_tolerance_below_rounded_bounds() {
     let load = [69, 2, 4, 3, 45, 24].map(|load| load * 1_000_000);
@@ -247,8 +250,8 @@ fn a_heavy_vertex_leaves_room_for_its_tolerance_below_rounded_bounds() {
     );
 }
 
-/// A block that may hold one vertex used to be left to a light one, which filled another block by
-/// 10 where 7 suffices.
+/// Covers a bug: a light vertex took the block that may contain only one vertex. Then another block
+/// got the load 10, although 7 is enough.
 #[test]
 fn a_heavy_vertex_takes_the_block_that_limits_leave_least_room() {
     for unit in [1, 1_000_000_000_000] {
@@ -267,8 +270,8 @@ fn a_heavy_vertex_takes_the_block_that_limits_leave_least_room() {
     }
 }
 
-/// The block of a pinned heavy vertex used to have the whole tolerance as room, so that all other
-/// vertices went there.
+/// Covers a bug: the block of a pinned heavy vertex had room for the whole tolerance, so that all
+/// other vertices were put there.
 #[test]
 fn little_lies_beside_a_heavy_vertex_that_is_pinned() {
     let pins = [Constraint::Pin {
@@ -277,7 +280,7 @@ fn little_lies_beside_a_heavy_vertex_that_is_pinned() {
     }];
     let found = chain(&[100, 1, 1, 1], 4, &pins);
     assert_eq!(found.evaluation.loads, [100, 1, 1, 1]);
-    // At most half of what the others may hold.
+    // At most half of the bound of the other blocks.
     let found = chain(&[1000, 4, 4, 4, 4, 4, 4], 4, &pins);
     assert_eq!(descending(&found.evaluation.loads), [1000, 8, 8, 8]);
     let found = chain(&[1000, 10, 10, 10, 4], 4, &pins);

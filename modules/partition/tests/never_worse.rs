@@ -1,5 +1,5 @@
-//! Nobody gets a worse mapping from asking for more: of more steps, or of `auto` where a plain rule
-//! would have done. Random networks with random rules, machines and bounds; in steps, not clocks.
+//! More steps never give a worse mapping, and `auto` is never worse than a simple rule. The
+//! networks, rules, machines and bounds are random. The searches are limited by steps, not by time.
 
 mod common;
 
@@ -7,7 +7,8 @@ use common::{Case, Dice, case, problem, run, sized, within};
 use graphmap_partition::{Constraint, Solution};
 use proptest::prelude::*;
 
-/// Whether two of the heaviest process fit into each OS process, by load, memory and slots.
+/// Returns true if two processes of the largest size fit into each OS process, by load, memory and
+/// slots.
 fn asks_metis(case: &Case) -> bool {
     let limited =
         |c: &Constraint| matches!(c, Constraint::Count { .. } | Constraint::Memory { .. });
@@ -27,11 +28,11 @@ fn asks_metis(case: &Case) -> bool {
         && heaviest <= least / 2
 }
 
-/// Whether `auto` is no costlier than any other strategy within the same bounds.
+/// Checks that `auto` costs at most as much as each other strategy within the same bounds.
 fn none_is_cheaper(case: &Case, steps: u64, seed: u64) -> Result<(), TestCaseError> {
     let found = run(case, "auto", steps, seed);
     for strategy in ["stack", "round-robin", "fast", "metis"] {
-        // Where it might print, `auto` does not ask it; it may not be compiled in.
+        // `auto` does not call METIS if METIS might print. METIS may not be compiled in.
         if strategy == "metis" && (cfg!(not(feature = "metis")) || !asks_metis(case)) {
             continue;
         }
@@ -56,7 +57,8 @@ fn none_is_cheaper(case: &Case, steps: u64, seed: u64) -> Result<(), TestCaseErr
     Ok(())
 }
 
-/// Whether no more steps of `auto` give a costlier mapping, or bounds that fewer had not to raise.
+/// Checks that more steps of `auto` never give a mapping that costs more, or bounds that must be
+/// raised if they were not with fewer steps.
 fn none_is_worse(case: &Case, steps: &[u64], seed: u64) -> Result<(), TestCaseError> {
     let mut before: Option<Solution> = None;
     for &steps in steps {
@@ -83,7 +85,8 @@ fn none_is_worse(case: &Case, steps: &[u64], seed: u64) -> Result<(), TestCaseEr
     Ok(())
 }
 
-/// METIS draws from a state that all threads share: whoever is beside it must not change what it gives.
+/// Checks that concurrent calls do not change the result of METIS, whose random numbers come from a
+/// state that all threads share.
 #[cfg(feature = "metis")]
 #[test]
 fn metis_gives_the_same_beside_others() {
@@ -100,7 +103,8 @@ fn metis_gives_the_same_beside_others() {
     });
 }
 
-/// No pass of our own keeps the bounds of this network, METIS does: what is packed by size is cheaper.
+/// Covers a network on which no pass of this crate finds a mapping within the bounds, but METIS
+/// does. The packed mapping costs less than that of METIS.
 #[test]
 fn what_metis_finds_spares_no_packing() {
     let seed = 6_062_809_201_548_047_276;
@@ -137,7 +141,7 @@ proptest! {
 proptest! {
     #![proptest_config(cases(3))]
 
-    /// Beyond 20,000 processes another engine is asked.
+    /// Checks networks with more than 20,000 processes, which get the engine for large networks.
     #[test]
     fn large_networks_are_mapped_no_worse_for_more(seed in any::<u64>().no_shrink()) {
         let dice = &mut Dice(seed);

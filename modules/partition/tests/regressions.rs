@@ -1,4 +1,4 @@
-//! Cases that once went wrong.
+//! Tests of bugs that were fixed.
 
 use std::time::Duration;
 
@@ -66,7 +66,8 @@ fn a_machine_whose_first_host_is_more_than_half_of_it_is_divided() {
     assert_eq!(found.minimised, 4 + 10 + 10);
 }
 
-/// Loads that do not divide: the bound is raised before the search, which then has all its steps.
+/// Covers loads that are not divisible. The bound is raised before the search, which then has all
+/// its steps.
 #[test]
 fn bounds_that_must_be_raised_are_raised_before_the_search() {
     let machine = Machine::regular(&[(4, 1), (2, 10), (2, 100)]).unwrap();
@@ -87,7 +88,8 @@ fn bounds_that_must_be_raised_are_raised_before_the_search() {
             join(cell(row + 1, column));
         }
     }
-    // One load differs: if 10 divided all, shares would be rounded up to multiples of it.
+    // One load differs. If all loads were multiples of 10, shares would be rounded up to multiples
+    // of it.
     let load = (0..200).map(|v| if v == 0 { 9 } else { 10 }).collect();
     let graph = Graph::new(load, &channels).unwrap();
     let found = |imbalance, steps, time| {
@@ -102,21 +104,21 @@ fn bounds_that_must_be_raised_are_raised_before_the_search() {
         };
         solve(&problem, &options).unwrap()
     };
-    // Of 12.5 vertices for each block, some block has 13: 4% more than its share.
-    // A loaded machine leaves little of a time limit to the search, so there one of several tries
-    // counts.
+    // The share of a block is 12.5 vertices, so some block has 13, which is 4% more. With a time
+    // limit, a busy machine leaves little time to the search, so one of several tries must succeed.
     for (time, tries) in [(None, 1), (Some(Duration::from_millis(100)), 20)] {
         let is_searched = || {
             let (raised, said) = (found(0.03, 500_000, time), found(0.04, 500_000, time));
             assert!(raised.raised.is_some() && raised.unavoidable && said.raised.is_none());
-            // A search that came too late would cost three times as much.
+            // A search that started too late would cost three times as much.
             raised.minimised as f64 <= 1.5 * said.minimised as f64
         };
         assert!((0..tries).any(|_| is_searched()), "in {time:?}");
     }
 }
 
-/// Limits that only the order of a long ring fits into: `stack` keeps them, and so does the search.
+/// Covers limits that only a division in the order of a long ring satisfies. `stack` satisfies
+/// them, and the search must too.
 #[test]
 fn limits_of_a_kind_do_not_cost_more_than_filling_block_after_block() {
     let machine = Machine::regular(&[(4, 1), (2, 10)]).unwrap();
@@ -151,7 +153,8 @@ fn limits_of_a_kind_do_not_cost_more_than_filling_block_after_block() {
     assert!(auto.minimised <= stack.minimised);
 }
 
-/// One process of half the load, and 36 alike: 34 of them used to lie in one block of 16.
+/// Covers one process with half the load, and 36 with equal loads. A bug put 34 of them into one of
+/// 16 blocks.
 #[test]
 fn a_heavy_vertex_does_not_put_the_others_into_one_block() {
     let channels: Vec<Channel> = (1..=36)
@@ -184,7 +187,8 @@ fn a_heavy_vertex_does_not_put_the_others_into_one_block() {
             let found = solve(&problem, &options).unwrap();
             let mut loads = found.evaluation.loads;
             loads.sort_unstable();
-            // With a tolerance of 3% a block may lie beside it; 36 on 15 are three in some block.
+            // The tolerance of 3% allows one vertex in the block of the heavy one. 36 vertices in
+            // the other 15 blocks give three in some block.
             assert!(
                 loads[14] == 30 && loads[15] <= 669,
                 "{objective:?}: {loads:?}"
@@ -193,8 +197,8 @@ fn a_heavy_vertex_does_not_put_the_others_into_one_block() {
     }
 }
 
-/// Rules that leave two blocks nearly empty: the others are filled to within the tolerance of what they
-/// must hold, which costs a third less than to fill them evenly.
+/// Covers rules that leave two blocks nearly empty. The others are filled up to the tolerance above
+/// the load that they must have. This costs a third less than to fill them evenly.
 #[test]
 fn a_raised_bound_has_the_tolerance_on_top() {
     let channels: Vec<Channel> = (1..81)
@@ -219,16 +223,18 @@ fn a_raised_bound_has_the_tolerance_on_top() {
         ..Problem::new(&graph, &machine)
     };
     let found = solve(&problem, &Options::default()).unwrap();
-    // 82 less the 14 that the two blocks can hold are 34 in each, and one more with the tolerance.
+    // 82 vertices less the 14 in the two blocks are 34 in each other block, and one more with the
+    // tolerance.
     assert_eq!(found.limits.bounds.iter().max(), Some(&35));
     assert_eq!(found.evaluation.loads.iter().max(), Some(&35));
 }
 
-/// A search at a high price of moving ends no worse than what is found at other prices.
+/// Checks that a search at a high price of moving is within 1% of the mappings found at other
+/// prices.
 #[test]
 fn high_prices_of_moving_do_not_hide_what_other_prices_find() {
     let machine = Machine::regular(&[(4, 1), (4, 10)]).unwrap();
-    // A mesh of 18 by 18, first laid out by columns of another mesh.
+    // A mesh of 18 by 18, whose old mapping follows the columns of another mesh.
     let width = 18;
     let mut channels = Vec::new();
     for v in 0..width * width {
@@ -283,8 +289,7 @@ fn high_prices_of_moving_do_not_hide_what_other_prices_find() {
     }
 }
 
-/// Rules on how many lie where say by themselves how far the bound must be
-/// raised: nothing is searched for before that.
+/// Checks that rules that count vertices determine the raised bound without a search.
 #[test]
 fn what_rules_count_raises_the_bound_before_the_search() {
     let n = 3602;
@@ -327,7 +332,8 @@ fn what_rules_count_raises_the_bound_before_the_search() {
     }
 }
 
-/// Packing moved vertices by a table of distances that there is none of beyond 2,048 blocks.
+/// Covers a bug: packing used a table of distances, which does not exist for more than 2,048
+/// blocks.
 #[test]
 fn what_is_heavier_than_its_share_is_packed_onto_more_blocks_than_there_is_a_table_for() {
     let graph = Graph::new(vec![5, 5, 5, 5, 5, 5, 5, 5, 5, 4], &[]).unwrap();
@@ -341,7 +347,8 @@ fn what_is_heavier_than_its_share_is_packed_onto_more_blocks_than_there_is_a_tab
     assert_eq!(found.evaluation.loads.iter().max(), Some(&5));
 }
 
-/// Packing for the least bounds was cut off by the clock: a search with a time had looser ones.
+/// Covers a bug: the clock ended the packing for the least bounds, so that a search with a time
+/// limit had looser ones.
 #[test]
 fn a_time_does_not_change_the_bounds_that_are_raised() {
     let n = 2000;

@@ -1,4 +1,4 @@
-//! What each strategy promises on networks larger than brute force reaches.
+//! Properties of each strategy on networks that are too large for brute force.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use graphmap_partition::{
     Solution, Strategy, Watch, evaluate, solve,
 };
 
-/// How many networks are asked what holds of each.
+/// Number of networks on which a property is checked.
 const SEEDS: u64 = 8;
 
-/// A layered network with weights, the same for a seed.
+/// Returns a layered network with weights that a seed determines.
 fn layered(n: u32, seed: u64) -> Graph {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut dice = move |most: u64| {
@@ -255,7 +255,8 @@ fn other_objectives_are_better_in_what_they_are_for() {
 
 #[test]
 fn a_raise_that_could_not_be_helped_is_told_from_one_that_was_not_ruled_out() {
-    // Two of load 9 and one of 1 on two blocks: 10 and 9 is all there is, within 3% only 9.78 fits.
+    // The best division of 9, 9 and 1 is 10 and 9. The share 9.5 is rounded up to 10, so this is
+    // within the bound.
     let machine = Machine::regular(&[(2, 1)]).unwrap();
     let graph = Graph::new(vec![9, 9, 1], &[]).unwrap();
     let found = run(&Problem::new(&graph, &machine), "auto");
@@ -263,7 +264,8 @@ fn a_raise_that_could_not_be_helped_is_told_from_one_that_was_not_ruled_out() {
     let graph = Graph::new(vec![9, 9, 8], &[]).unwrap();
     let found = run(&Problem::new(&graph, &machine), "auto");
     assert!(found.raised.is_some() && found.unavoidable);
-    // Without a vertex heavier than the bound: 6, 6 and 5 do not fit into two blocks of 9.
+    // No vertex is heavier than the bound, but 6, 6 and 5 do not fit into two blocks with the bound
+    // 9.
     let found = run(
         &Problem::new(&Graph::new(vec![6, 6, 5], &[]).unwrap(), &machine),
         "auto",
@@ -286,7 +288,7 @@ fn bounds_do_not_depend_on_the_unit_of_the_loads() {
 
 #[test]
 fn what_is_proved_of_other_objectives_is_so() {
-    // Four hosts of one OS process, so that the busiest host is not told by what is cut.
+    // Four hosts with one OS process each, so that the busiest host does not follow from the cut.
     let machine = Machine::regular(&[(1, 1), (4, 10)]).unwrap();
     for objective in [Objective::LargestLoad, Objective::Bottleneck] {
         let mut proved = 0;
@@ -297,14 +299,15 @@ fn what_is_proved_of_other_objectives_is_so() {
                 imbalance: 0.5,
                 ..Problem::new(&graph, &machine)
             };
-            // The objective, and the cost among all that are equal in it.
+            // The value of the objective, and the cost to compare mappings with equal values.
             let value = |e: &Evaluation| match objective {
                 Objective::LargestLoad => (*e.loads.iter().max().unwrap(), e.cost),
                 _ => (e.bottleneck, e.cost),
             };
             let found = run(&problem, "auto");
             let here = value(&found.evaluation);
-            // Where nothing keeps the balance bound, what is no worse balanced than the answer.
+            // If no mapping is within the balance bound, mappings with at most the imbalance of the
+            // solution count.
             let counted = |e: &Evaluation| match objective {
                 Objective::LargestLoad => true,
                 _ if found.raised.is_some() => e.balance <= found.evaluation.balance,
@@ -318,11 +321,12 @@ fn what_is_proved_of_other_objectives_is_so() {
                 proved += 1;
             }
         }
-        // Most largest loads are; few bottlenecks, whose bound is weak.
+        // Most solutions for the largest load are proved, but few for the bottleneck, whose bound
+        // is weak.
         let few = objective == Objective::Bottleneck;
         assert!(few || 2 * proved > SEEDS, "{objective:?}: {proved}");
     }
-    // Two pairs that have nothing to do with each other: nothing leaves a host.
+    // Two pairs without a channel between them, so that no traffic leaves a host.
     let machine = Machine::regular(&[(2, 1), (2, 10)]).unwrap();
     let ends = [(0, 1), (2, 3)].map(|(from, to)| Channel {
         from,
@@ -339,7 +343,8 @@ fn what_is_proved_of_other_objectives_is_so() {
     }
 }
 
-/// Loads that are divided evenly alone where heavy channels are cut: what is told of the cost is not told of such mappings alone.
+/// Checks that the bound on the cost holds for all mappings, not only for those with even loads.
+/// Here the loads are even only if heavy channels are cut.
 #[test]
 fn no_mapping_costs_less_than_its_bound_where_loads_are_to_be_even() {
     let machine = Machine::regular(&[(2, 1)]).unwrap();
@@ -358,13 +363,13 @@ fn no_mapping_costs_less_than_its_bound_where_loads_are_to_be_even() {
     let found = run(&problem, "stack");
     assert_eq!((found.minimised, found.evaluation.feasible()), (1, true));
     assert!(found.lower_bound <= 1 && !found.proved);
-    // Of mappings as even as this one none costs less.
+    // No mapping that is as even as this one costs less.
     let even = run(&problem, "auto");
     assert_eq!((even.minimised, even.lower_bound), (200, 200));
     assert!(even.proved);
 }
 
-/// All mappings of n vertices onto k blocks.
+/// Returns all mappings of n vertices onto k blocks.
 fn mappings_of(n: u32, k: usize) -> impl Iterator<Item = Vec<u32>> {
     (0..k.pow(n)).map(move |mut code| {
         let digit = |_| {
@@ -376,7 +381,7 @@ fn mappings_of(n: u32, k: usize) -> impl Iterator<Item = Vec<u32>> {
     })
 }
 
-/// Searches for as long as it takes: until a watch has seen something, or what is no worse than `wanted`.
+/// Searches until a watch has seen a mapping whose cost is at most `wanted`, without another limit.
 fn watched(problem: &Problem<'_>, threads: usize, wanted: u64) -> (Solution, Arc<Watch>) {
     let enough = Arc::new(AtomicBool::new(false));
     let watch = Arc::new(Watch::new(Arc::clone(&enough)));
@@ -398,7 +403,7 @@ fn watched(problem: &Problem<'_>, threads: usize, wanted: u64) -> (Solution, Arc
     (found, watch)
 }
 
-/// Several threads begin from what one begins from.
+/// Checks that several threads start from the same mappings as one thread.
 #[test]
 fn threads_keep_the_bounds_and_lose_nothing_to_the_first_start() {
     let machine = Machine::regular(&[(4, 1), (3, 10)]).unwrap();
@@ -437,14 +442,15 @@ fn without_a_time_the_number_of_threads_changes_nothing() {
 fn a_watch_that_has_enough_ends_all_threads() {
     let machine = Machine::regular(&[(4, 1), (3, 10)]).unwrap();
     let graph = layered(300, 8);
-    // As soon as there is something to see.
+    // The search ends as soon as the watch has seen a mapping.
     let problem = Problem::new(&graph, &machine);
     let (found, watch) = watched(&problem, 3, u64::MAX);
     assert!(found.evaluation.feasible() && !found.warnings.is_empty());
     assert!(watch.best().unwrap() >= found.minimised as f64);
 }
 
-/// Who asks for a strategy that is not compiled in is told which feature it comes with; it is not listed.
+/// Checks that the error for a strategy that is not compiled in names its feature, and that the
+/// strategy is not listed.
 #[cfg(not(feature = "metis"))]
 #[test]
 fn what_is_not_compiled_in_is_called_so() {
@@ -458,7 +464,7 @@ fn what_is_not_compiled_in_is_called_so() {
     }
 }
 
-/// The block of each vertex by a strategy of our own, which all lies in the block `odd` but the first vertex.
+/// Creates a strategy that puts all vertices but the first into the block `odd`.
 fn own(odd: u32) -> Strategy {
     Strategy::new("own", "all but one in one block", move |problem, limits| {
         assert_eq!(limits.seed, 7);
@@ -479,14 +485,15 @@ fn a_strategy_of_ones_own_is_judged_as_all_are() {
         seed: 7,
         ..Options::default()
     };
-    // It is shown as it is, over the balance bound or not.
+    // The mapping is used unchanged, although it exceeds the balance bound.
     let found = solve(&plain, &with(own(1))).unwrap();
     let mut block_of = vec![1; n as usize];
     block_of[0] = 0;
     assert_eq!(found.block_of, block_of);
     assert_eq!(found.evaluation, evaluate(&plain, &block_of).unwrap());
     assert!(!found.evaluation.feasible() && found.warnings.is_empty() && !found.proved);
-    // What breaks a rule is replaced, and that is told; with vertices that lie together, too.
+    // A mapping that breaks a rule is replaced, with a warning. This includes vertices that must be
+    // together.
     let constraints = [
         Constraint::Together {
             vertices: vec![0, 1],
@@ -502,14 +509,15 @@ fn a_strategy_of_ones_own_is_judged_as_all_are() {
     };
     let found = solve(&ruled, &with(own(1))).unwrap();
     assert!(found.evaluation.allowed() && found.warnings.len() == 1);
-    // Where rules hold nothing is changed.
+    // A mapping that satisfies the rules is used unchanged.
     let ruled = Problem {
         constraints: &constraints[..1],
         ..plain
     };
     let found = solve(&ruled, &with(own(0))).unwrap();
     assert_eq!(found.block_of, vec![0; n as usize]);
-    // Blocks that do not exist, too few of them, and an error of its own, all in its name.
+    // Blocks that do not exist, too few blocks, and the strategy's own error are reported with its
+    // name.
     let none = Strategy::new("none", "nothing", |_, _| Ok(Vec::new()));
     let fails = Strategy::new("fails", "", |_, _| Err(Error::Solver("lost".into())));
     for (strategy, told) in [

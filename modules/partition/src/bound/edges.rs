@@ -1,11 +1,11 @@
-//! The network with one number for both directions of an edge.
+//! The edges of a network, with one number for both directions of an edge.
 
 use crate::instance::Instance;
 
-/// Edges by number, and those of each vertex.
+/// Edges by number, and the edges of each vertex.
 #[derive(Debug)]
 pub(crate) struct Edges {
-    /// Both ends of each, the smaller one first.
+    /// Both ends of each edge, the smaller one first.
     pub(crate) ends: Vec<(u32, u32)>,
     pub(crate) weight: Vec<i64>,
     first: Vec<u32>,
@@ -21,7 +21,7 @@ impl Edges {
             first: vec![0],
             near: Vec::with_capacity(inst.arcs()),
         };
-        // Edges to earlier neighbours got their number there.
+        // An edge to an earlier vertex got its number at that vertex.
         let mut known: Vec<Vec<(u32, u32)>> = vec![Vec::new(); n];
         for v in 0..n as u32 {
             edges.near.append(&mut known[v as usize]);
@@ -37,7 +37,7 @@ impl Edges {
         edges
     }
 
-    /// The neighbours of a vertex, each with the edge between.
+    /// Returns the neighbours of a vertex, each with the number of the edge.
     pub(crate) fn of(&self, v: u32) -> &[(u32, u32)] {
         &self.near[self.first[v as usize] as usize..self.first[v as usize + 1] as usize]
     }

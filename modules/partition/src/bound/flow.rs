@@ -1,13 +1,15 @@
 //! A bound on a cut by flows: vertices send more than their group can keep.
 //!
 //! Let `v` send `load(u)` to each `u` of a set `S` around it. At most the capacity `m` of a group
-//! stays in the group of `v`, so at least `load(S) - m` must cross the cut, along whatever paths.
-//! Sum such flows over many `v`; where no channel carries more than `c` times its traffic, the
-//! traffic cut is at least the sum of all `load(S) - m` divided by `c`. Sets and paths are free to
-//! choose: the nearest vertices along shortest paths, under lengths that grow with the flow over a
-//! channel, come near the best there are (the dual of the spreading metrics of Even, Naor, Rao and
-//! Schieber, 1999, solved as by Garg and Koenemann, 2007). All sums are integers, so that the
-//! bound holds to the last digit however the lengths were rounded.
+//! stays in the group of `v`. So at least `load(S) - m` must cross the cut, on any paths. Sum such
+//! flows over many `v`. If no channel carries more than `c` times its traffic, the traffic cut is
+//! at least the sum of all `load(S) - m` divided by `c`.
+//!
+//! Sets and paths are free to choose. The implementation uses the nearest vertices along shortest
+//! paths, under lengths that grow with the flow over a channel. The result is close to the best
+//! choice (the dual of the spreading metrics of Even, Naor, Rao and Schieber, 1999, solved as by
+//! Garg and Koenemann, 2007). All sums are integers, so the bound is exact even though the lengths
+//! are rounded.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -24,20 +26,20 @@ pub(crate) struct Flow {
     total: i64,
 }
 
-/// Flow of one unit on the edge that is first full.
+/// Flow per unit of weight that one call of [`Flow::send`] puts on its tightest edge.
 const UNIT: i64 = 1 << 32;
-/// So many bits times a weight fit into 128, with a flow added.
+/// A number of this many bits times a weight, plus a flow, fits into 128 bits.
 const FITS: u32 = 72;
 
-/// What was sent until now, and the search for more.
+/// Flows sent so far, and the state of the search for more.
 struct Flows {
-    /// Over each edge.
+    /// Flow over each edge.
     flow: Vec<i128>,
-    /// What of it must cross the cut.
+    /// Part of all flow that must cross the cut.
     sent: i128,
     length: Vec<f64>,
     distance: Vec<f64>,
-    /// Vertex and edge before each vertex.
+    /// Vertex and edge before each vertex on its shortest path.
     before: Vec<(u32, u32)>,
     below: Vec<i64>,
     done: Vec<u32>,
@@ -54,8 +56,9 @@ impl Flow {
         }
     }
 
-    /// A lower bound on the traffic between groups of load `most` at most. `more` is asked now and
-    /// then whether to go on after so much work, in channels looked at.
+    /// Returns a lower bound on the traffic between groups with a load of at most `most`. `more` is
+    /// called at the start and at intervals with the work done, in channels visited. The search
+    /// ends when it returns false.
     pub(crate) fn cut(&self, most: i64, more: &dyn Fn(u64) -> bool) -> i64 {
         let (n, m) = (self.load.len(), self.edges.weight.len());
         if m == 0 || self.total <= most {
@@ -88,25 +91,26 @@ impl Flow {
                 if work >= next {
                     next = work + work / 3;
                     best = best.max(self.proved(&flows));
-                    // The first flows knew little of where it is narrow: they count less and less.
+                    // The first flows were sent before the bottlenecks were known, so their weight
+                    // is reduced again and again.
                     flows.flow.iter_mut().for_each(|f| *f = (*f + 1) / 2);
                     flows.sent /= 2;
                 }
             }
             if before == 0 && flows.sent == 0 {
-                break; // All that hangs together fits into a group.
+                break; // Each connected component fits into a group.
             }
         }
         best.max(self.proved(&flows))
     }
 
-    /// What the flows so far prove.
+    /// Returns the bound that the flows sent so far prove.
     fn proved(&self, Flows { flow, sent, .. }: &Flows) -> i64 {
-        // Traffic near the most that is taken makes products of more bits than there are: then less counts as sent, and more
-        // as flown, so what is proved holds still.
+        // With traffic near the largest permitted total, the products would overflow. In that case,
+        // less counts as sent and more as flow, so that the bound still holds.
         let shift = (i128::BITS - sent.leading_zeros()).saturating_sub(FITS);
         let pairs = flow.iter().zip(&self.edges.weight).filter(|p| *p.0 > 0);
-        // Rounded up: a cut is a whole number.
+        // Rounded up, because a cut is an integer.
         let least = pairs
             .map(|(&flow, &w)| {
                 let flow = match shift {
@@ -119,7 +123,7 @@ impl Flow {
         least.map_or(0, |l| l.min(i128::from(i64::MAX)) as i64)
     }
 
-    /// Sends from one vertex as much as fills an edge; returns the work it took.
+    /// Sends from one vertex as much as fills its tightest edge. Returns the work done.
     fn send(&self, from: u32, most: i64, flows: &mut Flows) -> u64 {
         let mut work = 0;
         let Flows {
@@ -137,7 +141,8 @@ impl Flow {
         heap.push(Reverse((0, from)));
         done.clear();
         let (mut held, mut sum) = (0_i64, 0.0_f64);
-        // The set that is most expensive to keep apart for its load: it grows as long as that falls.
+        // The set minimises the sum of distances times load, divided by the load above `most`. It
+        // grows while this ratio falls.
         let mut ceiling = f64::INFINITY;
         while let Some(Reverse((bits, v))) = heap.pop() {
             let far = f64::from_bits(bits);
@@ -173,7 +178,7 @@ impl Flow {
         if held > most {
             done.iter()
                 .for_each(|&v| below[v as usize] = self.load[v as usize]);
-            // What flows over the edge before each vertex: the load of all behind it.
+            // The flow over the edge before each vertex is the load of all vertices behind it.
             let mut tight = 0.0_f64;
             for &v in done[1..].iter().rev() {
                 let (parent, edge) = before[v as usize];
@@ -215,7 +220,7 @@ mod tests {
         Instance::new(&Problem::new(&graph, &machine)).unwrap().0
     }
 
-    /// Least traffic between groups of load `most` at most, over all groupings.
+    /// Returns the least traffic between groups with a load of at most `most`, over all groupings.
     fn least(inst: &Instance, most: i64, group: &mut Vec<usize>) -> i64 {
         let v = group.len();
         if v == inst.len() {
@@ -264,8 +269,8 @@ mod tests {
         }
     }
 
-    /// Of two processes with load, which no group holds together, the least cut is the smallest
-    /// between the two.
+    /// Only two processes have load, and no group can hold both. So the least cut is the minimum
+    /// cut between the two.
     #[test]
     fn two_processes_are_bounded_by_the_flow_between_them() {
         let mut random = Random::new(6);
@@ -308,7 +313,7 @@ mod tests {
 
     #[test]
     fn no_traffic_is_too_much() {
-        // Of the largest sum of traffic that is taken, a ring.
+        // A ring whose total traffic is the largest permitted one.
         let each = crate::graph::LARGEST_TOTAL / 8;
         let edges: Vec<(u32, u32, u64)> = (0..8).map(|v| (v, (v + 1) % 8, each)).collect();
         let flow = Flow::new(&instance(vec![1; 8], &edges));

@@ -1,27 +1,27 @@
-//! A bound on all cuts from the few vertices that everything hangs on: the source and the sink of a
-//! farm of modules, say, with a channel to each module.
+//! A bound on all cuts from a few hubs, which are adjacent to a large part of the network. An
+//! example is a farm of modules, whose source and sink each have a channel to every module.
 //!
-//! A hub sends `load(u)` to every vertex `u` that is no hub, along a tree of fewest hops. Its group keeps no
-//! more than it can hold, the rest crosses the cut: the argument of [`super::flow`], of which this is
-//! the first round, without a search for paths, so that it takes linear time. What a tree carries
-//! does not depend on the level, only how much of it must cross does.
+//! A hub sends `load(u)` along a breadth-first tree to every vertex `u` that is not a hub. Its
+//! group keeps no more than its capacity, and the rest crosses the cut. This is the first round of
+//! [`super::flow`] without a search for paths, so it takes linear time. The flow of a tree does not
+//! depend on the level. Only the part of it that must cross the cut does.
 
 use crate::instance::Instance;
 use crate::tuning::bounds::{HUB, HUB_LEAST, HUBS};
 
-/// What rounding may have cost, far beyond what it can: sums are of a few terms, and exact before
-/// they are weighted.
+/// Relative bound on rounding errors. It is far above the possible error, because sums have few
+/// terms and are exact before they are weighted.
 const ROUNDED: f64 = 1e-12;
 
-/// The flows of the first one, two, ... hubs together.
+/// Sums of the flows of the first one, two and more hubs.
 pub(crate) struct Hubs(Vec<Sum>);
 
 struct Sum {
-    /// By how much the flow of the last of the hubs was multiplied.
+    /// Factor of the flow of the last of these hubs.
     amount: f64,
-    /// The load that this hub reaches, its own included.
+    /// Load that this hub reaches, its own included.
     reached: i64,
-    /// Largest flow over an edge, all hubs together, relative to its weight.
+    /// Largest total flow over an edge, relative to its weight.
     fullest: f64,
 }
 
@@ -43,7 +43,7 @@ impl Hubs {
                 |&(edge, load): &(u32, i64)| load as f64 / inst.weights[edge as usize] as f64;
             let tight = tree.edges.iter().map(full).fold(0.0, f64::max);
             let amount = if tight > 0.0 { 1.0 / tight } else { 0.0 };
-            // Flows only grow: those that did not are no fuller than before.
+            // Flows only grow, and an edge whose flow did not change is no fuller than before.
             for &(edge, load) in &tree.edges {
                 let flow = &mut flow[edge as usize];
                 *flow += amount * load as f64;
@@ -60,36 +60,38 @@ impl Hubs {
         Self(hubs.iter().map(one).collect())
     }
 
-    /// Least traffic between groups of load `most` at most.
+    /// Returns a lower bound on the traffic between groups with a load of at most `most`.
     pub(crate) fn cut(&self, most: i64) -> i64 {
         let (mut crossing, mut best) = (0.0, 0.0_f64);
         for sum in self.0.iter().filter(|s| s.fullest > 0.0) {
             crossing += sum.amount * (sum.reached - most).max(0) as f64;
             best = best.max(crossing / sum.fullest);
         }
-        // A cut is a whole number.
+        // Rounded up, because a cut is an integer.
         (best * (1.0 - ROUNDED)).ceil() as i64
     }
 }
 
-/// The paths of one hub.
+/// Breadth-first tree of one hub.
 struct Tree {
-    /// Edges, each by one of its two places in the rows, the same for every tree, with the load
-    /// behind it.
+    /// Edges, each with the load behind it. An edge is identified by one of its two indices in the
+    /// rows, which is the same for every tree.
     edges: Vec<(u32, i64)>,
     reached: i64,
 }
 
 impl Tree {
-    /// Not to other hubs and not through them, where the flows of two would meet.
+    /// Builds the tree. It does not contain other hubs, because the flows of two hubs would meet
+    /// there.
     fn new(inst: &Instance, hub: u32, hubs: &[u32]) -> Self {
         const NONE: u32 = u32::MAX;
-        // Vertices in the order in which they are reached, each with the place of its parent there.
+        // Vertices in the order in which they are reached, each with the index of its parent in
+        // this list.
         let mut nodes = vec![(hub, NONE, NONE)];
         let mut seen = vec![false; inst.len()];
         hubs.iter().for_each(|&h| seen[h as usize] = true);
         let mut next = 0;
-        // In a dense network all are reached from the first few.
+        // Stop early, because in a dense network the first few vertices reach all others.
         let most = inst.len() + 1 - hubs.len();
         while let Some(&(v, ..)) = nodes.get(next).filter(|_| nodes.len() < most) {
             for (u, w) in inst.row(v) {
@@ -111,7 +113,7 @@ impl Tree {
     }
 }
 
-/// The place of an edge in the row of its end with fewer neighbours.
+/// Returns the index of an edge in the row of its end with fewer neighbours.
 fn edge(inst: &Instance, a: u32, b: u32) -> u32 {
     let (short, other) = if (inst.degree(a), a) < (inst.degree(b), b) {
         (a, b)
@@ -141,7 +143,8 @@ mod tests {
 
     #[test]
     fn of_a_farm_of_modules_the_cut_is_known() {
-        // Source 0 and sink 1; modules of four processes of load 1 on a path between them.
+        // Vertex 0 is the source and vertex 1 the sink. Modules of four processes of load 1 are on
+        // paths between them.
         let modules = 100;
         let mut channels = Vec::new();
         for m in 0..modules {
@@ -152,7 +155,7 @@ mod tests {
         }
         let inst = instance(vec![1; 2 + 4 * modules as usize], &channels);
         let hubs = Hubs::new(&inst);
-        // A group of 102 holds source, sink and 25 modules; each other module costs 1 + 2.
+        // A group of 102 contains the source, the sink and 25 modules. Each other module costs 3.
         assert_eq!(hubs.cut(102), 75 * 3);
         assert_eq!(hubs.cut(402), 0);
     }
@@ -172,7 +175,8 @@ mod tests {
             }
             let inst = instance(load, &channels);
             let hubs = Hubs::new(&inst);
-            // Groups of any kind: runs of the order, vertices at random, all beside a hub.
+            // Various groups: runs of the order, random vertices, or all vertices beside one of two
+            // hubs.
             let groups = 2 + random.below(4) as u32;
             let run = n.div_ceil(groups);
             let group: Vec<u32> = match random.below(3) {

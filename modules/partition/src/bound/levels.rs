@@ -1,30 +1,30 @@
-//! The levels of a machine as bounds see them: groups of blocks that hold so much.
+//! Levels of a machine, as groups of blocks with capacities.
 
 use crate::instance::Instance;
 
-/// One level: what crosses it adds to the distance.
+/// One level: a division of the blocks into groups.
 #[derive(Clone, Debug)]
 pub(crate) struct Level {
-    /// What crossing it adds.
+    /// Distance that crossing this level adds.
     pub(crate) step: i64,
-    /// Most load of each group.
+    /// Largest load of each group.
     pub(crate) room: Vec<i64>,
     /// Group of each block.
     pub(crate) group_of: Vec<u32>,
 }
 
 impl Level {
-    /// Most load of one group.
+    /// Returns the largest load of one group.
     pub(crate) fn most(&self) -> i64 {
         self.room.iter().copied().max().unwrap_or(0)
     }
 
-    /// Most load of all groups.
+    /// Returns the largest load of all groups together.
     pub(crate) fn holds(&self) -> i64 {
         self.room.iter().fold(0, |s: i64, &r| s.saturating_add(r))
     }
 
-    /// Fewest groups that hold a load.
+    /// Returns the smallest number of groups that can hold a load.
     pub(crate) fn fewest(&self, load: i64) -> i64 {
         let mut room = self.room.clone();
         room.sort_unstable_by_key(|r| std::cmp::Reverse(*r));
@@ -40,9 +40,10 @@ impl Level {
     }
 }
 
-/// The levels from the lowest: the distance of two blocks, less the collocated one, is the sum of
-/// the steps of the levels at which they lie in different groups. The groups of a level lie in those of the
-/// next.
+/// Returns the levels, lowest first. Each group of a level is inside a group of the next level.
+///
+/// The distance of two blocks, minus the distance of collocated processes, is the sum of the steps
+/// of the levels at which they are in different groups.
 pub(crate) fn levels(inst: &Instance) -> Vec<Level> {
     let machine = &inst.shared.machine;
     let nodes = machine.nodes();
@@ -53,7 +54,7 @@ pub(crate) fn levels(inst: &Instance) -> Vec<Level> {
     let mut levels = Vec::new();
     steps.retain(|&s| s > last);
     for distance in steps {
-        // Groups: the largest subtrees inside which all is nearer than this distance.
+        // The groups are the largest subtrees with only smaller distances inside.
         let near = |id: u32| i64::from(nodes[id as usize].distance) < distance;
         let (mut room, mut group_of) = (Vec::new(), vec![0; inst.k()]);
         for id in 0..nodes.len() as u32 {

@@ -1,18 +1,20 @@
-//! The lightest edges of a heaviest spanning forest, without sorting all edges.
+//! The lightest edges of a maximum spanning forest, without sorting all edges.
 //!
-//! Which edges of a weight are in such a forest is up to the order, how many of each weight is not:
-//! as many as there are trees more without the edges of that weight and lighter. So heavy edges
-//! are joined in any order, and only the few lightest are taken by weight (Kruskal 1956).
+//! The order decides which edges of a weight are in the forest, but not how many. Their number is
+//! the number of trees that heavier edges alone form, minus the number of trees with the edges of
+//! this weight added. So heavy edges are joined in any order, and only the few lightest ones are
+//! sorted (Kruskal 1956).
 
 use crate::instance::Instance;
 use crate::tuning::bounds::MORE;
 use crate::union::find;
 
-/// The lightest edges of a heaviest spanning forest.
+/// Lightest edges of a maximum spanning forest.
 pub(super) struct Lightest {
-    /// The weights of at least as many as were asked for (or of all), the lightest first.
+    /// Weights of at least the requested number of edges (or of all edges of the forest), the
+    /// lightest first.
     weights: Vec<i64>,
-    /// Trees of the forest.
+    /// Number of trees of the forest.
     trees: usize,
 }
 
@@ -29,7 +31,8 @@ impl Lightest {
         }
     }
 
-    /// The edges of the forest of no more than this weight; `heavier`: some edges may weigh more.
+    /// Returns the edges of the forest with a weight of at most `most`. If `heavier` is false, no
+    /// edge weighs more.
     fn below(inst: &Instance, (most, heavier): (i64, bool)) -> Self {
         let n = inst.len() as u32;
         let mut forest = Forest {
@@ -40,7 +43,7 @@ impl Lightest {
         for v in 0..if heavier { n } else { 0 } {
             forest.join_all(v, earlier(v).filter(|e| e.1 > most));
         }
-        // Those of just this weight may be nearly all: they are not gathered.
+        // Edges of exactly this weight may be nearly all edges, so they are not collected.
         let trees = forest.trees;
         let mut light: Vec<(i64, u32, u32)> = Vec::new();
         for v in 0..n {
@@ -66,29 +69,31 @@ impl Lightest {
         }
     }
 
-    /// Weight of so many edges less one for each tree, the lightest: what is cut at least to make
-    /// so many pieces.
+    /// Returns the sum of the lightest `pieces - trees` edges of the forest. At least this weight
+    /// must be cut to get `pieces` pieces.
     pub(super) fn cut(&self, pieces: i64) -> i64 {
         let least = usize::try_from(pieces - self.trees as i64).unwrap_or(0);
         self.weights.iter().take(least).sum()
     }
 }
 
-/// Sets of vertices that are joined.
+/// Union-find structure of the vertices.
 struct Forest {
     root: Vec<u32>,
     trees: usize,
 }
 
 impl Forest {
-    /// Joins the other ends of some edges of a vertex to it; whether any was not.
+    /// Joins a vertex to the other ends of some of its edges. Returns true if any trees were
+    /// joined.
     fn join_all(&mut self, v: u32, ends: impl Iterator<Item = (u32, i64)>) -> bool {
         let before = self.trees;
         let mut at = None;
         for (u, _) in ends {
             let own = at.unwrap_or_else(|| find(&mut self.root, v));
             let other = find(&mut self.root, u);
-            // The smaller number leads: paths stay short where neighbours have near numbers.
+            // The smaller number becomes the root. This keeps paths short if neighbours have close
+            // numbers.
             let lead = own.min(other);
             self.root[own.max(other) as usize] = lead;
             self.trees -= usize::from(own != other);
@@ -98,8 +103,9 @@ impl Forest {
     }
 }
 
-/// A weight that so many edges do not exceed, about: the least, if few weights differ; a power of
-/// two where they are large. Also whether any edges may be heavier.
+/// Returns a weight that at least `wanted` edges do not exceed, and whether any edge may be
+/// heavier. The weight is the smallest one if it is below 1,024, and a power of two otherwise. It
+/// is `i64::MAX` if there are fewer edges.
 fn threshold(weights: &[i64], wanted: usize) -> (i64, bool) {
     const SMALL: usize = 1024;
     let mut small = vec![0_usize; SMALL];
@@ -110,7 +116,7 @@ fn threshold(weights: &[i64], wanted: usize) -> (i64, bool) {
             None => large[w.ilog2() as usize] += 1,
         }
     }
-    // Every edge is met from both ends.
+    // Each edge is counted at both ends.
     let mut met = 0;
     let small = small.into_iter().zip(0..);
     let large = large.into_iter().zip((1..).map(|power| 1_i64 << power));

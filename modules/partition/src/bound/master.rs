@@ -1,12 +1,14 @@
-//! The search for good prices: a proximal bundle method.
+//! Optimisation of the prices by a proximal bundle method.
 //!
-//! The value of a [`Relaxation`] is concave and piecewise linear in the prices. Each
-//! evaluation yields the most expensive group of each kind, and the groups met so far give a model from
-//! above. The next point maximises the model less a quadratic distance from the best point so far
-//! (Kiwiel, Proximity control in bundle methods, 1990); seen from the other side, groups are given
-//! multiplicities such that they cover every vertex once as nearly and cheaply as can be. That
-//! quadratic programme is solved by moving multiplicity between two groups at a time. Groups of
-//! known mappings are there from the start: they keep the model below their cost.
+//! The value of a [`Relaxation`] is concave and piecewise linear in the prices. Each evaluation
+//! yields the most expensive group of each kind, and the groups found so far give a model that is
+//! an upper bound. The next point maximises the model minus a quadratic distance from the best
+//! point so far (Kiwiel, Proximity control in bundle methods, 1990).
+//!
+//! In the dual problem, groups get multiplicities such that they cover every vertex once as nearly
+//! and as cheaply as possible. This quadratic programme is solved by moving multiplicity between
+//! two groups at a time. The groups of known mappings are included from the start, because they
+//! keep the model below the cost of these mappings.
 
 use std::time::Instant;
 
@@ -14,43 +16,43 @@ use super::relaxation::{Prices, Relaxation};
 use super::table::LARGEST;
 use crate::tuning::bounds::{IDLE, MOVES, PATIENCE, PROGRESS};
 
-/// A group met, with its multiplicity.
+/// A group, with its multiplicity.
 struct Column {
     layer: usize,
     kind: usize,
     members: Vec<u32>,
-    /// The members as bits.
+    /// The members as a bit set.
     inside: Vec<u64>,
     weight: f64,
     times: f64,
-    /// Rounds for which it was not used.
+    /// Number of rounds in which the group was not used.
     idle: u32,
 }
 
 #[derive(Default)]
 pub(crate) struct Master {
     columns: Vec<Column>,
-    /// Best point, and the point to try.
+    /// Best point, and the next point to evaluate.
     centre: Prices<f64>,
     point: Prices<f64>,
-    /// How far to go.
+    /// Step size: the inverse of the weight of the quadratic term.
     reach: f64,
-    /// Best value and the whole numbers that have it.
+    /// Best value, and the integer prices that have it.
     pub(crate) best: i64,
     pub(crate) prices: Prices<i32>,
     pub(crate) rounds: u64,
 }
 
-/// How long to go on.
+/// Limits of the optimisation.
 pub(crate) struct Limits {
-    /// A cost worth no more effort.
+    /// Cost at which the bound is sufficient.
     pub(crate) enough: i64,
     pub(crate) rounds: u64,
     pub(crate) stop_at: Option<Instant>,
 }
 
 impl Master {
-    /// `block_of` is a feasible mapping of that cost.
+    /// Creates the state from the groups of a feasible mapping `block_of`.
     pub(crate) fn new(relaxation: &Relaxation, block_of: &[u32]) -> Self {
         let n = block_of.len();
         let layers = relaxation.layers.len();
@@ -83,7 +85,7 @@ impl Master {
         master
     }
 
-    /// Adds a group unless it is known; it is the last then.
+    /// Adds a group unless it is known, and makes it the last column.
     fn add(&mut self, relaxation: &Relaxation, layer: usize, kind: usize, inside: &[bool]) {
         let members: Vec<u32> = (0..inside.len() as u32)
             .filter(|&v| inside[v as usize])
@@ -109,19 +111,20 @@ impl Master {
         });
     }
 
-    /// What a group is worth at the point.
+    /// Returns the value of a group at the current point.
     fn worth(&self, c: &Column) -> f64 {
         let price = &self.point[c.layer];
         c.members.iter().map(|&v| price[v as usize]).sum::<f64>() - c.weight
     }
 
-    /// Moves the point as `times` more of a column do.
+    /// Moves the point according to `times` more of a column.
     fn shift(point: &mut Prices<f64>, c: &Column, times: f64) {
         let price = &mut point[c.layer];
         c.members.iter().for_each(|&v| price[v as usize] -= times);
     }
 
-    /// The point that the model likes best near the centre; returns the model's value there.
+    /// Moves to the point that maximises the model minus the quadratic term. Returns the value of
+    /// the model there.
     fn step(&mut self, relaxation: &Relaxation, below: f64) -> f64 {
         self.point = self.centre.clone();
         for price in self.point.iter_mut().flatten() {
@@ -168,7 +171,7 @@ impl Master {
         model
     }
 
-    /// Moves multiplicity from one column to another, as much as is best.
+    /// Moves the best amount of multiplicity from column `down` to column `up`.
     fn exchange(&mut self, up: usize, down: usize, worth: &mut [f64]) {
         let (a, b) = (&self.columns[up], &self.columns[down]);
         let differ = a
@@ -203,7 +206,7 @@ impl Master {
         };
     }
 
-    /// Goes on until the limits.
+    /// Improves the prices until a limit is reached.
     pub(crate) fn improve(&mut self, relaxation: &mut Relaxation, limits: &Limits) {
         let mut below = f64::NEG_INFINITY;
         let mut nulls = 0;

@@ -1,16 +1,16 @@
-//! A bound from groups priced one by one.
+//! A bound from groups that are priced independently.
 //!
 //! The cost is a sum over levels of step times the traffic cut by the groups of that level. Let
-//! every vertex have a price at every level. A grouping holds each vertex once, so
+//! every vertex have a price at every level. A grouping contains each vertex once, so
 //!
 //! `2 cost = sum of prices - sum over groups of (prices inside - weight cut around the group)`,
 //!
-//! and with the groups chosen one by one, each as costly as any set of its capacity, the right side
-//! can only fall: for all prices it is a lower bound (Lagrangian relaxation of the set partitioning
-//! formulation of Johnson, Mehrotra and Nemhauser, Min-cut clustering, 1993). A capacity bounds
-//! from both sides, since what other groups cannot hold must lie here. The costliest set is found by
-//! [`Table`]. All sums are whole numbers, so the bound holds to the last digit however prices were
-//! found (see [`super::master`]).
+//! If each group is replaced by the most expensive set of its capacity, the right side can only
+//! fall. So it is a lower bound for all prices (Lagrangian relaxation of the set partitioning
+//! formulation of Johnson, Mehrotra and Nemhauser, Min-cut clustering, 1993). The load of a group
+//! also has a lower limit, because the other groups cannot hold the rest. [`Table`] finds the most
+//! expensive set. All sums are integers, so the bound is exact for any prices (see
+//! [`super::master`]).
 
 use super::levels::{Level, levels};
 use super::sweep::Sweep;
@@ -20,10 +20,10 @@ use crate::instance::Instance;
 use crate::scale::gcd;
 use crate::tuning::bounds::MET;
 
-/// Weights are scaled so that they sum to about this.
+/// Weights are scaled so that their sum is at most this.
 const FINE: i128 = 1 << 24;
 
-/// Groups of a level with one capacity.
+/// Groups of a level with the same capacity.
 #[derive(Debug)]
 pub(crate) struct Kind {
     pub(crate) count: i64,
@@ -37,14 +37,14 @@ pub(crate) struct Layer {
     /// Kind of each group, and group of each block.
     pub(crate) kind_of: Vec<usize>,
     pub(crate) group_of: Vec<u32>,
-    /// Scaled step times weight of each edge.
+    /// Scaled product of step and weight, by edge.
     pub(crate) weight: Vec<i32>,
 }
 
-/// Prices of the vertices at each layer.
+/// Price of each vertex at each layer.
 pub(crate) type Prices<T> = Vec<Vec<T>>;
 
-/// A group by its layer, its kind and the vertices inside.
+/// A group: its layer, its kind, and for each vertex whether it is inside.
 pub(crate) type Met = (usize, usize, Vec<bool>);
 
 /// The relaxed problem.
@@ -52,16 +52,18 @@ pub(crate) type Met = (usize, usize, Vec<bool>);
 pub(crate) struct Relaxation {
     pub(crate) sweep: Sweep,
     pub(crate) layers: Vec<Layer>,
-    /// Costs are scaled by two to this power.
+    /// Binary exponent of the factor by which costs are scaled.
     shift: i32,
-    /// Every cost is a multiple of this.
+    /// A common divisor of all costs.
     grain: i64,
 }
 
 impl Relaxation {
-    /// `None` for networks without an order of narrow fronts, and for a machine of one block.
-    /// Tables have about `entries` at most; loads are rounded down to get there. `None`, too, where
-    /// all of them together would have more than `most`: nothing is allocated then.
+    /// Creates the relaxation and allocates its tables. Loads are rounded down to units so that a
+    /// table has at most `entries` entries.
+    ///
+    /// Returns `None` if there is no traffic or only one block, if some level cannot hold the load,
+    /// or if all tables together would have more than `most` entries. Nothing is allocated then.
     pub(crate) fn new(
         inst: &Instance,
         mut sweep: Sweep,
@@ -84,7 +86,7 @@ impl Relaxation {
         let grain = levels.iter().fold(0, |g, l| gcd(g, l.step));
         let grain = grain * sweep.edges.weight.iter().fold(0, |g, &w| gcd(g, w));
         let common = (0..inst.len() as u32).fold(0, |g, v| gcd(g, inst.load(v)));
-        // One unit for all layers: what a group holds is the sum over its blocks.
+        // All layers use the same unit, because the capacity of a group is the sum over its blocks.
         let mut unit = common.max(1);
         loop {
             sweep.count_in(unit, inst);
@@ -104,7 +106,7 @@ impl Relaxation {
         let layer = |level: Level| {
             let room: Vec<i64> = level.room.iter().map(|r| (r / unit).min(sum)).collect();
             let held: i128 = room.iter().map(|&r| i128::from(r)).sum();
-            // Least and most load of the groups of each kind, in units.
+            // Smallest and largest load of the groups of each kind, in units.
             let mut capacities: Vec<(usize, usize)> = Vec::new();
             let kind = |&most: &i64| {
                 let others = held - i128::from(most);
@@ -133,13 +135,13 @@ impl Relaxation {
         })
     }
 
-    /// Entries of all tables.
+    /// Returns the number of entries of all tables.
     pub(crate) fn entries(&self) -> usize {
         let kinds = self.layers.iter().flat_map(|l| &l.kinds);
         kinds.map(|k| k.table.entries()).sum()
     }
 
-    /// Cost that twice the scaled value proves.
+    /// Returns the cost that a value proves. A value is twice the scaled cost.
     pub(crate) fn cost(&self, value: i64) -> i64 {
         let shift = self.shift + 1;
         // Rounded up.
@@ -149,16 +151,19 @@ impl Relaxation {
         ((cost + grain - 1) / grain * grain).min(i128::from(i64::MAX)) as i64
     }
 
-    /// The least value that proves a cost.
+    /// Returns the smallest value that proves a cost.
     pub(crate) fn least(&self, cost: i64) -> i64 {
         let below = i128::from((cost - 1).max(0) / self.grain * self.grain);
         let most = shifted(below, self.shift + 1);
         (most + 1).min(i128::from(i64::MAX / 4)) as i64
     }
 
-    /// The value of these prices: twice the scaled cost of every mapping is at least this. `None` for
-    /// prices too large to count with, and where there is no group for some capacity. Fills the tables;
-    /// also gives costly sets of each layer and kind, the most expensive first.
+    /// Fills the tables and returns the value of the prices: twice the scaled cost of every mapping
+    /// is at least this. Also returns expensive sets of each layer and kind, the most expensive
+    /// first.
+    ///
+    /// Returns `None` if the prices are too large for the arithmetic, or if no group has the
+    /// required load.
     pub(crate) fn value(&mut self, prices: &Prices<i32>) -> Option<(i64, Vec<Met>)> {
         let mut met = Vec::new();
         let mut sum = 0;
@@ -189,7 +194,7 @@ impl Relaxation {
     }
 }
 
-/// A number times two to a power, rounded down.
+/// Returns `number` times two to the power `power`, rounded down.
 fn shifted(number: i128, power: i32) -> i128 {
     if power >= 0 {
         number << power
@@ -235,7 +240,7 @@ mod tests {
             assert!(bound <= optimum, "{bound} > {optimum}");
             tested += 1;
             close += usize::from(bound * 10 >= optimum * 9);
-            // Any prices will do.
+            // The bound holds for any prices.
             let mut prices = master.prices.clone();
             for list in &mut prices {
                 let far = [1, 1_000, 1_000_000][random.below(3)];

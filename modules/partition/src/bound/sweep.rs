@@ -1,11 +1,13 @@
-//! An order of the vertices in which few stay open.
+//! A vertex order with a narrow front.
 //!
-//! Vertices are placed one after another. One that is placed and has neighbours still to come is
-//! open; the open vertices are the front. Whatever is counted along the order needs a table over
-//! the front alone, so a front of two or three vertices (pipelines, chains of farms, trees up to a
-//! few hundred vertices) makes exact programmes cheap. The least widest front of all orders is the
-//! pathwidth of the network (Kinnersley 1992); it is hard to find, so the best of some tries counts, in
-//! which vertices are placed greedily so that the front grows least.
+//! Vertices are placed one after another. A placed vertex with neighbours that are not placed yet
+//! is open, and the open vertices form the front. A dynamic programme along the order needs a table
+//! over the front only. So exact programmes are cheap if the front has two or three vertices
+//! (pipelines, chains of farms, trees of up to a few hundred vertices).
+//!
+//! The smallest possible width of the front is the pathwidth of the network (Kinnersley 1992),
+//! which is hard to compute. Therefore several orders are built greedily, so that the front grows
+//! least, and the best one is used.
 
 use std::time::Instant;
 
@@ -15,33 +17,36 @@ use crate::instance::Instance;
 use crate::random::Random;
 use crate::tuning::bounds::GREEDY;
 
-/// Fronts are never wider.
+/// Largest width of a front.
 pub(crate) const WIDEST: usize = 12;
 
-/// The vertices in order, with what each changes at the front.
+/// The vertices in order, with the change of the front at each.
 #[derive(Debug)]
 pub(crate) struct Sweep {
     pub(crate) steps: Vec<Step>,
     pub(crate) edges: Edges,
 }
 
-/// One vertex is placed.
+/// The placement of one vertex.
 #[derive(Debug)]
 pub(crate) struct Step {
     pub(crate) vertex: u32,
-    /// Open vertices before. A pattern has a bit for each: whether it lies in some group.
+    /// Number of open vertices before the step. A pattern has one bit for each, which is set if the
+    /// vertex is in the group considered.
     pub(crate) width: u32,
-    /// Place in the front, and number, of each edge to an open vertex.
+    /// Position in the front, and edge number, of each edge to an open vertex.
     pub(crate) back: Vec<(u32, u32)>,
-    /// Which bits of the pattern with the vertex (its bit is the last) are open after it.
+    /// Bits of the pattern that remain open after the step. The vertex of the step has the last
+    /// bit.
     keep: u32,
-    /// Its load and that of all before it, see [`Sweep::count_in`].
+    /// Load of the vertex, and of all before it, see [`Sweep::count_in`].
     pub(crate) load: usize,
     pub(crate) before: usize,
 }
 
 impl Step {
-    /// The pattern after the step, from the one before with the bit of the vertex on top.
+    /// Returns the pattern after the step. The argument is the pattern before the step, with the
+    /// bit of the vertex as its highest.
     #[inline]
     pub(crate) fn after(&self, pattern: u32) -> u32 {
         if self.keep == (2 << self.width) - 1 {
@@ -51,7 +56,7 @@ impl Step {
     }
 }
 
-/// The bits of a pattern that stay, closed up.
+/// Returns the bits of a pattern that `keep` selects, without gaps.
 pub(crate) fn kept(pattern: u32, mut keep: u32) -> u32 {
     let (mut result, mut at) = (0, 0);
     while keep != 0 {
@@ -64,11 +69,13 @@ pub(crate) fn kept(pattern: u32, mut keep: u32) -> u32 {
 }
 
 impl Sweep {
-    /// The best order found; `None` when all have too wide a front, or it is too late. Time: nearly
-    /// linear for networks with narrow fronts, and given up soon for others.
+    /// Returns the best order found. Returns `None` if the fronts of all orders are too wide, or if
+    /// the time is over.
+    ///
+    /// The time is nearly linear for networks with narrow fronts, and short for others.
     pub(crate) fn new(inst: &Instance, stop_at: Option<Instant>) -> Option<Self> {
         let n = inst.len();
-        // Each vertex has its edges to those before it in a front.
+        // Each vertex has edges only to the vertices of a front before it.
         if inst.arcs() > 2 * WIDEST * n {
             return None;
         }
@@ -80,7 +87,7 @@ impl Sweep {
         let tries = starts.iter().take(GREEDY);
         let orders = tries.filter_map(|&start| greedy(inst, start, &mut clock));
         let best = orders.min_by_key(|order| order.0);
-        // What is found late nobody has the time to use.
+        // After the deadline, no time is left to use the order.
         best.filter(|_| !clock.is_late(0))
             .map(|b| Self::along(inst, &b.1))
     }
@@ -120,7 +127,7 @@ impl Sweep {
         sweep
     }
 
-    /// Counts loads in such units, each rounded down.
+    /// Sets the loads of all steps in the given unit, each rounded down.
     pub(crate) fn count_in(&mut self, unit: i64, inst: &Instance) {
         let mut before = 0;
         for step in &mut self.steps {
@@ -129,14 +136,15 @@ impl Sweep {
         }
     }
 
-    /// The load of all.
+    /// Returns the total load in units.
     pub(crate) fn total(&self) -> usize {
         self.steps.last().map_or(0, |s| s.before + s.load)
     }
 }
 
-/// Each time the vertex after which the front is narrowest, near what was placed last; with the entries of a table over
-/// all fronts.
+/// Builds an order from a start vertex. Each step places the vertex after which the front is
+/// narrowest, close to the vertices placed last. Also returns the number of table entries over all
+/// fronts.
 fn greedy(inst: &Instance, start: u32, clock: &mut Clock) -> Option<(u64, Vec<u32>)> {
     let n = inst.len();
     let mut open: Vec<usize> = (0..n as u32).map(|v| inst.degree(v)).collect();

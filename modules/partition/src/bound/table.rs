@@ -1,53 +1,54 @@
-//! The costliest group, by dynamic programming along a sweep.
+//! Finds the most expensive group by dynamic programming along a sweep.
 //!
-//! Every vertex in a group earns its price, every edge with one end in the group costs its weight.
-//! For each place in the order, each pattern of the front (which open vertices are in the group)
-//! and each load so far, the table holds the most that the vertices still to come can add, for a
-//! group that ends with a load between two bounds. One pass from the last vertex to the first
-//! fills it; its first entry is the most that any group is worth.
+//! Each vertex in the group adds its price, and each edge with one end in the group subtracts its
+//! weight. The table has an entry for each step of the order, each pattern of the front (the open
+//! vertices that are in the group), and each load so far. The entry is the most that later vertices
+//! can add to a group whose final load is between two limits. One pass from the last vertex to the
+//! first fills the table. Its first entry is the largest value of any group.
 
 use super::sweep::Sweep;
 
-/// Less than what any group is worth, with room for sums of prices on both sides.
+/// Less than the value of any group. Sums of prices can be added without overflow.
 pub(crate) const NEVER: i32 = i32::MIN / 2;
-/// Prices and weights in one table must not sum to more.
+/// Largest permitted sum of the prices and weights of one table.
 pub(crate) const LARGEST: i64 = 1 << 28;
 
-/// What counts along a sweep.
+/// Prices and weights along a sweep.
 #[derive(Clone, Copy)]
 pub(crate) struct Terms<'a> {
     pub(crate) sweep: &'a Sweep,
-    /// What each vertex earns.
+    /// Price of each vertex.
     pub(crate) price: &'a [i32],
-    /// What each edge costs where it is cut.
+    /// Weight of each edge, subtracted if it is cut.
     pub(crate) weight: &'a [i32],
 }
 
-/// What vertices still to come add to a group.
+/// Values that later vertices can add to a group.
 #[derive(Debug)]
 pub(crate) struct Table {
     most: usize,
     least: usize,
-    /// Where the rows of each place begin, and how long one is.
+    /// Start of the rows of each step, and the length of a row.
     rows: Vec<(usize, usize)>,
     value: Vec<i32>,
 }
 
 impl Table {
-    /// The width of the front and the length of a row at each place, for groups of load `most`.
+    /// Returns the width of the front and the length of a row at each step, for groups with a load
+    /// of at most `most`.
     fn shape(sweep: &Sweep, most: usize) -> impl Iterator<Item = (u32, usize)> {
         let steps = sweep.steps.iter().map(|s| (s.width, s.before));
         let places = steps.chain([(0, sweep.total())]);
         places.map(move |(width, before)| (width, before.min(most) + 1))
     }
 
-    /// Entries of a table for groups of load `most`.
+    /// Returns the number of entries of a table for groups with a load of at most `most`.
     pub(crate) fn size(sweep: &Sweep, most: usize) -> usize {
         let places = Self::shape(sweep, most);
         places.map(|(width, length)| length << width).sum()
     }
 
-    /// For groups of load `least` to `most`.
+    /// Creates a table for groups with a load from `least` to `most`.
     pub(crate) fn new(sweep: &Sweep, least: usize, most: usize) -> Self {
         let mut rows = Vec::with_capacity(sweep.steps.len() + 1);
         let mut at = 0;
@@ -67,7 +68,8 @@ impl Table {
         self.value.len()
     }
 
-    /// Fills the table; returns what the most expensive group is worth (`NEVER` or about it for none).
+    /// Fills the table and returns the value of the most expensive group, or about `NEVER` if there
+    /// is no group.
     pub(crate) fn fill(&mut self, terms: Terms<'_>) -> i32 {
         let sweep = terms.sweep;
         let last = sweep.steps.len();
@@ -80,7 +82,7 @@ impl Table {
             let (from, length) = self.rows[i];
             let (next, longer) = self.rows[i + 1];
             let (here, there) = self.value.split_at_mut(next);
-            // So many entries have room for the vertex.
+            // The vertex fits for loads below this number.
             let fits = length.min((self.most + 1).saturating_sub(load));
             for pattern in 0..1_u32 << step.width {
                 let (out, inside) = cut(step, pattern, terms.weight);
@@ -103,7 +105,8 @@ impl Table {
         self.value[0]
     }
 
-    /// What the vertices from a place on add to a group with this front and load.
+    /// Returns the most that the vertices from step `place` on can add to a group with this front
+    /// and load.
     #[inline]
     pub(crate) fn value(&self, place: usize, pattern: u32, load: usize) -> i32 {
         let (from, length) = self.rows[place];
@@ -113,9 +116,10 @@ impl Table {
         self.value[from + pattern as usize * length + load]
     }
 
-    /// The costliest groups, after [`Self::fill`] with the same terms: the most expensive of all first, then
-    /// up to `count` that hardly share vertices, each the most expensive among those that begin at some
-    /// vertex of the order.
+    /// Returns the most expensive groups. Requires [`Self::fill`] with the same terms.
+    ///
+    /// The first group is the most expensive of all. Up to `count` others follow that share few
+    /// vertices. Each of them is the most expensive group that begins at some vertex of the order.
     pub(crate) fn costliest(&self, terms: Terms<'_>, count: usize) -> Vec<Vec<bool>> {
         let sweep = terms.sweep;
         let mut first: Vec<(i32, usize)> = Vec::new();
@@ -150,7 +154,8 @@ impl Table {
         groups
     }
 
-    /// The costliest group, or that whose first vertex stands at a place.
+    /// Returns the most expensive group, or the most expensive one whose first vertex is at step
+    /// `start`.
     fn from(&self, terms: Terms<'_>, start: Option<usize>) -> Vec<bool> {
         let steps = &terms.sweep.steps;
         let mut inside = vec![false; steps.len()];
@@ -173,7 +178,8 @@ impl Table {
     }
 }
 
-/// Weight of the edges to the front that are cut when the vertex stays out, and when it joins.
+/// Returns the weight of the edges to the front that are cut if the vertex stays outside, and if it
+/// joins the group.
 #[inline]
 pub(crate) fn cut(step: &super::sweep::Step, pattern: u32, weight: &[i32]) -> (i32, i32) {
     let (mut out, mut inside) = (0, 0);

@@ -1,4 +1,4 @@
-//! Small instances at random, and all their mappings.
+//! Random small instances, and all their mappings.
 
 use super::*;
 use crate::instance::Instance;
@@ -25,7 +25,7 @@ fn machine(random: &mut Random) -> Machine {
     Machine::new(&tree, random.below(2) as u32).unwrap()
 }
 
-/// Up to seven vertices on one to six blocks of irregular hosts.
+/// Returns an instance of up to seven vertices and one to six blocks on irregular hosts.
 pub(crate) fn instance(random: &mut Random) -> Instance {
     let n = 2 + random.below(6);
     let heavy = [3, 40, 5_000][random.below(3)];
@@ -52,7 +52,7 @@ pub(crate) fn instance(random: &mut Random) -> Instance {
     Instance::new(&problem).unwrap().0
 }
 
-/// All mappings within the load bounds.
+/// Returns all mappings within the load bounds.
 pub(crate) fn mappings(inst: &Instance) -> Vec<Vec<u32>> {
     let mut list = vec![(Vec::new(), vec![0; inst.k()])];
     for v in 0..inst.len() as u32 {
@@ -69,7 +69,7 @@ pub(crate) fn mappings(inst: &Instance) -> Vec<Vec<u32>> {
     list.into_iter().map(|m| m.0).collect()
 }
 
-/// So late that none of the long bounds is begun.
+/// With a deadline that has already passed, no long computation is started.
 #[test]
 fn what_is_left_out_of_a_large_network_makes_the_bound_no_higher() {
     let n = 160;

@@ -1,10 +1,12 @@
-//! Branch and bound with a proof.
+//! Branch and bound that proves optimality.
 //!
-//! Vertices are placed in a fixed order. The bound adds what is paid, what each open vertex pays
-//! at least to the placed ones in a block with room for it, and what the open vertices pay among
-//! themselves at least: the optimum of the same problem on them alone, found before by the same
-//! search from the last vertex backwards (Russian doll search, Verfaillie, Lemaitre and Schiex
-//! 1996). Alike blocks and alike vertices are tried in one order only.
+//! Vertices are placed in a fixed order. The bound is the sum of three terms. The first is the cost
+//! so far. The second is the least cost of the edges of each open vertex to placed ones, over the
+//! blocks with space for it. The third is the least cost among the open vertices. It is the optimum
+//! of the problem restricted to them, which the same search has found before, from the last vertex
+//! backwards (Russian doll search, Verfaillie, Lemaitre and Schiex 1996).
+//!
+//! Equivalent blocks and equivalent vertices are tried in one order only.
 
 use super::fill::{Fit, fill};
 use super::limit::{Limit, NEVER, Outcome};
@@ -14,34 +16,34 @@ use crate::instance::Instance;
 
 struct Search<'a> {
     inst: &'a Instance,
-    /// Vertex at each position, and back.
+    /// Vertex at each position, and position of each vertex.
     order: Vec<u32>,
     position: Vec<u32>,
-    /// Whether the vertex at each position is a twin of the one before.
+    /// True if the vertex at a position is a twin of the one before.
     twin: Vec<bool>,
     /// Optimum of the vertices from each position on.
     doll: Vec<i64>,
-    /// Load still to come from each position on, by dimension.
+    /// Load of the vertices from each position on, by dimension.
     rest: Vec<i64>,
     block: Vec<u32>,
     load: Vec<i64>,
-    /// `position * k + block`.
+    /// Cost to the placed vertices, at `position * k + block`.
     table: Vec<i64>,
     blocks: Blocks<'a>,
     best: i64,
     found: Option<Vec<u32>>,
     nodes: u64,
-    /// What nodes take is counted in places looked at: many where there are many blocks.
+    /// Clock that counts the table entries visited, because nodes take longer with many blocks.
     clock: Clock,
     limit: Limit<'a>,
     stopped: bool,
-    /// Position of the first vertex that counts.
+    /// Position of the first vertex of the current subproblem.
     start: usize,
 }
 
 const NONE: u32 = u32::MAX;
 
-/// Searches for the optimum; `known` is a feasible mapping, if there is one.
+/// Searches for the optimum. `known` is a feasible mapping, if there is one.
 pub(crate) fn solve(inst: &Instance, known: Option<&[u32]>, limit: Limit<'_>) -> Outcome {
     let (n, k, d) = (inst.len(), inst.k(), inst.dims());
     let class = twins(inst);
@@ -81,19 +83,19 @@ pub(crate) fn solve(inst: &Instance, known: Option<&[u32]>, limit: Limit<'_>) ->
     let mut bound = 0;
     for start in (0..n).rev() {
         search.start = start;
-        // What the known mapping pays among these vertices cannot be undercut by less than 1.
+        // The search accepts only mappings that cost less than the known mapping on these vertices.
         search.best = known.map_or(NEVER, |block| search.among(block));
         search.found = None;
         if search.best > bound {
             search.place(start, 0);
         }
-        // The bounds so far hold for the whole.
+        // The bound of the last complete subproblem holds for the whole.
         if search.stopped {
             break;
         }
         bound = search.best;
         search.doll[start] = bound;
-        // Part of the vertices has no feasible mapping, so the whole has none.
+        // These vertices have no feasible mapping, so the whole has none.
         if bound >= NEVER {
             break;
         }
@@ -106,9 +108,9 @@ pub(crate) fn solve(inst: &Instance, known: Option<&[u32]>, limit: Limit<'_>) ->
     }
 }
 
-/// Looks for any feasible mapping, costs aside.
+/// Searches for a feasible mapping, ignoring costs.
 pub(crate) fn feasible(inst: &Instance, limit: Limit<'_>) -> Fit {
-    // Its steps are shorter.
+    // It may take more nodes, because they are cheaper.
     let brief = Limit {
         nodes: limit.nodes.saturating_mul(4),
         stop_at: partway(limit.stop_at, 0.5),
@@ -126,8 +128,11 @@ pub(crate) fn feasible(inst: &Instance, limit: Limit<'_>) -> Fit {
     }
 }
 
-/// Heaviest vertex first, then always the one tied most to those before. Twins come one after
-/// another, large classes last: where all else lies, they are only counted out to the blocks.
+/// Returns the search order. It starts with the vertex of the most traffic, and continues with the
+/// vertex that has the most traffic to those before it.
+///
+/// Twins are consecutive. Large classes come last, because their placement is then only a matter of
+/// numbers.
 fn ordering(inst: &Instance, class: &[u32]) -> Vec<u32> {
     let n = inst.len();
     let weight: Vec<i64> = (0..n as u32)
@@ -166,7 +171,7 @@ fn ordering(inst: &Instance, class: &[u32]) -> Vec<u32> {
 }
 
 impl Search<'_> {
-    /// Cost of a mapping among the vertices that count.
+    /// Returns the cost of a mapping within the current subproblem.
     fn among(&self, block: &[u32]) -> i64 {
         let mut sum = 0;
         for &v in &self.order[self.start..] {
@@ -190,7 +195,7 @@ impl Search<'_> {
             && inst.clashes(v, b, &self.block) == 0
     }
 
-    /// How many vertices like this one still fit into a block.
+    /// Returns the number of vertices like this one that still fit into a block.
     fn copies(&self, v: u32, b: u32) -> usize {
         let room = |(i, &s): (usize, &i64)| {
             let at = self.inst.shared.at(b as usize, i);
@@ -205,8 +210,9 @@ impl Search<'_> {
             .unwrap_or(usize::MAX)
     }
 
-    /// What the open vertices pay at least to the placed ones; `None` when one fits nowhere. Twins
-    /// share the room: the cheapest block takes what it can, the next the rest.
+    /// Returns the least cost of the edges between open and placed vertices, or `None` if a vertex
+    /// does not fit into any block. Twins share the space: the cheapest block takes as many as fit,
+    /// and the next block the rest.
     fn ties(&self, at: usize) -> Option<i64> {
         let k = self.inst.k();
         let mut sum = 0;
@@ -249,7 +255,8 @@ impl Search<'_> {
         Some(sum)
     }
 
-    /// Whether the blocks have room for the rest, and in the end enough of what they want.
+    /// Returns true if the blocks have space for the remaining load, and it suffices for the lower
+    /// limits.
     fn has_room(&self, at: usize) -> bool {
         let (inst, d) = (self.inst, self.inst.dims());
         let shared = &inst.shared;
@@ -308,7 +315,7 @@ impl Search<'_> {
             self.put(at, b, 1);
             self.place(at + 1, paid + cost);
             self.put(at, b, -1);
-            // Nothing can be cheaper than the vertices after the first are alone.
+            // No mapping can cost less than the vertices after the first do alone.
             if self.stopped || self.best <= self.doll[self.start + 1] {
                 return;
             }

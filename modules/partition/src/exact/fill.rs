@@ -1,9 +1,9 @@
-//! Whether things fit at all: blocks are filled one after another, by how many there are of each
-//! size (bin completion, Korf 2002, on counts).
+//! Decides whether vertices fit into blocks at all. Blocks are filled one after another, with
+//! counts of equal sizes (bin completion, Korf 2002, on counts).
 //!
-//! The largest of what is left goes into one of the blocks that are alike; what goes with it is
-//! tried in all ways. What a block leaves free must not exceed what all are larger than the things
-//! together. What is left over for what blocks is looked at once.
+//! The largest remaining vertex goes into one of several equal blocks, and all ways to complete
+//! that block are tried. The free space of a block must not exceed the total slack. Each
+//! combination of remaining vertices and blocks is examined once.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -12,22 +12,22 @@ use crate::clusters::add;
 use crate::instance::Instance;
 use crate::tuning::proofs::{REMEMBERED, SIZES, WAYS};
 
-/// Up to so many blocks: each is a level of recursion.
+/// Largest number of blocks, because each block is a level of recursion.
 const BLOCKS: usize = 512;
 
-/// What is known.
+/// Result of the search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Fit {
-    /// The block of each vertex.
+    /// A feasible mapping, with the block of each vertex.
     Found(Vec<u32>),
-    /// There is none.
+    /// Proof that no feasible mapping exists.
     Never,
-    /// Not settled, or not of the kind that is looked at here.
+    /// Undecided, or the instance has constraints that this search does not support.
     Open,
 }
 
-/// Looks for a feasible mapping where nothing counts but sizes: no pins, nobody kept apart, no least
-/// numbers, no limits that blocks share.
+/// Searches for a feasible mapping if only sizes matter. Pins, separation, lower limits and limits
+/// shared by blocks are not supported.
 pub(crate) fn fill(inst: &Instance, limit: Limit<'_>) -> Fit {
     let (n, k, d) = (inst.len(), inst.k(), inst.dims());
     let shared = &inst.shared;
@@ -90,29 +90,29 @@ pub(crate) fn fill(inst: &Instance, limit: Limit<'_>) -> Fit {
     }
 }
 
-/// Counts of sizes, by their index.
+/// Pairs of the index of a size and a count.
 type Inside = Vec<(usize, u32)>;
 
 struct Fill<'a> {
-    /// Distinct sizes, the largest first, and how many of each are left.
+    /// Distinct sizes, the largest first, and the remaining number of each.
     size: Vec<Vec<i64>>,
     left: Vec<u32>,
-    /// Distinct rooms of blocks, and how many of each are empty.
+    /// Distinct capacities of blocks, and the number of empty blocks of each.
     room: Vec<Vec<i64>>,
     free: Vec<u32>,
-    /// Remainders that do not fit.
+    /// Remaining counts that are known not to fit.
     failed: HashSet<Box<[u32]>>,
     filled: Vec<(usize, Inside)>,
     nodes: u64,
     limit: Limit<'a>,
     stopped: bool,
-    /// Some ways have been left out.
+    /// True if some ways were omitted.
     partial: bool,
 }
 
 impl Fill<'_> {
-    /// Whether all that is left fits into the blocks that are empty. `slack` is how much they are
-    /// larger.
+    /// Returns true if the remaining vertices fit into the empty blocks. `slack` is the space that
+    /// they leave.
     fn go_on(&mut self, slack: &[i128]) -> bool {
         let Some(first) = self.left.iter().position(|&l| l > 0) else {
             return true;
@@ -166,7 +166,8 @@ impl Fill<'_> {
         false
     }
 
-    /// All that may go into a block beside what is inside, from a size on; with what stays free.
+    /// Collects all ways to complete a block with sizes from `class` on, with the space that stays
+    /// free.
     fn ways(
         &mut self,
         class: usize,
@@ -267,7 +268,7 @@ mod tests {
                 slots,
             };
             let blocks: Vec<Block> = rooms.iter().map(block).collect();
-            // What is seen to be impossible without a search has no instance.
+            // `Instance::new` rejects some infeasible cases, which are skipped.
             let graph = Graph::new(load.clone(), &[]).unwrap();
             let graph = graph.with_memory(memory.clone()).unwrap();
             let tree = Tree::Group {
@@ -299,7 +300,7 @@ mod tests {
 
     #[test]
     fn many_of_few_sizes_are_counted() {
-        // 6,700 in all, 335 for each block: no sum of the two sizes.
+        // The total is 6,700, or 335 for each block, which is not a sum of the two sizes.
         let load: Vec<u64> = (0..350).map(|i| if i < 200 { 17 } else { 22 }).collect();
         let blocks = [Block::default(); 20];
         let inst = instance(&load, &vec![0; 350], &blocks, 0.0);

@@ -1,13 +1,16 @@
-//! A dynamic programme over the frontier, with the relaxation as the bound on what is to come.
+//! A dynamic programme over the front, with the relaxation as completion bound.
 //!
-//! Vertices are placed in the order of a [`Sweep`](crate::bound::sweep::Sweep). What matters of a
-//! beginning is the load of each block and where the open vertices lie; of beginnings alike in
-//! that, up to exchanges of equal blocks and equal hosts, the cheapest counts. The tables of the
-//! relaxation say what each group can add at most, so what the vertices to come cost at least is
-//! looked up, not computed, and a beginning that cannot undercut the best known mapping is dropped
-//! (state space relaxation as completion bound, after Christofides, Mingozzi and Toth 1981). When
-//! more are left than is allowed, the worst are dropped all the same: then the cheapest bound
-//! among these holds for the whole, and what remains is a beam search that knows where it goes.
+//! Vertices are placed in the order of a [`Sweep`](crate::bound::sweep::Sweep). The state of a
+//! partial mapping is the load of each block, and the blocks of the open vertices. Of all partial
+//! mappings with equal states, up to exchanges of equal blocks and equal hosts, only the cheapest
+//! is kept.
+//!
+//! The tables of the relaxation contain the most that each group can still add. So the least cost
+//! of the remaining vertices is a table lookup. A partial mapping that cannot cost less than the
+//! best known mapping is dropped (state space relaxation as completion bound, after Christofides,
+//! Mingozzi and Toth 1981). If more are left than permitted, the worst are dropped too. The lowest
+//! bound among these then limits the bound for the whole, and the search becomes a guided beam
+//! search.
 
 use std::hash::BuildHasher;
 use std::ops::Range;
@@ -20,17 +23,17 @@ use crate::bound::relaxation::{Prices, Relaxation};
 use crate::bound::table::NEVER;
 use crate::clusters::number;
 
-/// Bits of a cell that are the pattern; the rest is its load in units.
+/// Number of bits of a cell for the pattern. The other bits are the load in units.
 const PATTERN: u32 = 12;
-/// Loads in units are below this.
+/// Loads in units are below this limit.
 pub(crate) const HEAVIEST: usize = 1 << (32 - PATTERN);
 
-/// A group of some layer, as cells see it.
+/// A group of a layer, as a range of cells.
 struct Group {
     first: usize,
     size: usize,
     kind: usize,
-    /// Whether it can be exchanged with the group before it.
+    /// True if the group can be exchanged with the group before it.
     twin: bool,
 }
 
@@ -40,59 +43,60 @@ impl Group {
     }
 }
 
-/// The programme, for one relaxation at one set of prices.
+/// The dynamic programme for one relaxation and one set of prices.
 pub(crate) struct Frontier<'a> {
     relaxation: &'a Relaxation,
-    /// Groups of each layer; those of the lowest have one cell each.
+    /// Groups of each layer. Each group of the lowest layer has one cell.
     layers: Vec<Vec<Group>>,
-    /// The first block of the lowest group that each cell is.
+    /// First block of the lowest group of each cell.
     block: Vec<usize>,
-    /// Prices of the vertices from each place on.
+    /// Sum of the prices of the vertices from each step on.
     left: Vec<i64>,
 }
 
-/// What a pass found.
+/// Result of a pass.
 pub(crate) struct Pass {
-    /// The first block of the lowest group of each vertex, in the cheapest mapping met.
+    /// The cheapest mapping found: for each vertex, the first block of its lowest group.
     pub(crate) found: Option<Vec<u32>>,
-    /// Twice the scaled cost that every mapping has at least, unless it is no better than the best known.
+    /// Lower bound on twice the scaled cost of each mapping. It is `None` if no mapping is below
+    /// the limit of the pass.
     pub(crate) bound: Option<i64>,
-    /// Beginnings looked at.
+    /// Number of partial mappings extended.
     pub(crate) work: u64,
 }
 
-/// What a beginning costs.
+/// Costs of a partial mapping.
 #[derive(Clone, Copy, Default)]
 struct Beginning {
     paid: i64,
     bound: i64,
-    /// The beginning before, and the cell that the last vertex went to.
+    /// Index of the shorter partial mapping, and the cell of the last vertex.
     from: (u32, u16),
 }
 
-/// Beginnings of one length.
+/// Partial mappings of one length.
 #[derive(Default)]
 struct Beginnings {
     list: Vec<Beginning>,
-    /// The cells of each.
+    /// Cells of each partial mapping.
     cells: Vec<u32>,
-    /// Each by its cells.
+    /// Index of the partial mappings by their cells.
     seen: HashTable<u32>,
 }
 
 impl<'a> Frontier<'a> {
-    /// `relaxation` has its tables filled for these prices.
+    /// Creates the programme. The tables of `relaxation` must be filled for `prices`.
     pub(crate) fn new(relaxation: &'a Relaxation, prices: &Prices<i32>) -> Self {
         let lowest = &relaxation.layers[0];
         let first = |g: u32| lowest.group_of.iter().position(|&x| x == g).unwrap_or(0);
         let mut block: Vec<usize> = (0..lowest.kind_of.len() as u32).map(first).collect();
-        // What lies in one group stands in a row.
+        // Sorted so that the blocks of a group are consecutive.
         let path = |&b: &usize| -> Vec<u32> {
             let groups = relaxation.layers.iter().rev().map(|l| l.group_of[b]);
             groups.collect()
         };
         block.sort_by_cached_key(path);
-        // Equal for groups of the same capacity and the same inside, in the same order.
+        // Equal for groups of the same capacity and the same contents, in the same order.
         let mut alike = vec![0; block.len()];
         let mut layers: Vec<Vec<Group>> = Vec::new();
         for (l, layer) in relaxation.layers.iter().enumerate() {
@@ -129,7 +133,7 @@ impl<'a> Frontier<'a> {
         }
     }
 
-    /// Sorts what can be exchanged; `order` goes along.
+    /// Sorts exchangeable groups into a canonical order, and permutes `order` in the same way.
     fn settle(&self, cells: &mut [u32], mut order: Option<&mut [u16]>) {
         for groups in &self.layers {
             for g in 1..groups.len() {
@@ -151,7 +155,7 @@ impl<'a> Frontier<'a> {
         }
     }
 
-    /// Cells after a vertex went to one.
+    /// Updates the cells for a vertex that is placed in cell `to`.
     fn place(&self, place: usize, cells: &mut [u32], to: usize) {
         let step = &self.relaxation.sweep.steps[place];
         for (c, cell) in cells.iter_mut().enumerate() {
@@ -165,8 +169,8 @@ impl<'a> Frontier<'a> {
         }
     }
 
-    /// Goes through all beginnings that may end below `limit` (twice the scaled cost), at most
-    /// `width` of each length. `None` when there is no time for it.
+    /// Extends all partial mappings whose bound is below `limit` (twice the scaled cost), with at
+    /// most `width` of each length. Returns `None` if the time ends.
     pub(crate) fn pass(&self, limit: i64, width: usize, stop_at: Option<Instant>) -> Option<Pass> {
         let count = self.block.len();
         let mut history: Vec<Vec<(u32, u16)>> = Vec::new();
@@ -175,7 +179,7 @@ impl<'a> Frontier<'a> {
             cells: vec![0; count],
             ..Beginnings::default()
         };
-        // Of what was dropped, and of what is there in the end.
+        // Bounds of the dropped partial mappings, and the cost of the best complete one.
         let mut bounds: Vec<i64> = Vec::new();
         let mut work = 0;
         for place in 0..self.relaxation.sweep.steps.len() {
@@ -202,7 +206,7 @@ impl<'a> Frontier<'a> {
         })
     }
 
-    /// All ways to place the next vertex.
+    /// Adds all extensions of a partial mapping by the next vertex.
     fn extend(
         &self,
         place: usize,
@@ -214,7 +218,7 @@ impl<'a> Frontier<'a> {
         let step = &self.relaxation.sweep.steps[place];
         let cells = &now.cells[s * count..(s + 1) * count];
         let mask = (1 << PATTERN) - 1;
-        // What each group can add without the vertex, and how that changes with it.
+        // Bound on the rest if no group gets the vertex, and its change if a group does.
         let mut rest = self.left[place + 1];
         let mut change = [0_i64; MOST_CELLS];
         for (layer, groups) in self.relaxation.layers.iter().zip(&self.layers) {
@@ -237,7 +241,7 @@ impl<'a> Frontier<'a> {
                 }
             }
         }
-        // What it pays to the open vertices.
+        // Cost of the edges to the open vertices, by cell.
         let mut pays = [0_i64; MOST_CELLS];
         for &(at, edge) in &step.back {
             let there = cells.iter().position(|c| c >> at & 1 == 1).unwrap_or(0);
@@ -290,7 +294,7 @@ impl<'a> Frontier<'a> {
         }
     }
 
-    /// Where each vertex lies at the end of a beginning that is an end.
+    /// Returns the block of each vertex of a complete mapping.
     fn replay(&self, history: &[Vec<(u32, u16)>], mut s: usize) -> Vec<u32> {
         let mut choices = Vec::new();
         for from in history.iter().rev() {
@@ -311,11 +315,12 @@ impl<'a> Frontier<'a> {
     }
 }
 
-/// Machines of more blocks are not tried.
+/// Largest number of cells. Larger machines are not tried.
 pub(crate) const MOST_CELLS: usize = 64;
 
 impl Beginnings {
-    /// Keeps the `width` of the lowest bounds; returns the lowest bound that is lost.
+    /// Keeps the `width` partial mappings with the lowest bounds. Returns the lowest bound that is
+    /// dropped.
     fn keep(&mut self, width: usize, count: usize) -> i64 {
         let mut order: Vec<u32> = (0..self.list.len() as u32).collect();
         order.select_nth_unstable_by_key(width, |&s| (self.list[s as usize].bound, s));

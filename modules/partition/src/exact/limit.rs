@@ -1,25 +1,25 @@
-//! How long a search for a proof goes on, and how it ends.
+//! Limits of a search for a proof, and its outcome.
 
 use std::time::Instant;
 
 use crate::watch::Watch;
 
-/// More than any cost.
+/// Larger than any cost.
 pub(crate) const NEVER: i64 = i64::MAX / 4;
 
-/// How the search ended.
+/// Outcome of a search.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
-    /// A mapping cheaper than the one given, the cheapest met.
+    /// The cheapest mapping found, if it costs less than the given one.
     pub(crate) better: Option<(Vec<u32>, i64)>,
-    /// No feasible mapping is cheaper than this.
+    /// Lower bound on the cost of all feasible mappings.
     pub(crate) bound: i64,
-    /// The search was complete: `better`, or else the given mapping, is optimal; with neither,
-    /// there is no feasible mapping.
+    /// True if the search was complete. Then `better` is optimal, or the given mapping if there is
+    /// none. If there is neither, no feasible mapping exists.
     pub(crate) complete: bool,
 }
 
-/// When to give up.
+/// Limits of a search.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limit<'a> {
     pub(crate) nodes: u64,
@@ -28,7 +28,7 @@ pub(crate) struct Limit<'a> {
 }
 
 impl Limit<'_> {
-    /// Whether it is late, or somebody has had enough.
+    /// Returns true if the deadline has passed or the search was cancelled.
     pub(crate) fn is_over(&self) -> bool {
         self.stop_at.is_some_and(|t| Instant::now() >= t) || self.watch.is_some_and(Watch::enough)
     }

@@ -1,4 +1,4 @@
-//! Proofs: the optimum of small instances.
+//! Exact solutions of small instances, with proofs.
 
 pub(crate) mod branch;
 pub(crate) mod fill;

@@ -1,4 +1,5 @@
-//! Proofs for networks with narrow fronts: prices first, then the dynamic programme under them.
+//! Proofs for networks with narrow fronts: prices are optimised first, then the dynamic programme
+//! uses them.
 
 use std::time::Instant;
 
@@ -13,19 +14,20 @@ use crate::feasibility::keeps;
 use crate::instance::Instance;
 use crate::tuning::proofs::{ENTRIES, NEAR, ROUNDS, STRUCTURED, WIDER, WIDTH};
 
-/// Beginnings kept in all, 8 bytes each.
+/// Largest number of partial mappings kept in all, 8 bytes each.
 const KEPT: usize = 12_000_000;
-/// Cells of all that may follow on the beginnings of one length, 4 bytes each.
+/// Largest number of cells of all extensions of one length, 4 bytes each.
 const CELLS: usize = 1 << 26;
 
-/// Whether the network is small enough for its machine, and its fronts narrow enough, that a proof
-/// is worth half of the time.
+/// Returns true if a proof is likely: the network is small for its machine, and its fronts are
+/// narrow.
 pub(crate) fn is_near(inst: &Instance) -> bool {
     inst.len() * inst.k() <= NEAR && Sweep::new(inst, None).is_some()
 }
 
-/// Bounds the cost, and improves on the mapping where it is not the best. `None` where the network
-/// is not of the kind, or the effort does not suffice for the `fewest` rounds.
+/// Computes a lower bound on the cost, and a better mapping if the known one is not optimal.
+/// Returns `None` if the network is not suitable, or if the effort does not suffice for `fewest`
+/// rounds.
 pub(crate) fn solve(
     inst: &Instance,
     known: &[u32],
@@ -39,7 +41,8 @@ pub(crate) fn solve(
     let start = Instant::now();
     let mut work = effort.work.saturating_mul(16);
     let layers = levels(inst).len().max(1);
-    // Flows are better than prices of a few rounds. Where work and a time are limited, both count.
+    // Flows give better bounds than a few rounds of prices. If both work and time are limited, the
+    // smaller limit counts.
     let time = effort.stop_at.map(|t| t.saturating_duration_since(start));
     let entries = time.map_or(work, |t| work.min(t.as_nanos() as u64)) / fewest;
     let mut relaxation = Relaxation::new(inst, sweep, (ENTRIES / layers, entries))?;
@@ -81,7 +84,7 @@ pub(crate) fn solve(
         work = work.saturating_sub(pass.work * 64 * inst.k() as u64);
         let bound = pass.bound.map_or(best, |b| relaxation.cost(b));
         outcome.bound = outcome.bound.max(bound.min(best));
-        // Where a lowest group is several blocks, it does not say which.
+        // If a lowest group has several blocks, the result does not determine the block.
         let mapped = pass.found.filter(|b| cells == inst.k() && keeps(inst, b));
         if let Some(block) = mapped {
             let cost = inst.cost(&block);
@@ -145,8 +148,8 @@ mod tests {
                 cost = paid;
             }
             assert_eq!(outcome.complete, outcome.bound == cost);
-            // Few vertices, few beginnings: nothing is left open unless numbers were rounded, or
-            // two blocks are as near as one.
+            // With few vertices, all partial mappings are kept. So each search is complete, unless
+            // numbers were rounded or two blocks are as close as one.
             let rounded = inst.cost(known) > 1 << 22 || inst.shared.machine.collocated() > 0;
             let rounded = rounded || effort.work < 1 << 20;
             assert!(outcome.complete || rounded, "{} of {cost}", outcome.bound);

@@ -1,18 +1,18 @@
-//! What is alike: blocks that can be exchanged, and vertices that can be.
+//! Symmetries: blocks that can be exchanged, and vertices that can be exchanged.
 
 use std::collections::BTreeMap;
 
 use crate::instance::Instance;
 use crate::machine::Node;
 
-/// Groups of the machine that are used, and which are alike. Among unused groups that are alike
-/// only the first is tried.
+/// Use and equivalence of the groups of the machine. Among equivalent unused groups, only the first
+/// is tried.
 pub(crate) struct Blocks<'a> {
     nodes: &'a [Node],
-    /// Class of each node of the machine: equal classes, equal subtrees.
+    /// Class of each node of the machine. Nodes of equal classes have equal subtrees.
     class: Vec<u32>,
     leaf: Vec<u32>,
-    /// Vertices below each node.
+    /// Number of vertices below each node.
     used: Vec<i64>,
 }
 
@@ -42,7 +42,7 @@ impl<'a> Blocks<'a> {
             class[id] = *known.entry(key).or_insert(next);
         }
         if shared.has_places() {
-            // Blocks share limits: each is only like itself.
+            // If blocks share limits, each block is equivalent only to itself.
             class = (0..nodes.len() as u32).collect();
         }
         Self {
@@ -53,7 +53,7 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// A vertex comes to a block (`sign` 1), or leaves it (-1).
+    /// Counts a vertex that enters a block (`sign` is 1) or leaves it (-1).
     pub(crate) fn count(&mut self, block: u32, sign: i64) {
         let mut node = self.leaf[block as usize];
         while node != u32::MAX {
@@ -62,7 +62,8 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// Whether an earlier block is as good: in an unused group with an unused like before it.
+    /// Returns true if the block is in an unused group and an equivalent unused group comes before
+    /// it.
     pub(crate) fn has_earlier_like(&self, block: u32) -> bool {
         let mut node = self.leaf[block as usize];
         loop {
@@ -82,8 +83,9 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// For each vertex the class of vertices it can be exchanged with: the same sizes, pins and
-/// neighbours over the same weights, as identical workers of a farm have.
+/// Returns the class of each vertex. Vertices of a class can be exchanged, because they have the
+/// same sizes, pins, separation, neighbours and weights. Identical workers of a farm are an
+/// example.
 pub(crate) fn twins(inst: &Instance) -> Vec<u32> {
     let mut known = BTreeMap::new();
     (0..inst.len() as u32)

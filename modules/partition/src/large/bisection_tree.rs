@@ -1,5 +1,5 @@
-//! The machine as halves of halves down to single blocks, and the parts that a network is in while
-//! it is being divided.
+//! A binary tree over the blocks of the machine, and the parts into which a network is divided so
+//! far.
 
 use std::sync::Arc;
 
@@ -7,36 +7,38 @@ use super::limits::{Limits, Totals};
 use crate::instance::Instance;
 use crate::machine::Machine;
 
-/// A set of neighbouring blocks that is treated as one, or a single block.
+/// A set of adjacent blocks that is treated as one, or a single block.
 #[derive(Debug)]
 struct Half {
-    /// The two halves; none for a single block.
+    /// The two halves, or `None` for a single block.
     halves: Option<[u32; 2]>,
     blocks: Vec<u32>,
-    /// Sum of the load bounds of its blocks.
+    /// Sum of the load bounds of the blocks.
     room: i64,
-    /// The exponent of the slack that it may use up while it is a part, and the most load that it should
-    /// hold then: its share, and so much of the slack.
+    /// Exponent of the slack that this half may use while it is a part.
     slack: f64,
+    /// Load bound of this half while it is a part: its share of the load, and its part of the
+    /// slack.
     bound: i64,
 }
 
-/// A binary tree over the blocks of an instance, root first. Groups of the machine stay together.
+/// A binary tree over the blocks of an instance, root first. Groups of the machine are kept
+/// together.
 #[derive(Debug)]
 pub(crate) struct BisectionTree<'a> {
     pub(super) inst: &'a Instance,
     halves: Vec<Half>,
-    /// What is kept beside the loads.
+    /// Constraints other than loads.
     totals: Option<Totals>,
 }
 
 impl<'a> BisectionTree<'a> {
-    /// `slack_share` from 0 to 1: how much of the slack the uppermost parts, whose cuts are the most expensive,
-    /// may use up; single blocks always have all of it.
+    /// Builds the tree. `slack_share`, from 0 to 1, is the share of the slack that the uppermost
+    /// parts may use, whose cuts are the most expensive. Single blocks always have all of it.
     pub(crate) fn new(inst: &'a Instance, slack_share: f64) -> Self {
         let machine = &inst.shared.machine;
         let mut halves: Vec<Half> = Vec::new();
-        // Machine nodes of each half, in order of creation: parents before children.
+        // Machine nodes of each half, in order of creation, so that parents precede their children.
         let mut members: Vec<Vec<u32>> = vec![vec![0]];
         while let Some(nodes) = members.get_mut(halves.len()) {
             let nodes = machine.members_of(std::mem::take(nodes));
@@ -87,7 +89,8 @@ impl<'a> BisectionTree<'a> {
         &self.halves[half as usize]
     }
 
-    /// The halves of one, if they are at least so far from each other; none of a single block.
+    /// Returns the two halves if they are at least `least` apart. Returns `None` for a single
+    /// block.
     fn halves(&self, half: u32, least: i64) -> Option<[u32; 2]> {
         let pair = self.of(half).halves?;
         let [a, b] = pair.map(|h| self.of(h).blocks[0]);
@@ -95,7 +98,8 @@ impl<'a> BisectionTree<'a> {
     }
 }
 
-/// Where to divide two or more nodes into two runs of about equally many blocks.
+/// Returns the index that divides two or more nodes into two sequences with about equal numbers of
+/// blocks.
 pub(super) fn middle(machine: &Machine, nodes: &[u32]) -> usize {
     let blocks = |&node: &u32| machine.nodes()[node as usize].blocks.len();
     let total: usize = nodes.iter().map(blocks).sum();
@@ -107,17 +111,17 @@ pub(super) fn middle(machine: &Machine, nodes: &[u32]) -> usize {
     (1..nodes.len()).min_by_key(off).expect("two nodes")
 }
 
-/// The halves that a network is divided among at some time, in the order of their blocks, with their
-/// distances. Where each is a single block it has the number of that.
+/// The halves among which a network is currently divided, in the order of their blocks, and their
+/// distances. If every part is a single block, its number is the number of the block.
 #[derive(Clone, Debug)]
 pub(crate) struct Parts {
-    /// Which half each part is.
+    /// Half of the tree that each part is.
     half: Vec<u32>,
-    /// Distances beyond the collocated one, row by row.
+    /// Distances minus the distance of collocated processes, row by row.
     distance: Vec<i64>,
-    /// Most load of each.
+    /// Load bound of each part.
     pub(crate) bound: Vec<i64>,
-    /// What else they may hold.
+    /// Other limits of the parts.
     pub(crate) limits: Option<Arc<Limits>>,
 }
 
@@ -148,12 +152,12 @@ impl Parts {
         }
     }
 
-    /// All in one.
+    /// Returns one part that contains all blocks.
     pub(crate) fn whole(tree: &BisectionTree<'_>) -> Self {
         Self::of(tree, vec![0])
     }
 
-    /// One part for each block, numbered as the blocks are.
+    /// Returns one part for each block, numbered like the blocks.
     pub(crate) fn blocks(tree: &BisectionTree<'_>) -> Self {
         let mut leaves: Vec<u32> = (0..tree.halves.len() as u32).collect();
         leaves.retain(|&h| tree.of(h).halves.is_none());
@@ -165,26 +169,26 @@ impl Parts {
         self.bound.len()
     }
 
-    /// Distances from a part to all.
+    /// Returns the distances from a part to all parts.
     #[inline]
     pub(crate) fn distances(&self, part: u32) -> &[i64] {
         let k = self.bound.len();
         &self.distance[part as usize * k..(part as usize + 1) * k]
     }
 
-    /// Whether some part has halves that are at least so far from each other.
+    /// Returns true if some part has halves that are at least `least` apart.
     pub(crate) fn divisible(&self, tree: &BisectionTree<'_>, least: i64) -> bool {
         let mut halves = self.half.iter();
         halves.any(|&h| tree.halves(h, least).is_some())
     }
 
-    /// The blocks that a part stands for.
+    /// Returns the blocks of a part.
     pub(super) fn blocks_in<'a>(&self, tree: &'a BisectionTree<'_>, part: u32) -> &'a [u32] {
         &tree.of(self.half[part as usize]).blocks
     }
 
-    /// Every part halved whose halves are at least so far from each other. Also gives, for each old part, its first new one and
-    /// whether the next one is its second half.
+    /// Halves every part whose halves are at least `least` apart. Also returns, for each old part,
+    /// its first new part, and whether the next new part is its second half.
     pub(crate) fn halved(&self, tree: &BisectionTree<'_>, least: i64) -> (Self, Vec<(u32, bool)>) {
         let mut half = Vec::new();
         let mut heirs = Vec::new();
@@ -199,7 +203,7 @@ impl Parts {
         (Self::of(tree, half), heirs)
     }
 
-    /// Sum of the load bounds of the blocks of a part.
+    /// Returns the sum of the load bounds of the blocks of a part.
     pub(crate) fn room(&self, tree: &BisectionTree<'_>, part: u32) -> i64 {
         tree.of(self.half[part as usize]).room
     }

@@ -1,4 +1,4 @@
-//! Clusters for the next coarser level.
+//! Computes the clusters of the next coarser level.
 
 use super::constrained::Joins;
 use super::level::Level;
@@ -6,20 +6,20 @@ use crate::clusters::in_order;
 use crate::random::Random;
 use crate::tuning::large::{HUB, SAMPLE, SPARSER, STRETCH};
 
-/// In which order vertices look for their partners.
+/// Order in which vertices choose their partners.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// As they are numbered, and each its neighbours as they are listed.
+    /// Vertices by number, and neighbours as listed.
     Numbered,
-    /// At random, nearly.
+    /// Random order within stretches of [`STRETCH`] vertices.
     Random,
 }
 
 impl Order {
-    /// What suits a network. A mesh that is numbered line by line stays one when it is contracted
-    /// in that order: straight lines can then be seen on the coarsest level, and nothing is as
-    /// near in memory. Random clusters make it a denser thing without lines; other networks gain
-    /// nothing by their numbers. So both are tried on a stretch of it.
+    /// Chooses an order for a network. If a mesh that is numbered row by row is contracted in that
+    /// order, it stays a mesh. The coarsest level then still has straight lines, and neighbours
+    /// stay close in memory. Random clusters make the mesh denser and destroy its lines. Other
+    /// networks gain nothing from their numbering. So both orders are tried on a sample.
     pub(crate) fn of(level: &Level, random: &mut Random) -> Self {
         let sample = level.first(SAMPLE.max(level.len() / 32));
         let heaviest = 5 * sample.total_load() / sample.len().max(1) as i64;
@@ -35,12 +35,16 @@ impl Order {
     }
 }
 
-/// Lets every vertex, one after the other, join the neighbour or the cluster of neighbours that it
-/// is tied to most strongly for its load: dense regions grow together (as when labels spread,
-/// Raghavan, Albert, Kumara 2007), and the leaves of a hub do not stay apart for ever. Numbered
-/// meshes are paired instead, and only those left over join a cluster. With `within`, a cluster
-/// stays inside one block. No cluster gets heavier than `heaviest` but a vertex that is so alone,
-/// and `joins` says who may join whom. Returns the cluster of each vertex and how many there are.
+/// Clusters the vertices of a level. Returns the cluster of each vertex, and the number of
+/// clusters.
+///
+/// Each vertex in turn joins the neighbour, or the cluster of neighbours, with the strongest tie
+/// relative to its load. So dense regions grow together, as in label propagation (Raghavan, Albert,
+/// Kumara 2007), and the leaves of a hub are joined in the end. With [`Order::Numbered`], vertices
+/// are paired instead, and only unpaired vertices join a cluster.
+///
+/// With `within`, a cluster stays inside one block. No cluster is heavier than `heaviest`, except
+/// for a single vertex that is. `joins` restricts which vertices may be joined.
 pub(crate) fn cluster(
     level: &Level,
     within: Option<&[u32]>,
@@ -74,37 +78,37 @@ pub(crate) fn cluster(
         }
     }
     let Clusters { mut map, load, .. } = clusters;
-    // What is near stays near.
+    // Renumbered, so that clusters that are close in the level are close in memory.
     in_order(&mut map, load.len());
     (map, load.len())
 }
 
-/// No vertex, or no cluster.
+/// Marks a missing vertex or cluster.
 const NONE: u32 = u32::MAX;
 
-/// Clusters while they form.
+/// Clusters under construction.
 struct Clusters<'a> {
     level: &'a Level,
     within: Option<&'a [u32]>,
     visit: Order,
     heaviest: i64,
     joins: Option<Joins<'a>>,
-    /// The cluster of each vertex.
+    /// Cluster of each vertex.
     map: Vec<u32>,
     load: Vec<i64>,
-    /// Weight to each cluster from the vertex that is being placed; 0 between two of them.
+    /// Weight from the current vertex to each cluster. All entries are 0 between two vertices.
     ties: Vec<i64>,
-    /// The clusters to which it is tied.
+    /// Clusters adjacent to the current vertex.
     around: Vec<u32>,
 }
 
 impl Clusters<'_> {
-    /// How strongly a vertex is tied to another, or to a cluster, for the load of that.
+    /// Rates the tie of a vertex to another vertex or cluster, relative to the load of that.
     fn rate(tie: i64, load: i64) -> f32 {
         tie as f32 * tie as f32 / load.max(1) as f32
     }
 
-    /// Lets a vertex join a cluster, or open one, which its partner joins if it has one.
+    /// Adds a vertex to an existing cluster, or to a new one, which its partner joins too.
     #[inline]
     fn place(&mut self, v: u32, random: &mut Random) {
         let partner = self.partner(v, random);
@@ -117,13 +121,14 @@ impl Clusters<'_> {
         }
     }
 
-    /// The best neighbour in no cluster, after its rate. Sums up the ties to clusters on the way.
+    /// Returns the best neighbour that is not in a cluster, with its rate. Also sums up the ties to
+    /// clusters.
     #[inline]
     fn partner(&mut self, v: u32, random: &mut Random) -> (f32, u32) {
         let room = self.heaviest - self.level.load[v as usize];
         let row = self.level.range(v);
-        // Rows of a mesh all start in the same direction: start elsewhere, or random clusters
-        // would all lie the same way.
+        // All rows of a mesh list the directions in the same order. Start at a random neighbour,
+        // because otherwise all random clusters would extend in the same direction.
         let turn = if row.is_empty() || self.visit == Order::Numbered {
             row.start
         } else {
@@ -154,8 +159,8 @@ impl Clusters<'_> {
         best
     }
 
-    /// The best cluster that a vertex is tied to, if it is better than the partner. Clears the
-    /// ties.
+    /// Returns the best cluster that a vertex is tied to, if it is better than the partner. Resets
+    /// the ties.
     #[inline]
     fn cluster_beside(&mut self, v: u32, partner: (f32, u32)) -> Option<u32> {
         let room = self.heaviest - self.level.load[v as usize];
@@ -175,7 +180,7 @@ impl Clusters<'_> {
         cluster
     }
 
-    /// Opens a cluster for a vertex.
+    /// Creates a cluster that contains one vertex.
     #[inline]
     fn open(&mut self, v: u32) -> u32 {
         let c = self.load.len() as u32;
@@ -198,10 +203,10 @@ impl Clusters<'_> {
     }
 }
 
-/// Joins those that stayed alone beside the same hub, the one that they are tied to most: around a
-/// hub that has taken up what it may, its leaves have nobody else to join (two-hop matching,
-/// LaSalle and others, "Improving graph partitioning for modern graphs and architectures", 2015).
-/// Time linear in vertices and edges.
+/// Joins single vertices that have the same hub as their strongest neighbour. If the cluster of a
+/// hub is full, its leaves have no other neighbour to join (two-hop matching, LaSalle and others,
+/// "Improving graph partitioning for modern graphs and architectures", 2015). The time is linear in
+/// vertices and edges.
 pub(crate) fn leaves(
     level: &Level,
     within: Option<&[u32]>,
@@ -211,7 +216,7 @@ pub(crate) fn leaves(
     let n = level.len();
     let mut members = vec![0_u32; clusters];
     map.iter().for_each(|&c| members[c as usize] += 1);
-    // By vertex, the cluster of leaves beside it that is being filled, and what it holds.
+    // First member and load of the cluster of leaves that is being filled, by hub.
     let mut open = vec![(u32::MAX, 0_i64); n];
     for v in 0..n {
         if members[map[v] as usize] != 1 {
@@ -235,7 +240,7 @@ pub(crate) fn leaves(
             (*first, *held) = (v as u32, own);
         }
     }
-    // Numbers that nobody has any more are left out.
+    // Renumber, because some clusters are empty now.
     let count = in_order(&mut map, clusters);
     (map, count)
 }

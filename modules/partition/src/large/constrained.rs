@@ -1,5 +1,5 @@
-//! What the vertices of a level are held to beyond their load: pins, limits of other kinds, and
-//! whom they keep apart from.
+//! Constraints of the vertices of a level other than their load: pins, limits of further
+//! dimensions, and vertices that must be kept apart.
 
 use std::sync::Arc;
 
@@ -7,22 +7,23 @@ use crate::clusters::{add, summed, united};
 use crate::instance::Instance;
 use crate::tuning::large::{HANDFUL, SMALL, SPARSE, TIED};
 
-/// What each vertex is held to. Clusters are held to what their members are.
+/// Constraints of each vertex. A cluster has the constraints of all its members.
 #[derive(Debug)]
 pub(crate) struct Constrained {
-    /// Index into the sets of blocks, by vertex; empty when all are free.
+    /// Index of the set of blocks, by vertex. It is empty if all vertices are free.
     set: Vec<u32>,
-    /// `vertex * dims + dim`; the first dimension is the load, which the level has too.
+    /// Sizes at `vertex * dims + dim`. The first dimension is the load, which the level stores too.
     size: Arc<Vec<i64>>,
     pub(crate) dims: usize,
-    /// By further dimension: whether few vertices have any of it.
+    /// True if few vertices have a size above 0, by further dimension.
     sparse: Arc<Vec<bool>>,
-    /// Vertices that may not share a place of a layer with each; empty when there are none.
+    /// For each vertex, the vertices that may not share a place of a layer with it. It is empty if
+    /// no vertices have to be kept apart.
     apart: Vec<Vec<(u32, u32)>>,
 }
 
 impl Constrained {
-    /// `None` where loads are all there is to keep.
+    /// Returns the constraints, or `None` if only loads are limited.
     pub(crate) fn of(inst: &Instance) -> Option<Self> {
         if inst.dims() == 1 && inst.set.is_empty() && inst.apart.is_empty() {
             return None;
@@ -41,13 +42,13 @@ impl Constrained {
         })
     }
 
-    /// Set of blocks of a vertex; 0 when it is free.
+    /// Returns the set of blocks of a vertex, 0 if it is free.
     #[inline]
     pub(crate) fn set(&self, v: u32) -> u32 {
         self.set.get(v as usize).copied().unwrap_or(0)
     }
 
-    /// Its sizes in the dimensions beyond the load; empty where there are none.
+    /// Returns the sizes of a vertex in the dimensions other than the load.
     #[inline]
     pub(crate) fn further(&self, v: u32) -> &[i64] {
         let at = v as usize * self.dims;
@@ -59,12 +60,12 @@ impl Constrained {
         self.apart.get(v as usize).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether a vertex is pinned, or keeps apart from others.
+    /// Returns true if a vertex is pinned, or must be kept apart from others.
     fn is_tied(&self, v: u32) -> bool {
         self.set(v) != 0 || !self.apart(v).is_empty()
     }
 
-    /// Whether a vertex has some of what most have nothing of.
+    /// Returns true if a vertex has a size above 0 in a sparse dimension.
     fn is_counted(&self, v: u32) -> bool {
         let mut sizes = self.further(v).iter().zip(&*self.sparse);
         sizes.any(|(size, sparse)| *sparse && *size > 0)
@@ -72,11 +73,11 @@ impl Constrained {
 
     pub(crate) fn contract(&self, map: &[u32], clusters: usize) -> Self {
         let mut set = vec![0; if self.set.is_empty() { 0 } else { clusters }];
-        // One free vertex and one that is pinned make a pinned one.
+        // A cluster with a pinned member is pinned.
         for (&c, &s) in map.iter().zip(&self.set) {
             set[c as usize] = s.max(set[c as usize]);
         }
-        // Loads are those of the level.
+        // With one dimension, the sizes are the loads, which the level stores.
         let size = match self.dims {
             1 => Arc::default(),
             dims => summed(map, clusters, &self.size, dims),
@@ -91,22 +92,25 @@ impl Constrained {
     }
 }
 
-/// Who may join whom while clusters form.
+/// Rules for joining vertices while clusters form.
 pub(crate) struct Joins<'a> {
     held: &'a Constrained,
-    /// What holds few keeps them alone: a cluster around a pinned vertex would cost more where it
-    /// is pinned than the vertex does.
+    /// True for vertices that stay in clusters of their own. A cluster around a pinned vertex would
+    /// cost more in the pinned place than the vertex alone.
     alone: Vec<bool>,
-    /// Most of each further dimension in a cluster.
+    /// Largest size of a cluster, by further dimension.
     most: Vec<i64>,
-    /// By cluster: its set, the sizes in further dimensions, whether it is one of those who stay alone.
+    /// Set of each cluster.
     set: Vec<u32>,
+    /// Sizes of each cluster in the further dimensions.
     size: Vec<i64>,
+    /// True for clusters that no vertex may join.
     shut: Vec<bool>,
 }
 
 impl<'a> Joins<'a> {
-    /// For clusters of `count` vertices on the way to about `target`, visited as they are numbered or not.
+    /// Creates the rules for `count` vertices that are contracted to about `target`. `numbered` is
+    /// true if they are visited in order of their numbers.
     pub(crate) fn new(held: &'a Constrained, count: usize, target: usize, numbered: bool) -> Self {
         let all = 0..count as u32;
         let few = |is: fn(&Constrained, u32) -> bool, most: usize| {
@@ -131,19 +135,19 @@ impl<'a> Joins<'a> {
         }
     }
 
-    /// How many vertices stay alone.
+    /// Returns the number of vertices that stay in clusters of their own.
     pub(crate) fn loners(&self) -> usize {
         self.alone.iter().filter(|alone| **alone).count()
     }
 
-    /// Whether two vertices may become one.
+    /// Returns true if two vertices may form a cluster.
     pub(crate) fn pair(&self, v: u32, u: u32) -> bool {
         let held = self.held;
         held.apart(v).iter().all(|e| e.0 != u)
             && self.meet(v, (self.alone[u as usize], held.set(u), held.further(u)))
     }
 
-    /// Whether a vertex may join a cluster.
+    /// Returns true if a vertex may join a cluster.
     pub(crate) fn join(&self, v: u32, cluster: u32, map: &[u32]) -> bool {
         let (c, d) = (cluster as usize, self.most.len());
         let size = &self.size[c * d..(c + 1) * d];
@@ -152,7 +156,7 @@ impl<'a> Joins<'a> {
             && self.meet(v, (self.shut[c], self.set[c], size))
     }
 
-    /// Whether a vertex may join what stays alone or not, is held to this set, and has these sizes.
+    /// Returns true if a vertex may join a vertex or cluster with the given properties.
     fn meet(&self, v: u32, (alone, set, size): (bool, u32, &[i64])) -> bool {
         let own = self.held.set(v);
         let mut sizes = self.held.further(v).iter().zip(size).zip(&self.most);
@@ -162,14 +166,14 @@ impl<'a> Joins<'a> {
             && sizes.all(|((a, b), most)| *a == 0 || *b == 0 || a + b <= *most)
     }
 
-    /// A new cluster.
+    /// Adds a cluster that contains the vertex `v`.
     pub(crate) fn open(&mut self, v: u32) {
         self.shut.push(self.alone[v as usize]);
         self.set.push(self.held.set(v));
         self.size.extend_from_slice(self.held.further(v));
     }
 
-    /// A vertex has joined a cluster.
+    /// Adds a vertex to a cluster.
     pub(crate) fn add(&mut self, v: u32, cluster: u32) {
         let (held, d, c) = (self.held, self.most.len(), cluster as usize);
         self.set[c] = self.set[c].max(held.set(v));

@@ -1,8 +1,9 @@
-//! What time did not suffice for: parts of several blocks are filled by size.
+//! Division by size of the parts that were not yet divided when the time ended.
 //!
-//! A part goes into its blocks in the order of its vertices where that fits, which neighbours mostly stand near
-//! each other in; else the largest vertices first, each to the block with the most room. What was divided before
-//! stays divided, so that the most expensive cuts are those that were looked for.
+//! The vertices of a part are assigned to its blocks in order of their numbers if they fit, because
+//! neighbours mostly have close numbers. Otherwise the largest vertices are assigned first, each to
+//! the block with the most space. Existing divisions are kept, so that the most expensive cuts
+//! remain those that the search has found.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,12 +13,13 @@ use super::bisection_tree::BisectionTree;
 use crate::clusters::Members;
 use crate::instance::Instance;
 
-/// The block of each vertex; `None` where loads keep their bounds in neither way. Nothing but loads is looked at.
+/// Returns the block of each vertex, or `None` if neither method satisfies the load bounds. Other
+/// constraints are ignored.
 pub(super) fn by_size(tree: &BisectionTree<'_>, divided: &Divided) -> Option<Vec<u32>> {
     let (inst, Divided { parts, part }) = (tree.inst, divided);
     let mut block = vec![0; inst.len()];
     let mut room: Vec<i64> = (0..inst.k()).map(|b| inst.load_bound(b)).collect();
-    // Those that fit nowhere in their part.
+    // Vertices that do not fit into their part.
     let mut left = Vec::new();
     for (p, here) in (0..).zip(Members::new(part, parts.len()).iter()) {
         let blocks = parts.blocks_in(tree, p);
@@ -30,7 +32,8 @@ pub(super) fn by_size(tree: &BisectionTree<'_>, divided: &Divided) -> Option<Vec
     out.is_empty().then_some(block)
 }
 
-/// Fills one block after the other; says whether all fits, and takes up no room where it does not.
+/// Fills one block after the other. Returns true if all vertices fit; otherwise `room` is not
+/// changed.
 fn in_turn(
     inst: &Instance,
     mut vertices: &[u32],
@@ -40,7 +43,8 @@ fn in_turn(
     let mut loads = vec![0; blocks.len()];
     let mut total: i64 = vertices.iter().map(|&v| inst.load(v)).sum();
     let mut all: i64 = blocks.iter().map(|&b| room[b as usize]).sum();
-    // Each gets its share, not all that it can take: the last would be left empty.
+    // Each block gets its share of the load, not all that it can take. Otherwise the last block
+    // would stay empty.
     for (i, &b) in blocks.iter().enumerate() {
         let own = room[b as usize];
         let share = (total as f64 * own as f64 / all.max(1) as f64).ceil() as i64;
@@ -63,7 +67,8 @@ fn in_turn(
     fits
 }
 
-/// The largest first, each to the block with the most room; returns those that fit into none.
+/// Assigns the largest vertices first, each to the block with the most space. Returns the vertices
+/// that fit into no block.
 fn largest_first(
     inst: &Instance,
     vertices: &[u32],
@@ -109,7 +114,8 @@ mod tests {
             let graph = Graph::new(loads, &channels.collect::<Vec<_>>()).unwrap();
             let (inst, _) = Instance::new(&Problem::new(&graph, &machine)).unwrap();
             let tree = BisectionTree::new(&inst, 0.5);
-            // Nothing divided, and hosts divided: each a run of the order, as even as can be.
+            // Undivided, and divided among hosts. In the latter case, each host gets an even run of
+            // the order.
             let mut divided = Divided::whole(&tree, inst.len());
             let block = by_size(&tree, &divided).unwrap();
             assert!(keeps(&inst, &block));

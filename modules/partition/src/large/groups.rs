@@ -1,9 +1,9 @@
-//! Machines of more blocks than there is a table of distances for: the network is divided among
-//! groups of blocks, then what each group got among its blocks.
+//! Machines with more blocks than a distance table can hold. The network is divided among groups of
+//! blocks. Then the vertices of each group are mapped onto its blocks.
 //!
-//! In a tree of distances the two have nothing to do with each other: what a channel out of a group
-//! costs does not depend on the block that it starts from. So nothing is lost but that load cannot
-//! move between groups once they are filled.
+//! In a tree of distances, the two steps are independent: the cost of a channel that leaves a group
+//! does not depend on the block inside the group. So the only loss is that load cannot move between
+//! groups after the first step.
 
 use super::Effort;
 use super::bisection_tree::middle;
@@ -14,12 +14,14 @@ use crate::machine::{Block, Machine, Tree};
 use crate::random::Random;
 use crate::tuning::large::TOGETHER;
 
-/// Neighbouring groups or blocks of the machine (by node) that are treated as one block.
+/// Adjacent groups or blocks of the machine (node numbers) that are treated as one block.
 type Group = Vec<u32>;
 
-/// The blocks of an instance on a tree of distances. Of rules it keeps what can be said of groups, so that
-/// the mapping may break some. What time is left when all is mapped is not
-/// used; `None` where there is too little.
+/// Maps an instance whose machine is a tree of distances.
+///
+/// Among groups, only constraints that can be expressed for groups are applied. So the mapping may
+/// violate some constraints. Returns `None` if the time does not suffice. Time that is left after
+/// the mapping is not used.
 pub(super) fn map(
     inst: &Instance,
     effort: &Effort,
@@ -41,7 +43,7 @@ pub(super) fn map(
     })
 }
 
-/// Improves a mapping inside of each group.
+/// Improves a mapping inside each group.
 pub(super) fn improve(
     inst: &Instance,
     block: &[u32],
@@ -63,8 +65,8 @@ pub(super) fn improve(
     })
 }
 
-/// The blocks of the vertices of each group as `map` finds them: of the group's own instance, and of where
-/// its vertices stand in the whole.
+/// Maps the vertices of each group with `map`, and returns the block of every vertex. `map` gets
+/// the instance of the group and the numbers of its vertices in the whole instance.
 fn in_each(
     inst: &Instance,
     groups: &[Group],
@@ -83,8 +85,8 @@ fn in_each(
     Some(block_of)
 }
 
-/// What each group may hold: its share, and half of the slack (by factor), so that blocks can be
-/// filled with what there is.
+/// Returns the load bound of each group: its share of the load, times the square root of the slack
+/// factor. The remaining slack makes it possible to fill the blocks of a group.
 fn shares(above: &Instance) -> Vec<i64> {
     let rooms = (0..above.k()).map(|group| above.load_bound(group));
     let total = above.total_load() as f64;
@@ -97,7 +99,8 @@ fn shares(above: &Instance) -> Vec<i64> {
     rooms.map(bound).collect()
 }
 
-/// Halves a run of nodes until no group has too many blocks; gives the tree of the groups.
+/// Halves a sequence of nodes until no group has too many blocks. Appends the groups to `groups`,
+/// and returns their tree.
 fn divide(inst: &Instance, nodes: Group, groups: &mut Vec<Group>) -> Tree {
     let machine = &inst.shared.machine;
     let below = |node: u32| &machine.nodes()[node as usize];
@@ -157,7 +160,8 @@ mod tests {
             &channels.collect::<Vec<_>>(),
         )
         .unwrap();
-        // One host is more than a group, some are less; and all cores in one host.
+        // One host is larger than a group, and some are smaller. In the second machine, all cores
+        // are in one host.
         let irregular = machine(&[1200, 300, 300, 40, 800, 900]);
         let flat = Machine::regular(&[(5000, 7)]).unwrap();
         for machine in [irregular, flat] {

@@ -1,4 +1,4 @@
-//! One level of a large instance: a graph with loads, and what vertices are held to.
+//! One level of a large instance: a graph with loads, and the constraints of its vertices.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -8,17 +8,17 @@ use crate::clusters::summed;
 use crate::csr::Csr;
 use crate::instance::Instance;
 
-/// A graph with loads: 12 bytes a vertex and 24 an edge; the finest level has all of it from the
-/// instance.
+/// A graph with loads. It takes 12 bytes per vertex and 24 bytes per edge. The finest level shares
+/// its arrays with the instance.
 #[derive(Debug)]
 pub(crate) struct Level {
     pub(crate) graph: Csr,
     pub(crate) load: Arc<Vec<i64>>,
-    /// What vertices are held to beyond their load.
+    /// Constraints of the vertices other than their load.
     pub(crate) held: Option<Constrained>,
 }
 
-/// A level is read as the graph that it is.
+/// A level dereferences to its graph.
 impl Deref for Level {
     type Target = Csr;
 
@@ -28,7 +28,7 @@ impl Deref for Level {
 }
 
 impl Level {
-    /// The finest level.
+    /// Returns the finest level of an instance.
     pub(crate) fn of(inst: &Instance) -> Self {
         let load = match inst.dims() {
             1 => Arc::clone(&inst.size),
@@ -41,8 +41,8 @@ impl Level {
         }
     }
 
-    /// Reads the rows of some vertices, one line of memory after the other, so that they are at
-    /// hand when they are visited in another order: memory is several times as fast in its own.
+    /// Reads the rows of some vertices in memory order, to load them into the cache. They are
+    /// visited in another order later, and sequential reads are several times as fast.
     pub(crate) fn read_ahead(&self, from: usize, to: usize) {
         const LINE: usize = 64;
         let rows = self.offsets[from] as usize..self.offsets[to] as usize;
@@ -56,7 +56,7 @@ impl Level {
         self.load.iter().sum()
     }
 
-    /// The first vertices, and the arcs among them; held to nothing.
+    /// Returns the first `count` vertices and the arcs among them, without constraints.
     pub(crate) fn first(&self, count: usize) -> Self {
         let count = count.min(self.len());
         Self {
@@ -66,7 +66,7 @@ impl Level {
         }
     }
 
-    /// The level with the vertices of each cluster made one; `map` names the cluster of each.
+    /// Contracts each cluster to one vertex. `map` contains the cluster of each vertex.
     pub(crate) fn contract(&self, map: &[u32], clusters: usize) -> Self {
         let held = self.held.as_ref();
         Self {

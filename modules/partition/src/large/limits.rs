@@ -1,5 +1,5 @@
-//! What parts may hold beyond the load, from what their blocks may: a part is open to whoever may
-//! lie in one of its blocks, and holds what they hold together.
+//! Limits of parts other than the load, derived from the limits of their blocks. A part is open to
+//! a vertex if one of its blocks is, and its capacity is the sum over its blocks.
 
 use super::constrained::Constrained;
 use super::level::Level;
@@ -9,20 +9,22 @@ use crate::union::{find, join};
 
 const NONE: u32 = u32::MAX;
 
-/// What is limited in an instance as a whole.
+/// Limits of an instance as a whole.
 #[derive(Debug)]
 pub(crate) struct Totals {
-    /// By set, its blocks.
+    /// Blocks of each set.
     sets: Vec<Vec<u32>>,
-    /// By dimension: what all vertices have, and what all blocks hold.
+    /// Total size of all vertices, by dimension.
     total: Vec<i64>,
+    /// Total capacity of all blocks, by dimension.
     room: Vec<i64>,
-    /// By set and dimension: what is pinned there; nothing to the set of all.
+    /// Total size of the vertices that are pinned to each set, by set and dimension. The row of the
+    /// set of all blocks is zero.
     pinned: Vec<Vec<i64>>,
 }
 
 impl Totals {
-    /// `None` where loads are all there is to keep.
+    /// Returns the totals, or `None` if only loads are limited.
     pub(crate) fn of(inst: &Instance) -> Option<Self> {
         let held = Constrained::of(inst)?;
         let (k, d, shared) = (inst.k(), inst.dims(), &inst.shared);
@@ -51,40 +53,41 @@ impl Totals {
     }
 }
 
-/// What some parts hold together of a dimension.
+/// Joint limit of some parts in one dimension.
 #[derive(Debug)]
 pub(crate) struct Sum {
-    /// Which of the further dimensions.
+    /// Index of the dimension, without the load.
     pub(crate) further: usize,
-    /// Most and least of it.
+    /// Largest and smallest permitted sum.
     upper: i64,
     lower: i64,
-    /// What must lie there whatever the shares say.
+    /// Total size of the vertices that are pinned here. The reduced upper limit is never below it.
     must: i64,
-    /// The exponent of the slack that it may use up.
+    /// Exponent of the slack that the sum may use.
     slack: f64,
-    /// Mean load over mean size: so that excess of one dimension counts as much as of another.
+    /// Mean load divided by mean size, so that the excess of each dimension has the same weight.
     scale: f64,
 }
 
-/// The limits of some parts.
+/// Limits of some parts.
 #[derive(Debug)]
 pub(crate) struct Limits {
     parts: usize,
     dims: usize,
-    /// By set and part: whether one that is held to the set may lie there.
+    /// True if a vertex with the set may be in the part, by set and part.
     open: Vec<bool>,
-    /// By set: whether only one part is open.
+    /// True if only one part is open, by set.
     settled: Vec<bool>,
-    /// By part and further dimension: the sum that counts.
+    /// Index of the sum that applies, by part and further dimension.
     at: Vec<u32>,
     pub(crate) sums: Vec<Sum>,
-    /// By layer and part the place that it lies in as a whole.
+    /// Place that contains the whole part, by layer and part.
     place: Vec<u32>,
 }
 
 impl Limits {
-    /// Of each part: its blocks, and the exponent of the slack that it may use up.
+    /// Creates the limits. `parts` contains the blocks of each part, and the exponent of the slack
+    /// that the part may use.
     pub(crate) fn new(inst: &Instance, totals: &Totals, parts: &[(&[u32], f64)]) -> Self {
         let (count, shared) = (parts.len(), &inst.shared);
         let mut part_of = vec![0; inst.k()];
@@ -120,8 +123,8 @@ impl Limits {
         limits
     }
 
-    /// The sums of a dimension. Where blocks of several parts share a limit these parts share one; a part of
-    /// several such places may hold what they may together.
+    /// Adds the sums of a dimension. If blocks of several parts share a limit, the parts share one
+    /// sum. If a part spans several such places, their capacities are added.
     fn sum(
         &mut self,
         inst: &Instance,
@@ -137,7 +140,7 @@ impl Limits {
         let first = self.sums.len();
         let mut sum_of: Vec<usize> = Vec::with_capacity(self.parts);
         for (p, &(_, slack)) in parts.iter().enumerate() {
-            // Parts that share one are named by the first of them.
+            // The first part of those that share a sum is their root.
             let root = find(&mut root, p as u32) as usize;
             if root == p {
                 sum_of.push(self.sums.len());
@@ -202,11 +205,11 @@ impl Limits {
     }
 }
 
-/// What is kept of a mapping beyond the load.
+/// State of the constraints of a mapping other than load bounds.
 pub(crate) struct ConstraintState<'a> {
     pub(crate) held: &'a Constrained,
     pub(crate) limits: &'a Limits,
-    /// By sum, see [`Limits`].
+    /// Current size of each sum of [`Limits`].
     pub(crate) sum: Vec<i64>,
 }
 
@@ -236,14 +239,14 @@ impl<'a> ConstraintState<'a> {
         self.put(v, to, 1);
     }
 
-    /// Whether there is no other part for a vertex.
+    /// Returns true if no other part is open to a vertex.
     #[inline]
     pub(crate) fn stays(&self, v: u32) -> bool {
         self.limits.settled[self.held.set(v) as usize]
     }
 
-    /// Whether nothing that is kept gets worse when a vertex moves. (In line it would slow down
-    /// those who keep nothing.)
+    /// Returns true if moving a vertex to part `to` adds no violation. It is not inlined, because
+    /// that would slow down the moves of instances without constraints.
     #[inline(never)]
     pub(crate) fn allows(&self, v: u32, to: u32, part: &[u32]) -> bool {
         self.limits.is_open(self.held.set(v), to)
@@ -260,7 +263,8 @@ impl<'a> ConstraintState<'a> {
             if size == 0 {
                 return true;
             }
-            // Inside a place nothing changes; what is too full is to be left.
+            // A move within one sum does not change it. If the sum is too large, the vertex should
+            // leave it.
             if out == into {
                 return self.sum[out] <= limits.sums[out].upper;
             }
@@ -270,13 +274,13 @@ impl<'a> ConstraintState<'a> {
         })
     }
 
-    /// Whether a vertex meets one in a part that it is to keep apart from.
+    /// Returns true if a part contains a vertex from which `v` must be kept apart.
     pub(crate) fn meets(&self, v: u32, there: u32, part: &[u32]) -> bool {
         let mut list = self.held.apart(v).iter();
         list.any(|&(u, layer)| u != v && self.limits.same(layer, there, part[u as usize]))
     }
 
-    /// Sum of a further dimension that a part counts for.
+    /// Returns the index of the sum that applies to a part in a further dimension.
     #[inline]
     pub(crate) fn at(&self, part: u32, further: usize) -> usize {
         self.limits.at(part)[further] as usize
@@ -292,7 +296,7 @@ impl<'a> ConstraintState<'a> {
         (self.limits.sums[at].lower - self.sum[at]).max(0)
     }
 
-    /// All that is broken, in units of load; 0 when nothing is.
+    /// Returns the total violation in units of load. It is 0 if all constraints are satisfied.
     pub(crate) fn excess(&self, level: &Level, part: &[u32]) -> i64 {
         let mut excess = 0.0_f64;
         for at in 0..self.sum.len() {

@@ -1,18 +1,18 @@
-//! A mapping of one level under change: parts, their loads, and the gains of moves.
+//! A mapping of one level that is being changed: parts, their loads, and the gains of moves.
 
 use super::bisection_tree::Parts;
 use super::level::Level;
 use super::limits::ConstraintState;
 use crate::budget::Budget;
 
-/// The clock is looked at after so many edges and parts.
+/// Work, in edges and parts visited, between two checks of the clock.
 const CLOCK: usize = 1 << 14;
 
-/// The traffic of one vertex to each part around it.
+/// Traffic of one vertex to each adjacent part.
 struct Around {
-    /// Parts that are touched, in order of appearance.
+    /// Adjacent parts, in order of first appearance.
     parts: Vec<u32>,
-    /// By part; 0 for those not touched.
+    /// Traffic to each part, 0 for parts that are not adjacent.
     weight: Vec<i64>,
 }
 
@@ -33,7 +33,7 @@ impl Around {
         }
     }
 
-    /// What the edges of the vertex cost if it lay in a part.
+    /// Returns the cost of the edges of the vertex if it were in part `p`.
     #[inline]
     fn cost(&self, parts: &Parts, p: u32) -> i64 {
         let distances = parts.distances(p);
@@ -50,17 +50,17 @@ pub(crate) struct Mapping<'a> {
     pub(crate) parts: &'a Parts,
     pub(crate) part: &'a mut [u32],
     pub(crate) load: Vec<i64>,
-    /// Vertices below this one stay where they are.
+    /// Vertices with smaller numbers do not move.
     pub(crate) fixed: u32,
-    /// What else than the load is kept.
+    /// Constraints other than the load.
     pub(crate) kept: Option<ConstraintState<'a>>,
-    /// Edges and parts looked at by [`Mapping::best`].
+    /// Edges and parts that [`Mapping::best`] has visited.
     pub(crate) looked: usize,
-    /// Edges and parts looked at in all, to learn what moves gain.
+    /// Edges and parts that all computations of gains have visited.
     pub(crate) work: usize,
-    /// How long moves are looked for; for ever if that is not said.
+    /// Budget of the search. There is no time limit if it is `None`.
     pub(crate) budget: Option<&'a Budget<'a>>,
-    /// The work after which the clock is looked at next.
+    /// Amount of work at which the clock is read next.
     check: usize,
     late: bool,
     around: Around,
@@ -92,8 +92,8 @@ impl<'a> Mapping<'a> {
         }
     }
 
-    /// Whether no more moves are to be looked for. To be asked often: the clock is looked at when
-    /// enough was done since.
+    /// Returns true if no more moves should be tried. It is cheap to call often, because the clock
+    /// is read only after a certain amount of work.
     #[inline]
     pub(crate) fn is_late(&mut self) -> bool {
         if !self.late && self.work >= self.check {
@@ -103,7 +103,7 @@ impl<'a> Mapping<'a> {
         self.late
     }
 
-    /// Learns the traffic of a vertex to the parts around it.
+    /// Computes the traffic of a vertex to its adjacent parts.
     #[inline]
     fn look_around(&mut self, v: u32) {
         self.around.fill(self.level, self.part, v);
@@ -115,20 +115,21 @@ impl<'a> Mapping<'a> {
         self.level.load[v as usize] <= self.spare(to) && self.allows(v, to)
     }
 
-    /// Whether nothing is broken by a move, but perhaps the load bound.
+    /// Returns true if a move violates no constraint other than, perhaps, the load bound.
     #[inline]
     pub(crate) fn allows(&self, v: u32, to: u32) -> bool {
         let kept = self.kept.as_ref();
         kept.is_none_or(|kept| kept.allows(v, to, self.part))
     }
 
-    /// Whether a vertex is not to move: it is fixed, or no other part is open to it.
+    /// Returns true if a vertex cannot move, because it is fixed or no other part is open to it.
     #[inline]
     pub(crate) fn stays(&self, v: u32) -> bool {
         v < self.fixed || self.kept.as_ref().is_some_and(|kept| kept.stays(v))
     }
 
-    /// Whether a vertex lies where it may not, or meets one that it is to keep apart from.
+    /// Returns true if the part of a vertex is not open to it, or contains a vertex that it must be
+    /// kept apart from.
     pub(crate) fn is_misplaced(&self, v: u32) -> bool {
         let here = self.part[v as usize];
         self.kept.as_ref().is_some_and(|kept| {
@@ -136,13 +137,13 @@ impl<'a> Mapping<'a> {
         })
     }
 
-    /// Load over the bounds, and whatever else is broken as if it were load.
+    /// Returns the load above the bounds, plus all other violations in units of load.
     pub(crate) fn excess(&self) -> i64 {
         let load: i64 = (0..self.load.len() as u32).map(|p| self.over(p)).sum();
         load + self.broken()
     }
 
-    /// What is broken beside load bounds; 0 when nothing is.
+    /// Returns the violation of constraints other than load bounds. It is 0 if there is none.
     pub(crate) fn broken(&self) -> i64 {
         let kept = self.kept.as_ref();
         kept.map_or(0, |kept| kept.excess(self.level, self.part))
@@ -165,7 +166,7 @@ impl<'a> Mapping<'a> {
         }
     }
 
-    /// Whether a vertex has a neighbour in another part.
+    /// Returns true if a vertex has a neighbour in another part.
     #[inline]
     pub(crate) fn at_boundary(&self, v: u32) -> bool {
         let here = self.part[v as usize];
@@ -173,8 +174,8 @@ impl<'a> Mapping<'a> {
         around.any(|&u| self.part[u as usize] != here)
     }
 
-    /// The best part to move to among those the vertex touches that have room, with the gain; of
-    /// equally good ones the emptiest.
+    /// Returns the best adjacent part with enough space to move to, and the gain. Among parts of
+    /// equal gain, it returns the part with the most space.
     #[inline]
     pub(crate) fn best(&mut self, v: u32) -> Option<(i64, u32)> {
         if self.stays(v) {
@@ -211,7 +212,7 @@ impl<'a> Mapping<'a> {
         self.parts.bound[p as usize] - self.load[p as usize]
     }
 
-    /// The cheapest part with room, touched or not.
+    /// Returns the cheapest part with enough space, adjacent or not, and the gain.
     pub(crate) fn anywhere(&mut self, v: u32) -> Option<(i64, u32)> {
         if self.stays(v) {
             return None;
@@ -219,7 +220,8 @@ impl<'a> Mapping<'a> {
         self.cheapest(v, 0..self.parts.len() as u32, false)
     }
 
-    /// The cheapest of some parts that breaks nothing: with `fill`, full or not.
+    /// Returns the cheapest of some parts to which the move violates no constraint, and the gain.
+    /// If `fill` is set, load bounds are ignored.
     pub(crate) fn cheapest(
         &mut self,
         v: u32,
@@ -237,7 +239,7 @@ impl<'a> Mapping<'a> {
             .max_by_key(|&(gain, p)| (gain, std::cmp::Reverse(p)))
     }
 
-    /// Sum over edges of weight times distance.
+    /// Returns the sum over edges of weight times distance.
     pub(crate) fn cost(&self) -> i64 {
         let mut twice = 0;
         for v in 0..self.level.len() as u32 {

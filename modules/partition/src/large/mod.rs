@@ -1,16 +1,16 @@
-//! Mapping of large instances: coarsened once, divided while they grow again; or, where few channels
-//! pass over any point of the order, cut in that order, see [`narrow`].
+//! Mapping of large instances by multilevel coarsening and refinement. An instance with a narrow
+//! vertex order is cut in that order instead, see [`narrow`].
 //!
-//! The network is contracted once to some hundred vertices a block, mapped in that form, and
-//! refined on traffic times distance while it grows again. Where that would leave most of its edges
-//! in place it is mapped as it is.
+//! The network is contracted once to some hundred vertices per block. This coarse network is
+//! mapped, then uncoarsened level by level, and each level is refined on traffic times distance. If
+//! the contraction would leave most edges in place, the network is mapped without it.
 //!
-//! What is left of it is mapped for one class of distances after the other, the farthest first. Each
-//! time it is contracted further, until little is left; on the way back up, whenever a level has
-//! enough vertices for twice as many parts, every part is halved along the tree of the machine (as
-//! in deep multilevel partitioning, Gottesbüren, Heuer, Sanders, Schulz, Seemaier 2021); all parts
-//! are then refined together. So the most expensive cuts, those between hosts, are refined on every level,
-//! and no level is bisected as a whole.
+//! The coarse network is mapped for one class of distances after the other, the largest distance
+//! first. For each class, it is contracted further to a small core. On the way back up, every part
+//! is halved along the tree of the machine as soon as a level has enough vertices for twice as many
+//! parts. This is deep multilevel partitioning (Gottesbüren, Heuer, Sanders, Schulz, Seemaier
+//! 2021). All parts are then refined together. So the most expensive cuts, between hosts, are
+//! refined on every level, and no level is bisected as a whole.
 
 mod bisection_tree;
 mod coarsen;
@@ -42,9 +42,13 @@ use level::Level;
 use mapping::Mapping;
 use restarts::Restarts;
 
-/// Maps an instance: by its order where that is narrow, else by contraction; more blocks than there is a
-/// table of distances for, group by group. `None` where the time is over before there is a mapping:
-/// what is half done counts for nothing, so that more time never gives a worse one.
+/// Maps an instance.
+///
+/// A narrow order is cut into runs; other instances are mapped by contraction. If the instance has
+/// more blocks than a distance table can hold ([`BLOCKS`]), it is mapped group by group.
+///
+/// Returns `None` if the time ends before a mapping is complete. Partial results are discarded, so
+/// that more time never gives a worse mapping.
 pub(crate) fn map(
     inst: &Instance,
     effort: &Effort,
@@ -61,27 +65,31 @@ pub(crate) fn map(
     }
 }
 
-/// One mapping, however long it takes.
+/// Maps an instance once, without a time limit.
 pub(crate) fn map_in_full(inst: &Instance, effort: &Effort, random: &mut Random) -> Vec<u32> {
     let no_hurry = Budget::until(None);
     let block = map(inst, effort, (&no_hurry, Manner::Once), random);
     block.expect("what takes the time that it needs ends")
 }
 
-/// What is done with a time.
+/// Policy for the use of the time budget.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Manner<'a> {
-    /// Nothing beyond one mapping, or none when it is over before.
+    /// Makes one mapping, or none if the time ends before it is complete.
     Once,
-    /// All of it is used, from the better of that and another: V-cycles go on while it lasts, and other mappings are made.
+    /// Makes one mapping, continues with the better of it and the given one, and uses all the time
+    /// for V-cycles and restarts.
     GoesOn(Option<&'a [u32]>),
-    /// One mapping; what is divided only in part when it is over is finished by size. None where that does not keep
-    /// the bounds.
+    /// Makes one mapping. If the time ends early, the parts that are not yet divided are filled by
+    /// size. The result is `None` if that violates the bounds, if there are constraints other than
+    /// load bounds, or if there are more than [`BLOCKS`] blocks.
     Finishes,
 }
 
-/// The best of a mapping and of those made in a hurry while there is time, each improved by V-cycles while they gain;
-/// `None` where it is over, and for more blocks than there is a table of distances for.
+/// Improves a mapping by V-cycles and by restarts with little effort, until the time ends.
+///
+/// Returns the best mapping. Returns `None` if the time has already ended, or if the instance has
+/// more blocks than a distance table can hold.
 pub(crate) fn restarts(
     inst: &Instance,
     block: &[u32],
@@ -100,7 +108,7 @@ pub(crate) fn restarts(
     Some(divided.part)
 }
 
-/// Improves a mapping by moves of vertices; what it keeps it still keeps.
+/// Improves a mapping by moves of vertices. Constraints that the mapping satisfies stay satisfied.
 pub(crate) fn improve(
     inst: &Instance,
     block: Vec<u32>,
@@ -116,8 +124,8 @@ pub(crate) fn improve(
     divided.part
 }
 
-/// Maps an instance that there is a table of distances for; V-cycles and other mappings use what time there
-/// is only if they are to go on.
+/// Maps an instance whose distance table fits in memory. V-cycles and restarts use the remaining
+/// time only with [`Manner::GoesOn`].
 fn mapped(
     inst: &Instance,
     wanted: &Effort,
@@ -129,7 +137,7 @@ fn mapped(
     }
     let goes_on = matches!(manner, Manner::GoesOn(_));
     let begun = budget.used();
-    // What is made later does not depend on how far this comes.
+    // The restarts use a copy from here, because they must not depend on how far this mapping gets.
     let seeds = random.clone();
     let narrow = inst.is_plain().then(|| narrow::map(inst, wanted, random));
     let narrow = narrow.flatten();
@@ -179,22 +187,22 @@ fn mapped(
     Some(divided.part)
 }
 
-/// What is broken, and the cost.
+/// Returns the excess over all limits, and the cost.
 fn rank(level: &Level, divided: &mut Divided) -> (i64, i64) {
     let seen = Mapping::new(level, &divided.parts, &mut divided.part);
     (seen.excess(), seen.cost())
 }
 
-/// A network divided so far.
+/// State of a network that is being divided.
 #[derive(Clone)]
 struct Divided {
     parts: Parts,
-    /// The part of each vertex.
+    /// Part of each vertex.
     part: Vec<u32>,
 }
 
 impl Divided {
-    /// Nothing divided.
+    /// Returns the undivided state, in which one part contains all vertices.
     fn whole(tree: &BisectionTree<'_>, vertices: usize) -> Self {
         Self {
             parts: Parts::whole(tree),
@@ -202,7 +210,7 @@ impl Divided {
         }
     }
 
-    /// As far as can be, so that the part of a vertex is its block.
+    /// Returns the fully divided state, in which the part of a vertex is its block.
     fn among_blocks(tree: &BisectionTree<'_>, block: Vec<u32>) -> Self {
         Self {
             parts: Parts::blocks(tree),
@@ -211,10 +219,11 @@ impl Divided {
     }
 }
 
-/// Levels, each contracted from the one before.
+/// Levels, each contracted from the one before it.
 struct Levels<'a> {
     finest: &'a Level,
-    /// Finest first, each with the cluster of every vertex of the one before.
+    /// Coarser levels, finest first. Each has the map from the vertices of the level before it to
+    /// its own.
     coarser: Vec<(Level, Vec<u32>)>,
 }
 
@@ -231,14 +240,14 @@ impl Levels<'_> {
     }
 }
 
-/// Whether the first contraction leaves most edges in place, as where hubs tie everything to
-/// everything. What is contracted then costs as much to refine as the whole, and says less about
-/// it.
+/// Returns true if the first contraction leaves most edges in place, as in a network with large
+/// hubs. Such a coarse level costs as much to refine as the whole network, and represents it badly.
 fn is_hub_dominated(fine: &Level, coarse: &Level) -> bool {
     coarse.arcs() as f64 > HUB_DOMINATED * fine.arcs() as f64
 }
 
-/// The next level on the way to about `target` vertices, unless it would hardly be smaller.
+/// Contracts a level towards about `target` vertices. Returns `None` if the result would hardly be
+/// smaller.
 fn contracted(
     fine: &Level,
     target: usize,
@@ -251,13 +260,13 @@ fn contracted(
     }
     let joins = fine.held.as_ref();
     let joins = joins.map(|held| Joins::new(held, fine.len(), target, order == Order::Numbered));
-    // Who stays alone does not count.
+    // Vertices that are kept in clusters of their own cannot be contracted, so they do not count.
     let alone = joins.as_ref().map_or(0, Joins::loners);
     if fine.len() <= target + alone {
         return None;
     }
     let total = fine.total_load();
-    // No cluster gets several times heavier than its like.
+    // No cluster may become several times heavier than the average.
     let like = 5 * total / fine.len() as i64;
     let heaviest = like.min(3 * total / target as i64).max(1);
     let within = (divided.parts.len() > 1).then_some(&divided.part[..]);
@@ -273,7 +282,7 @@ fn contracted(
     Some((fine.contract(&map, clusters), map))
 }
 
-/// Dividing into all parts that are at least some distance apart.
+/// Division into all parts that are at least the distance `least` apart.
 struct Stage<'a> {
     tree: BisectionTree<'a>,
     effort: Effort,
@@ -283,7 +292,7 @@ struct Stage<'a> {
 }
 
 impl<'a> Stage<'a> {
-    /// Into all blocks.
+    /// Returns a stage that divides into all blocks.
     fn new(inst: &'a Instance, effort: Effort, order: Order, budget: &'a Budget<'a>) -> Self {
         Self {
             tree: BisectionTree::new(inst, effort.slack_share),
@@ -294,23 +303,23 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Divides the whole into blocks, one class of distances after the other.
+    /// Divides the whole network into blocks, one class of distances after the other.
     fn divide_all(
         &mut self,
         levels: Levels<'_>,
         mut divided: Divided,
         random: &mut Random,
     ) -> Divided {
-        // Blocks that fill up pin the cuts above them. So the most expensive cuts are refined down to the
-        // smallest vertex there is before anything is divided more finely, and so on for each class of
-        // distances.
+        // Full blocks restrict later changes of the cuts above them. So the most expensive cuts are
+        // refined down to the finest level before any part is divided further. The same holds for
+        // each class of distances.
         let machine = &self.tree.inst.shared.machine;
         let base = i64::from(machine.collocated());
         let beyond = (machine.nodes().iter()).map(|n| i64::from(n.distance) - base);
         let mut distances: Vec<i64> = beyond.filter(|&d| d > 0).collect();
         distances.sort_unstable_by_key(|d| std::cmp::Reverse(*d));
         distances.dedup();
-        // Finer classes go together where there are more than wanted.
+        // If there are more classes than stages, the last stage covers all shorter distances.
         distances.pop();
         distances.truncate(self.effort.stages - 1);
         distances.push(0);
@@ -355,7 +364,8 @@ impl<'a> Stage<'a> {
         divided
     }
 
-    /// Divides a small level as far as it has vertices for, through coarser levels of its own.
+    /// Divides a small level as far as its number of vertices permits, through coarser levels of
+    /// its own.
     fn attempt(&self, core: &Level, mut divided: Divided, random: &mut Random) -> Divided {
         let target = 2 * self.effort.per_part * divided.parts.len();
         let mut levels = Levels::from(core);
@@ -365,7 +375,8 @@ impl<'a> Stage<'a> {
         divided
     }
 
-    /// Contracts inside the parts down to about `target` vertices; carries the parts along.
+    /// Contracts inside the parts down to about `target` vertices, and transfers the parts to the
+    /// new levels.
     fn contract(
         &self,
         levels: &mut Levels<'_>,
@@ -380,7 +391,7 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Raises all levels up to the finest.
+    /// Uncoarsens to the finest level, with [`Self::raise`] on each level.
     fn grow(&self, mut levels: Levels<'_>, divided: &mut Divided, random: &mut Random) {
         while let Some((_, map)) = levels.coarser.pop() {
             divided.part = lowered(&map, &divided.part);
@@ -388,12 +399,12 @@ impl<'a> Stage<'a> {
         }
     }
 
-    /// Whether there is something left to divide, and time for it.
+    /// Returns true if a part can still be divided and time is left.
     fn unfinished(&self, divided: &Divided) -> bool {
         !self.budget.is_over() && divided.parts.divisible(&self.tree, self.least)
     }
 
-    /// Refines a level, and halves its parts as often as it has vertices for.
+    /// Refines a level, and halves its parts as often as its number of vertices permits.
     fn raise(&self, level: &Level, divided: &mut Divided, random: &mut Random) {
         self.refine(level, divided, random);
         while self.unfinished(divided)
@@ -409,7 +420,7 @@ impl<'a> Stage<'a> {
     }
 
     fn refine(&self, level: &Level, divided: &mut Divided, random: &mut Random) {
-        // What is not finished in time counts for nothing.
+        // When the time is over, the mapping is discarded or finished by size.
         if divided.parts.len() == 1 || self.budget.is_over() {
             return;
         }

@@ -1,16 +1,16 @@
-//! Networks with an order in which few channels pass over most points, such as chains of modules:
-//! the order is cut into a run for each block, and only what lies near the cuts is refined.
+//! Networks with an order in which few channels pass over most points, such as chains of modules.
+//! The order is cut into one run for each block, and only the vertices near the cuts are refined.
 //!
-//! The order is that of the vertices' numbers. One pass over it finds the cheapest places to cut;
-//! which of them are taken, a dynamic programme over the blocks says: all cuts at once, with the
-//! distances that they are over and the load bounds kept. So nothing is contracted, and the time is
-//! that of reading the network a few times.
+//! The order is the numbering of the vertices. One pass over it finds the cheapest gaps. A dynamic
+//! programme over the blocks chooses all cuts among the gaps at once. It includes the distances
+//! between blocks and keeps the load bounds. So the network is not contracted, and the time is
+//! about that of reading it a few times.
 //!
-//! Whether a network is of this kind is measured, first on a sample, then on the cut: it must be
-//! shorter than the boundaries of blocks of a mesh, and what passes over it must come from near. A
-//! cut that also goes through channels from afar, as on a ring or on a tree, is far from the best.
-//! So is a cut across several lines that stand numbered turn by turn: windows of the order are
-//! bisected by contraction, and where that is cheaper the order is not used.
+//! The order is measured first on a sample, and then on the cut. The cut must be cheaper than the
+//! block boundaries of a mesh, and the channels over it must be short. A cut through long channels,
+//! as on a ring or a tree, is far from optimal. A cut across several interleaved lines is too.
+//! Therefore windows of the order are bisected by contraction, and if that is cheaper, the order is
+//! not used.
 
 use std::iter;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use crate::tuning::narrow::{
     ACROSS, BETWEEN, LEAST, PLACES, REACH, SAMPLE, SHORT, WINDOW, WINDOWS, WORK,
 };
 
-/// The blocks of an instance with nothing to keep but load bounds, if its order is narrow.
+/// Maps an instance that has only load bounds, or returns `None` if its order is not narrow.
 pub(super) fn map(inst: &Instance, effort: &Effort, random: &mut Random) -> Option<Vec<u32>> {
     let (n, k) = (inst.len(), inst.k());
     let most = effort.narrow * (n as f64 / k as f64).sqrt();
@@ -41,8 +41,8 @@ pub(super) fn map(inst: &Instance, effort: &Effort, random: &mut Random) -> Opti
     Some(cut.refined(inst, effort, random))
 }
 
-/// How many channels pass over a point of the order of numbers: the sum of what all span, shared
-/// out. Estimated from a sample.
+/// Returns the mean number of channels that pass over a point of the order, estimated from a
+/// sample. It is the sum of the lengths of all channels divided by the number of vertices.
 fn spanned(inst: &Instance) -> f64 {
     let mut sum = 0_u64;
     let sample = (0..inst.len() as u32).step_by(SAMPLE);
@@ -54,7 +54,8 @@ fn spanned(inst: &Instance) -> f64 {
     sum as f64 / looked as f64
 }
 
-/// Whether windows of the order are cut in two as cheaply between two numbers as in any other way.
+/// Returns true if the best bisection of each window of the order costs at least the share
+/// [`ACROSS`] of the best cut between two numbers.
 fn is_cheapest_across(inst: &Instance, random: &mut Random) -> bool {
     let length = (inst.len() / inst.k()).min(WINDOW);
     (1..=WINDOWS).all(|i| {
@@ -80,17 +81,19 @@ fn is_cheapest_across(inst: &Instance, random: &mut Random) -> bool {
     })
 }
 
-/// The cheapest gap of every stretch of the order, and both ends.
+/// Returns the cheapest gap of every stretch of the order, and the gaps at both ends.
 fn numbered(graph: &Csr, load: impl Fn(u32) -> i64, stretch: usize) -> Vec<Gap> {
     gaps(graph, load, stretch, |at| at as u32, |v| v as usize)
 }
 
-/// A network cut into runs, one for each block: where each begins, and the end of the last.
+/// A network cut into one run for each block: the start of each run, and the end of the last.
 struct Cut(Vec<usize>);
 
 impl Cut {
-    /// The cheapest cut that keeps the load bounds; `None` if there is none at the gaps that were
-    /// chosen, if more than `most` channels pass over a cut on average, or too many from afar.
+    /// Returns the cheapest cut that keeps the load bounds.
+    ///
+    /// Returns `None` if there is no such cut at the chosen gaps, or if more than `most` channels
+    /// pass over a cut on average. Also returns `None` if too many of these channels are long.
     fn new(inst: &Instance, most: f64) -> Option<Self> {
         let stretch = (inst.len() / (inst.k() * PLACES)).max(1);
         let gaps = numbered(inst, |v| inst.load(v), stretch);
@@ -108,7 +111,7 @@ impl Cut {
         (short as f64 >= SHORT * traffic as f64).then_some(cut)
     }
 
-    /// Traffic over the cuts that begins and ends near them.
+    /// Returns the traffic over the cuts between vertices that are both near the cut.
     fn short(&self, inst: &Instance) -> i64 {
         let mut sum = 0;
         for runs in self.0.windows(3) {
@@ -123,7 +126,7 @@ impl Cut {
         sum
     }
 
-    /// The blocks after refinement near the cuts.
+    /// Refines the vertices near the cuts and returns the block of each vertex.
     fn refined(self, inst: &Instance, effort: &Effort, random: &mut Random) -> Vec<u32> {
         let (n, k) = (inst.len(), inst.k());
         let mut block = vec![0; n];
@@ -150,7 +153,7 @@ impl Cut {
         block
     }
 
-    /// Up to so many vertices on either side of each cut, no further than to the middle of a run.
+    /// Returns up to `most` vertices on either side of each cut, at most to the middle of a run.
     fn near(&self, most: usize) -> Vec<u32> {
         let end = self.0[self.0.len() - 1];
         let half = |run: &[usize]| ((run[1] - run[0]) / 2).min(most);
@@ -160,9 +163,9 @@ impl Cut {
     }
 }
 
-/// The vertices near the cuts, after one for each block that stands for all others in it and lies
-/// fixed: without load, and without a row of its own. Also the load that each block may get from
-/// those that are near.
+/// Returns the level of the vertices near the cuts. Before them, it has one fixed vertex for each
+/// block, which represents all other vertices of the block. It has no load, and its row is empty.
+/// Also returns the load that each block may get from the vertices near the cuts.
 fn surroundings(inst: &Instance, block: &[u32], near: &[u32]) -> (Level, Vec<i64>) {
     let k = inst.k();
     let mut local = vec![0_u32; inst.len()];
@@ -205,7 +208,8 @@ mod tests {
         Graph::new(load.to_vec(), &ends.iter().map(one).collect::<Vec<_>>()).unwrap()
     }
 
-    /// Channels to the next vertices, up to `reach` away, and loads of many sizes.
+    /// Returns a graph with channels to later vertices, at most `reach` away, and with various
+    /// loads.
     fn strip(n: u32, reach: u32, random: &mut Random) -> Graph {
         let load: Vec<u64> = (0..n).map(|_| 1 + random.below(9) as u64).collect();
         let mut ends = Vec::new();
@@ -218,7 +222,7 @@ mod tests {
         network(&load, &ends)
     }
 
-    /// The cheapest cut among all, by trying them.
+    /// Returns the cost of the cheapest cut, found by trying all cuts.
     fn tried(inst: &Instance, gaps: &[Gap], b: usize, from: usize) -> Option<i64> {
         let last = gaps.len() - 1;
         if b == inst.k() {
@@ -262,7 +266,7 @@ mod tests {
                 from = end;
             }
             assert!(keeps(&inst, &block));
-            // Channels over several cuts are counted at each.
+            // A channel over several cuts is counted at each.
             assert!(inst.cost(&block) <= cost);
             found += 1;
         }
@@ -303,7 +307,7 @@ mod tests {
         let ones = vec![1; n as usize];
         let strip = strip(n, 4, &mut Random::new(2));
         assert!(is_narrow(&strip));
-        // The same, its vertices numbered at random.
+        // The same network with randomly numbered vertices.
         let mut number: Vec<u32> = (0..n).collect();
         Random::new(3).shuffle(&mut number);
         let at = |v: u32| number[v as usize];
@@ -316,12 +320,12 @@ mod tests {
             .filter(|e| e.1 < n)
             .collect();
         assert!(!is_narrow(&network(&ones, &mesh)));
-        // The channel that closes a ring goes over all cuts.
+        // The channel that closes the ring passes over all cuts.
         let path = (1..n).map(|v| (v - 1, v, 1));
         let ring: Vec<_> = path.clone().chain([(0, n - 1, 1)]).collect();
         assert!(is_narrow(&network(&ones, &path.collect::<Vec<_>>())));
         assert!(!is_narrow(&network(&ones, &ring)));
-        // Depth first, so that few channels are open at a time, but many of them from afar.
+        // Numbered depth first, so that few channels pass over a point, but many of them are long.
         let mut tree = Vec::new();
         let mut open = vec![(0, n)];
         while let Some((first, below)) = open.pop() {
@@ -333,7 +337,7 @@ mod tests {
         }
         assert!(!is_narrow(&network(&ones, &tree)));
         assert!(is_narrow(&network(&ones, &[])));
-        // Ten lines numbered turn by turn, with and without ties between them now and then.
+        // Ten interleaved lines, without and with a few channels between them.
         let lines: Vec<_> = (10..n).map(|v| (v - 10, v, 1)).collect();
         assert!(!is_narrow(&network(&ones, &lines)));
         let rungs = (0..n - 1).step_by(301).map(|v| (v, v + 1, 1));

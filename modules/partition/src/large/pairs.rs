@@ -1,6 +1,6 @@
-//! Moves between two parts at a time: passes of Fiduccia and Mattheyses over every boundary that
-//! two parts share. With two parts the gain of a neighbour changes by a known amount, so a step
-//! costs little and a search can afford to walk far along a boundary before it pays.
+//! Moves between two parts at a time: passes of Fiduccia and Mattheyses over the boundary of each
+//! pair of adjacent parts. With two parts, the gain of a neighbour changes by a known amount. So a
+//! step is cheap, and a search can go far along a boundary before it gains.
 
 use std::collections::BinaryHeap;
 
@@ -9,25 +9,26 @@ use crate::multilevel::passes::side_to_leave;
 use crate::random::Random;
 use crate::tuning::large::{LENGTH, PATIENCE};
 
-/// What the searches of one call share, by vertex.
+/// Memory that the searches of one call share. The vectors before `search` are indexed by vertex.
 struct Rooms<'m, 'a> {
     mapping: &'m mut Mapping<'a>,
     gain: Vec<i64>,
-    /// The search in which the gain was last known.
+    /// Search in which the gain was last computed.
     seen: Vec<u32>,
-    /// The search in which the vertex has moved.
+    /// Search in which the vertex has moved.
     moved: Vec<u32>,
     search: u32,
-    /// The parts that it is between.
+    /// Parts of the current search.
     pair: [u32; 2],
-    /// Edges looked at.
+    /// Number of edges visited.
     looked: usize,
     heaps: [BinaryHeap<(i64, u32, u32)>; 2],
     trail: Vec<u32>,
 }
 
-/// Refines every pair of parts that touch, up to `rounds` times; after the first round only pairs
-/// of which a part has changed. Ends when it has looked at every edge so many `times`.
+/// Refines every pair of adjacent parts, in up to `rounds` rounds. After the first round, it
+/// refines only pairs of which a part has changed. It ends when it has visited every edge `times`
+/// times on average.
 pub(crate) fn refine(mapping: &mut Mapping<'_>, rounds: usize, times: usize, random: &mut Random) {
     let (n, k) = (mapping.level.len(), mapping.parts.len());
     let mut rooms = Rooms {
@@ -64,11 +65,11 @@ pub(crate) fn refine(mapping: &mut Mapping<'_>, rounds: usize, times: usize, ran
     }
 }
 
-/// Vertices that touch another part, by pair of parts (the lower one in the upper half of the
-/// key), in order of pairs and vertices.
+/// Returns the vertices that have a neighbour in another part, by pair of parts, in order of pairs
+/// and vertices. The upper half of a key is the lower part.
 fn borders(mapping: &Mapping<'_>, active: &[bool]) -> Vec<(u64, u32)> {
     let mut borders: Vec<(u64, u32)> = Vec::new();
-    // By part, the last vertex found to touch it.
+    // Last vertex that was found to have a neighbour in a part, by part.
     let mut last = vec![u32::MAX; mapping.parts.len()];
     for v in 0..mapping.level.len() as u32 {
         let here = mapping.part[v as usize];
@@ -93,7 +94,7 @@ impl Rooms<'_, '_> {
         self.mapping.over(self.pair[0]) + self.mapping.over(self.pair[1])
     }
 
-    /// One search between two parts; whether it changed anything.
+    /// Searches between two parts. Returns true if it changed the mapping.
     fn between(&mut self, border: &[(u64, u32)], random: &mut Random) -> bool {
         let pair = self.pair;
         self.search += 1;
@@ -150,7 +151,7 @@ impl Rooms<'_, '_> {
         keep > 0
     }
 
-    /// Learns the gain of a vertex of the pair and lets it take part.
+    /// Computes the gain of a vertex of the pair and adds the vertex to the search.
     fn touch(&mut self, v: u32, random: &mut Random) {
         let mapping = &mut *self.mapping;
         let here = mapping.part[v as usize];
@@ -171,7 +172,7 @@ impl Rooms<'_, '_> {
         self.heaps[side].push((gain, random.next() as u32 >> 8, v));
     }
 
-    /// The side to move from next.
+    /// Returns the side from which the next vertex moves.
     fn next(&mut self) -> Option<usize> {
         for heap in &mut self.heaps {
             let stale = |&(gain, _, v): &(i64, u32, u32)| {

@@ -1,5 +1,5 @@
-//! Moves that lower traffic times distance: sweeps that only take gains, and searches that start
-//! from one vertex of a boundary, go on through losses, and are undone back to their best point.
+//! Moves that lower traffic times distance. Sweeps make only moves that gain. Searches start at one
+//! vertex of a boundary, accept losses, and are then undone back to their best state.
 
 use std::collections::BinaryHeap;
 
@@ -7,13 +7,15 @@ use super::mapping::Mapping;
 use crate::random::Random;
 use crate::tuning::large::{ANEW, FEW};
 
-/// Brings overfull parts back into their bounds, as far as it can: cheapest per load first.
+/// Moves load out of parts that are over their bounds, as far as possible. It makes the moves with
+/// the lowest cost per load first.
 pub(crate) fn unload(mapping: &mut Mapping<'_>) {
     let level = mapping.level;
     relieve(mapping, |m, p| m.over(p) > 0, |v| level.load[v as usize]);
 }
 
-/// Moves what parts are over with to others, the cheapest for its size first.
+/// Moves vertices out of parts for which `over` is true. It makes the moves with the lowest cost
+/// per `size` first.
 pub(crate) fn relieve(
     mapping: &mut Mapping<'_>,
     over: impl Fn(&Mapping<'_>, u32) -> bool,
@@ -39,7 +41,8 @@ pub(crate) fn relieve(
     let most = mapping.work + ANEW * (level.len() + level.arcs());
     while !mapping.is_late() {
         let Some(wanted @ (_, v)) = heap.pop() else {
-            // Boundaries did not suffice: whole insides may go anywhere.
+            // Moves at boundaries did not suffice, so that all vertices of these parts may move to
+            // any part.
             if widened || !(0..k).any(|p| over(mapping, p)) {
                 return;
             }
@@ -79,8 +82,8 @@ pub(crate) fn relieve(
     }
 }
 
-/// Sweeps over the boundary, taking every gain at once; what a move touches is looked at again in
-/// the next round.
+/// Sweeps over the boundary and makes each gaining move at once. The neighbours of a moved vertex
+/// are visited again in the next round.
 pub(crate) fn sweep(mapping: &mut Mapping<'_>, rounds: usize, random: &mut Random) {
     let level = mapping.level;
     let n = level.len();
@@ -118,19 +121,20 @@ pub(crate) fn sweep(mapping: &mut Mapping<'_>, rounds: usize, random: &mut Rando
     }
 }
 
-/// One pass of local searches from every vertex at a boundary, in random order. A search ends
-/// `patience` moves after its best point, the pass when it has looked at every edge some times over
-/// (dense networks, in which every part touches every other, would cost too much). Returns what
-/// the pass gained.
+/// Makes one pass of local searches from every vertex at a boundary, in random order. Returns the
+/// gain of the pass.
+///
+/// A search ends `patience` moves after its best state. The pass ends after a limited number of
+/// edge visits, because dense networks, in which all parts are adjacent, would take too long.
 pub(crate) fn search(mapping: &mut Mapping<'_>, patience: usize, random: &mut Random) -> i64 {
     let level = mapping.level;
     let n = level.len();
     let mut seeds: Vec<u32> = (0..n as u32).filter(|&v| mapping.at_boundary(v)).collect();
     random.shuffle(&mut seeds);
     let mut heap = BinaryHeap::new();
-    // Moves of the search that is going on: vertex, and where it came from.
+    // Moves of the current search: vertex, and its previous part.
     let mut trail: Vec<(u32, u32)> = Vec::new();
-    // Vertices that have moved in this pass stay.
+    // Vertices that have moved in this pass. They do not move again.
     let mut done = vec![false; n];
     let mut gained = 0;
     mapping.looked = 0;

@@ -1,7 +1,8 @@
-//! Brings a mapping back to what it is to keep beyond the loads: pins, limits, those who keep apart.
+//! Repairs violated constraints other than load bounds: pins, limits, and vertices to be kept
+//! apart.
 //!
-//! A vertex that must go goes to the cheapest part that allows it, full or not; loads are then
-//! brought back by those for whom it is cheapest.
+//! A misplaced vertex moves to the cheapest part that allows it, even if that part is full. The
+//! load bounds are then restored by the cheapest moves.
 
 use std::collections::BinaryHeap;
 
@@ -9,13 +10,13 @@ use super::mapping::Mapping;
 use super::refine::{relieve, unload};
 use crate::tuning::large::{ASKED, ROUNDS};
 
-/// Lowers what is broken, as far as it can.
+/// Reduces the violations as far as possible.
 pub(crate) fn repair(mapping: &mut Mapping<'_>) {
     for round in 0..ROUNDS {
         if mapping.broken() == 0 {
             break;
         }
-        // In the last rounds nothing may be sent to where there is no room.
+        // In the last rounds, no vertex may move to a part without enough space.
         let fill = round + 2 < ROUNDS;
         scatter(mapping, fill);
         let limits = mapping.kept.as_ref().map(|kept| kept.limits);
@@ -27,7 +28,8 @@ pub(crate) fn repair(mapping: &mut Mapping<'_>) {
     }
 }
 
-/// Sends away who meets one to keep apart from, or lies where it may not.
+/// Moves vertices that are in a part that is not open to them, or with a vertex from which they
+/// must be kept apart.
 fn scatter(mapping: &mut Mapping<'_>, fill: bool) {
     let all = 0..mapping.parts.len() as u32;
     for v in 0..mapping.level.len() as u32 {
@@ -39,7 +41,7 @@ fn scatter(mapping: &mut Mapping<'_>, fill: bool) {
     }
 }
 
-/// Sends away what a sum has too much of.
+/// Moves vertices out of a sum that is above its limit.
 fn empty(mapping: &mut Mapping<'_>, at: usize) {
     let Some(kept) = mapping.kept.as_ref().filter(|k| k.over(at) > 0) else {
         return;
@@ -52,7 +54,7 @@ fn empty(mapping: &mut Mapping<'_>, at: usize) {
     relieve(mapping, over, |v| held.further(v)[dim]);
 }
 
-/// Asks for what a sum lacks, of those from whom it is the cheapest.
+/// Moves vertices into a sum that is below its limit, the cheapest first.
 fn gather(mapping: &mut Mapping<'_>, at: usize, fill: bool) {
     let Some(kept) = mapping.kept.as_ref().filter(|k| k.under(at) > 0) else {
         return;

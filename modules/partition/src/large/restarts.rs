@@ -1,27 +1,29 @@
-//! What is done with the time that is left: V-cycles while they gain, and restarts: other mappings from the start.
+//! Use of the remaining time: V-cycles as long as they gain, then restarts.
 //!
-//! Where most vertices lie at a boundary V-cycles gain nothing, and mappings from other random numbers differ by more
-//! than they ever do. What the other mappings are, one after the other, does not depend on the time: with more of
-//! it more of the same row are made, and the best of all is kept.
+//! If most vertices are at a boundary, V-cycles gain nothing. Mappings from other random numbers
+//! then differ by more than V-cycles gain. The sequence of restarts does not depend on the time.
+//! More time makes more mappings of the same sequence, and the best one is used.
 
 use super::{Divided, Effort, FAST, Level, Manner, Stage, mapped, rank};
 use crate::budget::Budget;
 use crate::random::Random;
 use crate::tuning::large::{LAST_BEGUN, NEGLIGIBLE, STALLED};
 
-/// Mappings that are made from the start.
+/// Sequence of restarts.
 pub(super) struct Restarts<'a> {
-    /// Two kinds in turn.
+    /// Efforts that are used alternately.
     efforts: [&'a Effort; 2],
-    /// The longest share of the time that one of each took: what would not be done in time is not begun.
+    /// Longest time that a restart of each effort has taken, as a share of the time limit. A
+    /// restart that would not end in time is not started.
     took: [f64; 2],
     seeds: Random,
-    /// So many have been made, or left out.
+    /// Number of restarts that were made or skipped.
     turn: usize,
 }
 
 impl<'a> Restarts<'a> {
-    /// `took`: what one of the effort wanted takes, about.
+    /// Creates the sequence. `took` is the approximate time that a mapping with the effort `wanted`
+    /// takes, as a share of the time limit.
     pub(super) fn new(wanted: &'a Effort, took: f64, seeds: Random) -> Self {
         Self {
             efforts: [&FAST, wanted],
@@ -31,7 +33,7 @@ impl<'a> Restarts<'a> {
         }
     }
 
-    /// The next that there is time for after this share of it.
+    /// Returns the next mapping that can be made when the share `begun` of the time has passed.
     fn next(&mut self, stage: &Stage<'_>, begun: f64) -> Option<Vec<u32>> {
         for _ in 0..2 {
             let kind = self.turn % 2;
@@ -40,7 +42,7 @@ impl<'a> Restarts<'a> {
             if begun + self.took[kind] > 1.0 {
                 continue;
             }
-            // Shares of a time would make it another mapping with another time.
+            // Without a time limit of its own, because the mapping must not depend on it.
             let budget = Budget {
                 time: None,
                 deadline: stage.budget.stop_at(),
@@ -56,7 +58,8 @@ impl<'a> Restarts<'a> {
 }
 
 impl Stage<'_> {
-    /// Improves a mapping of the whole while there is time; `restarts` where other mappings may be any better.
+    /// Improves a mapping of the whole network while time is left. `restarts` is `None` if other
+    /// mappings cannot be better.
     pub(super) fn use_up(
         &self,
         finest: &Level,
@@ -67,7 +70,7 @@ impl Stage<'_> {
         let (mut idle, mut took) = (0, 0.0_f64);
         loop {
             let begun = self.budget.used();
-            // Checks and the bound come after the search.
+            // The rest of the time is for checks and the lower bound, which come after the search.
             if begun >= LAST_BEGUN {
                 return;
             }
@@ -78,7 +81,7 @@ impl Stage<'_> {
             {
                 let found = restarts.next(self, begun);
                 next = found.map(|block| Divided::among_blocks(&self.tree, block));
-                // One V-cycle before the next.
+                // Only one V-cycle follows before the next restart.
                 idle = STALLED - 1;
             } else if fits {
                 next = Some(self.attempt(finest, divided.clone(), random));
@@ -87,7 +90,7 @@ impl Stage<'_> {
             }
             let Some(mut next) = next else { return };
             let (new, old) = (rank(finest, &mut next), rank(finest, divided));
-            // What gains next to nothing is tried again, but in turn with others.
+            // A negligible gain counts as idle, so that restarts are tried too.
             let little = (old.1 as f64 * NEGLIGIBLE) as i64;
             if new.0 < old.0 || new.1 + little < old.1 {
                 idle = 0;
@@ -109,7 +112,8 @@ mod tests {
     use crate::instance::Instance;
     use crate::{Channel, Graph, Machine, Problem};
 
-    /// The row of mappings of a tree whose loads are all the same, with so much time.
+    /// Returns the first restarts with the given time. Also checks that using up a short time does
+    /// not worsen a mapping.
     fn row(inst: &Instance, seconds: u64) -> Vec<Option<Vec<u32>>> {
         let budget = Budget::until(Some(Instant::now() + Duration::from_secs(seconds)));
         let finest = Level::of(inst);
@@ -117,7 +121,7 @@ mod tests {
         let mut random = Random::new(3);
         let mut restarts = Restarts::new(&GOOD, 0.0, random.clone());
         let row = (0..4).map(|_| restarts.next(&stage, 0.0)).collect();
-        // From the start of a row on nothing gets worse.
+        // A short time must not make the mapping worse.
         let whole = Divided::whole(&stage.tree, inst.len());
         let mut first = stage.divide_all(Levels::from(&finest), whole, &mut random);
         let before = rank(&finest, &mut first);

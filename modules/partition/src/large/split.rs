@@ -9,7 +9,7 @@ use crate::multilevel::bisect::bisect;
 use crate::multilevel::passes::{Sides, Sub};
 use crate::random::Random;
 
-/// Halves all parts whose halves are at least as far apart as the stage says.
+/// Halves all parts whose halves are at least the distance of the stage apart.
 pub(super) fn split(stage: &Stage<'_>, level: &Level, divided: &mut Divided, random: &mut Random) {
     let (effort, tree) = (&stage.effort, &stage.tree);
     let Divided { parts, part } = divided;
@@ -23,7 +23,7 @@ pub(super) fn split(stage: &Stage<'_>, level: &Level, divided: &mut Divided, ran
     let local = all.places();
     let old = part.clone();
     for (p, (&(first, two), members)) in (0..).zip(heirs.iter().zip(all.iter())) {
-        // What is found now counts for nothing.
+        // After the deadline, the result is discarded.
         if !two || stage.budget.is_over() {
             members.iter().for_each(|&v| part[v as usize] = first);
             continue;
@@ -47,7 +47,7 @@ pub(super) fn split(stage: &Stage<'_>, level: &Level, divided: &mut Divided, ran
         let total: i64 = sub.size.iter().sum();
         let [one, other] = halves.map(|q| next.room(tree, q) as f64);
         let want = (total as f64 * (one / (one + other).max(1.0))).round() as i64;
-        // A part may be over its own bound: its halves then share what there is.
+        // A part may be above its own bound. Its halves then share its load.
         let most = |(q, even): (u32, i64)| next.bound[q as usize].max(even);
         let sides = Sides {
             want,

@@ -12,7 +12,7 @@ use std::num::NonZero;
 
 mod rules;
 
-/// A network without order, with loads and traffic up to the given ones.
+/// A random network without order, with loads below 20 and traffic below 30.
 fn network() -> impl Strategy<Value = Graph> {
     (2_u32..120).prop_flat_map(|n| {
         let loads = prop::collection::vec(0_u64..20, n as usize);
@@ -44,7 +44,7 @@ fn mesh(side: u32) -> Graph {
     Graph::new(vec![1; (side * side) as usize], &channels).unwrap()
 }
 
-/// Three hosts of different sizes, one of them fast.
+/// Three hosts of different sizes, one of them with a high speed.
 fn irregular() -> Machine {
     let host = |cores, speed| Tree::Group {
         distance: 2,
@@ -106,8 +106,8 @@ proptest! {
         prop_assert_eq!(Mapping::new(&fine, &parts, &mut below).cost(), cost);
     }
 
-    /// The instance shares the arrays of the network where nothing changes them; contracted with
-    /// each vertex as a cluster of its own it is the same.
+    /// The instance shares the arrays of the network that it does not change. Its copy is
+    /// contracted with one cluster for each vertex.
     #[test]
     fn a_shared_instance_is_the_same_as_one_of_its_own(graph in network(), seed in 0_u64..1000) {
         let machine = irregular();
@@ -188,7 +188,7 @@ fn meshes_are_mapped_within_bounds_the_same_for_a_seed() {
                 )
                 .as_ref()
             );
-            // Strips in source order would cost more.
+            // Strips of vertices in source order cost more.
             let k = inst.k() as u32;
             let strips: Vec<u32> = (0..3600).map(|v| v * k / 3600).collect();
             assert!(inst.cost(&found) < inst.cost(&strips));
@@ -196,7 +196,8 @@ fn meshes_are_mapped_within_bounds_the_same_for_a_seed() {
     }
 }
 
-/// Every newcomer joins four ends of channels there are, so that the old ones become hubs.
+/// A network with hubs: each new vertex gets channels to four randomly chosen ends of existing
+/// channels.
 fn hubs(count: u32) -> Graph {
     let mut random = Random::new(9);
     let mut channels = Vec::new();
@@ -263,7 +264,7 @@ fn halves_follow_the_groups_and_share_out_all_room() {
         assert_eq!(room, (0..10).map(|b| inst.load_bound(b)).sum::<i64>());
         assert!(parts.bound.iter().sum::<i64>() >= 1600);
     }
-    // In the order of the blocks.
+    // The parts are in the order of the blocks.
     let blocks = (0..10).map(|p| parts.blocks_in(&tree, p));
     assert!(blocks.eq((0..10).map(|b| [b])));
 }
@@ -289,7 +290,7 @@ fn traffic_beyond_32_bits_is_searched_as_any_other() {
     assert_eq!(times(1), times(1 << 36));
 }
 
-/// A source and a sink with a channel to and from each of so many workers.
+/// A source and a sink, each with a channel to every worker.
 fn farm(workers: u32) -> Graph {
     let join = |(from, to)| Channel {
         from,
@@ -320,7 +321,7 @@ fn leaves_of_a_hub_are_contracted_with_each_other() {
     assert!(heaviest <= Some(3 * 30_002 / 2000), "{heaviest:?}");
 }
 
-/// What is done to relieve the part of a hub grows with the channels, not with their square.
+/// The work grows with the channels, not with their square.
 #[test]
 fn a_hub_is_relieved_in_linear_time() {
     let machine = Machine::regular(&[(4, 1)]).unwrap();
@@ -369,7 +370,7 @@ fn without_time_there_is_no_mapping_and_without_end_there_is_one() {
             &mut Random::new(1),
         );
         assert!(found.is_some_and(|block| keeps(&inst, &block)));
-        // Nothing is looked for any more, and nothing gets worse.
+        // After the deadline, no moves are tried, and the mapping is not changed.
         let level = Level::of(&inst);
         let parts = Parts::blocks(&BisectionTree::new(&inst, 0.5));
         let mut block: Vec<u32> = (0..level.len() as u32).map(|v| v % 10).collect();

@@ -1,4 +1,4 @@
-//! Cutting a set of vertices in two: multilevel bisection with Fiduccia-Mattheyses refinement.
+//! Multilevel bisection of a set of vertices, with Fiduccia-Mattheyses refinement.
 
 use super::coarsen::matching;
 use super::passes::{Passes, Sides, Sub};
@@ -7,7 +7,8 @@ use crate::random::Random;
 
 const COARSEST: usize = 48;
 
-/// Bisects: violation of the sides and cut, and the side of each vertex. `tries` starts at the coarsest level.
+/// Bisects a graph. Returns the violation of the limits, the cut, and the side of each vertex. At
+/// the coarsest level, the best of `tries` initial bisections is used.
 pub(crate) fn bisect(
     sub: &Sub,
     sides: Sides,

@@ -1,11 +1,11 @@
-//! Pairs of vertices for the next coarser level.
+//! Computes pairs of vertices for the next coarser level.
 
 use crate::csr::Csr;
 use crate::instance::Instance;
 use crate::random::Random;
 
-/// The vertices matched along heavy edges with light ends, where a pair is no heavier than `heaviest` and
-/// `may_join` allows it. Returns the cluster of each vertex and how many there are.
+/// Matches vertices along heavy edges to light vertices. Returns the cluster of each vertex, and
+/// the number of clusters. A pair is not heavier than `heaviest`, and `may_join` must allow it.
 pub(crate) fn matching(
     graph: &Csr,
     load: impl Fn(u32) -> i64,
@@ -39,7 +39,7 @@ pub(crate) fn matching(
     (map, clusters as usize)
 }
 
-/// Whether two vertices may become one: the same pins, and not to be kept apart.
+/// Returns true if two vertices may be joined: they have the same pins and need not be kept apart.
 pub(crate) fn may_join(inst: &Instance, v: u32, u: u32) -> bool {
     (inst.set.is_empty() || inst.set[v as usize] == inst.set[u as usize])
         && (inst.apart.is_empty() || !inst.apart[v as usize].iter().any(|e| e.0 == u))

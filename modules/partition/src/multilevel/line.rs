@@ -1,5 +1,5 @@
-//! Mappings of runs: vertices in some order, cut into one run per block by a dynamic programme.
-//! Near the best on pipelines and chains of modules, where the order is that of the flow.
+//! Mappings of runs: a dynamic programme cuts an order of the vertices into one run per block. The
+//! result is near the optimum on pipelines and chains of modules, if the order follows the flow.
 
 use std::collections::VecDeque;
 use std::mem::replace;
@@ -8,7 +8,8 @@ use crate::csr::Csr;
 use crate::instance::Instance;
 use crate::random::Random;
 
-/// Orders worth cutting: as written, breadth first and depth first from an end of the network.
+/// Returns an order that is worth cutting: as written, or breadth first or depth first from an end
+/// of the network.
 pub(crate) fn order(inst: &Instance, kind: usize, random: &mut Random) -> Vec<u32> {
     let n = inst.len();
     if kind == 0 || n == 0 {
@@ -41,7 +42,7 @@ fn breadth_first(inst: &Instance, start: u32) -> Vec<u32> {
     order
 }
 
-/// Depth first along the heaviest edge, children with small subtrees left for last by the stack.
+/// Returns the vertices depth first, with the heaviest edge first.
 fn depth_first(inst: &Instance, start: u32) -> Vec<u32> {
     let n = inst.len() as u32;
     let mut seen = vec![false; n as usize];
@@ -63,9 +64,11 @@ fn depth_first(inst: &Instance, start: u32) -> Vec<u32> {
     order
 }
 
-/// Cuts the order into a run for each block, each within its load bound, at the
-/// least sum of crossing traffic times the distance of the two blocks that meet there. `None` when
-/// no such cut exists. Time: vertices times blocks.
+/// Cuts the order into one run for each block. Minimises the sum of the traffic over each cut times
+/// the distance of the two blocks that meet there.
+///
+/// Returns the block of each vertex, or `None` if no such cut keeps the load bounds. The time is
+/// proportional to vertices times blocks.
 pub(crate) fn cut(inst: &Instance, order: &[u32]) -> Option<Vec<u32>> {
     let mut place = vec![0_u32; inst.len()];
     (0..).zip(order).for_each(|(i, &v)| place[v as usize] = i);
@@ -85,16 +88,16 @@ pub(crate) fn cut(inst: &Instance, order: &[u32]) -> Option<Vec<u32>> {
 /// A gap in an order.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Gap {
-    /// How many vertices stand before it, and their load.
+    /// Number of vertices before the gap, and their load.
     pub(crate) at: usize,
     pub(crate) before: i64,
-    /// Traffic and channels over it.
+    /// Traffic and number of channels over the gap.
     pub(crate) traffic: i64,
     pub(crate) channels: i64,
 }
 
-/// The cheapest gap of every stretch of so many vertices of an order, and both ends: `vertex` says who
-/// stands at a place, and `place` where a vertex stands.
+/// Returns the cheapest gap of every stretch of `stretch` vertices of an order, and the gaps at
+/// both ends. `vertex` maps an index of the order to a vertex, and `place` does the reverse.
 pub(crate) fn gaps(
     graph: &Csr,
     load: impl Fn(u32) -> i64,
@@ -126,24 +129,27 @@ pub(crate) fn gaps(
     gaps
 }
 
-/// Which gaps end the runs of the blocks, so that traffic over the cuts times the distance there is
-/// least; `None` when no choice of them keeps the load bounds, or more than `most` would be looked at. Time and
-/// memory: the gaps that each block can end at, all in all a few times their number where the
-/// bounds are close.
+/// Returns the gaps that end the runs of the blocks, so that the traffic over each cut times the
+/// distance there is smallest in total.
+///
+/// Returns `None` if no choice keeps the load bounds, or if it would examine more than `most` gaps.
+/// Time and memory are linear in the number of gaps at which each block can end. If the bounds are
+/// close, this is a few times the number of gaps.
 pub(crate) fn cheapest(inst: &Instance, gaps: &[Gap], most: usize) -> Option<Vec<usize>> {
     const NEVER: i64 = i64::MAX / 2;
     let k = inst.k();
     let last = gaps.len() - 1;
     let total = gaps[last].before;
     let room = |b: usize| inst.load_bound(b);
-    // What all blocks after each hold together.
+    // Total load bound of all blocks after each block.
     let mut behind = vec![0_i64; k];
     for b in (1..k).rev() {
         behind[b - 1] = behind[b].saturating_add(room(b));
     }
     let mut ahead = 0_i64;
     let mut work = 0;
-    // By block: the first gap it can end at, and for each from there on where it then begins.
+    // By block, the first gap at which it can end. For each gap from there, the gap at which the
+    // block then begins.
     let mut from: Vec<(usize, Vec<u32>)> = Vec::with_capacity(k);
     let (mut first, mut best) = (0, vec![0_i64]);
     for (b, &behind) in behind.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! From coarse to fine: clusters first, vertices later.
+//! Multilevel methods: clusters are mapped first, and vertices later.
 
 pub(crate) mod bisect;
 pub(crate) mod coarsen;

@@ -1,8 +1,9 @@
-//! The two sides of a bisection: grown from a vertex, then improved by passes of single moves
-//! (Fiduccia and Mattheyses, "A linear-time heuristic for improving network partitions", 1982).
+//! The two sides of a bisection. One side is grown from a vertex. Passes of single moves then
+//! improve both (Fiduccia and Mattheyses, "A linear-time heuristic for improving network
+//! partitions", 1982).
 //!
-//! Vertices wait in buckets by gain, the latest first, so that a move costs what its neighbours
-//! cost and no logarithm.
+//! Vertices are queued in buckets by gain, last in first out. So a move takes time proportional to
+//! the degree of the vertex, without a logarithm.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -11,32 +12,33 @@ use crate::csr::Csr;
 use crate::random::Random;
 
 const NONE: u32 = u32::MAX;
-/// Gains beyond this many different ones share buckets.
+/// Limit of the number of buckets. If there are more possible gains, several share a bucket.
 const BUCKETS: i64 = 1024;
-/// Most passes over one level.
+/// Largest number of passes over one level.
 const PASSES: usize = 6;
-/// Before the first vertex of a bucket its number stands, with this bit.
+/// Set in `before` of the first vertex of a bucket, together with the number of the bucket.
 const FIRST: u32 = 1 << 31;
 
-/// A graph with one size per vertex, and for some vertices the side they must lie on.
+/// A graph with one size per vertex. Some vertices may be fixed to a side.
 #[derive(Clone, Debug)]
 pub(crate) struct Sub {
     pub(crate) graph: Csr,
     pub(crate) size: Arc<Vec<i64>>,
-    /// 0 free, 1 first side, 2 second side; empty when all are free.
+    /// 0 for free vertices, 1 for the first side, 2 for the second side. It is empty if all are
+    /// free.
     pub(crate) fixed: Vec<u8>,
 }
 
-/// What the two sides should and may hold.
+/// Desired and largest sizes of the two sides.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sides {
-    /// Size wanted on the first side.
+    /// Desired size of the first side.
     pub(crate) want: i64,
-    /// Most on each side.
+    /// Largest size of each side.
     pub(crate) most: [i64; 2],
 }
 
-/// It is read as the graph that it is.
+/// Dereferences to the graph.
 impl Deref for Sub {
     type Target = Csr;
 
@@ -51,27 +53,27 @@ impl Sub {
     }
 }
 
-/// A vertex while sides change: all that a move of its neighbour reads and writes, in one place.
+/// State of a vertex. All data that a move of its neighbour reads and writes is in one place.
 struct Vertex {
-    /// What the cut falls by when it changes sides.
+    /// Decrease of the cut if the vertex changes sides.
     gain: i64,
-    /// Those behind and before it in its bucket: nobody is before it where it waits in none.
+    /// Next and previous vertex in the bucket. `before` is [`NONE`] if the vertex is not queued.
     next: u32,
     before: u32,
-    /// How many of its edges are cut.
+    /// Number of its edges that are cut.
     cut_edges: u32,
     side: u8,
-    /// Whether it stays where it is: it is fixed there, or has been moved in this pass.
+    /// True if the vertex does not move, because it is fixed or has already moved in this pass.
     stays: bool,
 }
 
-/// The vertices of one side by gain: the first of each bucket.
+/// Vertices of one side by gain, as the first vertex of each bucket.
 #[derive(Default)]
 struct Queue {
     head: Vec<u32>,
-    /// The highest bucket that may hold a vertex, and one.
+    /// Index of the highest bucket that may contain a vertex, plus one.
     top: usize,
-    /// From where to where buckets may have held one since all were empty.
+    /// Range of the buckets that may have contained a vertex since the last clear.
     low: usize,
     high: usize,
 }
@@ -84,22 +86,22 @@ impl Queue {
     }
 }
 
-/// What passes go through, kept from one bisection to the next.
+/// State of the passes. It is reused by later bisections.
 #[derive(Default)]
 pub(crate) struct Passes {
     vertices: Vec<Vertex>,
-    /// A vertex is in the queue of its side at most.
+    /// A vertex is at most in the queue of its own side.
     queues: [Queue; 2],
     offset: i64,
     shift: u32,
-    /// The moves of a pass.
+    /// Moves of the current pass.
     trail: Vec<u32>,
     load: [i64; 2],
     cut: i64,
 }
 
 impl Passes {
-    /// The vertices as they lie, and queues for their gains, without anybody in them.
+    /// Sets up the vertices for the given sides, and empty queues for their gains.
     fn begin(&mut self, sub: &Sub, side: impl Fn(u32) -> u8) {
         let mut widest = 0;
         (self.load, self.cut) = ([0; 2], 0);
@@ -139,7 +141,7 @@ impl Passes {
         }
     }
 
-    /// Puts a vertex before all others of its gain in the queue of a side.
+    /// Inserts a vertex at the front of its bucket in the queue of a side.
     #[inline]
     fn insert(&mut self, side: usize, v: u32) {
         let vertex = &mut self.vertices[v as usize];
@@ -156,7 +158,7 @@ impl Passes {
         }
     }
 
-    /// Takes a vertex out, if it waits in the queue of a side.
+    /// Removes a vertex from the queue of a side, if it is queued.
     #[inline]
     fn remove(&mut self, side: usize, v: u32) {
         let vertex = &mut self.vertices[v as usize];
@@ -174,7 +176,7 @@ impl Passes {
         }
     }
 
-    /// A vertex in the highest bucket of a side.
+    /// Returns a vertex in the highest bucket of a side.
     fn best(&mut self, side: usize) -> Option<u32> {
         let queue = &mut self.queues[side];
         while queue.top > 0 {
@@ -187,13 +189,14 @@ impl Passes {
         None
     }
 
-    /// Violation of the sides and cut.
+    /// Returns the violation of the limits, and the cut.
     fn worth(&self, sides: Sides) -> (i64, i64) {
         let over = |i: usize| (self.load[i] - sides.most[i]).max(0);
         (over(0) + over(1), self.cut)
     }
 
-    /// Changes the side of a vertex. Its neighbours wait by their new gains, if they are `queued`.
+    /// Moves a vertex to the other side and updates the gains of its neighbours. Requeues the
+    /// neighbours if `queued` is set.
     #[inline]
     fn turn(&mut self, sub: &Sub, v: u32, queued: bool) {
         let size = sub.size[v as usize];
@@ -222,7 +225,7 @@ impl Passes {
         }
     }
 
-    /// The side to move from next, and its best vertex.
+    /// Returns the side from which the next vertex moves, and the best vertex of that side.
     fn next(&mut self, sides: Sides) -> Option<(usize, u32)> {
         let top = [self.best(0), self.best(1)];
         let gains = top.map(|v| v.map(|v| self.vertices[v as usize].gain));
@@ -231,7 +234,8 @@ impl Passes {
         top[from].map(|v| (from, v))
     }
 
-    /// Grows the first side from a random vertex, always by a vertex that adds least to the cut.
+    /// Grows the first side from a random vertex. Always adds a vertex that increases the cut
+    /// least.
     pub(super) fn grow(
         &mut self,
         sub: &Sub,
@@ -257,7 +261,7 @@ impl Passes {
                 continue;
             }
             let size = sub.size[v as usize];
-            // Past the target only when that is nearer to it than stopping here.
+            // Exceeds the target only if the result is closer to it.
             if forced.is_none() && inside + size - sides.want > sides.want - inside {
                 if inside >= sides.want {
                     break;
@@ -278,7 +282,8 @@ impl Passes {
         self.vertices.iter().map(|vertex| vertex.side).collect()
     }
 
-    /// Passes of single moves with rollback to the best prefix; returns violation and cut.
+    /// Makes passes of single moves, each undone back to its best prefix. Returns the violation and
+    /// the cut.
     pub(super) fn refine(
         &mut self,
         sub: &Sub,
@@ -320,7 +325,7 @@ impl Passes {
             last = best.0;
             for &v in trail[best.1..].iter().rev() {
                 match is_last {
-                    // Nobody asks for gains any more.
+                    // The gains are not needed after the last pass.
                     true => self.vertices[v as usize].side ^= 1,
                     false => self.turn(sub, v, false),
                 }
@@ -344,9 +349,11 @@ impl Passes {
     }
 }
 
-/// The side to move from next, of two whose best vertices gain so much, and that have so much room left: the
-/// overfull one, else that of the better gain, else the fuller one. A move may overfill the other side by one
-/// vertex; the next ones then come back.
+/// Returns the side from which the next vertex moves, given the gain of the best vertex and the
+/// space left on each side.
+///
+/// An overfull side is chosen first, then the side with the better gain, then the fuller side. A
+/// move may overfill the other side by one vertex. The next moves then come from that side.
 pub(crate) fn side_to_leave(gain: [Option<i64>; 2], room: [i64; 2]) -> Option<usize> {
     match (gain, room.map(|room| room < 0)) {
         ([Some(_), _], [true, false]) => Some(0),
@@ -363,7 +370,7 @@ pub(crate) fn side_to_leave(gain: [Option<i64>; 2], room: [i64; 2]) -> Option<us
 mod tests {
     use super::*;
 
-    /// Two cliques of eight with one edge between them, in alternating order.
+    /// Returns two cliques of eight vertices in alternating order, with one edge between them.
     fn cliques() -> Sub {
         let tied = |v: u32, u: u32| u != v && (u % 2 == v % 2 || u / 2 == 0 && v / 2 == 0);
         let row = |v: u32| (0..16).filter(move |&u| tied(v, u)).map(|u| (u, 3));
@@ -379,7 +386,7 @@ mod tests {
         most: [9, 9],
     };
 
-    /// Violation of the sides and cut.
+    /// Returns the violation of the limits, and the cut.
     fn judge(sub: &Sub, side: &[u8]) -> (i64, i64) {
         let (mut load, mut cut) = ([0; 2], 0);
         for (v, &here) in (0..).zip(side) {
@@ -436,7 +443,7 @@ mod tests {
         passes.begin(&sub, |v| u8::from(v == 0));
         assert_eq!(passes.cut, 1 << 40);
         (0..3).for_each(|v| passes.insert(0, v));
-        // Both ends of the cut edge gain nearly the same by leaving: the latest is first.
+        // Both ends of the cut edge have nearly the same gain. The last inserted one is first.
         assert_eq!(passes.best(0), Some(1));
         passes.remove(0, 1);
         assert_eq!(passes.best(0), Some(0));

@@ -1,8 +1,8 @@
-//! Simulated annealing on cost plus a price for excess, over single moves and swaps.
+//! Simulated annealing by single moves and swaps. It minimises the cost plus a price for excess.
 //!
-//! The price of excess is tuned while the search runs: it rises while the mapping is infeasible
-//! and falls while it is feasible, so the search walks along the edge of what is allowed, where
-//! the good mappings of tightly filled blocks are. Only feasible mappings are kept.
+//! The price of excess is adjusted during the search. It rises while the mapping is infeasible and
+//! falls while it is feasible. So the search stays at the border of the feasible region, because
+//! good mappings onto tightly filled blocks are there. Only feasible mappings are kept as the best.
 
 use std::time::Instant;
 
@@ -12,19 +12,19 @@ use crate::clusters::marks;
 use crate::instance::Instance;
 use crate::random::Random;
 
-/// How long and how hot.
+/// Duration and temperatures of an annealing run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Schedule {
     pub(crate) steps: u64,
     /// First temperature, in units of cost.
     pub(crate) hot: f64,
-    /// Last temperature.
+    /// Last temperature, in the same units.
     pub(crate) cold: f64,
     pub(crate) stop_at: Option<Instant>,
 }
 
 impl Schedule {
-    /// From hot to a part of that.
+    /// Creates a schedule that cools from `hot` to `hot * part`.
     pub(crate) fn new(steps: u64, hot: f64, part: f64, stop_at: Option<Instant>) -> Self {
         Self {
             steps,
@@ -35,7 +35,7 @@ impl Schedule {
     }
 }
 
-/// The best mapping met: fewest faults, then least cost.
+/// The best mapping found: smallest excess, then least cost.
 #[derive(Clone, Debug)]
 pub(crate) struct Best {
     pub(crate) block: Vec<u32>,
@@ -56,7 +56,7 @@ impl Best {
         self.excess == 0.0
     }
 
-    /// Goes to a mapping that is feasible, where that is better.
+    /// Keeps the mapping of the state if it is feasible and better.
     #[inline]
     pub(crate) fn keep(&mut self, state: &State<'_>) {
         if state.faults == 0 && (state.cost < self.cost || !self.feasible()) {
@@ -65,7 +65,8 @@ impl Best {
         }
     }
 
-    /// The mapping of fewer faults, where neither has none.
+    /// Returns the mapping of the state if `self` is infeasible and has more excess, or equal
+    /// excess and a higher cost. Returns `self` otherwise.
     pub(crate) fn or(self, state: &State<'_>) -> Self {
         let now = (!self.feasible()).then(|| Self::of(state));
         now.filter(|now| now.beats(&self)).unwrap_or(self)
@@ -76,8 +77,9 @@ impl Best {
     }
 }
 
-/// A temperature at which typical moves of some vertices are taken now and then: the mean cost of an
-/// edge end of theirs, as the mapping stands.
+/// Returns a temperature at which typical moves of some vertices are accepted now and then. It is
+/// the mean change of cost of sample moves to the blocks of neighbours, or to other blocks if the
+/// neighbour is in the same block.
 pub(crate) fn typical(state: &State<'_>, vertices: impl Iterator<Item = u32>) -> f64 {
     let k = state.inst.k() as u32;
     let mut sum = 0.0;
@@ -99,8 +101,9 @@ pub(crate) fn typical(state: &State<'_>, vertices: impl Iterator<Item = u32>) ->
     if count == 0.0 { 1.0 } else { sum / count }
 }
 
-/// Anneals a mapping for so many steps, from `warmth` times as hot as is [`typical`] of it down to a part
-/// of that; returns the best mapping met.
+/// Anneals a mapping for a number of steps and returns the best mapping found. The first
+/// temperature is `warmth` times the one that [`typical`] returns, and the last is the share `part`
+/// of it.
 pub(crate) fn annealed(
     inst: &Instance,
     block: Vec<u32>,
@@ -114,14 +117,14 @@ pub(crate) fn annealed(
     anneal(&mut state, random, &schedule)
 }
 
-/// Runs the schedule from the given state; returns the best mapping met.
+/// Anneals from the given state and returns the best mapping found.
 pub(crate) fn anneal(state: &mut State<'_>, random: &mut Random, schedule: &Schedule) -> Best {
     let inst = state.inst;
     let all: Vec<u32> = (0..inst.k() as u32).collect();
     anneal_within(state, random, schedule, 0..inst.len() as u32, &all)
 }
 
-/// The same for some vertices, in and between some blocks: all that lies there, and no other.
+/// Anneals some vertices in and between some blocks. The vertices must be all those in the blocks.
 pub(crate) fn anneal_within(
     state: &mut State<'_>,
     random: &mut Random,
@@ -142,7 +145,7 @@ pub(crate) fn anneal_within(
     if movable.is_empty() {
         return best;
     }
-    // Thresholds drawn from a table: accepting at `change <= -T ln u` is Metropolis' rule.
+    // Thresholds are drawn from a table. Accepting at `change <= -T ln u` is the Metropolis rule.
     let draws: Vec<f64> = (0..1024)
         .map(|i| -((f64::from(i) + 0.5) / 1024.0).ln())
         .collect();
@@ -150,7 +153,7 @@ pub(crate) fn anneal_within(
     let epochs = schedule.steps.div_ceil(EPOCH).max(1);
     let cooling = (schedule.cold / schedule.hot).powf(1.0 / epochs as f64);
     let mut heat = schedule.hot;
-    // Those held fast may be whole blocks: they do not count.
+    // Fixed vertices may be as large as blocks, so they are excluded from the mean.
     let sizes: i64 = movable.iter().map(|&v| inst.load(v)).sum();
     let mean_size = match sizes {
         0 => 1.0,
@@ -216,7 +219,7 @@ pub(crate) fn anneal_within(
             (price * 0.97).max(floor)
         };
     }
-    // Of equals the last: the search drifts over plateaus.
+    // The last of equal mappings is kept, because the search moves over plateaus.
     if best.feasible() && state.faults == 0 && state.cost == best.cost {
         best.block.copy_from_slice(&state.block);
     }

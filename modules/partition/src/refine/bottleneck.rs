@@ -1,5 +1,5 @@
-//! Relieving the busiest host link: moves and swaps that lower the largest traffic leaving a host,
-//! and at the same traffic the cost.
+//! Reduction of the traffic of the busiest host link. Moves and swaps lower the largest traffic
+//! that leaves a host, or the cost at the same traffic.
 
 use std::time::Instant;
 
@@ -9,8 +9,9 @@ use crate::clusters::distinct;
 use crate::instance::Instance;
 use crate::watch::Watch;
 
-/// Improves a mapping in place until no single move or swap helps, it is late or somebody has had enough. Only for instances with a
-/// table of costs; the larger ones keep the mapping of least cost.
+/// Improves a mapping in place until no single move or swap helps, the time is over, or the search
+/// is cancelled. Does nothing without a cost table, so that large instances keep the mapping of
+/// least cost.
 pub(crate) fn refine(
     inst: &Instance,
     block: &mut Vec<u32>,
@@ -73,12 +74,13 @@ pub(crate) fn refine(
     *block = state.block;
 }
 
-/// About how many nanoseconds a try takes for each neighbour.
+/// Approximate time of a try for each neighbour, in nanoseconds.
 const WORK: usize = 10;
 
-/// Traffic that leaves each host, kept while vertices move: to sum it up takes time in all edges.
+/// Traffic that leaves each host. It is updated with each move, because a new sum takes time linear
+/// in the edges.
 struct Leaving {
-    /// The host of each block.
+    /// Host of each block.
     host: Vec<usize>,
     traffic: Vec<i64>,
 }
@@ -97,7 +99,7 @@ impl Leaving {
         Leaving { host, traffic }
     }
 
-    /// Moves a vertex. What is cut counts at both ends.
+    /// Moves a vertex. Traffic between two hosts counts at both.
     fn shift(&mut self, state: &mut State<'_>, v: u32, to: u32) {
         let here = self.host[state.block[v as usize] as usize];
         let then = self.host[to as usize];

@@ -1,8 +1,9 @@
-//! What two mappings agree on is kept, the rest is searched.
+//! Combination of two mappings: keeps their common parts, and searches the rest.
 //!
-//! Vertices joined by channels that lie together in both mappings become one (as in Sanders and
-//! Schulz, \"Distributed Evolutionary Graph Partitioning\", 2012). The small instance that is left
-//! holds both mappings and all mixtures of them; it is annealed from the better one on.
+//! Vertices that channels join and that are together in both mappings become one vertex (as in
+//! Sanders and Schulz, "Distributed Evolutionary Graph Partitioning", 2012). The small instance
+//! that remains contains both mappings and all their mixtures. It is annealed, starting from the
+//! first mapping.
 
 use std::time::Instant;
 
@@ -13,7 +14,8 @@ use crate::instance::Instance;
 use crate::multilevel::coarsen::may_join;
 use crate::random::Random;
 
-/// A mapping from two: no worse than the first. Returns the steps it took with it.
+/// Combines two mappings. Returns a mapping that is not worse than `first`, and the number of
+/// steps.
 pub(crate) fn combine(
     inst: &Instance,
     first: &Best,

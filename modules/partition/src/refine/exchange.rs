@@ -1,10 +1,11 @@
-//! Where loads hardly fit: what lies in two or three blocks is divided anew among them, all at once.
+//! Search for instances whose loads hardly fit: divides the vertices of two to four blocks among
+//! them again, all at once.
 //!
-//! Moves of one vertex and swaps of two leave few mappings within tight bounds to go to. Divisions
-//! of a dozen vertices are many more; the cheapest is found by branch and bound over cost and a
-//! price for excess. Each choice is given a little random cost of its own, less and less of it:
-//! then the cheapest is a sample that favours the cheap ones (as in "perturb and map", Papandreou
-//! and Yuille 2011), and the search goes on from there as annealing does.
+//! Within tight bounds, moves of one vertex and swaps of two reach only a few mappings. Divisions
+//! of a dozen vertices reach many more. Branch and bound finds the cheapest one, by the cost and a
+//! price for excess. Each choice gets a small random cost, which falls during the search. So the
+//! cheapest division is a sample that favours low costs (as in "perturb and map", Papandreou and
+//! Yuille 2011), and the search proceeds like annealing.
 
 use std::time::Instant;
 
@@ -15,24 +16,25 @@ use crate::instance::Instance;
 use crate::random::Random;
 use crate::tuning::divisions::{EPOCH, MOST, PACE, TOGETHER, TRIES};
 
-/// A division in the making: lists by item (vertex), choice (block) and sum (of what is limited).
+/// State of one division. Its lists are indexed by item (a vertex), choice (a block), and sum (of a
+/// limited quantity).
 struct Division {
     blocks: Vec<u32>,
     items: Vec<u32>,
-    /// `item * choices + choice`: what the item pays there to all that is no item; infinite where
-    /// it may not lie.
+    /// `item * choices + choice`: cost of the item's edges to all vertices that are not items.
+    /// Infinite if the item may not be in that block.
     outside: Vec<f64>,
-    /// From each item on, the least that they all pay so.
+    /// Lower bound on this cost for all items from each item on.
     rest: Vec<f64>,
-    /// By item: earlier items it is tied to, with the weight.
+    /// By item: earlier items that are its neighbours, with the weight of the edge.
     ties: Vec<Vec<(usize, f64)>>,
-    /// By item: earlier items that it is to be kept apart from, with the layer.
+    /// By item: earlier items that must be apart from it, with the layer.
     apart: Vec<Vec<(usize, u32)>>,
     /// `choice * choices + choice`.
     distance: Vec<f64>,
-    /// Which sum each choice takes part in, by dimension: `choice * dims + dim`.
+    /// `choice * dims + dim`: sum to which each choice adds.
     sum_of: Vec<usize>,
-    /// Limits of each sum, what a unit of excess costs, and what lies there.
+    /// Limits of each sum, cost of a unit of excess, and present value.
     upper: Vec<i64>,
     lower: Vec<i64>,
     unit: Vec<f64>,
@@ -44,7 +46,7 @@ struct Division {
 }
 
 impl Division {
-    /// What an item adds to the cost in a block, those before it lying where they do.
+    /// Returns the cost that an item adds in a block, given the choices of the items before it.
     fn added(&self, state: &State<'_>, at: usize, c: usize, price: f64) -> f64 {
         let (k, d) = (self.blocks.len(), state.inst.dims());
         let mut more = self.outside[at * k + c];
@@ -76,13 +78,13 @@ impl Division {
         self.choice[at] = c;
     }
 
-    /// What falls short of the limits from below, all items placed.
+    /// Returns the cost of unmet lower limits, after all items are placed.
     fn under(&self) -> f64 {
         let under = |s: usize| (self.lower[s] - self.load[s]).max(0) as f64 * self.unit[s];
         (0..self.load.len()).map(under).sum()
     }
 
-    /// The cost as the items lie now, the least until something cheaper is met.
+    /// Computes the cost of the present division as the upper bound of the search.
     fn begin(&mut self, state: &State<'_>, price: f64) {
         let mut paid = 0.0;
         for at in 0..self.items.len() {
@@ -94,14 +96,14 @@ impl Division {
         self.take_out(state);
     }
 
-    /// All items out of where they lie.
+    /// Removes all items from their blocks.
     fn take_out(&mut self, state: &State<'_>) {
         for at in 0..self.items.len() {
             self.put(state, at, self.choice[at], -1);
         }
     }
 
-    /// Places the items from this one on.
+    /// Places the items from this one on, by branch and bound.
     fn place(&mut self, state: &State<'_>, at: usize, paid: f64, price: f64) {
         self.tries += 1;
         if at == self.items.len() {
@@ -129,13 +131,13 @@ impl Division {
     }
 }
 
-/// Vertices and blocks to be divided: those of a random vertex and of what it talks to, overfull
-/// blocks first.
+/// Chooses the blocks and vertices of a division. It starts from a random vertex, or from one in an
+/// overfull block, and adds blocks of its neighbours and random ones.
 fn choose(state: &State<'_>, random: &mut Random) -> (Vec<u32>, Vec<u32>) {
     let (inst, k) = (state.inst, state.inst.k() as u32);
     let mut v = random.below(inst.len()) as u32;
     if state.faults > 0 && random.below(2) == 0 {
-        // One of those that lie where too much does.
+        // Starts from a vertex in an overfull block.
         let over = |b: u32| {
             let mut sums = (0..inst.dims()).map(|i| inst.shared.at(b as usize, i));
             sums.any(|at| state.load[at] > inst.shared.upper[at])
@@ -176,7 +178,8 @@ fn choose(state: &State<'_>, random: &mut Random) -> (Vec<u32>, Vec<u32>) {
     }
     if items.len() > most {
         random.shuffle(&mut items);
-        // Half of them those who talk across: they have most to gain.
+        // Half of the items are vertices with neighbours in the other blocks, because these have
+        // the most to gain.
         let crosses = |v: u32| {
             let here = state.block[v as usize];
             let mut others = inst.row(v).map(|e| state.block[e.0 as usize]);
@@ -189,7 +192,7 @@ fn choose(state: &State<'_>, random: &mut Random) -> (Vec<u32>, Vec<u32>) {
     (blocks, items)
 }
 
-/// Divides some vertices anew; returns the tries it took.
+/// Divides some vertices again. Returns the number of tries.
 fn divide(state: &mut State<'_>, heat: f64, price: f64, random: &mut Random) -> u64 {
     let inst = state.inst;
     let (blocks, mut items) = choose(state, random);
@@ -288,8 +291,8 @@ fn divide(state: &mut State<'_>, heat: f64, price: f64, random: &mut Random) -> 
     u64::from(division.tries)
 }
 
-/// Runs the schedule from the given state, its steps counted as those of annealing; returns the
-/// best mapping met and the steps taken.
+/// Runs the schedule from the given state, and counts steps like annealing does. Returns the best
+/// mapping that occurred, and the number of steps.
 pub(crate) fn exchange(
     state: &mut State<'_>,
     random: &mut Random,
@@ -324,7 +327,8 @@ pub(crate) fn exchange(
     (best.or(state), spent)
 }
 
-/// Divisions from a mapping on, for so many steps; returns a mapping no worse and the steps taken.
+/// Improves a mapping by divisions for a number of steps. Returns a mapping that is not worse, and
+/// the number of steps.
 pub(crate) fn improve(
     inst: &Instance,
     best: &Best,
@@ -352,7 +356,8 @@ mod tests {
     use crate::feasibility::keeps;
     use crate::{Block, Channel, Constraint, Graph, Machine, Problem, Tree};
 
-    /// Two hosts of three blocks with memory; loads and memory of many sizes, pins, some apart.
+    /// Returns two hosts of three blocks with memory, loads and memory of many sizes, pins, and
+    /// vertices that must be apart.
     fn case(random: &mut Random) -> (Graph, Machine, Vec<Constraint>) {
         let n = 24;
         let memory = (0..n).map(|_| random.below(9) as u64).collect();

@@ -1,4 +1,4 @@
-//! Improvement of a mapping by moves and swaps, judged by the full cost on the machine.
+//! Improvement of a mapping by moves and swaps. All of them use the full cost on the machine.
 
 pub(crate) mod anneal;
 pub(crate) mod bottleneck;

@@ -1,12 +1,12 @@
-//! Two blocks divided anew, exactly: of all ways to put what lies in them into the two, within
-//! their load bounds, one of the cheapest.
+//! Exact division of two blocks: one of the cheapest ways to divide the vertices of two blocks
+//! between them, within their load bounds.
 //!
-//! What lies in two blocks is mostly a forest, or a strip of a mesh, with an order in which few
-//! vertices are open at any time. A dynamic programme goes along it: for every side that the open
-//! vertices may lie on, and every load of the first block, what the vertices so far cost at least.
-//! (For trees this is the knapsack over subtrees; whole subtrees change places with others of equal
-//! load, which single moves and swaps do not find.) Of ways that cost the same one is drawn, so that
-//! the search drifts.
+//! The vertices of two blocks mostly form a forest, or a strip of a mesh. These have an order in
+//! which only a few vertices are open at any time. A dynamic programme follows this order. For all
+//! sides of the open vertices and all loads of the first block, it computes the least cost of the
+//! vertices so far. On trees this is the knapsack over subtrees. Whole subtrees are exchanged for
+//! others of equal load, which single moves and swaps do not find. Among ways of equal cost one is
+//! drawn, so that the search drifts.
 
 use crate::bound::sweep::kept;
 use crate::instance::Instance;
@@ -15,42 +15,44 @@ use crate::tuning::divisions::{ENTRIES, UNITS, WIDEST};
 
 const NEVER: i32 = i32::MAX / 2;
 
-/// One vertex takes its side.
+/// Step of the dynamic programme, in which one vertex gets its side.
 #[derive(Default)]
 struct Step {
-    /// Vertex, counted within the pair.
+    /// Vertex, numbered within the pair.
     v: usize,
-    /// Open vertices before.
+    /// Number of open vertices before the step.
     width: u32,
-    /// Which of them, and of the vertex as the last, are open after it.
+    /// Mask of the open vertices that are still open after the step. The last bit is the vertex
+    /// itself.
     keep: u32,
-    /// Edges to open vertices: place in the front and what it costs to lie apart.
+    /// Edges to open vertices: position in the front, and cost if the ends are on different sides.
     back: Vec<(u32, i32)>,
-    /// The least load of the first block before, and how many loads from there on are counted.
+    /// Least load of the first block before the step, and number of loads from there on.
     least: i64,
     loads: usize,
-    /// Where its part of the tables begins.
+    /// Start of the step's part of the tables.
     table: usize,
 }
 
 impl Step {
-    /// What a side costs next to the open ones.
+    /// Returns the cost of the edges to open vertices, if the vertex is on this side.
     fn added(&self, pattern: u32, side: u32) -> i32 {
         let apart = |b: &&(u32, i32)| pattern >> b.0 & 1 != side;
         self.back.iter().filter(apart).map(|b| b.1).sum()
     }
 }
 
-/// What lies in two blocks.
+/// The vertices of two blocks.
 struct Pair {
     vertices: Vec<u32>,
-    /// What each costs on either side for its neighbours outside; `NEVER` where it may not lie.
+    /// Cost of each vertex's edges to vertices outside, for either side. `NEVER` if it may not be
+    /// there.
     outside: Vec<[i32; 2]>,
     load: Vec<i64>,
-    /// Neighbours inside, with what it costs to lie apart from them.
+    /// Neighbours inside, with the cost if they are on the other side.
     first: Vec<u32>,
     near: Vec<(u32, i32)>,
-    /// Most load of each side.
+    /// Largest load of each side.
     most: [i64; 2],
 }
 
@@ -90,7 +92,7 @@ impl Pair {
                     pair.near.push((there, i32::try_from(w * apart).ok()?));
                 }
             }
-            // What both sides cost counts nothing.
+            // A cost that both sides have in common has no influence.
             let least = costs[0].min(costs[1]);
             sum += (costs[0] - least) + (costs[1] - least);
             if sum >= i64::from(NEVER) {
@@ -107,7 +109,7 @@ impl Pair {
         Some(pair)
     }
 
-    /// What depends on the sides.
+    /// Returns the part of the cost that depends on the sides.
     fn cost(&self, side_of: &[u8]) -> i64 {
         let mut sum = 0;
         for (v, &side) in side_of.iter().enumerate() {
@@ -123,7 +125,8 @@ impl Pair {
         &self.near[self.first[v] as usize..self.first[v + 1] as usize]
     }
 
-    /// An order in which few are open: next always the vertex that leaves fewest.
+    /// Returns an order with few open vertices. The next vertex is always the one that leaves the
+    /// fewest open. Returns `None` if too many are open or the tables are too large.
     fn steps(&self, random: &mut Random) -> Option<Vec<Step>> {
         let n = self.vertices.len();
         // Neighbours that are not yet placed.
@@ -172,7 +175,7 @@ impl Pair {
                 return None;
             }
         }
-        // The end: nothing is open.
+        // At the end no vertex is open.
         let (least, loads) = self.loads_of_first(sum);
         steps.push(Step {
             least,
@@ -183,14 +186,15 @@ impl Pair {
         Some(steps)
     }
 
-    /// Of so much load, the least that the first block may have, and how many loads it may have from there on.
+    /// Returns the least load that the first block may have of a load `sum`, and the number of
+    /// loads that it may have from there on.
     fn loads_of_first(&self, sum: i64) -> (i64, usize) {
         let least = (sum - self.most[1]).max(0);
         (least, (sum.min(self.most[0]) - least + 1).max(0) as usize)
     }
 
-    /// What beginnings cost at least: by step, pattern of the open vertices (a bit says the second
-    /// side), and load of the first side.
+    /// Computes the least cost of all beginnings, by step, by pattern of the open vertices (a bit
+    /// is set for the second side), and by load of the first side.
     fn tables(&self, steps: &[Step]) -> Vec<i32> {
         let last = &steps[steps.len() - 1];
         let mut tables = vec![NEVER; last.table + last.loads];
@@ -210,7 +214,7 @@ impl Pair {
                     let added = own + step.added(pattern, side);
                     let to = kept(pattern | side << step.width, step.keep) as usize;
                     let into = &mut new[to * next.loads..][..next.loads];
-                    // Loads that are counted on both sides of the step.
+                    // Loads that exist both before and after the step.
                     let shift =
                         step.least - next.least + if side == 0 { self.load[step.v] } else { 0 };
                     let skip = (-shift).max(0) as usize;
@@ -226,7 +230,8 @@ impl Pair {
         tables
     }
 
-    /// One of the cheapest ways, from its end to its beginning: the side of each vertex.
+    /// Traces one of the cheapest ways back from the end. Returns the side of each vertex, or
+    /// `None` if no way is within the bounds.
     fn trace(&self, steps: &[Step], tables: &[i32], random: &mut Random) -> Option<Vec<u8>> {
         let last = steps.last()?;
         let (mut cost, mut load, mut met) = (NEVER, 0, 0);
@@ -277,8 +282,9 @@ impl Pair {
     }
 }
 
-/// Divides two blocks of a feasible mapping anew, for an instance that limits loads alone; returns what is
-/// gained, and what it took in steps of annealing. Nothing changes where the tables would be too large.
+/// Divides two blocks of a feasible mapping again, for an instance that limits only loads. Returns
+/// the gain, and the number of annealing steps that take as long. The mapping stays the same if the
+/// tables would be too large.
 pub(crate) fn redivide(
     inst: &Instance,
     block: &mut [u32],
@@ -300,7 +306,7 @@ pub(crate) fn redivide(
     let old = |&v: &u32| u8::from(block[v as usize] == sides[1]);
     let old: Vec<u8> = pair.vertices.iter().map(old).collect();
     let gain = pair.cost(&old) - pair.cost(&side_of);
-    // Loads in units are rounded: what counts are the loads themselves.
+    // The loads in units are rounded, so the exact loads decide.
     let mut load = [0; 2];
     for (v, &s) in side_of.iter().enumerate() {
         load[usize::from(s)] += inst.load(pair.vertices[v]);

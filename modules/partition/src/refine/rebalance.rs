@@ -1,9 +1,9 @@
-//! Repair: bringing a mapping back inside its bounds at the least extra cost.
+//! Repair of a mapping that breaks rules, at the least extra cost.
 
 use crate::instance::Instance;
 
-/// Sends vertices that may not lie where they are to the cheapest block where they may.
-/// Capacities other than load are left to the search.
+/// Moves each vertex that breaks a rule to another block: the cheapest in which it breaks none, if
+/// there is one. Load bounds alone do not cause a move, because the search repairs them.
 pub(crate) fn repair_rules(inst: &Instance, block: &mut [u32]) {
     let (k, d) = (inst.k(), inst.dims());
     let mut load = inst.sums(block);
@@ -30,7 +30,8 @@ pub(crate) fn repair_rules(inst: &Instance, block: &mut [u32]) {
                 .map(|(u, w)| w * inst.distance(b, block[u as usize]))
                 .sum()
         };
-        // A pin holds whatever else breaks: the search counts pairs and loads, but not pins.
+        // Only blocks that a pin allows are candidates, even if all of them break another rule,
+        // because the search does not count broken pins.
         let open = (0..k as u32).filter(|&b| b != here && inst.may_lie(v, b));
         let rank = |&b: &u32| (clash(b, block), !room(b), price(b), b);
         let Some(best) = open.min_by_key(rank) else {

@@ -1,9 +1,9 @@
-//! Large neighbourhoods: what lies in part of the machine is moved about in clusters, then in smaller
-//! ones, down to single vertices.
+//! Large neighbourhoods: clusters in a part of the machine are moved, then smaller clusters, down
+//! to single vertices.
 //!
-//! From outside, all blocks below one node of the machine are equally far. So what is gained among
-//! some members of a group, without regard to the rest, is gained in the whole.
-//! The best parts of many attempts come together in one mapping.
+//! From outside, all blocks below one node of the machine are at the same distance. So a gain among
+//! some members of a group, without regard to the rest, is a gain of the whole mapping. In this way
+//! the best parts of many attempts are combined in one mapping.
 
 use std::time::Instant;
 
@@ -14,21 +14,22 @@ use crate::instance::Instance;
 use crate::multilevel::coarsen::{matching, may_join};
 use crate::random::Random;
 
-/// The blocks of some members of one group of the machine.
+/// Blocks of some members of one group of the machine.
 pub(crate) struct Region(Vec<u32>);
 
-/// Clusters of a region, the rest of the network held fast: one vertex for each block outside.
+/// Clusters of a region. The rest of the network is fixed, as one vertex for each block outside.
 struct Level {
     inst: Instance,
     /// Cluster of each vertex of the level below.
     map: Vec<u32>,
     block: Vec<u32>,
-    /// Vertices from here on lie outside.
+    /// Number of vertices inside. Those from here on are outside.
     inner: usize,
 }
 
 impl Region {
-    /// Some members of a group of the given depth; `None` when there is none so deep.
+    /// Selects some members of a random group at the given depth. Returns `None` if there is no
+    /// such group.
     pub(crate) fn at(inst: &Instance, depth: u32, random: &mut Random) -> Option<Self> {
         let machine = &inst.shared.machine;
         let groups = machine.groups_at(depth);
@@ -41,19 +42,19 @@ impl Region {
         Some(Self(machine.blocks_of(&parts)))
     }
 
-    /// The whole machine.
+    /// Returns the whole machine.
     pub(crate) fn whole(inst: &Instance) -> Self {
         Self((0..inst.k() as u32).collect())
     }
 
-    /// How deep groups of several members lie at most.
+    /// Returns the number of depths at which groups with several members may be.
     pub(crate) fn depths(inst: &Instance) -> u32 {
         let nodes = inst.shared.machine.nodes().iter();
         let groups = nodes.filter(|n| n.children.len() > 1);
         groups.map(|n| n.depth + 1).max().unwrap_or(0)
     }
 
-    /// The region as an instance of its own.
+    /// Creates an instance that consists of the region.
     fn cut_out(&self, inst: &Instance, block: &[u32]) -> Level {
         let inside = marks(&self.0, inst.k());
         let mut map = vec![u32::MAX; inst.len()];
@@ -84,8 +85,8 @@ impl Region {
         }
     }
 
-    /// Improves what lies in the region, with so many steps for each vertex and level; returns what was
-    /// found and the steps taken.
+    /// Improves the mapping inside the region, with `effort` steps for each vertex and level.
+    /// Returns the best mapping that it found, and the number of steps.
     pub(crate) fn improve(
         &self,
         inst: &Instance,
@@ -131,14 +132,14 @@ impl Region {
 
 fn coarsen(fine: &Level, heaviest: i64, random: &mut Random) -> Option<Level> {
     let inst = &fine.inst;
-    // Those outside stay alone.
+    // Vertices outside are not joined.
     let block = |v: u32| fine.block[..fine.inner].get(v as usize);
     let may_join = |v, u| block(v).is_some() && block(v) == block(u) && may_join(inst, v, u);
     let (mut map, clusters) = matching(inst, |v| inst.load(v), heaviest, may_join, random);
     if clusters * 20 > inst.len() * 19 {
         return None;
     }
-    // Clusters inside first, as their numbers came.
+    // Clusters inside get the first numbers, in their order.
     in_order(&mut map, clusters);
     let last = map[..fine.inner].iter().max();
     Some(Level {

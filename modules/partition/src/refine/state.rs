@@ -1,28 +1,28 @@
-//! A mapping under change: loads, cost, and what every vertex would cost in every block.
+//! Mapping that changes, with its loads, its cost, and the cost of each vertex in each block.
 
 use crate::instance::{Instance, NO_LIMIT};
 use crate::tuning::divisions::TOGETHER;
 
-/// A mapping with everything needed to judge a move in constant time. Takes 8 bytes for each
-/// vertex and block, so it serves small instances and the coarse levels of large ones.
+/// A mapping with the tables that give the effect of a move in constant time. It takes 8 bytes for
+/// each vertex and block, so it is used for small instances and the coarse levels of large ones.
 #[derive(Clone)]
 pub(crate) struct State<'a> {
     pub(crate) inst: &'a Instance,
     pub(crate) block: Vec<u32>,
     /// `block * dims + dim`.
     pub(crate) load: Vec<i64>,
-    /// `vertex * k + block`: cost of the vertex's edges if it lay there.
+    /// `vertex * k + block`: cost of the vertex's edges if it were in that block.
     table: Vec<i64>,
     pub(crate) cost: i64,
-    /// Exceeded or unmet intervals, and pairs that should be apart and are not. 0 is feasible.
+    /// Number of broken limits, and of pairs that must be apart but are together. 0 if feasible.
     pub(crate) faults: i64,
     members: Vec<Vec<u32>>,
     place: Vec<u32>,
     k: usize,
     dims: usize,
-    /// Load is all that limits a block.
+    /// Whether blocks limit only their load.
     plain: bool,
-    /// Entries of the table that moves have changed since somebody asked for it.
+    /// Table entries that moves have changed since the counter was last reset.
     pub(crate) work: usize,
 }
 
@@ -44,7 +44,8 @@ impl<'a> State<'a> {
             work: 0,
         };
         let nodes = inst.shared.machine.nodes().len();
-        // A node takes several times what a block of a row does, and below a few blocks nothing is gained.
+        // A node of the tree takes several times as long as a block of a row. With a few blocks the
+        // tree gains nothing.
         let many = match k > FEW {
             true => COSTLY * nodes / k + 1,
             false => usize::MAX,
@@ -77,7 +78,7 @@ impl<'a> State<'a> {
         i64::from(self.distress(i, load) > 0)
     }
 
-    /// By how much such a load is beyond its limits.
+    /// Returns the amount by which a load is beyond its limits.
     #[inline]
     fn distress(&self, i: usize, load: i64) -> i64 {
         let shared = &self.inst.shared;
@@ -88,7 +89,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Pairs that should be apart and are not, each seen from both of it.
+    /// Returns twice the number of pairs that must be apart but are together.
     fn clashes_of_all(&self) -> i64 {
         let of = |v: u32| self.clashes(v, self.block[v as usize], None);
         (0..self.inst.len() as u32).map(of).sum()
@@ -99,15 +100,15 @@ impl<'a> State<'a> {
         &self.table[v as usize * self.k..(v as usize + 1) * self.k]
     }
 
-    /// Change of cost if the vertex moved.
+    /// Returns the change of cost if the vertex moved.
     #[inline]
     pub(crate) fn move_cost(&self, v: u32, to: u32) -> i64 {
         let row = self.costs(v);
         row[to as usize] - row[self.block[v as usize] as usize]
     }
 
-    /// Change of excess, in mean blocks, if `v` moved to block `to` and, when given, `back` from
-    /// there to the block of `v`.
+    /// Returns the change of excess, in mean blocks, if `v` moved to block `to`, and `back`, if
+    /// given, from there to the block of `v`.
     #[inline]
     pub(crate) fn excess_change(&self, v: u32, to: u32, back: Option<u32>) -> f64 {
         let from = self.block[v as usize];
@@ -143,7 +144,7 @@ impl<'a> State<'a> {
             change += (after - now) as f64 * shared.excess[d];
         }
         if !self.inst.apart.is_empty() {
-            // Of two that change places, the pair itself changes nothing.
+            // A pair that changes places has no influence on its own separation.
             let pairs = |v: u32, from: u32, to: u32, other: Option<u32>| {
                 self.clashes(v, to, other) - self.clashes(v, from, other)
             };
@@ -153,7 +154,8 @@ impl<'a> State<'a> {
         change
     }
 
-    /// How many of those that a vertex is to be kept apart from it would meet in a block, another left out.
+    /// Returns the number of vertices in a block that must be apart from `v`, not counting
+    /// `except`.
     fn clashes(&self, v: u32, block: u32, except: Option<u32>) -> i64 {
         let met = self.inst.clashes(v, block, &self.block) as i64;
         let Some(other) = except else { return met };
@@ -163,7 +165,7 @@ impl<'a> State<'a> {
         met - pairs.count() as i64
     }
 
-    /// Change of cost if the two vertices changed places.
+    /// Returns the change of cost if the two vertices changed places.
     #[inline]
     pub(crate) fn swap_cost(&self, v: u32, u: u32) -> i64 {
         let (a, b) = (self.block[v as usize], self.block[u as usize]);
@@ -177,12 +179,12 @@ impl<'a> State<'a> {
         loose + 2 * edge * self.inst.distance(a, b)
     }
 
-    /// The vertices of a block, in no order.
+    /// Returns the vertices of a block, in no particular order.
     pub(crate) fn members(&self, block: u32) -> &[u32] {
         &self.members[block as usize]
     }
 
-    /// A random vertex of a block.
+    /// Returns a random vertex of a block.
     #[inline]
     pub(crate) fn some_member(&self, block: u32, random: usize) -> Option<u32> {
         let list = &self.members[block as usize];
@@ -190,7 +192,8 @@ impl<'a> State<'a> {
         list.get(place).copied()
     }
 
-    /// Moves a vertex: time in its degree times the blocks that are nearer to one of the two places.
+    /// Moves a vertex. Takes time in its degree times the number of blocks whose distances to the
+    /// two blocks can differ.
     pub(crate) fn shift(&mut self, v: u32, to: u32) {
         let from = self.block[v as usize];
         if from == to {
@@ -199,7 +202,7 @@ impl<'a> State<'a> {
         let inst = self.inst;
         self.cost += self.move_cost(v, to);
         for span in inst.shared.machine.spans(from, to) {
-            // Packing has no edges, and asks for no distances: there may be no table of them.
+            // Instances for packing have no edges, and may have no table of distances.
             if span.is_empty() || inst.degree(v) == 0 {
                 continue;
             }
@@ -235,7 +238,7 @@ impl<'a> State<'a> {
         self.block[v as usize] = to;
     }
 
-    /// Total excess in mean blocks; 0 when feasible.
+    /// Returns the total excess in mean blocks, which is 0 if feasible.
     pub(crate) fn excess(&self) -> f64 {
         let shared = &self.inst.shared;
         let mut total = 0.0;
@@ -247,13 +250,15 @@ impl<'a> State<'a> {
     }
 }
 
-/// How much more a node takes than a block, and up to how many blocks rows are as well filled one by one.
+/// Time of a node of the tree relative to a block of a row, and the number of blocks up to which
+/// rows are filled block by block.
 const COSTLY: usize = 8;
 const FEW: usize = 16;
 
-/// What a vertex with many neighbours would cost in every block, found along the tree of the machine: in
-/// time of its neighbours and the nodes, not of each neighbour times all blocks. `sums` has room for what
-/// the edges into each node weigh, and what those out of it cost.
+/// Computes the cost of a vertex with many neighbours in all blocks, along the tree of the machine.
+/// Takes time in its neighbours plus the nodes, instead of neighbours times blocks. `sums` is
+/// scratch space: for each node, the weight of the edges into it, and the cost of the edges out of
+/// it.
 fn fill_along_tree(inst: &Instance, v: u32, block: &[u32], sums: &mut [[i64; 2]], row: &mut [i64]) {
     let machine = &inst.shared.machine;
     let (nodes, base) = (machine.nodes(), i64::from(machine.collocated()));
@@ -287,7 +292,7 @@ mod tests {
         for levels in [&[(30, 1)][..], &[(3, 1), (2, 4), (4, 9)], &[(2, 3), (3, 3)]] {
             let machine = Machine::regular(levels).unwrap();
             let (n, k) = (70, machine.len());
-            // Some have many neighbours, some few.
+            // Some vertices have many neighbours, others few.
             let all = (0..n).flat_map(|v| (0..v).map(move |u| (u, v)));
             let channels = all.filter(|&(u, v)| u < 20 || u + 1 == v);
             let channels = channels.map(|(from, to)| Channel {

@@ -1,10 +1,11 @@
-//! What is alike is exchanged, so that those of one block follow each other.
+//! Exchange of equal components, so that those in one block follow each other.
 //!
-//! Of the workers of a farm it is all the same which lie where. A search leaves them scattered, and
-//! whatever is written of the mapping, run by run, gets long. Where a few vertices are taken out that
-//! have many neighbours, the rest falls into components; those that look the same, also from outside,
-//! may change places. They are counted out to the same places in the order of their numbers. Neither
-//! cost nor loads nor rules change. Time: nearly linear in vertices and edges.
+//! The workers of a farm are interchangeable, but a search leaves them scattered. Then a mapping
+//! that is written as runs of vertices gets long. If the few vertices with many neighbours are
+//! removed, the network falls into components. Components that are equal, also in their edges to
+//! the outside, may change places. They are assigned to the same places in the order of their
+//! numbers. This changes neither cost nor loads, and breaks no rule. It takes nearly linear time in
+//! vertices and edges.
 
 use std::hash::Hasher;
 
@@ -14,7 +15,7 @@ use crate::clusters::Members;
 use crate::instance::Instance;
 use crate::tuning::bounds::{ALIKE, TAKEN_OUT};
 
-/// Exchanges what is alike.
+/// Sorts the places of equal components.
 pub(super) fn gather(inst: &Instance, block: &mut [u32]) {
     let parts = Parts::new(inst);
     let order = inst.shared.machine.in_order();
@@ -23,7 +24,8 @@ pub(super) fn gather(inst: &Instance, block: &mut [u32]) {
         rank[b as usize] = i as u32;
     }
     for class in parts.classes() {
-        // One after the other, as long each: a list for each of many parts would take longer than all else.
+        // The places of all parts are in one list, in pieces of equal length. A list for each part
+        // would take more time than everything else.
         let of = |part: &u32| {
             let members = parts.members(*part).iter();
             members.map(|&v| rank[block[v as usize] as usize])
@@ -39,14 +41,14 @@ pub(super) fn gather(inst: &Instance, block: &mut [u32]) {
     }
 }
 
-/// The components that are left when vertices with many neighbours are taken out; those are each one
-/// by itself.
+/// Components that remain when vertices with many neighbours are removed. Each removed vertex is a
+/// part of its own.
 struct Parts<'a> {
     inst: &'a Instance,
-    /// The part of each vertex, in the order of their first vertices.
+    /// Part of each vertex. Parts are numbered in the order of their first vertices.
     part: Vec<u32>,
     members: Members,
-    /// Place of each vertex in its part.
+    /// Position of each vertex in its part.
     place: Vec<u32>,
 }
 
@@ -67,8 +69,9 @@ impl<'a> Parts<'a> {
         self.members.of(part as usize)
     }
 
-    /// All that tells a part from another: its vertices in order, each with what it needs and its
-    /// edges, which name the place of a vertex inside and the number of one outside.
+    /// Describes a part: its vertices in order, each with its sizes and its edges. An edge contains
+    /// the position of a neighbour inside, or the number of one outside. Equal parts have equal
+    /// descriptions.
     fn describe(&self, part: u32, words: &mut Vec<i64>) {
         words.clear();
         for &v in self.members(part) {
@@ -88,7 +91,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// Parts that may change places, class by class; only classes of several.
+    /// Returns the classes of parts that may change places. Each class has several parts.
     fn classes(&self) -> Vec<Vec<u32>> {
         let apart = |v: &u32| {
             self.inst
@@ -115,7 +118,7 @@ impl<'a> Parts<'a> {
             let mut class = vec![alike[0].1];
             for &(_, part) in &alike[1..] {
                 self.describe(part, &mut other);
-                // Others of the same hash are not worth a class of their own.
+                // A part with the same hash but another description gets no class.
                 if words == other {
                     class.push(part);
                 }
@@ -143,7 +146,7 @@ mod tests {
 
     #[test]
     fn workers_of_two_stages_and_two_speeds_lie_in_runs() {
-        // A source, forty pairs of workers, a sink; every other pair twice as heavy.
+        // A source, forty pairs of workers and a sink. Half of the pairs are twice as heavy.
         let mut channels = Vec::new();
         for pair in 0..40 {
             let (first, second) = (1 + pair, 41 + pair);
@@ -173,7 +176,7 @@ mod tests {
             let (cost, kept) = (inst.cost(&block), keeps(&inst, &block));
             gather(&inst, &mut block);
             assert_eq!((inst.cost(&block), keeps(&inst, &block)), (cost, kept));
-            // Two ends, and two stages of two speeds in four blocks each.
+            // Runs of the two ends, and of two stages with two speeds in four blocks each.
             assert!(runs(&block) <= 2 + 2 * 2 * 4, "{block:?}");
         }
     }

@@ -1,32 +1,40 @@
-//! Load bounds that are raised only where they must be, in vertices of the graph.
+//! Load bounds that are raised only where necessary, in terms of the vertices of the graph.
 
 use std::sync::Arc;
 
 use crate::graph::Graph;
 use crate::instance::Instance;
 
-/// Load bounds, raised only where they must be.
+/// Load bounds that are raised only where necessary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Largest load of each block.
     pub bounds: Vec<u64>,
-    /// Load that each vertex counts with: less than its own if that alone is more than a block may
-    /// hold. Empty if all vertices count with their own.
+    /// Load that each vertex counts with. It is less than the load of the vertex if that alone
+    /// exceeds the bound of a block. Empty if all vertices count with their own load.
     pub loads: Vec<u64>,
-    /// Heavy vertices that may lie only in some of the blocks that rules leave them, with these blocks:
-    /// the fast ones, and none that rules overfill.
+    /// Heavy vertices that are restricted to some of the blocks that the rules allow, with these
+    /// blocks: the fast ones that no rule overfills.
     pub confined: Vec<(u32, Vec<u32>)>,
 }
 
 impl Limits {
-    /// Load that a vertex counts with.
+    /// Returns the load that a vertex counts with.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the graph has no such vertex.
     #[must_use]
     pub fn load(&self, graph: &Graph, vertex: u32) -> u64 {
         let own = || graph.load(vertex);
         self.loads.get(vertex as usize).copied().unwrap_or_else(own)
     }
 
-    /// Returns true if a mapping keeps these bounds.
+    /// Returns true if a mapping is within these bounds.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a block in `block_of` has no bound.
     #[must_use]
     pub fn keeps(&self, graph: &Graph, block_of: &[u32]) -> bool {
         let mut loads = vec![0; self.bounds.len()];
@@ -38,14 +46,19 @@ impl Limits {
         pairs.all(|(load, bound)| load <= bound) && self.confined.iter().all(open)
     }
 
-    /// Largest load of each block under a mapping that keeps these bounds, with heavy vertices in full.
+    /// Returns the largest load of each block under a mapping within these bounds, where heavy
+    /// vertices count with their full load.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a block in `block_of` has no bound.
     #[must_use]
     pub fn allowed(&self, graph: &Graph, block_of: &[u32]) -> Vec<u64> {
         let mut allowed = self.bounds.clone();
         for (v, &b) in (0..).zip(block_of) {
             allowed[b as usize] += graph.load(v);
         }
-        // A heavy group counts as a whole at its first vertex.
+        // The load of a heavy group counts at its first vertex only, so all additions come first.
         for (v, &b) in (0..).zip(block_of) {
             allowed[b as usize] -= self.load(graph, v);
         }
@@ -53,7 +66,7 @@ impl Limits {
     }
 }
 
-/// The limits of an instance whose bounds were raised, in vertices of the graph.
+/// Returns the limits of an instance whose bounds were raised, for the vertices of the graph.
 pub(super) fn of(inst: &Instance, wanted: &Instance, group: &[u32], graph: &Graph) -> Limits {
     let bounds = (0..inst.k()).map(|b| inst.load_bound(b).max(0) as u64);
     let mut limits = Limits {
@@ -68,7 +81,7 @@ pub(super) fn of(inst: &Instance, wanted: &Instance, group: &[u32], graph: &Grap
     for v in 0..graph.vertices() as u32 {
         let at = group.get(v as usize).map_or(v, |&g| g);
         let first = !std::mem::replace(&mut seen[at as usize], true);
-        // A heavy group counts at its first vertex.
+        // The load of a heavy group counts at its first vertex only.
         limits.loads.push(match inst.load(at) == wanted.load(at) {
             true => graph.load(v),
             false if first => inst.load(at) as u64,

@@ -1,4 +1,4 @@
-//! What is asked of a search, and what it answers.
+//! Options of a search, and its result.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -12,31 +12,35 @@ use crate::strategy::{Launch, Strategy};
 use crate::tuning::time::STEPS;
 use crate::watch::Watch;
 
-/// How to solve.
+/// Options of [`solve`](crate::solve()).
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How it is looked for a mapping.
+    /// Method that finds the mapping.
     pub strategy: Strategy,
-    /// Time to search. With a time, what is found depends on the speed of the machine and on what
-    /// else runs there; the proofs and the checks do not. `None` counts steps instead: then the
-    /// result depends on the input and the seed alone.
+    /// Time limit of the search. With a time limit, the mapping depends on the speed of the machine
+    /// and on other programs that run there. Proofs and checks do not depend on them. With `None`
+    /// the search is limited by `steps`, and the result depends only on the input and the seed.
     pub time: Option<Duration>,
-    /// Steps to search when no time is given: proposed moves, some tens of nanoseconds each.
+    /// Number of steps of a search without a time limit. A step is one proposed move, and takes
+    /// some tens of nanoseconds.
     pub steps: u64,
     /// Seed of all random choices.
     pub seed: u64,
-    /// When no mapping within the balance bound is found: true fails, false raises the bound to
-    /// the least one found and says so.
+    /// Whether [`solve`](crate::solve()) fails if it finds no mapping within the balance bound. If
+    /// false, it raises the bound to the least one that it finds, and reports the factor in
+    /// [`Solution::raised`].
     pub strict_balance: bool,
-    /// An external solver for the strategy `ilp`: an executable that takes an LP file.
+    /// External solver for the strategy `ilp`: an executable that reads an LP file.
     pub solver: Option<PathBuf>,
-    /// How that executable is started, where not by [`std::process::Command::new`]; an error where there is none. What
-    /// it starts is told to end by TERM, and then killed.
+    /// Function that creates the command which starts this solver. The default is
+    /// [`std::process::Command::new`]. The function returns an error if there is no executable at
+    /// the path. A solver that exceeds its time gets the signal TERM, and later KILL.
     pub launch: Option<Launch>,
-    /// Threads that `auto` searches on, with a time and up to 20,000 vertices; without a time it
-    /// takes one, so that nothing but the input and the seed counts. Bounds and proofs take one.
+    /// Number of threads of `auto`, for a search with a time limit and at most 20,000 vertices. A
+    /// search without a time limit uses one thread, so that the result depends only on the input
+    /// and the seed. Bounds and proofs use one thread.
     pub threads: NonZeroUsize,
-    /// Somebody who waits, and may end the search of `auto` and `fast`.
+    /// Observer of the search, which can end the search of `auto` and `fast`.
     pub watch: Option<Arc<Watch>>,
 }
 
@@ -56,41 +60,45 @@ impl Default for Options {
     }
 }
 
-/// A mapping and what is known about it.
+/// A mapping, its evaluation and a bound on its quality.
 #[derive(Clone, Debug)]
 pub struct Solution {
     /// Block of each vertex.
     pub block_of: Vec<u32>,
-    /// What the judge says.
+    /// Result of [`evaluate`](crate::evaluate()) for this mapping.
     pub evaluation: Evaluation,
-    /// No feasible mapping is cheaper than this, in what is minimised (cost, preferences and
-    /// migration together). Where the largest load is what is to be small, and is proved to be: none that
-    /// keeps it as small.
+    /// Lower bound on `minimised` over all feasible mappings. If the objective is the largest load
+    /// and this mapping is proved to have the least one, the bound holds only for mappings that
+    /// also have it.
     pub lower_bound: u64,
-    /// What is minimised, for this mapping.
+    /// Cost, preferences and migration of this mapping together: the quantity that is minimised.
+    /// For [`Objective::RemoteChannels`](crate::Objective::RemoteChannels), the number of remote
+    /// channels replaces the cost.
     pub minimised: u64,
-    /// (minimised - bound) / minimised; 0 when nothing is left to gain.
+    /// `(minimised - lower_bound) / minimised`, or 0 if `minimised` is 0.
     pub gap: f64,
-    /// The mapping is proved to be optimal.
+    /// Whether the mapping is proved to be optimal.
     pub proved: bool,
-    /// More time may narrow the gap.
+    /// Whether more time may narrow the gap.
     pub narrows: bool,
-    /// The load bounds that the mapping was searched under: those wanted, or as far as they were raised.
+    /// Load bounds of the search: the requested ones, or the raised ones.
     pub limits: Limits,
-    /// When the balance bound had to be raised: the largest factor by which a block may exceed it.
+    /// Largest factor by which a load bound is above the requested one, if this mapping needs a
+    /// raised bound.
     pub raised: Option<f64>,
-    /// It had to be: that nothing keeps the wanted balance bound is proved. False when nothing was
-    /// found and the proof took too long, and when nothing was raised.
+    /// Whether it is proved that no mapping is within the requested balance bound. False if the
+    /// proof took too long, or if no bound was raised.
     pub unavoidable: bool,
-    /// What a user should know: that the strategy did not do what its name says.
+    /// Messages for the user, for example that another strategy was used instead of the requested
+    /// one.
     pub warnings: Vec<String>,
-    /// What was done, for the curious.
+    /// Protocol of the search, for diagnosis.
     pub log: Vec<String>,
 }
 
 impl Solution {
-    /// Returns true if a mapping keeps all rules and the balance bound, as far as that was raised
-    /// for this solution. `evaluation` must be that of the mapping.
+    /// Returns true if a mapping satisfies all rules and the balance bound, as far as that was
+    /// raised for this solution. `evaluation` must be the evaluation of `block_of`.
     #[must_use]
     pub fn admits(&self, graph: &Graph, block_of: &[u32], evaluation: &Evaluation) -> bool {
         let raised = || self.raised.is_some() && self.limits.keeps(graph, block_of);

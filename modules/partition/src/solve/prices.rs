@@ -1,7 +1,8 @@
-//! What is found where moves cost more or less than they do.
+//! Short searches in which moves from the old mapping cost more or less than requested.
 //!
-//! A high price makes every move but the best look bad, so that a search stays in the first valley it
-//! meets; at another price it goes elsewhere, and what it finds there may be cheaper at the price asked.
+//! At a high price nearly every move looks bad, so that a search stays in the first valley it
+//! reaches. At another price it goes elsewhere. The mapping that it finds there may cost less at
+//! the requested price.
 
 use std::time::Instant;
 
@@ -14,8 +15,9 @@ use crate::strategy::{Context, auto};
 use crate::tuning::time::{PRICED, PRICES, PRICING, SHARE, STEP};
 use crate::watch::Watch;
 
-/// What short searches find of the same problem at other prices, from the mapping that is to be left: in
-/// steps, the same with a time and without one; and in a share of the time, where that is more.
+/// Returns the mappings of short searches at other prices, all starting from the old mapping. The
+/// first list is limited by steps, equally with and without a time limit. The second is limited by
+/// a share of the time, if that allows for more.
 pub(super) fn others(
     problem: &Problem<'_>,
     inst: &Instance,
@@ -26,7 +28,7 @@ pub(super) fn others(
     let Some(migration) = problem.migration.filter(|_| auto::is_small(inst)) else {
         return Ok([first, later]);
     };
-    // What is found costs something else at the price asked.
+    // Costs at other prices have no meaning for the watch.
     let unseen = budget.watch.map(Watch::unseen);
     let budget = &Budget {
         watch: unseen.as_ref(),
@@ -34,10 +36,10 @@ pub(super) fn others(
     };
     let all: u128 = migration.cost.iter().map(|&c| u128::from(c)).sum();
     let share = budget.time.map(|t| t.mul_f64(SHARE));
-    // Such a search takes what it takes, which for a time may be too much.
+    // These searches are limited by steps, so a short time limit needs a deadline.
     let (begun, end) = (Instant::now(), partway(budget.stop_at(), PRICING));
-    // A search at another price that takes longer may find what is dearer at the price asked: what
-    // is done without a time is done with one, too, unless that is too short for it.
+    // A longer search at another price may find a mapping that costs more at the requested price.
+    // So the searches by steps also run with a time limit, unless it is too short for them.
     let is_short = share.is_some_and(|t| t.as_nanos() <= u128::from(PRICED) * STEP);
     for (place, (times, part)) in (1..).zip(PRICES) {
         if all * u128::from(times) * u128::from(problem.machine.diameter()) > LARGEST_COST / 4 {
@@ -55,11 +57,11 @@ pub(super) fn others(
             }),
             ..*problem
         };
-        // The rules are those of the problem, which has an instance.
+        // This does not fail, because the rules are the same as at the requested price.
         let Ok((other, _)) = Instance::new(&other) else {
             continue;
         };
-        // They differ in nothing but the weights of edges.
+        // The instances differ only in the weights of edges.
         let other = Instance {
             graph: other.graph,
             ..inst.clone()

@@ -1,4 +1,4 @@
-//! The stages of a solution: bounds on loads, a search, what mends its faults, proofs.
+//! The stages of a solution: load bounds, search, repair, and proofs.
 
 use std::time::{Duration, Instant};
 
@@ -32,36 +32,36 @@ mod balance;
 #[cfg(test)]
 mod tests;
 
-/// What is told of a strategy that has found nothing feasible.
+/// Log entry if a strategy has found no feasible mapping.
 const BY_SIZE: &str = "no feasible mapping found; packing by size";
 
-/// The block of each vertex, by each of several.
+/// Block of each vertex, for several mappings.
 type Mappings = Vec<Vec<u32>>;
 
-/// What the stages share. They are taken in the order in which they stand.
+/// State that the stages share. They must be called in the order of their definition.
 pub(super) struct Stages<'a> {
     problem: &'a Problem<'a>,
     options: &'a Options,
-    /// Whether part of the time is for the bound.
+    /// Whether a part of the time is reserved for the lower bound.
     bounding: bool,
     budget: Budget<'a>,
     effort: Effort,
     inst: Instance,
-    /// The same with the load bounds that were wanted, and with all loads.
+    /// The instance with the requested load bounds and all loads.
     wanted: Instance,
     /// Whether bounds were raised only for some blocks.
     shaped: bool,
-    /// Vertex of the instance for each of the graph; empty when they are the same.
+    /// Vertex of the instance for each vertex of the graph. Empty if they are the same.
     group: Vec<u32>,
     random: Random,
-    /// By what factor the load bounds were raised.
+    /// Factor by which the load bounds were raised.
     raised: Option<f64>,
-    /// Time until they stood.
+    /// Time until the load bounds were known.
     bounding_took: Duration,
-    /// Starts for the part of the search that is done with a time only.
+    /// Initial solutions for the part of a search that only a time limit allows.
     later: Vec<Vec<u32>>,
     hurried: Option<Duration>,
-    /// What keeps the bounds that were raised before the search.
+    /// A mapping within the bounds that were raised before the search.
     packed: Option<Vec<u32>>,
     unavoidable: bool,
     warnings: Vec<String>,
@@ -121,7 +121,7 @@ impl<'a> Stages<'a> {
         Ok(stages)
     }
 
-    /// What is left of the distances inside blocks: constant, and no part of the search.
+    /// Returns the cost of the distance inside blocks. It is constant, and not part of the search.
     fn base(&self) -> u64 {
         match self.problem.objective {
             Objective::RemoteChannels => 0,
@@ -129,7 +129,7 @@ impl<'a> Stages<'a> {
         }
     }
 
-    /// What the strategy finds, mended where it breaks a rule.
+    /// Runs the strategy. If its mapping breaks a rule, another one is packed.
     pub(super) fn search(&mut self) -> Result<Found, Error> {
         let old = self.problem.migration;
         let old = old.map(|old| self.in_instance(|v| old.block_of[v]));
@@ -137,7 +137,7 @@ impl<'a> Stages<'a> {
             return self.portfolio(old);
         }
         let mut found = self.run(old.into_iter().collect(), 1.0)?;
-        // Plain strategies need not keep the balance bound.
+        // Simple strategies may exceed the balance bound.
         let sound = match self.options.strategy.kind.is_bounded() {
             true => keeps(&self.inst, &found.block),
             false => keeps_rules(&self.inst, &found.block),
@@ -148,8 +148,8 @@ impl<'a> Stages<'a> {
         Ok(found)
     }
 
-    /// A mapping in vertices of the instance, of which the block of a vertex of the graph is known: vertices
-    /// without one come beside their heaviest neighbour.
+    /// Converts a mapping of the graph's vertices to vertices of the instance. A vertex without a
+    /// block gets the block of its neighbour with the heaviest edge.
     fn in_instance(&self, block_of: impl Fn(usize) -> Option<u32>) -> Vec<u32> {
         let inst = &self.inst;
         let mut block = vec![None; inst.len()];
@@ -171,8 +171,8 @@ impl<'a> Stages<'a> {
         block.into_iter().map(|b| b.unwrap_or(0)).collect()
     }
 
-    /// Runs the strategy from what is known; one that has found nothing feasible after a share of
-    /// its budget ends.
+    /// Runs the strategy from known mappings. A search without a feasible mapping ends after the
+    /// share `patience` of its budget.
     fn run(&mut self, starts: Vec<Vec<u32>>, patience: f64) -> Result<Found, Error> {
         let run = match &self.options.strategy.run {
             Run::Engine(run) => *run,
@@ -198,7 +198,7 @@ impl<'a> Stages<'a> {
         Context::new(&self.inst, self.budget, self.random.clone(), starts)
     }
 
-    /// Runs what is none of our own strategies; a mapping that breaks a rule is packed anew.
+    /// Runs a strategy of a library user. If its mapping breaks a rule, another one is packed.
     fn run_other(&mut self, run: &Other) -> Result<Found, Error> {
         let options = self.options;
         let limits = SearchLimits {
@@ -217,8 +217,9 @@ impl<'a> Stages<'a> {
         Ok(self.pack()?.into())
     }
 
-    /// The search, from what plain rules and packing give: nothing worse than those is found. Bounds
-    /// that nothing is seen to keep are raised before it has spent what it has.
+    /// Runs this crate's own search. It starts from the mappings of simple rules and packing, so it
+    /// is not worse than those. If no mapping is known to be within the load bounds, they are
+    /// raised before the search has used its whole budget.
     fn portfolio(&mut self, old: Option<Vec<u32>>) -> Result<Found, Error> {
         let (mut known, mut others) = self.baselines()?;
         let mut all = known.iter().chain(&others);
@@ -236,7 +237,7 @@ impl<'a> Stages<'a> {
         let mut starts = self.feasible(&known);
         let mut theirs = self.feasible(&others);
         known.append(&mut others);
-        // In one pass over a large network rules are kept more cheaply than by packing.
+        // On a large network, one pass satisfies the rules at less cost than packing.
         if starts.is_empty() && kind == Kind::Pass && !is_small {
             let found = self.run(Vec::new(), 1.0)?;
             if keeps(&self.inst, &found.block) {
@@ -262,12 +263,12 @@ impl<'a> Stages<'a> {
                 }
             }
         }
-        // The pass goes on from what was packed, with other random numbers than it had before.
+        // Runs the pass again from the packed mapping, with other random numbers.
         if starts.len() > before && kind == Kind::Portfolio && !is_small {
             let again = self.beside(&FAST, starts.clone())?;
             starts.extend(self.feasible(&[again]));
         }
-        // What other engines find spares nothing of what was done until here: it may be dearer.
+        // The mappings of other engines do not replace the steps above, because they may cost more.
         starts.append(&mut theirs);
         let patience = match starts.is_empty() && !self.options.strict_balance {
             true => PATIENCE,
@@ -284,7 +285,7 @@ impl<'a> Stages<'a> {
         Ok(self.best(found, &starts).expect("what was packed is one"))
     }
 
-    /// Raises the load bounds; returns what is known to keep them, and what was packed within them.
+    /// Raises the load bounds. Returns the known mappings that are within them, and a packed one.
     fn raised_starts(&mut self, known: &[Vec<u32>]) -> Result<Mappings, Error> {
         let packed = self.raise(1.0)?;
         let mut starts = self.feasible(known);
@@ -292,9 +293,10 @@ impl<'a> Stages<'a> {
         Ok(starts)
     }
 
-    /// The cheapest of what was found and what was known before, if any of them keeps all bounds.
+    /// Returns the cheapest of the found and the known mappings, if any of them is within all
+    /// bounds.
     fn best(&self, found: Found, starts: &[Vec<u32>]) -> Option<Found> {
-        // Of a large network each look at a cost takes its time.
+        // On a large network each computation of a cost takes time.
         let costs: Vec<i64> = starts.iter().map(|block| self.inst.cost(block)).collect();
         let least = starts.iter().zip(&costs).min_by_key(|start| start.1);
         if !keeps(&self.inst, &found.block) {
@@ -311,7 +313,7 @@ impl<'a> Stages<'a> {
         })
     }
 
-    /// Those that keep all rules and bounds, which may have been raised.
+    /// Returns the mappings that satisfy all rules and the present load bounds.
     fn feasible(&self, known: &[Vec<u32>]) -> Vec<Vec<u32>> {
         let keeping = known.iter().filter(|block| keeps(&self.inst, block));
         keeping.cloned().collect()
@@ -322,7 +324,8 @@ impl<'a> Stages<'a> {
         auto::touch_up(&self.inst, block, until, &mut self.random)
     }
 
-    /// What strategies give that are done in no time beside the search: our own, and those of other engines.
+    /// Returns the mappings of strategies that take little time compared with the search. The first
+    /// list is from this crate, and the second from other engines.
     fn baselines(&mut self) -> Result<(Mappings, Mappings), Error> {
         let (n, ends) = (self.inst.len(), self.inst.targets.len());
         let entries = n + ends;
@@ -333,8 +336,9 @@ impl<'a> Stages<'a> {
         for rule in strategies().filter(|s| s.kind == Kind::Rule) {
             known.push(self.beside(rule, Vec::new())?);
         }
-        // Time is left for what comes after search and bound and looks at no clock (checks, a plan beside
-        // others): a multiple of what everything until here took, or what is known of large networks.
+        // Reserves time for the steps after search and bound that ignore the clock, such as checks
+        // and a comparison with other plans. This is a multiple of the time until here, or the time
+        // that is known for large networks.
         let after = self
             .budget
             .start
@@ -342,30 +346,31 @@ impl<'a> Stages<'a> {
             .saturating_sub(self.bounding_took)
             * AFTER;
         self.leave(after.max(AFTER_EACH.mul_f64(entries as f64)));
-        // What is fast stays so.
+        // For a large network, `fast` computes nothing more.
         if small || self.options.strategy.kind == Kind::Portfolio {
             if !small {
-                // As it begins on its own; it may run out of time.
+                // The pass starts from the same mappings as the strategy `fast`, and may run out of
+                // time.
                 let starts = self.feasible(&known);
                 let begun = Instant::now();
                 known.push(self.beside(&FAST, starts)?);
                 self.hurried = Some(begun.elapsed());
             }
             if brief && entries <= ASKED && metis::is_quiet(&self.inst) {
-                // Where it is compiled in.
+                // The list is empty if no such engine is compiled in.
                 let engines = strategies().filter(|s| s.kind == Kind::Engine && s.compared);
                 let begun = Instant::now();
                 for engine in engines {
                     others.push(self.beside(engine, Vec::new())?);
                 }
-                // Who compares plans asks them again.
+                // A comparison of plans calls the engines again.
                 self.leave(begun.elapsed());
             }
         }
         Ok((known, others))
     }
 
-    /// What another strategy of this crate gives.
+    /// Returns the mapping of another strategy of this crate.
     fn beside(&self, strategy: &Strategy, starts: Vec<Vec<u32>>) -> Result<Vec<u32>, Error> {
         match &strategy.run {
             Run::Engine(run) => Ok(run(&mut self.context(starts))?.block),
@@ -381,8 +386,8 @@ impl<'a> Stages<'a> {
             .map(|t| t - after.min(t - self.budget.start));
     }
 
-    /// Another mapping where a strategy found none that keeps rules and bounds: packed by size, or
-    /// by branch and bound, or under raised bounds.
+    /// Returns another mapping, if a strategy found none within rules and bounds. It is packed by
+    /// size, found by branch and bound, or packed within raised bounds.
     fn pack(&mut self) -> Result<Vec<u32>, Error> {
         self.log.push(BY_SIZE.to_owned());
         let block = match self.packed.take() {
@@ -402,8 +407,8 @@ impl<'a> Stages<'a> {
         Ok(self.touched_up(block))
     }
 
-    /// Bounds the cost by the structure of the network, and takes the better mapping if that is
-    /// met; what else is to be small comes after the cost.
+    /// Computes a lower bound by the structure of the network, and uses a better mapping if this
+    /// finds one. Then it improves the bottleneck, if that is the objective.
     pub(super) fn prove(&mut self, found: &mut Found) {
         let inst = &self.inst;
         if self.budget.ended() {
@@ -419,7 +424,7 @@ impl<'a> Stages<'a> {
                 work: self.effort.work / STRUCTURE,
                 ..self.effort
             };
-            // Without a time a few rounds are better than none.
+            // Without a time limit, a few rounds are better than none.
             let fewest = if effort.stop_at.is_some() {
                 FEWEST
             } else {
@@ -434,14 +439,18 @@ impl<'a> Stages<'a> {
         }
         let searches = self.options.strategy.kind.is_bounded();
         if self.problem.objective == Objective::Bottleneck && searches {
-            // The bound may have taken all the time.
+            // The lower bound may have used all the time.
             let least = self.budget.time.map(|t| Instant::now() + t / REFINED);
             let until = self.effort.stop_at.max(least);
             bottleneck::refine(inst, &mut found.block, (until, self.budget.watch));
         }
     }
 
-    /// A mapping in vertices of the graph, and what the judge says of it.
+    /// Converts a mapping to vertices of the graph, and evaluates it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an unproved conflict if the mapping breaks a rule.
     pub(super) fn judged(&self, block: Vec<u32>) -> Result<(Vec<u32>, Evaluation), Error> {
         let block_of = match self.group.is_empty() {
             true => block,
@@ -457,12 +466,16 @@ impl<'a> Stages<'a> {
         }
     }
 
-    /// The mapping with all that is known about it.
+    /// Creates the solution with all results.
+    ///
+    /// # Errors
+    ///
+    /// Returns an unproved conflict if the mapping breaks a rule.
     pub(super) fn conclude(self, mut found: Found) -> Result<Solution, Error> {
-        // Plain rules are shown as they are, and so is what others find.
+        // The mappings of simple rules and of other strategies are used unchanged.
         let strategy = &self.options.strategy;
         let plain = strategy.kind == Kind::Rule || matches!(strategy.run, Run::Other(_));
-        // Where channels are counted, those that look alike may differ in traffic.
+        // If channels are counted, components that look equal may differ in traffic.
         let channels = self.problem.objective == Objective::RemoteChannels;
         if !plain && !channels {
             alike::gather(&self.inst, &mut found.block);
@@ -471,8 +484,8 @@ impl<'a> Stages<'a> {
         let counted = (channels || cfg!(debug_assertions)).then(|| inst.cost(&found.block));
         let loads = inst.loads(&found.block);
         let (block_of, evaluation) = self.judged(found.block)?;
-        // The judge has counted what is minimised, but for the number of channels with all that
-        // pulls at it.
+        // The evaluation contains the minimised quantity, except for the objective
+        // `RemoteChannels`, in which the number of channels replaces the cost.
         let judged = evaluation.cost + evaluation.preference + evaluation.migration;
         let cost = match counted {
             Some(cost) if channels => cost,
@@ -498,7 +511,8 @@ impl<'a> Stages<'a> {
             }
             Objective::Bottleneck => proof::least_bottleneck(inst, problem, evaluation.bottleneck),
         };
-        // Bounds may have been raised in vain: for a search that then found what keeps those wanted.
+        // The search may have found a mapping within the requested bounds although they were
+        // raised.
         let over = !evaluation.feasible();
         let mut loads = loads.into_iter().enumerate();
         let within = loads.all(|(b, load)| load <= inst.load_bound(b));

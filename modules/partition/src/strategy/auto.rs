@@ -1,5 +1,5 @@
-//! Which search an instance gets. Small instances: see [`super::small`]. Large ones: see
-//! [`crate::large`].
+//! Selects the search for an instance: [`super::small`] for small ones, [`crate::large`] for large
+//! ones.
 
 use std::time::Instant;
 
@@ -23,15 +23,17 @@ pub(crate) fn run_fast(context: &mut Context<'_>) -> Result<Found, Error> {
     Ok(divided(context, &large::FAST).into())
 }
 
-/// What the engine for large networks finds, or the cheapest of the mappings that are known where it has
-/// not the time. Where nothing is known it finishes in a hurry, or else takes the time that it needs.
+/// Returns a mapping from the engine for large networks, or the cheapest known mapping if the time
+/// is too short for that. If no mapping is known, the engine first tries to finish within the time.
+/// If that fails, it ignores the time limit.
 fn divided(context: &mut Context<'_>, effort: &large::Effort) -> Vec<u32> {
     let (inst, budget) = (context.inst, context.budget);
     let random = &mut context.random;
     let starts = || context.starts.iter();
     let cheapest = || starts().min_by_key(|block| inst.cost(block));
     let known = budget.time.and_then(|_| cheapest());
-    // What is left of a time may be too short for a good mapping, as far as one made in a hurry tells.
+    // The time that is left may be too short for a good mapping. This is estimated from the
+    // duration of a mapping with little effort.
     let is_short = || {
         let both = context.hurried.zip(budget.stop_at());
         both.is_some_and(|(hurried, end)| Instant::now() + hurried * GOOD_PER_FAST > end)
@@ -42,12 +44,13 @@ fn divided(context: &mut Context<'_>, effort: &large::Effort) -> Vec<u32> {
         (None, _) if context.starts.is_empty() => None,
         (None, _) => map(effort, Manner::Once, random),
         (_, None) => map(effort, Manner::Finishes, random),
-        // Of one in a hurry what is not done counts, too, where it is cheaper than what is known.
+        // A mapping with little effort counts even if it is only partly done, provided that it is
+        // cheaper than the known one.
         (_, Some(_)) if effort.cycles == 0 && !budget.is_over() => {
             let found = map(effort, Manner::Finishes, random);
             found.or_else(|| map(effort, Manner::Once, random))
         }
-        // There is time for several of the kind.
+        // The time suffices for several mappings with little effort.
         (_, Some(known)) if is_short() => large::restarts(inst, known, &budget, random),
         (_, Some(known)) => map(effort, Manner::GoesOn(Some(known)), random),
     };
@@ -60,7 +63,7 @@ fn divided(context: &mut Context<'_>, effort: &large::Effort) -> Vec<u32> {
     block
 }
 
-/// A short search without proofs: the start of other strategies.
+/// Runs a short search without proofs, as the initial solution of other strategies.
 pub(crate) fn brief(context: &mut Context<'_>) -> Vec<u32> {
     let inst = context.inst;
     if inst.k() == 1 {
@@ -78,7 +81,8 @@ pub(crate) fn brief(context: &mut Context<'_>) -> Vec<u32> {
     best.map(|b| b.block).unwrap_or_default()
 }
 
-/// Improves a mapping that keeps all rules, and keeps them; until a time at most.
+/// Improves a mapping that satisfies all rules, at most until `stop_at`. The result satisfies them
+/// too.
 pub(crate) fn touch_up(
     inst: &Instance,
     block: Vec<u32>,
@@ -92,7 +96,7 @@ pub(crate) fn touch_up(
     }
 }
 
-/// Whether the search for small networks is made, where every step is counted.
+/// Returns true if the instance gets the search for small networks, in which all steps are counted.
 pub(crate) fn is_small(inst: &Instance) -> bool {
     inst.has_table() && inst.len().saturating_mul(inst.k()) <= TABLE && inst.len() <= NETWORK
 }
@@ -117,7 +121,7 @@ mod tests {
     use crate::pack;
     use crate::problem::Problem;
 
-    /// What no steps would end: it takes a clock to, but the test none.
+    /// Checks that the deadline ends a search whose budget has too many steps.
     #[test]
     fn a_search_in_steps_ends_by_its_deadline() {
         let channels = (0..60).map(|v| Channel {
@@ -139,7 +143,7 @@ mod tests {
         assert_eq!(found.block, start);
     }
 
-    /// What is not begun in time is left out: the cheapest mapping that is known takes no time.
+    /// Checks that the result is the cheapest known mapping if the time is over at the start.
     #[test]
     fn a_pass_over_a_large_network_begins_nothing_when_its_time_is_over() {
         let channels = (1..30_000).map(|v| Channel {
@@ -160,7 +164,7 @@ mod tests {
 
     #[test]
     fn what_was_packed_by_size_gets_cheaper_and_keeps_its_bounds() {
-        // A ring of pairs; loads that fill the blocks to the last unit in few ways.
+        // A ring of pairs, with loads that fill the blocks completely in only a few ways.
         let loads: Vec<u64> = (0..60).map(|v| 10 + v % 7 * 9).collect();
         let channels = (0..60).map(|v| Channel {
             from: v,

@@ -1,4 +1,4 @@
-//! What the strategies of this crate work with, and what they find.
+//! Input and result of the strategies of this crate.
 
 use std::time::Duration;
 
@@ -7,28 +7,30 @@ use crate::budget::Budget;
 use crate::instance::Instance;
 use crate::random::Random;
 
-/// What a strategy has to work with.
+/// Input of a strategy.
 pub(crate) struct Context<'a> {
     pub(crate) inst: &'a Instance,
     pub(crate) budget: Budget<'a>,
     pub(crate) random: Random,
-    /// Mappings that are known, in vertices of the instance: a search finds nothing worse.
+    /// Known mappings, in vertices of the instance. The result of a search is not worse than the
+    /// best of them.
     pub(crate) starts: Vec<Vec<u32>>,
-    /// More of them, for that part of a search which is done with a time only.
+    /// Further known mappings, for the part of a search that exists only with a time limit.
     pub(crate) later: Vec<Vec<u32>>,
-    /// What a mapping of a large network took that was made in a hurry, where one was made before.
+    /// Duration of a mapping of a large network with little effort, if one was made before.
     pub(crate) hurried: Option<Duration>,
-    /// Share of the budget after which a search that has found nothing feasible ends.
+    /// Share of the budget after which a search without a feasible mapping ends.
     pub(crate) patience: f64,
     pub(crate) solver: Option<&'a std::path::Path>,
     pub(crate) launch: Option<Launch>,
     pub(crate) log: Vec<String>,
-    /// What a user should know: that the strategy did not do what its name says.
+    /// Messages for the user, for example that another strategy was used instead of the requested
+    /// one.
     pub(crate) warnings: Vec<String>,
 }
 
 impl<'a> Context<'a> {
-    /// One without a solver, in which a search takes all of its budget.
+    /// Creates a context without a solver, in which a search may use its whole budget.
     pub(crate) fn new(
         inst: &'a Instance,
         budget: Budget<'a>,
@@ -51,12 +53,12 @@ impl<'a> Context<'a> {
     }
 }
 
-/// What a strategy found.
+/// Result of a strategy.
 pub(crate) struct Found {
     pub(crate) block: Vec<u32>,
-    /// Lower bound on the search cost of every feasible mapping that the strategy proved itself.
+    /// Lower bound on the cost of every feasible mapping, if the strategy proved one itself.
     pub(crate) bound: Option<i64>,
-    /// The structure of the network has been looked at for a proof.
+    /// Whether a proof by the structure of the network was already tried.
     pub(crate) examined: bool,
 }
 

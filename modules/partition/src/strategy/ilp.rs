@@ -1,10 +1,11 @@
-//! An integer program behind good_lp: microlp by default, HiGHS with the feature `highs`, or an
-//! executable the user names (`cbc`, `glpsol`) through an LP file.
+//! Mapping by an integer program, written with good_lp. The solver is microlp by default, HiGHS
+//! with the feature `highs`, or an executable of the user (`cbc`, `glpsol`) that reads an LP file.
 //!
-//! One binary per vertex and block, and per edge and level of the machine one variable that is 1
-//! when the ends lie in different groups of that level: the distance is the sum of the steps of
-//! the levels that separate two blocks, so this is the cost exactly, with few variables. The
-//! mapping found by a short search is the start, and the answer when the solver runs out of time.
+//! The program has one binary variable for each vertex and block. For each edge and level of the
+//! machine it has one variable, which is 1 if the ends are in different groups of that level. The
+//! distance of two blocks is the sum of the steps of the levels that separate them, so this is the
+//! exact cost with few variables. A short search gives the initial solution, which is also the
+//! answer if the solver runs out of time.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -27,15 +28,15 @@ use crate::error::Error;
 use crate::feasibility::keeps;
 use crate::instance::{Instance, NO_LIMIT};
 
-/// Beyond so many binaries building the program is hopeless.
+/// Largest number of binary variables. Building a larger program takes too long.
 const LARGEST: usize = 20_000;
 
-/// Time for the solver when the caller gave none.
+/// Time limit of the solver if the caller gave none.
 const DEFAULT: Duration = Duration::from_secs(10);
 
 pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
     let inst = context.inst;
-    // A solver that is not there is told even where none is needed.
+    // An unavailable solver is an error even if the instance does not need a solver.
     let path = context.solver;
     let outside = path.map(|path| Outside::new(path, context.launch));
     let outside = outside.transpose().map_err(Error::Solver)?;
@@ -67,7 +68,7 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
             context.warnings.push(late.to_owned());
             return Ok(start.into());
         }
-        // A start that keeps all rules says otherwise: then the solver is wrong.
+        // If the initial solution is feasible, the solver is wrong, which the next arm reports.
         Err(ResolutionError::Infeasible) if !feasible => {
             context.log.push("solver: infeasible".to_owned());
             return Ok(start.into());
@@ -94,7 +95,8 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
         let said = "its answer breaks the rules of the integer program";
         return Err(Error::Solver(said.to_owned()));
     }
-    // Solvers count in floating point, and others' claims are no proofs.
+    // The solvers compute in floating point, so a large cost is not exact. The claim of an external
+    // solver is not a proof.
     let bound = (complete && context.solver.is_none() && cost < 1 << 40).then_some(cost);
     Ok(Found {
         block: if better { block } else { start },
@@ -103,8 +105,8 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
     })
 }
 
-/// The block of each vertex, and whether the solver claims that none are better; `None` where its time was over
-/// before it had found any.
+/// Block of each vertex, and whether the solver claims that no mapping is better. `None` if the
+/// time was over before the solver found a mapping.
 type Solved = Result<Option<(Vec<u32>, bool)>, ResolutionError>;
 
 struct Program {
@@ -135,7 +137,7 @@ impl Program {
             for &(u, layer) in apart.filter(|e| e.0 < v) {
                 let same = |a: u32, b: u32| inst.shared.same(layer, a, b);
                 for b in 0..k as u32 {
-                    // Once for each place, at its first block.
+                    // One rule for each place, created at its first block.
                     if same(b, b) && !(0..b).any(|a| same(a, b)) {
                         let there = (b..k as u32).filter(|&c| same(b, c));
                         let both: Expression = there.map(|c| at(v, c) + at(u, c)).sum();
@@ -191,7 +193,8 @@ impl Program {
         }
     }
 
-    /// Where each vertex lies; no answer where one lies nowhere.
+    /// Returns the block of each vertex, or `None` if an incomplete solution omits a vertex. A
+    /// complete solution that omits one is an error.
     fn answer(lies: &[Variable], k: usize, solution: &impl Solution, complete: bool) -> Solved {
         let place = |row: &[Variable]| {
             let value = |i: &usize| solution.value(row[*i]);
@@ -224,7 +227,7 @@ impl Program {
                 Self::answer(&self.lies, self.k, &solution, complete)
             }
             Err(ResolutionError::Infeasible) => Err(ResolutionError::Infeasible),
-            // What a time limit without an answer is called depends on the solver.
+            // After the time limit, the kind of this error depends on the solver.
             Err(_) if clock.elapsed() >= left => Ok(None),
             Err(error) => Err(error),
         }

@@ -1,8 +1,8 @@
-//! What lies in a group of the machine, as an instance of its own.
+//! Search in one group of the machine, as an instance of its own.
 //!
-//! From outside a group all its blocks are equally far, so that what is gained inside is gained in
-//! the whole; and a search on a quarter of the network and of the blocks takes much less than a
-//! quarter of the time.
+//! From outside a group, all its blocks are at the same distance. So a gain inside the group is a
+//! gain of the whole mapping. The search of a quarter of the network on a quarter of the blocks
+//! takes much less than a quarter of the time.
 
 use super::Context;
 use crate::budget::Budget;
@@ -12,18 +12,19 @@ use crate::random::Random;
 use crate::refine::anneal::Best;
 use crate::tuning::small::LARGE;
 
-/// A group's own problem.
+/// Subproblem of one group.
 struct Inside {
     inst: Instance,
-    /// The vertices of the whole that lie there, and the blocks of the group.
+    /// Vertices of the whole instance that are in the group, and the blocks of the group.
     vertices: Vec<u32>,
     blocks: Vec<u32>,
 }
 
-/// Searches each of the uppermost groups by itself, from how it is divided in a mapping, for a share
-/// of the budget in all; returns the steps that it may have taken.
+/// Searches each of the uppermost groups separately, starting from its part of a mapping. All
+/// groups together get `share` of the budget. Returns the number of steps that the searches may
+/// have taken.
 ///
-/// How a group is searched the caller says, who may search groups of groups by this again.
+/// `search` is called for each group. It may call this function again for the groups inside.
 pub(super) fn improve(
     inst: &Instance,
     best: &mut Best,
@@ -40,7 +41,7 @@ pub(super) fn improve(
         .collect();
     let costs = groups.iter().map(|g| g.inst.cost(&g.pick(&best.block)));
     let costs: Vec<i64> = costs.collect();
-    // Where nearly all that there is to pay is paid between groups, there is little to gain.
+    // If nearly all cost arises between groups, the possible gain is small.
     let inside = costs.iter().sum::<i64>().max(1) as f64;
     let share = share * (3.0 * inside / best.cost.max(1) as f64).min(1.0);
     let mut spent = 0;
@@ -63,12 +64,12 @@ pub(super) fn improve(
     spent
 }
 
-/// Whether groups can be searched by themselves: where nothing but loads binds them together.
+/// Returns true if groups can be searched separately, because only load bounds connect them.
 fn fits(inst: &Instance) -> bool {
     inst.is_plain() && !inst.shared.has_places()
 }
 
-/// The uppermost groups that have several members.
+/// Returns the uppermost groups that have several members.
 fn groups(inst: &Instance) -> Vec<u32> {
     let machine = &inst.shared.machine;
     let mut members = machine.members_of(vec![0]);
@@ -77,7 +78,7 @@ fn groups(inst: &Instance) -> Vec<u32> {
 }
 
 impl Inside {
-    /// The problem of a group of an instance that [`fits`].
+    /// Creates the subproblem of a group, for an instance that [`fits`].
     fn new(inst: &Instance, block: &[u32], node: u32) -> Self {
         let inside = marks(&inst.shared.machine.nodes()[node as usize].blocks, inst.k());
         let all = 0..inst.len() as u32;
@@ -92,7 +93,7 @@ impl Inside {
         }
     }
 
-    /// The block of each of its vertices, counted within the group.
+    /// Returns the block of each vertex of the group, numbered within the group.
     fn pick(&self, block: &[u32]) -> Vec<u32> {
         let place = |b: u32| self.blocks.partition_point(|&o| o < b) as u32;
         self.vertices
@@ -101,7 +102,7 @@ impl Inside {
             .collect()
     }
 
-    /// Writes what was found there into the mapping of the whole.
+    /// Copies a mapping of the group into the mapping of the whole instance.
     fn put(&self, found: &[u32], block: &mut [u32]) {
         for (&v, &b) in self.vertices.iter().zip(found) {
             block[v as usize] = self.blocks[b as usize];
@@ -119,7 +120,8 @@ mod tests {
     use crate::refine::exchange;
     use crate::refine::state::State;
 
-    /// A ring with chords on three hosts: of four cores in two sockets, of three, of one.
+    /// Returns a ring with chords on three hosts: one with two sockets of two cores, one with three
+    /// cores, and one with one core.
     fn instance() -> Instance {
         let channels = (0..240_u32).flat_map(|v| {
             let join = |to: u32, traffic| Channel {

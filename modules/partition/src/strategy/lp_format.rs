@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use good_lp::{Constraint, Expression, IntoAffineExpression, ProblemVariables, Variable};
 
-/// Lines are broken behind this column, because solvers read them into buffers of a fixed size.
+/// Column after which lines are broken, because solvers read them into buffers of a fixed size.
 const LINE: usize = 200;
 
 /// Returns a name in the LP file for each variable.
@@ -18,7 +18,7 @@ pub(super) fn names(variables: &ProblemVariables) -> HashMap<Variable, String> {
         .collect()
 }
 
-/// Returns the program that minimizes `objective` under `rules`. There must be at least one
+/// Returns the program that minimizes `objective` under `rules`. It must have at least one
 /// variable.
 pub(super) fn write(
     variables: &ProblemVariables,
@@ -54,14 +54,14 @@ pub(super) fn write(
     out
 }
 
-/// Writes the linear terms of an expression. A line may end before a sign.
+/// Appends the linear terms of an expression. A line may end before a sign.
 fn sum(out: &mut String, expression: &Expression, names: &HashMap<Variable, String>) {
     let mut terms: Vec<(f64, &str)> = expression
         .linear_coefficients()
         .map(|(variable, factor)| (factor, &*names[&variable]))
         .collect();
     if terms.is_empty() {
-        // The format has no empty sums.
+        // The format does not allow empty sums.
         terms.extend(names.values().min().map(|name| (0.0, &**name)));
     }
     let mut start = out.len();

@@ -1,6 +1,7 @@
-//! METIS: what is known of it without asking it, and the strategies where it is compiled in.
+//! METIS: estimates that need no call of the library, and the strategies that call it.
 //!
-//! Its C source is compiled with the feature `metis`, which is on unless it is left out. What asks METIS in passing looks whether there is such a strategy.
+//! The feature `metis` compiles its C source and is enabled by default. A search that compares its
+//! mapping with METIS first checks whether these strategies exist.
 
 use std::time::Duration;
 
@@ -12,27 +13,30 @@ pub(super) use library::{run, run_kway, run_recursive};
 #[cfg(feature = "metis")]
 mod library;
 
-/// So many vertices a block METIS wants at least.
+/// Fewest vertices per block for which METIS is called.
 const FEW: usize = 8;
 
-/// It is asked in passing where at least so many of the heaviest vertex fit into each block, by each limit. Of
-/// 57,000 random problems where 1 to 7 did by load, and of 11,000 with memory, slots and counts, it printed in none.
+/// Number of vertices of the largest size that must fit into each block, by each limit, before a
+/// search compares its mapping with METIS. METIS printed nothing for 57,000 random problems in
+/// which 1 to 7 fitted by load, nor for 11,000 with memory, slots and counts.
 const HEAVIEST: i64 = 2;
 
-/// About what it takes, both ways, for each vertex and edge end and each doubling of the blocks.
+/// Approximate time of both methods together, for each vertex and edge end and each doubling of the
+/// number of blocks.
 const TAKES: Duration = Duration::from_nanos(200);
 
-/// Below so many vertices a block it takes so many times as long: 10,000 vertices with loads in 1,024 blocks took
-/// 0.2 to 0.4 s.
+/// With fewer vertices per block, METIS takes `LONGER` times as long. For 10,000 vertices with
+/// loads in 1,024 blocks it took 0.2 to 0.4 s.
 const CROWDED: usize = 32;
 const LONGER: u32 = 4;
 
-/// The same for the bisections that take its place where there are too few vertices: each part is bisected
-/// several times.
+/// The same as `TAKES` for the bisections that replace METIS if there are too few vertices. Each
+/// part is bisected several times.
 const INSTEAD: Duration = Duration::from_nanos(3_000);
 
-/// About how long METIS takes for a graph of so many vertices and ends of edges (each edge has two), both
-/// ways: into all blocks at once, and by halves; or what takes its place.
+/// Returns an estimate of the time that METIS takes for a graph. `ends` is twice the number of
+/// edges. The time is that of both methods together, k-way and recursive bisection, or of the
+/// bisections that replace them if there are too few vertices.
 #[must_use]
 pub fn metis_takes(vertices: usize, ends: usize, blocks: usize) -> Duration {
     let each = match vertices / blocks.max(1) {
@@ -43,8 +47,9 @@ pub fn metis_takes(vertices: usize, ends: usize, blocks: usize) -> Duration {
     each.mul_f64((vertices + ends) as f64 * (blocks.max(1) as f64).log2())
 }
 
-/// Whether METIS can be asked in passing: it prints to standard output when a part of its recursion
-/// runs out of vertices. Where there are too few it is not called at all.
+/// Returns true if a search can compare its mapping with METIS without output on standard output.
+/// METIS prints there if a part of its recursion runs out of vertices. If there are too few
+/// vertices, METIS is not called.
 pub(crate) fn is_quiet(inst: &Instance) -> bool {
     let (n, k, dims) = (inst.len(), inst.k(), inst.dims());
     let heaviest = |d: usize| inst.size.iter().skip(d).step_by(dims).max().copied();

@@ -1,4 +1,5 @@
-//! The ways to find a mapping: values with a name and properties, those of this crate in one list.
+//! Methods to find a mapping: values with a name and properties, and the list of those in this
+//! crate.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -29,67 +30,71 @@ mod stack;
 mod start;
 mod team;
 
-/// A way to find a mapping, with all that there is to know of it. Those of this crate have names
-/// ([`Strategy::named`], [`strategies`]); others are made of a function ([`Strategy::new`]).
+/// A method to find a mapping, with its properties. The strategies of this crate have names
+/// ([`Strategy::named`], [`strategies`]). Other strategies are created from a function
+/// ([`Strategy::new`]).
 #[derive(Clone)]
 pub struct Strategy {
-    /// Its name.
+    /// Name of the strategy.
     pub name: Cow<'static, str>,
-    /// One line of explanation.
+    /// Description in one line.
     pub about: Cow<'static, str>,
-    /// What it is.
+    /// Class of the strategy.
     pub kind: Kind,
-    /// Whether plans of others are compared with what it gives.
+    /// Whether the mappings of other strategies are compared with the mapping of this one.
     pub compared: bool,
     pub(crate) run: Run,
 }
 
-/// What is done for a mapping.
+/// Function that computes the mapping.
 #[derive(Clone)]
 pub(crate) enum Run {
-    /// By the engine, on what it makes of a problem.
+    /// A strategy of this crate, which works on an [`Instance`](crate::instance::Instance).
     Engine(fn(&mut Context<'_>) -> Result<Found, Error>),
-    /// By somebody else, on the problem as it was given.
+    /// A strategy of a library user, which works on the [`Problem`].
     Other(Arc<Other>),
 }
 
-/// What a strategy is.
+/// Class of a strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A plain rule, whose mapping is shown as it is: what others are compared with.
+    /// A simple rule. Its mapping is used unchanged, for comparison with others.
     Rule,
-    /// Another engine, which may break the balance bound.
+    /// Another engine, whose mapping may exceed the balance bound.
     Engine,
-    /// An integer program, which a solver works on while there is time.
+    /// An integer program, which a solver works on until the time limit.
     Program,
-    /// One pass of our own search.
+    /// One pass of this crate's own search.
     Pass,
-    /// Our own search, while there is time or are steps.
+    /// This crate's own search, until the limit of time or steps.
     Portfolio,
 }
 
 impl Kind {
-    /// Whether it is our own search: one that begins from what plain rules give, finds nothing worse,
-    /// and can be watched and ended.
+    /// Returns true for this crate's own search. It starts from the mappings of the simple rules,
+    /// its result is never worse, and a [`Watch`](crate::Watch) can observe and end it.
     #[must_use]
     pub fn is_own_search(self) -> bool {
         matches!(self, Self::Pass | Self::Portfolio)
     }
 
-    /// Whether what it gives keeps the balance bound and has a lower bound worth looking for.
+    /// Returns true if the strategy respects the balance bound, and a lower bound is computed for
+    /// its mapping.
     pub(crate) fn is_bounded(self) -> bool {
         self == Self::Program || self.is_own_search()
     }
 }
 
 impl Strategy {
-    /// A strategy of one's own: `run` gives the block of each vertex. It is judged as all others are:
-    /// where it breaks a rule another mapping is packed by size, and it is told so. The balance bound it
-    /// may break ([`Kind::Engine`]). An error that it gives is told in its name; an [`Error::Infeasible`] is taken as
-    /// what it found, not as a proof.
+    /// Creates a strategy from a function, which returns the block of each vertex.
     ///
-    /// It is called on the thread of whoever maps: nobody ends it when its time is over, and a panic in it is the
-    /// caller's.
+    /// The mapping is evaluated like any other. If it breaks a rule, another mapping is packed by
+    /// size and the solution has a warning. The mapping may exceed the balance bound
+    /// ([`Kind::Engine`]). An error that the function returns is reported with the name of the
+    /// strategy. An [`Error::Infeasible`] from it does not count as a proof.
+    ///
+    /// The function runs on the thread that calls [`solve`](crate::solve()). It is not interrupted
+    /// when its time is over, and a panic in it reaches the caller.
     ///
     /// ```
     /// use graphmap_partition::{Graph, Machine, Options, Problem, Strategy, solve};
@@ -119,11 +124,12 @@ impl Strategy {
         }
     }
 
-    /// The strategy of this crate that has this name.
+    /// Returns the strategy of this crate with this name.
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownStrategy`], and [`Error::LeftOut`] where it is not compiled in.
+    /// Returns [`Error::LeftOut`] if the strategy is not compiled in, and
+    /// [`Error::UnknownStrategy`] if there is no strategy with this name.
     pub fn named(name: &str) -> Result<Self, Error> {
         if let Some(name) = LEFT_OUT.iter().find(|known| **known == name) {
             let feature = "metis";
@@ -153,7 +159,7 @@ impl Strategy {
 }
 
 impl Default for Strategy {
-    /// `auto`.
+    /// Returns the strategy `auto`.
     fn default() -> Self {
         AUTO
     }
@@ -223,13 +229,13 @@ static STRATEGIES: &[Strategy] = &[
     ),
 ];
 
-/// Strategies that the feature `metis` compiles in, where it is left out.
+/// Names of the strategies that the feature `metis` would add, if it is disabled.
 const LEFT_OUT: &[&str] = match cfg!(feature = "metis") {
     true => &[],
     false => &["metis", "metis-kway", "metis-recursive"],
 };
 
-/// The strategies of this crate, those that are compiled in.
+/// Returns the strategies of this crate that are compiled in.
 pub fn strategies() -> impl Iterator<Item = &'static Strategy> + Clone {
     STRATEGIES.iter()
 }

@@ -1,5 +1,5 @@
-//! The operators that improve a mapping, and which to apply next: a bandit with decay takes that which gained
-//! most for its steps of late.
+//! Operators that improve a mapping, and the choice of the next one. The choice is a bandit with
+//! decay: it prefers the operator with the largest recent gain per step.
 
 use crate::instance::Instance;
 use crate::random::Random;
@@ -8,24 +8,24 @@ use crate::tuning::small::{CYCLE, DECAY, DIVISIONS, LONG_DIVISIONS, LONG_TRIES, 
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Operator {
-    /// Part of a group of this depth is improved.
+    /// Improves part of a group of this depth.
     Region(u32),
-    /// Pairs of blocks that a group of this depth holds are divided anew, exactly.
+    /// Redivides pairs of blocks inside a group of this depth, exactly.
     Pairs(u32),
-    /// The mapping is mixed with another.
+    /// Combines the mapping with another one.
     Combine,
-    /// Clusters are moved all over the machine.
+    /// Moves clusters on the whole machine.
     Cycle,
-    /// A few blocks at a time are divided anew, for so many steps.
+    /// Redivides a few blocks at a time, for this number of steps.
     Exchange(u64),
 }
 
 struct Arm {
     operator: Operator,
-    /// Gain and steps of late.
+    /// Recent gain and recent steps, with decay.
     gained: f64,
     spent: f64,
-    /// All its steps.
+    /// All steps of this operator.
     total: u64,
 }
 
@@ -46,15 +46,15 @@ impl Arm {
 
 pub(crate) struct Operators {
     arms: Vec<Arm>,
-    /// Loads are all that is limited.
+    /// Whether load is the only dimension that is limited.
     plain: bool,
 }
 
 impl Operators {
-    /// Those for an instance that are worth trying within so many steps.
+    /// Selects the operators that are worth trying on an instance within `all` steps.
     pub(crate) fn new(inst: &Instance, all: u64) -> Self {
         let mut kinds = vec![Operator::Combine];
-        // Each takes about so many steps.
+        // Steps of one try, approximately.
         if 2 * CYCLE * inst.len() as u64 * TRIES <= all {
             kinds.push(Operator::Cycle);
         }
@@ -74,8 +74,9 @@ impl Operators {
         self.arms[way].operator
     }
 
-    /// Loads hardly fit: from now on a few blocks at a time are divided anew too, a way that takes
-    /// more time than it gains where they fit easily. There are so many steps in all.
+    /// Adds the operators that divide a few blocks at a time, because the loads hardly fit. They
+    /// take more time than they gain if the loads fit easily. `all` is the number of steps in
+    /// total.
     pub(crate) fn fit_tightly(&mut self, all: u64) {
         if !self.arms.iter().any(Arm::divides) {
             let [short, last] = DIVISIONS;
@@ -85,20 +86,22 @@ impl Operators {
         }
     }
 
-    /// The way to bring a mapping within its bounds, the last of all.
+    /// Returns the operator that brings a mapping within its bounds, which is the last one.
     pub(crate) fn repair(&mut self, all: u64) -> usize {
         self.fit_tightly(all);
         self.arms.len() - 1
     }
 
-    /// Another mapping is improved: what failed with the last may gain again.
+    /// Prepares for another mapping, for which operators that failed on the last one may gain
+    /// again.
     pub(crate) fn refresh(&mut self) {
         for way in &mut self.arms {
             way.spent *= 0.2;
         }
     }
 
-    /// Books a try. The first one counts as if it had gained a little: all are worth some tries.
+    /// Records a try. The first try of an operator counts as a small gain, so that each operator
+    /// gets several tries.
     pub(crate) fn credit(&mut self, way: usize, gain: f64, hope: f64, steps: u64) {
         let way = &mut self.arms[way];
         if way.total == 0 {
@@ -110,8 +113,9 @@ impl Operators {
         way.total += steps;
     }
 
-    /// Whether divisions anew have had fewer steps than all others. Where loads alone leave little room they gain most, but in
-    /// rows so long that what is short would be tried first all the time.
+    /// Returns true if divisions have had fewer steps than all other operators together. If load is
+    /// the only limit and leaves little room, divisions gain most. But each division takes many
+    /// steps, so the short operators would always be chosen first.
     fn lacks_divisions(&self) -> bool {
         let steps = |divide| {
             let those = self.arms.iter().filter(|w| w.divides() == divide);
@@ -120,8 +124,8 @@ impl Operators {
         self.plain && self.arms.iter().any(Arm::divides) && steps(true) < steps(false)
     }
 
-    /// The way to go next: one not yet tried, mostly the one that paid best of late, at times the one
-    /// that had least.
+    /// Chooses the next operator: one that was never tried, otherwise mostly the one with the best
+    /// recent gain per step, and sometimes the one with the fewest steps.
     pub(crate) fn choose(&self, random: &mut Random) -> usize {
         let lack = self.lacks_divisions();
         let all = || {

@@ -1,4 +1,4 @@
-//! Strategies of somebody's own: what is believed of what they say.
+//! Strategies of library users, and the checks of their results.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -7,27 +7,30 @@ use crate::error::{Error, Part};
 use crate::evaluate::evaluate;
 use crate::problem::Problem;
 
-/// How long a strategy may search, and by which random numbers.
+/// Limits of a strategy's search, and the seed of its random numbers.
 #[derive(Clone, Copy, Debug)]
 pub struct SearchLimits {
-    /// Time to search; without one steps count.
+    /// Time limit of the search. Without one, `steps` is the limit.
     pub time: Option<Duration>,
-    /// Steps to search where there is no time, each about as long as a proposed move.
+    /// Number of steps of a search without a time limit. A step takes about as long as a proposed
+    /// move.
     pub steps: u64,
     /// Seed of all random choices.
     pub seed: u64,
-    /// Threads to search on.
+    /// Number of threads that the search may use.
     pub threads: NonZeroUsize,
 }
 
-/// What gives the block of each vertex.
+/// Function that returns the block of each vertex.
 pub(crate) type Other =
     dyn Fn(&Problem<'_>, &SearchLimits) -> Result<Vec<u32>, Error> + Send + Sync;
 
-/// The mapping that a strategy gives; nothing for one that breaks a rule.
+/// Returns the mapping of a strategy, or `None` if it breaks a rule.
 ///
 /// # Errors
-/// That it is none, and what the strategy fails with, which proves nothing.
+///
+/// Returns the error of the strategy, or of the evaluation of its result, as [`believed`] converts
+/// it.
 pub(crate) fn run(
     run: &Other,
     name: &str,
@@ -40,8 +43,9 @@ pub(crate) fn run(
     Ok(judged.allowed().then_some(block_of))
 }
 
-/// An error of a strategy. That nothing keeps the rules is taken as what it found, which is no proof; parts that the
-/// problem does not have are left out.
+/// Converts an error of a strategy. [`Error::Infeasible`] from a strategy does not count as a
+/// proof, and parts that the problem does not have are removed from it. All other errors get the
+/// name of the strategy.
 fn believed(error: Error, name: &str, problem: &Problem<'_>) -> Error {
     let name = name.to_owned();
     let said = match error {

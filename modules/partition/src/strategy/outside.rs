@@ -1,8 +1,8 @@
-//! Solvers for integer programs that are executables of their own: `cbc` and `glpsol`.
+//! Solvers for integer programs that are separate executables: `cbc` and `glpsol`.
 //!
-//! The program goes through an LP file, the answer comes back in a file. A solver may be missing,
-//! hang, die or answer nonsense: it is stopped when its time is over, and nothing that it writes is
-//! believed before it has been read and checked.
+//! The solver reads the program from an LP file, and writes its answer to another file. A solver
+//! may be missing, hang, crash or write nonsense. It is stopped when its time is over, and its
+//! answer is parsed and checked before it is used.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -14,11 +14,12 @@ use std::time::{Duration, Instant};
 
 use good_lp::ResolutionError;
 
-/// How much longer than it was told to take a solver may take: to write its answer.
+/// Time beyond its limit that a solver has to write its answer.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// How long it may take to end when it is told to. Who sees to it that nothing outlives a solver has ended all of it in
-/// milliseconds, on a machine that does much else in a second; killed before, it would leave the rest.
+/// Time that a solver has to end after the signal TERM. A supervisor that ends all processes of the
+/// solver needs milliseconds, and up to a second on a busy machine. If it were killed before, those
+/// processes would remain.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,8 +28,8 @@ enum Manner {
     Glpsol,
 }
 
-/// A command that runs an executable, or an error where there is none. What it starts is told to end by TERM, and
-/// then killed.
+/// Function that creates the command which runs an executable, or returns an error if there is
+/// none. The child process gets the signal TERM if its time is over, and later KILL.
 pub type Launch = fn(&Path) -> io::Result<Command>;
 
 /// An executable that solves LP files.
@@ -48,15 +49,20 @@ enum Status {
     TimeLimit,
 }
 
-/// The values of a solution by variable name; variables without an entry are 0.
+/// Values of a solution by variable name. Variables without an entry are 0.
 pub(super) struct Solution {
     pub(super) values: HashMap<String, f64>,
-    /// Whether the solver claims that no solution is better; false if it ran out of time.
+    /// Whether the solver claims that no solution is better. False if it ran out of time.
     pub(super) complete: bool,
 }
 
 impl Outside {
-    /// The solver at a path, or of a name on `PATH`, where there is one; what it reads and writes is told by its name.
+    /// Finds a solver by path, or by name on `PATH`. Its file name decides which options and which
+    /// answer format it gets.
+    ///
+    /// # Errors
+    ///
+    /// Returns a message if the file name is not that of a known solver, or if `launch` fails.
     pub(super) fn new(path: &Path, launch: Option<Launch>) -> Result<Outside, String> {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
         let manner = match &*name {
@@ -74,7 +80,7 @@ impl Outside {
             launch: launch.unwrap_or(plain),
             manner,
         };
-        // It is not started: whatever it started would be there, too.
+        // This does not start the solver, because the processes that it starts would run too.
         solver.command().map(|_| solver)
     }
 
@@ -88,11 +94,13 @@ impl Outside {
 }
 
 impl Outside {
-    /// Solves a program in LP format within `time`. `None` if the time was over before a solution
-    /// was found.
+    /// Solves a program in LP format within `time`. Returns `None` if the solver did not end in
+    /// time. The values may be empty if it found no solution. Blocks until the solver has ended.
     ///
-    /// # Errors Returns `Infeasible` and `Unbounded` if the solver says so, and `Str` if it fails
-    /// or its answer cannot be read.
+    /// # Errors
+    ///
+    /// Returns `Infeasible` and `Unbounded` if the solver reports them, and `Str` if it fails or
+    /// its answer cannot be read.
     pub(super) fn solve(
         &self,
         program: &str,
@@ -122,7 +130,7 @@ impl Outside {
                 .arg(&files.program)
                 .args(["seconds", &format!("{seconds:.2}"), "solve", "solution"])
                 .arg(&files.answer),
-            // Whole seconds only.
+            // `glpsol` accepts whole seconds only.
             Manner::Glpsol => (command.arg("--lp").arg(&files.program))
                 .args(["--tmlim", &format!("{:.0}", seconds.ceil()), "--output"])
                 .arg(&files.answer),
@@ -154,16 +162,16 @@ impl Outside {
     }
 }
 
-/// How a solver is started where nobody says.
+/// Creates the command for a solver by default. Returns an error if the path does not exist.
 fn plain(path: &Path) -> io::Result<Command> {
-    // A bare name is looked up when it is started.
+    // A name without a folder is looked up on `PATH` when the command starts.
     if path.components().count() > 1 {
         fs::metadata(path)?;
     }
     Ok(Command::new(path))
 }
 
-/// Waits for a child, but not for ever: then it is killed, and there is no status.
+/// Waits for a child process up to `time`. Then it ends the process and returns `None`.
 fn wait(child: &mut Child, time: Duration) -> Option<ExitStatus> {
     let end = Instant::now() + time;
     let mut pause = Duration::from_millis(1);
@@ -182,7 +190,7 @@ fn wait(child: &mut Child, time: Duration) -> Option<ExitStatus> {
     }
 }
 
-/// Tells a child to end, and gives it a moment.
+/// Sends the signal TERM to a child process, and waits up to [`PATIENCE`] for it to end.
 fn tell_to_end(child: &mut Child) {
     use rustix::process::{Pid, Signal, kill_process};
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
@@ -193,11 +201,11 @@ fn tell_to_end(child: &mut Child) {
     }
 }
 
-/// The files of one run, gone when it is over.
+/// Temporary files of one run. Dropping them removes them from the disk.
 struct Files {
     program: PathBuf,
     answer: PathBuf,
-    /// What the solver prints.
+    /// Output of the solver.
     said: PathBuf,
 }
 
@@ -214,7 +222,7 @@ impl Files {
         }
     }
 
-    /// The last line that the solver printed, in a form to append.
+    /// Returns the last line that the solver printed, as a suffix for a message.
     fn last_words(&self) -> String {
         let said = fs::read(&self.said).unwrap_or_default();
         let said = String::from_utf8_lossy(&said[said.len().saturating_sub(2000)..]).into_owned();
@@ -233,7 +241,8 @@ impl Drop for Files {
 
 type Answer = (Status, HashMap<String, f64>);
 
-/// `Optimal - objective value 12`, then lines `[**] number name value cost`.
+/// Parses the answer of `cbc`: `Optimal - objective value 12`, then lines `[**] number name value
+/// cost`.
 fn cbc(text: &str) -> Option<Answer> {
     let mut lines = text.lines();
     let status = match lines.next()?.split_whitespace().next()? {
@@ -246,7 +255,8 @@ fn cbc(text: &str) -> Option<Answer> {
     Some((status, values(lines, "**")?))
 }
 
-/// A report with a line `Status: INTEGER OPTIMAL` and a table of columns.
+/// Parses the answer of `glpsol`: a report with a line `Status: INTEGER OPTIMAL` and a table of
+/// columns.
 fn glpsol(text: &str) -> Option<Answer> {
     let said = text.lines().find_map(|l| l.strip_prefix("Status:"))?;
     let status = match said.trim() {
@@ -263,7 +273,7 @@ fn glpsol(text: &str) -> Option<Answer> {
     Some((status, values(table, "*")?))
 }
 
-/// Of lines `[mark] number name value ...` the values by name.
+/// Parses lines `[mark] number name value ...` and returns the values by name.
 fn values<'a>(lines: impl Iterator<Item = &'a str>, mark: &str) -> Option<HashMap<String, f64>> {
     let value = |line: &str| {
         let mut words = line.split_whitespace().filter(|w| *w != mark).skip(1);

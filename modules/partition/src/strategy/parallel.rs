@@ -1,7 +1,8 @@
-//! Several searches of one instance at a time, each on a thread of its own.
+//! Several concurrent searches of one instance, each on its own thread.
 //!
-//! Each has its own random numbers and starts. They tell each other what they have found when all are done with
-//! a round, not while one runs: what each does then depends on no clock, only where the last round is cut off does.
+//! Each search has its own random numbers and initial solutions. The searches exchange their
+//! mappings after each round, when all of them have ended it. So their results do not depend on
+//! timing, except for the point at which the last round is cut off.
 
 use std::panic::resume_unwind;
 use std::thread;
@@ -11,7 +12,7 @@ use super::small::{Round, Search};
 use super::team::Team;
 use crate::random::Random;
 
-/// Ends all searches when one of them panics: nobody wants what the others find.
+/// Ends all searches if one of them panics, because their results are not needed then.
 struct Alarm<'a>(&'a Team<'a>);
 
 impl Drop for Alarm<'_> {
@@ -22,13 +23,14 @@ impl Drop for Alarm<'_> {
     }
 }
 
-/// Those that search beside the first, each with what is its own.
+/// The searches besides the first one, each with its own context.
 pub(super) struct Members<'a>(Vec<(Search<'a>, Context<'a>)>);
 
 impl<'a> Members<'a> {
-    /// As many as there are threads; they begin with what the first has found so far.
+    /// Creates one search for each thread but the first. They start from the best mapping of the
+    /// first search.
     pub(super) fn new(context: &Context<'a>, first: &Search<'a>) -> Self {
-        // The first searches as it would alone.
+        // The first search must behave as it would alone, so its random numbers are not used.
         let mut random = context.random.clone();
         let member = |number: usize| {
             let random = Random::new(random.next());
@@ -39,7 +41,12 @@ impl<'a> Members<'a> {
         Self((1..context.budget.threads.get()).map(member).collect())
     }
 
-    /// A round of all; what the first does with it `own` says. Then each hears what the others have found.
+    /// Runs one round of all searches, where `own` runs the round of the first one. Then each
+    /// search gets the mappings of the others. Blocks until all threads have ended.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a search panics.
     pub(super) fn round(
         &mut self,
         first: &mut Search<'a>,
@@ -56,7 +63,8 @@ impl<'a> Members<'a> {
                     let _alarm = Alarm(team);
                     search.round(context, round, (team, i + 1));
                 };
-                // Where there is no room for another thread, those that run have to do.
+                // If the system cannot create another thread, the round continues with the existing
+                // ones.
                 let Ok(thread) = thread::Builder::new().spawn_scoped(scope, work) else {
                     break;
                 };

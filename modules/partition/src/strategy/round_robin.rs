@@ -1,5 +1,5 @@
-//! Dealing vertices to the blocks in turn, as they were listed: spreads work evenly along a pipeline, at the price of
-//! making nearly every channel remote.
+//! Distributes the vertices to the blocks in turn, in source order. This spreads work evenly along
+//! a pipeline, but makes nearly every channel remote.
 
 use super::{Context, Found};
 use crate::error::Error;
@@ -9,7 +9,7 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
     let inst = context.inst;
     let mut ledger = Ledger::new(inst);
     let mut order = inst.shared.machine.in_order();
-    // Each has those after it in one piece.
+    // The blocks from any position on are one slice of the doubled list.
     order.extend_from_within(..);
     let k = inst.k();
     let block: Vec<u32> = (0..inst.len())

@@ -1,13 +1,15 @@
-//! Rounds of growing length: each plans with a multiple of the steps of the one before, and goes on
-//! from what that has found.
+//! Rounds of growing length. Each round plans with a multiple of the steps of the round before, and
+//! continues from its result.
 //!
-//! A search that plans with all its steps does everything differently when there are a few more of
-//! them, and may then find less. Here what a round does does not depend on how many steps there are
-//! in all, which only says when the last one is cut off: more steps never give a worse mapping. A time
-//! does no more than that either: what a search with a time does first is what one with less does. It
-//! begins as one without a time, goes on in rounds that grow more slowly, since a time may end anywhere,
-//! and makes the others of a search without a time once it has taken as many steps as those have: what they find is
-//! one more mapping to be mixed with.
+//! A search that plans with all its steps behaves differently if it gets a few more steps, and may
+//! then find a worse mapping. Here the work of a round does not depend on the total number of
+//! steps, which only determines where the last round is cut off. So more steps never give a worse
+//! mapping.
+//!
+//! The same is true of a time limit. A search with a time limit begins exactly like a search with a
+//! shorter one, and like one without. Then its rounds grow more slowly, because the time may end
+//! anywhere. Once it has taken as many steps as a search without a time limit, it also runs the
+//! remaining rounds of such a search. Their result is one more mapping for combinations.
 
 use std::time::Instant;
 
@@ -26,11 +28,12 @@ use crate::tuning::time::STEPS;
 
 #[cfg(test)]
 thread_local! {
-    /// Ends searches with a time after so many steps instead: what they find then depends on no clock.
+    /// Number of steps after which a search with a time limit ends in tests, so that its result
+    /// does not depend on a clock.
     pub(crate) static VIRTUAL: std::cell::Cell<Option<u64>> = const { std::cell::Cell::new(None) };
 }
 
-/// Steps after which a search with a time ends, whose clock counts steps: in tests.
+/// Returns the number of steps after which a search with a time limit ends, which only tests limit.
 fn most_of_a_time() -> u64 {
     #[cfg(test)]
     if let Some(steps) = VIRTUAL.get() {
@@ -39,7 +42,7 @@ fn most_of_a_time() -> u64 {
     u64::MAX
 }
 
-/// Steps of a search at the end of each of its rounds.
+/// Returns the number of steps that a search has taken at the end of a round.
 fn end_of(round: u32) -> u64 {
     match round < DEFAULT {
         true => STEPS >> (GROWTH * (DEFAULT - round)),
@@ -63,7 +66,7 @@ pub(super) fn search<'a>(context: &mut Context<'a>) -> Found {
     for number in 0.. {
         let over = stepped(&mut search, context, end_of(number), limit);
         if over || search.is_proved() {
-            // A proof with more work comes after the search.
+            // A proof with more work follows the search.
             return found(search, false);
         }
         if number == LAST_COMMON && budget.time.is_some() {
@@ -81,14 +84,14 @@ fn found(search: Search<'_>, examined: bool) -> Found {
     }
 }
 
-/// A round of so many steps, which only ends earlier by a limit or a clock.
+/// Creates a round of `steps` steps. Only a limit or a clock can end it earlier.
 fn round<'a>(context: &Context<'a>, steps: u64, limit: Limit) -> Round<'a> {
     let budget = context.budget;
     Round {
         budget: Budget {
             time: None,
             steps,
-            // What is searched below a round knows nothing of its end.
+            // Searches inside the round do not plan with its end.
             deadline: budget.stop_at(),
             ..budget
         },
@@ -98,8 +101,8 @@ fn round<'a>(context: &Context<'a>, steps: u64, limit: Limit) -> Round<'a> {
     }
 }
 
-/// A round until so many steps of the whole have been taken, and a proof that is worth as many;
-/// says whether the search is over.
+/// Runs a round until the search has taken `end` steps, and then proofs with as much work. Returns
+/// true if the search is over.
 fn stepped(search: &mut Search<'_>, context: &mut Context<'_>, end: u64, limit: Limit) -> bool {
     let budget = context.budget;
     let from = search.spent;
@@ -107,7 +110,7 @@ fn stepped(search: &mut Search<'_>, context: &mut Context<'_>, end: u64, limit: 
     if steps > 0 {
         let round = round(context, steps, limit);
         search.round(context, &round, (&Team::new(budget.watch), 0));
-        // From a mapping that it has found itself a proof sees more.
+        // A proof may go further if it starts from the mapping that it found.
         let mut goes_on = search.spent - from >= steps;
         while goes_on
             && !search.is_proved()
@@ -125,10 +128,10 @@ fn stepped(search: &mut Search<'_>, context: &mut Context<'_>, end: u64, limit: 
     search.spent >= limit.most || budget.used() >= 1.0
 }
 
-/// What is left of a time, after the rounds that all searches begin with.
+/// Runs the search for the time that is left after the rounds that all searches begin with.
 fn timed<'a>(mut search: Search<'a>, context: &mut Context<'a>, mut limit: Limit) -> Found {
     let budget = context.budget;
-    // How a search without a time goes on from here.
+    // State from which a search without a time limit would continue.
     let mut without = Some((search.clone(), context.random.clone()));
     for block in std::mem::take(&mut context.later) {
         search.add(block);
@@ -137,14 +140,15 @@ fn timed<'a>(mut search: Search<'a>, context: &mut Context<'a>, mut limit: Limit
     let mut near = structure::is_near(context.inst);
     let (mut examined, mut aside) = (false, None);
     let mut end = search.spent;
-    // Who finds nothing feasible leaves time for what is done about that. Much may have gone by before.
+    // A search without a feasible mapping ends early, so that time is left to raise the bounds.
+    // Much of the time may have passed before.
     let hopeless_at = partway(budget.stop_at(), context.patience);
-    // A proof takes about as much as was searched where no clock ends it.
+    // Tests end by steps, so the work of a proof is limited to the steps of the search.
     let counted = limit.most < u64::MAX;
     loop {
         let others = without.take_if(|_| end.saturating_sub(search.overcounted) >= STEPS);
         if others.is_none() {
-            // A start may have taken far more than was planned.
+            // An initial solution may have taken far more steps than planned.
             end = (end.max(search.spent) as f64 * TIMED_GROWTH) as u64;
         }
         let steps = end.saturating_sub(search.spent).max(1);
@@ -169,14 +173,15 @@ fn timed<'a>(mut search: Search<'a>, context: &mut Context<'a>, mut limit: Limit
         if over || search.is_proved() || round.is_hopeless(&search) {
             break;
         }
-        // Where a proof is near it gets its share of the time, once it has something to begin with.
+        // A proof that is near gets its share of the time, once there is a mapping to start from.
         if near && budget.used() > PROVED {
             (near, examined) = (false, true);
             let share = budget.time.map(|t| Instant::now() + t.mul_f64(PROVED));
             let stop_at = share.into_iter().chain(budget.stop_at()).min();
             let work = if counted { search.spent } else { u64::MAX };
             if let Some(outcome) = proof(&mut search, context, work, stop_at) {
-                // How far it comes depends on the time; what is searched after it must not.
+                // The result of the proof depends on the time, so the search must not continue from
+                // it.
                 aside = outcome.better;
                 if outcome.complete {
                     break;
@@ -192,7 +197,8 @@ fn timed<'a>(mut search: Search<'a>, context: &mut Context<'a>, mut limit: Limit
     }
 }
 
-/// The rounds of a search without a time, from what it had before; returns the steps they took.
+/// Runs the remaining rounds of a search without a time limit, from its saved state. Returns the
+/// number of steps.
 fn as_without(
     search: &mut Search<'_>,
     context: &Context<'_>,
@@ -217,8 +223,8 @@ fn as_without(
     steps
 }
 
-/// Looks whether the structure of the network proves the best mapping, or gives a better one; the search
-/// learns of the bound.
+/// Tries to prove the best mapping, or to find a better one, by the structure of the network.
+/// Updates the lower bound of the search.
 fn proof(
     search: &mut Search<'_>,
     context: &mut Context<'_>,

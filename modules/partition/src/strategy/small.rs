@@ -1,9 +1,10 @@
-//! The search for networks whose table of costs fits: starts, then whatever pays.
+//! Local search for instances whose dense vertex by block cost table fits in memory: initial
+//! solutions, then operators chosen by their recent gain.
 //!
-//! Whole mappings are made first, see [`super::start`]. The best of them is
-//! improved, until nothing gains any more; then the next best, and in the last part of the time the
-//! best of all, mixed with what the others came to. How it is improved: see [`super::operators`]. Steps
-//! are counted, not timed, so that a run without a time limit can be repeated.
+//! The search first creates whole mappings ([`super::start`]). It improves the best of them by
+//! operators ([`super::operators`]) until they gain nothing for some time, and then the next best.
+//! In the last part of its steps it improves the best mapping, and combines it with the others. Its
+//! limits are counted in steps, not in time, so that a run without a time limit is reproducible.
 
 use std::time::Instant;
 
@@ -29,37 +30,38 @@ use crate::tuning::small::{
     REPAIRS, SHORT, STALLED, STALLING, START_COST, STARTS,
 };
 
-/// A search, which goes on in rounds.
+/// A search that runs in rounds.
 #[derive(Clone)]
 pub(super) struct Search<'a> {
     inst: &'a Instance,
     stop_at: Option<Instant>,
-    /// The best of all.
+    /// Best mapping of all.
     pub(super) best: Best,
-    /// What is being improved.
+    /// Mapping that is being improved.
     now: Best,
-    /// Starts not yet improved, the best first.
+    /// Initial solutions that were not yet improved, best first.
     pool: Vec<Best>,
-    /// What others came to, to be mixed with.
+    /// Improved mappings, to be combined with others.
     elite: Vec<Best>,
     starts: usize,
-    /// Whether orders cut into runs are near what the engine for large networks finds.
+    /// Whether mappings from vertex orders are about as good as those from the engine for large
+    /// networks.
     lines: bool,
-    /// Whether some start was not within its bounds.
+    /// Whether an initial solution was not within its bounds.
     tight: bool,
-    /// Steps that were counted only because to make a start counts more with a time.
+    /// Steps that were counted only because initial solutions cost more steps with a time limit.
     pub(super) overcounted: u64,
-    /// Steps that have brought some within them.
+    /// Steps that brought initial solutions within their bounds.
     repaired: u64,
-    /// No feasible mapping is cheaper.
+    /// Lower bound on the cost of every feasible mapping.
     pub(super) bound: Option<i64>,
     /// Steps until now.
     pub(super) spent: u64,
-    /// Nodes of the last proof that was tried; 0 before the first.
+    /// Nodes of the last proof that was tried. 0 before the first.
     proving: u64,
 }
 
-/// Keeps a mapping in a list of the best, unless it is there.
+/// Inserts a mapping into a sorted list of the best, unless the list contains it.
 fn keep(list: &mut Vec<Best>, found: Best) {
     if list.iter().all(|o| o.block != found.block) {
         let at = list.partition_point(|o| !found.beats(o));
@@ -75,7 +77,7 @@ impl Search<'_> {
         }
     }
 
-    /// Makes one more start for the pool; returns the steps it took.
+    /// Adds one more initial solution to the pool. Returns the number of steps.
     fn start(&mut self, round: &Round<'_>, random: &mut Random) -> u64 {
         let short = round.planned() / SHORT < self.inst.len() as u64;
         let manner = (self.lines, short);
@@ -87,11 +89,13 @@ impl Search<'_> {
         let mut spent = annealed + work * each;
         self.overcounted += work * (each - 1);
         self.tight |= !found.feasible();
-        // What is given is within its bounds and may be far from cheap, as where it was packed by size.
+        // Repairs are made even if a feasible mapping is known, because a mapping that was packed
+        // by size may cost far more than the best.
         let [least, most] = REPAIRS;
         let all = (round.budget.steps / REPAIR).clamp(least, most);
         if !found.feasible() && self.repaired < all {
-            // The better of two is better than one of twice the steps, but where memory leaves hardly any.
+            // Two repairs with half the steps each give a better mapping than one with all steps.
+            // With limited memory hardly any mapping is feasible, so one repair gets all steps.
             let steps = match self.inst.dims() {
                 1 => (all / 2).max(least),
                 _ => all,
@@ -102,7 +106,8 @@ impl Search<'_> {
                 self.repaired += steps;
             }
         }
-        // On meshes no order is any good: more than one try is wasted there.
+        // No vertex order is good for a mesh, so such a network gets only one initial solution from
+        // an order.
         self.lines &= self.starts != 1
             || !found.feasible()
             || (self.best.cost as f64) < 1.5 * found.cost as f64;
@@ -112,7 +117,8 @@ impl Search<'_> {
         spent
     }
 
-    /// The best start that waits is next; what was improved until now is returned.
+    /// Replaces the present mapping by the best in the pool. Returns the present one, or `None` if
+    /// the pool is empty.
     fn turn(&mut self) -> Option<Best> {
         if self.pool.is_empty() {
             return None;
@@ -121,7 +127,7 @@ impl Search<'_> {
         Some(std::mem::replace(&mut self.now, next))
     }
 
-    /// Tries one way; returns the steps it took.
+    /// Applies an operator to the present mapping. Returns the number of steps.
     fn apply(&mut self, operator: Operator, random: &mut Random) -> u64 {
         let (inst, stop_at) = (self.inst, self.stop_at);
         let improved = match operator {
@@ -134,7 +140,8 @@ impl Search<'_> {
             Operator::Combine => {
                 let others = self.elite.len() + self.pool.len();
                 (others > 0 && self.now.feasible()).then(|| {
-                    // Starts too: early in a round what was improved is one mapping, that of the round before.
+                    // The pool is included, because early in a round the elite contains only the
+                    // mapping of the round before.
                     let mut all = self.elite.iter().chain(&self.pool);
                     let other = all.nth(random.below(others)).expect("fewer than there are");
                     combine(inst, &self.now, &other.block, stop_at, random)
@@ -154,7 +161,9 @@ impl Search<'_> {
         spent
     }
 
-    /// Divides some pairs of blocks anew that meet in a group of this depth.
+    /// Divides some pairs of blocks again. The blocks of a pair are in different members of a group
+    /// of this depth. Returns `None` if there is no such group, or if the present mapping is not
+    /// feasible.
     fn pairs(&self, depth: u32, random: &mut Random) -> Option<(Best, u64)> {
         let nodes = self.inst.shared.machine.nodes();
         let groups = self.inst.shared.machine.groups_at(depth);
@@ -179,61 +188,64 @@ impl Search<'_> {
     }
 }
 
-/// Steps of a whole search after which it is cut off, whatever it plans with.
+/// Numbers of steps of a whole search after which it is cut off, independent of its plan.
 #[derive(Clone, Copy)]
 pub(super) struct Limit {
     pub(super) most: u64,
-    /// The same for one that has found nothing feasible.
+    /// The same for a search that has found no feasible mapping.
     pub(super) patience: u64,
 }
 
-/// How far a round goes: a plan, and where in it the search ends.
+/// Limits of a round: a plan, and the points at which the search ends.
 ///
-/// All that a round does follows from its plan; where it ends only cuts it off. So the best mapping
-/// of a longer search of the same plans is never worse.
+/// The work of a round depends only on its plan. The other limits only cut it off. So a longer
+/// search with the same plans never gives a worse mapping.
 #[derive(Clone, Copy)]
 pub(super) struct Round<'a> {
-    /// What it plans with are its steps.
+    /// Budget whose steps are the plan.
     pub(super) budget: Budget<'a>,
-    /// Only a search with a time makes it.
+    /// Whether only a search with a time limit runs this round.
     pub(super) timed: bool,
     pub(super) limit: Limit,
-    /// A search that has found nothing feasible ends then, too.
+    /// Time at which a search without a feasible mapping also ends.
     pub(super) hopeless_at: Option<Instant>,
 }
 
 impl Round<'_> {
-    /// Steps by which it is decided what is worth trying: of a search with a time there are more to come.
+    /// Returns the number of steps by which the search decides which operators are worth trying.
+    /// With a time limit it is larger, because further rounds follow.
     fn planned(&self) -> u64 {
         let horizon = if self.timed { HORIZON } else { 1 };
         self.budget.steps.saturating_mul(horizon)
     }
 
-    /// Share of the plan used after so many steps of it.
+    /// Returns the share of the plan that this number of steps uses.
     fn used(&self, steps: u64) -> f64 {
         steps as f64 / self.budget.steps.max(1) as f64
     }
 
-    /// Whether a search ends that has taken so many steps of the plan.
+    /// Returns true if the search ends after this number of steps of the plan.
     fn is_over(&self, search: &Search<'_>, steps: u64) -> bool {
         let all = search.spent >= self.limit.most || self.used(steps) >= 1.0;
         all || self.is_hopeless(search) || is_past(search.stop_at)
     }
 
-    /// Whether a search has found nothing feasible for so long that something is to be done about that.
+    /// Returns true if a search has found no feasible mapping up to the point at which the caller
+    /// must raise the bounds.
     pub(super) fn is_hopeless(&self, search: &Search<'_>) -> bool {
         let late = || search.spent >= self.limit.patience || is_past(self.hopeless_at);
         !search.best.feasible() && late()
     }
 }
 
-/// The attempt to improve one mapping. Times are shares of the plan.
+/// Attempt to improve one mapping. Times are shares of the plan.
 #[derive(Clone, Copy)]
 struct Attempt {
     began: f64,
-    /// When the mapping was improved last.
+    /// Time of the last improvement.
     gained: f64,
-    /// How many operators have gained nothing since; more for a mapping that is not feasible.
+    /// Number of operators without a gain since then. An operator counts several times if the
+    /// mapping is not feasible.
     idle: u32,
 }
 
@@ -246,32 +258,33 @@ impl Attempt {
         }
     }
 
-    /// Whether nothing has gained for long, compared with how long the gains lasted.
+    /// Returns true if the last gain is long ago, compared with the time over which the gains
+    /// occurred.
     fn is_stalled(&self, at: f64) -> bool {
         let patience = STALLED.max(STALLING * (self.gained - self.began));
         self.idle >= IDLE && at - self.gained > patience
     }
 }
 
-/// How far a round has come.
+/// Progress of a round.
 struct Course<'a> {
     round: &'a Round<'a>,
-    /// Steps of the search when the round began.
+    /// Steps of the search at the beginning of the round.
     from: u64,
     operators: Operators,
-    /// None before the first mapping is improved.
+    /// `None` before the first mapping is improved.
     attempt: Option<Attempt>,
 }
 
 impl Course<'_> {
-    /// Share of the plan used.
+    /// Returns the share of the plan that is used.
     fn at(&self, search: &Search<'_>) -> f64 {
         self.round.used(search.spent - self.from)
     }
 }
 
 impl<'a> Search<'a> {
-    /// Begins with the mappings that are given, and a first start.
+    /// Creates a search from the known mappings, or from an initial solution if there are none.
     pub(super) fn new(context: &mut Context<'a>, member: usize) -> Self {
         let inst = context.inst;
         let stop_at = context.budget.stop_at();
@@ -306,25 +319,25 @@ impl<'a> Search<'a> {
         search
     }
 
-    /// Whether nothing can be better.
+    /// Returns true if the best mapping is proved to be optimal.
     pub(super) fn is_proved(&self) -> bool {
         self.best.feasible() && self.bound.is_some_and(|b| b >= self.best.cost)
     }
 
-    /// The best of another search, to be mixed with.
+    /// Adds the best mapping of another search, for combinations.
     pub(super) fn meet(&mut self, other: Best) {
         self.note(&other);
         keep(&mut self.elite, other);
     }
 
-    /// One more start.
+    /// Adds an initial solution.
     pub(super) fn add(&mut self, block: Vec<u32>) {
         let given = given(self.inst, block);
         self.note(&given);
         keep(&mut self.pool, given);
     }
 
-    /// One round of a search of a team; the first of its members proves.
+    /// Runs one round of a search of a team. Only the first member tries proofs.
     pub(super) fn round(
         &mut self,
         context: &mut Context<'_>,
@@ -332,7 +345,7 @@ impl<'a> Search<'a> {
         (team, member): (&Team<'_>, usize),
     ) {
         let (inst, budget) = (self.inst, round.budget);
-        // What rounds before have come to is mixed with what this one does.
+        // The result of the rounds before is combined with the mappings of this round.
         if self.best.feasible() && self.spent > 0 {
             keep(&mut self.elite, self.best.clone());
         }
@@ -379,7 +392,7 @@ impl<'a> Search<'a> {
         context.log.push(format!("{rounds} rounds, {steps} steps"));
     }
 
-    /// Chooses the mapping to improve: the present one, until nothing has gained for long.
+    /// Chooses the mapping to improve. This is the present one until its gains stall.
     fn choose(&mut self, course: &mut Course<'_>, context: &mut Context<'_>) -> Attempt {
         let at = course.at(self);
         let Some(attempt) = course.attempt else {
@@ -387,7 +400,7 @@ impl<'a> Search<'a> {
             return Attempt::new(at);
         };
         if at > LAST {
-            // The last part of the time belongs to the best.
+            // In the last part of the plan only the best mapping is improved.
             if self.best.beats(&self.now) {
                 let old = std::mem::replace(&mut self.now, self.best.clone());
                 keep(&mut self.elite, old);
@@ -441,16 +454,16 @@ impl<'a> Search<'a> {
         attempt
     }
 
-    /// Tries to prove the optimum; says whether that is done.
+    /// Tries to prove the optimum. Returns true if the proof is complete.
     fn prove(&mut self, budget: &Budget<'_>) -> bool {
-        // Identical workers count once: a farm of a hundred is a small problem.
+        // Identical workers count once, so a farm of a hundred workers is a small problem.
         let hopeful = distinct(&twins(self.inst)).len() <= 40;
         let (share, steps) = if hopeful { (0.5, 20) } else { (0.04, 400) };
-        // Nodes of few vertices between few blocks are short.
+        // Nodes with few vertices and blocks take little time.
         let few = self.inst.len() * self.inst.k() <= FEW;
         let times = if few { LONGER } else { 1 };
         let nodes = times * (budget.steps / steps).max(50_000);
-        // What failed is not tried again before there is much more to spend on it.
+        // A proof that failed is tried again only with at least twice as many nodes.
         if nodes < 2 * self.proving {
             return false;
         }
@@ -474,7 +487,7 @@ impl<'a> Search<'a> {
     }
 }
 
-/// One search of a part of an instance, of one round as long as its budget.
+/// Searches a part of an instance, in one round that uses the whole budget.
 fn search_part(context: &mut Context<'_>) -> Best {
     let mut search = Search::new(context, 1);
     let round = Round {
@@ -486,7 +499,7 @@ fn search_part(context: &mut Context<'_>) -> Best {
         },
         hopeless_at: None,
     };
-    // Costs of a part say nothing to those who watch.
+    // The cost of a part has no meaning for the watch of the whole search.
     search.round(context, &round, (&Team::new(None), 1));
     search.best
 }

@@ -1,5 +1,6 @@
-//! Stacking neighbours: vertices in source order fill the first block to its share of the load,
-//! then the next. What a rank order without thought gives, and good on pipelines.
+//! Stacking of neighbours. The vertices fill the first block in source order, up to its share of
+//! the load, then the next block. A plain rank order gives the same mapping. It is good for
+//! pipelines.
 
 use super::{Context, Found};
 use crate::error::Error;
@@ -18,7 +19,7 @@ pub(crate) fn run(context: &mut Context<'_>) -> Result<Found, Error> {
     let mut reach = speed(0);
     let mut block = vec![0; inst.len()];
     for v in 0..inst.len() as u32 {
-        // The middle of the vertex decides on which side of a boundary it falls.
+        // The middle of the vertex decides on which side of a boundary it is.
         let middle = i128::from(2 * passed + inst.load(v)) * total_speed;
         while here + 1 < k && middle > 2 * total_load * reach {
             here += 1;

@@ -1,5 +1,5 @@
-//! Mappings that a search for small networks starts from: made by the engine for large networks, or by
-//! cutting orders into runs, and annealed for a while.
+//! Initial solutions of a search for small networks. They are made by the engine for large
+//! networks, or by cutting a vertex order into runs, and then annealed.
 
 use std::time::Instant;
 
@@ -14,7 +14,8 @@ use crate::refine::rebalance::repair_rules;
 use crate::refine::state::State;
 use crate::tuning::small::{COARSE, MAKING};
 
-/// A mapping of its own, the steps it was annealed for, and what making it counts in steps; `None` once it is too late to gain by one.
+/// Creates an initial solution. Returns it with the number of annealing steps, and the number of
+/// steps that creating it counts as. Returns `None` if the time is over.
 pub(super) fn start(
     inst: &Instance,
     number: usize,
@@ -33,10 +34,10 @@ pub(super) fn start(
             let effort = match long {
                 true if short => &large::BRIEF,
                 true => &large::GOOD,
-                // Meshes fall into boxes where halves are even. Orders are no good there.
+                // On meshes, halves of even load give boxes. Vertex orders are not good there.
                 false if !lines && number % 4 >= 2 => &large::EVEN,
-                // Where a few loads raise the bound for all, the rest may fit into one host: only halves that
-                // may be empty find that.
+                // If a few heavy vertices raise the bound of all blocks, the others may fit into
+                // one host. Only a bisection whose halves may be empty finds that.
                 false if number > 2 && number % 2 == 1 => &large::UNEVEN,
                 false => &large::FAST,
             };
@@ -49,7 +50,8 @@ pub(super) fn start(
     if is_past(stop_at) {
         return None;
     }
-    // From a touch-up of the start to forgetting it, which only small ones can afford.
+    // The temperature ranges from a slight improvement of the mapping to a search that forgets it.
+    // Only small instances can afford the latter.
     let warmth = if inst.len() <= 100 {
         0.05 + 0.75 * random.unit()
     } else if number % 3 == 2 {
@@ -62,13 +64,13 @@ pub(super) fn start(
     Some((found, steps, work as u64))
 }
 
-/// As many vertices in each block, in the order of their numbers.
+/// Returns a mapping with equally many vertices in each block, in the order of their numbers.
 pub(super) fn in_order(inst: &Instance) -> Vec<u32> {
     let (n, k) = (inst.len(), inst.k());
     (0..n).map(|v| (v * k / n) as u32).collect()
 }
 
-/// A mapping as it stands. Of one that keeps everything the table of costs is not needed to see that.
+/// Wraps a mapping. If it is feasible, its cost is computed without the cost table.
 pub(super) fn given(inst: &Instance, block: Vec<u32>) -> Best {
     match keeps(inst, &block) {
         true => Best {
@@ -87,7 +89,7 @@ mod tests {
     use crate::machine::Machine;
     use crate::problem::Problem;
 
-    /// As where one heavy vertex has raised the bound for all blocks.
+    /// Bounds as after one heavy vertex has raised the bound of all blocks.
     #[test]
     fn what_fits_into_one_host_gets_a_start_there() {
         let channels = (0..240).flat_map(|v| {

@@ -1,14 +1,14 @@
-//! What the searches of an instance tell those who wait for them, and how one ends them all.
+//! State that concurrent searches of one instance share: the least cost, and a flag that ends them.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
 use crate::watch::Watch;
 
-/// Searches of one instance.
+/// Concurrent searches of one instance.
 pub(super) struct Team<'a> {
     least: AtomicI64,
     over: AtomicBool,
-    /// Who hears of what is found.
+    /// Observer that gets the least cost.
     watch: Option<&'a Watch>,
 }
 
@@ -21,7 +21,7 @@ impl<'a> Team<'a> {
         }
     }
 
-    /// Tells somebody who waits of the least cost that any of them found.
+    /// Reports a cost to the observer. The observer gets the least cost of all searches.
     pub(super) fn tell(&self, cost: i64) {
         if let Some(watch) = self.watch {
             let least = self.least.fetch_min(cost, Ordering::Relaxed);
@@ -29,12 +29,13 @@ impl<'a> Team<'a> {
         }
     }
 
-    /// Whether one has found what cannot be better.
+    /// Returns true if the searches must end, because one of them has proved its mapping or
+    /// panicked.
     pub(super) fn is_over(&self) -> bool {
         self.over.load(Ordering::Relaxed)
     }
 
-    /// Ends the searches of all.
+    /// Ends all searches.
     pub(super) fn end(&self) {
         self.over.store(true, Ordering::Relaxed);
     }

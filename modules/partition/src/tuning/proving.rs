@@ -1,83 +1,87 @@
-//! What bounds and proofs may take.
+//! Limits of bounds and proofs.
 
 /// Lower bounds of the cost.
 ///
-/// `benches/mapping/run structured --ours auto@1000`: more is proved, or the gap is smaller.
+/// `benches/mapping/run structured --ours auto@1000`: more mappings are proved, or the gap is
+/// smaller.
 pub(crate) mod bounds {
     // bound.rs
-    /// From so many vertices on, only one forest is looked at.
+    /// From this number of vertices on, only one forest is used.
     pub(crate) const ONE_FOREST: usize = 50_000;
-    /// Up to so many ends of edges all bounds but flows take a few milliseconds, and are looked at however
-    /// late it is.
+    /// Up to this number of edge ends, all bounds except flows take a few milliseconds. They are
+    /// then computed even if the time is over.
     pub(crate) const PROMPT: usize = 20_000;
     // bound/sweep.rs
-    /// Greedy tries.
+    /// Number of greedy orders that are tried.
     pub(crate) const GREEDY: usize = 24;
     // bound/lightest.rs
-    /// So many times as many light edges as are wanted are looked at first, and again so many times
-    /// as many while too few of them are in the forest.
+    /// Factor by which more light edges are examined than are needed. If too few of them are in the
+    /// forest, the number grows by this factor again.
     pub(crate) const MORE: usize = 16;
     // bound/relaxation.rs
-    /// Most groups of a kind that a round yields, beside the most expensive.
+    /// Most groups of a kind that a round adds, besides the most expensive one.
     pub(crate) const MET: usize = 16;
     // bound/master.rs
-    /// Columns unused for so many rounds are dropped.
+    /// Number of rounds after which an unused column is dropped.
     pub(crate) const IDLE: u32 = 25;
     /// Most exchanges for one step.
     pub(crate) const MOVES: usize = 400;
-    /// Rounds that must gain this share of what is missing.
+    /// Number of rounds that must gain the share `PROGRESS` of the missing amount.
     pub(crate) const PATIENCE: u64 = 40;
     pub(crate) const PROGRESS: f64 = 0.02;
     // bound/flow.rs
-    /// How much longer an edge gets that was filled once.
+    /// Growth of the length of an edge that was filled once.
     pub(crate) const GROWTH: f64 = 0.5;
     // bound/hubs.rs
-    /// A vertex is a hub if at least one in so many of all vertices is beside it.
+    /// A vertex is a hub if at least one in `HUB` of all vertices is its neighbour.
     pub(crate) const HUB: usize = 32;
-    /// Smaller networks have no hubs: other bounds do well there.
+    /// Smaller networks have no hubs, because other bounds are good for them.
     pub(crate) const HUB_LEAST: usize = 64;
-    /// At most so many are looked at, those with the most neighbours.
+    /// Most hubs that are used. They are those with the most neighbours.
     pub(crate) const HUBS: usize = 4;
     // solve/alike.rs
-    /// From so many neighbours on a vertex is taken out.
+    /// Number of neighbours from which on a vertex is removed before components are compared.
     pub(crate) const TAKEN_OUT: usize = 5;
-    /// Larger components are seldom like another.
+    /// Most vertices of a component that is compared. Larger ones are seldom equal to another.
     pub(crate) const ALIKE: usize = 64;
 }
 
-/// Searches that go through all mappings, in one way or another.
+/// Searches that enumerate all mappings.
 ///
-/// `benches/mapping/run structured --ours auto@1000`, `benches/mapping/run tight --ours auto@1000`: more is proved.
+/// `benches/mapping/run structured --ours auto@1000`, `benches/mapping/run tight --ours auto@1000`:
+/// more mappings are proved.
 pub(crate) mod proofs {
     // strategy/small.rs
-    /// Up to so many pairs of a vertex and a block, as of 20 processes in four OS processes, so many times as many
-    /// tries are made.
+    /// Up to this number of pairs of a vertex and a block, `LONGER` times as many nodes are tried.
+    /// 20 processes in four OS processes have 80 pairs.
     pub(crate) const FEW: usize = 80;
     pub(crate) const LONGER: u64 = 10;
     // exact/structure.rs
-    /// Up to so many vertices.
+    /// Most vertices of a network.
     pub(crate) const STRUCTURED: usize = 5_000;
-    /// Up to so many pairs of a vertex and a block a proof is near.
+    /// Up to this number of pairs of a vertex and a block, a proof is near.
     pub(crate) const NEAR: usize = 4_000;
-    /// Entries of the tables, which take about a nanosecond each in every round.
+    /// Most entries of the tables. Each takes about a nanosecond in every round.
     pub(crate) const ENTRIES: usize = 9_000_000;
-    /// Rounds that there must be time for; and without a time, after the search.
+    /// Least number of rounds that the time must suffice for, and the least number after a search
+    /// without a time limit.
     pub(crate) const FEWEST: u64 = 40;
     pub(crate) const FEW_ROUNDS: u64 = 4;
     /// Most rounds of pricing.
     pub(crate) const ROUNDS: u64 = 2_000;
-    /// Beginnings of a length kept in the first pass, and how many times as many in the next.
+    /// Beginnings of one length that the first pass keeps, and the factor by which the next pass
+    /// keeps more.
     pub(crate) const WIDTH: usize = 100;
     pub(crate) const WIDER: usize = 6;
     // exact/fill.rs
-    /// Up to so many sizes.
+    /// Most different sizes.
     pub(crate) const SIZES: usize = 400;
-    /// Remainders that are remembered.
+    /// Most remainders that are stored.
     pub(crate) const REMEMBERED: usize = 200_000;
-    /// Ways to fill a block that are kept to be tried; more would hardly all be tried anyhow. Where some
-    /// are left out, that none of the others fits proves nothing.
+    /// Most ways to fill a block that are kept. A search would hardly try more of them. If some are
+    /// dropped, a search that finds no mapping proves nothing.
     pub(crate) const WAYS: usize = 10_000;
     // proof.rs
-    /// Tries until a proof about loads is given up.
+    /// Number of nodes after which a proof about loads ends.
     pub(crate) const LOADS: u64 = 100_000;
 }

@@ -1,11 +1,12 @@
-//! Random problems: networks, machines, rules and bounds of all sorts. The benchmark has them, too.
+//! Random problems with different networks, machines, rules and bounds. The benchmark uses them
+//! too.
 
 use graphmap_partition::{
     Block, Channel, Constraint, Error, Graph, Machine, Migration, Objective, Options, Problem,
     Solution, Strategy, Tree, solve,
 };
 
-/// Random numbers of a seed.
+/// Random numbers from a seed.
 pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {
@@ -22,7 +23,7 @@ impl Dice {
     }
 }
 
-/// All that a problem borrows.
+/// Owned data of a problem.
 #[derive(Debug)]
 pub(crate) struct Case {
     pub(crate) graph: Graph,
@@ -33,7 +34,7 @@ pub(crate) struct Case {
     pub(crate) old: Option<(Vec<Option<u32>>, Vec<u64>)>,
 }
 
-/// A pipeline, a ring, a mesh, a farm or a random network.
+/// Returns the channels of a pipeline, a ring, a mesh, a farm or a random network.
 fn channels(dice: &mut Dice, n: u32) -> Vec<Channel> {
     let even = dice.one_in(2);
     let traffic = |dice: &mut Dice| if even { 1 } else { dice.below(30) };
@@ -87,14 +88,14 @@ fn machine(dice: &mut Dice, memory: Option<u64>, slots: Option<u32>) -> Machine 
     Machine::new(&tree, dice.below(2) as u32).unwrap()
 }
 
-/// The problem of a seed.
+/// Creates the problem of a seed.
 pub(crate) fn case(seed: u64) -> Case {
     let dice = &mut Dice(seed);
     let n = 2 + dice.below(70) as u32;
     sized(dice, n)
 }
 
-/// A problem of so many processes.
+/// Creates a problem with `n` processes.
 pub(crate) fn sized(dice: &mut Dice, n: u32) -> Case {
     let alike = [1, 10][dice.below(2) as usize];
     let loads = match dice.below(3) {
@@ -112,7 +113,8 @@ pub(crate) fn sized(dice: &mut Dice, n: u32) -> Case {
         graph = graph.with_memory(needs).unwrap();
     }
     let slots = dice.one_in(4).then_some(1 + n / 2);
-    // How many blocks there are is known when they are made: once more, then with their memory.
+    // The memory depends on the number of blocks, so the machine is created twice from the same
+    // random numbers.
     let again = Dice(dice.0);
     let blocks = machine(dice, None, None).len() as u64;
     let memory = memory.map(|m| m / blocks + 1 + m / blocks / (5 + dice.below(60)));
@@ -141,7 +143,7 @@ pub(crate) fn sized(dice: &mut Dice, n: u32) -> Case {
                 vertices,
                 weight: dice.below(20),
             },
-            // A limit far below its share of all, in one place.
+            // A limit for one place that is far below its share of all vertices.
             4 => Constraint::Count {
                 vertices: (0..n).collect(),
                 places: vec![vec![block]],
@@ -175,7 +177,7 @@ pub(crate) fn sized(dice: &mut Dice, n: u32) -> Case {
     }
 }
 
-/// What a strategy finds; `None` when there is no mapping.
+/// Returns the solution of a strategy, or `None` if no mapping exists.
 pub(crate) fn run(case: &Case, strategy: &str, steps: u64, seed: u64) -> Option<Solution> {
     let problem = problem(case);
     let options = Options {
@@ -191,7 +193,7 @@ pub(crate) fn run(case: &Case, strategy: &str, steps: u64, seed: u64) -> Option<
     }
 }
 
-/// It, as the engine takes it.
+/// Returns the problem that borrows a case.
 pub(crate) fn problem(case: &Case) -> Problem<'_> {
     Problem {
         constraints: &case.constraints,
@@ -205,7 +207,7 @@ pub(crate) fn problem(case: &Case) -> Problem<'_> {
     }
 }
 
-/// Whether a mapping keeps the bounds of another, which may have been raised.
+/// Returns true if a mapping is within the bounds of another solution, which may be raised.
 pub(crate) fn within(case: &Case, found: &Solution, bounds_of: &Solution) -> bool {
     bounds_of.limits.keeps(&case.graph, &found.block_of) || found.evaluation.feasible()
 }

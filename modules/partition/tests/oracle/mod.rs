@@ -1,8 +1,8 @@
-//! Problems in owned parts, and all their mappings.
+//! Owned data of a problem, and all its mappings.
 
 use graphmap_partition::{Channel, Constraint, Graph, Tree};
 
-/// A problem in owned parts.
+/// Owned data of a problem.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) load: Vec<u64>,
@@ -26,7 +26,7 @@ impl Case {
     }
 }
 
-/// All mappings of n vertices onto k blocks.
+/// Returns all mappings of n vertices onto k blocks.
 pub(crate) fn mappings(n: usize, k: usize) -> impl Iterator<Item = Vec<u32>> {
     (0..k.pow(n as u32)).map(move |mut code| {
         let digit = |_| {

@@ -1,4 +1,4 @@
-//! Rules beyond the load: what was planted can be kept, and so it is.
+//! Constraints other than the load: if a planted mapping satisfies them, the result does too.
 
 use super::*;
 use crate::problem::Constraint;
@@ -6,7 +6,8 @@ use crate::solve::{Options, solve};
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
-/// A network, and rules that some mapping onto ten blocks on three hosts keeps with little to spare.
+/// A network, and constraints that some mapping onto ten blocks on three hosts satisfies with
+/// little slack.
 #[derive(Debug)]
 struct Planted {
     graph: Graph,
@@ -31,7 +32,7 @@ fn host_of(block: u32) -> usize {
     HOSTS.iter().position(|h| h.contains(&block)).unwrap()
 }
 
-/// Which rules there are, one bit each.
+/// Creates a network with planted constraints. Each bit of `which` selects one type of constraint.
 fn planted(graph: &Graph, which: u32, seed: u64) -> Planted {
     let mut random = Random::new(seed);
     let n = graph.vertices() as u32;
@@ -111,7 +112,7 @@ fn planted(graph: &Graph, which: u32, seed: u64) -> Planted {
     };
     let members = vec![host(3, 1), host(1, 4), host(6, 1)];
     let distance = 30;
-    // Enough for the fullest block of those that were planted.
+    // Sufficient for the fullest block of the planted mapping.
     let mean = graph.total_load().max(13) as f64 / 13.0;
     let imbalance = (0..10)
         .map(|b| sum(&load, b) as f64 / mean)
@@ -133,8 +134,8 @@ fn sums(mapping: &Mapping<'_>) -> Vec<i64> {
     mapping.kept.as_ref().unwrap().sum.clone()
 }
 
-/// What is broken is repaired move by move, which can fail: where who keeps apart, or a least number,
-/// is in the way of others. Then the older search is asked, so that it must be rare.
+/// The repair changes one vertex at a time and can fail, for example if separation or a lower limit
+/// prevents the moves. The search then uses another method, so failures must be rare.
 #[test]
 fn all_rules_are_kept_nearly_always() {
     let mut runner = TestRunner::deterministic();
@@ -211,7 +212,7 @@ proptest! {
             let mut mapping = Mapping::new(&fine, &parts, &mut below);
             prop_assert_eq!(sums(&coarse), sums(&mapping));
             prop_assert_eq!(coarse.broken() == 0, mapping.broken() == 0);
-            // Sums that are carried along are those of the mapping as it is then.
+            // The sums that are updated with each move equal those computed again.
             let before = mapping.excess();
             repair::repair(&mut mapping);
             refine::sweep(&mut mapping, 3, &mut random);
@@ -229,7 +230,7 @@ proptest! {
     }
 }
 
-/// Through the front door, where the engine is asked: what a rule costs on a mesh.
+/// The public entry point, which uses this engine: cost that a constraint adds on a mesh.
 #[test]
 fn a_rule_on_a_large_mesh_costs_little() {
     let side = 150;

@@ -1,4 +1,4 @@
-//! The balance bound: whether anything keeps it, and to what it is raised when nothing does.
+//! The balance bound: checks whether a mapping can be within it, and raises it if not.
 
 use std::time::Instant;
 
@@ -19,8 +19,13 @@ use crate::tuning::small::NETWORK;
 use crate::tuning::time::{BRIEF_PACKING, FEASIBLE, HELD, SETTLING, TOLD};
 
 impl Stages<'_> {
-    /// Lowers the load bounds where the largest load is to be small, and raises them where it can
-    /// be seen without a search that nothing keeps them.
+    /// Lowers the load bounds if the objective is the largest load. Raises them if it is known
+    /// without a search that no mapping is within them.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Infeasible`] if no mapping is within the bounds and they must not be
+    /// raised.
     pub(crate) fn bound_loads(&mut self) -> Result<(), Error> {
         let begun = Instant::now();
         let (problem, options) = (self.problem, self.options);
@@ -36,10 +41,11 @@ impl Stages<'_> {
             self.fit(true, fewest, effort)
         });
         let all: Vec<usize> = (0..problem.constraints.len()).collect();
-        // Without constraints every vertex may lie anywhere.
+        // Without constraints every vertex may be in any block.
         let confined = (!all.is_empty()).then(|| Draft::new(problem, &all));
         let overload = confined.and_then(|draft| pigeonhole::overload(&draft, problem));
-        // Lowered bounds come with lowered loads of the heavy vertices.
+        // If the bounds were lowered, the heavy vertices count with lower loads. So this uses the
+        // requested bounds.
         let heavy = too_heavy(&self.wanted).is_some();
         self.unavoidable = heavy || overload.is_some();
         let mut least = 1.0_f64;
@@ -58,7 +64,8 @@ impl Stages<'_> {
         self.unavoidable |= least > 1.0;
         if self.unavoidable {
             let plain = problem.constraints.is_empty() && self.inst.dims() == 1;
-            // Whoever wants no other bound hears of the vertex that is too heavy, where one is.
+            // With a strict balance bound, the conflict names a vertex that is too heavy, if there
+            // is one. Then no proof by branch and bound is needed.
             let settles = match options.strict_balance {
                 true => !heavy,
                 false => !plain,
@@ -81,7 +88,7 @@ impl Stages<'_> {
         Ok(())
     }
 
-    /// Effort to pack with, for a share of the time at most.
+    /// Returns the effort for packing, which takes at most this share of the time.
     pub(super) fn packing(&self, share: f64) -> pack::Effort {
         pack::Effort {
             steps: (self.inst.len() as u64 * 1000).clamp(10_000, 2_000_000),
@@ -89,12 +96,16 @@ impl Stages<'_> {
         }
     }
 
-    /// When neither search nor packing found a feasible mapping: looks for one by branch and bound, and
-    /// notes where it is proved that there is none within the balance bound. An error when there is
-    /// proved to be none and raising the bound cannot help or is not wanted.
+    /// Searches for a feasible mapping by branch and bound, after search and packing found none.
+    /// Records whether it is proved that no mapping is within the balance bound.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Infeasible`] if it is proved that no mapping is feasible, and if the bound
+    /// must not be raised or a higher bound cannot help.
     pub(super) fn settle(&mut self) -> Result<Option<Vec<u32>>, Error> {
         let (inst, problem, budget) = (&self.inst, self.problem, self.budget);
-        // The order of its vertices alone takes time in their square.
+        // Branch and bound takes quadratic time only to order the vertices.
         if inst.len() > NETWORK {
             return Ok(None);
         }
@@ -121,8 +132,13 @@ impl Stages<'_> {
         Ok(None)
     }
 
-    /// Raises the load bounds to the least found, where they are raised for all blocks by this factor
-    /// or more. Returns a mapping that keeps them.
+    /// Raises the load bounds to the least ones that packing finds. If all blocks get the same
+    /// factor, it is at least `least`. Returns a mapping within the bounds.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Error::Infeasible`] if the bounds must not be raised, or if packing finds no
+    /// mapping.
     pub(super) fn raise(&mut self, least: f64) -> Result<Vec<u32>, Error> {
         if self.options.strict_balance {
             return Err(Error::Infeasible(self.unbalanced()));
@@ -133,7 +149,7 @@ impl Stages<'_> {
         };
         let low = |shares: &Shares, inst: &Instance| {
             let whole = shares.indivisible(inst);
-            // A factor of the wanted bounds says nothing of others.
+            // A factor of the requested bounds does not apply to bounds of another shape.
             if shares.is_shaped() {
                 whole
             } else {
@@ -152,8 +168,8 @@ impl Stages<'_> {
         Ok(packed)
     }
 
-    /// Returns the reason why no mapping is within the wanted bounds: a vertex or group that alone
-    /// is too heavy, if there is one.
+    /// Returns the reason why no mapping is within the requested bounds. This is a vertex or group
+    /// that alone is too heavy, if there is one.
     fn unbalanced(&self) -> Conflict {
         let Some(heavy) = too_heavy(&self.wanted) else {
             return Conflict {
@@ -196,8 +212,9 @@ impl Stages<'_> {
         }
     }
 
-    /// Replaces the load bounds by the least found, above the wanted ones only where that must be.
-    /// Returns a mapping within them, and the largest factor by which one exceeds the wanted one.
+    /// Replaces the load bounds by the least ones that packing finds, above the requested ones only
+    /// where necessary. Returns a mapping within them, and the largest factor between a bound and
+    /// the requested one.
     fn fit(
         &mut self,
         lowers: bool,
@@ -233,13 +250,14 @@ impl Stages<'_> {
         Some((packed, excess))
     }
 
-    /// The factor by which the wanted bounds must be raised because loads are multiples of a number.
+    /// Returns the factor by which the bounds must be raised because loads are multiples of a
+    /// number.
     fn indivisible(&self) -> f64 {
         Shares::plain(&self.inst).indivisible(&self.inst)
     }
 }
 
-/// A vertex heavier than the bound of every block.
+/// Returns a vertex that is heavier than the bound of every block.
 fn too_heavy(inst: &Instance) -> Option<u32> {
     let most = (0..inst.k()).map(|b| inst.load_bound(b)).max().unwrap_or(0);
     (0..inst.len() as u32).find(|&v| inst.load(v) > most)

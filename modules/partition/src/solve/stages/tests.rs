@@ -1,5 +1,6 @@
-//! A search with a time does what one without does, and what one with less time does: nobody gets a worse mapping
-//! from saying a time, or more of it. Its clock counts steps here, so that no test looks at another.
+//! A search with a time limit does the work of a search without one, and of a search with less
+//! time. So a time limit, or a longer one, never gives a worse mapping. These tests count steps
+//! instead of time, so that they do not depend on a clock.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -16,14 +17,15 @@ use crate::watch::Watch;
 #[path = "../../../tests/common/mod.rs"]
 mod common;
 
-/// Longer than any test.
+/// Longer than any test takes.
 const LONG: Duration = Duration::from_secs(3600);
 
-/// Steps after which a search with a time has done all that one without does by itself.
+/// Number of steps after which a search with a time limit has done all the work of one without.
 const BOTH: u64 = 40_000_000;
 
-/// By what factor the bounds are raised, and what the search finds; `None` where there is no mapping.
-/// With a time it ends after so many steps, and half of it has gone by before the search.
+/// Returns the factor by which the bounds are raised, and the cost of the mapping. Returns `None`
+/// if there is no mapping. With `time`, the search ends after this number of steps, and half of its
+/// time has passed before it begins.
 fn found(case: &common::Case, time: Option<u64>, threads: usize) -> Option<(Option<f64>, i64)> {
     let problem = common::problem(case);
     let options = Options {
@@ -51,7 +53,7 @@ fn found(case: &common::Case, time: Option<u64>, threads: usize) -> Option<(Opti
     }
 }
 
-/// Whether the second finding is no worse than the first.
+/// Checks that the second result is not worse than the first.
 fn no_worse(
     before: Option<(Option<f64>, i64)>,
     after: Option<(Option<f64>, i64)>,
@@ -67,19 +69,20 @@ fn no_worse(
     Ok(())
 }
 
-/// Whether nothing worse is found in a problem with a time than without.
+/// Checks that a search with a time limit finds nothing worse than one without.
 fn compared(seed: u64) -> Result<(), TestCaseError> {
     let case = common::case(seed);
     no_worse(found(&case, None, 1), found(&case, Some(BOTH), 1))
 }
 
-/// Where searches at other prices of moves took more steps with a time, and found what is dearer.
+/// Covers a bug: with a time limit, searches at other prices took more steps, and found a mapping
+/// that costs more.
 #[test]
 fn other_prices_are_tried_no_otherwise_with_a_time() {
     compared(14_068_813_179_000_353_712).unwrap();
 }
 
-/// Who watches is told of costs at the price that was asked alone.
+/// Checks that the watch gets only costs at the requested price.
 #[test]
 fn nobody_sees_what_is_found_at_other_prices() {
     let found: usize = (0..40)

@@ -1,10 +1,15 @@
-//! METIS, as the library compiled into the `metis` crate.
+//! METIS, as the library in the `metis` crate.
 //!
-//! What it does not do itself: it prints to standard output when there are more parts than
-//! vertices (not asked then), holds weights in 32 bits (scaled down here), ignores distances
-//! (its parts are matched to blocks here), knows neither pins nor pairs kept apart (repaired here),
-//! may break balance (told by the evaluation), and draws its random numbers from `rand` of the C
-//! library, whose state all threads share (one call at a time here: the same seed gives the same parts).
+//! This module works around its limits:
+//!
+//! * It prints to standard output if there are hardly more vertices than parts. It is not called
+//!   then.
+//! * It stores weights in 32 bits. They are scaled down.
+//! * It ignores distances. Part `i` becomes block `i`.
+//! * It supports neither pins nor vertices that must be apart. The mapping is repaired afterwards.
+//! * It may exceed the balance bound, which the evaluation reports.
+//! * It draws random numbers from `rand` of the C library, whose state all threads share. Only one
+//!   call runs at a time, so that the same seed gives the same parts.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -17,7 +22,7 @@ use crate::large;
 use crate::refine::rebalance::repair_rules;
 use crate::strategy::{Context, Found};
 
-/// Held while METIS works: two calls at a time would take each other's random numbers.
+/// Lock for calls of METIS, because concurrent calls would share one sequence of random numbers.
 static RANDOM: Mutex<()> = Mutex::new(());
 
 type Method = fn(::metis::Graph<'_>, &mut [::metis::Idx]) -> ::metis::Result<::metis::Idx>;
@@ -52,8 +57,8 @@ fn one(context: &mut Context<'_>, method: Method) -> Result<Vec<u32>, Error> {
     if k == 1 || n < 2 {
         return Ok(vec![0; n]);
     }
-    // METIS prints to standard output when a part of its recursion runs out of vertices, which
-    // happens when there are hardly more vertices than parts. Those go without it.
+    // METIS prints to standard output if a part of its recursion runs out of vertices. This happens
+    // if there are hardly more vertices than parts, so METIS is not called then.
     if n < FEW * k {
         let warning = "there are too few processes for METIS; recursive bisection is used instead";
         if !context.warnings.iter().any(|known| known == warning) {
@@ -63,7 +68,7 @@ fn one(context: &mut Context<'_>, method: Method) -> Result<Vec<u32>, Error> {
         repair_rules(inst, &mut block);
         return Ok(block);
     }
-    // What weights are divided by, for a sum that 32 bits hold.
+    // Divisor for weights, so that 32 bits hold their sum.
     let scale = |sum: i64| (sum >> 29).max(0) + 1;
     let idx = |v: i64| ::metis::Idx::try_from(v).unwrap_or(::metis::Idx::MAX);
     let offsets: Vec<_> = inst.offsets.iter().map(|&o| idx(i64::from(o))).collect();
@@ -71,8 +76,8 @@ fn one(context: &mut Context<'_>, method: Method) -> Result<Vec<u32>, Error> {
     let divide = scale(inst.weights.iter().sum());
     let weights = inst.weights.iter().map(|&w| idx((w / divide).max(1)));
     let weights: Vec<_> = weights.collect();
-    // Dimensions without a limit on some block mean nothing to METIS' balance. To it blocks share
-    // evenly what they share.
+    // A dimension that is unlimited on some block has no meaning for METIS. A limit that several
+    // blocks share is divided evenly between them.
     let upper = |b: usize, d: usize| {
         let at = inst.shared.at(b, d);
         let sharing = (0..k).filter(|&c| inst.shared.at(c, d) == at).count();
@@ -91,7 +96,7 @@ fn one(context: &mut Context<'_>, method: Method) -> Result<Vec<u32>, Error> {
         let uppers: Vec<f64> = (0..k).map(|b| upper(b, d) as f64).collect();
         let total: f64 = uppers.iter().sum();
         for (b, upper) in uppers.iter().enumerate() {
-            // METIS wants shares that sum to 1, none of them 0.
+            // METIS requires positive shares with the sum 1.
             let even = 1.0 / k as f64;
             let part = if total > 0.0 { upper / total } else { even };
             share[b * dims.len() + i] = (part * 0.999 + 0.001 / k as f64) as ::metis::Real;
