@@ -1,4 +1,5 @@
-//! What of MPI's C interface needs nothing of this crate: constants, what is told of a message, and handles that are not looked behind.
+//! The part of MPI's C interface that does not depend on the rest of this crate: constants, the
+//! status of a message, and opaque handles.
 
 #![allow(non_camel_case_types, non_snake_case)]
 
@@ -6,64 +7,65 @@ use std::os::raw::c_int;
 
 use graphmap_runtime::mpi as core;
 
-/// A communicator, as one rank has it: a pointer to its `Shared`.
+/// A communicator as one rank has it: a pointer to its `Shared`.
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MPI_Comm(pub(crate) *const ());
 
-/// A group.
+/// A group of ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MPI_Group(pub(crate) *const Members);
 
-/// What the handle of a group points to.
+/// Data of the handle of a group.
 #[derive(Debug, Clone)]
 pub(crate) struct Members {
     pub(crate) group: core::Group,
-    /// The rank that has made it, as one of a group: that of its communicator, as it may be an endpoint.
+    /// The rank that created the group: the group of its communicator and its rank in that group.
+    /// The communicator is recorded because the rank may be an endpoint.
     pub(crate) maker: Option<(core::Group, usize)>,
 }
 
-/// A message that was found by a matched probe.
+/// A message that a matched probe has found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MPI_Message(pub(crate) *const ());
 
-/// What is told of a message.
+/// Source, tag and size of a received message.
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct MPI_Status {
-    /// The rank that has sent it.
+    /// Rank of the sender.
     pub MPI_SOURCE: c_int,
-    /// Its tag.
+    /// Tag of the message.
     pub MPI_TAG: c_int,
-    /// Always [`MPI_SUCCESS`]: an error ends the call, not the message.
+    /// Always [`MPI_SUCCESS`], because errors belong to the call and not to the message.
     pub MPI_ERROR: c_int,
     pub(crate) bytes: usize,
 }
 
-/// Hints for a call. Nobody reads any here, so there are none but [`RSMPI_INFO_NULL`].
+/// Hints for a call. All calls ignore them, so the only value is [`RSMPI_INFO_NULL`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MPI_Info(());
 
-/// A handle as Fortran has it.
+/// A handle in the representation of Fortran.
 pub type MPI_Fint = c_int;
 /// An address, or a distance between two, in bytes.
 pub type MPI_Aint = isize;
 
-/// A call has done what it was to do.
+/// Code of a call that succeeded.
 pub const MPI_SUCCESS: c_int = 0;
-/// A number of elements that is none, as of a message that ends within one.
+/// Number of elements in a message that ends within an element.
 pub const MPI_UNDEFINED: c_int = -32766;
-/// No communicator.
+/// The null communicator.
 pub const RSMPI_COMM_NULL: MPI_Comm = MPI_Comm(std::ptr::null());
-/// Nobody wants to be told of the message.
+/// Passed as the pointer to a status that the caller does not need.
 pub const RSMPI_STATUS_IGNORE: *mut MPI_Status = std::ptr::null_mut();
 /// No hints.
 pub const RSMPI_INFO_NULL: MPI_Info = MPI_Info(());
-/// Any tag.
+/// Matches any tag.
 pub const RSMPI_ANY_TAG: c_int = -1;
-/// Any source.
+/// Matches any source.
 pub const RSMPI_ANY_SOURCE: c_int = -2;
-/// No rank.
+/// The null rank: a message to or from it is not transferred.
 pub const RSMPI_PROC_NULL: c_int = -1;
-/// This rank is the root of a collective call of two groups (`MPI_ROOT`).
+/// Passed by the rank that is the root of a collective call on an intercommunicator (`MPI_ROOT`).
 pub(crate) const RSMPI_ROOT: c_int = -3;

@@ -1,4 +1,4 @@
-//! Attributes: what a program keeps with a communicator, by type.
+//! Attributes: values that a program attaches to a communicator, at most one of each type.
 
 use std::any::{Any, TypeId};
 use std::cell::{Cell, RefCell};
@@ -17,35 +17,37 @@ pub mod traits {
     pub use super::CommAttribute;
 }
 
-/// What a function of attributes returns that has not done it.
+/// Code that an attribute function returns if it has failed.
 const FAILED: c_int = 1;
 
 thread_local! {
-    /// What code of the user has panicked with in a function of attributes, which C could call: it may not unwind itself. Never
-    /// dropped here, as to drop it may panic; so it has no destructor, and is there as long as its thread.
+    /// The payload of a panic of user code in an attribute function. Attribute functions must not
+    /// unwind, because they have the C ABI. The payload is never dropped with the thread, because
+    /// its destructor may panic. Without a destructor, the variable is valid as long as its thread.
     static PANICKED: Cell<Option<ManuallyDrop<Payload>>> = const { Cell::new(None) };
 }
 
 type Payload = Box<dyn Any + Send>;
 
-/// Calls code of the user in such a function.
+/// Calls user code in an attribute function. On a panic, stores the payload and returns `None`.
 fn caught<T>(f: impl FnOnce() -> T) -> Option<T> {
     let keep = |payload| PANICKED.set(Some(ManuallyDrop::new(payload)));
     catch_unwind(AssertUnwindSafe(f)).map_err(keep).ok()
 }
 
-/// What code of the user has panicked with, the first of it.
+/// The payload of the first panic of user code, if any.
 #[must_use]
 pub(crate) struct Panicked(Option<Payload>);
 
 impl Panicked {
     pub(crate) const NO: Panicked = Panicked(None);
 
-    /// What the last function of attributes has caught.
+    /// Takes the payload that the last attribute function stored.
     fn take() -> Panicked {
         Panicked(PANICKED.take().map(ManuallyDrop::into_inner))
     }
 
+    /// Returns the first of two payloads, and discards the second if both exist.
     pub(crate) fn or(self, other: Panicked) -> Panicked {
         match self.0 {
             None => other,
@@ -56,14 +58,16 @@ impl Panicked {
         }
     }
 
+    /// Drops the payload, and ignores a panic of its destructor.
     fn discard(self) {
         if let Err(worse) = catch_unwind(AssertUnwindSafe(|| drop(self.0))) {
-            // Whoever panics when dropped is not dropped a second time.
+            // The destructor of this payload may panic too, so it does not run.
             mem::forget(worse);
         }
     }
 
-    /// Goes on with it, but where the stack is unwound already: a second one would end the OS process, with all its ranks.
+    /// Resumes the panic, unless the stack is unwinding already: a second panic would end the OS
+    /// process with all its ranks.
     pub(crate) fn go_on(self) {
         match self.0 {
             Some(payload) if !thread::panicking() => resume_unwind(payload),
@@ -72,25 +76,26 @@ impl Panicked {
     }
 }
 
-/// A type of which a communicator can have a value.
+/// A type whose values can be attached to a communicator.
 pub trait CommAttribute
 where
     Self: 'static + Sized + Clone,
 {
-    /// Whether a duplicate of a communicator gets a clone of the value.
+    /// If true, a duplicate of a communicator gets a clone of the value.
     const CLONE_ON_DUP: bool = false;
 
-    /// Drops a value.
+    /// Drops a value. Returns [`MPI_SUCCESS`], or another code if its destructor panicked.
     ///
     /// # Safety
-    /// It has to be one of this type, of a box that nobody else has.
+    /// `val` must point to a value of this type that was allocated by a `Box`. Its ownership passes
+    /// to this function.
     unsafe extern "C" fn comm_delete_attr_fn(
         _comm: MPI_Comm,
         _key: c_int,
         val: *mut c_void,
         _extra_state: *mut c_void,
     ) -> c_int {
-        // SAFETY: as the caller says.
+        // SAFETY: by the contract of this function, the pointer is an owned box of this type.
         let value = unsafe { Box::from_raw(val.cast::<Self>()) };
         match caught(|| drop(value)) {
             Some(()) => MPI_SUCCESS,
@@ -98,10 +103,12 @@ where
         }
     }
 
-    /// Clones a value for a duplicate, if that is wanted, which `flag` says.
+    /// Clones a value for a duplicate if [`CLONE_ON_DUP`](Self::CLONE_ON_DUP) is set, and writes
+    /// this constant to `flag`.
     ///
     /// # Safety
-    /// `val_in` has to be a value of this type, `val_out` room for a pointer, `flag` for a number.
+    /// `val_in` must point to a value of this type. `val_out` must be valid for writing a pointer,
+    /// and `flag` for writing a `c_int`.
     unsafe extern "C" fn comm_copy_attr_fn(
         _old_comm: MPI_Comm,
         _key: c_int,
@@ -111,20 +118,20 @@ where
         flag: *mut c_int,
     ) -> c_int {
         if Self::CLONE_ON_DUP {
-            // SAFETY: as the caller says.
+            // SAFETY: by the contract of this function, `val_in` points to a value of this type.
             let value = unsafe { &*val_in.cast::<Self>() };
             let Some(copy) = caught(|| Box::new(value.clone())) else {
                 return FAILED;
             };
-            // SAFETY: as the caller says.
+            // SAFETY: by the contract of this function, `val_out` is valid for writing a pointer.
             unsafe { *val_out.cast::<*mut Self>() = Box::into_raw(copy) };
         }
-        // SAFETY: as the caller says.
+        // SAFETY: by the contract of this function, `flag` is writable.
         unsafe { *flag = c_int::from(Self::CLONE_ON_DUP) };
         MPI_SUCCESS
     }
 
-    /// What the values of this type are found by.
+    /// Returns the key of this type. It is the same in all ranks of an OS process.
     fn get_key() -> AttributeKey {
         static KEYS: OnceLock<Mutex<HashMap<TypeId, c_int>>> = OnceLock::new();
         let keys = KEYS.get_or_init(Mutex::default).lock();
@@ -134,22 +141,22 @@ where
     }
 }
 
-/// What values of a type are found by.
+/// Key of a type of attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(missing_copy_implementations)]
 pub struct AttributeKey(c_int);
 
 impl AttributeKey {
-    /// A key with this number.
+    /// Creates a key from its number.
     ///
     /// # Safety
-    /// It has to be that of the type that it is used for.
+    /// `k` must be the number of the key of the type that the key is used for.
     pub unsafe fn new_unchecked(k: i32) -> Self {
         AttributeKey(k)
     }
 }
 
-// SAFETY: a number.
+// SAFETY: the handle is a plain number, which is always valid.
 unsafe impl AsRaw for AttributeKey {
     type Raw = c_int;
 
@@ -158,7 +165,8 @@ unsafe impl AsRaw for AttributeKey {
     }
 }
 
-/// The attributes of a communicator. Values that were replaced are kept, as they may be borrowed still.
+/// The attributes of a communicator. Replaced values are kept until the communicator is dropped,
+/// because they may still be borrowed.
 #[derive(Default)]
 pub(crate) struct Attributes(RefCell<Vec<Attribute>>);
 
@@ -182,7 +190,7 @@ struct Attribute {
 }
 
 impl Attributes {
-    /// The value of a type.
+    /// Returns the value of a type.
     pub(crate) fn get<A: CommAttribute>(&self) -> Option<*const A> {
         let (key, of) = (A::get_key().0, TypeId::of::<A>());
         let attributes = self.0.borrow();
@@ -192,7 +200,7 @@ impl Attributes {
         found.map(|one| one.value.cast::<A>().cast_const())
     }
 
-    /// Gives a value.
+    /// Sets the value of a type, and marks the previous one as replaced.
     pub(crate) fn set<A: CommAttribute>(&self, value: A) {
         let value = Attribute {
             key: A::get_key().0,
@@ -212,10 +220,11 @@ impl Attributes {
         attributes.push(value);
     }
 
-    /// Those for a duplicate of a communicator.
+    /// Returns the attributes for a duplicate of a communicator.
     pub(crate) fn duplicate(&self, of: MPI_Comm) -> Attributes {
         let (mut copies, mut panicked) = (Vec::new(), Panicked::NO);
-        // Code of the user, which may look at attributes.
+        // No borrow is held during the copies, because they run user code, which may access
+        // attributes.
         let count = self.0.borrow().len();
         for at in 0..count {
             let (key, of_type, value, delete, copy) = match self.0.borrow().get(at) {
@@ -224,7 +233,8 @@ impl Attributes {
             };
             let (mut copied, mut flag) = (std::ptr::null_mut::<c_void>(), 0);
             let to = std::ptr::from_mut(&mut copied).cast();
-            // SAFETY: the value is of the type that these functions are of, and is freed only when the communicator is.
+            // SAFETY: the value has the type of these functions, and is freed only with the
+            // communicator. The other pointers refer to local variables.
             unsafe { copy(of, key, std::ptr::null_mut(), value, to, &raw mut flag) };
             panicked = panicked.or(Panicked::take());
             if flag != 0 {
@@ -245,12 +255,14 @@ impl Attributes {
         copies
     }
 
-    /// Drops all. Nobody may have borrowed any. To drop one may panic, which keeps the others from nothing.
+    /// Drops all values, none of which may be borrowed. If a destructor panics, the others still
+    /// run. Returns the payload of the first panic.
     pub(crate) fn clear(&self, of: MPI_Comm) -> Panicked {
         let mut panicked = Panicked::NO;
         let attributes = self.0.take();
         for one in attributes {
-            // SAFETY: the value is of the type that this function is of, and nobody else has it.
+            // SAFETY: the value has the type of this function, and is owned, because it was taken
+            // from the list.
             unsafe { (one.delete)(of, one.key, one.value, std::ptr::null_mut()) };
             panicked = panicked.or(Panicked::take());
         }

@@ -1,8 +1,10 @@
-//! Functions of MPI's C interface that libraries call past rsmpi, as its requests borrow what theirs own: messages and reductions that
-//! are begun, and what waits for them.
+//! Functions of MPI's C interface that libraries call directly: nonblocking messages and
+//! reductions, and the functions that complete them.
 //!
-//! As with all requests here, nothing is written into a buffer but by who waits for it or tests it. What is wrong ends the rank, so what
-//! they return is always [`MPI_SUCCESS`].
+//! Libraries do not use rsmpi for these calls, because rsmpi's requests borrow their buffers and a
+//! library may own its buffers itself. As with all requests of this crate, a buffer is written to
+//! only while its request is waited for or tested. All functions return [`MPI_SUCCESS`], because an
+//! error ends the rank.
 
 #![allow(non_snake_case)]
 
@@ -24,17 +26,17 @@ use crate::request::{
 };
 use crate::{CallError, done};
 
-/// Gives a call that was begun to whoever is to wait for it.
+/// Stores a started call in a request.
 ///
 /// # Safety
-/// The request has to be writable.
+/// `request` must be valid for writing.
 unsafe fn begin(begun: impl Begun + 'static, request: *mut MPI_Request) -> c_int {
-    // SAFETY: as the caller says.
+    // SAFETY: by the contract of this function, `request` is writable.
     unsafe { request.write(Pending::handle(Box::new(begun))) };
     MPI_SUCCESS
 }
 
-/// What has become of a message to or from no rank.
+/// Returns the completed call for a message to or from `MPI_PROC_NULL`.
 fn nothing() -> Done {
     let status = MPI_Status {
         MPI_SOURCE: RSMPI_PROC_NULL,
@@ -43,10 +45,15 @@ fn nothing() -> Done {
     Done(Some(Ok(status)))
 }
 
-/// Begins to send a message (`MPI_Isend`). Its elements are copied, so they can be changed at once.
+/// Starts a standard send (`MPI_Isend`). The elements are copied, so the buffer can be changed as
+/// soon as the call returns.
+///
+/// # Panics
+/// If `comm` is null or the rank is finalized.
 ///
 /// # Safety
-/// The handle has to be that of a communicator that lives, the elements have to be there, and the request has to be writable.
+/// `comm` must be null or the handle of a live communicator. `buf` must point to `count` elements
+/// of `datatype`. `request` must be valid for writing.
 #[track_caller]
 pub unsafe fn MPI_Isend(
     buf: *const c_void,
@@ -57,7 +64,7 @@ pub unsafe fn MPI_Isend(
     comm: MPI_Comm,
     request: *mut MPI_Request,
 ) -> c_int {
-    // SAFETY: as the caller says.
+    // SAFETY: by the contract of this function.
     unsafe {
         let by = communicator(comm).groups().messages();
         if dest == RSMPI_PROC_NULL {
@@ -69,11 +76,15 @@ pub unsafe fn MPI_Isend(
     }
 }
 
-/// Begins to receive a message (`MPI_Irecv`).
+/// Starts a receive (`MPI_Irecv`).
+///
+/// # Panics
+/// If `comm` is null or the rank is finalized.
 ///
 /// # Safety
-/// The handle has to be that of a communicator that lives, and the request has to be writable; there has to be room for the elements
-/// until the request is done, and nobody else may use it.
+/// `comm` must be null or the handle of a live communicator, and `request` must be valid for
+/// writing. `buf` must have space for `count` elements of `datatype`, and must not be accessed
+/// otherwise until the request is complete.
 #[track_caller]
 pub unsafe fn MPI_Irecv(
     buf: *mut c_void,
@@ -84,7 +95,7 @@ pub unsafe fn MPI_Irecv(
     comm: MPI_Comm,
     request: *mut MPI_Request,
 ) -> c_int {
-    // SAFETY: as the caller says.
+    // SAFETY: by the contract of this function.
     unsafe {
         let by = communicator(comm).groups().messages();
         if source == RSMPI_PROC_NULL {
@@ -96,10 +107,10 @@ pub unsafe fn MPI_Irecv(
     }
 }
 
-/// Begins a reduction whose result all ranks have.
+/// Starts a reduction whose result all ranks receive.
 ///
 /// # Safety
-/// As for [`MPI_Iallreduce`].
+/// As for [`MPI_Iallreduce`], except for its request.
 #[track_caller]
 unsafe fn reducing(
     sendbuf: *const c_void,
@@ -115,7 +126,7 @@ unsafe fn reducing(
         layout,
         count,
     };
-    // SAFETY: as the caller says.
+    // SAFETY: by the contract of this function.
     unsafe {
         let bytes = packed_at(sendbuf.cast(), 0, count, layout);
         let place = Place::at(recvbuf.cast(), 0, count, layout);
@@ -124,14 +135,17 @@ unsafe fn reducing(
     }
 }
 
-/// Gives all ranks what the operation makes of the elements of all (`MPI_Allreduce`).
+/// Combines the elements of all ranks, and gives all ranks the result (`MPI_Allreduce`). Blocks
+/// until the call is complete.
 ///
 /// # Panics
-/// If ranks have brought different numbers of elements, or the operation is not defined for them.
+/// If ranks have passed different numbers of elements, or the operation is not defined for them. If
+/// `comm` is null or the rank is finalized.
 ///
 /// # Safety
-/// The handle has to be that of a communicator that lives; there have to be as many elements, and room for as many, as said; and the
-/// operation has to live.
+/// `comm` must be null or the handle of a live communicator. `sendbuf` must point to `count`
+/// elements of `datatype`, and `recvbuf` must have space for as many. The operation must be valid
+/// until the call returns.
 #[track_caller]
 pub unsafe fn MPI_Allreduce(
     sendbuf: *const c_void,
@@ -141,17 +155,21 @@ pub unsafe fn MPI_Allreduce(
     op: MPI_Op,
     comm: MPI_Comm,
 ) -> c_int {
-    // SAFETY: as the caller says.
+    // SAFETY: by the contract of this function.
     let begun = unsafe { reducing(sendbuf, recvbuf, count, datatype, op, comm) };
     done(complete(begun));
     MPI_SUCCESS
 }
 
-/// As [`MPI_Allreduce`], begun (`MPI_Iallreduce`). What the rank has brought is copied, so it can be changed at once.
+/// Starts an [`MPI_Allreduce`] (`MPI_Iallreduce`). The elements are copied, so `sendbuf` can be
+/// changed as soon as the call returns.
+///
+/// # Panics
+/// If `comm` is null or the rank is finalized. Other errors panic when the request is completed.
 ///
 /// # Safety
-/// As there; until the request is done, there has to be room for the result, which nobody else may use, and the operation has to live;
-/// and the request has to be writable.
+/// As for [`MPI_Allreduce`]. In addition, until the request is complete, `recvbuf` must not be
+/// accessed otherwise and the operation must be valid. `request` must be valid for writing.
 #[track_caller]
 pub unsafe fn MPI_Iallreduce(
     sendbuf: *const c_void,
@@ -162,70 +180,76 @@ pub unsafe fn MPI_Iallreduce(
     comm: MPI_Comm,
     request: *mut MPI_Request,
 ) -> c_int {
-    // SAFETY: as the caller says.
+    // SAFETY: by the contract of this function.
     unsafe {
         let begun = reducing(sendbuf, recvbuf, count, datatype, op, comm);
         begin(begun, request)
     }
 }
 
-/// Says what has become of a call, to whoever wants to know.
+/// Writes a status, unless the pointer is null.
 ///
 /// # Safety
-/// The status has to be null or writable.
+/// `status` must be null or valid for writing.
 unsafe fn tell(status: *mut MPI_Status, told: MPI_Status) {
     if !status.is_null() {
-        // SAFETY: as the caller says.
+        // SAFETY: the pointer is not null, so it is writable by the contract of this function.
         unsafe { status.write(told) };
     }
 }
 
-/// Waits until a call that was begun is done (`MPI_Wait`); then there is no request any more.
+/// Blocks until a started call is complete, and sets the request to `RSMPI_REQUEST_NULL`
+/// (`MPI_Wait`).
 ///
 /// # Panics
-/// If it has failed.
+/// If the call has failed.
 ///
 /// # Safety
-/// The request has to be one that was begun and is not done, or none; and the status has to be writable, or `RSMPI_STATUS_IGNORE`.
+/// `request` must be valid for reading and writing. It must contain `RSMPI_REQUEST_NULL` or a
+/// started request that is not complete. `status` must be valid for writing, or
+/// `RSMPI_STATUS_IGNORE`.
 #[track_caller]
 pub unsafe fn MPI_Wait(request: *mut MPI_Request, status: *mut MPI_Status) -> c_int {
-    // SAFETY: as the caller says.
+    // SAFETY: by the contract of this function, `request` is readable and writable.
     let begun = unsafe { request.replace(RSMPI_REQUEST_NULL) };
     let mut told = empty_status();
     if begun != RSMPI_REQUEST_NULL {
-        // SAFETY: it was begun, and nobody else has it.
+        // SAFETY: the request was started, and the handle was just replaced, so this is its only
+        // owner.
         let pending = unsafe { owned(begun) };
         told = done(wait(poll_fn(|context| pending.poll(context))));
     }
-    // SAFETY: as the caller says.
+    // SAFETY: by the contract of this function.
     unsafe { tell(status, told) };
     MPI_SUCCESS
 }
 
-/// Asks whether a call that was begun is done, and if so, does as [`MPI_Wait`] (`MPI_Test`). If it is not, all others have a turn.
+/// Completes a started call as [`MPI_Wait`] does, if that is possible without blocking
+/// (`MPI_Test`). Otherwise yields once to the other processes of the scheduler.
 ///
 /// # Panics
-/// If it has failed.
+/// If the call has failed.
 ///
 /// # Safety
-/// As there; and the flag has to be writable.
+/// As for [`MPI_Wait`]. In addition, `flag` must be valid for writing.
 #[track_caller]
 pub unsafe fn MPI_Test(
     request: *mut MPI_Request,
     flag: *mut c_int,
     status: *mut MPI_Status,
 ) -> c_int {
-    // SAFETY: as the caller says.
+    // SAFETY: by the contract of this function, `request` is readable.
     let begun = unsafe { *request };
-    // SAFETY: one that is not none was begun, and is this rank's.
+    // SAFETY: a request that is not null was started by this rank, and is valid until it is
+    // complete.
     let is_done = begun == RSMPI_REQUEST_NULL || unsafe { &*begun.0 }.is_done();
     if is_done {
-        // SAFETY: as the caller says.
+        // SAFETY: by the contract of this function.
         unsafe { MPI_Wait(request, status) };
     } else {
         give_way();
     }
-    // SAFETY: as the caller says.
+    // SAFETY: by the contract of this function, `flag` is writable.
     unsafe { flag.write(c_int::from(is_done)) };
     MPI_SUCCESS
 }

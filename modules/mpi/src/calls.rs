@@ -1,7 +1,8 @@
-//! Functions of MPI's C interface that libraries call past rsmpi, as it has no other way to them: graphs of ranks that each know their
-//! neighbours, and collective calls of these.
+//! Functions of MPI's C interface that libraries call directly because rsmpi does not offer them:
+//! distributed graph topologies and their neighbourhood collectives.
 //!
-//! What is wrong ends the rank, as MPI's default handler of errors ends the job. So what they return is always [`MPI_SUCCESS`].
+//! All functions return [`MPI_SUCCESS`], because an error ends the rank, as MPI's default error
+//! handler ends the job.
 
 #![allow(non_snake_case)]
 
@@ -20,37 +21,46 @@ use crate::place::{Place, packed_at};
 use crate::request::complete;
 use crate::shared::Shared;
 
-/// Whose address says that edges have no weights.
+/// A static whose address marks edges without weights.
 static UNWEIGHTED: c_int = 0;
 
-/// Says that the edges of a graph have no weights.
+/// Returns the pointer that marks the edges of a graph as unweighted (`MPI_UNWEIGHTED`).
 pub fn RSMPI_UNWEIGHTED() -> *mut c_int {
     std::ptr::from_ref(&UNWEIGHTED).cast_mut()
 }
 
-/// Seconds since some moment.
+/// Returns the seconds since an arbitrary moment.
 ///
 /// # Safety
-/// None is needed; it is unsafe as C's is, so that who calls it needs not be changed.
+/// There are no conditions. It is `unsafe` only because the C function is, so that callers need no
+/// change.
 pub unsafe fn MPI_Wtime() -> c_double {
     crate::environment::time()
 }
 
-/// What a handle points to.
+/// Returns the data of the handle of a communicator.
+///
+/// # Panics
+/// If the handle is null.
 ///
 /// # Safety
-/// The handle has to be null or that of a communicator that lives as long as the reference.
+/// The handle must be null, or belong to a communicator that lives at least as long as the
+/// reference.
 #[track_caller]
 pub(crate) unsafe fn communicator<'a>(handle: MPI_Comm) -> &'a Shared {
     assert!(!handle.0.is_null(), "`MPI_COMM_NULL` is not a communicator");
-    // SAFETY: as the caller says: a handle points to what is shared by all handles of the rank.
+    // SAFETY: the handle is not null. By the contract of this function, it points to the live
+    // `Shared` of a communicator.
     unsafe { &*handle.0.cast() }
 }
 
-/// The neighbours in a communicator.
+/// Returns the neighbours of this rank in a communicator.
+///
+/// # Panics
+/// If the rank is finalized, or the communicator has no graph topology.
 #[track_caller]
 fn neighbours(of: &Shared) -> &core::Neighbours {
-    // The look at the life of the rank.
+    // Panics if the rank is finalized.
     of.core();
     let graph = of.graph.as_ref();
     graph.expect(
@@ -58,38 +68,40 @@ fn neighbours(of: &Shared) -> &core::Neighbours {
     )
 }
 
-/// So many elements from there on.
+/// Returns the slice of `count` elements at a pointer.
 ///
 /// # Safety
-/// They have to be there as long as the slice is used.
+/// If `count` is not 0, `from` must point to `count` elements that are valid during `'a`.
 unsafe fn elements<'a, T>(from: *const T, count: usize) -> &'a [T] {
     match count {
-        // Of no elements C says any pointer.
+        // C permits any pointer for an empty array.
         0 => &[],
-        // SAFETY: as the caller says.
+        // SAFETY: by the contract of this function.
         _ => unsafe { std::slice::from_raw_parts(from, count) },
     }
 }
 
-/// A number that C has as an `int`; one less than 0 is none.
+/// Converts a count of type `int`. A negative count is treated as 0.
 pub(crate) fn number(count: c_int) -> usize {
     usize::try_from(count).unwrap_or(0)
 }
 
-/// A rank that C has as an `int`. One less than 0 stays one that is none, and is told as it is.
+/// Converts a rank of type `int`. A negative rank becomes an invalid one, which errors print
+/// unchanged.
 pub(crate) fn rank(rank: c_int) -> usize {
     (rank as isize).cast_unsigned()
 }
 
 thread_local! {
-    /// What has a number for Fortran; its place is the number, from 1 on.
+    /// Communicators that have a Fortran handle, which is the index plus 1.
     static NUMBERED: RefCell<Vec<MPI_Comm>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The number of a communicator, as Fortran has handles (`MPI_Comm_c2f`): the same each time, in all ranks of a thread.
+/// Returns the Fortran handle of a communicator (`MPI_Comm_c2f`). It is the same for each call and
+/// for all ranks of a thread.
 ///
 /// # Safety
-/// None is needed; it is unsafe as C's is.
+/// There are no conditions. It is `unsafe` only because the C function is.
 pub unsafe fn RSMPI_Comm_c2f(comm: MPI_Comm) -> MPI_Fint {
     if comm == RSMPI_COMM_NULL {
         return 0;
@@ -104,10 +116,12 @@ pub unsafe fn RSMPI_Comm_c2f(comm: MPI_Comm) -> MPI_Fint {
     })
 }
 
-/// The communicator of a number (`MPI_Comm_f2c`); `RSMPI_COMM_NULL` if none has it.
+/// Returns the communicator of a Fortran handle (`MPI_Comm_f2c`), or `RSMPI_COMM_NULL` if the
+/// handle is unknown.
 ///
 /// # Safety
-/// None is needed; it is unsafe as C's is. The communicator may have been dropped meanwhile.
+/// There are no conditions. It is `unsafe` only because the C function is. The communicator may
+/// have been dropped since its handle was requested.
 pub unsafe fn RSMPI_Comm_f2c(comm: MPI_Fint) -> MPI_Comm {
     let place = usize::try_from(comm).ok().and_then(|at| at.checked_sub(1));
     NUMBERED.with_borrow(|numbered| {
@@ -116,27 +130,34 @@ pub unsafe fn RSMPI_Comm_f2c(comm: MPI_Fint) -> MPI_Comm {
     })
 }
 
-/// Waits until all ranks have called it (`MPI_Barrier`).
+/// Blocks until all ranks have called it (`MPI_Barrier`).
+///
+/// # Panics
+/// If `comm` is null, the rank is finalized, or ranks have made different calls.
 ///
 /// # Safety
-/// The handle has to be that of a communicator that lives.
+/// `comm` must be null or the handle of a live communicator.
 #[track_caller]
 pub unsafe fn MPI_Barrier(comm: MPI_Comm) -> c_int {
-    // SAFETY: as the caller says.
+    // SAFETY: by the contract of this function.
     let of = unsafe { communicator(comm) };
     done(complete(barrier(of.groups())));
     MPI_SUCCESS
 }
 
-/// Makes a communicator of the same ranks, each of which says from whom it receives and to whom it sends
-/// (`MPI_Dist_graph_create_adjacent`). The mapping has placed the ranks, so they keep their numbers, whether reordering is allowed or not.
+/// Creates a communicator of the same ranks with a graph topology
+/// (`MPI_Dist_graph_create_adjacent`). Each rank names the ranks that it receives from and sends
+/// to. The ranks keep their numbers even if reordering is allowed, because the mapping has placed
+/// them already.
 ///
 /// # Panics
-/// If edges have weights, which are for reordering; an edge is said by one of its ends only; or a rank is none of the communicator.
+/// * If edges have weights, because weights serve only for reordering.
+/// * If only one end names an edge, or a rank is not in the communicator.
+/// * If `comm_old` is null or the rank is finalized.
 ///
 /// # Safety
-/// The handle has to be that of a communicator that lives; there have to be as many sources and destinations as said; and where the new
-/// handle goes has to be writable.
+/// `comm_old` must be null or the handle of a live communicator. `sources` must point to `indegree`
+/// ranks, and `destinations` to `outdegree` ranks. `comm_dist_graph` must be valid for writing.
 #[track_caller]
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn MPI_Dist_graph_create_adjacent(
@@ -151,7 +172,7 @@ pub unsafe fn MPI_Dist_graph_create_adjacent(
     _reorder: c_int,
     comm_dist_graph: *mut MPI_Comm,
 ) -> c_int {
-    // SAFETY: as the caller says.
+    // SAFETY: by the contract of this function.
     let (of, sources, destinations) = unsafe {
         (
             communicator(comm_old),
@@ -159,7 +180,7 @@ pub unsafe fn MPI_Dist_graph_create_adjacent(
             elements(destinations, number(outdegree)),
         )
     };
-    // Who has no edges may give anything as their weights.
+    // A rank without edges may pass any pointer as their weights.
     let weighed = |weights: *const c_int, edges: &[c_int]| {
         !edges.is_empty() && weights != RSMPI_UNWEIGHTED().cast_const()
     };
@@ -173,18 +194,20 @@ pub unsafe fn MPI_Dist_graph_create_adjacent(
         made.core().graph(&ranks(sources), &ranks(destinations)),
     )));
     let handle = MPI_Comm(Rc::into_raw(Rc::new(made)).cast());
-    // SAFETY: as the caller says.
+    // SAFETY: by the contract of this function.
     unsafe { comm_dist_graph.write(handle) };
     MPI_SUCCESS
 }
 
-/// How many sources and destinations this rank has, and that their edges have no weights (`MPI_Dist_graph_neighbors_count`).
+/// Writes the numbers of sources and destinations of this rank, and that the edges have no weights
+/// (`MPI_Dist_graph_neighbors_count`).
 ///
 /// # Panics
-/// If the communicator has no graph.
+/// If the communicator has no graph topology. If `comm` is null or the rank is finalized.
 ///
 /// # Safety
-/// The handle has to be that of a communicator that lives, and the numbers have to be writable.
+/// `comm` must be null or the handle of a live communicator. The other pointers must be valid for
+/// writing.
 #[track_caller]
 pub unsafe fn MPI_Dist_graph_neighbors_count(
     comm: MPI_Comm,
@@ -192,10 +215,10 @@ pub unsafe fn MPI_Dist_graph_neighbors_count(
     outdegree: *mut c_int,
     weighted: *mut c_int,
 ) -> c_int {
-    // SAFETY: as the caller says.
+    // SAFETY: by the contract of this function.
     let graph = neighbours(unsafe { communicator(comm) });
     let count = |count: usize| c_int::try_from(count).unwrap_or(c_int::MAX);
-    // SAFETY: as the caller says.
+    // SAFETY: by the contract of this function.
     unsafe {
         indegree.write(count(graph.sources().count()));
         outdegree.write(count(graph.destinations().count()));
@@ -204,13 +227,17 @@ pub unsafe fn MPI_Dist_graph_neighbors_count(
     MPI_SUCCESS
 }
 
-/// Sends as many elements to each destination, and receives as many from each source (`MPI_Neighbor_alltoall`).
+/// Sends `sendcount` elements to each destination, and receives `recvcount` elements from each
+/// source (`MPI_Neighbor_alltoall`). Blocks until all have arrived.
 ///
 /// # Panics
-/// If the communicator has no graph, or a neighbour sends another number of elements than is to be received.
+/// If the communicator has no graph topology, or a neighbour sends another number of elements than
+/// `recvcount`. If `comm` is null or the rank is finalized.
 ///
 /// # Safety
-/// The handle has to be that of a communicator that lives; and there have to be as many elements, and room for as many, as said.
+/// `comm` must be null or the handle of a live communicator. `sendbuf` must contain `sendcount`
+/// elements for each destination. `recvbuf` must have space for `recvcount` elements for each
+/// source.
 #[track_caller]
 pub unsafe fn MPI_Neighbor_alltoall(
     sendbuf: *const c_void,
@@ -226,7 +253,7 @@ pub unsafe fn MPI_Neighbor_alltoall(
         let part = |neighbour| (first(neighbour), number(each));
         (0..neighbours).map(part).collect()
     };
-    // SAFETY: as the caller says.
+    // SAFETY: by the contract of this function.
     unsafe {
         exchange(
             communicator(comm),
@@ -236,13 +263,15 @@ pub unsafe fn MPI_Neighbor_alltoall(
     }
 }
 
-/// As [`MPI_Neighbor_alltoall`], with a number of elements, and where they begin, for each neighbour (`MPI_Neighbor_alltoallv`).
+/// Exchanges elements as [`MPI_Neighbor_alltoall`] does, with a count and a displacement for each
+/// neighbour (`MPI_Neighbor_alltoallv`). Displacements are in elements.
 ///
 /// # Panics
-/// As there.
+/// As for [`MPI_Neighbor_alltoall`].
 ///
 /// # Safety
-/// As there; and there has to be a number and a beginning for each neighbour.
+/// As for [`MPI_Neighbor_alltoall`], for the given counts and displacements. In addition, each
+/// array must have an entry for each neighbour.
 #[track_caller]
 #[allow(clippy::too_many_arguments)]
 pub unsafe fn MPI_Neighbor_alltoallv(
@@ -257,14 +286,14 @@ pub unsafe fn MPI_Neighbor_alltoallv(
     comm: MPI_Comm,
 ) -> c_int {
     let each = |counts: *const c_int, displs: *const c_int, neighbours: usize| {
-        // SAFETY: as the caller says.
+        // SAFETY: by the contract of the function, each array has an entry for each neighbour.
         let (counts, displs) =
             unsafe { (elements(counts, neighbours), elements(displs, neighbours)) };
         let parts = displs.iter().zip(counts);
         let part = |(&displ, &count): (&c_int, &c_int)| (displ as isize, number(count));
         parts.map(part).collect()
     };
-    // SAFETY: as the caller says.
+    // SAFETY: by the contract of this function.
     unsafe {
         exchange(
             communicator(comm),
@@ -278,13 +307,15 @@ pub unsafe fn MPI_Neighbor_alltoallv(
     }
 }
 
-/// Elements for each of so many neighbours: where the first is, counted in elements, and how many.
+/// For each neighbour, the displacement of its first element, in elements, and the number of
+/// elements.
 type Parts = Vec<(isize, usize)>;
 
-/// Sends each destination its elements and receives those of each source.
+/// Sends each destination its elements, and receives the elements of each source.
 ///
 /// # Safety
-/// The elements have to be there, and the room for them.
+/// For all parts that `sent` and `received` return, `from` must contain the elements, and `to` must
+/// have space for them.
 #[track_caller]
 unsafe fn exchange(
     of: &Shared,
@@ -293,7 +324,7 @@ unsafe fn exchange(
 ) -> c_int {
     let graph = neighbours(of);
     let pack = |(first, count)| {
-        // SAFETY: as the caller says.
+        // SAFETY: by the contract of the function.
         unsafe { packed_at(from.cast(), first, count, from_type.0) }
     };
     let sent = sent(graph.destinations().count());
@@ -302,7 +333,7 @@ unsafe fn exchange(
     for ((first, count), bytes) in received.into_iter().zip(come) {
         if let Some(bytes) = bytes {
             let place = Place::at(to.cast(), first, count, to_type.0);
-            // SAFETY: as the caller says.
+            // SAFETY: by the contract of this function.
             done(unsafe { place.fill_exactly(&bytes) });
         }
     }

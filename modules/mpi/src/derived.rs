@@ -1,4 +1,5 @@
-//! What `#[derive(Equivalence)]` calls: datatypes of structs, whose sizes are asked of the compiler.
+//! Support for code that `#[derive(Equivalence)]` generates: datatypes of structs, with sizes and
+//! offsets from the compiler.
 
 use std::any::type_name;
 use std::marker::PhantomData;
@@ -12,29 +13,33 @@ use crate::rank::{elsewhere, is_own_thread, phase};
 use crate::raw::{AsRaw, FromRaw};
 use crate::threading::Threading;
 
-/// The datatype of a struct that derives it, from its first use on.
+/// The datatype of a struct that derives `Equivalence`. It is created on first use.
 pub struct Derived(OnceLock<MPI_Datatype>);
 
-/// The datatype of a field, and of what it is made of.
+/// The datatype of a field or of a part of a field.
 #[derive(Clone, Copy)]
 pub struct Field(&'static Layout);
 
 impl Derived {
-    /// Of a struct that was not used yet.
+    /// Returns the empty cell for a struct that has not been used yet.
     #[allow(clippy::new_without_default)]
     pub const fn new() -> Self {
         Derived(OnceLock::new())
     }
 
-    /// The datatype; it is made if there is none. If that panics, the next to ask tries again: a rank that may not make it does not keep
-    /// the others from it.
+    /// Returns the datatype, and creates it with `make` if necessary.
+    ///
+    /// # Panics
+    /// If the calling thread must not create the datatype now, or `make` panics. A later call may
+    /// still create it, so a rank that may not create it does not affect the others.
     #[track_caller]
     pub fn get(&self, name: &str, make: impl FnOnce() -> Field) -> DatatypeRef<'static> {
         let datatype = match self.0.get() {
             Some(&datatype) => datatype,
             None => {
                 check_that_it_may_be_made(name);
-                // Code of the user, which may have another rank go on: nothing is locked. Made twice, it is the same.
+                // No lock is held, because `make` runs user code, which may let another rank run.
+                // If the datatype is created twice, both are equal.
                 let made = MPI_Datatype(make().0);
                 *self.0.get_or_init(|| made)
             }
@@ -44,19 +49,20 @@ impl Derived {
     }
 }
 
-/// The datatype of a value.
+/// Returns the datatype of a value.
 ///
 /// # Panics
-/// If it reaches beyond the value.
+/// If the datatype extends beyond the value.
 #[track_caller]
 pub fn of_type<T: Equivalence>() -> Field {
     Field(alone::<T>().as_raw().0)
 }
 
-/// The datatype of an array.
+/// Returns the datatype of an array, whose elements have the datatype `of`.
 ///
 /// # Panics
-/// If elements are further apart, or less, than their datatype says: other bytes would be read and written than theirs.
+/// If there are several elements and the extent of `of` is not their size, because then other bytes
+/// than those of the elements would be accessed.
 #[track_caller]
 pub fn of_array<Element, const LENGTH: usize>(
     _: PhantomData<[Element; LENGTH]>,
@@ -73,7 +79,7 @@ pub fn of_array<Element, const LENGTH: usize>(
     of_blocks(vec![(0, LENGTH, of)], size_of::<[Element; LENGTH]>())
 }
 
-/// The datatype of a struct or tuple whose fields are so many bytes from its beginning.
+/// Returns the datatype of a struct or tuple from the offsets of its fields in bytes.
 #[track_caller]
 pub fn of_fields<T>(fields: &[(usize, Field)]) -> Field {
     let blocks = fields.iter().map(|&(at, of)| (at, 1, of));
@@ -88,7 +94,11 @@ fn of_blocks(blocks: Vec<(usize, usize, Field)>, size: usize) -> Field {
     Field(Layout::blocks(blocks, Extent::Of(size)))
 }
 
-/// Panics unless the datatype of a struct may be made now, by this thread.
+/// Checks that the calling thread may create the datatype of a struct now.
+///
+/// # Panics
+/// If it may not: before `initialize`, after the end of the rank, or on another thread without
+/// `Threading::Multiple`.
 #[track_caller]
 fn check_that_it_may_be_made(type_name: &str) {
     let threading = match phase() {
@@ -102,7 +112,7 @@ fn check_that_it_may_be_made(type_name: &str) {
              `mpi::initialize` first"
         ),
         Some(Phase::Initialized(threading)) => threading,
-        // A thread that a rank has started, of which nothing says which rank that was.
+        // The thread was started by a rank, but it is unknown by which one.
         None => match elsewhere() {
             (_, true) => Threading::Multiple,
             (true, false) => Threading::Single,

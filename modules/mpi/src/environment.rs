@@ -1,4 +1,4 @@
-//! The life of a rank: it is initialized, and finalized when its [`Universe`] is dropped.
+//! Initialization and finalization of ranks. A rank is finalized when its [`Universe`] is dropped.
 
 use std::os::raw::c_int;
 use std::string::FromUtf8Error;
@@ -11,22 +11,23 @@ pub use crate::threading::Threading;
 use crate::topology::SimpleCommunicator;
 use crate::topology::traits::Communicator;
 
-/// A rank that is initialized. To drop it finalizes the rank.
+/// An initialized rank. Dropping it finalizes the rank.
 ///
-/// As rsmpi's, it may be kept in a `static`, as libraries do that let their users call [`initialize`] by a function of theirs. A `static` is
-/// one for all ranks of an OS process, so these have to have [one rank each](crate::main).
+/// As with rsmpi, it may be kept in a `static`, which some libraries do so that their users call
+/// [`initialize`] through them. All ranks of an OS process share a `static`, so each OS process
+/// must then have [one rank](crate::main).
 #[derive(Debug)]
 pub struct Universe {
     buffer: usize,
-    /// Which rank it is of.
+    /// The rank that this value belongs to.
     rank: RankId,
 }
 
 impl Universe {
-    /// The communicator of all ranks.
+    /// Returns the communicator of all ranks.
     ///
     /// # Panics
-    /// If another rank calls it, or none.
+    /// If the caller is another rank, or not a rank.
     #[track_caller]
     pub fn world(&self) -> SimpleCommunicator {
         match self.rank.is_current() {
@@ -43,36 +44,37 @@ impl Universe {
         }
     }
 
-    /// How many ranks there may be: as many as there are.
+    /// Returns the number of ranks, which is fixed (`MPI_UNIVERSE_SIZE`).
     ///
     /// # Panics
-    /// As [`world`](Self::world).
+    /// As for [`world`](Self::world).
     #[track_caller]
     pub fn size(&self) -> Option<usize> {
         usize::try_from(self.world().size()).ok()
     }
 
-    /// Which program of several this is: the only one.
+    /// Returns 0, because there is only one program (`MPI_APPNUM`).
     pub fn appnum(&self) -> Option<isize> {
         Some(0)
     }
 
-    /// How large the buffer for buffered sends was said to be, in bytes.
+    /// Returns the size of the buffer for buffered sends in bytes, as last set.
     pub fn buffer_size(&self) -> usize {
         self.buffer
     }
 
-    /// Says how large the buffer for buffered sends is to be. They take what memory they need, whatever is said.
+    /// Sets the size of the buffer for buffered sends in bytes. It has no effect: buffered sends
+    /// allocate the memory that they need.
     pub fn set_buffer_size(&mut self, size: usize) {
         self.buffer = size;
     }
 
-    /// Takes the buffer away.
+    /// Sets the size of the buffer to 0.
     pub fn detach_buffer(&mut self) {
         self.buffer = 0;
     }
 
-    /// Leaves the ranks that have spawned this one: no rank is spawned here.
+    /// Has no effect, because no rank is spawned by others (`MPI_Comm_disconnect`).
     pub fn disconnect_parent(&mut self) {}
 }
 
@@ -80,7 +82,7 @@ impl Drop for Universe {
     fn drop(&mut self) {
         match self.rank.is_current() {
             true => finalize_current(),
-            // The end of a rank finalizes it, too.
+            // A rank that has ended is finalized already.
             false => assert!(
                 self.rank.has_ended() || phase().is_none() || std::thread::panicking(),
                 "a rank dropped the `Universe` of another rank: all ranks of an OS process share a \
@@ -90,37 +92,39 @@ impl Drop for Universe {
     }
 }
 
-/// Whether the rank that calls this has been initialized.
+/// Returns true if the calling rank has been initialized.
 pub fn is_initialized() -> bool {
     phase().is_some_and(|phase| phase != Phase::Before)
 }
 
-/// Whether the rank that calls this has been finalized.
+/// Returns true if the calling rank has been finalized.
 pub fn is_finalized() -> bool {
     matches!(phase(), Some(Phase::Finalized(_)))
 }
 
-/// Initializes the rank that calls this; `None`: it has been before.
+/// Initializes the calling rank. Returns `None` if it was initialized before.
 ///
 /// # Panics
-/// If no rank calls it, but a program that has not been started by [`run`](crate::run), or a thread of its own.
+/// If the caller is not a rank. Ranks are started by [`run`](crate::run) and similar functions.
+/// Threads that the program starts are not ranks.
 #[track_caller]
 pub fn initialize() -> Option<Universe> {
     initialize_with_threading(Threading::Single).map(|(universe, _)| universe)
 }
 
-/// As [`initialize`], and says which threads may use what belongs to no rank, as datatypes. It is what was asked for.
+/// Initializes the calling rank as [`initialize`] does, with a threading level, which is always
+/// granted. The level says which threads may create datatypes, which belong to no rank.
 /// Communicators stay with their ranks.
 ///
 /// # Panics
-/// As there.
+/// As for [`initialize`].
 #[track_caller]
 pub fn initialize_with_threading(threading: Threading) -> Option<(Universe, Threading)> {
     let rank = crate::rank::initialize(threading)?;
     Some((Universe { buffer: 0, rank }, threading))
 }
 
-/// What [`initialize_with_threading`] has given the rank that calls this; `Single` if it was not called.
+/// Returns the threading level of the calling rank, or `Single` if it was not initialized.
 pub fn threading_support() -> Threading {
     match phase() {
         Some(Phase::Initialized(threading) | Phase::Finalized(threading)) => threading,
@@ -128,40 +132,41 @@ pub fn threading_support() -> Threading {
     }
 }
 
-/// The version of the MPI standard that names and meanings are from.
+/// Returns the version of the MPI standard that this API follows: major and minor.
 pub fn version() -> (c_int, c_int) {
     (4, 1)
 }
 
-/// What this is.
+/// Returns the name and version of this implementation.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 pub fn library_version() -> Result<String, FromUtf8Error> {
     Ok(format!("graphmap {}", env!("CARGO_PKG_VERSION")))
 }
 
-/// The name of the host.
+/// Returns the name of the host.
 ///
 /// # Errors
-/// It is no UTF-8.
+/// If the name is not UTF-8.
 pub fn processor_name() -> Result<String, FromUtf8Error> {
     let name = rustix::system::uname().nodename().to_bytes().to_vec();
     String::from_utf8(name)
 }
 
-/// When time began here.
+/// Returns the moment from which [`time`] counts.
 fn epoch() -> Instant {
     static EPOCH: OnceLock<Instant> = OnceLock::new();
     *EPOCH.get_or_init(Instant::now)
 }
 
-/// Seconds since some moment, the same for all ranks of an OS process.
+/// Returns the seconds since an arbitrary moment, which is the same for all ranks of an OS process
+/// (`MPI_Wtime`).
 pub fn time() -> f64 {
     epoch().elapsed().as_secs_f64()
 }
 
-/// How exact [`time`] is, in seconds.
+/// Returns the resolution of [`time`] in seconds (`MPI_Wtick`).
 pub fn time_resolution() -> f64 {
     1e-9
 }

@@ -1,6 +1,9 @@
-//! What of MPI's C interface programs name: handles, constants, and functions that rsmpi has no other way to. There is no C behind them:
-//! the functions are ours, with C's names and arguments, so that a library which calls them goes on to do so. Each handle is declared
-//! beside what it stands for.
+//! Names of MPI's C interface that programs use: handles, constants, and functions that rsmpi does
+//! not offer.
+//!
+//! There is no C code behind them. The functions are implemented here, with the names and
+//! parameters of C, so that libraries that call them need no change. Each handle is defined beside
+//! its data.
 
 pub use crate::abi::{
     MPI_Aint, MPI_Comm, MPI_Fint, MPI_Group, MPI_Info, MPI_Message, MPI_SUCCESS, MPI_Status,

@@ -1,4 +1,4 @@
-//! A rank's stack.
+//! Stacks of ranks.
 
 use std::cell::OnceCell;
 use std::future::{Future, poll_fn};
@@ -9,18 +9,19 @@ use graphmap_fiber::{Options, Stacks, WaitError};
 
 use crate::rank::{Entered, NO_RANK, RankState};
 
-/// Of how many bytes a stack is where nothing else is said: as many as plain functions may expect, and only address space.
+/// Default size of a stack in bytes. It is as large as plain functions may expect, because it
+/// reserves only address space.
 const SIZE: usize = 1 << 20;
 
 thread_local! {
-    /// The stacks of the ranks of this thread.
+    /// Allocator of the stacks of the ranks of this thread.
     static STACKS: OnceCell<Stacks> = const { OnceCell::new() };
 }
 
-/// What a rank has ended with.
+/// Result of a rank: an error message if it has failed.
 pub(crate) type Ended = Result<(), String>;
 
-/// A fiber of this thread, called so, or by the rank that asks.
+/// Creates a fiber of this thread, with the given name or the number of the calling rank.
 fn fiber(
     name: Option<&str>,
     body: impl FnOnce() -> Ended + 'static,
@@ -36,16 +37,16 @@ fn fiber(
     })
 }
 
-/// A function that a rank calls on a stack of its own, as a future.
+/// A function that a rank calls on its own stack, as a future.
 pub(crate) struct Fiber {
     stage: Stage,
     rank: RankState,
-    /// By what its stack is told if it overflows; none: by the number of the rank.
+    /// Name in the report of a stack overflow. `None` means the number of the rank.
     name: Option<Box<str>>,
 }
 
 enum Stage {
-    /// What it is to call.
+    /// The function that will be called.
     New(Box<dyn FnOnce() -> Ended>),
     Begun(Pin<Box<graphmap_fiber::Fiber<Ended>>>),
     Over,
@@ -58,7 +59,7 @@ impl Fiber {
         Fiber { stage, rank, name }
     }
 
-    /// As `new`, with a name of its own.
+    /// Creates a fiber as [`new`](Self::new) does, with a name for reports.
     pub(crate) fn named(
         rank: RankState,
         name: &str,
@@ -69,7 +70,7 @@ impl Fiber {
         fiber
     }
 
-    /// Gives what it is to call a stack.
+    /// Allocates a stack for the function, if it has none.
     #[inline(never)]
     fn begin(&mut self) -> Result<(), String> {
         if let Stage::New(main) = std::mem::replace(&mut self.stage, Stage::Over) {
@@ -101,16 +102,20 @@ impl Future for Fiber {
 
 impl Drop for Fiber {
     fn drop(&mut self) {
-        // What is on the stack is dropped by its rank.
+        // The destructors of values on the stack run as the rank.
         let _entered = Entered::new(&self.rank);
         self.stage = Stage::Over;
     }
 }
 
-/// Waits for a future. While a stack is unwound, it is not given up: other ranks of the thread would be taken for panicking, too.
+/// Blocks the calling rank until a future is ready, while other ranks of the thread run.
+///
+/// Does not suspend a stack that is unwinding, because `std::thread::panicking` would then be true
+/// for the other ranks of the thread.
 ///
 /// # Panics
-/// Outside of a rank; and if it would have to wait while the stack is unwound.
+/// If the caller is not a rank, may not suspend here (see [`WaitError`]), or would have to wait
+/// while its stack is unwinding.
 #[track_caller]
 pub(crate) fn wait<F: Future>(future: F) -> F::Output {
     match graphmap_fiber::try_wait(future) {
@@ -128,7 +133,10 @@ fn cannot(error: WaitError) -> ! {
     }
 }
 
-/// Polls a future once, as the rank that this is called by.
+/// Polls a future once, with the waker of the calling rank.
+///
+/// # Panics
+/// If the caller is not a rank, or may not suspend here (see [`WaitError`]).
 #[track_caller]
 pub(crate) fn poll_once<F: Future>(mut future: Pin<&mut F>) -> Poll<F::Output> {
     wait(poll_fn(|context| {

@@ -7,7 +7,7 @@
 //!     /// Combines the elements of all ranks one by one.
 //!     fn all_reduce_into,
 //!     /// # Errors
-//!     /// [`CallError::Mismatch`], [`CallError::Count`] and others.
+//!     /// [`CallError::Mismatch`], [`CallError::Count`] or another error.
 //!     try_all_reduce_into,
 //!     immediate_all_reduce_into<S, R, O, Sc>(self, sendbuf: &S, recvbuf: &mut R, op: O)
 //!     where S: Buffer + ?Sized, R: BufferMut + ?Sized, O: Operation
@@ -30,10 +30,10 @@
 //!     done(complete(BLOCK));
 //! }
 //!
-//! /// As [`all_reduce_into`](Self::all_reduce_into), and returns what is wrong.
+//! /// As [`all_reduce_into`](Self::all_reduce_into), but returns errors.
 //! ///
 //! /// # Errors
-//! /// [`CallError::Mismatch`], [`CallError::Count`] and others.
+//! /// [`CallError::Mismatch`], [`CallError::Count`] or another error.
 //! #[track_caller]
 //! fn try_all_reduce_into<S, R, O>(&self, ..) -> Result<(), CallError> where ..
 //! {
@@ -60,7 +60,7 @@
 //! scope.
 
 macro_rules! forms {
-    // All three.
+    // All three forms.
     (
         $(#[$doc:meta])* $([$unsafe:ident])? fn $call:ident,
         $(#[$try_doc:meta])* $try:ident,
@@ -99,7 +99,7 @@ macro_rules! forms {
         }
     };
 
-    // Without the `try_` form.
+    // The waiting and the immediate form, without the `try_` form.
     (
         $(#[$doc:meta])* $([$unsafe:ident])? fn $call:ident,
         $(#[$immediate_doc:meta])* $immediate:ident<$($generic:ident),+> $parameters:tt
@@ -141,8 +141,8 @@ macro_rules! forms {
         $body
     };
 
-    // Sends and receives. The reference is derived from the pointer, so that the pointer stays
-    // valid until the request returns the data.
+    // A call that sends and receives. The reference is derived from the pointer, so that the
+    // pointer stays valid until the request returns the data.
     (
         @immediate $form:tt
         ($self:ident, $send:ident: &$S:ident, $receive:ident: &mut $R:ident $(, $value:ident: $V:ident)*)
@@ -153,14 +153,14 @@ macro_rules! forms {
             ($self, $send: &'a $S, $receive: &'a mut $R $(, $value: $V)*) -> $R
             {
                 let data: *mut $R = $receive;
-                // SAFETY: it is borrowed as long as `'a`.
+                // SAFETY: the buffer is borrowed for `'a`.
                 let $receive = unsafe { &mut *data };
                 (data, $begin)
             }
         }
     };
 
-    // Receives.
+    // A call that only receives.
     (
         @immediate $form:tt
         ($self:ident, $receive:ident: &mut $R:ident $(, $value:ident: $V:ident)*)
@@ -171,14 +171,14 @@ macro_rules! forms {
             ($self, $receive: &'a mut $R $(, $value: $V)*) -> $R
             {
                 let data: *mut $R = $receive;
-                // SAFETY: it is borrowed as long as `'a`.
+                // SAFETY: the buffer is borrowed for `'a`.
                 let $receive = unsafe { &mut *data };
                 (data, $begin)
             }
         }
     };
 
-    // Sends.
+    // A call that only sends.
     (
         @immediate $form:tt
         ($self:ident, $send:ident: &$S:ident $(, $value:ident: $V:ident)*)
@@ -215,7 +215,7 @@ macro_rules! forms {
             Sc: $crate::request::Scope<'a>,
         {
             let (data, begun) = $begun;
-            // SAFETY: the data are borrowed as long as `'a`, exclusively if they are received into.
+            // SAFETY: the data are borrowed for `'a`, exclusively if they are received into.
             unsafe { $crate::request::Request::begin(begun, data, scope) }
         }
     };

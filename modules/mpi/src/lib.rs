@@ -1,14 +1,16 @@
-//! [rsmpi](https://docs.rs/mpi/0.8.2/mpi/)'s API over graphmap's coroutines: ranks are calls of a plain function on stacks of their
-//! own, as many as wanted in one OS process, and need no MPI.
+//! [rsmpi](https://docs.rs/mpi/0.8.2/mpi/)'s API on graphmap's coroutines. A rank is a call of a
+//! plain function on a stack of its own. One OS process runs any number of ranks, and no MPI
+//! library is required.
 //!
-//! A program that was written for rsmpi moves over by its manifest, and so do the libraries that it uses:
+//! To port a program that was written for rsmpi, change its manifest. This also ports the libraries
+//! that it uses:
 //!
 //! ```toml
 //! [patch.crates-io]
 //! mpi = { path = "../graphmap/modules/mpi" }
 //! ```
 //!
-//! and by one line, which says how many ranks there are: [`run`], or [`main`] for ranks in several OS processes.
+//! Then start the ranks with [`run`], or with [`main`] for ranks in several OS processes:
 //!
 //! ```
 //! use mpi::traits::*;
@@ -27,41 +29,48 @@
 //! }
 //! ```
 //!
-//! # What is different
+//! # Differences from rsmpi
 //!
-//! * *Who waits does not block its thread*: another rank of it goes on. A rank that waits for nothing keeps the others from going on.
-//! * *Ranks that wait for each other for ever* are reported at once, with what each waits for and the line of the program it is in.
-//! * *Errors* end the rank that makes them, by a panic that says what is wrong, and so the run. The functions whose names begin with
-//!   `try_` return them.
-//! * *Statics and thread-locals* are shared by the ranks of an OS process and of a thread.
-//! * *Requests* that are let go of are cancelled; nothing is written into a buffer but by the rank that waits for it.
-//! * *Structs that derive `Equivalence`* are as large as the compiler makes them, packed or aligned to more than their fields: rsmpi reads
-//!   and writes beyond slices of such. [`PartitionedBuffer`](datatype::PartitionedBuffer) is unsafe to implement.
+//! * *A rank that waits does not block its thread*: the thread runs another rank. A rank that never
+//!   waits keeps the other ranks of its thread from running.
+//! * *A deadlock* is reported at once, with the call of each rank and its line in the program.
+//! * *An error* of a call is a panic with a description of the error. The panic ends the rank, and
+//!   so the run. Functions whose names begin with `try_` return the error instead.
+//! * *Statics* are shared by all ranks of an OS process, and *thread-locals* by all ranks of a
+//!   thread.
+//! * *A request* that is dropped is cancelled. Only the rank that waits for a request, or tests it,
+//!   writes into its buffer.
+//! * *Structs that derive `Equivalence`* have the size that the compiler gives them, also if they
+//!   are packed or aligned to more than their fields. With rsmpi, slices of such structs are
+//!   accessed out of bounds. [`PartitionedBuffer`](datatype::PartitionedBuffer) is unsafe to
+//!   implement.
 //!
 //! | | rsmpi over an MPI | here |
 //! |---|---|---|
-//! | call after the `Universe` was dropped | is undefined | panics |
-//! | start without [`run`] | belongs to the launcher | `initialize` reports that there is no rank |
-//! | scope that a panic leaves | ends the OS process | unwinds; the guards cancel their requests |
+//! | call after the `Universe` was dropped | undefined | panics |
+//! | start without [`run`] | by the launcher | `initialize` panics: the caller is not a rank |
+//! | scope that a panic leaves | ends the OS process | unwinds, and guards cancel requests |
 //! | attribute that is replaced while borrowed | is freed | lives as long as the communicator |
 //! | attribute that panics when it is cloned or dropped | ends the OS process | fails its rank |
 //! | `RequestCollection::wait_any` when all are complete | panics | returns `None` |
-//! | statuses of `wait_some` and `test_some` | of another request, or none | of the request |
+//! | statuses of `wait_some` and `test_some` | of another request, or missing | of the request |
 //! | `coordinates_to_rank` with a coordinate of 0 | panics at an edge | returns the rank |
-//! | received byte that is not a `bool` | is undefined | is an error |
-//! | value received from a message that is too short | is undefined beyond it | is an error |
+//! | received byte that is not a `bool` | undefined | error |
+//! | value received from a message that is too short | undefined beyond the message | error |
 //! | `Equivalence` of another size than the type | accesses memory beyond slices | slices panic |
-//! | `Universe` in a `static` | belongs to the only rank | belongs to one rank; others panic |
+//! | `Universe` in a `static` | belongs to the only rank | belongs to one rank (others panic) |
 //!
-//! A size or extent of a datatype beyond the address space panics, as does a message that does not
-//! fit into memory. A vector of any length takes the memory of one block. The first use of a type
-//! is checked as in rsmpi: before `initialize` and after the end of the rank it panics.
+//! A datatype panics if its size or extent exceeds the address space. So does a message that does
+//! not fit into memory. A vector datatype of any length takes the memory of one block. A type is
+//! checked at its first use, as in rsmpi. This use panics before `initialize` and after the end of
+//! the rank.
 //!
-//! # What rsmpi does not have
+//! # Additions to rsmpi
 //!
-//! * [`endpoint`]: further ranks of a rank, on stacks or threads of their own.
+//! * [`endpoint`]: additional ranks of a rank, on stacks or threads of their own.
 //! * [`window`]: access to the memory of other ranks (one-sided communication).
-//! * [`InterCommunicator::create`](topology::InterCommunicator::create): an intercommunicator of two communicators.
+//! * [`InterCommunicator::create`](topology::InterCommunicator::create): an intercommunicator of
+//!   two communicators.
 
 use std::fmt;
 use std::os::raw::c_int;
@@ -93,7 +102,7 @@ mod threading;
 pub mod topology;
 pub mod window;
 
-/// What a program wants to have in scope.
+/// All traits of this crate, and the derive macro.
 pub mod traits {
     #[cfg(feature = "derive")]
     pub use graphmap_mpi_derive::Equivalence;
@@ -106,7 +115,7 @@ pub mod traits {
     pub use crate::topology::traits::*;
 }
 
-/// What derived code uses.
+/// Items that the code generated by `#[derive(Equivalence)]` uses.
 #[cfg(feature = "derive")]
 #[doc(hidden)]
 pub mod internal {
@@ -122,25 +131,25 @@ pub use crate::environment::{
 };
 pub use crate::run::{main, network, run, run_with};
 pub use crate::topology::Rank;
-/// What graphmap's runtime calls wrong: what the functions return whose names begin with `try_`.
+/// Error of a call, returned by the functions whose names begin with `try_`.
 pub use graphmap_runtime::mpi::Error as CallError;
 pub use graphmap_runtime::{Options, Report, RunError};
 
-/// The code of an error, as MPI's C interface has it.
+/// Error code of MPI's C interface.
 pub type Error = c_int;
-/// A number of elements.
+/// Number of elements.
 pub type Count = c_int;
-/// What a message is told from others by.
+/// Tag of a message, by which a receive can select it.
 pub type Tag = c_int;
-/// An address, or a distance between two, in bytes.
+/// Address, or distance between two addresses, in bytes.
 pub type Address = abi::MPI_Aint;
 
-/// Why ranks could not be spawned.
+/// Error of a call that spawns ranks.
 #[derive(Debug)]
 pub enum MpiError {
-    /// So many ranks of so many could not be spawned.
+    /// Number of ranks that could not be spawned, and number of ranks requested.
     Spawn(Rank, Rank),
-    /// A string with a zero byte in it.
+    /// A string contains a zero byte.
     StringNul(std::ffi::NulError),
 }
 
@@ -168,10 +177,13 @@ impl From<std::ffi::NulError> for MpiError {
     }
 }
 
-/// What a call gives, or the end of the rank that has made it.
+/// Returns the value of a call.
+///
+/// # Panics
+/// With the error of the call, which ends the rank.
 #[track_caller]
 fn done<T>(result: Result<T, CallError>) -> T {
-    // By no closure: a panic is told with the line of its caller, which a closure would be.
+    // Not a closure: the panic would report the line of the closure, not of the caller.
     match result {
         Ok(given) => given,
         Err(error) => panic!("{error}"),

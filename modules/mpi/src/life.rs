@@ -1,11 +1,11 @@
-//! Where a rank is in its life.
+//! Phases in the life of a rank.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
 use crate::threading::Threading;
 
-/// The life of a rank.
+/// Phase of a rank: whether it is initialized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     Before,
@@ -13,7 +13,7 @@ pub(crate) enum Phase {
     Finalized(Threading),
 }
 
-/// A rank, as its communicators know it.
+/// Phase of a rank, as its communicators read it.
 #[derive(Clone)]
 pub(crate) struct Life(Rc<Cell<Phase>>);
 
@@ -22,7 +22,7 @@ impl Life {
         Life(Rc::clone(phase))
     }
 
-    /// Whether the rank may communicate.
+    /// Returns whether the rank may communicate.
     #[inline]
     pub(crate) fn is_initialized(&self) -> bool {
         matches!(self.0.get(), Phase::Initialized(_))
@@ -31,7 +31,7 @@ impl Life {
     /// Checks that the rank may communicate.
     ///
     /// # Panics
-    /// If it may not.
+    /// If the rank is not initialized, or was finalized.
     #[track_caller]
     #[inline]
     pub(crate) fn check(&self) {

@@ -1,4 +1,4 @@
-//! What operations do to elements that are packed.
+//! Operations of reductions on packed elements.
 
 use std::fmt;
 use std::os::raw::{c_int, c_void};
@@ -9,14 +9,15 @@ use crate::datatype::layout::{Basic, Layout, MPI_Datatype};
 use crate::datatype::{DatatypeRef, DynBuffer, DynBufferMut};
 use crate::raw::FromRaw;
 
-/// The signature of operations that C has.
+/// Signature of a user-defined operation in C (`MPI_User_function`).
 pub(crate) type Function =
     unsafe extern "C" fn(*mut c_void, *mut c_void, *mut c_int, *mut MPI_Datatype);
 
-/// What an operation does: makes the second what it is to be, of the first, from lower ranks, and it.
+/// Combines the first buffer, which comes from lower ranks, with the second, and stores the result
+/// in the second.
 type Combine<'a> = dyn Fn(DynBuffer<'_>, DynBufferMut<'_>) + Sync + 'a;
 
-/// A closure that is an operation.
+/// Operation that is defined by a closure.
 pub(crate) struct Closure<'a> {
     pub(crate) function: Box<Combine<'a>>,
 }
@@ -42,17 +43,17 @@ pub(crate) enum System {
     BitwiseXor,
 }
 
-/// An operation.
+/// Operation of a reduction.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum RawOperation {
     System(System),
-    /// One of a closure, which lives as long as the operation; and whether it commutes.
+    /// Closure, which lives as long as the operation, and whether it is commutative.
     Closure(*const Closure<'static>, bool),
-    /// One of a function; and whether it commutes.
+    /// C function, and whether it is commutative.
     Function(Function, bool),
 }
 
-/// An operation.
+/// Handle of an operation.
 #[allow(non_camel_case_types)]
 #[derive(Debug, Clone, Copy)]
 pub struct MPI_Op(pub(crate) RawOperation);
@@ -69,7 +70,7 @@ constants! {
     RSMPI_BAND BitwiseAnd RSMPI_BOR BitwiseOr RSMPI_BXOR BitwiseXor
 }
 
-/// Elements that an operation is to combine, packed.
+/// Packed elements, and the operation that combines them.
 #[derive(Clone, Copy)]
 pub(crate) struct Elements {
     pub(crate) operation: RawOperation,
@@ -78,7 +79,7 @@ pub(crate) struct Elements {
 }
 
 impl Elements {
-    /// Whether the operation is defined for them.
+    /// Checks that the operation is defined for the elements.
     pub(crate) fn check(&self) -> Result<(), core::Error> {
         let RawOperation::System(system) = self.operation else {
             return Ok(());
@@ -95,10 +96,11 @@ impl Elements {
         }
     }
 
-    /// Makes `right` what the operation makes of `left` and it, of lower ranks and of higher ones.
+    /// Combines `left` with `right`, and stores the result in `right`. `left` comes from lower
+    /// ranks than `right`.
     ///
     /// # Panics
-    /// If there are not as many elements of each; and as the operation does.
+    /// If `left` and `right` differ in length, or if the operation panics.
     pub(crate) fn combine(&self, left: &[u8], right: &mut [u8]) {
         assert!(
             left.len() == right.len(),
@@ -114,9 +116,10 @@ impl Elements {
             }
             RawOperation::Closure(closure, _) => self.unpacked(left, right, |left, right| {
                 let count = c_int::try_from(self.count).unwrap_or(c_int::MAX);
-                // SAFETY: layouts are never freed.
+                // SAFETY: the layout is valid because layouts are never freed.
                 let datatype = unsafe { DatatypeRef::from_raw(MPI_Datatype(self.layout)) };
-                // SAFETY: the operation lives until all calls that it was given to have ended; and there are as many elements.
+                // SAFETY: the closure is valid because the operation lives until all calls that use
+                // it have ended. Both buffers contain `count` elements.
                 unsafe {
                     let left = DynBuffer::from_raw(left, count, datatype);
                     ((*closure).function)(left, DynBufferMut::from_raw(right, count, datatype));
@@ -125,20 +128,22 @@ impl Elements {
             RawOperation::Function(function, _) => self.unpacked(left, right, |left, right| {
                 let mut count = c_int::try_from(self.count).unwrap_or(c_int::MAX);
                 let mut datatype = MPI_Datatype(self.layout);
-                // SAFETY: whoever has made the operation has said so.
+                // SAFETY: the creator of the operation guarantees that it may be called with
+                // `count` elements of this datatype in each buffer.
                 unsafe { function(left.cast(), right.cast(), &raw mut count, &raw mut datatype) };
             }),
         }
     }
 
-    /// Calls a function with elements as they are in memory.
+    /// Unpacks both operands, calls `f` with them, and packs the result into `right`.
     fn unpacked(&self, left: &[u8], right: &mut [u8], f: impl FnOnce(*mut u8, *mut u8)) {
         let (from, to) = self
             .layout
             .reach(self.count)
             .expect("elements that are in memory have an extent");
         let room = usize::try_from(to - from).unwrap_or(0);
-        /// As aligned as any predefined type is, and as a struct that has cache lines of its own.
+        /// Unit of allocation. Its alignment suffices for all predefined types, and for structs
+        /// that are aligned to cache lines.
         #[derive(Clone)]
         #[repr(C, align(128))]
         struct Lines([u8; 128]);
@@ -155,7 +160,7 @@ impl Elements {
         let begins =
             |lines: &mut Vec<Lines>| lines.as_mut_ptr().cast::<u8>().wrapping_offset(-from);
         let (left_at, right_at) = (begins(&mut first), begins(&mut second));
-        // SAFETY: there is room for as many elements.
+        // SAFETY: both allocations have room for the extent of `count` elements.
         unsafe {
             let values = self.layout.unpack(left_at, self.count, &mut &*left);
             let others = self.layout.unpack(right_at, self.count, &mut &*right);
@@ -165,15 +170,15 @@ impl Elements {
         }
         f(left_at, right_at);
         let mut packed = Vec::with_capacity(right.len());
-        // SAFETY: the elements are there still.
+        // SAFETY: the allocation still contains `count` elements.
         unsafe { self.layout.pack(right_at, self.count, &mut packed) };
         right.copy_from_slice(&packed);
     }
 }
 
-/// Combines elements of a predefined type; whether the operation is defined for them.
+/// Combines elements of a predefined type. Returns whether the operation is defined for the type.
 fn combine(system: System, basic: Basic, left: &[u8], right: &mut [u8]) -> bool {
-    // A macro, because `from_ne_bytes` and `to_ne_bytes` are in no trait.
+    // A macro, because no trait has `from_ne_bytes` and `to_ne_bytes`.
     macro_rules! each {
         ($type:ty, $combine:expr) => {
             each::<$type, { size_of::<$type>() }>(
@@ -271,7 +276,8 @@ fn each<T, const N: usize>(
     }
 }
 
-/// Combines complex numbers of two floats of `N` bytes.
+/// Combines complex numbers, each of two floats of `N` bytes. Returns whether the operation is
+/// defined for them.
 #[cfg(feature = "complex")]
 fn complex<T, const N: usize, const M: usize>(
     system: System,

@@ -1,4 +1,4 @@
-//! Where the elements of a call are: what is packed before it begins, and unpacked when it is done.
+//! Buffers of calls. Their elements are packed before a call begins, and unpacked when it is done.
 
 use std::ptr::NonNull;
 
@@ -15,47 +15,48 @@ use crate::raw::AsRaw;
 use crate::shared::Messages;
 use crate::{Count, Tag};
 
-/// The layout of the elements of a buffer.
+/// Returns the layout of the elements of a buffer.
 pub(crate) fn layout<B: AsDatatype + ?Sized>(buffer: &B) -> &'static Layout {
     buffer.as_datatype().as_raw().0
 }
 
-/// A number of elements; one less than 0 is none.
+/// Converts a number of elements. Negative numbers count as 0.
 fn number(count: Count) -> usize {
     usize::try_from(count).unwrap_or(0)
 }
 
-/// How many elements a buffer has.
+/// Returns the number of elements of a buffer.
 pub(crate) fn count<B: crate::datatype::Collection + ?Sized>(buffer: &B) -> usize {
     number(buffer.count())
 }
 
-/// What a message is made of.
+/// Elements of a message.
 pub(crate) enum Content<'a> {
-    /// Elements that lie as they are packed.
+    /// Elements whose memory is equal to their packed form.
     Dense(&'a [u8]),
-    /// A copy of them.
+    /// Packed copy of the elements.
     Packed(Vec<u8>),
 }
 
 impl<'a> Content<'a> {
-    /// The elements of a buffer.
+    /// Returns the elements of a buffer.
     #[track_caller]
     #[inline]
     pub(crate) fn of<B: Buffer + ?Sized>(buffer: &'a B) -> Self {
         let (layout, count) = (layout(buffer), count(buffer));
-        // SAFETY: the elements are in the buffer, as its traits, which are unsafe to implement, say, and it is borrowed.
+        // SAFETY: the traits of the buffer, which are unsafe to implement, guarantee that it
+        // contains the elements. It is borrowed for `'a`.
         unsafe { Content::at(buffer.pointer().cast(), count, layout) }
     }
 
-    /// So many elements.
+    /// Returns `count` elements at `from`.
     ///
     /// # Safety
-    /// They have to be there, and nobody may write to them in `'a`.
+    /// `count` elements must be readable at `from`, and must not be written to during `'a`.
     #[track_caller]
     #[inline]
     pub(crate) unsafe fn at(from: *const u8, count: usize, layout: &Layout) -> Self {
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             match layout.as_packed(from, count) {
                 Some(bytes) => Content::Dense(bytes),
@@ -64,7 +65,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// Begins to send it.
+    /// Begins to send the elements.
     #[track_caller]
     #[inline]
     pub(crate) fn send(
@@ -82,13 +83,13 @@ impl<'a> Content<'a> {
     }
 }
 
-/// The elements of a buffer, packed.
+/// Returns the elements of a buffer, packed.
 #[track_caller]
 pub(crate) fn packed<B: Buffer + ?Sized>(buffer: &B) -> Vec<u8> {
     packed_part(buffer, layout(buffer), 0, count(buffer))
 }
 
-/// So many elements of a buffer from one on, packed.
+/// Returns `count` elements of a buffer, packed, beginning with the element at index `first`.
 #[track_caller]
 fn packed_part<B: Pointer + ?Sized>(
     buffer: &B,
@@ -96,14 +97,15 @@ fn packed_part<B: Pointer + ?Sized>(
     first: usize,
     count: usize,
 ) -> Vec<u8> {
-    // SAFETY: the elements are in the buffer, as its traits, which are unsafe to implement, say.
+    // SAFETY: the traits of the buffer, which are unsafe to implement, guarantee that it contains
+    // the elements.
     unsafe { packed_at(buffer.pointer().cast(), first.cast_signed(), count, layout) }
 }
 
-/// So many elements, of which the first is at a distance from there that is counted in elements, packed.
+/// Returns `count` elements, packed. `first` is the index of the first element, relative to `from`.
 ///
 /// # Safety
-/// They have to be there.
+/// These elements must be readable.
 #[track_caller]
 pub(crate) unsafe fn packed_at(
     from: *const u8,
@@ -113,12 +115,12 @@ pub(crate) unsafe fn packed_at(
 ) -> Vec<u8> {
     let mut bytes = layout.buffer(count);
     let from = from.wrapping_offset(first * layout.extent);
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     unsafe { layout.pack(from, count, &mut bytes) };
     bytes
 }
 
-/// The parts of a buffer, one for each of so many ranks, each packed.
+/// Divides a buffer into equal parts, one for each rank, and returns each part packed.
 #[track_caller]
 pub(crate) fn packed_equally<B: Buffer + ?Sized>(buffer: &B, ranks: usize) -> Vec<Vec<u8>> {
     let (layout, each) = (layout(buffer), count(buffer) / ranks.max(1));
@@ -126,7 +128,7 @@ pub(crate) fn packed_equally<B: Buffer + ?Sized>(buffer: &B, ranks: usize) -> Ve
     (0..ranks).map(part).collect()
 }
 
-/// The parts of a buffer, each packed.
+/// Returns the parts of a partitioned buffer, each packed.
 #[track_caller]
 pub(crate) fn packed_parts<B: PartitionedBuffer + ?Sized>(buffer: &B) -> Vec<Vec<u8>> {
     let layout = layout(buffer);
@@ -135,13 +137,14 @@ pub(crate) fn packed_parts<B: PartitionedBuffer + ?Sized>(buffer: &B) -> Vec<Vec
         .collect()
 }
 
-/// Where the parts of a buffer begin, and how many elements they have.
+/// Returns the index of the first element of each part, and its number of elements.
 fn parts<B: Partitioned + ?Sized>(buffer: &B) -> impl Iterator<Item = (usize, usize)> {
     let parts = buffer.displs().iter().zip(buffer.counts());
     parts.map(|(&displ, &count)| (number(displ), number(count)))
 }
 
-/// Elements that are to be received. Whoever has it borrows the buffer, by a lifetime somewhere else.
+/// Memory for elements that are to be received. It has no lifetime. The owner of the `Place` must
+/// ensure that the buffer stays borrowed.
 #[derive(Clone, Copy)]
 pub(crate) struct Place {
     to: *mut u8,
@@ -150,7 +153,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// The elements of a buffer.
+    /// Returns the memory of all elements of a buffer.
     pub(crate) fn of<B: BufferMut + ?Sized>(buffer: &mut B) -> Self {
         Place {
             layout: layout(buffer),
@@ -159,7 +162,7 @@ impl Place {
         }
     }
 
-    /// Equal parts of a buffer, one for each of so many ranks.
+    /// Divides a buffer into equal parts, one for each rank.
     pub(crate) fn equal<B: BufferMut + ?Sized>(buffer: &mut B, ranks: usize) -> Vec<Place> {
         let whole = Place::of(buffer);
         let each = whole.count / ranks.max(1);
@@ -168,7 +171,7 @@ impl Place {
             .collect()
     }
 
-    /// The parts of a buffer.
+    /// Returns the parts of a partitioned buffer.
     pub(crate) fn parts<B: PartitionedBufferMut + ?Sized>(buffer: &mut B) -> Vec<Place> {
         let whole = Place {
             layout: layout(buffer),
@@ -180,7 +183,8 @@ impl Place {
             .collect()
     }
 
-    /// Where the bytes of a message may be put as they are, and how many have room there; `None`: they have to be unpacked.
+    /// Returns the address to which the bytes of a message can be copied unchanged, and the number
+    /// of bytes that fit. Returns `None` if the bytes must be unpacked.
     #[track_caller]
     pub(crate) fn receive_buffer(&self) -> Option<(NonNull<u8>, usize)> {
         let is_plain = self.layout.is_plain(self.layout.size);
@@ -192,31 +196,34 @@ impl Place {
         Place::at(self.to, first.cast_signed(), count, self.layout)
     }
 
-    /// So many elements, of which the first is at a distance from there that is counted in elements.
+    /// Returns the memory of `count` elements. `first` is the index of the first element, relative
+    /// to `to`.
     pub(crate) fn at(to: *mut u8, first: isize, count: usize, layout: &'static Layout) -> Place {
         let to = to.wrapping_offset(first * layout.extent);
         Place { to, count, layout }
     }
 
-    /// The elements that are there, packed.
+    /// Returns the elements in the buffer, packed.
     ///
     /// # Safety
-    /// The buffer has to be borrowed still.
+    /// The buffer must still be borrowed.
     #[track_caller]
     pub(crate) unsafe fn packed(&self) -> Vec<u8> {
         let mut bytes = self.layout.buffer(self.count);
-        // SAFETY: the elements are in the buffer.
+        // SAFETY: the buffer is borrowed, and contains the elements.
         unsafe { self.layout.pack(self.to, self.count, &mut bytes) };
         bytes
     }
 
-    /// Puts what has come into its place. If it is more than there is room for, as much as there is room for.
+    /// Unpacks received bytes into the buffer. If there are more elements than fit, fills the
+    /// buffer and returns an error.
     ///
     /// # Safety
-    /// The buffer has to be borrowed still.
+    /// The buffer must still be borrowed.
     pub(crate) unsafe fn fill(&self, bytes: &[u8]) -> Result<(), core::Error> {
         let mut rest = bytes;
-        // SAFETY: there is room for as many elements, as the traits of buffers, which are unsafe to implement, say.
+        // SAFETY: the traits of the buffer, which are unsafe to implement, guarantee room for
+        // `count` elements.
         let all = unsafe { self.layout.unpack(self.to, self.count, &mut rest) };
         all.ok_or_else(no_value)?;
         match rest.is_empty() {
@@ -228,10 +235,11 @@ impl Place {
         }
     }
 
-    /// As [`fill`](Self::fill), with as much as there is room for, no less.
+    /// Unpacks received bytes as [`fill`](Self::fill), but returns an error if they do not fill the
+    /// buffer.
     ///
     /// # Safety
-    /// As there.
+    /// As for [`fill`](Self::fill).
     pub(crate) unsafe fn fill_exactly(&self, bytes: &[u8]) -> Result<(), core::Error> {
         let wanted = self.layout.packed(self.count);
         if bytes.len() < wanted {
@@ -241,7 +249,7 @@ impl Place {
                 wanted: self.count,
             });
         }
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.fill(bytes) }
     }
 }
@@ -250,12 +258,13 @@ fn no_value() -> core::Error {
     core::Error::Unreadable("received a byte that is not a valid `bool`".to_string())
 }
 
-/// The value of which these are the bytes.
+/// Returns the value that was packed into these bytes.
 #[track_caller]
 pub(crate) fn value<T: Equivalence>(bytes: &[u8]) -> Result<T, core::Error> {
     let layout = alone::<T>().as_raw().0;
     if layout.is_plain(size_of::<T>()) && bytes.len() == size_of::<T>() {
-        // SAFETY: these are the bytes of an element, as it lies in memory, and whatever they are, they are one.
+        // SAFETY: `bytes` is as long as the value. Its layout is plain, so any bytes are a valid
+        // value and its memory is equal to its packed form.
         return Ok(unsafe { bytes.as_ptr().cast::<T>().read_unaligned() });
     }
     let mut value = std::mem::MaybeUninit::<T>::uninit();
@@ -264,14 +273,15 @@ pub(crate) fn value<T: Equivalence>(bytes: &[u8]) -> Result<T, core::Error> {
         count: 1,
         layout,
     };
-    // SAFETY: it is on the stack, and has room for an element; and it is one if all of its bytes have come.
+    // SAFETY: `place` is on the stack and has room for one element. The value is initialized
+    // because `fill_exactly` has unpacked all of its bytes.
     unsafe {
         place.fill_exactly(bytes)?;
         Ok(value.assume_init())
     }
 }
 
-/// The values of which these are the bytes.
+/// Returns the values that were packed into these bytes.
 #[track_caller]
 pub(crate) fn values<T: Equivalence>(bytes: &[u8]) -> Result<Vec<T>, core::Error> {
     let layout = in_a_row::<T>().as_raw().0;
@@ -293,7 +303,8 @@ pub(crate) fn values<T: Equivalence>(bytes: &[u8]) -> Result<Vec<T>, core::Error
         count,
         layout,
     };
-    // SAFETY: there is room for as many elements, and all of their bytes have come.
+    // SAFETY: the vector has room for `count` elements, and `fill_exactly` has unpacked all of
+    // their bytes.
     unsafe {
         place.fill_exactly(bytes)?;
         values.set_len(count);
@@ -301,8 +312,8 @@ pub(crate) fn values<T: Equivalence>(bytes: &[u8]) -> Result<Vec<T>, core::Error
     Ok(values)
 }
 
-/// The status of a message of so many bytes. Ranks begin at `offset` in the communicator that has
-/// carried it.
+/// Converts the status of a message. `offset` is the rank in the carrying communicator that is rank
+/// 0 for the program.
 pub(crate) fn status(status: core::Status, offset: usize) -> MPI_Status {
     MPI_Status {
         MPI_SOURCE: Count::try_from(status.source.wrapping_sub(offset)).unwrap_or(Count::MAX),
@@ -312,7 +323,7 @@ pub(crate) fn status(status: core::Status, offset: usize) -> MPI_Status {
     }
 }
 
-/// What is told of a call that has received no message.
+/// Returns the status of a call that has received no message.
 pub(crate) fn empty_status() -> MPI_Status {
     MPI_Status {
         MPI_SOURCE: crate::abi::RSMPI_ANY_SOURCE,

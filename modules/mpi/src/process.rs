@@ -1,4 +1,4 @@
-//! A rank as a process of a run: its function, and what it has begun beside that.
+//! A rank as a process of a run: its function and its tasks.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -8,17 +8,18 @@ use graphmap_runtime::TaskSet;
 use crate::fiber::{Ended, Fiber};
 use crate::rank::RankState;
 
-/// A rank as a future, which is over when its function and all that it has begun are.
+/// Future of a rank. It is ready when the function and all tasks of the rank have ended.
 pub(crate) struct Process {
     rank: RankState,
-    /// Before the function, which has the rank's `Universe`: what it is dropped with finds the rank as it has left it.
+    /// Tasks that the rank has started. Declared before the function, whose stack has the rank's
+    /// `Universe`, so that the tasks are dropped first and find the rank initialized.
     beside: TaskSet<'static, Ended>,
-    /// None: it has returned.
+    /// Function of the rank, or `None` if it has returned.
     main: Option<Fiber>,
 }
 
 impl Process {
-    /// A rank that calls this.
+    /// Creates a rank that calls `main`.
     pub(crate) fn new(main: impl FnOnce() -> Ended + 'static) -> Self {
         let rank = RankState::new();
         let main = Some(Fiber::new(rank.clone(), main));
@@ -41,12 +42,12 @@ impl Future for Process {
                 return Poll::Ready(ended);
             }
         }
-        // Nearly always.
+        // Fast path: the rank has no tasks.
         if main.is_some() && beside.is_empty() && !rank.has_begun() {
             return Poll::Pending;
         }
         loop {
-            // What has been begun meanwhile has its first turn in this one, as nobody would wake the process for it.
+            // New tasks are polled now, because no waker would poll the process for them.
             rank.take_begun(beside);
             match beside.poll_join_next(context) {
                 Poll::Ready(Some(Ok(()))) => {}
@@ -61,7 +62,7 @@ impl Future for Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // What is dropped here, and with the stacks, begins nothing more.
+        // While its tasks and stacks are dropped, the rank cannot start tasks.
         drop(self.rank.close());
     }
 }

@@ -1,4 +1,5 @@
-//! What is kept for each rank: whether it has been initialized, and its communicators of all and of itself; and which rank calls.
+//! State of each rank: its phase, and its communicators of all ranks and of itself. Also the
+//! current rank of each thread.
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::mem::ManuallyDrop;
@@ -14,11 +15,13 @@ use crate::life::{Life, Phase};
 use crate::shared::{Kind, Shared};
 use crate::threading::Threading;
 
-/// How many ranks of this OS process are initialized, and how many of them for threads of any number.
+/// Number of ranks of this OS process that are initialized. `MULTIPLE` counts those initialized
+/// with [`Threading::Multiple`].
 static INITIALIZED: AtomicUsize = AtomicUsize::new(0);
 static MULTIPLE: AtomicUsize = AtomicUsize::new(0);
 
-/// Who a rank of this OS process is, of all that there have been in its runs. It says whether that has ended.
+/// Identity of a rank, unique among all runs of this OS process. The flag is set when the rank has
+/// ended.
 #[derive(Debug, Clone)]
 pub(crate) struct RankId(Arc<AtomicBool>);
 
@@ -27,32 +30,32 @@ impl RankId {
         RankId(Arc::default())
     }
 
-    /// Whether that rank calls this.
+    /// Returns whether the caller is this rank.
     pub(crate) fn is_current(&self) -> bool {
         with(|state| Arc::ptr_eq(&state.id.0, &self.0)) == Some(true)
     }
 
-    /// Whether that rank has ended.
+    /// Returns whether this rank has ended.
     pub(crate) fn has_ended(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// What a rank does beside its function, until that is over or has failed.
+/// A task of a rank. It runs beside the rank's function until it ends or fails.
 pub(crate) type Part = Pin<Box<dyn Future<Output = Result<(), String>>>>;
 
-/// Who may begin something beside a rank's function.
+/// Whether a rank may start tasks.
 #[derive(Clone, Copy)]
 enum Beginning {
-    /// Nobody just now: the process of the rank is not being polled, so it would not hear of it.
+    /// It may not now: its process is not being polled, and would not notice a new task.
     NotNow,
-    /// The rank.
+    /// It may.
     Now,
-    /// Nobody any more.
+    /// It may not any more: its process is being dropped.
     Never,
 }
 
-/// What a rank has.
+/// Shared state of a rank.
 #[derive(Clone)]
 pub(crate) struct RankState(Rc<State>);
 
@@ -64,7 +67,7 @@ struct State {
     world: OnceCell<Rc<Shared>>,
     itself: OnceCell<Rc<Shared>>,
     beginning: Cell<Beginning>,
-    /// What was begun and has not had a turn yet.
+    /// Tasks that were started and have not been polled yet.
     begun: RefCell<Vec<Part>>,
 }
 
@@ -82,22 +85,23 @@ impl RankState {
         }))
     }
 
-    /// The process of the rank is being polled.
+    /// Marks the process of the rank as being polled until the guard is dropped.
     pub(crate) fn polled(&self) -> Polled<'_> {
         self.0.beginning.set(Beginning::Now);
         Polled(&self.0)
     }
 
-    /// The rank that calls this, which may begin something beside its function; `None`: something is being dropped, and it may not.
+    /// Returns the calling rank, which may start a task. Returns `None` if it may not, because its
+    /// process or a stack is being dropped.
     ///
     /// # Panics
-    /// If no rank calls it, or one that is not on a stack of its process.
+    /// If the caller is not a rank, or is not on a stack of its process.
     #[track_caller]
     pub(crate) fn beginning() -> Option<RankState> {
         let rank = current().expect("the caller is not a rank: only ranks start endpoints");
         match rank.0.beginning.get() {
             Beginning::Now => Some(rank),
-            // In a destructor a second panic would end the OS process.
+            // A second panic, in a destructor, would end the OS process.
             Beginning::NotNow if std::thread::panicking() => None,
             Beginning::NotNow => panic!(
                 "an endpoint must be started on the stack of its rank, not from `ThreadRank::call`"
@@ -106,31 +110,31 @@ impl RankState {
         }
     }
 
-    /// Begins something beside its function.
+    /// Starts a task.
     pub(crate) fn begin(&self, part: Part) {
         self.0.begun.borrow_mut().push(part);
     }
 
-    /// Puts what was begun since this was last asked among the others.
+    /// Moves the tasks that were started since the last call into `all`.
     pub(crate) fn take_begun(&self, all: &mut TaskSet<'static, Result<(), String>>) {
         for part in self.0.begun.borrow_mut().drain(..) {
             all.push(part);
         }
     }
 
-    /// Whether anything was begun since.
+    /// Returns whether tasks were started since the last call of [`take_begun`](Self::take_begun).
     pub(crate) fn has_begun(&self) -> bool {
         !self.0.begun.borrow().is_empty()
     }
 
-    /// Nothing more is begun: what was, and has not had a turn.
+    /// Prevents the rank from starting tasks. Returns the tasks that have not been polled.
     pub(crate) fn close(&self) -> Vec<Part> {
         self.0.beginning.set(Beginning::Never);
         self.0.begun.take()
     }
 }
 
-/// While it lives, the process of a rank is being polled.
+/// While this guard lives, the process of a rank is being polled.
 pub(crate) struct Polled<'a>(&'a State);
 
 impl Drop for Polled<'_> {
@@ -146,18 +150,19 @@ impl Drop for State {
     }
 }
 
-/// What is told where a rank is asked for.
+/// Message of the panic of a caller that is not a rank.
 pub(crate) const NO_RANK: &str = "the caller is not a rank: `mpi::run` calls ranks on their own \
                                   stacks, not on other threads";
 
 thread_local! {
-    /// The rank whose stack this thread is on, if any. Whoever puts one there takes it away again, so there is nothing to be dropped with the
-    /// thread, which all who look would have to ask for.
+    /// Rank whose stack this thread runs on, if any. Each guard that sets it also restores it, so
+    /// no value is left when the thread ends. `ManuallyDrop` avoids a destructor, because each
+    /// access would have to check whether it has run.
     static CURRENT: RefCell<ManuallyDrop<Option<RankState>>> =
         const { RefCell::new(ManuallyDrop::new(None)) };
 }
 
-/// While it lives, a rank is the current one of its thread.
+/// While this guard lives, a rank is the current one of its thread.
 pub(crate) struct Entered(Option<RankState>);
 
 impl Entered {
@@ -174,7 +179,7 @@ impl Drop for Entered {
     }
 }
 
-/// The rank whose stack this is called on, if any.
+/// Returns the rank whose stack the caller is on, if any.
 fn current() -> Option<RankState> {
     CURRENT.with_borrow(|current| Option::clone(current))
 }
@@ -183,21 +188,24 @@ fn with<R>(f: impl FnOnce(&Rc<State>) -> R) -> Option<R> {
     current().map(|rank| f(&rank.0))
 }
 
-/// Who the rank is that calls this.
+/// Returns the identity of the calling rank.
 ///
 /// # Panics
-/// If none does.
+/// If the caller is not a rank.
 #[track_caller]
 pub(crate) fn id() -> RankId {
     with(|state| state.id.clone()).expect("the caller is not a rank")
 }
 
-/// Where the rank that calls this is in its life; `None`: no rank does.
+/// Returns the phase of the calling rank, or `None` if the caller is not a rank.
 pub(crate) fn phase() -> Option<Phase> {
     with(|state| state.phase.get())
 }
 
-/// Initializes the rank that calls this, if it is not yet.
+/// Initializes the calling rank. Returns its identity, or `None` if it was initialized before.
+///
+/// # Panics
+/// If the caller is not a rank.
 pub(crate) fn initialize(threading: Threading) -> Option<RankId> {
     let fresh = with(|state| {
         let fresh = state.phase.get() == Phase::Before;
@@ -216,7 +224,7 @@ pub(crate) fn initialize(threading: Threading) -> Option<RankId> {
     )
 }
 
-/// Ends the communication of the rank that calls this.
+/// Finalizes the calling rank. Does nothing if the caller is not a rank.
 pub(crate) fn finalize_current() {
     let state = with(Rc::clone);
     if let Some(state) = state {
@@ -233,7 +241,7 @@ fn finalize(state: &State) {
         .into_iter()
         .flatten()
     {
-        // Whoever still has a handle may have borrowed attributes: they go with the last one.
+        // The owner of another handle may have borrowed attributes. The last handle drops them.
         if Rc::strong_count(shared) == 1 {
             panicked = panicked.or(shared.attributes.clear(shared.handle()));
         }
@@ -246,23 +254,24 @@ fn finalize(state: &State) {
     panicked.go_on();
 }
 
-/// Whether ranks of this OS process are initialized, and whether one is for any number of threads.
+/// Returns whether ranks of this OS process are initialized, and whether one is with
+/// [`Threading::Multiple`].
 #[cfg(feature = "derive")]
 pub(crate) fn elsewhere() -> (bool, bool) {
     let any = |count: &AtomicUsize| count.load(Ordering::Relaxed) > 0;
     (any(&INITIALIZED), any(&MULTIPLE))
 }
 
-/// Whether a thread is that of the rank.
+/// Returns whether the caller is on the thread of its rank.
 #[cfg(feature = "derive")]
 pub(crate) fn is_own_thread() -> bool {
     with(|state| state.thread == std::thread::current().id()).unwrap_or(false)
 }
 
-/// The communicator of all ranks, or of the one that calls this.
+/// Returns the communicator of all ranks, or of the calling rank alone.
 ///
 /// # Panics
-/// If no rank calls it, or it is not initialized.
+/// If the caller is not a rank, or the rank is not initialized, or was finalized.
 #[track_caller]
 pub(crate) fn communicator(kind: Kind) -> Rc<Shared> {
     let state = with(Rc::clone).expect("the caller is not a rank: only ranks have a world");

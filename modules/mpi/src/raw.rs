@@ -1,22 +1,22 @@
-//! What stands for something of MPI by a handle.
+//! Conversions between values and MPI's handles.
 
 /// The traits of this module.
 pub mod traits {
     pub use super::{AsRaw, AsRawMut, FromRaw, MatchesRaw};
 }
 
-/// Something that has a handle.
+/// A value that has a handle.
 ///
 /// # Safety
-/// The handle has to be one of this crate, and to be valid as long as the value is.
+/// The handle must be one of this crate. It must be valid as long as the value lives.
 pub unsafe trait AsRaw {
-    /// The type of the handle.
+    /// Type of the handle.
     type Raw;
-    /// The handle.
+    /// Returns the handle.
     fn as_raw(&self) -> Self::Raw;
 }
 
-// SAFETY: the handle of what is referred to, which lives as long at least.
+// SAFETY: the handle belongs to the referenced value, which outlives the reference.
 unsafe impl<T: AsRaw> AsRaw for &T {
     type Raw = T::Raw;
 
@@ -25,26 +25,27 @@ unsafe impl<T: AsRaw> AsRaw for &T {
     }
 }
 
-/// Something whose handle can be changed in place.
+/// A value whose handle can be changed in place.
 ///
 /// # Safety
 /// As for [`AsRaw`].
 pub unsafe trait AsRawMut: AsRaw {
-    /// The place of the handle.
+    /// Returns a pointer to the handle.
     fn as_raw_mut(&mut self) -> *mut <Self as AsRaw>::Raw;
 }
 
-/// Something that can be made of its handle.
+/// A value that can be made from its handle.
 pub trait FromRaw: AsRaw {
-    /// Makes it of a handle.
+    /// Makes a value from a handle.
     ///
     /// # Safety
-    /// The handle has to be valid and of this kind, and if this type frees what it has, nobody else may.
+    /// The handle must be valid and of this type. If the type frees the object behind the handle,
+    /// no other value may free it.
     unsafe fn from_raw(handle: <Self as AsRaw>::Raw) -> Self;
 }
 
-/// Something that is laid out as its handle is.
+/// A value that has the same memory layout as its handle.
 ///
 /// # Safety
-/// A pointer to it has to be one to its handle.
+/// A pointer to the value must be a valid pointer to its handle.
 pub unsafe trait MatchesRaw: AsRaw {}

@@ -1,4 +1,4 @@
-//! Starting ranks: each is a call of the same function on a stack of its own.
+//! Start of ranks. Each rank is a call of the same function on a stack of its own.
 
 use std::process::{ExitCode, Termination};
 use std::sync::Arc;
@@ -7,8 +7,9 @@ use graphmap_runtime::{Names, Network, Options, Report, RunError};
 
 use crate::process::Process;
 
-/// Runs so many ranks, each of which calls `main`, and waits until all have ended. They take turns on the calling thread: a rank
-/// goes on until it has to wait for another. With `GRAPHMAP_SCHEDULERS=N` they take turns on N threads, in blocks of consecutive ranks.
+/// Runs `ranks` ranks, each of which calls `main`, and blocks until all have ended. The calling
+/// thread runs the ranks one at a time. A rank runs until it must wait for another. With
+/// `GRAPHMAP_SCHEDULERS=N`, N threads run the ranks, in blocks of consecutive ranks.
 ///
 /// ```
 /// use mpi::traits::*;
@@ -26,11 +27,12 @@ use crate::process::Process;
 /// }
 /// ```
 ///
-/// A stack is of 1 MiB of address space, or as many bytes as `GRAPHMAP_STACK` says; of memory it takes what it needs. Its guard
-/// tells the rank that overflows it.
+/// A stack has 1 MiB of address space, or the number of bytes in `GRAPHMAP_STACK`. It takes only
+/// the memory that is used. A guard page detects a stack overflow, and the rank is reported.
 ///
 /// # Errors
-/// [`RunError`]: a rank has panicked or returned a failure, or all ranks that are left wait for each other; or there are none.
+/// [`RunError`]: a rank has panicked or returned a failure, the remaining ranks are in a deadlock,
+/// `ranks` is 0, or an option in the environment is invalid.
 pub fn run<T: Termination + 'static>(
     ranks: usize,
     main: impl Fn() -> T + Send + Sync + 'static,
@@ -38,10 +40,10 @@ pub fn run<T: Termination + 'static>(
     run_with(&Options::from_env()?, ranks, main)
 }
 
-/// As [`run`], with these options instead of those of the environment.
+/// Runs ranks as [`run`], with these options instead of those in the environment.
 ///
 /// # Errors
-/// As there.
+/// As for [`run`].
 pub fn run_with<T: Termination + 'static>(
     options: &Options,
     ranks: usize,
@@ -54,8 +56,9 @@ pub fn run_with<T: Termination + 'static>(
     }
 }
 
-/// As [`run`], as the whole of a program's `main`: with `GRAPHMAP_LINK=shm` in as many OS processes as `GRAPHMAP_OS_PROCESSES` says, which
-/// are started here (threads without that link), with all that the environment may say of a run; errors are printed, and the exit code is one of
+/// Runs ranks as [`run`], as the whole `main` of a program. All options of a run are read from the
+/// environment. With `GRAPHMAP_LINK=shm`, starts `GRAPHMAP_OS_PROCESSES` OS processes. Without that
+/// link, starts threads instead. Prints errors, and returns one of the exit codes of
 /// [`Exit`](graphmap_runtime::Exit).
 ///
 /// ```no_run
@@ -74,8 +77,8 @@ pub fn main<T: Termination + 'static>(
     graphmap_runtime::main(|| network(ranks, main))
 }
 
-/// So many ranks as a network, for what runs networks otherwise: a link over MPI, in as many OS processes as its launcher starts, on one
-/// host or many.
+/// Returns a network of `ranks` ranks, for other ways to run networks. For example, a link over MPI
+/// runs it in as many OS processes as the launcher starts, on one host or several.
 ///
 /// ```ignore
 /// fn main() -> std::process::ExitCode {
@@ -97,7 +100,7 @@ pub fn network<T: Termination + 'static>(
     network
 }
 
-/// What a rank has ended with.
+/// Converts the exit code of a rank.
 fn ended(code: ExitCode) -> Result<(), String> {
     match code == ExitCode::SUCCESS {
         true => Ok(()),

@@ -1,4 +1,4 @@
-//! What is behind the handle of a communicator.
+//! State behind the handle of a communicator.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -10,16 +10,16 @@ use crate::attribute::Attributes;
 use crate::life::Life;
 use crate::raw::AsRaw;
 
-/// The communicators that each rank has from the beginning.
+/// Communicators that each rank has from the beginning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// That of all ranks.
+    /// The communicator of all ranks (`MPI_COMM_WORLD`).
     World,
-    /// That of a rank alone.
+    /// The communicator of the rank alone (`MPI_COMM_SELF`).
     Itself,
 }
 
-/// The groups of a communicator, as the runtime has them.
+/// One or two groups of a communicator, as the runtime represents them.
 pub(crate) enum Groups {
     One(core::Communicator),
     Two(core::InterCommunicator),
@@ -38,7 +38,7 @@ impl From<core::InterCommunicator> for Groups {
 }
 
 impl Groups {
-    /// The group of the rank that has this.
+    /// Returns the group of this rank.
     fn local(&self) -> &core::Communicator {
         match self {
             Groups::One(one) => one,
@@ -46,7 +46,7 @@ impl Groups {
         }
     }
 
-    /// The group that messages go to and come from.
+    /// Returns the group that messages are sent to and received from.
     fn peers(&self) -> &core::Group {
         match self {
             Groups::One(one) => one.group(),
@@ -54,11 +54,11 @@ impl Groups {
         }
     }
 
-    /// The communicator that carries the messages.
+    /// Returns the communicator that carries the messages.
     #[inline]
     pub(crate) fn messages(&self) -> Messages<'_> {
         let (communicator, offset, peers) = match self {
-            // All ranks are those of the communicator, which checks them.
+            // The runtime checks the ranks of the communicator.
             Groups::One(one) => (one, 0, usize::MAX),
             Groups::Two(two) => {
                 let (bridge, offset) = two.bridge();
@@ -73,8 +73,8 @@ impl Groups {
     }
 }
 
-/// A communicator that carries messages. The ranks of an intercommunicator are translated: those of
-/// the remote group begin at `offset` there.
+/// A communicator that carries messages. Ranks of an intercommunicator are translated: the ranks of
+/// the remote group begin at `offset`.
 #[derive(Clone, Copy)]
 pub(crate) struct Messages<'a> {
     pub(crate) communicator: &'a core::Communicator,
@@ -83,7 +83,8 @@ pub(crate) struct Messages<'a> {
 }
 
 impl Messages<'_> {
-    /// Translates a rank that the program names. One that does not exist stays one.
+    /// Translates a rank that the program has passed. A rank that does not exist is translated to
+    /// another that does not exist.
     #[inline]
     pub(crate) fn peer(&self, rank: usize) -> usize {
         match rank < self.peers {
@@ -93,12 +94,13 @@ impl Messages<'_> {
     }
 }
 
-/// A communicator, as a rank has it: all of its handles of the world share one, and so do those of itself.
+/// A communicator of one rank. All handles of the rank for `MPI_COMM_WORLD` share one, and so do
+/// those for `MPI_COMM_SELF`.
 pub(crate) struct Shared {
     groups: Groups,
     pub(crate) name: RefCell<String>,
     pub(crate) grid: Option<core::Cartesian>,
-    /// Whom the rank receives from and sends to, where ranks have said so.
+    /// Sources and destinations of the rank, if the communicator has a distributed graph.
     pub(crate) graph: Option<core::Neighbours>,
     pub(crate) attributes: Attributes,
     pub(crate) life: Life,
@@ -116,7 +118,7 @@ impl Shared {
         }
     }
 
-    /// One that is made of this one.
+    /// Returns the state of a communicator that is made from this one.
     pub(crate) fn derived(&self, groups: impl Into<Groups>) -> Shared {
         Shared::new(groups, String::new(), self.life.clone())
     }
@@ -146,7 +148,7 @@ impl Shared {
         }
     }
 
-    /// Returns the remote group; `None`: there is only one.
+    /// Returns the remote group, or `None` if there is only one group.
     pub(crate) fn remote(&self) -> Option<&core::Group> {
         match &self.groups {
             Groups::One(_) => None,
@@ -159,12 +161,13 @@ impl Shared {
         self.groups.peers()
     }
 
-    /// Its handle.
+    /// Returns the handle.
     pub(crate) fn handle(&self) -> MPI_Comm {
         MPI_Comm(std::ptr::from_ref(self).cast())
     }
 
-    /// Returns the local group, at any time: for what does not communicate.
+    /// Returns the local group. Does not check the rank's phase, so the caller must not
+    /// communicate.
     pub(crate) fn known(&self) -> &core::Communicator {
         self.groups.local()
     }
@@ -184,20 +187,22 @@ impl CommunicatorHandle {
         CommunicatorHandle(Rc::new(shared))
     }
 
+    /// Returns the communicator of a raw handle.
+    ///
     /// # Safety
     /// As for [`FromRaw`](crate::raw::FromRaw).
     pub(crate) unsafe fn from_raw(raw: MPI_Comm) -> Self {
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         CommunicatorHandle(unsafe { Rc::from_raw(raw.0.cast()) })
     }
 
-    /// The only group: see [`Shared::core`].
+    /// Returns the only group: see [`Shared::core`].
     #[track_caller]
     pub(crate) fn core(&self) -> &core::Communicator {
         self.0.core()
     }
 
-    /// The groups: see [`Shared::groups`].
+    /// Returns the groups: see [`Shared::groups`].
     #[track_caller]
     #[inline]
     pub(crate) fn groups(&self) -> &Groups {
@@ -205,7 +210,7 @@ impl CommunicatorHandle {
     }
 }
 
-// SAFETY: what it points to lives as long as the handle at least.
+// SAFETY: the raw handle points to the `Shared`, which lives at least as long as this handle.
 unsafe impl AsRaw for CommunicatorHandle {
     type Raw = MPI_Comm;
 
@@ -214,8 +219,8 @@ unsafe impl AsRaw for CommunicatorHandle {
     }
 }
 
-/// Whatever has a communicator.
+/// A value that has a communicator.
 pub trait AsHandle: AsRaw<Raw = MPI_Comm> {
-    /// Its handle.
+    /// Returns the handle.
     fn as_handle(&self) -> &CommunicatorHandle;
 }

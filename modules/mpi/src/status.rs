@@ -1,4 +1,4 @@
-//! What is told of a message.
+//! Status of a message.
 
 use std::fmt;
 
@@ -7,27 +7,28 @@ use crate::datatype::traits::Datatype;
 use crate::topology::Rank;
 use crate::{Count, Tag};
 
-/// What is told of a message.
+/// Status of a message: its source, its tag and its length.
 #[derive(Clone, Copy)]
 pub struct Status(MPI_Status);
 
 impl Status {
-    /// Of what MPI's C interface has.
+    /// Makes a status from the one of MPI's C interface.
     pub fn from_raw(status: MPI_Status) -> Status {
         Status(status)
     }
 
-    /// The rank that has sent it.
+    /// Returns the rank that has sent the message.
     pub fn source_rank(&self) -> Rank {
         self.0.MPI_SOURCE
     }
 
-    /// Its tag.
+    /// Returns the tag of the message.
     pub fn tag(&self) -> Tag {
         self.0.MPI_TAG
     }
 
-    /// How many elements of a datatype it has; -32766 (`MPI_UNDEFINED`) if it ends within one.
+    /// Returns the number of elements of datatype `d` in the message. Returns -32766
+    /// (`MPI_UNDEFINED`) if the message ends within an element.
     pub fn count<D: Datatype>(&self, d: D) -> Count {
         let size = d.as_raw().0.size;
         match self.0.bytes {

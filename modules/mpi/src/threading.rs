@@ -1,25 +1,25 @@
-//! Which threads of a program may communicate, as MPI has it.
+//! Levels of thread support (`MPI_THREAD_SINGLE` and others).
 
 use std::os::raw::c_int;
 
-/// Which threads of a program may communicate.
+/// Threads of a program that may communicate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Threading {
-    /// There is one.
+    /// The only thread.
     Single,
-    /// The one that has initialized.
+    /// The thread that has initialized MPI.
     Funneled,
-    /// One at a time.
+    /// All threads, one at a time.
     Serialized,
-    /// All.
+    /// All threads at any time.
     Multiple,
 }
 
 impl From<c_int> for Threading {
-    /// A level by its number.
+    /// Returns the level with this number.
     ///
     /// # Panics
-    /// If there is none.
+    /// If no level has this number.
     fn from(level: c_int) -> Threading {
         match level {
             0 => Threading::Single,

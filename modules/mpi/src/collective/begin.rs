@@ -1,8 +1,9 @@
-//! Collective calls, begun: what is packed goes to the runtime's own, and what these give is
-//! unpacked.
+//! Starts collective calls. The elements are packed and passed to the collective calls of the
+//! runtime, whose results are unpacked.
 //!
-//! Every function here that is given places needs their buffers to be borrowed as long as what it
-//! returns may be polled.
+//! # Safety
+//! For each function here that takes a [`Place`], its buffer must be borrowed as long as the
+//! returned call may be polled.
 
 use std::rc::Rc;
 
@@ -17,7 +18,8 @@ use crate::request::{Begun, Called, Collective, Lent};
 use crate::shared::{CommunicatorHandle, Groups};
 use crate::topology::{Rank, number};
 
-/// The root of a call of two groups: a rank of the remote group, or one of the two constants.
+/// Converts the root of a call on an intercommunicator: a rank of the remote group, or one of the
+/// two constants.
 fn inter_root(rank: Rank) -> core::InterRoot {
     match rank {
         RSMPI_ROOT => core::InterRoot::This,
@@ -26,22 +28,27 @@ fn inter_root(rank: Rank) -> core::InterRoot {
     }
 }
 
-/// Returns whether the root of a call of two groups is in the remote group.
+/// Returns true if the root of a call on an intercommunicator is in the remote group.
 fn is_remote(root: Rank) -> bool {
     matches!(inter_root(root), core::InterRoot::Remote(_))
 }
 
-/// The result of a call of two groups that gives some ranks nothing: for them, no bytes.
+/// Replaces a missing result by no bytes, for the ranks that receive no data from a call on an
+/// intercommunicator.
 async fn or_nothing(
     call: impl Future<Output = Result<Option<Vec<u8>>, core::Error>>,
 ) -> Result<Vec<u8>, core::Error> {
     Ok(call.await?.unwrap_or_default())
 }
 
-/// Puts what each rank has brought into its place.
+/// Unpacks the elements of each rank into the place for this rank.
+///
+/// # Errors
+/// `Error::Count` if there are fewer places than ranks, or if a rank has passed fewer elements than
+/// its place needs. Also the other errors of [`Place::fill_exactly`].
 ///
 /// # Safety
-/// The buffers have to be borrowed still.
+/// The buffers of the places must still be borrowed.
 unsafe fn fill_all(places: &[Place], all: &[Vec<u8>]) -> Result<(), core::Error> {
     if places.len() < all.len() {
         return Err(core::Error::Count {
@@ -50,12 +57,13 @@ unsafe fn fill_all(places: &[Place], all: &[Vec<u8>]) -> Result<(), core::Error>
         });
     }
     for (place, bytes) in places.iter().zip(all) {
-        // SAFETY: as the caller says.
+        // SAFETY: by the contract of this function, the buffer is still borrowed.
         unsafe { place.fill_exactly(bytes) }?;
     }
     Ok(())
 }
 
+/// Starts a barrier (`MPI_Ibarrier`).
 #[track_caller]
 pub(crate) fn barrier(of: &Groups) -> impl Begun + use<> {
     let call = match of {
@@ -65,8 +73,10 @@ pub(crate) fn barrier(of: &Groups) -> impl Begun + use<> {
     Collective::new(call, |()| Ok(()))
 }
 
+/// Starts a broadcast from the root (`MPI_Ibcast`).
+///
 /// # Safety
-/// As the module says.
+/// As for all functions of this module.
 #[track_caller]
 pub(super) unsafe fn broadcast(
     of: &CommunicatorHandle,
@@ -81,21 +91,23 @@ pub(super) unsafe fn broadcast(
         }
         Groups::Two(_) => (root == RSMPI_ROOT, is_remote(root)),
     };
-    // SAFETY: it is borrowed.
+    // SAFETY: the buffer is borrowed, by the contract of this function.
     let value = gives.then(|| unsafe { place.packed() });
     let call = match groups {
         Groups::One(one) => Called::One(one.bcast(value, number(root))),
         Groups::Two(two) => Called::two(or_nothing(two.bcast(value, inter_root(root)))),
     };
     Collective::new(call, move |bytes: Vec<u8>| match receives {
-        // SAFETY: as the caller says.
+        // SAFETY: the buffer is borrowed, because the call is being polled.
         true => unsafe { place.fill_exactly(&bytes) },
         false => Ok(()),
     })
 }
 
+/// Starts a gather to the root (`MPI_Igather`, `MPI_Igatherv`). The other ranks pass no places.
+///
 /// # Safety
-/// As the module says.
+/// As for all functions of this module.
 #[track_caller]
 pub(super) unsafe fn gather(
     of: &CommunicatorHandle,
@@ -108,13 +120,15 @@ pub(super) unsafe fn gather(
         Groups::Two(two) => Called::two(two.gather(Some(bytes), inter_root(root))),
     };
     Collective::new(call, move |all: Option<Vec<Vec<u8>>>| {
-        // SAFETY: as the caller says.
+        // SAFETY: the buffers are borrowed, because the call is being polled.
         all.map_or(Ok(()), |all| unsafe { fill_all(&places, &all) })
     })
 }
 
+/// Starts a gather to all ranks (`MPI_Iallgather`, `MPI_Iallgatherv`).
+///
 /// # Safety
-/// As the module says.
+/// As for all functions of this module.
 #[track_caller]
 pub(super) unsafe fn all_gather(
     of: &CommunicatorHandle,
@@ -126,13 +140,15 @@ pub(super) unsafe fn all_gather(
         Groups::Two(two) => Called::two(two.allgather(bytes)),
     };
     Collective::new(call, move |all: Rc<[Vec<u8>]>| {
-        // SAFETY: as the caller says.
+        // SAFETY: the buffers are borrowed, because the call is being polled.
         unsafe { fill_all(&places, &all) }
     })
 }
 
+/// Starts a scatter from the root (`MPI_Iscatter`, `MPI_Iscatterv`). Only the root passes parts.
+///
 /// # Safety
-/// As the module says.
+/// As for all functions of this module.
 #[track_caller]
 pub(super) unsafe fn scatter(
     of: &CommunicatorHandle,
@@ -148,14 +164,17 @@ pub(super) unsafe fn scatter(
         }
     };
     Collective::new(call, move |bytes: Vec<u8>| match receives {
-        // SAFETY: as the caller says.
+        // SAFETY: the buffer is borrowed, because the call is being polled.
         true => unsafe { place.fill_exactly(&bytes) },
         false => Ok(()),
     })
 }
 
+/// Starts an exchange in which each rank sends a part to each rank (`MPI_Ialltoall`,
+/// `MPI_Ialltoallv`).
+///
 /// # Safety
-/// As the module says.
+/// As for all functions of this module.
 #[track_caller]
 pub(super) unsafe fn all_to_all(
     of: &CommunicatorHandle,
@@ -167,20 +186,20 @@ pub(super) unsafe fn all_to_all(
         Groups::Two(two) => Called::two(two.alltoall(parts)),
     };
     Collective::new(call, move |all: Vec<Vec<u8>>| {
-        // SAFETY: as the caller says.
+        // SAFETY: the buffers are borrowed, because the call is being polled.
         unsafe { fill_all(&places, &all) }
     })
 }
 
-/// What a rank brings to a reduction: its elements, and how they are combined.
+/// The contribution of a rank to a reduction: its elements, and the operation that combines them.
 pub(crate) struct Reduction {
     bytes: Vec<u8>,
     elements: Elements,
-    /// The call that has lent the operation goes on.
+    /// Marks the operation as lent until the call of this rank ends.
     lending: Lending,
 }
 
-/// Ends what was lent when it is dropped.
+/// Ends the loan when it is dropped.
 struct Lending(Lent);
 
 impl Drop for Lending {
@@ -200,7 +219,7 @@ impl Reduction {
         Reduction::of(packed(buffer), elements)
     }
 
-    /// One of elements that are packed.
+    /// Creates a reduction of packed elements.
     pub(crate) fn of(bytes: Vec<u8>, elements: Elements) -> Self {
         let lending = Lending(Lent::new());
         Reduction {
@@ -210,44 +229,47 @@ impl Reduction {
         }
     }
 
-    /// As one of parts of elements, one for each of so many ranks.
+    /// Divides the number of elements by the number of ranks, for a reduction of parts.
     fn in_parts(mut self, ranks: usize) -> Self {
         self.elements.count /= ranks.max(1);
         self
     }
 
-    /// Whether the operation is one that the program has made, which it may drop when its call has
-    /// ended.
+    /// Returns true if the program created the operation. It may drop such an operation after its
+    /// call has ended.
     fn is_users(&self) -> bool {
         !matches!(self.elements.operation, RawOperation::System(_))
     }
 
-    /// Checks that the operation is defined for the elements, and takes these out.
+    /// Checks that the operation is defined for the elements, and takes the packed elements out.
     fn checked(mut self) -> Result<(Vec<u8>, Reduction), core::Error> {
         self.elements.check()?;
         Ok((std::mem::take(&mut self.bytes), self))
     }
 
-    /// The operation on what is packed.
+    /// Returns the operation as a closure on packed elements.
     fn combining(&self) -> impl FnMut(Vec<u8>, Vec<u8>) -> Vec<u8> + 'static {
         let (elements, users, lent) = (self.elements, self.is_users(), self.lending.0.clone());
         move |left, mut right| {
-            // Predefined ones are nobody's.
+            // Predefined operations are not lent.
             assert!(
                 !users || lent.is_there(),
                 "the operation no longer exists, because the rank that owns it dropped its \
                  reduction"
             );
-            // It must not be suspended: meanwhile its rank, and with it the operation, could go.
+            // The operation must not be suspended, because its rank could end meanwhile and drop
+            // it.
             graphmap_fiber::uninterrupted(|| elements.combine(&left, &mut right));
             right
         }
     }
 
-    /// Puts what a call that was begun gives this rank, if anything, into its place, if it has one.
+    /// Unpacks the result of a started call into the place of this rank, if there are both a result
+    /// and a place.
     ///
     /// # Safety
-    /// As the module says; and the operation has to be lent as long.
+    /// As for all functions of this module. In addition, the operation must be valid until the
+    /// returned call or its loan ends.
     unsafe fn deliver<R: Into<Option<Vec<u8>>>>(
         self,
         place: Option<Place>,
@@ -257,7 +279,7 @@ impl Reduction {
         let finish = move |result: R| {
             drop(self);
             match (place, result.into()) {
-                // SAFETY: as the caller says.
+                // SAFETY: the buffer is borrowed, because the call is being polled.
                 (Some(place), Some(bytes)) => unsafe { place.fill_exactly(&bytes) },
                 _ => Ok(()),
             }
@@ -266,10 +288,14 @@ impl Reduction {
     }
 }
 
-// Not a closure, because the runtime reports the line of its caller.
+// The reductions are functions and not closures, because the runtime reports the line of the
+// caller.
 
+/// Starts a reduction to the root (`MPI_Ireduce`).
+///
 /// # Safety
-/// As the module says; and the operation has to be lent as long.
+/// As for all functions of this module. In addition, the operation must be valid until the returned
+/// call or its loan ends.
 #[track_caller]
 pub(super) unsafe fn reduce(
     of: &CommunicatorHandle,
@@ -280,23 +306,26 @@ pub(super) unsafe fn reduce(
     let groups = of.groups();
     let (bytes, reduction) = reduction.checked()?;
     let call = match groups {
-        // A rank that has lent its operation must not go on before all have come.
+        // A rank that has lent its operation must not continue before all ranks have made the call.
+        // Therefore all ranks receive the result.
         Groups::One(one) if reduction.is_users() => {
             let call = Called::One(one.allreduce(bytes, reduction.combining()));
-            // SAFETY: as the caller says.
+            // SAFETY: by the contract of this function.
             return Ok(Box::new(unsafe { reduction.deliver(place, call) }));
         }
         Groups::One(one) => Called::One(one.reduce(bytes, reduction.combining(), number(root))),
-        // It goes on when all have come.
+        // This call ends only when all ranks have made it.
         Groups::Two(two) => {
             let (combining, root) = (reduction.combining(), inter_root(root));
             Called::two(two.reduce(Some(bytes), combining, root))
         }
     };
-    // SAFETY: as the caller says.
+    // SAFETY: by the contract of this function.
     Ok(Box::new(unsafe { reduction.deliver(place, call) }))
 }
 
+/// Starts a reduction to all ranks (`MPI_Iallreduce`).
+///
 /// # Safety
 /// As for [`reduce`].
 #[track_caller]
@@ -310,10 +339,12 @@ pub(crate) unsafe fn all_reduce(
         Groups::One(one) => Called::One(one.allreduce(bytes, reduction.combining())),
         Groups::Two(two) => Called::two(two.allreduce(bytes, reduction.combining())),
     };
-    // SAFETY: as the caller says.
+    // SAFETY: by the contract of this function.
     Ok(unsafe { reduction.deliver(Some(place), call) })
 }
 
+/// Starts a reduction that gives each rank a part of the result (`MPI_Ireduce_scatter_block`).
+///
 /// # Safety
 /// As for [`reduce`].
 #[track_caller]
@@ -324,7 +355,7 @@ pub(super) unsafe fn reduce_scatter(
 ) -> Result<impl Begun + use<>, core::Error> {
     let groups = of.groups();
     let ranks = of.0.peers().size().max(1);
-    // All ranks are told if they are not equal: then there are none.
+    // If the elements cannot be divided equally, no parts are passed, and all ranks get an error.
     let is_divisible = reduction.elements.count.is_multiple_of(ranks);
     let (bytes, reduction) = reduction.in_parts(ranks).checked()?;
     let each = bytes.len() / ranks;
@@ -334,10 +365,12 @@ pub(super) unsafe fn reduce_scatter(
         Groups::One(one) => Called::One(one.reduce_scatter(parts, reduction.combining())),
         Groups::Two(two) => Called::two(two.reduce_scatter(parts, reduction.combining())),
     };
-    // SAFETY: as the caller says.
+    // SAFETY: by the contract of this function.
     Ok(unsafe { reduction.deliver(Some(place), call) })
 }
 
+/// Starts an inclusive prefix reduction (`MPI_Iscan`).
+///
 /// # Safety
 /// As for [`reduce`].
 #[track_caller]
@@ -349,10 +382,12 @@ pub(super) unsafe fn scan(
     let communicator = of.core();
     let (bytes, reduction) = reduction.checked()?;
     let call = Called::One(communicator.scan(bytes, reduction.combining()));
-    // SAFETY: as the caller says.
+    // SAFETY: by the contract of this function.
     Ok(unsafe { reduction.deliver(Some(place), call) })
 }
 
+/// Starts an exclusive prefix reduction (`MPI_Iexscan`).
+///
 /// # Safety
 /// As for [`reduce`].
 #[track_caller]
@@ -364,6 +399,6 @@ pub(super) unsafe fn exclusive_scan(
     let communicator = of.core();
     let (bytes, reduction) = reduction.checked()?;
     let call = Called::One(communicator.exscan(bytes, reduction.combining()));
-    // SAFETY: as the caller says.
+    // SAFETY: by the contract of this function.
     Ok(unsafe { reduction.deliver(Some(place), call) })
 }

@@ -1,4 +1,4 @@
-//! Collective calls of all ranks alike.
+//! Collective calls without a root.
 
 use super::begin::{self, Reduction};
 use super::operation::Operation;
@@ -9,48 +9,52 @@ use crate::request::{Request, StaticScope, complete};
 use crate::topology::Communicator;
 use crate::{CallError, done};
 
-/// How many ranks each rank sends to and receives from.
+/// Returns the number of ranks that each rank sends to and receives from.
 fn ranks<C: Communicator + ?Sized>(of: &C) -> usize {
     usize::try_from(of.target_size()).unwrap_or(0)
 }
 
-/// Collective calls of all ranks alike. Each makes the same calls in the same order.
+/// Collective calls without a root. All ranks must make the same calls in the same order.
+///
+/// Operations are applied in the order of ranks.
 ///
 /// # Panics
-/// All of them, if ranks have made different calls, or brought something else than is to be received: see those of them whose names
-/// begin with `try_`, which return what is wrong. Operations keep the order of ranks.
+/// All functions panic if ranks make different calls, or if a rank passes another number of
+/// elements than is to be received. The functions whose names begin with `try_` return these
+/// errors: [`CallError::Mismatch`] and [`CallError::Count`].
 ///
 /// # Intercommunicators
-/// Each group receives what the other one sends, so parts are those of the remote group's ranks.
-/// Scans are not defined for two groups, and panic.
+/// Each group receives the data of the other group, so parts belong to the ranks of the remote
+/// group. Scans are not defined for intercommunicators, and panic.
 pub trait CommunicatorCollectives: Communicator {
-    /// Waits until all ranks have called it.
+    /// Blocks until all ranks have called it (`MPI_Barrier`).
     #[track_caller]
     fn barrier(&self) {
         done(self.try_barrier());
     }
 
-    /// As [`barrier`](Self::barrier), and returns what is wrong.
+    /// Blocks as [`barrier`](Self::barrier) does, but returns errors.
     ///
     /// # Errors
-    /// [`CallError::Mismatch`] and others.
+    /// [`CallError::Mismatch`] or another error.
     #[track_caller]
     fn try_barrier(&self) -> Result<(), CallError> {
         complete(begin::barrier(self.as_handle().groups())).map(drop)
     }
 
-    /// As [`barrier`](Self::barrier), as a request.
+    /// Starts a [`barrier`](Self::barrier) and returns its request (`MPI_Ibarrier`).
     #[track_caller]
     fn immediate_barrier(&self) -> Request<'static, ()> {
-        // SAFETY: nothing is borrowed.
+        // SAFETY: a barrier borrows no data.
         unsafe { Request::begin(begin::barrier(self.as_handle().groups()), &(), StaticScope) }
     }
 
     forms! {
-        /// Gives all ranks the elements of all, in the order of ranks.
+        /// Gathers the elements of all ranks, in the order of ranks, and gives them to all
+        /// (`MPI_Allgather`).
         fn all_gather_into,
         /// # Errors
-        /// [`CallError::Mismatch`], [`CallError::Count`] and others.
+        /// [`CallError::Mismatch`], [`CallError::Count`] or another error.
         try_all_gather_into,
         immediate_all_gather_into<S, R, Sc>(self, sendbuf: &S, recvbuf: &mut R)
         where S: Buffer + ?Sized, R: BufferMut + ?Sized
@@ -62,11 +66,11 @@ pub trait CommunicatorCollectives: Communicator {
     }
 
     forms! {
-        /// As [`all_gather_into`](Self::all_gather_into), where ranks may have different numbers of
-        /// elements.
+        /// Gathers as [`all_gather_into`](Self::all_gather_into) does, but ranks may pass different
+        /// numbers of elements (`MPI_Allgatherv`).
         fn all_gather_varcount_into,
         /// # Errors
-        /// [`CallError::Mismatch`], [`CallError::Count`] and others.
+        /// [`CallError::Mismatch`], [`CallError::Count`] or another error.
         try_all_gather_varcount_into,
         immediate_all_gather_varcount_into<S, R, Sc>(self, sendbuf: &S, recvbuf: &mut R)
         where S: Buffer + ?Sized, R: PartitionedBufferMut + ?Sized
@@ -78,10 +82,11 @@ pub trait CommunicatorCollectives: Communicator {
     }
 
     forms! {
-        /// Gives each rank its part of the elements of all, in the order of ranks.
+        /// Sends a part of the elements to each rank, and receives a part from each, in the order
+        /// of ranks (`MPI_Alltoall`).
         fn all_to_all_into,
         /// # Errors
-        /// [`CallError::Mismatch`], [`CallError::Count`] and others.
+        /// [`CallError::Mismatch`], [`CallError::Count`] or another error.
         try_all_to_all_into,
         immediate_all_to_all_into<S, R, Sc>(self, sendbuf: &S, recvbuf: &mut R)
         where S: Buffer + ?Sized, R: BufferMut + ?Sized
@@ -94,10 +99,11 @@ pub trait CommunicatorCollectives: Communicator {
     }
 
     forms! {
-        /// As [`all_to_all_into`](Self::all_to_all_into), with parts of different lengths.
+        /// Exchanges parts as [`all_to_all_into`](Self::all_to_all_into) does, but parts may differ
+        /// in length (`MPI_Alltoallv`).
         fn all_to_all_varcount_into,
         /// # Errors
-        /// [`CallError::Mismatch`], [`CallError::Count`] and others.
+        /// [`CallError::Mismatch`], [`CallError::Count`] or another error.
         try_all_to_all_varcount_into,
         immediate_all_to_all_varcount_into<S, R, Sc>(self, sendbuf: &S, recvbuf: &mut R)
         where S: PartitionedBuffer + ?Sized, R: PartitionedBufferMut + ?Sized
@@ -109,10 +115,12 @@ pub trait CommunicatorCollectives: Communicator {
     }
 
     forms! {
-        /// Combines the elements of all ranks one by one, and gives the result to all.
+        /// Combines the elements of all ranks, and gives the result to all (`MPI_Allreduce`). The
+        /// first elements of the ranks are combined with each other, then the second ones, and so
+        /// on.
         fn all_reduce_into,
         /// # Errors
-        /// [`CallError::Mismatch`], [`CallError::Count`] and others.
+        /// [`CallError::Mismatch`], [`CallError::Count`] or another error.
         try_all_reduce_into,
         immediate_all_reduce_into<S, R, O, Sc>(self, sendbuf: &S, recvbuf: &mut R, op: O)
         where S: Buffer + ?Sized, R: BufferMut + ?Sized, O: Operation
@@ -124,11 +132,15 @@ pub trait CommunicatorCollectives: Communicator {
     }
 
     forms! {
-        /// As [`all_reduce_into`](Self::all_reduce_into), and gives each rank its part of the
-        /// result.
+        /// Combines as [`all_reduce_into`](Self::all_reduce_into) does, but gives each rank only
+        /// its part of the result (`MPI_Reduce_scatter_block`).
+        ///
+        /// # Panics
+        /// If the number of received elements times the number of ranks is not the number of sent
+        /// elements.
         fn reduce_scatter_block_into,
         /// # Errors
-        /// [`CallError::Mismatch`], [`CallError::Count`] and others.
+        /// [`CallError::Mismatch`], [`CallError::Count`] or another error.
         try_reduce_scatter_block_into,
         immediate_reduce_scatter_block_into<S, R, O, Sc>(self, sendbuf: &S, recvbuf: &mut R, op: O)
         where S: Buffer + ?Sized, R: BufferMut + ?Sized, O: Operation
@@ -145,10 +157,10 @@ pub trait CommunicatorCollectives: Communicator {
     }
 
     forms! {
-        /// Combines the elements of all ranks up to the one that calls it.
+        /// Combines the elements of all ranks up to and including this one (`MPI_Scan`).
         fn scan_into,
         /// # Errors
-        /// [`CallError::Mismatch`], [`CallError::Count`] and others.
+        /// [`CallError::Mismatch`], [`CallError::Count`] or another error.
         try_scan_into,
         immediate_scan_into<S, R, O, Sc>(self, sendbuf: &S, recvbuf: &mut R, op: O)
         where S: Buffer + ?Sized, R: BufferMut + ?Sized, O: Operation
@@ -160,11 +172,11 @@ pub trait CommunicatorCollectives: Communicator {
     }
 
     forms! {
-        /// Combines the elements of all ranks before the one that calls it; the first receives
-        /// nothing.
+        /// Combines the elements of all ranks before this one (`MPI_Exscan`). The buffer of the
+        /// first rank stays unchanged.
         fn exclusive_scan_into,
         /// # Errors
-        /// [`CallError::Mismatch`], [`CallError::Count`] and others.
+        /// [`CallError::Mismatch`], [`CallError::Count`] or another error.
         try_exclusive_scan_into,
         immediate_exclusive_scan_into<S, R, O, Sc>(self, sendbuf: &S, recvbuf: &mut R, op: O)
         where S: Buffer + ?Sized, R: BufferMut + ?Sized, O: Operation

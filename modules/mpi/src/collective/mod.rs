@@ -1,4 +1,4 @@
-//! What all ranks of a communicator do together.
+//! Collective calls: calls that all ranks of a communicator make together.
 
 pub(crate) mod begin;
 mod communicator;

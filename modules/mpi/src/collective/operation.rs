@@ -1,4 +1,4 @@
-//! Operations: what reductions combine elements by.
+//! Operations: functions by which reductions combine elements.
 
 use std::fmt;
 
@@ -9,9 +9,10 @@ use crate::operation::{Closure, Elements, Function, MPI_Op, RawOperation, System
 use crate::place::{Place, count, layout, packed};
 use crate::raw::AsRaw;
 
-/// What elements can be combined by. All operations are associative.
+/// An operation by which reductions combine elements. It must be associative.
 pub trait Operation: AsRaw<Raw = MPI_Op> {
-    /// Whether the order of elements does not matter. It is kept all the same.
+    /// Returns true if the order of operands does not matter. The order of ranks is kept in any
+    /// case.
     fn is_commutative(&self) -> bool {
         match self.as_raw().0 {
             RawOperation::System(_) => true,
@@ -52,7 +53,7 @@ predefined! {
     bitwise_xor => BitwiseXor, "Bitwise XOR."
 }
 
-// SAFETY: it is what it says.
+// SAFETY: a predefined operation is always valid.
 unsafe impl AsRaw for SystemOperation {
     type Raw = MPI_Op;
 
@@ -63,12 +64,12 @@ unsafe impl AsRaw for SystemOperation {
 
 impl Operation for SystemOperation {}
 
-/// Something that is kept, of whatever type it is.
+/// Implemented for all types, so that a value of any type can be kept until it is dropped.
 trait Kept {}
 
 impl<T> Kept for T {}
 
-/// An operation that is a closure.
+/// An operation made of a closure.
 pub struct UserOperation<'a> {
     op: MPI_Op,
     _anchor: Box<dyn Kept + 'a>,
@@ -80,7 +81,7 @@ impl fmt::Debug for UserOperation<'_> {
     }
 }
 
-// SAFETY: the closure lives as long as this.
+// SAFETY: the closure is in a box that lives as long as this value.
 unsafe impl AsRaw for UserOperation<'_> {
     type Raw = MPI_Op;
 
@@ -92,7 +93,7 @@ unsafe impl AsRaw for UserOperation<'_> {
 impl Operation for &UserOperation<'_> {}
 
 impl<'a> UserOperation<'a> {
-    /// One whose order matters.
+    /// Creates an operation that need not be commutative.
     pub fn associative<F>(function: F) -> Self
     where
         F: Fn(DynBuffer<'_>, DynBufferMut<'_>) + Sync + 'a,
@@ -100,7 +101,7 @@ impl<'a> UserOperation<'a> {
         Self::new(false, function)
     }
 
-    /// One whose order does not matter.
+    /// Creates a commutative operation.
     pub fn commutative<F>(function: F) -> Self
     where
         F: Fn(DynBuffer<'_>, DynBufferMut<'_>) + Sync + 'a,
@@ -108,7 +109,10 @@ impl<'a> UserOperation<'a> {
         Self::new(true, function)
     }
 
-    /// One of which it is said whether its order does not matter.
+    /// Creates an operation, which is commutative if `commute` is true.
+    ///
+    /// A call of `function` gets the elements of lower ranks, and the elements of higher ranks,
+    /// which it replaces by the result.
     pub fn new<F>(commute: bool, function: F) -> Self
     where
         F: Fn(DynBuffer<'_>, DynBufferMut<'_>) + Sync + 'a,
@@ -116,7 +120,7 @@ impl<'a> UserOperation<'a> {
         let closure = Box::new(Closure::<'a> {
             function: Box::new(function),
         });
-        // Its lifetime is that of the operation.
+        // The cast extends the lifetime in the type. The closure lives as long as the operation.
         let at: *const Closure<'a> = &raw const *closure;
         UserOperation {
             op: MPI_Op(RawOperation::Closure(at.cast(), commute)),
@@ -124,10 +128,10 @@ impl<'a> UserOperation<'a> {
         }
     }
 
-    /// One of a handle, with what it needs.
+    /// Creates an operation from its handle, and keeps `anchor` as long as the operation.
     ///
     /// # Safety
-    /// The handle has to be valid as long as what is kept lives.
+    /// The handle must be valid as long as the value in `anchor` lives.
     pub unsafe fn from_raw<T: 'a>(op: MPI_Op, anchor: Box<T>) -> Self {
         UserOperation {
             op,
@@ -136,17 +140,19 @@ impl<'a> UserOperation<'a> {
     }
 }
 
-/// The signature of functions that are operations: of what lower ranks have, and what higher ones have, which becomes the result; of
-/// how many elements, and of which datatype.
+/// Signature of functions that are operations, as in MPI's C interface (`MPI_User_function`).
+///
+/// The arguments are the elements of lower ranks, the elements of higher ranks, which the function
+/// replaces by the result, the number of elements, and their datatype.
 pub type UnsafeUserFunction = Function;
 
-/// An operation that is a function.
+/// An operation made of a function pointer.
 #[derive(Debug)]
 pub struct UnsafeUserOperation {
     op: MPI_Op,
 }
 
-// SAFETY: a function lives for ever.
+// SAFETY: a function pointer is valid as long as the program runs.
 unsafe impl AsRaw for UnsafeUserOperation {
     type Raw = MPI_Op;
 
@@ -158,25 +164,25 @@ unsafe impl AsRaw for UnsafeUserOperation {
 impl Operation for &UnsafeUserOperation {}
 
 impl UnsafeUserOperation {
-    /// One whose order matters.
+    /// Creates an operation that need not be commutative.
     ///
     /// # Safety
-    /// The function has to read and write no more than as many elements as it is told, and not to unwind.
+    /// The function must access at most the given number of elements, and must not unwind.
     pub unsafe fn associative(function: UnsafeUserFunction) -> Self {
-        // SAFETY: as the caller says.
+        // SAFETY: by the contract of this function.
         unsafe { Self::new(false, function) }
     }
 
-    /// One whose order does not matter.
+    /// Creates a commutative operation.
     ///
     /// # Safety
     /// As for [`associative`](Self::associative).
     pub unsafe fn commutative(function: UnsafeUserFunction) -> Self {
-        // SAFETY: as the caller says.
+        // SAFETY: by the contract of this function.
         unsafe { Self::new(true, function) }
     }
 
-    /// One of which it is said whether its order does not matter.
+    /// Creates an operation, which is commutative if `commute` is true.
     ///
     /// # Safety
     /// As for [`associative`](Self::associative).
@@ -187,10 +193,11 @@ impl UnsafeUserOperation {
     }
 }
 
-/// Combines the elements of two buffers into the second.
+/// Combines the elements of two buffers, and writes the result to the second (`MPI_Reduce_local`).
 ///
 /// # Panics
-/// If they do not have as many elements of one type, or the operation is not defined for that.
+/// If the buffers differ in the number or type of their elements, or the operation is not defined
+/// for this type.
 #[track_caller]
 #[allow(clippy::needless_pass_by_value)]
 pub fn reduce_local_into<S, R, O>(inbuf: &S, inoutbuf: &mut R, op: O)
@@ -206,9 +213,9 @@ where
     };
     done(elements.check());
     let place = Place::of(inoutbuf);
-    // SAFETY: it is borrowed.
+    // SAFETY: the buffer is borrowed by this function.
     let mut right = unsafe { place.packed() };
     elements.combine(&packed(inbuf), &mut right);
-    // SAFETY: likewise.
+    // SAFETY: as above.
     done(unsafe { place.fill_exactly(&right) });
 }

@@ -1,4 +1,4 @@
-//! Collective calls with a root: one rank that gives or gets.
+//! Collective calls with a root: one rank that sends to all ranks or receives from all.
 
 use std::process::Command;
 
@@ -13,18 +13,20 @@ use crate::shared::CommunicatorHandle;
 use crate::topology::{AsCommunicator, Communicator, InterCommunicator, LocalRoot, Process, Rank};
 use crate::{CallError, MpiError};
 
-/// The communicator of a root.
+/// Returns the handle of the communicator of a root.
 fn handle<T: Root + ?Sized>(root: &T) -> &CommunicatorHandle {
     root.as_communicator().as_handle()
 }
 
-/// How many ranks the root sends to and receives from.
+/// Returns the number of ranks that the root sends to and receives from.
 fn ranks<T: Root + ?Sized>(root: &T) -> usize {
     usize::try_from(root.as_communicator().target_size()).unwrap_or(0)
 }
 
+/// Checks whether the calling rank is the root.
+///
 /// # Panics
-/// If the rank that calls this is not the root, or if it is.
+/// If the result is not `expected`.
 #[track_caller]
 fn is_root<T: Root + ?Sized>(root: &T, expected: bool) {
     let (of, root) = (root.as_communicator(), root.root_rank());
@@ -45,25 +47,27 @@ fn is_root<T: Root + ?Sized>(root: &T, expected: bool) {
     }
 }
 
-/// Collective calls with a root. What the root calls has a name that ends with `_root`.
+/// Collective calls with a root. The root calls the functions whose names end in `_root`, and the
+/// other ranks call the others.
 ///
 /// # Panics
-/// As those of [`CommunicatorCollectives`](super::CommunicatorCollectives); and if the root makes the call of the others, or another
-/// one that of the root.
+/// As the functions of [`CommunicatorCollectives`](super::CommunicatorCollectives). Also if the
+/// root calls a function of the other ranks, or another rank calls a function of the root.
 ///
 /// # Intercommunicators
-/// The ranks of one group name the root as a process of the remote group. Those of the other one
-/// say which of them it is by a [`LocalRoot`]: it calls as the root, and receives nothing from its
-/// own group; the others of its group call as such, and neither send nor receive.
+/// The ranks of one group name the root as a process of the remote group. The ranks of the group of
+/// the root use a [`LocalRoot`], which says whether the calling rank is the root. The root makes
+/// the call of the root, and receives no data from its own group. The other ranks of its group make
+/// the other call, and neither send nor receive.
 pub trait Root: AsCommunicator {
-    /// Which rank is the root.
+    /// Returns the rank of the root.
     fn root_rank(&self) -> Rank;
 
     forms! {
-        /// Gives all ranks the elements of the root.
+        /// Sends the elements of the root to all ranks (`MPI_Bcast`).
         fn broadcast_into,
         /// # Errors
-        /// [`CallError::Mismatch`], [`CallError::Count`] and others.
+        /// [`CallError::Mismatch`], [`CallError::Count`] or another error.
         try_broadcast_into,
         immediate_broadcast_into<Buf, Sc>(self, buffer: &mut Buf)
         where Buf: BufferMut + ?Sized
@@ -74,19 +78,19 @@ pub trait Root: AsCommunicator {
     }
 
     forms! {
-        /// Gives the root the elements of the rank that calls it.
+        /// Sends the elements of this rank to the root (`MPI_Gather`).
         fn gather_into,
         immediate_gather_into<S, Sc>(self, sendbuf: &S)
         where S: Buffer + ?Sized
         {
             is_root(self, false);
-            // SAFETY: nothing is received.
+            // SAFETY: there is no receive buffer.
             unsafe { begin::gather(handle(self), self.root_rank(), packed(sendbuf), Vec::new()) }
         }
     }
 
     forms! {
-        /// Receives the elements of all ranks, in their order.
+        /// Receives the elements of all ranks, in the order of ranks (`MPI_Gather` at the root).
         fn gather_into_root,
         immediate_gather_into_root<S, R, Sc>(self, sendbuf: &S, recvbuf: &mut R)
         where S: Buffer + ?Sized, R: BufferMut + ?Sized
@@ -99,21 +103,21 @@ pub trait Root: AsCommunicator {
     }
 
     forms! {
-        /// As [`gather_into`](Self::gather_into), where ranks may have different numbers of
-        /// elements.
+        /// Sends as [`gather_into`](Self::gather_into) does, but ranks may send different numbers
+        /// of elements (`MPI_Gatherv`).
         fn gather_varcount_into,
         immediate_gather_varcount_into<Sc, S>(self, sendbuf: &S)
         where S: Buffer + ?Sized
         {
             is_root(self, false);
-            // SAFETY: nothing is received.
+            // SAFETY: there is no receive buffer.
             unsafe { begin::gather(handle(self), self.root_rank(), packed(sendbuf), Vec::new()) }
         }
     }
 
     forms! {
-        /// As [`gather_into_root`](Self::gather_into_root), where ranks may have different numbers
-        /// of elements.
+        /// Receives as [`gather_into_root`](Self::gather_into_root) does, but ranks may send
+        /// different numbers of elements.
         fn gather_varcount_into_root,
         immediate_gather_varcount_into_root<Sc, S, R>(self, sendbuf: &S, recvbuf: &mut R)
         where S: Buffer + ?Sized, R: PartitionedBufferMut + ?Sized
@@ -126,7 +130,7 @@ pub trait Root: AsCommunicator {
     }
 
     forms! {
-        /// Receives a part of the elements of the root.
+        /// Receives a part of the elements of the root (`MPI_Scatter`).
         fn scatter_into,
         immediate_scatter_into<Sc, R>(self, recvbuf: &mut R)
         where R: BufferMut + ?Sized
@@ -138,7 +142,7 @@ pub trait Root: AsCommunicator {
     }
 
     forms! {
-        /// Gives each rank its part of the elements.
+        /// Sends each rank its part of the elements (`MPI_Scatter` at the root).
         fn scatter_into_root,
         immediate_scatter_into_root<Sc, S, R>(self, sendbuf: &S, recvbuf: &mut R)
         where S: Buffer + ?Sized, R: BufferMut + ?Sized
@@ -151,7 +155,8 @@ pub trait Root: AsCommunicator {
     }
 
     forms! {
-        /// As [`scatter_into`](Self::scatter_into), with parts of different lengths.
+        /// Receives as [`scatter_into`](Self::scatter_into) does, but parts may differ in length
+        /// (`MPI_Scatterv`).
         fn scatter_varcount_into,
         immediate_scatter_varcount_into<Sc, R>(self, recvbuf: &mut R)
         where R: BufferMut + ?Sized
@@ -163,7 +168,8 @@ pub trait Root: AsCommunicator {
     }
 
     forms! {
-        /// As [`scatter_into_root`](Self::scatter_into_root), with parts of different lengths.
+        /// Sends as [`scatter_into_root`](Self::scatter_into_root) does, but parts may differ in
+        /// length.
         fn scatter_varcount_into_root,
         immediate_scatter_varcount_into_root<Sc, S, R>(self, sendbuf: &S, recvbuf: &mut R)
         where S: PartitionedBuffer + ?Sized, R: BufferMut + ?Sized
@@ -176,21 +182,22 @@ pub trait Root: AsCommunicator {
     }
 
     forms! {
-        /// Gives the root the elements of the rank that calls it, to be combined with those of all,
-        /// one by one.
+        /// Sends the elements of this rank to the root, which receives them combined with the
+        /// elements of the other ranks (`MPI_Reduce`).
         fn reduce_into,
         immediate_reduce_into<Sc, S, O>(self, sendbuf: &S, op: O)
         where S: Buffer + ?Sized, O: Operation
         {
             is_root(self, false);
             let reduction = Reduction::new(sendbuf, &op);
-            // SAFETY: nothing is received; all forms borrow the operation while the call is polled.
+            // SAFETY: there is no receive buffer. All forms borrow the operation as long as the
+            // call may be polled.
             unsafe { begin::reduce(handle(self), self.root_rank(), reduction, None) }
         }
     }
 
     forms! {
-        /// Combines the elements of all ranks one by one.
+        /// Combines the elements of all ranks (`MPI_Reduce` at the root).
         fn reduce_into_root,
         immediate_reduce_into_root<Sc, S, R, O>(self, sendbuf: &S, recvbuf: &mut R, op: O)
         where S: Buffer + ?Sized, R: BufferMut + ?Sized, O: Operation
@@ -202,19 +209,19 @@ pub trait Root: AsCommunicator {
         }
     }
 
-    /// Starts ranks that run a program.
+    /// Starts ranks that run a program (`MPI_Comm_spawn`), which is not supported.
     ///
     /// # Errors
-    /// [`MpiError::Spawn`]: none can be started here, where ranks are calls of a function.
+    /// Always [`MpiError::Spawn`], because ranks are calls of a function and not programs.
     fn spawn(&self, command: &Command, maxprocs: Rank) -> Result<InterCommunicator, MpiError> {
         let _ = command;
         Err(MpiError::Spawn(maxprocs, maxprocs))
     }
 
-    /// As [`spawn`](Self::spawn), of several programs.
+    /// Starts ranks that run several programs (`MPI_Comm_spawn_multiple`), which is not supported.
     ///
     /// # Errors
-    /// As there.
+    /// As for [`spawn`](Self::spawn).
     fn spawn_multiple(
         &self,
         commands: &[Command],

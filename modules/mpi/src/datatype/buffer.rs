@@ -1,4 +1,4 @@
-//! What messages are sent from and received into.
+//! Buffers: the memory that messages are sent from and received into.
 
 use std::os::raw::c_void;
 
@@ -7,75 +7,77 @@ use super::user::{Datatype, DatatypeRef};
 use crate::Count;
 use crate::raw::{AsRaw, FromRaw};
 
-/// Something whose elements have a datatype.
+/// A buffer whose elements have a datatype.
 ///
 /// # Safety
-/// The datatype has to be that of the elements.
+/// The returned datatype must be the datatype of the elements.
 pub unsafe trait AsDatatype {
-    /// The type of the datatype.
+    /// Type of the datatype.
     type Out: Datatype;
-    /// The datatype.
+    /// Returns the datatype of the elements.
     fn as_datatype(&self) -> Self::Out;
 }
 
-/// Something that has a number of elements.
+/// A buffer with a number of elements.
 ///
 /// # Safety
-/// It has to have as many.
+/// The buffer must contain `count()` elements.
 pub unsafe trait Collection {
-    /// How many.
+    /// Returns the number of elements.
     fn count(&self) -> Count;
 }
 
-/// Something whose elements are somewhere.
+/// A buffer with an address.
 ///
 /// # Safety
-/// The elements have to be there as long as it is borrowed.
+/// The elements must be at the returned address as long as the buffer is borrowed.
 pub unsafe trait Pointer {
-    /// Where.
+    /// Returns the address of the elements.
     fn pointer(&self) -> *const c_void;
 }
 
-/// Something whose elements can be changed.
+/// A buffer whose elements can be changed.
 ///
 /// # Safety
 /// As for [`Pointer`].
 pub unsafe trait PointerMut {
-    /// Where they are.
+    /// Returns the address of the elements.
     fn pointer_mut(&mut self) -> *mut c_void;
 }
 
-/// What messages can be sent from.
+/// A buffer that messages can be sent from.
 ///
 /// # Safety
-/// What its parts say has to go together.
+/// `pointer()` must point to `count()` initialized elements of `as_datatype()`.
 pub unsafe trait Buffer: Pointer + Collection + AsDatatype {}
 
-/// What messages can be received into.
+/// A buffer that messages can be received into.
 ///
 /// # Safety
-/// As for [`Buffer`].
+/// `pointer_mut()` must point to `count()` initialized elements of `as_datatype()`, which may be
+/// written to.
 pub unsafe trait BufferMut: PointerMut + Collection + AsDatatype {}
 
-/// A length as a count.
+/// Converts a length to a count.
 ///
 /// # Panics
-/// If there are more than 2^31 - 1, which a `Count` cannot say.
+/// If `len` is above 2^31 - 1, the largest `Count`.
 #[track_caller]
 fn counted(len: usize) -> Count {
     Count::try_from(len)
         .unwrap_or_else(|_| panic!("buffer of {len} elements: the limit of a message is 2^31 - 1"))
 }
 
-/// A value is one element.
+/// Returns 1: a value is one element.
 fn one<T>(_value: &T) -> Count {
     1
 }
 
-/// A kind of buffer: its elements, from which function their datatype is had, and from which expressions they and their number.
+/// Implements the traits of buffers for a type. The arguments are the function that returns the
+/// datatype of the elements, and expressions for their number and address.
 macro_rules! buffer {
     ([$($generic:tt)*] $kind:ty, $datatype:ident, $this:ident => $count:expr, $pointer:expr, $pointer_mut:expr) => {
-        // SAFETY: of its elements.
+        // SAFETY: it is the datatype of the element type.
         unsafe impl<T: Equivalence, $($generic)*> AsDatatype for $kind {
             type Out = T::Out;
 
@@ -84,7 +86,7 @@ macro_rules! buffer {
             }
         }
 
-        // SAFETY: it has as many elements.
+        // SAFETY: the expression is the number of elements.
         unsafe impl<T: Equivalence, $($generic)*> Collection for $kind {
             fn count(&self) -> Count {
                 let $this = self;
@@ -92,7 +94,7 @@ macro_rules! buffer {
             }
         }
 
-        // SAFETY: its elements.
+        // SAFETY: the address is valid as long as the buffer is borrowed.
         unsafe impl<T: Equivalence, $($generic)*> Pointer for $kind {
             fn pointer(&self) -> *const c_void {
                 let $this = self;
@@ -100,7 +102,7 @@ macro_rules! buffer {
             }
         }
 
-        // SAFETY: its elements.
+        // SAFETY: as above.
         unsafe impl<T: Equivalence, $($generic)*> PointerMut for $kind {
             fn pointer_mut(&mut self) -> *mut c_void {
                 let $this = self;
@@ -108,9 +110,9 @@ macro_rules! buffer {
             }
         }
 
-        // SAFETY: all of them are of the same elements.
+        // SAFETY: datatype, number and address belong to the same elements, which are initialized.
         unsafe impl<T: Equivalence, $($generic)*> Buffer for $kind {}
-        // SAFETY: likewise.
+        // SAFETY: as above.
         unsafe impl<T: Equivalence, $($generic)*> BufferMut for $kind {}
     };
 }
@@ -120,7 +122,7 @@ buffer!([] [T], in_a_row, this => counted(this.len()), this.as_ptr().cast(), thi
 buffer!([] Vec<T>, in_a_row, this => counted(this.len()), this.as_ptr().cast(), this.as_mut_ptr().cast());
 buffer!([const N: usize] [T; N], in_a_row, this => counted(this.len()), this.as_ptr().cast(), this.as_mut_ptr().cast());
 
-/// Elements of a type that is known at run time.
+/// Elements of a type that is known only at run time.
 #[derive(Debug, Clone, Copy)]
 pub struct DynBuffer<'a> {
     ptr: *const c_void,
@@ -128,12 +130,12 @@ pub struct DynBuffer<'a> {
     datatype: DatatypeRef<'a>,
 }
 
-// SAFETY: as a shared slice of types that are all plain data.
+// SAFETY: it is a shared slice of plain data, because `Equivalence` excludes interior mutability.
 unsafe impl Send for DynBuffer<'_> {}
-// SAFETY: likewise.
+// SAFETY: as above.
 unsafe impl Sync for DynBuffer<'_> {}
 
-/// Elements of a type that is known at run time, which can be changed.
+/// Elements of a type that is known only at run time, which can be changed.
 #[derive(Debug)]
 pub struct DynBufferMut<'a> {
     ptr: *mut c_void,
@@ -141,29 +143,29 @@ pub struct DynBufferMut<'a> {
     datatype: DatatypeRef<'a>,
 }
 
-// SAFETY: as an exclusive slice of types that are all plain data.
+// SAFETY: it is an exclusive slice of plain data.
 unsafe impl Send for DynBufferMut<'_> {}
-// SAFETY: likewise.
+// SAFETY: as above.
 unsafe impl Sync for DynBufferMut<'_> {}
 
-/// What both kinds do alike.
+/// Implements the traits and functions that both dynamic buffers have.
 macro_rules! dynamic {
     ($name:ident) => {
-        // SAFETY: whoever has made it has said so.
+        // SAFETY: guaranteed by the caller of `from_raw`.
         unsafe impl Collection for $name<'_> {
             fn count(&self) -> Count {
                 self.len
             }
         }
 
-        // SAFETY: likewise.
+        // SAFETY: as above.
         unsafe impl Pointer for $name<'_> {
             fn pointer(&self) -> *const c_void {
                 self.ptr
             }
         }
 
-        // SAFETY: likewise.
+        // SAFETY: as above.
         unsafe impl<'a> AsDatatype for $name<'a> {
             type Out = DatatypeRef<'a>;
 
@@ -172,32 +174,33 @@ macro_rules! dynamic {
             }
         }
 
-        // SAFETY: likewise.
+        // SAFETY: as above.
         unsafe impl Buffer for $name<'_> {}
 
         impl<'a> $name<'a> {
-            /// Whether its elements are of this type: of the same datatype.
+            /// Returns true if the datatype of the elements is the datatype of `T`.
             pub fn is<T: Equivalence>(&self) -> bool {
                 self.datatype.as_raw() == T::equivalent_datatype().as_raw()
             }
 
-            /// Whether they can be had as a slice of this type: another one of the same datatype may be aligned to more, or larger.
+            /// Returns true if the elements can be accessed as a slice of `T`. A type with the same
+            /// datatype may have another alignment or size.
             fn are<T: Equivalence>(&self) -> bool {
                 let is_spaced = self.datatype.as_raw().0.is_spaced(size_of::<T>());
                 self.is::<T>() && is_spaced && self.ptr.cast::<T>().is_aligned()
             }
 
-            /// How many elements there are.
+            /// Returns the number of elements.
             pub fn len(&self) -> usize {
                 usize::try_from(self.len).unwrap_or(0)
             }
 
-            /// Whether there are none.
+            /// Returns true if there are no elements.
             pub fn is_empty(&self) -> bool {
                 self.len() == 0
             }
 
-            /// Where they are.
+            /// Returns the address of the elements.
             pub fn as_ptr(&self) -> *const c_void {
                 self.ptr
             }
@@ -208,31 +211,34 @@ macro_rules! dynamic {
 dynamic!(DynBuffer);
 dynamic!(DynBufferMut);
 
-/// The datatype of the elements of a slice, which outlives all.
+/// Returns the datatype of the elements of a slice, for any lifetime.
 #[track_caller]
 fn datatype<'a, T: Equivalence>() -> DatatypeRef<'a> {
-    // SAFETY: layouts are never freed.
+    // SAFETY: layouts are never freed, so the handle is valid for any lifetime.
     unsafe { DatatypeRef::from_raw(in_a_row::<T>().as_raw()) }
 }
 
 impl<'a> DynBuffer<'a> {
-    /// The elements of a slice.
+    /// Creates a buffer of the elements of a slice.
     pub fn new<T: Equivalence>(buf: &'a [T]) -> Self {
-        // SAFETY: they are borrowed as long as this lives.
+        // SAFETY: the slice is borrowed as long as this value lives.
         unsafe { Self::from_raw(buf.as_ptr(), buf.count(), datatype::<T>()) }
     }
 
-    /// The elements, if they are of this type, and aligned as it is.
+    /// Returns the elements as a slice if `T` has the same datatype, the same size and a suitable
+    /// alignment.
     pub fn downcast<T: Equivalence>(self) -> Option<&'a [T]> {
-        // SAFETY: they are of the same datatype, aligned and spaced, and as many are there as long as they are borrowed.
+        // SAFETY: the elements have the datatype, spacing and alignment of `T`. There are `len` of
+        // them, and they are borrowed for `'a`.
         self.are::<T>()
             .then(|| unsafe { std::slice::from_raw_parts(self.ptr.cast(), self.len()) })
     }
 
-    /// Elements of a datatype.
+    /// Creates a buffer of elements of a datatype.
     ///
     /// # Safety
-    /// As many elements of this datatype have to be there, aligned for their type, as long as this lives.
+    /// `ptr` must not be null. It must point to `len` initialized elements of `datatype`, aligned
+    /// for their type, that are valid for `'a`.
     pub unsafe fn from_raw<T>(ptr: *const T, len: Count, datatype: DatatypeRef<'a>) -> Self {
         debug_assert!(!ptr.is_null());
         let ptr = ptr.cast();
@@ -240,66 +246,69 @@ impl<'a> DynBuffer<'a> {
     }
 }
 
-// SAFETY: whoever has made it has said so.
+// SAFETY: guaranteed by the caller of `from_raw`.
 unsafe impl PointerMut for DynBufferMut<'_> {
     fn pointer_mut(&mut self) -> *mut c_void {
         self.ptr
     }
 }
 
-// SAFETY: likewise.
+// SAFETY: as above.
 unsafe impl BufferMut for DynBufferMut<'_> {}
 
 impl<'a> DynBufferMut<'a> {
-    /// The elements of a slice.
+    /// Creates a buffer of the elements of a slice.
     pub fn new<T: Equivalence>(buf: &'a mut [T]) -> Self {
         let len = buf.count();
-        // SAFETY: they are borrowed as long as this lives.
+        // SAFETY: the slice is borrowed exclusively as long as this value lives.
         unsafe { Self::from_raw(buf.as_mut_ptr(), len, datatype::<T>()) }
     }
 
-    /// The elements, if they are of this type, and aligned as it is.
+    /// Returns the elements as a slice if `T` has the same datatype, the same size and a suitable
+    /// alignment.
     pub fn downcast<T: Equivalence>(self) -> Option<&'a mut [T]> {
-        // SAFETY: they are of the same datatype, aligned and spaced, and as many are there, nobody else's, as long as they are borrowed.
+        // SAFETY: the elements have the datatype, spacing and alignment of `T`. There are `len` of
+        // them, and they are borrowed exclusively for `'a`.
         self.are::<T>()
             .then(|| unsafe { std::slice::from_raw_parts_mut(self.ptr.cast(), self.len()) })
     }
 
-    /// Elements of a datatype.
+    /// Creates a buffer of elements of a datatype.
     ///
     /// # Safety
-    /// As many elements of this datatype have to be there, aligned for their type and nobody else's, as long as this lives.
+    /// `ptr` must not be null. It must point to `len` initialized elements of `datatype`, aligned
+    /// for their type, that are valid for `'a` and not accessed otherwise.
     pub unsafe fn from_raw<T>(ptr: *mut T, len: Count, datatype: DatatypeRef<'a>) -> Self {
         debug_assert!(!ptr.is_null());
         let ptr = ptr.cast();
         DynBufferMut { ptr, len, datatype }
     }
 
-    /// Where they are.
+    /// Returns the address of the elements.
     pub fn as_mut_ptr(&mut self) -> *mut c_void {
         self.ptr
     }
 
-    /// The same elements, to be read.
+    /// Borrows the elements for reading.
     pub fn reborrow(&self) -> DynBuffer<'_> {
-        // SAFETY: this is borrowed meanwhile.
+        // SAFETY: this value is borrowed as long as the result lives.
         unsafe { DynBuffer::from_raw(self.ptr.cast_const(), self.len, self.datatype) }
     }
 
-    /// The same elements, for a while.
+    /// Borrows the elements for writing.
     pub fn reborrow_mut(&mut self) -> DynBufferMut<'_> {
-        // SAFETY: this is borrowed meanwhile.
+        // SAFETY: this value is borrowed exclusively as long as the result lives.
         unsafe { DynBufferMut::from_raw(self.ptr, self.len, self.datatype) }
     }
 
-    /// The same elements, to be read only from now on.
+    /// Converts this to a buffer that can only be read.
     pub fn downgrade(self) -> DynBuffer<'a> {
-        // SAFETY: this is gone.
+        // SAFETY: this value is consumed, so the elements are not written any more.
         unsafe { DynBuffer::from_raw(self.ptr.cast_const(), self.len, self.datatype) }
     }
 }
 
-/// A datatype laid over a buffer to send from.
+/// A datatype applied to a buffer to send from.
 #[derive(Debug)]
 pub struct View<'d, 'b, D: 'd + Datatype, B: 'b + Pointer + ?Sized> {
     datatype: &'d D,
@@ -307,7 +316,7 @@ pub struct View<'d, 'b, D: 'd + Datatype, B: 'b + Pointer + ?Sized> {
     buffer: &'b B,
 }
 
-/// A datatype laid over a buffer to receive into.
+/// A datatype applied to a buffer to receive into.
 #[derive(Debug)]
 pub struct MutView<'d, 'b, D: 'd + Datatype, B: 'b + PointerMut + ?Sized> {
     datatype: &'d D,
@@ -315,14 +324,15 @@ pub struct MutView<'d, 'b, D: 'd + Datatype, B: 'b + PointerMut + ?Sized> {
     buffer: &'b mut B,
 }
 
-/// What both kinds do alike.
+/// Implements the constructor and the common traits of both views.
 macro_rules! view {
     ($name:ident, $pointer:ident, [$($mutable:tt)*]) => {
         impl<'d, 'b, D: Datatype, B: $pointer + ?Sized> $name<'d, 'b, D, B> {
-            /// So many elements of a datatype, from the beginning of a buffer.
+            /// Applies a datatype to the beginning of a buffer: `count` elements of `datatype`.
             ///
             /// # Safety
-            /// All of them have to be in the buffer, and what is received has to be values of its type.
+            /// All elements must be within the buffer. Received bytes must be valid values of the
+            /// type of the buffer.
             pub unsafe fn with_count_and_datatype(
                 buffer: &'b $($mutable)* B,
                 count: Count,
@@ -332,7 +342,7 @@ macro_rules! view {
             }
         }
 
-        // SAFETY: whoever has made it has said so.
+        // SAFETY: guaranteed by the caller of `with_count_and_datatype`.
         unsafe impl<'d, D: Datatype, B: $pointer + ?Sized> AsDatatype for $name<'d, '_, D, B> {
             type Out = &'d D;
 
@@ -341,7 +351,7 @@ macro_rules! view {
             }
         }
 
-        // SAFETY: likewise.
+        // SAFETY: as above.
         unsafe impl<D: Datatype, B: $pointer + ?Sized> Collection for $name<'_, '_, D, B> {
             fn count(&self) -> Count {
                 self.count
@@ -353,22 +363,22 @@ macro_rules! view {
 view!(View, Pointer, []);
 view!(MutView, PointerMut, [mut]);
 
-// SAFETY: that of the buffer.
+// SAFETY: it is the address of the buffer, which is borrowed by the view.
 unsafe impl<D: Datatype, B: Pointer + ?Sized> Pointer for View<'_, '_, D, B> {
     fn pointer(&self) -> *const c_void {
         self.buffer.pointer()
     }
 }
 
-// SAFETY: whoever has made it has said so.
+// SAFETY: guaranteed by the caller of `with_count_and_datatype`.
 unsafe impl<D: Datatype, B: Pointer + ?Sized> Buffer for View<'_, '_, D, B> {}
 
-// SAFETY: that of the buffer.
+// SAFETY: it is the address of the buffer, which is borrowed by the view.
 unsafe impl<D: Datatype, B: PointerMut + ?Sized> PointerMut for MutView<'_, '_, D, B> {
     fn pointer_mut(&mut self) -> *mut c_void {
         self.buffer.pointer_mut()
     }
 }
 
-// SAFETY: whoever has made it has said so.
+// SAFETY: guaranteed by the caller of `with_count_and_datatype`.
 unsafe impl<D: Datatype, B: PointerMut + ?Sized> BufferMut for MutView<'_, '_, D, B> {}

@@ -1,4 +1,4 @@
-//! The Rust types that have a datatype.
+//! Rust types that have a datatype.
 
 use std::any::type_name;
 
@@ -7,26 +7,30 @@ use super::user::{Datatype, DatatypeRef};
 use crate::datatype::layout::MPI_Datatype;
 use crate::raw::{AsRaw, FromRaw};
 
-/// The datatype of a predefined type.
+/// Datatype of a predefined type.
 pub type SystemDatatype = DatatypeRef<'static>;
 
-/// A type whose values can be in messages.
+/// A type whose values can be elements of messages.
 ///
 /// # Safety
-/// The datatype has to describe all that is initialized in a value, thus all but padding, and nothing else, and whatever has come as
-/// that datatype has to be a value. Its extent has to be the size of the type, where more than one value is sent or received at a time. What is borrowed as shared
-/// must not change (no `Cell`), as buffers of any type may be shared by threads.
+/// * The datatype must describe all bytes of a value that are initialized, and no padding.
+/// * Any bytes that are received as this datatype must be a valid value.
+/// * If several values are sent or received at a time, the extent of the datatype must be the size
+///   of the type.
+/// * A shared reference must not permit changes (no `Cell`), because threads may share buffers of
+///   any such type.
 pub unsafe trait Equivalence {
-    /// The type of the datatype.
+    /// Type of the datatype.
     type Out: Datatype;
-    /// The datatype.
+    /// Returns the datatype.
     fn equivalent_datatype() -> Self::Out;
 }
 
-/// The datatype of a value that stands alone.
+/// Returns the datatype of a single value.
 ///
 /// # Panics
-/// If it reaches beyond the value, as it may where `Equivalence` is implemented by hand.
+/// If the datatype extends beyond the value. This is possible if `Equivalence` is implemented by
+/// hand.
 #[track_caller]
 pub(crate) fn alone<T: Equivalence>() -> T::Out {
     let datatype = T::equivalent_datatype();
@@ -39,11 +43,12 @@ pub(crate) fn alone<T: Equivalence>() -> T::Out {
     datatype
 }
 
-/// The datatype of values that follow each other.
+/// Returns the datatype of consecutive values.
 ///
 /// # Panics
-/// If its extent is not the size of a value, as it may be where `Equivalence` is implemented by hand for a struct that is packed, or
-/// aligned to more than its fields are: other bytes would be read and written than those of the values.
+/// If the extent of the datatype is not the size of a value, because then other bytes than those of
+/// the values would be accessed. This is possible if `Equivalence` is implemented by hand for a
+/// struct that is packed, or aligned to more than its fields.
 #[track_caller]
 pub(crate) fn in_a_row<T: Equivalence>() -> T::Out {
     let datatype = T::equivalent_datatype();
@@ -62,7 +67,8 @@ pub(crate) fn in_a_row<T: Equivalence>() -> T::Out {
 macro_rules! predefined {
     ($($rust:ty => $basic:ident),*) => {
         $(
-            // SAFETY: it is the datatype of this very type.
+            // SAFETY: the predefined datatype describes this type. (`isize` and `usize` have 64
+            // bits here; on other targets, `alone` and `in_a_row` panic.)
             unsafe impl Equivalence for $rust {
                 type Out = SystemDatatype;
 
@@ -86,7 +92,7 @@ predefined! {
 
 predefined! { isize => I64, usize => U64 }
 
-/// Complex numbers.
+/// Datatypes of complex numbers.
 #[cfg(feature = "complex")]
 pub mod complex_datatype {
     use num_complex::{Complex32, Complex64};

@@ -1,8 +1,8 @@
-//! What a datatype looks like in memory, and how its elements are packed and unpacked.
+//! The layout of datatypes in memory, and the functions that pack and unpack their elements.
 //!
-//! The map of a type (MPI 4.1, section 5.1) is kept as a tree: a predefined type, or blocks of other types at displacements.
-//! Trees that are equal are kept once for all and never freed, so a handle is a reference and equal handles are equal types,
-//! however often a program makes them.
+//! The map of a type (MPI 4.1, section 5.1) is stored as a tree: a predefined type, or blocks of
+//! other types at displacements. Equal trees are stored once and never freed. Therefore a handle is
+//! a reference, and equal handles are equal types, however often a program creates them.
 
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
@@ -29,7 +29,7 @@ pub(crate) enum Basic {
 }
 
 impl Basic {
-    /// Its size and alignment.
+    /// Returns the size and the alignment in bytes.
     const fn measures(self) -> (usize, usize) {
         match self {
             Basic::Bool | Basic::I8 | Basic::U8 => (1, 1),
@@ -46,27 +46,28 @@ impl Basic {
     }
 }
 
-/// Elements of a type at a displacement in bytes, and the same again at regular distances: a vector of any length is one
-/// block.
+/// Elements of a type at a displacement in bytes, repeated at regular distances. A vector of any
+/// length is thus one block.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Block {
     displacement: isize,
-    /// Elements one behind the other.
+    /// Number of consecutive elements.
     count: usize,
     of: &'static Layout,
-    /// How often they are there.
+    /// Number of repetitions.
     times: usize,
-    /// Bytes from one time to the next; 0 if there is no next.
+    /// Bytes from one repetition to the next, or 0 if there is only one.
     step: isize,
 }
 
 impl Block {
-    /// Elements one behind the other.
+    /// Creates a block of consecutive elements.
     pub(crate) fn new(displacement: isize, count: usize, of: &'static Layout) -> Self {
         Block::repeated((displacement, count, of), 1, 0)
     }
 
-    /// The same elements several times, `step` bytes apart.
+    /// Creates a block of consecutive elements, repeated `times` times at a distance of `step`
+    /// bytes.
     pub(crate) fn repeated(
         (displacement, count, of): (isize, usize, &'static Layout),
         times: usize,
@@ -104,7 +105,7 @@ enum Shape {
     Blocks(Vec<Block>),
 }
 
-/// A datatype. Types that are made alike are the same one.
+/// Handle of a datatype. Equal datatypes have equal handles, even if they were created separately.
 #[allow(non_camel_case_types)]
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy)]
@@ -131,14 +132,14 @@ constants! {
     RSMPI_FLOAT F32 RSMPI_DOUBLE F64
 }
 
-/// How far elements that are made of blocks are apart.
+/// The extent of a datatype that is made of blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// From their first byte to their last.
+    /// From the first byte to the last.
     Span,
-    /// That, and on to a multiple of their alignment: as a struct of such fields.
+    /// As `Span`, rounded up to a multiple of the alignment, like a struct with such fields.
     Rounded,
-    /// So many bytes, which they all begin at 0 of.
+    /// The given number of bytes, which contain all blocks and begin at displacement 0.
     #[cfg(feature = "derive")]
     Of(usize),
 }
@@ -147,17 +148,18 @@ pub(crate) enum Extent {
 #[derive(Debug)]
 pub(crate) struct Layout {
     shape: Shape,
-    /// How many bytes an element has when packed.
+    /// Size of a packed element in bytes.
     pub(crate) size: usize,
-    /// From an element to the next.
+    /// Bytes from an element to the next.
     pub(crate) extent: isize,
+    /// Offset of the first byte of an element.
     lower: isize,
-    /// Behind the last byte that it has.
+    /// Offset behind the last byte of an element.
     upper: isize,
     align: usize,
-    /// Elements are packed as they lie, one behind the other.
+    /// True if elements in memory equal packed elements, without gaps.
     dense: bool,
-    /// Not every byte is a value of it.
+    /// True if some values of the bytes are not valid elements.
     checked: bool,
 }
 
@@ -176,14 +178,14 @@ impl Hash for Layout {
     }
 }
 
-/// A type has more bytes than there are addresses.
+/// Message of panics for types that have more bytes than there are addresses.
 const TOO_LARGE: &str = "the size or extent of the datatype exceeds the address space";
 
-/// The one that is equal to it of those that are kept.
+/// Returns the stored layout that is equal to `layout`, and stores `layout` if there is none.
 fn interned(layout: Layout) -> &'static Layout {
     static KEPT: OnceLock<Mutex<HashSet<&'static Layout>>> = OnceLock::new();
     let kept = KEPT.get_or_init(Mutex::default).lock();
-    // Nothing panics while it is locked but the allocator.
+    // While the lock is held, only an allocation can panic.
     let mut kept = kept.unwrap_or_else(std::sync::PoisonError::into_inner);
     if let Some(found) = kept.get(&layout) {
         return found;
@@ -208,7 +210,7 @@ impl Layout {
         }
     }
 
-    /// The layout of a predefined type.
+    /// Returns the layout of a predefined type.
     pub(crate) const fn basic(basic: Basic) -> &'static Layout {
         macro_rules! kept {
             ($($(#[$only:meta])? $basic:ident)*) => {
@@ -227,13 +229,14 @@ impl Layout {
         }
     }
 
-    /// The layout of blocks, in the order in which they are packed.
+    /// Returns the layout of blocks, which are packed in the given order.
     ///
     /// # Panics
-    /// If it is too large.
+    /// If the size or extent exceeds the address space. With `Extent::Of`, also if a block is not
+    /// within the given bytes.
     #[track_caller]
     pub(crate) fn blocks(blocks: Vec<Block>, apart: Extent) -> &'static Layout {
-        // Blocks that follow each other become one, and so do equal blocks at equal distances.
+        // Merge consecutive blocks, then equal blocks at equal distances.
         let mut joined: Vec<Block> = Vec::new();
         for block in blocks.into_iter().filter_map(Block::simplified) {
             match joined.last_mut() {
@@ -292,7 +295,8 @@ impl Layout {
         let mut end = 0;
         let mut in_order = |block: &Block| {
             let follows = block.of.dense && block.times == 1 && block.displacement == end;
-            // As many bytes as its extent, which was checked.
+            // Cannot overflow: a dense block is as large as its bounds, which were computed with
+            // checks.
             end += if follows {
                 (block.count * block.of.size).cast_signed()
             } else {
@@ -313,7 +317,8 @@ impl Layout {
         })
     }
 
-    /// The predefined type that its elements are all of, and how many of them it has.
+    /// Returns the predefined type of all parts of an element, and the number of parts. Returns
+    /// `None` if they differ in type, or do not exist.
     pub(crate) fn uniform(&self) -> Option<(Basic, usize)> {
         match &self.shape {
             Shape::Basic(basic) => Some((*basic, 1)),
@@ -333,35 +338,40 @@ impl Layout {
         }
     }
 
-    /// Whether an element is within a value of so many bytes.
+    /// Returns true if an element is within a value of `size` bytes.
     pub(crate) fn is_within(&self, size: usize) -> bool {
         self.lower >= 0 && self.upper.cast_unsigned() <= size
     }
 
-    /// Whether elements are where values of so many bytes are that follow each other.
+    /// Returns true if elements have the positions of consecutive values of `size` bytes.
     pub(crate) fn is_spaced(&self, size: usize) -> bool {
         self.is_within(size) && self.extent.cast_unsigned() == size
     }
 
-    /// Whether an element is any so many bytes, which lie in memory as they are packed.
+    /// Returns true if elements have `size` bytes, which are equal in memory and packed, and any
+    /// bytes are a valid element.
     #[inline]
     pub(crate) fn is_plain(&self, size: usize) -> bool {
         self.dense && !self.checked && self.size == size
     }
 
-    /// How many bytes so many elements have when packed.
+    /// Returns the size of `count` packed elements in bytes.
     ///
     /// # Panics
-    /// If that is more than there can be.
+    /// If the size exceeds the address space.
     #[track_caller]
     pub(crate) fn packed(&self, count: usize) -> usize {
         self.size.checked_mul(count).expect(TOO_LARGE)
     }
 
-    /// Elements that lie as they are packed; `None`: they do not.
+    /// Returns the bytes of elements that are equal in memory and packed, or `None` if they are not
+    /// equal.
+    ///
+    /// # Panics
+    /// If the size exceeds the address space.
     ///
     /// # Safety
-    /// As many elements have to be readable there, and nobody may write to them in `'a`.
+    /// `from` must point to `count` readable elements, which must not be written to during `'a`.
     #[inline]
     #[track_caller]
     pub(crate) unsafe fn as_packed<'a>(&self, from: *const u8, count: usize) -> Option<&'a [u8]> {
@@ -369,17 +379,18 @@ impl Layout {
             return None;
         }
         match self.packed(count) {
-            // Where nothing is there may be no place for it.
+            // The pointer may be invalid if there are no bytes.
             0 => Some(&[]),
-            // SAFETY: they are there, by the caller's promise, and have no bytes that are nobody's.
+            // SAFETY: the elements are readable, by the contract of this function. They are dense,
+            // so all bytes belong to elements and are initialized.
             bytes => Some(unsafe { std::slice::from_raw_parts(from, bytes) }),
         }
     }
 
-    /// Returns an empty buffer with room for packed elements.
+    /// Returns an empty buffer with capacity for `count` packed elements.
     ///
     /// # Panics
-    /// If there is not as much memory.
+    /// If there is not enough memory.
     #[track_caller]
     pub(crate) fn buffer(&self, count: usize) -> Vec<u8> {
         let (bytes, mut buffer) = (self.packed(count), Vec::new());
@@ -391,12 +402,12 @@ impl Layout {
         }
     }
 
-    /// Packs elements behind what there is.
+    /// Packs `count` elements and appends them to a buffer.
     ///
     /// # Safety
-    /// As many elements have to be readable there.
+    /// `from` must point to `count` readable elements.
     pub(crate) unsafe fn pack(&self, from: *const u8, count: usize, into: &mut Vec<u8>) {
-        // SAFETY: as the caller says.
+        // SAFETY: by the contract of this function.
         if let Some(bytes) = unsafe { self.as_packed(from, count) } {
             into.extend_from_slice(bytes);
             return;
@@ -404,14 +415,14 @@ impl Layout {
         let Shape::Blocks(blocks) = &self.shape else {
             return;
         };
-        // Nothing, however often.
+        // Elements of size 0 need no loop.
         let count = if self.size == 0 { 0 } else { count };
         for at in 0..count {
             let base = from.wrapping_offset(at.cast_signed() * self.extent);
             for block in blocks {
                 let mut from = base.wrapping_offset(block.displacement);
                 for _ in 0..block.times {
-                    // SAFETY: parts of an element that is readable.
+                    // SAFETY: the block is part of a readable element.
                     unsafe { block.of.pack(from, block.count, into) };
                     from = from.wrapping_offset(block.step);
                 }
@@ -419,11 +430,11 @@ impl Layout {
         }
     }
 
-    /// Unpacks elements from the beginning of some bytes, which are cut off, and stops where these end; `None`: a byte is
-    /// no value.
+    /// Unpacks up to `count` elements from the beginning of `from`, and removes their bytes. Stops
+    /// at the end of `from`. Returns `None` if a byte is not a valid value.
     ///
     /// # Safety
-    /// As many elements have to be writable there.
+    /// `to` must point to `count` writable elements.
     #[must_use]
     pub(crate) unsafe fn unpack(&self, to: *mut u8, count: usize, from: &mut &[u8]) -> Option<()> {
         if self.dense && (!self.checked || matches!(self.shape, Shape::Basic(_))) {
@@ -432,7 +443,7 @@ impl Layout {
             if self.checked && these.iter().any(|&byte| byte > 1) {
                 return None;
             }
-            // SAFETY: elements lie there as they are packed, and there is room for as many.
+            // SAFETY: the elements are equal in memory and packed, and `to` has space for them.
             unsafe { std::ptr::copy_nonoverlapping(these.as_ptr(), to, bytes) };
             *from = rest;
             return Some(());
@@ -449,7 +460,7 @@ impl Layout {
                     if from.is_empty() {
                         return Some(());
                     }
-                    // SAFETY: parts of an element that is writable.
+                    // SAFETY: the block is part of a writable element.
                     unsafe { block.of.unpack(to, block.count, from) }?;
                     to = to.wrapping_offset(block.step);
                 }
@@ -458,7 +469,8 @@ impl Layout {
         Some(())
     }
 
-    /// From where to where elements reach that begin at 0, so that room can be made for them.
+    /// Returns the first offset and the end of `count` elements that begin at offset 0, in bytes.
+    /// Returns `None` if the range exceeds the address space.
     pub(crate) fn reach(&'static self, count: usize) -> Option<(isize, isize)> {
         let all = Block::new(0, count, self);
         match count {
@@ -469,7 +481,7 @@ impl Layout {
 }
 
 impl Block {
-    /// Returns the block in its only form; none if it has no elements.
+    /// Returns the block in its canonical form, or `None` if it has no elements.
     fn simplified(self) -> Option<Block> {
         if self.count == 0 || self.times == 0 {
             return None;
@@ -482,14 +494,15 @@ impl Block {
         })
     }
 
-    /// Bytes from the first of its elements to the one behind the last, of one time.
+    /// Returns the number of bytes from the first element of a repetition to the end of its last
+    /// one.
     fn span(&self) -> Option<isize> {
         isize::try_from(self.count)
             .ok()?
             .checked_mul(self.of.extent)
     }
 
-    /// Whether another follows it without a gap.
+    /// Returns true if another block follows this one without a gap, and can be merged with it.
     fn is_before(&self, other: &Block) -> bool {
         let end = self
             .span()
@@ -498,7 +511,7 @@ impl Block {
         is_same && end == Some(other.displacement)
     }
 
-    /// Returns the step with which another block is the next time of this one.
+    /// Returns the step with which another block is the next repetition of this one.
     fn step_to(&self, other: &Block) -> Option<isize> {
         let is_same = std::ptr::eq(self.of, other.of) && self.count == other.count;
         if !is_same || other.times > 1 {
@@ -509,27 +522,27 @@ impl Block {
         (self.times == 1 || step == self.step).then_some(step)
     }
 
-    /// Bytes from the first time to the last.
+    /// Returns the number of bytes from the first repetition to the last.
     fn last(&self) -> Option<isize> {
         let steps = isize::try_from(self.times).ok()?.checked_sub(1)?;
         steps.checked_mul(self.step)
     }
 
-    /// Bytes of its elements when packed.
+    /// Returns the size of the packed elements in bytes.
     fn size(&self) -> Option<usize> {
         self.count
             .checked_mul(self.times)?
             .checked_mul(self.of.size)
     }
 
-    /// The first byte that it has, and the one behind the last.
+    /// Returns the offsets of the first byte and behind the last byte.
     fn bounds(&self) -> Option<(isize, isize)> {
         let last = isize::try_from(self.count).ok()?.checked_sub(1)?;
         let last = last.checked_mul(self.of.extent)?;
         let (first, last) = (last.min(0), last.max(0));
         let from = self.displacement.checked_add(self.of.lower)?;
         let to = from.checked_add(self.of.extent)?.checked_add(last)?;
-        // And the first and the last time.
+        // Include the first and the last repetition.
         let steps = self.last()?;
         let (before, behind) = (steps.min(0), steps.max(0));
         let from = from.checked_add(first)?.checked_add(before)?;

@@ -1,7 +1,8 @@
-//! Datatypes: what elements of messages are, and where they are in memory.
+//! Datatypes: the types of the elements of messages, and their layout in memory.
 //!
-//! A type whose elements can be in messages implements [`Equivalence`], by hand or by `#[derive(Equivalence)]`. Values, slices,
-//! arrays and vectors of it are [`Buffer`]s; a [`View`] lays any datatype over one, as a column over a matrix.
+//! A type whose values can be elements of messages implements [`Equivalence`], by hand or by
+//! `#[derive(Equivalence)]`. Values, slices, arrays and vectors of such a type are [`Buffer`]s. A
+//! [`View`] applies any datatype to a buffer, for example a column to a matrix.
 
 mod buffer;
 pub(crate) mod equivalence;
@@ -34,7 +35,7 @@ pub mod traits {
     };
 }
 
-/// Where something is.
+/// Returns the address of a value (`MPI_Get_address`).
 pub fn address_of<T>(x: &T) -> Address {
     std::ptr::from_ref(x).addr().cast_signed()
 }

@@ -1,4 +1,4 @@
-//! Buffers whose parts are of different lengths, one for each rank.
+//! Buffers with a part for each rank, whose parts may differ in length.
 
 use std::borrow::Borrow;
 use std::marker::PhantomData;
@@ -7,25 +7,26 @@ use std::os::raw::c_void;
 use super::buffer::{AsDatatype, Buffer, BufferMut, Pointer, PointerMut};
 use crate::Count;
 
-/// Something with a part for each rank.
+/// A buffer with a part for each rank.
 pub trait Partitioned {
-    /// How many elements the parts have.
+    /// Returns the number of elements of each part.
     fn counts(&self) -> &[Count];
-    /// At which elements they begin.
+    /// Returns the index of the first element of each part.
     fn displs(&self) -> &[Count];
 }
 
-/// What parts can be sent from.
+/// A buffer whose parts can be sent.
 ///
 /// # Safety
-/// The parts have to be within the buffer, whenever they are asked for. In rsmpi this trait is not unsafe, and any that derives
-/// `Equivalence` could say that it has parts where there is nothing:
+/// Whenever `counts()` and `displs()` are called, the parts must be within the buffer. In rsmpi
+/// this trait is safe to implement. Any type that derives `Equivalence` could then claim to have
+/// parts outside its memory:
 ///
 /// ```compile_fail,E0200
 /// use mpi::datatype::{Equivalence, Partitioned, PartitionedBuffer, SystemDatatype};
 ///
 /// struct Parts(i32);
-/// // SAFETY: it is an `i32`. (It might as well derive this.)
+/// // SAFETY: it is an `i32`. (It could also derive this.)
 /// unsafe impl Equivalence for Parts {
 ///     type Out = SystemDatatype;
 ///     fn equivalent_datatype() -> SystemDatatype { i32::equivalent_datatype() }
@@ -38,27 +39,28 @@ pub trait Partitioned {
 /// ```
 pub unsafe trait PartitionedBuffer: Partitioned + Pointer + AsDatatype {}
 
-/// What parts can be received into.
+/// A buffer whose parts can be received into.
 ///
 /// # Safety
 /// As for [`PartitionedBuffer`].
 pub unsafe trait PartitionedBufferMut: Partitioned + PointerMut + AsDatatype {}
 
-/// The parts of a buffer to send from.
+/// Parts of a buffer to send from.
 #[derive(Debug)]
 pub struct Partition<'b, B: 'b + ?Sized, C, D> {
     buf: &'b B,
     parts: Parts<C, D>,
 }
 
-/// The parts of a buffer to receive into.
+/// Parts of a buffer to receive into.
 #[derive(Debug)]
 pub struct PartitionMut<'b, B: 'b + ?Sized, C, D> {
     buf: &'b mut B,
     parts: Parts<C, D>,
 }
 
-/// Where parts are. What was looked at is kept: what was lent might say something else the next time.
+/// Counts and displacements of parts. They are copied when they are checked, because `borrow()` may
+/// return other values later.
 #[derive(Debug)]
 struct Parts<C, D> {
     counts: Vec<Count>,
@@ -66,7 +68,7 @@ struct Parts<C, D> {
     _of: PhantomData<(C, D)>,
 }
 
-/// Whether all parts are within a buffer of so many elements.
+/// Returns true if all parts are within a buffer of `elements` elements.
 fn fits(counts: &[Count], displs: &[Count], elements: Count) -> bool {
     let inside = |(&count, &displ): (&Count, &Count)| {
         count >= 0 && displ >= 0 && count.checked_add(displ).is_some_and(|end| end <= elements)
@@ -74,7 +76,7 @@ fn fits(counts: &[Count], displs: &[Count], elements: Count) -> bool {
     counts.len() == displs.len() && counts.iter().zip(displs).all(inside)
 }
 
-/// What both kinds do alike.
+/// Implements the constructor and the common traits of both partitions.
 macro_rules! partition {
     ($name:ident, $whole:ident, $parts:ident, $pointer:ident, [$($mutable:tt)*]) => {
         impl<'b, B, C, D> $name<'b, B, C, D>
@@ -83,10 +85,12 @@ macro_rules! partition {
             C: Borrow<[Count]>,
             D: Borrow<[Count]>,
         {
-            /// Parts of `counts` elements each, which begin at the elements `displs`.
+            /// Divides a buffer into parts of `counts` elements each, which begin at the elements
+            /// `displs`.
             ///
             /// # Panics
-            /// If a part is not within the buffer, or there are not as many counts as displacements.
+            /// If a part is not within the buffer, or the numbers of counts and displacements
+            /// differ.
             #[track_caller]
             pub fn new(buf: &'b $($mutable)* B, counts: C, displs: D) -> Self {
                 let parts = Parts {
@@ -102,7 +106,7 @@ macro_rules! partition {
             }
         }
 
-        // SAFETY: that of the buffer.
+        // SAFETY: the datatype is the datatype of the buffer.
         unsafe impl<B: AsDatatype + ?Sized, C, D> AsDatatype for $name<'_, B, C, D> {
             type Out = B::Out;
 
@@ -121,7 +125,8 @@ macro_rules! partition {
             }
         }
 
-        // SAFETY: it was looked whether they are, and what was looked at is kept.
+        // SAFETY: `new` has checked that the parts are within the buffer, and has copied their
+        // bounds.
         unsafe impl<B, C, D> $parts for $name<'_, B, C, D>
         where
             B: $pointer + AsDatatype + ?Sized,
@@ -135,14 +140,14 @@ macro_rules! partition {
 partition!(Partition, Buffer, PartitionedBuffer, Pointer, []);
 partition!(PartitionMut, BufferMut, PartitionedBufferMut, PointerMut, [mut]);
 
-// SAFETY: that of the buffer.
+// SAFETY: it is the address of the buffer, which is borrowed by the partition.
 unsafe impl<B: Pointer + ?Sized, C, D> Pointer for Partition<'_, B, C, D> {
     fn pointer(&self) -> *const c_void {
         self.buf.pointer()
     }
 }
 
-// SAFETY: that of the buffer.
+// SAFETY: it is the address of the buffer, which is borrowed by the partition.
 unsafe impl<B: PointerMut + ?Sized, C, D> PointerMut for PartitionMut<'_, B, C, D> {
     fn pointer_mut(&mut self) -> *mut c_void {
         self.buf.pointer_mut()

@@ -1,4 +1,4 @@
-//! Datatypes that a program makes of others.
+//! Derived datatypes: datatypes that a program creates from others.
 
 use std::marker::PhantomData;
 
@@ -7,12 +7,12 @@ use crate::datatype::layout::MPI_Datatype;
 use crate::raw::{AsRaw, FromRaw, MatchesRaw};
 use crate::{Address, Count};
 
-/// A datatype that may be part of another one, and need not be committed.
+/// A datatype that can be part of another one. It need not be committed.
 pub trait UncommittedDatatype: AsRaw<Raw = MPI_Datatype> {
-    /// The type of its duplicates.
+    /// Type of the duplicates.
     type DuplicatedDatatype: FromRaw<Raw = MPI_Datatype>;
 
-    /// Another handle of it.
+    /// Returns another handle of the datatype (`MPI_Type_dup`).
     fn dup(&self) -> Self::DuplicatedDatatype {
         // SAFETY: layouts are never freed.
         unsafe { Self::DuplicatedDatatype::from_raw(self.as_raw()) }
@@ -23,20 +23,20 @@ impl<D: UncommittedDatatype> UncommittedDatatype for &D {
     type DuplicatedDatatype = D::DuplicatedDatatype;
 }
 
-/// A datatype that messages may be of.
+/// A datatype that elements of messages can have.
 pub trait Datatype: UncommittedDatatype {}
 
 impl<D: Datatype> Datatype for &D {}
 
-/// The layout behind a datatype.
+/// Returns the layout of a datatype.
 pub(crate) fn layout_of<D: AsRaw<Raw = MPI_Datatype>>(datatype: &D) -> &'static Layout {
     datatype.as_raw().0
 }
 
-/// What all handles of datatypes do alike.
+/// Implements the traits that all handles of datatypes have in common.
 macro_rules! handle {
     ($name:ident $(<$life:lifetime>)?, $duplicated:ty, $field:ident $(, $rest:ident)?) => {
-        // SAFETY: layouts are never freed.
+        // SAFETY: layouts are never freed, so the handle is always valid.
         unsafe impl $(<$life>)? AsRaw for $name $(<$life>)? {
             type Raw = MPI_Datatype;
 
@@ -51,7 +51,7 @@ macro_rules! handle {
             }
         }
 
-        // SAFETY: it has nothing but the handle, and is transparent.
+        // SAFETY: the type is transparent, and its only field with a size is the handle.
         unsafe impl $(<$life>)? MatchesRaw for $name $(<$life>)? {}
 
         impl $(<$life>)? UncommittedDatatype for $name $(<$life>)? {
@@ -60,7 +60,7 @@ macro_rules! handle {
     };
 }
 
-/// A datatype that somebody else has.
+/// A borrowed datatype, which is committed.
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy)]
 pub struct DatatypeRef<'a> {
@@ -79,7 +79,7 @@ impl<'a> From<DatatypeRef<'a>> for UncommittedDatatypeRef<'a> {
     }
 }
 
-/// A datatype that somebody else has, and that may not be committed.
+/// A borrowed datatype, which need not be committed.
 #[repr(transparent)]
 #[derive(Debug, Clone, Copy)]
 pub struct UncommittedDatatypeRef<'a> {
@@ -94,7 +94,7 @@ handle!(
     phantom
 );
 
-/// A datatype that was made of others, and is committed.
+/// A derived datatype that is committed.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct UserDatatype {
@@ -123,7 +123,7 @@ impl<'a> From<&'a UserDatatype> for UncommittedDatatypeRef<'a> {
     }
 }
 
-/// A datatype that was made of others, and is not committed yet: it may be part of others.
+/// A derived datatype that is not committed. It can be part of other datatypes.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct UncommittedUserDatatype {
@@ -144,20 +144,20 @@ impl<'a> From<&'a UncommittedUserDatatype> for UncommittedDatatypeRef<'a> {
     }
 }
 
-/// A number of elements.
+/// Converts a number of elements.
 ///
 /// # Panics
-/// If it is less than 0.
+/// If the number is negative.
 #[track_caller]
 fn count(count: Count) -> usize {
     usize::try_from(count)
         .unwrap_or_else(|_| panic!("datatype of {count} elements: expected 0 or more"))
 }
 
-/// As many bytes as so many elements are apart.
+/// Returns the distance of `count` elements in bytes.
 ///
 /// # Panics
-/// If these do not fit into the address space.
+/// If the distance exceeds the address space.
 #[track_caller]
 fn elements(count: Count, layout: &Layout) -> isize {
     let bytes = isize::try_from(count)
@@ -173,16 +173,18 @@ impl UncommittedUserDatatype {
         UncommittedUserDatatype { datatype }
     }
 
-    /// Elements one behind the other.
+    /// Creates a datatype of `count` consecutive elements (`MPI_Type_contiguous`).
     ///
     /// # Panics
-    /// As all constructors: if a number of elements is less than 0, or the type larger than the address space.
+    /// As all constructors: if a number of elements is negative, or the size or extent exceeds the
+    /// address space.
     #[track_caller]
     pub fn contiguous<D: UncommittedDatatype>(count: Count, oldtype: &D) -> Self {
         Self::vector(1, count, 1, oldtype)
     }
 
-    /// `count` blocks of `blocklength` elements each, which begin `stride` elements apart.
+    /// Creates a datatype of `count` blocks of `blocklength` elements each, which begin `stride`
+    /// elements apart (`MPI_Type_vector`).
     #[track_caller]
     pub fn vector<D: UncommittedDatatype>(
         count: Count,
@@ -194,7 +196,7 @@ impl UncommittedUserDatatype {
         Self::heterogeneous_vector(count, blocklength, stride, oldtype)
     }
 
-    /// As [`vector`](Self::vector), with the stride in bytes.
+    /// Creates a [`vector`](Self::vector) with the stride in bytes (`MPI_Type_create_hvector`).
     #[track_caller]
     pub fn heterogeneous_vector<D: UncommittedDatatype>(
         count: Count,
@@ -206,7 +208,11 @@ impl UncommittedUserDatatype {
         Self::made_of(vec![Block::repeated(block, self::count(count), stride)])
     }
 
-    /// Blocks of different lengths, at displacements in elements.
+    /// Creates a datatype of blocks of different lengths, at displacements in elements
+    /// (`MPI_Type_indexed`).
+    ///
+    /// # Panics
+    /// As all constructors, and if the numbers of lengths and displacements differ.
     #[track_caller]
     pub fn indexed<D: UncommittedDatatype>(
         blocklengths: &[Count],
@@ -219,7 +225,11 @@ impl UncommittedUserDatatype {
         Self::heterogeneous_indexed(blocklengths, &displacements, oldtype)
     }
 
-    /// As [`indexed`](Self::indexed), with displacements in bytes.
+    /// Creates a datatype as [`indexed`](Self::indexed) does, with displacements in bytes
+    /// (`MPI_Type_create_hindexed`).
+    ///
+    /// # Panics
+    /// As [`indexed`](Self::indexed).
     #[track_caller]
     pub fn heterogeneous_indexed<D: UncommittedDatatype>(
         blocklengths: &[Count],
@@ -237,7 +247,8 @@ impl UncommittedUserDatatype {
         Self::made_of(blocklengths.iter().zip(displacements).map(block).collect())
     }
 
-    /// Blocks of the same length, at displacements in elements.
+    /// Creates a datatype of blocks of the same length, at displacements in elements
+    /// (`MPI_Type_create_indexed_block`).
     #[track_caller]
     pub fn indexed_block<D: UncommittedDatatype>(
         blocklength: Count,
@@ -251,7 +262,8 @@ impl UncommittedUserDatatype {
         )
     }
 
-    /// As [`indexed_block`](Self::indexed_block), with displacements in bytes.
+    /// Creates a datatype as [`indexed_block`](Self::indexed_block) does, with displacements in
+    /// bytes (`MPI_Type_create_hindexed_block`).
     #[track_caller]
     pub fn heterogeneous_indexed_block<D: UncommittedDatatype>(
         blocklength: Count,
@@ -265,7 +277,11 @@ impl UncommittedUserDatatype {
         )
     }
 
-    /// Blocks of different types, at displacements in bytes, as the fields of a struct. The extent is a multiple of the alignment.
+    /// Creates a datatype of blocks of different types, at displacements in bytes, as the fields of
+    /// a struct (`MPI_Type_create_struct`). The extent is a multiple of the alignment.
+    ///
+    /// # Panics
+    /// As all constructors, and if the three slices differ in length.
     #[track_caller]
     pub fn structured<D>(blocklengths: &[Count], displacements: &[Address], types: &[D]) -> Self
     where
@@ -284,14 +300,14 @@ impl UncommittedUserDatatype {
         UncommittedUserDatatype { datatype }
     }
 
-    /// Commits it, so that messages may be of it.
+    /// Commits the datatype, so that it can be the type of messages (`MPI_Type_commit`).
     pub fn commit(self) -> UserDatatype {
         UserDatatype {
             datatype: self.datatype,
         }
     }
 
-    /// A reference to it.
+    /// Borrows the datatype.
     #[allow(clippy::should_implement_trait)]
     pub fn as_ref(&self) -> UncommittedDatatypeRef<'_> {
         // SAFETY: layouts are never freed.
@@ -299,7 +315,7 @@ impl UncommittedUserDatatype {
     }
 }
 
-/// Each constructor of types that are committed at once.
+/// Declares the constructors that commit the datatype at once.
 macro_rules! committed {
     ($($name:ident($($argument:ident: $of:ty),*)),*) => {
         impl UserDatatype {
@@ -325,7 +341,8 @@ committed! {
 }
 
 impl UserDatatype {
-    /// As [`UncommittedUserDatatype::structured`], and committed.
+    /// Creates and commits a datatype of blocks of different types: see
+    /// [`UncommittedUserDatatype::structured`].
     #[track_caller]
     pub fn structured<D>(
         blocklengths: &[Count],
@@ -338,7 +355,7 @@ impl UserDatatype {
         UncommittedUserDatatype::structured(blocklengths, displacements, types).commit()
     }
 
-    /// A reference to it.
+    /// Borrows the datatype.
     #[allow(clippy::should_implement_trait)]
     pub fn as_ref(&self) -> DatatypeRef<'_> {
         // SAFETY: layouts are never freed.

@@ -1,4 +1,4 @@
-//! What an endpoint does, as the rank that has started it sees it.
+//! Handles to wait for the end of endpoints.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -9,19 +9,20 @@ use graphmap_runtime::mpi as core;
 use crate::done;
 use crate::fiber::wait;
 
-/// Where what comes of it is put.
+/// The result of an endpoint, shared by its [`Promise`] and its [`JoinHandle`].
 struct Slot<T> {
     value: RefCell<Option<T>>,
-    /// Of who waits for it.
+    /// Task of the rank that waits in [`JoinHandle::join`]. Dropping it wakes that rank.
     awaited: RefCell<Option<core::Task>>,
     is_over: Cell<bool>,
 }
 
-/// Gives what comes of it, or, if it is dropped before, nothing.
+/// The sending end of a slot. If it is dropped without a value, the endpoint has no result.
 pub(super) struct Promise<T>(Rc<Slot<T>>);
 
 impl<T> Promise<T> {
-    /// The value back, if nobody can take it any more: to drop it is code of the user, which only the caller knows where to call.
+    /// Stores the value, or returns it if the handle was dropped. The destructor of the value is
+    /// user code, and only the caller knows on which stack it may run.
     pub(super) fn give(self, value: T) -> Option<T> {
         if Rc::strong_count(&self.0) == 1 {
             return Some(value);
@@ -39,12 +40,13 @@ impl<T> Drop for Promise<T> {
     }
 }
 
-/// A function that an endpoint runs, or a thread that is one: what it returns can be waited for. To let go of this takes nothing back.
+/// Handle of a function that an endpoint runs, or of a thread that is an endpoint. Dropping the
+/// handle does not stop the endpoint.
 #[must_use = "if the endpoint is not joined, its result is lost, and the rank may be finalized \
               before it ends"]
 pub struct JoinHandle<T> {
     slot: Rc<Slot<T>>,
-    /// In whose name it is waited for.
+    /// Communicator of the endpoint. `join` waits as its rank.
     core: core::Communicator,
 }
 
@@ -57,7 +59,7 @@ impl<T> fmt::Debug for JoinHandle<T> {
 }
 
 impl<T> JoinHandle<T> {
-    /// As the rank of this communicator.
+    /// Creates the two ends of a slot. `core` is the communicator of the endpoint.
     pub(super) fn new(core: core::Communicator) -> (Promise<T>, JoinHandle<T>) {
         let slot = Rc::new(Slot {
             value: RefCell::new(None),
@@ -68,10 +70,13 @@ impl<T> JoinHandle<T> {
         (promise, JoinHandle { slot, core })
     }
 
-    /// Waits until it has ended: what it has returned. Others go on meanwhile, those of this rank included.
+    /// Blocks until the endpoint has ended, and returns its result. Other processes continue
+    /// meanwhile, among them the other endpoints of this rank.
     ///
     /// # Panics
-    /// If it is waited for on no stack of a rank; if it would have to wait while the stack is unwound; and where nothing comes, as the run ends.
+    /// * If the caller is not on the stack of a rank.
+    /// * If it would have to wait while its stack is unwinding.
+    /// * If there is no result because the run ends.
     #[track_caller]
     pub fn join(self) -> T {
         if !self.is_finished() {
@@ -83,7 +88,7 @@ impl<T> JoinHandle<T> {
         done(value.ok_or(core::Error::Over))
     }
 
-    /// Whether it has ended, so that [`join`](Self::join) does not wait.
+    /// Returns true if the endpoint has ended, so that [`join`](Self::join) does not block.
     pub fn is_finished(&self) -> bool {
         self.slot.is_over.get()
     }

@@ -1,8 +1,9 @@
-//! Endpoints: further ranks of a rank, each of which runs on a stack or thread of its own.
+//! Endpoints: additional ranks of a rank, each of which runs on its own stack or thread.
 //!
-//! Not of rsmpi, nor of MPI: `MPI_Comm_create_endpoints` of J. Dinan and others (*Enabling MPI interoperability through flexible
-//! communication endpoints*, EuroMPI 2013), which the standard has not taken up. So nothing of this is in [`mpi::traits`](crate::traits),
-//! and a program that is to run over an MPI, too, does without.
+//! They are part neither of rsmpi nor of MPI. The model is `MPI_Comm_create_endpoints` (J. Dinan
+//! and others, *Enabling MPI interoperability through flexible communication endpoints*, EuroMPI
+//! 2013), which the standard has not adopted. Therefore [`mpi::traits`](crate::traits) does not
+//! export them. A program that must also run over an MPI library cannot use them.
 //!
 //! ```
 //! use mpi::collective::SystemOperation;
@@ -16,11 +17,12 @@
 //! fn rank() {
 //!     let universe = mpi::initialize().unwrap();
 //!     let world = universe.world();
-//!     // Two for each rank: 0 and 1 of the first, 2 and 3 of the second, and so on.
+//!     // Two for each rank: 0 and 1 for the first, 2 and 3 for the second, and so on.
 //!     let both = world.endpoints(2);
 //!     assert_eq!((both[1].rank(), both[1].size()), (2 * world.rank() + 1, 6));
 //!     let sums = endpoint::each(both, |mine| {
-//!         // A rank like any other. One that waits keeps no other of its rank from going on, so they may wait for each other.
+//!         // A rank like any other. A rank that waits does not block the others, so they may
+//!         // wait for each other.
 //!         let other = mine.process_at_rank(mine.rank() ^ 1);
 //!         let came = match mine.rank() % 2 {
 //!             0 => {
@@ -41,17 +43,21 @@
 //! }
 //! ```
 //!
-//! # What such a function may rely on
+//! # Properties of endpoint functions
 //!
-//! * It is called by the rank that has started it, on another stack of the same thread: the two take turns where they wait. So it needs no
-//!   `Send`, and may share `Rc`s and `Cell`s with others of the rank. What it uses it has to own, as it may outlive whoever started it.
-//! * All of this crate is there: `world()` is that of the rank, which is initialized, with its attributes. When the rank's
-//!   [`Universe`](crate::environment::Universe) is dropped, the endpoints cannot communicate any more, either: so they are joined before.
-//! * A rank has ended when its function and all that it has started have.
-//! * A panic ends the run, as that of any rank.
-//! * What comes for one of them wakes its stack, and the rank's own function, and no other: so a rank may have thousands.
-//! * An endpoint that is let go of, and a function that has returned, call no more: whoever waits for that rank waits in vain, which is found and
-//!   reported, as are endpoints that wait for each other for ever.
+//! * The rank that starts a function calls it, on another stack of the same thread. One of the two
+//!   runs until it waits. Therefore the function need not be `Send`, and may share `Rc`s and
+//!   `Cell`s with other functions of the rank. It must own its captures, because it may outlive the
+//!   function that started it.
+//! * The whole API of this crate is available. `world()` is the world of the rank, which is
+//!   initialized already, with its attributes. When the [`Universe`](crate::environment::Universe)
+//!   of the rank is dropped, its endpoints cannot communicate any more. Join them before.
+//! * A rank has ended when its function and everything that it has started have ended.
+//! * A panic ends the run, as a panic of any rank does.
+//! * A message for an endpoint wakes its stack and the function of the rank, and no other endpoint.
+//!   A rank can therefore have thousands of endpoints.
+//! * An endpoint makes no more calls when it was dropped, or when its function has returned. Ranks
+//!   that still wait for it are reported as a deadlock, as are endpoints that wait for each other.
 
 mod join_handle;
 mod registry;

@@ -1,4 +1,5 @@
-//! By what a thread that is a rank names what only the thread of that rank has.
+//! Registry of the communicators of threads that are ranks. Such a thread cannot access them, and
+//! names them by keys.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -7,7 +8,7 @@ use std::rc::Rc;
 use crate::rank::RankState;
 use crate::shared::Shared;
 
-/// The key of an entry, among all that there have been on the rank's thread.
+/// Key of an entry. Each key of a thread of ranks is used only once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Key(u64);
 
@@ -18,11 +19,11 @@ thread_local! {
     static NEXT: Cell<u64> = const { Cell::new(0) };
 }
 
-/// While it lives, its entry is there.
+/// Keeps an entry in the registry until it is dropped.
 pub(super) struct Registration(Key);
 
 impl Registration {
-    /// For a thread that is the rank of this communicator, which this rank has.
+    /// Registers a communicator for the thread that is its rank. `rank` owns the communicator.
     pub(super) fn new(rank: RankState, shared: Rc<Shared>) -> Self {
         let key = Key(NEXT.replace(NEXT.get() + 1));
         REGISTERED.with_borrow_mut(|registered| registered.insert(key, (rank, shared)));
@@ -37,12 +38,13 @@ impl Registration {
 impl Drop for Registration {
     fn drop(&mut self) {
         let left = REGISTERED.try_with(|registered| registered.borrow_mut().remove(&self.0));
-        // With the last handle of a communicator its attributes go: code of the user, which may come here.
+        // The entry is dropped after the borrow has ended. With the last handle of a communicator
+        // its attributes are dropped, whose destructors are user code and may use the registry.
         drop(left);
     }
 }
 
-/// What stands under a key; none: the rank has ended.
+/// Returns the entry of a key, or `None` if the rank has ended.
 pub(super) fn find(key: Key) -> Option<Entry> {
     REGISTERED.with_borrow(|registered| registered.get(&key).cloned())
 }

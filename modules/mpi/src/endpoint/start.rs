@@ -1,4 +1,4 @@
-//! Endpoints, and functions that run as such ranks.
+//! Creation of endpoints, and functions and threads that run as such ranks.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
@@ -17,25 +17,29 @@ use crate::shared::AsHandle;
 use crate::topology::{Communicator, Rank, SimpleCommunicator};
 use crate::{CallError, done};
 
-/// Communicators whose ranks may have further ones.
+/// Communicators whose ranks can create endpoints.
 pub trait Endpoints: Communicator {
-    /// Makes so many new ranks for this one, as many as each likes, also none. They are the ranks of a new communicator, ordered by the ranks that
-    /// asked for them; what is returned are those of the rank that calls this, in order. A collective call.
+    /// Creates `count` endpoints for this rank. A collective call, in which each rank may pass
+    /// another count, also 0.
+    ///
+    /// The endpoints of all ranks form a new communicator, in the order of the ranks that created
+    /// them. Returns the endpoints of this rank, in order.
     ///
     /// # Panics
-    /// If there are more than `i32::MAX` together, or ranks have made different calls; if no rank calls it.
+    /// * If all counts together exceed `i32::MAX`, or ranks make different calls.
+    /// * If the caller is not a rank, or the communicator is an intercommunicator.
     #[track_caller]
     fn endpoints(&self, count: usize) -> Vec<Endpoint> {
         done(self.try_endpoints(count))
     }
 
-    /// As [`endpoints`](Self::endpoints).
+    /// As [`endpoints`](Self::endpoints), but returns errors.
     ///
     /// # Errors
-    /// What ends the rank there.
+    /// [`CallError::TooManyRanks`], [`CallError::Mismatch`] or another error.
     ///
     /// # Panics
-    /// If no rank calls it.
+    /// If the caller is not a rank, or the communicator is an intercommunicator.
     #[track_caller]
     fn try_endpoints(&self, count: usize) -> Result<Vec<Endpoint>, CallError> {
         let of = self.as_handle();
@@ -51,9 +55,10 @@ pub trait Endpoints: Communicator {
 
 impl<C: Communicator + ?Sized> Endpoints for C {}
 
-/// A further rank of the rank that has this. Who has let go of it calls no more as that rank.
+/// An additional rank of the rank that owns this value. After it was dropped, no calls are made as
+/// this rank.
 ///
-/// It stays on the thread of that rank:
+/// It stays on the thread of its owner:
 ///
 /// ```compile_fail
 /// fn other_thread(endpoint: mpi::endpoint::Endpoint) {
@@ -75,17 +80,18 @@ impl fmt::Debug for Endpoint {
 }
 
 impl Endpoint {
-    /// Which rank it is of the communicator of all endpoints that were made together.
+    /// Returns its rank in the communicator of the endpoints that were created together.
     pub fn rank(&self) -> Rank {
         self.communicator.rank()
     }
 
-    /// How many there are in that.
+    /// Returns the number of endpoints that were created together.
     pub fn size(&self) -> Rank {
         self.communicator.size()
     }
 
-    /// The communicator, for the stack that calls this: that is this rank from now on, beside those that it is already.
+    /// Returns the communicator. The calling stack makes its calls as this rank, in addition to the
+    /// ranks that it already is.
     ///
     /// ```
     /// use mpi::endpoint::Endpoints;
@@ -105,11 +111,15 @@ impl Endpoint {
         self.communicator
     }
 
-    /// Calls `f` as this rank on a stack of its own, which is of the size of the rank's: what it returns can be [joined](JoinHandle::join). It has its
-    /// first turn when the stack that calls this waits. [Above](crate::endpoint) is what it may rely on.
+    /// Calls `f` as this rank on a new stack, which is as large as the stack of the rank. The
+    /// result can be [joined](JoinHandle::join).
+    ///
+    /// The function runs when the calling stack waits. Its properties are described in the
+    /// [module](crate::endpoint).
     ///
     /// # Panics
-    /// If another rank calls it than has made the endpoint, or none, or one that is finalized; or a thread, by [`ThreadRank::call`].
+    /// If the caller is not the rank that created the endpoint, is finalized, or calls in
+    /// [`ThreadRank::call`].
     #[track_caller]
     pub fn start<T: 'static>(
         self,
@@ -131,8 +141,9 @@ impl Endpoint {
         running
     }
 
-    /// Calls `f` in a thread that is this rank meanwhile: for what computes for long, or blocks in another way. Its calls are made by the rank, on
-    /// stacks of its own ([`ThreadRank::call`]).
+    /// Calls `f` in a new thread, which is this rank until `f` returns. Use it for long
+    /// computations and for functions that block the thread. The rank makes the calls of the
+    /// thread, on its own stacks ([`ThreadRank::call`]).
     ///
     /// ```
     /// use mpi::collective::SystemOperation;
@@ -160,7 +171,7 @@ impl Endpoint {
     /// ```
     ///
     /// # Panics
-    /// As [`start`](Self::start), and if no thread can be started.
+    /// As for [`start`](Self::start), and if no thread can be started.
     #[track_caller]
     pub fn on_thread<T: Send + 'static>(
         self,
@@ -171,7 +182,8 @@ impl Endpoint {
         let Some(rank) = beginning else {
             return running;
         };
-        // They are made on stacks of the rank only, and its calls may ask for them.
+        // Create them here, on a stack of the rank, because the calls of the thread may ask for
+        // them.
         drop((SimpleCommunicator::world(), SimpleCommunicator::self_comm()));
         let shared = Rc::clone(&self.communicator.as_handle().0);
         let registration = Registration::new(rank.clone(), shared);
@@ -179,11 +191,11 @@ impl Endpoint {
         let (of, name, at) = (rank.clone(), named(&core), Location::caller());
         let thread = done(core.on_thread(move |thread| f(&ThreadRank::new(thread, key))));
         rank.begin(Box::pin(async move {
-            // If it has panicked, the run ends with that.
+            // If the thread has panicked, the run ends with its panic.
             if let Ok(value) = thread.await
                 && let Some(value) = promise.give(value)
             {
-                // Its destructor may call as any code of the rank does.
+                // The destructor may make calls, as any code of the rank.
                 let dropping = move || {
                     drop(value);
                     Ok(())
@@ -196,7 +208,12 @@ impl Endpoint {
         running
     }
 
-    /// The rank, if it may begin something, and the communicator of the runtime.
+    /// Returns the rank, or `None` if it may not start anything because it is being dropped. Also
+    /// returns the communicator of the runtime.
+    ///
+    /// # Panics
+    /// If the caller is not the rank that created the endpoint, is finalized, or calls in
+    /// [`ThreadRank::call`].
     #[track_caller]
     fn beginning(&self) -> (Option<RankState>, core::Communicator) {
         let (beginning, handle) = (RankState::beginning(), self.communicator.as_handle());
@@ -205,14 +222,15 @@ impl Endpoint {
                 self.owner.is_current(),
                 "an endpoint must be started by the rank that created it"
             );
-            // The look at the life of the rank.
+            // Panics if the rank is finalized.
             handle.core();
         }
         (beginning, handle.0.known().clone())
     }
 }
 
-/// Runs `f` as each of these endpoints, each on a stack of its own, and waits for all: what it has returned, in their order.
+/// Runs `f` as each of the endpoints, on a stack for each. Blocks until all have ended, and returns
+/// their results in the order of the endpoints.
 ///
 /// ```
 /// use mpi::collective::SystemOperation;
@@ -232,7 +250,7 @@ impl Endpoint {
 /// ```
 ///
 /// # Panics
-/// As [`Endpoint::start`] and [`JoinHandle::join`].
+/// As for [`Endpoint::start`] and [`JoinHandle::join`].
 #[track_caller]
 pub fn each<T: 'static>(
     endpoints: Vec<Endpoint>,
@@ -251,12 +269,12 @@ pub fn each<T: 'static>(
     values
 }
 
-/// What a rank is called where it is told of.
+/// Returns the name of a rank in messages.
 fn named(rank: &core::Communicator) -> String {
     format!("rank {} of {}", rank.rank(), rank.name())
 }
 
-/// A stack whose panics say which rank it was.
+/// A fiber that adds the name of its rank to the message of a panic.
 struct NamedFiber {
     fiber: Fiber,
     name: String,
@@ -286,7 +304,7 @@ impl Future for NamedFiber {
             let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
             let told =
                 text.map(|text| format!("{text} (as {}, started at {})", self.name, self.at));
-            // What is no text goes on as it is.
+            // Payloads that are not text are passed on unchanged.
             resume_unwind(told.map_or(panic, |told| Box::new(told)))
         })
     }

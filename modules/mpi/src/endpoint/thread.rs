@@ -13,10 +13,11 @@ use crate::shared::CommunicatorHandle;
 use crate::topology::{Rank, SimpleCommunicator};
 use crate::{CallError, done};
 
-/// A rank, as the thread has it that is this rank.
+/// A rank as it is used by the thread that is this rank.
 ///
-/// All of its calls are made by the rank's own thread, on stacks there, between the turns of ranks, so nothing is shared and nothing locked. While the
-/// thread does not call, it still may, so nothing that waits for it is a deadlock.
+/// All of its calls are made by the thread of the rank, on stacks there and between the polls of
+/// other ranks. Therefore no data is shared and no lock is held. While the thread does not call, it
+/// still may, so a wait for this rank is not a deadlock.
 pub struct ThreadRank<'a> {
     thread: &'a core::ThreadRank,
     key: Key,
@@ -35,22 +36,27 @@ impl<'a> ThreadRank<'a> {
         ThreadRank { thread, key }
     }
 
-    /// Which rank it is.
+    /// Returns its rank.
     pub fn rank(&self) -> Rank {
         Rank::try_from(self.thread.rank()).unwrap_or(Rank::MAX)
     }
 
-    /// How many ranks there are.
+    /// Returns the number of ranks of the communicator.
     pub fn size(&self) -> Rank {
         Rank::try_from(self.thread.size()).unwrap_or(Rank::MAX)
     }
 
-    /// Calls `f` with the communicator on the thread of the rank, on a stack of its own, and waits until it has returned: what it returns. Whatever
-    /// of this crate waits goes in there, one call or many; what computes for long does not, as all ranks of that thread wait then. Attributes stay
-    /// with the communicator from one call to the next.
+    /// Calls `f` with the communicator on the thread of the rank, on a new stack. Blocks until it
+    /// has returned, and returns its result.
+    ///
+    /// Functions of this crate that wait must be called in `f`: one or many of them. Do not compute
+    /// for long in it, because all ranks of that thread wait meanwhile. Attributes stay with the
+    /// communicator from one call to the next.
     ///
     /// # Panics
-    /// With what `f` panics with. If the run is over, or ends meanwhile; if it is a rank's stack that calls this, and not the thread.
+    /// * With the payload of `f`, if `f` panics.
+    /// * If the run is over, or ends meanwhile.
+    /// * If the caller is on the stack of a rank, and not on the thread.
     #[track_caller]
     pub fn call<T: Send + 'static>(
         &self,
@@ -58,14 +64,14 @@ impl<'a> ThreadRank<'a> {
     ) -> T {
         let key = self.key;
         match self.thread.call(move |_| called(key, f)) {
-            // Not told as a panic: whatever has ended the run is.
+            // Resumed without a message, because the run reports why it has ended.
             Err(CallError::Over) => resume_unwind(Box::new(CallError::Over.to_string())),
             called => done(called),
         }
     }
 }
 
-/// A call, on the thread of the rank.
+/// Runs a call, on the thread of the rank.
 async fn called<T: 'static>(
     key: Key,
     f: impl FnOnce(&SimpleCommunicator) -> T + 'static,

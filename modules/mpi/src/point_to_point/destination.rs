@@ -1,4 +1,4 @@
-//! Whom messages are sent to.
+//! Destinations of messages, and all modes of sending.
 
 use graphmap_runtime::mpi::SendMode;
 
@@ -10,7 +10,8 @@ use crate::shared::AsHandle;
 use crate::topology::{AsCommunicator, Process, Rank, number};
 use crate::{CallError, Tag};
 
-/// Begins to send the elements of a buffer, which may be used again at once.
+/// Begins to send the elements of a buffer. They are copied, so the buffer may be used again at
+/// once.
 #[track_caller]
 pub(super) fn begin<D: Destination + ?Sized>(
     to: &D,
@@ -22,16 +23,18 @@ pub(super) fn begin<D: Destination + ?Sized>(
     Send::new(content.send(by, number(to.destination_rank()), tag, mode))
 }
 
-/// Whom messages are sent to. Those without a tag are sent with tag 0.
+/// The rank that messages are sent to. Calls without a tag parameter send tag 0.
 pub trait Destination: AsCommunicator {
-    /// Which rank.
+    /// Returns the rank in the communicator.
     fn destination_rank(&self) -> Rank;
 
     forms! {
-        /// Sends the elements of a buffer: done when they are on their way.
+        /// Sends a copy of the elements of a buffer (`MPI_Send`). Blocks until the message is
+        /// received if it is longer than 64 KiB, or if 64 messages wait at the destination already.
         ///
         /// # Panics
-        /// If there is no such rank or tag: see [`try_send_with_tag`](Self::try_send_with_tag).
+        /// If the rank or the tag does not exist: see
+        /// [`try_send_with_tag`](Self::try_send_with_tag).
         fn send_with_tag,
         /// # Errors
         /// [`CallError::Rank`], [`CallError::Tag`], [`CallError::Over`].
@@ -44,7 +47,7 @@ pub trait Destination: AsCommunicator {
     }
 
     forms! {
-        /// As [`send_with_tag`](Self::send_with_tag).
+        /// Sends the elements of a buffer with tag 0: see [`send_with_tag`](Self::send_with_tag).
         fn send,
         immediate_send<Sc, Buf>(self, buf: &Buf)
         where Buf: Buffer + ?Sized
@@ -54,10 +57,11 @@ pub trait Destination: AsCommunicator {
     }
 
     forms! {
-        /// Sends the elements of a buffer, and never waits: what it takes is memory.
+        /// Sends the elements of a buffer without blocking (`MPI_Bsend`). The message takes memory
+        /// until it is received.
         ///
         /// # Panics
-        /// If there is no such rank or tag: see
+        /// If the rank or the tag does not exist: see
         /// [`try_buffered_send_with_tag`](Self::try_buffered_send_with_tag).
         fn buffered_send_with_tag,
         /// # Errors
@@ -71,7 +75,8 @@ pub trait Destination: AsCommunicator {
     }
 
     forms! {
-        /// As [`buffered_send_with_tag`](Self::buffered_send_with_tag).
+        /// Sends the elements of a buffer with tag 0, without blocking: see
+        /// [`buffered_send_with_tag`](Self::buffered_send_with_tag).
         fn buffered_send,
         immediate_buffered_send<Sc, Buf>(self, buf: &Buf)
         where Buf: Buffer + ?Sized
@@ -81,10 +86,10 @@ pub trait Destination: AsCommunicator {
     }
 
     forms! {
-        /// Sends the elements of a buffer: done when a receive has taken them.
+        /// Sends the elements of a buffer, and blocks until a receive has taken them (`MPI_Ssend`).
         ///
         /// # Panics
-        /// If there is no such rank or tag: see
+        /// If the rank or the tag does not exist: see
         /// [`try_synchronous_send_with_tag`](Self::try_synchronous_send_with_tag).
         fn synchronous_send_with_tag,
         /// # Errors
@@ -98,7 +103,8 @@ pub trait Destination: AsCommunicator {
     }
 
     forms! {
-        /// As [`synchronous_send_with_tag`](Self::synchronous_send_with_tag).
+        /// Sends the elements of a buffer with tag 0, and blocks until a receive has taken them:
+        /// see [`synchronous_send_with_tag`](Self::synchronous_send_with_tag).
         fn synchronous_send,
         immediate_synchronous_send<Sc, Buf>(self, buf: &Buf)
         where Buf: Buffer + ?Sized
@@ -108,20 +114,21 @@ pub trait Destination: AsCommunicator {
     }
 
     forms! {
-        /// Sends the elements of a buffer to a rank that waits to receive them already.
+        /// Sends the elements of a buffer to a rank whose matching receive waits already
+        /// (`MPI_Rsend`).
         ///
         /// # Panics
-        /// If there is no such rank or tag: see
+        /// If no matching receive waits, or if the rank or the tag does not exist: see
         /// [`try_ready_send_with_tag`](Self::try_ready_send_with_tag).
         ///
         /// # Safety
-        /// Not required here: if there is no matching receive, the send is an error.
+        /// No conditions here: if there is no matching receive, the send is an error.
         [unsafe] fn ready_send_with_tag,
         /// # Errors
         /// [`CallError::Rank`], [`CallError::Tag`], [`CallError::Over`], [`CallError::NotReady`].
         try_ready_send_with_tag,
         /// # Safety
-        /// Not required here: if there is no matching receive, the send is an error.
+        /// No conditions here: if there is no matching receive, the send is an error.
         immediate_ready_send_with_tag<Sc, Buf>(self, buf: &Buf, tag: Tag)
         where Buf: Buffer + ?Sized
         {
@@ -130,13 +137,14 @@ pub trait Destination: AsCommunicator {
     }
 
     forms! {
-        /// As [`ready_send_with_tag`](Self::ready_send_with_tag).
+        /// Sends the elements of a buffer with tag 0 to a rank whose matching receive waits
+        /// already: see [`ready_send_with_tag`](Self::ready_send_with_tag).
         ///
         /// # Safety
-        /// Not required here: if there is no matching receive, the send is an error.
+        /// No conditions here: if there is no matching receive, the send is an error.
         [unsafe] fn ready_send,
         /// # Safety
-        /// Not required here: if there is no matching receive, the send is an error.
+        /// No conditions here: if there is no matching receive, the send is an error.
         immediate_ready_send<Sc, Buf>(self, buf: &Buf)
         where Buf: Buffer + ?Sized
         {

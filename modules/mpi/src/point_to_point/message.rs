@@ -1,4 +1,4 @@
-//! Messages that were found by a matched probe.
+//! Messages that a matched probe has found.
 
 use graphmap_runtime::mpi as core;
 
@@ -10,7 +10,8 @@ use crate::raw::{AsRaw, AsRawMut};
 use crate::request::{Done, Request, Scope};
 use crate::status::Status;
 
-/// A message that was found by a matched probe: nobody else receives it. Who lets go of it gives it back.
+/// A message that a matched probe has found. No other receive takes it. If it is dropped, it can be
+/// received again.
 #[must_use]
 #[derive(Debug)]
 pub struct Message {
@@ -20,7 +21,8 @@ pub struct Message {
 }
 
 impl Message {
-    /// A message of a communicator in which ranks begin at `offset`.
+    /// Wraps a message and its status. `offset` is the rank in the carrying communicator that is
+    /// rank 0 for the program.
     pub(super) fn found(message: core::Message, offset: usize) -> (Message, Status) {
         let status = status(message.status(), offset);
         let raw = MPI_Message(std::ptr::null());
@@ -32,7 +34,7 @@ impl Message {
         (message, Status::from_raw(status))
     }
 
-    /// Whether it is from no process: there are none here.
+    /// Returns false, because messages from `MPI_PROC_NULL` do not exist here.
     pub fn is_no_proc(&self) -> bool {
         false
     }
@@ -43,29 +45,29 @@ impl Message {
         Ok((bytes, Status::from_raw(self.status)))
     }
 
-    /// Receives it as a value.
+    /// Receives the message as a value.
     ///
     /// # Panics
-    /// If it is none.
+    /// If the message is not a value of this type.
     #[track_caller]
     pub fn matched_receive<Msg: Equivalence>(self) -> (Msg, Status) {
         let (bytes, status) = done(self.bytes());
         (done(value(&bytes)), status)
     }
 
-    /// Receives it into a buffer, which may be longer.
+    /// Receives the message into a buffer, which may be longer than the message.
     ///
     /// # Panics
-    /// If it is shorter.
+    /// If the buffer is shorter than the message.
     #[track_caller]
     pub fn matched_receive_into<Buf: BufferMut + ?Sized>(self, buf: &mut Buf) -> Status {
         let (bytes, status) = done(self.bytes());
-        // SAFETY: it is borrowed.
+        // SAFETY: the buffer is borrowed.
         done(unsafe { Place::of(buf).fill(&bytes) });
         status
     }
 
-    /// Receives it into a buffer, as a request, which is done at once.
+    /// Receives the message into a buffer, and returns a request that is complete.
     #[track_caller]
     pub fn immediate_matched_receive_into<'a, Sc, Buf>(
         self,
@@ -78,16 +80,16 @@ impl Message {
     {
         let told = self.status;
         let received = self.bytes().and_then(|(bytes, _)| {
-            // SAFETY: it is borrowed.
+            // SAFETY: the buffer is borrowed.
             unsafe { Place::of(buf).fill(&bytes) }?;
             Ok(told)
         });
-        // SAFETY: it is borrowed as long as `'a`, and written to no more.
+        // SAFETY: the buffer is borrowed for `'a`, and the request does not write to it.
         unsafe { Request::begin(Done(Some(received)), buf, scope) }
     }
 }
 
-// SAFETY: it is looked at by nobody.
+// SAFETY: the handle is null, and no function of this crate dereferences it.
 unsafe impl AsRaw for Message {
     type Raw = MPI_Message;
 
@@ -96,19 +98,19 @@ unsafe impl AsRaw for Message {
     }
 }
 
-// SAFETY: likewise.
+// SAFETY: as for `AsRaw`.
 unsafe impl AsRawMut for Message {
     fn as_raw_mut(&mut self) -> *mut MPI_Message {
         &raw mut self.raw
     }
 }
 
-/// A message that was found, of which as many values are received as it has.
+/// Receives a message of any length into a new vector.
 pub trait MatchedReceiveVec {
-    /// Receives them.
+    /// Receives all values of the message.
     ///
     /// # Panics
-    /// If it ends within one.
+    /// If the length of the message is not a multiple of the size of a value.
     fn matched_receive_vec<Msg: Equivalence>(self) -> (Vec<Msg>, Status);
 }
 

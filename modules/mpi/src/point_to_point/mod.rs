@@ -1,4 +1,4 @@
-//! Messages from one rank to another.
+//! Point-to-point communication: messages from one rank to another.
 
 mod destination;
 mod message;

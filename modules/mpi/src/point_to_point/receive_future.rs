@@ -1,4 +1,4 @@
-//! A value that is to be received.
+//! Receives of single values that were begun.
 
 use std::marker::PhantomData;
 use std::pin::Pin;
@@ -14,11 +14,11 @@ use crate::place::{status, value};
 use crate::request::give_way;
 use crate::status::Status;
 
-/// A value that is to be received. Who lets go of it receives nothing.
+/// A value that is to be received. If this is dropped, the receive is cancelled.
 #[must_use]
 pub struct ReceiveFuture<T> {
     receiving: core::Receiving<core::Packed>,
-    /// Where ranks begin in the communicator that carries the message.
+    /// Rank in the carrying communicator that is rank 0 for the program.
     offset: usize,
     value: PhantomData<fn() -> T>,
 }
@@ -41,22 +41,23 @@ impl<T: Equivalence> ReceiveFuture<T> {
         (done(value(&bytes)), Status::from_raw(status(told, offset)))
     }
 
-    /// Waits for it.
+    /// Blocks until the value has arrived, and returns it.
     ///
     /// # Panics
-    /// If the message is no such value.
+    /// If the message is not a value of this type.
     #[track_caller]
     pub fn get(self) -> (T, Status) {
         Self::opened(wait(self.receiving), self.offset)
     }
 
-    /// The value, if it has come; if it has not, all other ranks have a turn first.
+    /// Returns the value if it has arrived. Otherwise lets all other ranks run and returns the
+    /// future.
     ///
     /// # Errors
-    /// This, if it has not.
+    /// The future itself, if the value has not arrived.
     ///
     /// # Panics
-    /// If the message is no such value.
+    /// If the message is not a value of this type.
     #[track_caller]
     pub fn r#try(mut self) -> Result<(T, Status), Self> {
         if !self.receiving.is_done() {

@@ -1,4 +1,4 @@
-//! Sending one message and receiving another, neither before the other.
+//! Calls that send one message and receive another at the same time (`MPI_Sendrecv`).
 
 use graphmap_runtime::mpi::SendMode;
 
@@ -12,6 +12,8 @@ use crate::status::Status;
 use crate::topology::{AsCommunicator, Communicator, CommunicatorRelation};
 use crate::{Tag, done};
 
+/// Checks that both processes are of the same communicator.
+///
 /// # Panics
 /// If they are of different communicators.
 #[track_caller]
@@ -25,7 +27,7 @@ fn same_communicator<D: AsCommunicator, S: AsCommunicator>(destination: &D, sour
 /// Sends elements and receives into a place.
 ///
 /// # Safety
-/// Its buffer has to be borrowed until this returns.
+/// The buffer of `place` must be borrowed until this function returns.
 #[track_caller]
 unsafe fn exchange<D: Destination, S: Source>(
     content: Content<'_>,
@@ -36,7 +38,7 @@ unsafe fn exchange<D: Destination, S: Source>(
     receivetag: Tag,
 ) -> Status {
     same_communicator(destination, source);
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller. The receive is complete when this function returns.
     let receive = unsafe { into_place(source, place, receivetag) };
     let send = begin_send(destination, SendMode::Standard, content, sendtag);
     done(complete(send));
@@ -46,7 +48,8 @@ unsafe fn exchange<D: Destination, S: Source>(
 /// Sends a value and receives another.
 ///
 /// # Panics
-/// As [`Source::receive_with_tag`], and if the two are of different communicators, as all that follow.
+/// As for [`Source::receive_with_tag`]. All functions of this group also panic if the source and
+/// the destination are of different communicators.
 #[track_caller]
 pub fn send_receive_with_tags<M, D, R, S>(
     msg: &M,
@@ -68,7 +71,7 @@ where
     received.get()
 }
 
-/// As [`send_receive_with_tags`], sent with tag 0 and received with any.
+/// Sends a value with tag 0 and receives another with any tag: see [`send_receive_with_tags`].
 #[track_caller]
 pub fn send_receive<R, M, D, S>(msg: &M, destination: &D, source: &S) -> (R, Status)
 where
@@ -80,7 +83,7 @@ where
     send_receive_with_tags(msg, destination, Tag::default(), source, RSMPI_ANY_TAG)
 }
 
-/// Sends from a buffer and receives into another.
+/// Sends the elements of a buffer and receives into another buffer.
 #[track_caller]
 pub fn send_receive_into_with_tags<M, D, B, S>(
     msg: &M,
@@ -97,7 +100,7 @@ where
     S: Source,
 {
     let place = Place::of(buf);
-    // SAFETY: it is borrowed.
+    // SAFETY: the buffer is borrowed.
     unsafe {
         exchange(
             Content::of(msg),
@@ -110,7 +113,8 @@ where
     }
 }
 
-/// As [`send_receive_into_with_tags`], sent with tag 0 and received with any.
+/// Sends the elements of a buffer with tag 0 and receives any tag into another buffer: see
+/// [`send_receive_into_with_tags`].
 #[track_caller]
 pub fn send_receive_into<M, D, B, S>(msg: &M, destination: &D, buf: &mut B, source: &S) -> Status
 where
@@ -122,7 +126,7 @@ where
     send_receive_into_with_tags(msg, destination, Tag::default(), buf, source, RSMPI_ANY_TAG)
 }
 
-/// Sends from a buffer and receives into the same.
+/// Sends the elements of a buffer and receives into the same buffer (`MPI_Sendrecv_replace`).
 #[track_caller]
 pub fn send_receive_replace_into_with_tags<B, D, S>(
     buf: &mut B,
@@ -137,7 +141,7 @@ where
     S: Source,
 {
     let place = Place::of(buf);
-    // SAFETY: it is borrowed.
+    // SAFETY: the buffer is borrowed.
     unsafe {
         exchange(
             Content::Packed(place.packed()),
@@ -150,7 +154,8 @@ where
     }
 }
 
-/// As [`send_receive_replace_into_with_tags`], sent with tag 0 and received with any.
+/// Sends the elements of a buffer with tag 0 and receives any tag into the same buffer: see
+/// [`send_receive_replace_into_with_tags`].
 #[track_caller]
 pub fn send_receive_replace_into<B, D, S>(buf: &mut B, destination: &D, source: &S) -> Status
 where

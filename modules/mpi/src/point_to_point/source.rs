@@ -1,4 +1,4 @@
-//! Whom messages are received from.
+//! Sources of messages: receives and probes.
 
 use graphmap_runtime::mpi as core;
 
@@ -14,7 +14,7 @@ use crate::status::Status;
 use crate::topology::{AnyProcess, AsCommunicator, Process, Rank};
 use crate::{CallError, Tag, done};
 
-/// A source as the runtime has it.
+/// Converts the rank of a source.
 pub(crate) fn sender(by: Messages<'_>, rank: Rank) -> core::Source {
     match core::Source::from(rank) {
         _ if rank == RSMPI_ANY_SOURCE => core::ANY_SOURCE,
@@ -23,7 +23,7 @@ pub(crate) fn sender(by: Messages<'_>, rank: Rank) -> core::Source {
     }
 }
 
-/// What tag a receive takes.
+/// Converts the tag of a receive.
 pub(crate) fn tagged(tag: Tag) -> core::TagOf {
     match tag {
         RSMPI_ANY_TAG => core::ANY_TAG,
@@ -31,7 +31,7 @@ pub(crate) fn tagged(tag: Tag) -> core::TagOf {
     }
 }
 
-/// Where messages come from, and on which communicator.
+/// Source and tag of a receive, and the communicator that carries its message.
 struct From<'a> {
     by: Messages<'a>,
     source: core::Source,
@@ -59,39 +59,46 @@ impl<'a> From<'a> {
     }
 }
 
-/// Begins a receive into a place.
+/// Begins a receive into a place. The returned receive writes into the buffer only when it is
+/// polled.
 ///
 /// # Safety
-/// The buffer has to be borrowed as long as what is returned may be polled.
+/// The buffer must be borrowed as long as the returned receive may be polled.
 #[track_caller]
 pub(super) unsafe fn begin<S: Source + ?Sized>(source: &S, place: Place, tag: Tag) -> Receive {
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     unsafe {
         let from = From::new(source, tag);
         Receive::new(from.receive(), place, from.by.offset)
     }
 }
 
-/// As [`begin`], and who sends may put the elements in their place.
+/// Begins a receive as [`begin`], but the sender may write the elements directly into the buffer.
 ///
 /// # Safety
-/// The buffer has to be borrowed until what is returned is done or dropped: to forget it ends neither.
+/// The buffer must be borrowed until the returned receive is complete or dropped. To forget the
+/// receive does not end the borrow.
 #[track_caller]
 pub(super) unsafe fn into_place<S: Source + ?Sized>(source: &S, place: Place, tag: Tag) -> Receive {
     let from = From::new(source, tag);
-    // SAFETY: as the caller says.
+    // SAFETY: guaranteed by the caller.
     unsafe { Receive::into_place(from.by, from.source, from.tag, place) }
 }
 
-/// Whom messages are received from: a rank or any. Those without a tag take messages with any.
+/// The rank that messages are received from, or any rank. Calls without a tag parameter receive any
+/// tag.
 ///
 /// # Safety
-/// The rank has to be one of the communicator.
+/// The rank must exist in the communicator, or be -2 for any rank.
 pub unsafe trait Source: AsCommunicator {
-    /// Which rank: -2 for any.
+    /// Returns the rank in the communicator, or -2 for any rank.
     fn source_rank(&self) -> Rank;
 
-    /// Waits until a message has come, and says which. It stays where it is.
+    /// Blocks until a message can be received, and returns its status (`MPI_Probe`). The message is
+    /// not received.
+    ///
+    /// # Panics
+    /// If the rank or the tag does not exist.
     #[track_caller]
     fn probe_with_tag(&self, tag: Tag) -> Status {
         let from = From::new(self, tag);
@@ -99,13 +106,18 @@ pub unsafe trait Source: AsCommunicator {
         from.status(done(found))
     }
 
-    /// As [`probe_with_tag`](Self::probe_with_tag).
+    /// Blocks until a message with any tag can be received: see
+    /// [`probe_with_tag`](Self::probe_with_tag).
     #[track_caller]
     fn probe(&self) -> Status {
         self.probe_with_tag(RSMPI_ANY_TAG)
     }
 
-    /// Waits until a message has come, and takes it: nobody else will receive it.
+    /// Blocks until a message can be received, and takes it out of the queue (`MPI_Mprobe`). No
+    /// other receive takes it.
+    ///
+    /// # Panics
+    /// If the rank or the tag does not exist.
     #[track_caller]
     fn matched_probe_with_tag(&self, tag: Tag) -> (Message, Status) {
         let from = From::new(self, tag);
@@ -113,25 +125,29 @@ pub unsafe trait Source: AsCommunicator {
         Message::found(done(found), from.by.offset)
     }
 
-    /// As [`matched_probe_with_tag`](Self::matched_probe_with_tag).
+    /// Blocks until a message with any tag can be received, and takes it: see
+    /// [`matched_probe_with_tag`](Self::matched_probe_with_tag).
     #[track_caller]
     fn matched_probe(&self) -> (Message, Status) {
         self.matched_probe_with_tag(RSMPI_ANY_TAG)
     }
 
-    /// Receives a value.
+    /// Blocks until a message has arrived, and returns it as a value (`MPI_Recv`).
     ///
     /// # Panics
-    /// If the message is no such value: see [`try_receive_with_tag`](Self::try_receive_with_tag).
+    /// If the message is not a value of this type: see
+    /// [`try_receive_with_tag`](Self::try_receive_with_tag).
     #[track_caller]
     fn receive_with_tag<Msg: Equivalence>(&self, tag: Tag) -> (Msg, Status) {
         done(self.try_receive_with_tag(tag))
     }
 
-    /// As [`receive_with_tag`](Self::receive_with_tag), and returns what is wrong.
+    /// Receives a value as [`receive_with_tag`](Self::receive_with_tag), but returns errors.
     ///
     /// # Errors
-    /// [`CallError::Truncated`], [`CallError::Count`]: it is too long or too short.
+    /// [`CallError::Truncated`] if the message is too long, [`CallError::Count`] if it is too
+    /// short, and [`CallError::Unreadable`] if a byte is not a valid `bool`. [`CallError::Rank`],
+    /// [`CallError::Tag`], [`CallError::Over`].
     #[track_caller]
     fn try_receive_with_tag<Msg: Equivalence>(&self, tag: Tag) -> Result<(Msg, Status), CallError> {
         let from = From::new(self, tag);
@@ -139,56 +155,65 @@ pub unsafe trait Source: AsCommunicator {
         Ok((value(&bytes)?, from.status(told)))
     }
 
-    /// As [`receive_with_tag`](Self::receive_with_tag).
+    /// Receives a value with any tag: see [`receive_with_tag`](Self::receive_with_tag).
     #[track_caller]
     fn receive<Msg: Equivalence>(&self) -> (Msg, Status) {
         self.receive_with_tag(RSMPI_ANY_TAG)
     }
 
-    /// Receives into a buffer, which may be longer than the message.
+    /// Blocks until a message has arrived, and receives it into a buffer, which may be longer.
     ///
     /// # Panics
-    /// If it is shorter: see [`try_receive_into_with_tag`](Self::try_receive_into_with_tag).
+    /// If the buffer is shorter than the message: see
+    /// [`try_receive_into_with_tag`](Self::try_receive_into_with_tag).
     #[track_caller]
     fn receive_into_with_tag<Buf: BufferMut + ?Sized>(&self, buf: &mut Buf, tag: Tag) -> Status {
         done(self.try_receive_into_with_tag(buf, tag))
     }
 
-    /// As [`receive_into_with_tag`](Self::receive_into_with_tag), and returns what is wrong.
+    /// Receives into a buffer as [`receive_into_with_tag`](Self::receive_into_with_tag), but
+    /// returns errors.
     ///
     /// # Errors
-    /// [`CallError::Truncated`]: the buffer is shorter than the message, and full of the beginning of it.
+    /// [`CallError::Truncated`] if the buffer is shorter than the message. The buffer then contains
+    /// the beginning of the message. [`CallError::Unreadable`], [`CallError::Rank`],
+    /// [`CallError::Tag`], [`CallError::Over`].
     #[track_caller]
     fn try_receive_into_with_tag<Buf: BufferMut + ?Sized>(
         &self,
         buf: &mut Buf,
         tag: Tag,
     ) -> Result<Status, CallError> {
-        // SAFETY: it is borrowed until this returns, or the stack unwinds: the receive is over before. A stack that is never gone on
-        // with is kept, with what it borrows.
+        // SAFETY: the buffer is borrowed until this function returns or unwinds, and the receive
+        // ends before. If the stack is never resumed, it is kept, and the borrow with it.
         let begun = unsafe { into_place(self, Place::of(buf), tag) };
         complete(begun).map(Status::from_raw)
     }
 
-    /// As [`receive_into_with_tag`](Self::receive_into_with_tag).
+    /// Receives a message with any tag into a buffer: see
+    /// [`receive_into_with_tag`](Self::receive_into_with_tag).
     #[track_caller]
     fn receive_into<Buf: BufferMut + ?Sized>(&self, buf: &mut Buf) -> Status {
         self.receive_into_with_tag(buf, RSMPI_ANY_TAG)
     }
 
-    /// Receives as many values as the message has.
+    /// Blocks until a message has arrived, and returns all of its values.
+    ///
+    /// # Panics
+    /// If the length of the message is not a multiple of the size of a value.
     #[track_caller]
     fn receive_vec_with_tag<Msg: Equivalence>(&self, tag: Tag) -> (Vec<Msg>, Status) {
         self.matched_probe_with_tag(tag).matched_receive_vec()
     }
 
-    /// As [`receive_vec_with_tag`](Self::receive_vec_with_tag).
+    /// Receives all values of a message with any tag: see
+    /// [`receive_vec_with_tag`](Self::receive_vec_with_tag).
     #[track_caller]
     fn receive_vec<Msg: Equivalence>(&self) -> (Vec<Msg>, Status) {
         self.receive_vec_with_tag(RSMPI_ANY_TAG)
     }
 
-    /// Begins to receive into a buffer.
+    /// Begins to receive into a buffer (`MPI_Irecv`).
     #[track_caller]
     fn immediate_receive_into_with_tag<'a, Sc, Buf>(
         &self,
@@ -201,13 +226,13 @@ pub unsafe trait Source: AsCommunicator {
         Sc: Scope<'a>,
     {
         let data: *mut Buf = buf;
-        // SAFETY: it is borrowed as long as `'a`.
+        // SAFETY: the buffer is borrowed for `'a`.
         let place = Place::of(unsafe { &mut *data });
-        // SAFETY: likewise.
+        // SAFETY: the buffer is borrowed for `'a`, and only the request accesses it.
         unsafe { Request::begin(begin(self, place, tag), data, scope) }
     }
 
-    /// As [`immediate_receive_into_with_tag`](Self::immediate_receive_into_with_tag).
+    /// Begins to receive a message with any tag into a buffer.
     #[track_caller]
     fn immediate_receive_into<'a, Sc, Buf>(
         &self,
@@ -221,20 +246,24 @@ pub unsafe trait Source: AsCommunicator {
         self.immediate_receive_into_with_tag(scope, buf, RSMPI_ANY_TAG)
     }
 
-    /// Begins to receive a value.
+    /// Begins to receive a value (`MPI_Irecv`).
     #[track_caller]
     fn immediate_receive_with_tag<Msg: Equivalence>(&self, tag: Tag) -> ReceiveFuture<Msg> {
         let from = From::new(self, tag);
         ReceiveFuture::new(from.receive(), from.by.offset)
     }
 
-    /// As [`immediate_receive_with_tag`](Self::immediate_receive_with_tag).
+    /// Begins to receive a value with any tag.
     #[track_caller]
     fn immediate_receive<Msg: Equivalence>(&self) -> ReceiveFuture<Msg> {
         self.immediate_receive_with_tag(RSMPI_ANY_TAG)
     }
 
-    /// Which message has come; if none has, all other ranks have a turn first.
+    /// Returns the status of a message that can be received now (`MPI_Iprobe`). If there is no such
+    /// message, lets all other ranks run and returns `None`.
+    ///
+    /// # Panics
+    /// If the rank or the tag does not exist.
     #[track_caller]
     fn immediate_probe_with_tag(&self, tag: Tag) -> Option<Status> {
         let from = From::new(self, tag);
@@ -242,13 +271,18 @@ pub unsafe trait Source: AsCommunicator {
         found.map(|found| from.status(found))
     }
 
-    /// As [`immediate_probe_with_tag`](Self::immediate_probe_with_tag).
+    /// Returns the status of a message with any tag: see
+    /// [`immediate_probe_with_tag`](Self::immediate_probe_with_tag).
     #[track_caller]
     fn immediate_probe(&self) -> Option<Status> {
         self.immediate_probe_with_tag(RSMPI_ANY_TAG)
     }
 
-    /// Takes a message that has come; if none has, all other ranks have a turn first.
+    /// Takes a message that can be received now out of the queue (`MPI_Improbe`). If there is no
+    /// such message, lets all other ranks run and returns `None`.
+    ///
+    /// # Panics
+    /// If the rank or the tag does not exist.
     #[track_caller]
     fn immediate_matched_probe_with_tag(&self, tag: Tag) -> Option<(Message, Status)> {
         let from = From::new(self, tag);
@@ -256,21 +290,22 @@ pub unsafe trait Source: AsCommunicator {
         found.map(|found| Message::found(found, from.by.offset))
     }
 
-    /// As [`immediate_matched_probe_with_tag`](Self::immediate_matched_probe_with_tag).
+    /// Takes a message with any tag out of the queue: see
+    /// [`immediate_matched_probe_with_tag`](Self::immediate_matched_probe_with_tag).
     #[track_caller]
     fn immediate_matched_probe(&self) -> Option<(Message, Status)> {
         self.immediate_matched_probe_with_tag(RSMPI_ANY_TAG)
     }
 }
 
-// SAFETY: any.
+// SAFETY: the value stands for any rank of the communicator.
 unsafe impl Source for AnyProcess<'_> {
     fn source_rank(&self) -> Rank {
         RSMPI_ANY_SOURCE
     }
 }
 
-// SAFETY: whoever has made it has looked.
+// SAFETY: the code that made the `Process` has checked that the rank exists.
 unsafe impl Source for Process<'_> {
     fn source_rank(&self) -> Rank {
         self.rank()

@@ -1,17 +1,18 @@
-//! Guards: requests that are completed when they go out of scope.
+//! Guards, which complete their requests when they go out of scope.
 
 use super::pending::MPI_Request;
 use super::{Request, Scope, StaticScope};
 use crate::raw::AsRaw;
 
-/// A request that is waited for when this is dropped. While a stack is unwound it is cancelled: nobody waits then.
+/// A request that is waited for when the guard is dropped. If the stack is unwound, it is cancelled
+/// without waiting.
 #[derive(Debug)]
 pub struct WaitGuard<'a, D: ?Sized, S: Scope<'a> = StaticScope>(Option<Request<'a, D, S>>);
 
 impl<'a, D: ?Sized, S: Scope<'a>> Drop for WaitGuard<'a, D, S> {
     fn drop(&mut self) {
         if let Some(request) = self.0.take() {
-            // While it unwinds, a request that is dropped is cancelled.
+            // While the stack is unwound, the drop of the request cancels it.
             if !std::thread::panicking() {
                 request.wait();
             }
@@ -19,7 +20,7 @@ impl<'a, D: ?Sized, S: Scope<'a>> Drop for WaitGuard<'a, D, S> {
     }
 }
 
-// SAFETY: that of the request.
+// SAFETY: the handle of the request is valid as long as the request lives.
 unsafe impl<'a, D: ?Sized, S: Scope<'a>> AsRaw for WaitGuard<'a, D, S> {
     type Raw = MPI_Request;
 
@@ -40,7 +41,7 @@ impl<'a, D: ?Sized, S: Scope<'a>> From<Request<'a, D, S>> for WaitGuard<'a, D, S
     }
 }
 
-/// A request that is cancelled and waited for when this is dropped.
+/// A request that is cancelled and waited for when the guard is dropped.
 #[derive(Debug)]
 pub struct CancelGuard<'a, D: ?Sized, S: Scope<'a> = StaticScope>(Option<WaitGuard<'a, D, S>>);
 

@@ -1,9 +1,9 @@
-//! What a call has lent to others, and for how long.
+//! Validity of an operation that a call has lent to other ranks.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// While it has not ended, what a call has lent to others is there.
+/// Whether an operation that a call has lent to other ranks is still valid. Clones share the state.
 #[derive(Debug, Clone)]
 pub struct Lent(Rc<Cell<bool>>);
 
@@ -12,7 +12,7 @@ impl Lent {
         Lent(Rc::new(Cell::new(true)))
     }
 
-    /// It is there no more.
+    /// Marks the operation as invalid.
     pub(crate) fn end(&self) {
         self.0.set(false);
     }
@@ -21,7 +21,7 @@ impl Lent {
         self.0.get()
     }
 
-    /// Whether others know of it.
+    /// Returns whether a clone exists.
     pub(super) fn is_shared(&self) -> bool {
         Rc::strong_count(&self.0) > 1
     }

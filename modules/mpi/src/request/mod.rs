@@ -1,8 +1,9 @@
-//! Requests: calls that were begun, and what waits for them.
+//! Requests: calls that have begun, and that can be waited for, tested and cancelled.
 //!
-//! A [`Request`] borrows the buffer that it sends or receives, as long as its scope says: a [`scope`] of its own, or for ever by
-//! [`StaticScope`]. Nothing is written into a buffer but when its request is waited for or tested, so one that is let go of cannot do
-//! harm: it is cancelled. All the same, a request that is dropped without having been completed is a mistake, and a panic.
+//! A [`Request`] borrows the buffer that it sends or receives. The scope of the request determines
+//! how long: until the end of a [`scope`], or `'static` by [`StaticScope`]. The buffer is written
+//! to only when the request is waited for or tested. Dropping a request is therefore sound, and
+//! cancels the call. It nevertheless panics, because each request must be completed.
 
 use std::cell::Cell;
 use std::fmt;
@@ -33,7 +34,8 @@ use crate::status::Status;
 #[must_use]
 pub struct Request<'a, D: ?Sized, S: Scope<'a> = StaticScope> {
     request: MPI_Request,
-    /// What is borrowed as long as `'a`: a pointer, as it may be written to by another one meanwhile.
+    /// The data, which are borrowed for `'a`. A pointer, because another pointer may write to the
+    /// data meanwhile.
     data: *const D,
     scope: S,
     phantom: PhantomData<(&'a D, Cell<&'a ()>)>,
@@ -41,14 +43,14 @@ pub struct Request<'a, D: ?Sized, S: Scope<'a> = StaticScope> {
 
 impl<'a, D: fmt::Debug + ?Sized, S: Scope<'a>> fmt::Debug for Request<'a, D, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Its data may change when it is completed, so they are not looked at before.
+        // The data are not printed, because the call may change them until it is complete.
         f.debug_struct("Request")
             .field("request", &self.request)
             .finish_non_exhaustive()
     }
 }
 
-// SAFETY: the handle is valid as long as this is.
+// SAFETY: the handle is valid as long as the request lives.
 unsafe impl<'a, D: ?Sized, S: Scope<'a>> AsRaw for Request<'a, D, S> {
     type Raw = MPI_Request;
 
@@ -59,9 +61,9 @@ unsafe impl<'a, D: ?Sized, S: Scope<'a>> AsRaw for Request<'a, D, S> {
 
 impl<'a, D: ?Sized, S: Scope<'a>> Drop for Request<'a, D, S> {
     fn drop(&mut self) {
-        // SAFETY: it is registered, and this is its end.
+        // SAFETY: the request is registered, and ends here.
         unsafe { self.scope.unregister() };
-        // SAFETY: nobody else has it; what was begun is cancelled by being dropped.
+        // SAFETY: only the request has the handle. Dropping the call cancels it.
         drop(unsafe { owned(self.request) });
         if !std::thread::panicking() {
             panic!("request was dropped without being completed");
@@ -70,23 +72,26 @@ impl<'a, D: ?Sized, S: Scope<'a>> Drop for Request<'a, D, S> {
 }
 
 impl<'a, D: ?Sized, S: Scope<'a>> Request<'a, D, S> {
-    /// A call that was begun, with what it borrows.
+    /// Makes a request of a call that was begun.
     ///
     /// # Safety
-    /// The data have to be borrowed as long as `'a`, by nobody else if the call writes to them.
+    /// `data` must be borrowed for `'a`, exclusively if the call writes to them.
     pub(crate) unsafe fn begin(begun: impl Begun + 'a, data: *const D, scope: S) -> Self {
         let begun: Box<dyn Begun + 'a> = Box::new(begun);
-        // SAFETY: it is used no longer than `'a`: this value ends before, and who takes the handle out of it has to see to that.
+        // SAFETY: the call is not used beyond `'a`, because the request ends before. A caller that
+        // takes the handle out of the request must ensure the same.
         let begun: Box<dyn Begun> = unsafe { std::mem::transmute(begun) };
-        // SAFETY: the handle is new.
+        // SAFETY: the handle is new, so no other request has it.
         unsafe { Self::made(Pending::handle(begun), data, scope) }
     }
 
+    /// Makes a request of its parts, and registers it.
+    ///
     /// # Safety
-    /// As [`from_raw`](Self::from_raw).
+    /// As for [`from_raw`](Self::from_raw).
     unsafe fn made(request: MPI_Request, data: *const D, scope: S) -> Self {
         scope.register();
-        // SAFETY: it is this value's from now on.
+        // SAFETY: the handle belongs to this request from now on.
         if let Some(lent) = unsafe { &*request.0 }.lent() {
             scope.lends(lent);
         }
@@ -98,19 +103,20 @@ impl<'a, D: ?Sized, S: Scope<'a>> Request<'a, D, S> {
         }
     }
 
-    /// A request of its parts.
+    /// Makes a request of its parts.
     ///
     /// # Safety
-    /// They have to come from [`into_raw`](Self::into_raw), with the same data.
+    /// The parts must come from [`into_raw`](Self::into_raw), with the same data.
     pub unsafe fn from_raw(request: MPI_Request, data: &'a D, scope: S) -> Self {
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         unsafe { Self::made(request, data, scope) }
     }
 
-    /// Its parts, the pointer to the data as such.
+    /// Returns the parts, with the data as a pointer. Unregisters the request.
     fn parts(self) -> (MPI_Request, *const D, S) {
         let this = ManuallyDrop::new(self);
-        // SAFETY: `this` is not used again, nor dropped; and its scope knows of it.
+        // SAFETY: `this` is neither used again nor dropped. The request is registered with its
+        // scope.
         unsafe {
             let scope = std::ptr::read(&this.scope);
             scope.unregister();
@@ -118,29 +124,29 @@ impl<'a, D: ?Sized, S: Scope<'a>> Request<'a, D, S> {
         }
     }
 
-    /// Its parts.
+    /// Returns the parts.
     ///
     /// # Safety
-    /// Whoever has them has to make a request of them again, before the data are used.
+    /// The caller must make a request of the parts again before it uses the data.
     pub unsafe fn into_raw(self) -> (MPI_Request, &'a D, S) {
         let (request, data, scope) = self.parts();
-        // SAFETY: they are borrowed as long as `'a`.
+        // SAFETY: the data are borrowed for `'a`.
         (request, unsafe { &*data }, scope)
     }
 
-    /// Waits until it is done, and says of which message.
+    /// Blocks until the call is done, and returns the status of its message.
     ///
     /// # Panics
-    /// If it has failed: see [`try_wait`](Self::try_wait).
+    /// If the call has failed: see [`try_wait`](Self::try_wait).
     #[track_caller]
     pub fn wait(self) -> Status {
         crate::done(self.try_wait())
     }
 
-    /// As [`wait`](Self::wait), and returns what is wrong.
+    /// Blocks as [`wait`](Self::wait), but returns errors.
     ///
     /// # Errors
-    /// [`CallError::Truncated`] and others, as of the call that was begun.
+    /// The errors of the call that was begun, such as [`CallError::Truncated`].
     #[track_caller]
     pub fn try_wait(self) -> Result<Status, CallError> {
         self.finish().0
@@ -149,55 +155,56 @@ impl<'a, D: ?Sized, S: Scope<'a>> Request<'a, D, S> {
     #[track_caller]
     fn finish(self) -> (Result<Status, CallError>, *const D) {
         let (request, data, _scope) = self.parts();
-        // SAFETY: nobody else has it.
+        // SAFETY: only the request has the handle.
         let pending = unsafe { owned(request) };
         let done = wait(std::future::poll_fn(|context| pending.poll(context)));
         (done.map(Status::from_raw), data)
     }
 
-    /// As [`wait`](Self::wait), and gives the data back.
+    /// Blocks until the call is done, and returns the data.
     ///
     /// # Panics
-    /// As there.
+    /// If the call has failed.
     #[track_caller]
     pub fn wait_for_data(self) -> &'a D {
         let (done, data) = self.finish();
         crate::done(done);
-        // SAFETY: they are borrowed as long as `'a`, and nobody writes to them any more.
+        // SAFETY: the data are borrowed for `'a`, and the call that might write to them has ended.
         unsafe { &*data }
     }
 
-    /// As [`wait`](Self::wait).
+    /// Blocks until the call is done.
     ///
     /// # Panics
-    /// As there.
+    /// If the call has failed.
     #[track_caller]
     pub fn wait_without_status(self) {
         self.wait();
     }
 
-    /// What has come of it, if it is done; if it is not, all others have a turn first.
+    /// Returns the status if the call is done. If it is not, lets all other ranks run and returns
+    /// the request.
     ///
     /// # Errors
-    /// The request, if it is not done.
+    /// The request, if the call is not done.
     ///
     /// # Panics
-    /// If it has failed.
+    /// If the call has failed.
     #[track_caller]
     pub fn test(self) -> Result<Status, Self> {
         self.test_with_data().map(|(status, _)| status)
     }
 
-    /// As [`test`](Self::test), and gives the data back.
+    /// Tests as [`test`](Self::test), but also returns the data.
     ///
     /// # Errors
-    /// As there.
+    /// The request, if the call is not done.
     ///
     /// # Panics
-    /// As there.
+    /// If the call has failed.
     #[track_caller]
     pub fn test_with_data(self) -> Result<(Status, &'a D), Self> {
-        // SAFETY: it is this value's.
+        // SAFETY: the handle belongs to this request.
         let found = unsafe { &*self.request.0 }.look();
         match found {
             None => {
@@ -206,30 +213,31 @@ impl<'a, D: ?Sized, S: Scope<'a>> Request<'a, D, S> {
             }
             Some(done) => {
                 let (request, data, _scope) = self.parts();
-                // SAFETY: nobody else has it.
+                // SAFETY: only the request has the handle.
                 drop(unsafe { owned(request) });
                 let status = Status::from_raw(crate::done(done));
-                // SAFETY: they are borrowed as long as `'a`, and nobody writes to them any more.
+                // SAFETY: the data are borrowed for `'a`, and the call that might write to them has
+                // ended.
                 Ok((status, unsafe { &*data }))
             }
         }
     }
 
-    /// Takes it back, if it can be: a message that nobody has received yet, a receive that nobody has waited for. It has to be waited
-    /// for all the same.
+    /// Cancels the call if possible: a send whose message has not been received yet, or a receive
+    /// that has not been waited for. The request must still be completed.
     pub fn cancel(&self) {
-        // SAFETY: it is this value's.
+        // SAFETY: the handle belongs to this request.
         unsafe { &*self.request.0 }.cancel();
     }
 
-    /// The same request for a shorter time.
+    /// Returns the same request in a shorter scope.
     pub fn shrink_scope_to<'b, S2>(self, scope: S2) -> Request<'b, D, S2>
     where
         'a: 'b,
         S2: Scope<'b>,
     {
         let (request, data, _scope) = self.parts();
-        // SAFETY: the data are borrowed as long as `'b`.
+        // SAFETY: the data are borrowed for `'b`, because `'a` outlives it.
         unsafe { Request::made(request, data, scope) }
     }
 }

@@ -1,4 +1,4 @@
-//! What requests stand for: a call that was begun and may not be done yet.
+//! Calls that were begun and may not be done yet. The handle of a request points to one.
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
@@ -14,25 +14,26 @@ use crate::fiber::{poll_once, wait};
 use crate::place::{Place, empty_status, status};
 use crate::shared::Messages;
 
-/// A call that was begun. What it borrows is written to only when it is polled.
+/// A call that was begun. Buffers that it borrows are written to only when it is polled, except as
+/// [`Receive::into_place`] describes.
 pub(crate) trait Begun {
-    /// Asks whether it is done.
+    /// Polls the call for its status.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<MPI_Status, core::Error>>;
 
-    /// Whether it is known that it is done, so that nobody need wait.
+    /// Returns true if the call is known to be done, so that a poll returns its status.
     fn is_done(&self) -> bool {
         false
     }
 
-    /// What it has lent to others until it is over.
+    /// Returns the operation that the call has lent to other ranks, if any.
     fn lent(&self) -> Option<Lent> {
         None
     }
 
-    /// Whoever polled it does not wait any more.
+    /// Disarms the wait that the last poll has registered.
     fn disarm(&mut self) {}
 
-    /// Takes it back, if it can be, which is done with then.
+    /// Cancels the call if possible. Returns whether the request is complete afterwards.
     fn cancel(&mut self) -> bool {
         false
     }
@@ -66,23 +67,25 @@ impl Begun for Send {
     }
 
     fn cancel(&mut self) -> bool {
-        // One that comes too late is sent, and needs nobody for that.
+        // A send that cannot be cancelled any more is delivered without a request.
         self.0.take().map(core::Request::cancel);
         true
     }
 }
 
-/// A receive into a buffer that was begun.
+/// A receive into a buffer.
 pub(crate) struct Receive {
     receiving: Option<core::Receiving<core::Packed>>,
     place: Place,
-    /// Where ranks begin in the communicator that carries the message.
+    /// Rank in the carrying communicator that is rank 0 for the program.
     offset: usize,
 }
 
 impl Receive {
+    /// Wraps a receive, whose elements are unpacked when it is polled.
+    ///
     /// # Safety
-    /// The buffer has to be borrowed as long as this may be polled.
+    /// The buffer must be borrowed as long as the receive may be polled.
     pub(crate) unsafe fn new(
         receiving: core::Receiving<core::Packed>,
         place: Place,
@@ -95,10 +98,11 @@ impl Receive {
         }
     }
 
-    /// Begins one whose elements who sends may put in their place.
+    /// Begins a receive whose sender may write the elements directly into the buffer.
     ///
     /// # Safety
-    /// The buffer has to be borrowed until this is done or dropped: to forget it ends neither.
+    /// The buffer must be borrowed until the receive is complete or dropped. To forget the receive
+    /// does not end the borrow.
     #[track_caller]
     #[inline]
     pub(crate) unsafe fn into_place(
@@ -107,7 +111,7 @@ impl Receive {
         tag: core::TagOf,
         place: Place,
     ) -> Self {
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         unsafe {
             let receiving = match place.receive_buffer() {
                 Some((to, room)) => by.communicator.recv_packed_at(to, room, source, tag),
@@ -125,9 +129,11 @@ impl Begun for Receive {
         };
         Pin::new(receiving).poll(context).map(|received| {
             let (bytes, told) = received?;
-            // Otherwise there are none, or they are in their place already.
+            // Empty bytes mean that the message is empty, or that the sender has written the
+            // elements.
             if !bytes.is_empty() {
-                // SAFETY: as whoever has made this has said.
+                // SAFETY: the code that made the receive guarantees that the buffer is still
+                // borrowed.
                 unsafe { self.place.fill(&bytes) }?;
             }
             Ok(status(told, self.offset))
@@ -168,7 +174,7 @@ impl<R> Called<R> {
     }
 }
 
-/// A collective call that was begun, and what is done with what it gives.
+/// A collective call that was begun, and the closure that stores its result.
 pub(crate) struct Collective<R, F> {
     call: Called<R>,
     finish: Option<F>,
@@ -184,7 +190,7 @@ impl<R, F: FnOnce(R) -> Result<(), core::Error>> Collective<R, F> {
         }
     }
 
-    /// With what it has lent to others until it is over.
+    /// Records the operation that the call has lent to other ranks.
     pub(crate) fn lending(mut self, lent: Lent) -> Self {
         self.lent = Some(lent);
         self
@@ -205,7 +211,7 @@ impl<R, F: FnOnce(R) -> Result<(), core::Error>> Begun for Collective<R, F> {
     }
 }
 
-/// A call that was begun, or why it was not.
+/// A call that was begun, or the error that prevented it.
 impl<B: Begun> Begun for Result<B, core::Error> {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<MPI_Status, core::Error>> {
         match self {
@@ -219,7 +225,7 @@ impl<B: Begun> Begun for Result<B, core::Error> {
     }
 }
 
-/// Something that is done already.
+/// A call that is done already. `None` if its status was returned.
 pub(crate) struct Done(pub(crate) Option<Result<MPI_Status, core::Error>>);
 
 impl Begun for Done {
@@ -228,7 +234,7 @@ impl Begun for Done {
     }
 }
 
-/// Waits for a call that was begun.
+/// Blocks until the call is done, and returns its status.
 #[track_caller]
 pub(crate) fn complete(mut begun: impl Begun) -> Result<MPI_Status, core::Error> {
     if begun.is_done()
@@ -239,31 +245,31 @@ pub(crate) fn complete(mut begun: impl Begun) -> Result<MPI_Status, core::Error>
     wait(poll_fn(|context| begun.poll(context)))
 }
 
-/// A request that was begun.
+/// Handle of a request.
 #[allow(non_camel_case_types)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MPI_Request(pub(crate) *mut Pending);
 
-/// No request: one that is done, and has told so.
+/// Null handle, as of a request that was completed.
 pub const RSMPI_REQUEST_NULL: MPI_Request = MPI_Request(std::ptr::null_mut());
 
-/// What a handle of a request points to.
+/// The call that the handle of a request points to.
 pub(crate) struct Pending(RefCell<State>);
 
 enum State {
     Active(Box<dyn Begun>),
-    /// It is done, and has not told yet.
+    /// The call is done, and its status was not returned yet.
     Done(Result<MPI_Status, core::Error>),
 }
 
 impl Pending {
-    /// A handle of a call that was begun, which somebody has to free.
+    /// Allocates a handle of a call. The caller must free it by [`owned`].
     pub(crate) fn handle(begun: Box<dyn Begun>) -> MPI_Request {
         let pending = Box::new(Pending(RefCell::new(State::Active(begun))));
         MPI_Request(Box::into_raw(pending))
     }
 
-    /// Asks whether it is done.
+    /// Polls the call for its status.
     pub(crate) fn poll(&self, context: &mut Context<'_>) -> Poll<Result<MPI_Status, core::Error>> {
         match &mut *self.0.borrow_mut() {
             State::Active(begun) => begun.poll(context),
@@ -271,7 +277,7 @@ impl Pending {
         }
     }
 
-    /// What it has lent to others until it is over.
+    /// Returns the operation that the call has lent to other ranks, if any.
     pub(super) fn lent(&self) -> Option<Lent> {
         match &*self.0.borrow() {
             State::Active(begun) => begun.lent(),
@@ -279,14 +285,14 @@ impl Pending {
         }
     }
 
-    /// Whoever polled it does not wait any more.
+    /// Disarms the wait that the last poll has registered.
     pub(crate) fn disarm(&self) {
         if let State::Active(begun) = &mut *self.0.borrow_mut() {
             begun.disarm();
         }
     }
 
-    /// Takes it back, if it can be.
+    /// Cancels the call if possible.
     pub(crate) fn cancel(&self) {
         let mut state = self.0.borrow_mut();
         if let State::Active(begun) = &mut *state
@@ -296,7 +302,7 @@ impl Pending {
         }
     }
 
-    /// Whether it is done, which it will tell whoever asks.
+    /// Returns whether the call is done. If so, keeps its status for the next poll.
     pub(crate) fn is_done(&self) -> bool {
         match self.look() {
             Some(done) => {
@@ -307,7 +313,7 @@ impl Pending {
         }
     }
 
-    /// Whether it is done, and what has come of it.
+    /// Returns the status of the call if it is done.
     pub(crate) fn look(&self) -> Option<Result<MPI_Status, core::Error>> {
         let polled = poll_once(pin!(poll_fn(|context| match self.poll(context) {
             Poll::Pending => {
@@ -323,16 +329,16 @@ impl Pending {
     }
 }
 
-/// What a handle points to, which nobody else has from now on.
+/// Takes ownership of the call behind a handle.
 ///
 /// # Safety
-/// The handle has to be one of [`Pending::handle`], and nobody may use it again.
+/// The handle must come from [`Pending::handle`], and must not be used again.
 pub(crate) unsafe fn owned(request: MPI_Request) -> Box<Pending> {
-    // SAFETY: it was made by `Box::into_raw`.
+    // SAFETY: the pointer comes from `Box::into_raw`, and the caller gives up the handle.
     unsafe { Box::from_raw(request.0) }
 }
 
-/// Lets all others have a turn.
+/// Lets all other ranks run. Does nothing while the stack is unwound.
 #[track_caller]
 pub(crate) fn give_way() {
     if !std::thread::panicking() {

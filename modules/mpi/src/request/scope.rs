@@ -1,48 +1,49 @@
-//! Scopes: how long requests may borrow their buffers.
+//! Scopes, which determine how long requests may borrow their buffers.
 
 use std::cell::{Cell, RefCell};
 use std::marker::PhantomData;
 
 use super::lent::Lent;
 
-/// How long requests may borrow.
+/// A scope whose requests may borrow for `'a`.
 ///
 /// # Safety
-/// Requests may be registered only as long as `'a`.
+/// Requests must be registered only during `'a`.
 pub unsafe trait Scope<'a> {
-    /// A request begins.
+    /// Registers a request.
     fn register(&self);
 
-    /// A request has ended.
+    /// Unregisters a request that has ended.
     ///
     /// # Safety
-    /// It has to have been registered.
+    /// The request must have been registered.
     unsafe fn unregister(&self);
 
-    /// The request that was registered last has lent others something that lives as long as `'a`: what is lent ends before that, also
-    /// if the request is forgotten.
+    /// Records that the request that was registered last has lent an operation to other ranks. The
+    /// operation lives for `'a`. The loan must end before `'a` does, also if the request is
+    /// forgotten.
     #[doc(hidden)]
     fn lends(&self, _lent: Lent) {}
 }
 
-/// For ever: of what is static.
+/// Scope without an end, for static buffers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct StaticScope;
 
-// SAFETY: there is no end.
+// SAFETY: `'static` has no end.
 unsafe impl Scope<'static> for StaticScope {
     fn register(&self) {}
 
     unsafe fn unregister(&self) {}
 }
 
-/// Until the end of a [`scope`].
+/// Scope that ends with a call of [`scope`].
 #[derive(Debug)]
 pub struct LocalScope<'a> {
     requests: Cell<usize>,
-    /// What requests have lent, perhaps some that are over.
+    /// Loans of requests. Requests that are complete may be among them.
     lent: RefCell<Vec<Lent>>,
-    /// Neither longer nor shorter.
+    /// Makes the type invariant in `'a`.
     phantom: PhantomData<Cell<&'a ()>>,
 }
 
@@ -58,8 +59,9 @@ impl LocalScope<'_> {
 
 impl Drop for LocalScope<'_> {
     fn drop(&mut self) {
-        // One that was forgotten will not be polled again, so it does no harm but to keep a message from others, once what it has lent
-        // is taken back: other ranks may come to the reduction later.
+        // A forgotten request is not polled again. Its loan must end here, because other ranks may
+        // still enter the reduction. After that, the request does no harm, except that it may keep
+        // a message from other receives.
         if self.requests.get() != 0 {
             self.lent.take().iter().for_each(Lent::end);
         }
@@ -69,7 +71,8 @@ impl Drop for LocalScope<'_> {
     }
 }
 
-// SAFETY: requests hold a reference to it, so it ends after them, or they are never polled again.
+// SAFETY: requests hold a reference to the scope, so they end before it. Forgotten requests are
+// never polled.
 unsafe impl<'a> Scope<'a> for &LocalScope<'a> {
     fn register(&self) {
         self.requests.set(self.requests.get() + 1);
@@ -88,7 +91,10 @@ unsafe impl<'a> Scope<'a> for &LocalScope<'a> {
     }
 }
 
-/// A scope of which requests may borrow what lives longer.
+/// Calls `f` with a scope, whose requests may borrow values that outlive the call.
+///
+/// # Panics
+/// If a request of the scope was forgotten before it was complete.
 pub fn scope<'a, F, R>(f: F) -> R
 where
     F: FnOnce(&LocalScope<'a>) -> R,

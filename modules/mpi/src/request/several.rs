@@ -13,17 +13,18 @@ use crate::fiber::wait;
 use crate::raw::AsRaw;
 use crate::status::Status;
 
-/// What has come of a request, and which it is.
+/// Number and result of a request that is done.
 type Found = (usize, Result<MPI_Status, CallError>);
 
-/// The first of some requests that is done; if none is, all of them wake who polls.
+/// Returns the first request that is done. If no request is done, all of them are armed to wake the
+/// caller.
 fn poll_any<'p>(
     requests: impl Iterator<Item = (usize, &'p Pending)> + Clone,
     context: &mut Context<'_>,
 ) -> Poll<Found> {
     for (at, pending) in requests.clone() {
         if let Poll::Ready(done) = pending.poll(context) {
-            // Those before have been asked, and nobody waits for them any more.
+            // The requests before it were armed, and need not wake the caller any more.
             for (_, pending) in requests.take_while(|(other, _)| *other < at) {
                 pending.disarm();
             }
@@ -33,10 +34,11 @@ fn poll_any<'p>(
     Poll::Pending
 }
 
-/// Waits until one of some requests is done, and takes it out of them: where it was, and of which message. `None`: there is none.
+/// Blocks until one of the requests is done, and removes it. Returns its former index and the
+/// status of its message, or `None` if there are no requests.
 ///
 /// # Panics
-/// If it has failed.
+/// If the request has failed.
 #[track_caller]
 pub fn wait_any<'a, D, S: Scope<'a>>(
     requests: &mut Vec<Request<'a, D, S>>,
@@ -45,22 +47,23 @@ pub fn wait_any<'a, D, S: Scope<'a>>(
         return None;
     }
     let handles: Vec<MPI_Request> = requests.iter().map(AsRaw::as_raw).collect();
-    // SAFETY: they are those of the requests.
+    // SAFETY: the handles belong to the requests, which live until the wait has ended.
     let all = handles
         .iter()
         .map(|handle| unsafe { &*handle.0 })
         .enumerate();
     let (at, done) = wait(poll_fn(|context| poll_any(all.clone(), context)));
     let (request, _, _scope) = requests.remove(at).parts();
-    // SAFETY: nobody else has it.
+    // SAFETY: only the removed request had the handle.
     drop(unsafe { owned(request) });
     Some((at, Status::from_raw(crate::done(done))))
 }
 
-/// Requests that are waited for together. Each has the number with which [`add`](Self::add) has answered.
+/// Requests that are waited for together. A request is identified by the number that
+/// [`add`](Self::add) has returned.
 #[derive(Debug)]
 pub struct RequestCollection<'a, D: ?Sized> {
-    /// Those that are not complete, with their data.
+    /// Requests that are not complete, with their data. `None` for complete requests.
     requests: Vec<Option<(MPI_Request, *const D)>>,
     phantom: PhantomData<&'a D>,
 }
@@ -69,7 +72,7 @@ impl<D: ?Sized> Drop for RequestCollection<'_, D> {
     fn drop(&mut self) {
         let incomplete = self.incomplete();
         for (request, _) in self.requests.drain(..).flatten() {
-            // SAFETY: nobody else has it; what was begun is cancelled by being dropped.
+            // SAFETY: only the collection has the handle. Dropping the call cancels it.
             drop(unsafe { owned(request) });
         }
         if incomplete > 0 && !std::thread::panicking() {
@@ -86,12 +89,12 @@ impl<'a, D: ?Sized> RequestCollection<'a, D> {
         }
     }
 
-    /// How many are not complete.
+    /// Returns the number of requests that are not complete.
     pub fn incomplete(&self) -> usize {
         self.requests.iter().flatten().count()
     }
 
-    /// Adds a request: its number.
+    /// Adds a request, and returns its number.
     pub fn add<S: Scope<'a>>(&mut self, req: Request<'a, D, S>) -> usize {
         let (request, data, _scope) = req.parts();
         self.requests.push(Some((request, data)));
@@ -101,36 +104,41 @@ impl<'a, D: ?Sized> RequestCollection<'a, D> {
     fn pending(&self) -> impl Iterator<Item = (usize, &Pending)> + Clone {
         let numbered = self.requests.iter().enumerate();
         numbered.filter_map(|(at, request)| {
-            // SAFETY: it is this collection's as long as it is in it.
+            // SAFETY: the handle belongs to the collection as long as it is in it.
             request
                 .as_ref()
                 .map(|(request, _)| (at, unsafe { &*request.0 }))
         })
     }
 
-    /// Takes one out that is done.
+    /// Removes a request that is done, and returns its number, its status and its data.
+    ///
+    /// # Panics
+    /// If the request has failed.
     #[track_caller]
     fn take(&mut self, (at, done): Found) -> (usize, Status, &'a D) {
         let (request, data) = self.requests[at]
             .take()
             .expect("a request that is not complete");
-        // SAFETY: nobody else has it.
+        // SAFETY: only the removed request had the handle.
         drop(unsafe { owned(request) });
         let status = Status::from_raw(crate::done(done));
-        // SAFETY: they are borrowed as long as `'a`, and nobody writes to them any more.
+        // SAFETY: the data are borrowed for `'a`, and the call that might write to them has ended.
         (at, status, unsafe { &*data })
     }
 
-    /// Those that are done.
+    /// Returns the results of all requests that are done.
     fn found(&self) -> Vec<Found> {
         let look = |(at, pending): (usize, &Pending)| pending.look().map(|done| (at, done));
         self.pending().filter_map(look).collect()
     }
 
-    /// Waits until one is done: its number, of which message, and its data. `None`: all are complete.
+    /// Blocks until a request is done. Returns its number, its status and its data, or `None` if
+    /// all requests are complete.
     ///
     /// # Panics
-    /// If it has failed, as with all that follow.
+    /// If the request has failed. The calls below panic, too, if a request that they complete has
+    /// failed.
     #[track_caller]
     pub fn wait_any(&mut self) -> Option<(usize, Status, &'a D)> {
         self.pending().next()?;
@@ -138,7 +146,7 @@ impl<'a, D: ?Sized> RequestCollection<'a, D> {
         Some(self.take(found))
     }
 
-    /// Waits until one at least is done, and gives all that are.
+    /// Blocks until a request is done, and stores all requests that are done in `result`.
     #[track_caller]
     pub fn wait_some(&mut self, result: &mut Vec<(usize, Status, &'a D)>) {
         result.clear();
@@ -148,13 +156,13 @@ impl<'a, D: ?Sized> RequestCollection<'a, D> {
         }
     }
 
-    /// Waits until all are done.
+    /// Blocks until all requests are done, and stores them in `result`.
     #[track_caller]
     pub fn wait_all(&mut self, result: &mut Vec<(usize, Status, &'a D)>) {
         result.clear();
         for at in 0..self.requests.len() {
             if let Some((request, _)) = &self.requests[at] {
-                // SAFETY: it is this collection's.
+                // SAFETY: the handle belongs to the collection.
                 let pending = unsafe { &*request.0 };
                 let done = wait(poll_fn(|context| pending.poll(context)));
                 result.push(self.take((at, done)));
@@ -162,7 +170,8 @@ impl<'a, D: ?Sized> RequestCollection<'a, D> {
         }
     }
 
-    /// One that is done. If there is none, all other ranks have a turn first.
+    /// Returns a request that is done. If no request is done, lets all other ranks run and returns
+    /// `None`.
     #[track_caller]
     pub fn test_any(&mut self) -> Option<(usize, Status, &'a D)> {
         let look = |(at, pending): (usize, &Pending)| pending.look().map(|done| (at, done));
@@ -176,7 +185,8 @@ impl<'a, D: ?Sized> RequestCollection<'a, D> {
         }
     }
 
-    /// Those that are done. If there are none, all other ranks have a turn first.
+    /// Stores all requests that are done in `result`. If no request is done, lets all other ranks
+    /// run.
     #[track_caller]
     pub fn test_some(&mut self, result: &mut Vec<(usize, Status, &'a D)>) {
         result.clear();
@@ -188,7 +198,8 @@ impl<'a, D: ?Sized> RequestCollection<'a, D> {
         }
     }
 
-    /// All of them, if all are done, and whether they are. If they are not, all other ranks have a turn first.
+    /// Stores all requests in `result` if all are done, and returns true. Otherwise lets all other
+    /// ranks run and returns false.
     #[track_caller]
     pub fn test_all(&mut self, result: &mut Vec<(usize, Status, &'a D)>) -> bool {
         result.clear();
@@ -201,7 +212,11 @@ impl<'a, D: ?Sized> RequestCollection<'a, D> {
     }
 }
 
-/// As [`scope`](super::scope), with a collection of requests that can be waited for together, and has room for so many at first.
+/// Calls `f` with a scope as [`scope`](super::scope), and with a collection of requests that can be
+/// waited for together. `reserve` is the initial capacity of the collection.
+///
+/// # Panics
+/// If a request of the scope or of the collection was not completed.
 pub fn multiple_scope<'a, F, R, D>(reserve: usize, f: F) -> R
 where
     D: 'a + ?Sized,

@@ -1,4 +1,4 @@
-//! What has a communicator: each communicator itself, and a process of one.
+//! Values that have a communicator: communicators and processes.
 
 use super::cartesian::CartesianCommunicator;
 use super::communicator::Communicator;
@@ -6,12 +6,12 @@ use super::intercommunicator::{InterCommunicator, LocalRoot};
 use super::process::{AnyProcess, Process};
 use super::simple::SimpleCommunicator;
 
-/// Something that has a communicator.
+/// A value that has a communicator.
 pub trait AsCommunicator {
-    /// The type of the communicator.
+    /// Type of the communicator.
     type Out: Communicator;
 
-    /// The communicator.
+    /// Returns the communicator.
     fn as_communicator(&self) -> &Self::Out;
 }
 

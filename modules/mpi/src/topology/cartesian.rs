@@ -1,4 +1,4 @@
-//! Communicators whose ranks are a grid.
+//! Communicators whose ranks form a grid.
 
 use graphmap_runtime::mpi as core;
 
@@ -11,18 +11,18 @@ use crate::raw::{AsRaw, FromRaw};
 use crate::shared::{AsHandle, CommunicatorHandle, Shared};
 use crate::{Count, done};
 
-/// A grid, and where a rank is in it.
+/// Layout of a grid, and the position of a rank in it.
 #[derive(Debug, Clone)]
 pub struct CartesianLayout {
-    /// How many ranks there are along each dimension.
+    /// Number of ranks along each dimension.
     pub dims: Vec<Count>,
-    /// Which dimensions have no edge.
+    /// Whether each dimension is periodic.
     pub periods: Vec<bool>,
-    /// Where the rank is.
+    /// Coordinates of the rank.
     pub coords: Vec<Count>,
 }
 
-/// A communicator whose ranks are a grid, in which the last coordinate counts fastest.
+/// A communicator whose ranks form a grid in row-major order: the last coordinate varies fastest.
 pub struct CartesianCommunicator(pub(super) SimpleCommunicator);
 
 impl CartesianCommunicator {
@@ -32,18 +32,18 @@ impl CartesianCommunicator {
         CartesianCommunicator(SimpleCommunicator::made(shared))
     }
 
-    /// A communicator of its handle, if it is one of a grid.
+    /// Returns the communicator of a handle if it has a grid.
     ///
     /// # Safety
-    /// As for [`FromRaw`].
+    /// As for [`FromRaw`]. If the result is `None`, the handle still belongs to the caller.
     pub unsafe fn try_from_raw(raw: MPI_Comm) -> Option<CartesianCommunicator> {
         if raw.0.is_null() {
             return None;
         }
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         let simple = unsafe { SimpleCommunicator::from_raw(raw) };
         if simple.as_handle().0.grid.is_none() {
-            // It stays with the caller.
+            // The handle still belongs to the caller.
             std::mem::forget(simple);
             return None;
         }
@@ -59,15 +59,16 @@ impl CartesianCommunicator {
         self.cartesian().grid()
     }
 
-    /// How many dimensions there are.
+    /// Returns the number of dimensions.
     pub fn num_dimensions(&self) -> Count {
         rank(self.grid().dims().len())
     }
 
-    /// As [`get_layout_into`](Self::get_layout_into).
+    /// Stores the layout as [`get_layout_into`](Self::get_layout_into), without comparing the
+    /// lengths of the slices first.
     ///
     /// # Safety
-    /// None is needed here: it panics where the slices are too short.
+    /// No conditions here: it panics if the slices are too short.
     pub unsafe fn get_layout_into_unchecked(
         &self,
         dims: &mut [Count],
@@ -82,10 +83,10 @@ impl CartesianCommunicator {
         }
     }
 
-    /// The grid, and where the rank that calls this is in it.
+    /// Stores the layout of the grid, and the coordinates of the calling rank, in the slices.
     ///
     /// # Panics
-    /// If the slices are not as long as there are dimensions.
+    /// If the length of a slice is not the number of dimensions.
     #[track_caller]
     pub fn get_layout_into(&self, dims: &mut [Count], periods: &mut [bool], coords: &mut [Count]) {
         let wanted = self.grid().dims().len();
@@ -94,11 +95,11 @@ impl CartesianCommunicator {
             same,
             "dims, periods, and coords must be equal in length to num_dimensions()"
         );
-        // SAFETY: they are long enough.
+        // SAFETY: the slices are long enough.
         unsafe { self.get_layout_into_unchecked(dims, periods, coords) }
     }
 
-    /// The grid, and where the rank that calls this is in it.
+    /// Returns the layout of the grid, and the coordinates of the calling rank.
     pub fn get_layout(&self) -> CartesianLayout {
         let dimensions = self.grid().dims().len();
         let mut layout = CartesianLayout {
@@ -110,19 +111,19 @@ impl CartesianCommunicator {
         layout
     }
 
-    /// As [`coordinates_to_rank`](Self::coordinates_to_rank).
+    /// Calls [`coordinates_to_rank`](Self::coordinates_to_rank).
     ///
     /// # Safety
-    /// None is needed here.
+    /// No conditions here. It is unsafe because rsmpi's function is.
     #[track_caller]
     pub unsafe fn coordinates_to_rank_unchecked(&self, coords: &[Count]) -> Rank {
         self.coordinates_to_rank(coords)
     }
 
-    /// Who is at these coordinates, which go around where a dimension has no edge.
+    /// Returns the rank at these coordinates. Along periodic dimensions they wrap around.
     ///
     /// # Panics
-    /// If they are beyond an edge, or not as many as there are dimensions.
+    /// If the coordinates are beyond an edge, or if their number is not the number of dimensions.
     #[track_caller]
     pub fn coordinates_to_rank(&self, coords: &[Count]) -> Rank {
         let places: Option<Vec<isize>> =
@@ -139,28 +140,28 @@ impl CartesianCommunicator {
         )
     }
 
-    /// As [`rank_to_coordinates_into`](Self::rank_to_coordinates_into).
+    /// Calls [`rank_to_coordinates_into`](Self::rank_to_coordinates_into).
     ///
     /// # Safety
-    /// None is needed here.
+    /// No conditions here. It is unsafe because rsmpi's function is.
     #[track_caller]
     pub unsafe fn rank_to_coordinates_into_unchecked(&self, rank: Rank, coords: &mut [Count]) {
         self.rank_to_coordinates_into(rank, coords);
     }
 
-    /// Where a rank is.
+    /// Stores the coordinates of a rank in a slice.
     ///
     /// # Panics
-    /// If there is no such rank, or the slice is not as long as there are dimensions.
+    /// If the rank does not exist, or if the length of the slice is not the number of dimensions.
     #[track_caller]
     pub fn rank_to_coordinates_into(&self, rank: Rank, coords: &mut [Count]) {
         coords.copy_from_slice(&self.rank_to_coordinates(rank));
     }
 
-    /// Where a rank is.
+    /// Returns the coordinates of a rank.
     ///
     /// # Panics
-    /// If there is no such rank.
+    /// If the rank does not exist.
     #[track_caller]
     pub fn rank_to_coordinates(&self, rank: Rank) -> Vec<Count> {
         let size = super::group::rank(self.as_handle().0.known().size());
@@ -175,10 +176,10 @@ impl CartesianCommunicator {
         found.into_iter().map(super::group::rank).collect()
     }
 
-    /// As [`shift`](Self::shift).
+    /// Calls [`shift`](Self::shift).
     ///
     /// # Safety
-    /// None is needed here.
+    /// No conditions here. It is unsafe because rsmpi's function is.
     #[track_caller]
     pub unsafe fn shift_unchecked(
         &self,
@@ -188,11 +189,11 @@ impl CartesianCommunicator {
         self.shift(dimension, displacement)
     }
 
-    /// From whom the rank that calls this receives and to whom it sends, where all send so far along a dimension; `None`: beyond an
-    /// edge.
+    /// Returns the ranks that the calling rank receives from and sends to if all ranks send
+    /// `displacement` steps along a dimension (`MPI_Cart_shift`). A rank beyond an edge is `None`.
     ///
     /// # Panics
-    /// If there is no such dimension.
+    /// If the dimension does not exist.
     #[track_caller]
     pub fn shift(&self, dimension: Count, displacement: Count) -> (Option<Rank>, Option<Rank>) {
         let along = usize::try_from(dimension).ok();
@@ -209,20 +210,21 @@ impl CartesianCommunicator {
         (source.map(rank), destination.map(rank))
     }
 
-    /// As [`subgroup`](Self::subgroup).
+    /// Calls [`subgroup`](Self::subgroup).
     ///
     /// # Safety
-    /// None is needed here.
+    /// No conditions here. It is unsafe because rsmpi's function is.
     #[track_caller]
     pub unsafe fn subgroup_unchecked(&self, retain: &[bool]) -> CartesianCommunicator {
         self.subgroup(retain)
     }
 
-    /// The part of the grid that the rank that calls this lies in, where the dimensions that are not retained are cut. A collective
-    /// call.
+    /// Returns the part of the grid that contains the calling rank and has the dimensions to retain
+    /// (`MPI_Cart_sub`). A collective call.
     ///
     /// # Panics
-    /// If it is not said of each dimension whether it is retained.
+    /// If the length of `retain` is not the number of dimensions, or if ranks pass different
+    /// values.
     #[track_caller]
     pub fn subgroup(&self, retain: &[bool]) -> CartesianCommunicator {
         assert_eq!(
@@ -230,14 +232,14 @@ impl CartesianCommunicator {
             retain.len(),
             "The length of the retained dimensions array must be equal to the number of dimensions in the CartesianCommunicator"
         );
-        // Calls after the end of the rank are reported.
+        // This reports calls after the end of the rank.
         let _ = self.as_handle().core();
         let part = done(wait(self.cartesian().part(retain)));
         CartesianCommunicator::made(&self.as_handle().0, part)
     }
 }
 
-// SAFETY: that of the communicator.
+// SAFETY: the handle of the communicator is valid as long as the communicator lives.
 unsafe impl AsRaw for CartesianCommunicator {
     type Raw = MPI_Comm;
 
@@ -248,7 +250,7 @@ unsafe impl AsRaw for CartesianCommunicator {
 
 impl FromRaw for CartesianCommunicator {
     unsafe fn from_raw(raw: MPI_Comm) -> Self {
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         CartesianCommunicator(unsafe { SimpleCommunicator::from_raw(raw) })
     }
 }

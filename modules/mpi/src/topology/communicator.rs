@@ -1,4 +1,4 @@
-//! What all communicators can do.
+//! Calls that all communicators have.
 
 use std::os::raw::c_int;
 
@@ -17,20 +17,20 @@ use crate::place::{Place, packed};
 use crate::shared::{AsHandle, CommunicatorHandle};
 use crate::{Count, Tag, done};
 
-/// Which part of a split a rank wants to be in.
+/// Part of a split that a rank requests.
 #[derive(Debug, Clone, Copy)]
 pub struct Color(Option<u32>);
 
 impl Color {
-    /// None.
+    /// Requests no part (`MPI_UNDEFINED`).
     pub fn undefined() -> Color {
         Color(None)
     }
 
-    /// That of all ranks with this colour.
+    /// Requests the part of all ranks with this colour.
     ///
     /// # Panics
-    /// If it is less than 0.
+    /// If the colour is negative.
     #[track_caller]
     pub fn with_value(value: c_int) -> Color {
         match u32::try_from(value) {
@@ -40,33 +40,35 @@ impl Color {
     }
 }
 
-/// By what the ranks of a part of a split are put in order.
+/// Key that orders the ranks of a part of a split.
 pub type Key = c_int;
 
-/// A communicator that may have been made for the rank that asks.
+/// Wraps a communicator that was made for the calling rank, if any.
 fn made(of: &CommunicatorHandle, made: Option<core::Communicator>) -> Option<SimpleCommunicator> {
     made.map(|core| SimpleCommunicator::made(of.0.derived(core)))
 }
 
-/// Some ranks, one of which has this, and messages between them that no other communicator sees.
+/// An ordered set of ranks, as one of them sees it. Messages of a communicator are not visible to
+/// other communicators.
 pub trait Communicator: AsHandle {
-    /// How many ranks messages can be sent to.
+    /// Returns the number of ranks that messages can be sent to.
     fn target_size(&self) -> Rank;
 
-    /// How many ranks there are.
+    /// Returns the number of ranks. Of an intercommunicator, these are the ranks of the local
+    /// group.
     fn size(&self) -> Rank {
         rank(self.as_handle().0.known().size())
     }
 
-    /// Which of them has this.
+    /// Returns the rank that owns this value.
     fn rank(&self) -> Rank {
         rank(self.as_handle().0.known().rank())
     }
 
-    /// One of them.
+    /// Returns a rank that messages can be sent to.
     ///
     /// # Panics
-    /// If there is none with this number.
+    /// If the rank does not exist.
     #[track_caller]
     fn process_at_rank(&self, r: Rank) -> Process<'_> {
         let size = self.target_size();
@@ -77,18 +79,18 @@ pub trait Communicator: AsHandle {
         Process::new(self, r)
     }
 
-    /// Any of them.
+    /// Returns the source that stands for any rank.
     fn any_process(&self) -> AnyProcess<'_> {
         AnyProcess::new(self)
     }
 
-    /// The one that has this.
+    /// Returns the rank that owns this value, as a process.
     fn this_process(&self) -> Process<'_> {
         let rank = self.rank();
         Process::new(self, rank)
     }
 
-    /// How it compares with another.
+    /// Compares this communicator with another.
     fn compare(&self, other: &dyn Communicator) -> CommunicatorRelation {
         let (this, other) = (&self.as_handle().0, &other.as_handle().0);
         let local = this.known().compare(other.known());
@@ -110,10 +112,11 @@ pub trait Communicator: AsHandle {
         }
     }
 
-    /// Another communicator of the same ranks. A collective call, as all that make communicators.
+    /// Makes another communicator of the same ranks (`MPI_Comm_dup`). A collective call, as all
+    /// calls that make communicators.
     ///
     /// # Panics
-    /// If ranks have made different calls, as with all that follow.
+    /// If ranks make different calls. This applies to all calls below that make communicators.
     #[track_caller]
     fn duplicate(&self) -> SimpleCommunicator {
         let of = self.as_handle();
@@ -122,7 +125,8 @@ pub trait Communicator: AsHandle {
         shared.attributes = of.0.attributes.duplicate(of.0.handle());
         shared.grid.clone_from(&of.0.grid);
         if let Some(graph) = &of.0.graph {
-            // Anew, as what is sent in one of the two communicators must not come in the other.
+            // The graph is made again, because messages in one communicator must not arrive in the
+            // other.
             let (sources, destinations): (Vec<usize>, Vec<usize>) = (
                 graph.sources().flatten().collect(),
                 graph.destinations().flatten().collect(),
@@ -132,22 +136,24 @@ pub trait Communicator: AsHandle {
         SimpleCommunicator::made(shared)
     }
 
-    /// The communicator of all ranks with the same colour.
+    /// Returns the communicator of all ranks with the same colour, or `None` for
+    /// [`Color::undefined`].
     #[track_caller]
     fn split_by_color(&self, color: Color) -> Option<SimpleCommunicator> {
         self.split_by_color_with_key(color, Key::default())
     }
 
-    /// As [`split_by_color`](Self::split_by_color), in the order of keys.
+    /// Splits as [`split_by_color`](Self::split_by_color), with the ranks in the order of their
+    /// keys.
     #[track_caller]
     fn split_by_color_with_key(&self, color: Color, key: Key) -> Option<SimpleCommunicator> {
         let of = self.as_handle();
         made(of, done(wait(of.core().split(color.0, key.into()))))
     }
 
-    /// Returns the communicator of all ranks that can share memory with the one that calls this
-    /// (`MPI_Comm_split_type`, `MPI_COMM_TYPE_SHARED`), in the order of keys. These are the ranks
-    /// of its OS process, not of its host, because
+    /// Returns the communicator of all ranks that can share memory with the calling rank, in the
+    /// order of keys (`MPI_Comm_split_type`, `MPI_COMM_TYPE_SHARED`). These are the ranks of its OS
+    /// process, not of its host, because
     /// [`create_shared_window`](crate::window::Windows::create_shared_window) is for one OS
     /// process.
     #[track_caller]
@@ -157,21 +163,24 @@ pub trait Communicator: AsHandle {
         SimpleCommunicator::made(of.0.derived(done(core)))
     }
 
-    /// The communicator of a group, if the rank that calls this is in it. All ranks of this communicator have to call it, each with
-    /// a group that has no rank in common with another, or is the same.
+    /// Returns the communicator of a group, or `None` if the calling rank is not in the group. All
+    /// ranks of this communicator must call it. The groups that they pass must be equal or
+    /// disjoint.
     #[track_caller]
     fn split_by_subgroup_collective(&self, group: &dyn Group) -> Option<SimpleCommunicator> {
         let of = self.as_handle();
         made(of, done(wait(of.core().create(&group_of(group)))))
     }
 
-    /// As [`split_by_subgroup_collective`](Self::split_by_subgroup_collective), called by the ranks of the group only.
+    /// Splits as [`split_by_subgroup_collective`](Self::split_by_subgroup_collective), but only the
+    /// ranks of the group call it.
     #[track_caller]
     fn split_by_subgroup(&self, group: &dyn Group) -> Option<SimpleCommunicator> {
         self.split_by_subgroup_with_tag(group, Tag::default())
     }
 
-    /// As [`split_by_subgroup`](Self::split_by_subgroup), told by a tag from others that are made at the same time.
+    /// Splits as [`split_by_subgroup`](Self::split_by_subgroup), with a tag. Communicators that the
+    /// same ranks make at the same time need different tags.
     #[track_caller]
     fn split_by_subgroup_with_tag(
         &self,
@@ -185,40 +194,43 @@ pub trait Communicator: AsHandle {
         )
     }
 
-    /// Its ranks.
+    /// Returns the group of ranks. Of an intercommunicator, this is the local group.
     fn group(&self) -> UserGroup {
         let known = self.as_handle().0.known();
         UserGroup::new(known.group(), known)
     }
 
-    /// Ends the run.
+    /// Ends the run with a panic.
     ///
     /// # Panics
-    /// Always: that is how.
+    /// Always.
     #[track_caller]
     fn abort(&self, errorcode: c_int) -> ! {
         panic!("rank {} aborted the run with code {errorcode}", self.rank())
     }
 
-    /// Whether it is between two groups.
+    /// Returns whether the communicator is an intercommunicator. Currently always returns false.
     fn test_inter(&self) -> bool {
         false
     }
 
-    /// Gives it a name.
+    /// Sets the name of the communicator.
     fn set_name(&self, name: &str) {
         *self.as_handle().0.name.borrow_mut() = name.to_string();
     }
 
-    /// Its name.
+    /// Returns the name of the communicator.
     fn get_name(&self) -> String {
         self.as_handle().0.name.borrow().clone()
     }
 
-    /// The communicator of the first ranks of this one as a grid, if the rank that calls this is among them. They keep their order.
+    /// Returns a communicator of the first ranks of this one, as a grid. Returns `None` if the
+    /// calling rank is not among them. `_reorder` has no effect: the order of the ranks does not
+    /// change.
     ///
     /// # Panics
-    /// If a dimension is less than 1, or there are more than ranks.
+    /// If a dimension is less than 1, if the grid has more ranks than this communicator, or if
+    /// `dims` and `periods` differ in length.
     #[track_caller]
     fn create_cartesian_communicator(
         &self,
@@ -231,10 +243,11 @@ pub trait Communicator: AsHandle {
         done(cartesian).map(|cartesian| CartesianCommunicator::made(&of.0, cartesian))
     }
 
-    /// Which rank the one that calls this would have in a grid, if any.
+    /// Returns the rank that the calling rank would have in a grid, or `None` if it would not be in
+    /// it.
     ///
     /// # Panics
-    /// If there is not a period for each dimension.
+    /// If `dims` and `periods` differ in length.
     #[track_caller]
     fn cartesian_map(&self, dims: &[Count], periods: &[bool]) -> Option<Rank> {
         assert_eq!(
@@ -249,7 +262,8 @@ pub trait Communicator: AsHandle {
         (rank < ranks).then_some(rank)
     }
 
-    /// Returns how many bytes `incount` elements of a datatype have when packed; -32766 (`MPI_UNDEFINED`) if a `Count` cannot say it.
+    /// Returns the number of bytes of `incount` elements of a datatype when packed. Returns -32766
+    /// (`MPI_UNDEFINED`) if a `Count` cannot represent it.
     fn pack_size<Dt: Datatype>(&self, incount: Count, datatype: &Dt) -> Count
     where
         Self: Sized,
@@ -260,7 +274,7 @@ pub trait Communicator: AsHandle {
         bytes.unwrap_or(crate::abi::MPI_UNDEFINED)
     }
 
-    /// The elements of a buffer, packed.
+    /// Returns the elements of a buffer, packed.
     fn pack<Buf: Buffer + ?Sized>(&self, inbuf: &Buf) -> Vec<u8>
     where
         Self: Sized,
@@ -268,10 +282,11 @@ pub trait Communicator: AsHandle {
         packed(inbuf)
     }
 
-    /// Packs the elements of a buffer into another from a position on: the position behind them.
+    /// Packs the elements of a buffer into `outbuf`, from a position on. Returns the position
+    /// behind them.
     ///
     /// # Panics
-    /// If there is no room for them.
+    /// If there is not enough room.
     #[track_caller]
     fn pack_into<Buf: Buffer + ?Sized>(
         &self,
@@ -296,13 +311,14 @@ pub trait Communicator: AsHandle {
         Count::try_from(to.unwrap_or(0)).expect("a position is less than 2^31")
     }
 
-    /// Unpacks elements into a buffer from a position on: the position behind them.
+    /// Unpacks elements from `inbuf` into a buffer, from a position on. Returns the position behind
+    /// them.
     ///
     /// # Safety
-    /// They have to be values of the type of the buffer.
+    /// The bytes must be packed values of the element type of the buffer.
     ///
     /// # Panics
-    /// If there are not as many bytes.
+    /// If there are not enough bytes.
     #[track_caller]
     unsafe fn unpack_into<Buf: BufferMut + ?Sized>(
         &self,
@@ -328,13 +344,17 @@ pub trait Communicator: AsHandle {
         Count::try_from(to.unwrap_or(0)).expect("a position is less than 2^31")
     }
 
-    /// The ranks that have spawned this one: none have.
+    /// Returns the intercommunicator to the ranks that spawned this one. Always `None`, because
+    /// ranks are not spawned here.
     fn parent(&self) -> Option<InterCommunicator> {
         None
     }
 }
 
-/// A grid.
+/// Makes a grid from MPI's arguments.
+///
+/// # Panics
+/// If `dims` and `periods` differ in length, or if the runtime rejects the dimensions.
 #[track_caller]
 fn grid(dims: &[Count], periods: &[bool]) -> core::Grid {
     assert_eq!(
@@ -349,19 +369,19 @@ fn grid(dims: &[Count], periods: &[bool]) -> core::Grid {
     done(core::Grid::new(&dims, periods))
 }
 
-/// The attributes of communicators.
+/// Attributes of communicators.
 pub trait AnyCommunicator: Communicator {
-    /// The value of a type, if it has one.
+    /// Returns the attribute of type `A`, if the communicator has one.
     fn get_attr<A: CommAttribute>(&self) -> Option<&A>;
 
-    /// Gives it a value.
+    /// Sets the attribute of type `A`.
     fn set_attr<A: CommAttribute>(&mut self, val: A);
 }
 
 impl<C: Communicator + ?Sized> AnyCommunicator for C {
     fn get_attr<A: CommAttribute>(&self) -> Option<&A> {
         let value = self.as_handle().0.attributes.get::<A>();
-        // SAFETY: it lives as long as the communicator, of which this has a handle.
+        // SAFETY: the attribute lives as long as the communicator, of which `self` has a handle.
         value.map(|value| unsafe { &*value })
     }
 
@@ -370,10 +390,10 @@ impl<C: Communicator + ?Sized> AnyCommunicator for C {
     }
 }
 
-/// How two communicators compare.
+/// Result of a comparison of two communicators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CommunicatorRelation {
-    /// They are the same.
+    /// They are the same communicator.
     Identical,
     /// They have the same ranks in the same order.
     Congruent,

@@ -6,18 +6,18 @@ use super::Rank;
 use crate::abi::{MPI_Group, Members};
 use crate::raw::AsRaw;
 
-/// A group that there always is.
+/// A predefined group.
 #[derive(Debug, Clone, Copy)]
 pub struct SystemGroup(MPI_Group);
 
 impl SystemGroup {
-    /// That of no rank.
+    /// Returns the group without ranks (`MPI_GROUP_EMPTY`).
     pub fn empty() -> SystemGroup {
         SystemGroup(MPI_Group(std::ptr::null()))
     }
 }
 
-// SAFETY: null is that of no rank.
+// SAFETY: the null handle is valid. It is the handle of the empty group.
 unsafe impl AsRaw for SystemGroup {
     type Raw = MPI_Group;
 
@@ -33,7 +33,7 @@ impl Group for SystemGroup {}
 pub struct UserGroup(Box<Members>);
 
 impl UserGroup {
-    /// A group that a rank of a communicator has made.
+    /// Makes a group, for a rank of a communicator.
     pub(super) fn new(group: &core::Group, of: &core::Communicator) -> Self {
         let maker = Some((of.group().clone(), of.rank()));
         let group = group.clone();
@@ -41,7 +41,7 @@ impl UserGroup {
     }
 }
 
-// SAFETY: what it points to lives as long as this.
+// SAFETY: the handle points to the box, which lives as long as the group.
 unsafe impl AsRaw for UserGroup {
     type Raw = MPI_Group;
 
@@ -52,37 +52,40 @@ unsafe impl AsRaw for UserGroup {
 
 impl Group for UserGroup {}
 
-/// What is behind the handle of a group; none: no rank is.
+/// Returns the members of a group, or `None` for the empty group.
 fn members<G: Group + ?Sized>(group: &G) -> Option<&Members> {
-    // SAFETY: handles are valid as long as what has them.
+    // SAFETY: the handle is valid as long as the group lives, and may be null.
     unsafe { group.as_raw().0.as_ref() }
 }
 
-/// The group behind a handle.
+/// Returns the group in the runtime.
 pub(super) fn group_of<G: Group + ?Sized>(group: &G) -> core::Group {
     members(group).map_or_else(|| core::Group::all(0), |members| members.group.clone())
 }
 
-/// One that is made of others, by whoever has made the first of them.
+/// Makes a group from others. Its maker is the maker of the first of these.
 fn made(group: core::Group, of: [Option<&Members>; 2]) -> UserGroup {
     let mut makers = of.into_iter().flatten().filter_map(|one| one.maker.clone());
     let maker = makers.next();
     UserGroup(Box::new(Members { group, maker }))
 }
 
-/// A number of a rank as the runtime has it; what is less than 0 is that of no rank.
+/// Converts a rank to a number of the runtime. Negative ranks become a number that no rank has.
 pub(crate) fn number(rank: Rank) -> usize {
     usize::try_from(rank).unwrap_or(usize::MAX)
 }
 
-/// A number of a rank as rsmpi has it.
+/// Converts a number of the runtime to a rank.
+///
+/// # Panics
+/// If the number is 2^31 or more.
 pub(crate) fn rank(number: usize) -> Rank {
     Rank::try_from(number).expect("there are fewer ranks than 2^31")
 }
 
-/// A set of ranks in an order.
+/// An ordered set of ranks.
 pub trait Group: AsRaw<Raw = MPI_Group> {
-    /// The ranks of this one, then those of the other one that this one does not have.
+    /// Returns the union: the ranks of this group, then the ranks that only the other group has.
     fn union<G: Group>(&self, other: &G) -> UserGroup
     where
         Self: Sized,
@@ -91,7 +94,7 @@ pub trait Group: AsRaw<Raw = MPI_Group> {
         made(group, [members(self), members(other)])
     }
 
-    /// The ranks of this one that the other one has, too.
+    /// Returns the intersection: the ranks of this group that the other group has, too.
     fn intersection<G: Group>(&self, other: &G) -> UserGroup
     where
         Self: Sized,
@@ -100,7 +103,7 @@ pub trait Group: AsRaw<Raw = MPI_Group> {
         made(group, [members(self), members(other)])
     }
 
-    /// The ranks of this one that the other one does not have.
+    /// Returns the difference: the ranks of this group that the other group does not have.
     fn difference<G: Group>(&self, other: &G) -> UserGroup
     where
         Self: Sized,
@@ -109,10 +112,10 @@ pub trait Group: AsRaw<Raw = MPI_Group> {
         made(group, [members(self), members(other)])
     }
 
-    /// These of its ranks, in this order.
+    /// Returns the group of these ranks, in this order.
     ///
     /// # Panics
-    /// If it does not have one, or one is there twice.
+    /// If a rank does not exist in this group, or occurs twice.
     #[track_caller]
     fn include(&self, ranks: &[Rank]) -> UserGroup {
         let ranks: Vec<usize> = ranks.iter().map(|&rank| number(rank)).collect();
@@ -120,7 +123,7 @@ pub trait Group: AsRaw<Raw = MPI_Group> {
         made(group, [members(self), None])
     }
 
-    /// All of its ranks but these.
+    /// Returns the group of all ranks except these.
     ///
     /// # Panics
     /// As [`include`](Self::include).
@@ -131,12 +134,14 @@ pub trait Group: AsRaw<Raw = MPI_Group> {
         made(group, [members(self), None])
     }
 
-    /// How many ranks it has.
+    /// Returns the number of ranks.
     fn size(&self) -> Rank {
         rank(group_of(self).size())
     }
 
-    /// Which of them calls this. Of [endpoints](crate::endpoint) it is the one of whose communicator the group was made.
+    /// Returns the rank of the caller, or `None` if it is not in the group. For a group of
+    /// [endpoints](crate::endpoint), this is the endpoint from whose communicator the group was
+    /// made.
     fn rank(&self) -> Option<Rank> {
         let find =
             |of: &core::Group, at: usize| of.translate(&[at], &group_of(self)).pop().flatten();
@@ -147,7 +152,8 @@ pub trait Group: AsRaw<Raw = MPI_Group> {
         found.map(rank)
     }
 
-    /// The rank of another group that is the same process as one of this.
+    /// Returns the rank in another group of the process that has this rank here, or `None` if it is
+    /// not in the other group.
     fn translate_rank<G: Group>(&self, rank: Rank, other: &G) -> Option<Rank>
     where
         Self: Sized,
@@ -158,7 +164,8 @@ pub trait Group: AsRaw<Raw = MPI_Group> {
             .flatten()
     }
 
-    /// The ranks of another group that are the same processes as some of this.
+    /// Returns the ranks in another group of several processes, as
+    /// [`translate_rank`](Self::translate_rank).
     fn translate_ranks<G: Group>(&self, ranks: &[Rank], other: &G) -> Vec<Option<Rank>>
     where
         Self: Sized,
@@ -168,7 +175,7 @@ pub trait Group: AsRaw<Raw = MPI_Group> {
         found.into_iter().map(|found| found.map(rank)).collect()
     }
 
-    /// How it compares with another.
+    /// Compares this group with another.
     fn compare<G: Group>(&self, other: &G) -> GroupRelation
     where
         Self: Sized,
@@ -181,7 +188,7 @@ pub trait Group: AsRaw<Raw = MPI_Group> {
     }
 }
 
-/// How two groups compare.
+/// Result of a comparison of two groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GroupRelation {
     /// The same ranks in the same order.

@@ -11,9 +11,8 @@ use crate::raw::{AsRaw, FromRaw};
 use crate::shared::{AsHandle, CommunicatorHandle, Groups};
 use crate::{CallError, Tag, done};
 
-/// A communicator between two groups of ranks: that of the rank that has it, which is the local
-/// group, and the remote group. Processes to send to and to receive from are those of the remote
-/// group.
+/// A communicator between two groups of ranks. The local group is the group of the rank that has
+/// it, the other is the remote group. Messages are sent to and received from the remote group.
 ///
 /// rsmpi makes intercommunicators by spawning only. [`create`](Self::create),
 /// [`this_root`](Self::this_root) and [`other_root`](Self::other_root) are graphmap's own.
@@ -75,14 +74,14 @@ use crate::{CallError, Tag, done};
 pub struct InterCommunicator(CommunicatorHandle);
 
 impl InterCommunicator {
-    /// Makes an intercommunicator of the ranks of the communicator `local` and of another one,
-    /// which call this, too (`MPI_Intercomm_create`). The leader of `local` and the remote leader
-    /// have the communicator `peer` in common, in which `remote_leader` is the rank of the latter.
-    /// The tag separates intercommunicators that the same leaders make at the same time. A
-    /// collective call of both groups.
+    /// Makes an intercommunicator of the ranks of `local` and the ranks of another communicator,
+    /// which also call this (`MPI_Intercomm_create`). Both leaders must be in the communicator
+    /// `peer`, and `remote_leader` is the rank of the remote leader there. The tag separates
+    /// intercommunicators that the same leaders make at the same time. A collective call of both
+    /// groups.
     ///
     /// # Panics
-    /// As [`try_create`](Self::try_create) returns errors.
+    /// On an error: see [`try_create`](Self::try_create).
     #[track_caller]
     pub fn create<L: AsHandle + ?Sized, P: AsHandle + ?Sized>(
         local: &L,
@@ -95,10 +94,10 @@ impl InterCommunicator {
         done(made)
     }
 
-    /// As [`create`](Self::create), and returns errors.
+    /// Makes an intercommunicator as [`create`](Self::create), but returns errors.
     ///
     /// # Errors
-    /// [`CallError::Group`]: the groups have a rank in common; [`CallError::Rank`],
+    /// [`CallError::Group`]: the groups have a rank in common. [`CallError::Rank`],
     /// [`CallError::Tag`], [`CallError::Mismatch`].
     #[track_caller]
     pub fn try_create<L: AsHandle + ?Sized, P: AsHandle + ?Sized>(
@@ -116,18 +115,19 @@ impl InterCommunicator {
         Ok(InterCommunicator(handle))
     }
 
-    /// Makes an intercommunicator of its handle, if it is one.
+    /// Returns the intercommunicator of a handle, or `None` if the handle belongs to a communicator
+    /// of one group.
     ///
     /// # Safety
-    /// As for [`FromRaw`].
+    /// As for [`FromRaw`]. If the result is `None`, the handle still belongs to the caller.
     pub unsafe fn try_from_raw(raw: MPI_Comm) -> Option<Self> {
         if raw.0.is_null() {
             return None;
         }
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         let handle = unsafe { CommunicatorHandle::from_raw(raw) };
         if handle.0.remote().is_none() {
-            // It stays with the caller.
+            // The handle still belongs to the caller.
             std::mem::forget(handle);
             return None;
         }
@@ -148,8 +148,8 @@ impl InterCommunicator {
         UserGroup::new(self.remote(), self.0.0.known())
     }
 
-    /// Makes a communicator of both groups, that of `High` behind that of `Low`. A collective call
-    /// of both groups.
+    /// Makes a communicator of both groups. The ranks of the group that passes `High` come after
+    /// the ranks of the group that passes `Low`. A collective call of both groups.
     ///
     /// # Panics
     /// If the ranks of a group do not all pass the same order: see [`try_merge`](Self::try_merge).
@@ -158,42 +158,43 @@ impl InterCommunicator {
         done(self.try_merge(merge_order))
     }
 
-    /// As [`merge`](Self::merge), and returns errors.
+    /// Merges the groups as [`merge`](Self::merge), but returns errors.
     ///
     /// # Errors
-    /// [`CallError::Group`]: the ranks of a group do not all pass the same order;
+    /// [`CallError::Group`]: the ranks of a group do not all pass the same order.
     /// [`CallError::Mismatch`].
     #[track_caller]
     pub fn try_merge(&self, merge_order: MergeOrder) -> Result<SimpleCommunicator, CallError> {
         let merged = match self.0.groups() {
             Groups::Two(two) => wait(two.merge(merge_order == MergeOrder::High))?,
-            // Only by a handle that was none of an intercommunicator.
+            // Only possible if `from_raw` was called with the handle of a communicator of one
+            // group.
             Groups::One(_) => panic!("the communicator has one group"),
         };
         Ok(SimpleCommunicator::made(self.0.0.derived(merged)))
     }
 
-    /// This rank as the root of a collective call of both groups (`MPI_ROOT`).
+    /// Returns the calling rank as the root of a collective call of both groups (`MPI_ROOT`).
     pub fn this_root(&self) -> LocalRoot<'_> {
         LocalRoot::This(self)
     }
 
-    /// Another rank of the local group as the root of such a call (`MPI_PROC_NULL`).
+    /// Returns another rank of the local group as the root of such a call (`MPI_PROC_NULL`).
     pub fn other_root(&self) -> LocalRoot<'_> {
         LocalRoot::Other(self)
     }
 }
 
-/// The root of a collective call of two groups, for the ranks of its group. Not part of rsmpi.
+/// Root of a collective call of two groups, for the ranks of its group. Not part of rsmpi.
 #[derive(Clone, Copy)]
 pub enum LocalRoot<'a> {
-    /// The rank that calls.
+    /// The calling rank.
     This(&'a InterCommunicator),
     /// Another rank of its group.
     Other(&'a InterCommunicator),
 }
 
-// SAFETY: that of the handle.
+// SAFETY: the raw handle is valid as long as `self.0` lives.
 unsafe impl AsRaw for InterCommunicator {
     type Raw = MPI_Comm;
 
@@ -204,7 +205,7 @@ unsafe impl AsRaw for InterCommunicator {
 
 impl FromRaw for InterCommunicator {
     unsafe fn from_raw(handle: MPI_Comm) -> Self {
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         InterCommunicator(unsafe { CommunicatorHandle::from_raw(handle) })
     }
 }
@@ -215,12 +216,12 @@ impl AsHandle for InterCommunicator {
     }
 }
 
-/// Which group comes first when two are merged. If both groups pass the same, the one whose leader
-/// has the lower rank in the world comes first.
+/// Order of the groups in a merge. If both groups pass the same order, the group comes first whose
+/// leader has the lower rank in the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MergeOrder {
-    /// That of the rank that passes it.
+    /// The local group comes first.
     Low,
-    /// The remote group.
+    /// The remote group comes first.
     High,
 }

@@ -1,4 +1,4 @@
-//! Communicators: who sends messages to whom.
+//! Communicators, groups and virtual topologies.
 
 mod as_communicator;
 mod cartesian;
@@ -21,7 +21,7 @@ pub use virtual_topology::{
     DistributedGraphCommunicator, GraphCommunicator, IntoTopology, Topology,
 };
 
-/// The number of a process in a communicator, from 0.
+/// Rank of a process in a communicator, from 0.
 pub type Rank = std::os::raw::c_int;
 
 /// The traits of this module.

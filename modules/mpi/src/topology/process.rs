@@ -1,4 +1,4 @@
-//! Ranks of a communicator, as others see them.
+//! Ranks of a communicator as sources, destinations and roots.
 
 use super::Rank;
 use super::group::rank;
@@ -19,12 +19,12 @@ impl<'a> Process<'a> {
         Process { comm, rank }
     }
 
-    /// Its number.
+    /// Returns the rank in the communicator.
     pub fn rank(&self) -> Rank {
         self.rank
     }
 
-    /// Returns whether it is the rank that calls this. A process of a remote group never is.
+    /// Returns whether this is the calling rank. False for processes of a remote group.
     pub fn is_self(&self) -> bool {
         let of = &self.as_handle().0;
         of.remote().is_none() && rank(of.known().rank()) == self.rank
@@ -41,7 +41,7 @@ impl<'a> AnyProcess<'a> {
     }
 }
 
-// SAFETY: that of the communicator.
+// SAFETY: the handle of the communicator is valid as long as it is borrowed.
 unsafe impl AsRaw for Process<'_> {
     type Raw = MPI_Comm;
 
@@ -56,7 +56,7 @@ impl AsHandle for Process<'_> {
     }
 }
 
-// SAFETY: that of the communicator.
+// SAFETY: the handle of the communicator is valid as long as it is borrowed.
 unsafe impl AsRaw for AnyProcess<'_> {
     type Raw = MPI_Comm;
 

@@ -1,11 +1,11 @@
-//! Communicators whose ranks are one group.
+//! Communicators of one group of ranks.
 
 use crate::abi::MPI_Comm;
 use crate::rank;
 use crate::raw::{AsRaw, FromRaw};
 use crate::shared::{AsHandle, CommunicatorHandle, Kind, Shared};
 
-/// A communicator whose ranks are one group.
+/// A communicator of one group of ranks (an intracommunicator).
 pub struct SimpleCommunicator(pub(crate) CommunicatorHandle);
 
 impl SimpleCommunicator {
@@ -13,16 +13,16 @@ impl SimpleCommunicator {
         SimpleCommunicator(CommunicatorHandle::new(shared))
     }
 
-    /// That of all ranks.
+    /// Returns the communicator of all ranks (`MPI_COMM_WORLD`).
     ///
     /// # Panics
-    /// If no rank calls it, or it is not initialized.
+    /// If the caller is not a rank, or the rank is not initialized, or was finalized.
     #[track_caller]
     pub fn world() -> SimpleCommunicator {
         SimpleCommunicator(CommunicatorHandle(rank::communicator(Kind::World)))
     }
 
-    /// That of the rank that calls this, alone.
+    /// Returns the communicator of the calling rank alone (`MPI_COMM_SELF`).
     ///
     /// # Panics
     /// As [`world`](Self::world).
@@ -32,7 +32,7 @@ impl SimpleCommunicator {
     }
 }
 
-// SAFETY: that of the handle.
+// SAFETY: the raw handle is valid as long as `self.0` lives.
 unsafe impl AsRaw for SimpleCommunicator {
     type Raw = MPI_Comm;
 
@@ -43,7 +43,7 @@ unsafe impl AsRaw for SimpleCommunicator {
 
 impl FromRaw for SimpleCommunicator {
     unsafe fn from_raw(handle: MPI_Comm) -> Self {
-        // SAFETY: as the caller says.
+        // SAFETY: guaranteed by the caller.
         SimpleCommunicator(unsafe { CommunicatorHandle::from_raw(handle) })
     }
 }

@@ -1,23 +1,23 @@
-//! How the ranks of a communicator are neighbours: MPI's virtual topologies.
+//! Virtual topologies: neighbours of the ranks of a communicator.
 
 use super::cartesian::CartesianCommunicator;
 use super::simple::SimpleCommunicator;
 
-/// How ranks of a communicator are neighbours.
+/// Kind of virtual topology of a communicator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Topology {
     /// A graph.
     Graph,
     /// A grid.
     Cartesian,
-    /// A graph that each rank knows a part of.
+    /// A graph of which each rank knows a part.
     DistributedGraph,
-    /// It is not said.
+    /// No topology.
     Undefined,
 }
 
 impl SimpleCommunicator {
-    /// How its ranks are neighbours.
+    /// Returns the kind of virtual topology.
     pub fn topology(&self) -> Topology {
         match (&self.0.0.grid, &self.0.0.graph) {
             (Some(_), _) => Topology::Cartesian,
@@ -26,7 +26,8 @@ impl SimpleCommunicator {
         }
     }
 
-    /// The communicator as what it is.
+    /// Converts the communicator to the type of its virtual topology. A communicator with a
+    /// distributed graph becomes `Undefined`, because its type is not implemented.
     pub fn into_topology(self) -> IntoTopology {
         match self.topology() {
             Topology::Cartesian => IntoTopology::Cartesian(CartesianCommunicator(self)),
@@ -35,24 +36,25 @@ impl SimpleCommunicator {
     }
 }
 
-/// A communicator whose ranks are a graph. There are none yet.
+/// A communicator whose ranks form a graph. Not implemented: no call returns a value of this type.
 #[derive(Debug)]
 #[allow(missing_copy_implementations)]
 pub struct GraphCommunicator;
 
-/// A communicator whose ranks are a graph that each knows a part of. There are none yet.
+/// A communicator whose ranks form a graph, of which each rank knows a part. Not implemented: no
+/// call returns a value of this type.
 #[derive(Debug)]
 #[allow(missing_copy_implementations)]
 pub struct DistributedGraphCommunicator;
 
-/// A communicator as what it is.
+/// A communicator, by its virtual topology.
 pub enum IntoTopology {
     /// A graph.
     Graph(GraphCommunicator),
     /// A grid.
     Cartesian(CartesianCommunicator),
-    /// A graph that each rank knows a part of.
+    /// A graph of which each rank knows a part.
     DistributedGraph(DistributedGraphCommunicator),
-    /// Ranks, and nothing more.
+    /// No topology.
     Undefined(SimpleCommunicator),
 }

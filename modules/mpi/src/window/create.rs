@@ -1,4 +1,4 @@
-//! Communicators whose ranks make windows together.
+//! Creation of windows.
 
 use super::element::Element;
 use super::memory::Window;
@@ -8,14 +8,14 @@ use crate::fiber::wait;
 use crate::forms::call;
 use crate::topology::Communicator;
 
-/// Communicators whose ranks make windows. All of these are collective calls.
+/// Communicators whose ranks make windows. All of these calls are collective.
 pub trait Windows: Communicator {
     call! {
-        /// Exposes memory to all ranks (`MPI_Win_create`, `MPI_Win_allocate`). Each rank may expose
-        /// another number of elements.
+        /// Exposes memory to all ranks (`MPI_Win_create`, `MPI_Win_allocate`). The number of
+        /// elements may differ between ranks.
         fn create_window,
         /// # Errors
-        /// [`CallError::Mismatch`]: ranks have made different calls, or with different types.
+        /// [`CallError::Mismatch`]: ranks make different calls, or pass different types.
         try_create_window<T: Element>(&self, memory: Vec<T>) -> Window<T> {
             let of = self.as_handle();
             let made = wait(of.core().window(memory))?;
@@ -37,12 +37,12 @@ pub trait Windows: Communicator {
     }
 
     call! {
-        /// Makes memory that all ranks refer to (`MPI_Win_allocate_shared`). Its elements are of a
-        /// type that threads may share, such as atomic numbers. All ranks must be in one OS
-        /// process, as those of [`split_shared`](Communicator::split_shared) are.
+        /// Makes memory that all ranks can access by reference (`MPI_Win_allocate_shared`). Its
+        /// elements are of a type that threads may share, such as atomic numbers. All ranks must be
+        /// in one OS process, as the ranks of [`split_shared`](Communicator::split_shared) are.
         fn create_shared_window,
         /// # Errors
-        /// [`CallError::Window`]: the ranks are in several OS processes; [`CallError::Mismatch`].
+        /// [`CallError::Window`]: the ranks are in several OS processes. [`CallError::Mismatch`].
         try_create_shared_window<T: Send + Sync + 'static>(
             &self, memory: Vec<T>,
         ) -> SharedWindow<T> {

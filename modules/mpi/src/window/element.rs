@@ -2,7 +2,7 @@
 
 use graphmap_runtime::mpi as core;
 
-/// An element of a window: a number, a truth value, a character, a tuple or an array of these, and
+/// An element of a window: a number, a `bool`, a character, or a tuple or an array of these. Also
 /// every other `Payload` of the runtime that is `Copy`.
 pub trait Element: core::Value + Copy {}
 

@@ -1,4 +1,4 @@
-//! Windows onto memory of each rank of a communicator.
+//! Windows, which expose memory of each rank of a communicator.
 
 use std::ops::Range;
 
@@ -12,10 +12,10 @@ use crate::forms::call;
 use crate::life::Life;
 use crate::topology::{Rank, number, rank};
 
-/// Memory of each rank of a communicator, to which all of them have access.
+/// Memory of each rank of a communicator, which all ranks can access.
 ///
-/// See the [module](super) for an example. Targets are ranks of the communicator, and offsets count
-/// elements from the first that the target exposes.
+/// See the [module](super) for an example. Targets are ranks of the communicator. Offsets count
+/// elements from the first element that the target exposes.
 pub struct Window<T: Element> {
     core: core::Window<T>,
     life: Life,
@@ -37,7 +37,7 @@ impl<T: Element> Window<T> {
         &self.core
     }
 
-    /// Returns the rank that has this.
+    /// Returns the rank that owns this window.
     pub fn rank(&self) -> Rank {
         rank(self.core.rank())
     }
@@ -47,26 +47,27 @@ impl<T: Element> Window<T> {
         rank(self.core.size())
     }
 
-    /// Returns the number of elements that a rank exposes; `None`: there is no such rank, or the
-    /// window is dynamic.
+    /// Returns the number of elements that a rank exposes. Returns `None` if the rank does not
+    /// exist, or if the window is dynamic.
     pub fn len_of(&self, rank: Rank) -> Option<usize> {
         self.core.len_of(number(rank))
     }
 
     call! {
-        /// Calls `f` with the memory of this rank. Meanwhile no other rank has access to it, so `f`
-        /// must not make calls that wait: they panic.
+        /// Calls `f` with the memory of this rank. Other ranks have no access to it during the
+        /// call, so `f` must not make calls that wait: they panic.
         pub fn with,
         /// # Errors
-        /// [`CallError::Window`]: within such a call of the same window, or the window is dynamic.
+        /// [`CallError::Window`]: the call is made within such a call of the same window, or the
+        /// window is dynamic.
         try_with<R>(&self, f: impl FnOnce(&mut [T]) -> R) -> R { self.core.with(f) }
     }
 
     call! {
-        /// Sets elements of a rank (`MPI_Put`).
+        /// Writes elements to the memory of a rank (`MPI_Put`).
         pub fn put,
         /// # Errors
-        /// [`CallError::Rank`]; [`CallError::Window`]: the target does not expose these elements,
+        /// [`CallError::Rank`]. [`CallError::Window`]: the target does not expose these elements,
         /// or has dropped its window.
         try_put(&self, values: &[T], target: Rank, offset: usize) -> () {
             wait(self.core().put(values, number(target), offset))
@@ -74,18 +75,18 @@ impl<T: Element> Window<T> {
     }
 
     call! {
-        /// Returns elements of a rank (`MPI_Get`).
+        /// Reads elements from the memory of a rank (`MPI_Get`).
         pub fn get,
         /// # Errors
-        /// As for [`try_put`](Self::try_put); [`CallError::Window`], too, if the range ends before
-        /// it begins.
+        /// As for [`try_put`](Self::try_put). Also [`CallError::Window`] if the end of the range is
+        /// before its start.
         try_get(&self, target: Rank, elements: Range<usize>) -> Vec<T> {
             wait(self.core().get(number(target), elements))
         }
     }
 
     call! {
-        /// Waits until all accesses of this rank to another have been performed (`MPI_Win_flush`).
+        /// Blocks until all accesses of this rank to another have been performed (`MPI_Win_flush`).
         pub fn flush,
         /// # Errors
         /// As for [`try_put`](Self::try_put).
@@ -93,7 +94,8 @@ impl<T: Element> Window<T> {
     }
 
     call! {
-        /// As [`flush`](Self::flush), for all ranks (`MPI_Win_flush_all`).
+        /// Blocks until all accesses of this rank to all ranks have been performed
+        /// (`MPI_Win_flush_all`).
         pub fn flush_all,
         /// # Errors
         /// As for [`try_put`](Self::try_put).
@@ -101,18 +103,18 @@ impl<T: Element> Window<T> {
     }
 
     call! {
-        /// Waits for all ranks, and until their accesses have been performed (`MPI_Win_fence`). A
-        /// collective call.
+        /// Blocks until all ranks have called it and their accesses have been performed
+        /// (`MPI_Win_fence`). A collective call.
         pub fn fence,
         /// # Errors
-        /// As for [`try_put`](Self::try_put); [`CallError::Mismatch`].
+        /// As for [`try_put`](Self::try_put). Also [`CallError::Mismatch`].
         try_fence(&self) -> () { wait(self.core().fence()) }
     }
 
     call! {
         /// Ends the window as [`fence`](Self::fence) does, and returns the memory of this rank
-        /// (`MPI_Win_free`); of a dynamic window, all pieces in the order in which they were
-        /// attached. A collective call.
+        /// (`MPI_Win_free`). Of a dynamic window, returns all pieces in the order in which they
+        /// were attached. A collective call.
         pub fn free,
         /// # Errors
         /// As for [`try_fence`](Self::try_fence).
@@ -127,9 +129,10 @@ impl<T: Element> Window<T> {
 impl<T: Element> Window<T> {
     call! {
         /// Locks the memory of a rank for this rank alone (`MPI_Win_lock`, `MPI_LOCK_EXCLUSIVE`).
+        /// Blocks while other ranks have the lock.
         pub fn lock,
         /// # Errors
-        /// [`CallError::Rank`]; [`CallError::Window`]: this rank has that lock already, or the
+        /// [`CallError::Rank`]. [`CallError::Window`]: this rank has that lock already, or the
         /// target has dropped its window.
         try_lock(&self, target: Rank) -> Locked<'_, T> {
             let core = wait(self.core().lock(number(target)))?;
@@ -138,8 +141,8 @@ impl<T: Element> Window<T> {
     }
 
     call! {
-        /// Locks the memory of a rank for this rank and others that share the lock (`MPI_Win_lock`,
-        /// `MPI_LOCK_SHARED`).
+        /// Locks the memory of a rank for this rank and for others that share the lock
+        /// (`MPI_Win_lock`, `MPI_LOCK_SHARED`). Blocks while another rank has the exclusive lock.
         pub fn lock_shared,
         /// # Errors
         /// As for [`try_lock`](Self::try_lock).
@@ -150,7 +153,8 @@ impl<T: Element> Window<T> {
     }
 
     call! {
-        /// As [`lock_shared`](Self::lock_shared), for all ranks (`MPI_Win_lock_all`).
+        /// Locks the memory of all ranks as [`lock_shared`](Self::lock_shared)
+        /// (`MPI_Win_lock_all`).
         pub fn lock_all,
         /// # Errors
         /// As for [`try_lock`](Self::try_lock).
@@ -163,37 +167,39 @@ impl<T: Element> Window<T> {
 
 /// # Access by some ranks
 ///
-/// The target calls `post` and `wait`, those that have access call `start` and `complete`.
+/// The target calls `post` and `wait`. The ranks that access its memory call `start` and
+/// `complete`.
 impl<T: Element> Window<T> {
     call! {
         /// Opens the memory of this rank to some others (`MPI_Win_post`). Does not wait for them.
         pub fn post,
         /// # Errors
-        /// [`CallError::Rank`]: the memory is opened to none of the ranks.
+        /// [`CallError::Rank`]: a rank does not exist. The memory is then opened to no rank.
         try_post(&self, origins: &[Rank]) -> () { wait(self.core().post(&numbers(origins))) }
     }
 
     call! {
-        /// Waits until some ranks have opened their memory to this one (`MPI_Win_start`).
+        /// Blocks until some ranks have opened their memory to this one (`MPI_Win_start`).
         pub fn start,
         /// # Errors
-        /// [`CallError::Rank`]: it waits for none of the ranks, and begins nothing.
+        /// [`CallError::Rank`]: a rank does not exist. The call then does not wait, and begins no
+        /// access.
         try_start(&self, targets: &[Rank]) -> () { wait(self.core().start(&numbers(targets))) }
     }
 
     call! {
-        /// Ends what [`start`](Self::start) began: waits until the accesses of this rank to those
-        /// have been performed (`MPI_Win_complete`).
+        /// Ends the accesses that [`start`](Self::start) began. Blocks until the accesses of this
+        /// rank to those targets have been performed (`MPI_Win_complete`).
         pub fn complete,
         /// # Errors
-        /// As for [`try_put`](Self::try_put): the first error of an access. Nevertheless the
-        /// accesses have ended, and [`wait`](Self::wait) returns at all targets.
+        /// As for [`try_put`](Self::try_put): the first error of an access. The accesses end
+        /// nevertheless, and [`wait`](Self::wait) returns at all targets.
         try_complete(&self) -> () { wait(self.core().complete()) }
     }
 
     call! {
-        /// Ends what [`post`](Self::post) began: waits until those ranks have called
-        /// [`complete`](Self::complete) (`MPI_Win_wait`).
+        /// Ends the accesses that [`post`](Self::post) allowed. Blocks until those ranks have
+        /// called [`complete`](Self::complete) (`MPI_Win_wait`).
         pub fn wait,
         /// # Errors
         /// [`CallError::Over`].
@@ -207,16 +213,16 @@ impl<T: core::Number> Window<T> {
         /// Combines values with elements of a rank (`MPI_Accumulate`).
         pub fn accumulate,
         /// # Errors
-        /// As for [`try_put`](Self::try_put), and if the operation is not defined for the type:
-        /// bits of floating point numbers, sums of truth values.
+        /// As for [`try_put`](Self::try_put). Also if the operation is not defined for the type,
+        /// such as bitwise operations on floating point numbers or sums of `bool`.
         try_accumulate(&self, values: &[T], target: Rank, offset: usize, op: core::Op) -> () {
             wait(self.core().accumulate(values, number(target), offset, op))
         }
     }
 
     call! {
-        /// As [`accumulate`](Self::accumulate), and returns the elements as they were before
-        /// (`MPI_Get_accumulate`).
+        /// Combines values with elements as [`accumulate`](Self::accumulate), but also returns the
+        /// elements as they were before (`MPI_Get_accumulate`).
         pub fn get_accumulate,
         /// # Errors
         /// As for [`try_accumulate`](Self::try_accumulate).
@@ -228,7 +234,8 @@ impl<T: core::Number> Window<T> {
     }
 
     call! {
-        /// As [`get_accumulate`](Self::get_accumulate), of one element (`MPI_Fetch_and_op`).
+        /// Combines a value with one element, and returns the element as it was before
+        /// (`MPI_Fetch_and_op`).
         pub fn fetch_and_op,
         /// # Errors
         /// As for [`try_accumulate`](Self::try_accumulate).
@@ -238,8 +245,8 @@ impl<T: core::Number> Window<T> {
     }
 
     call! {
-        /// Sets an element of a rank to `value` if it equals `expected`, and returns it as it was
-        /// before (`MPI_Compare_and_swap`).
+        /// Sets an element of a rank to `value` if it equals `expected`. Returns the element as it
+        /// was before (`MPI_Compare_and_swap`).
         pub fn compare_and_swap,
         /// # Errors
         /// As for [`try_put`](Self::try_put).
@@ -252,15 +259,15 @@ impl<T: core::Number> Window<T> {
 
 /// # Dynamic windows
 ///
-/// The offset of a piece of memory is returned where it is attached. No offset is used again.
+/// [`attach`](Window::attach) returns the offset of a piece of memory. Offsets are not reused.
 impl<T: Element> Window<T> {
     call! {
         /// Exposes a piece of memory, and returns the offset of its first element
         /// (`MPI_Win_attach`).
         pub fn attach,
         /// # Errors
-        /// [`CallError::Window`]: the window is not dynamic, or its memory is in use by
-        /// [`with_attached`](Self::with_attached).
+        /// [`CallError::Window`]: the window is not dynamic, or
+        /// [`with_attached`](Self::with_attached) is using its memory.
         try_attach(&self, memory: Vec<T>) -> usize { self.core.attach(memory) }
     }
 
@@ -268,16 +275,17 @@ impl<T: Element> Window<T> {
         /// Removes the piece that begins at an offset, and returns it (`MPI_Win_detach`).
         pub fn detach,
         /// # Errors
-        /// As for [`try_attach`](Self::try_attach), and if no piece begins there.
+        /// As for [`try_attach`](Self::try_attach). Also if no piece begins at this offset.
         try_detach(&self, piece: usize) -> Vec<T> { self.core.detach(piece) }
     }
 
     call! {
         /// Calls `f` with the piece of this rank that begins at an offset, as [`with`](Self::with)
-        /// does with all memory.
+        /// does with the whole memory.
         pub fn with_attached,
         /// # Errors
-        /// [`CallError::Window`]: no piece begins there, or within such a call of the same window.
+        /// [`CallError::Window`]: no piece begins at this offset, or the call is made within such a
+        /// call of the same window.
         try_with_attached<R>(&self, piece: usize, f: impl FnOnce(&mut [T]) -> R) -> R {
             self.core.with_attached(piece, f)
         }

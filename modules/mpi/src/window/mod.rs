@@ -1,7 +1,7 @@
 //! Windows: access to the memory of other ranks (one-sided communication, `MPI_Win`).
 //!
-//! Not part of rsmpi, which has MPI's functions for this in its binding only. So nothing of this is
-//! in [`mpi::traits`](crate::traits).
+//! This module is not part of rsmpi, which has MPI's functions for windows in its binding only.
+//! [`mpi::traits`](crate::traits) therefore does not contain its traits.
 //!
 //! ```
 //! use mpi::traits::*;
@@ -58,14 +58,16 @@
 //! # Rules
 //!
 //! * The memory of a rank belongs to its scheduler, which performs the accesses of all ranks one
-//!   after the other. Each is atomic, of any number of elements. The rank itself need not take part.
-//! * A rank reads and changes its own memory by [`Window::with`], also while other ranks have access.
-//! * A call that returns elements has been performed when it returns. One that does not, such as
+//!   after the other. Each access is atomic for any number of elements. The rank itself need not
+//!   take part.
+//! * A rank reads and changes its own memory by [`Window::with`], also while other ranks have
+//!   access.
+//! * A call that returns elements has been performed when it returns. Another call, such as
 //!   [`Window::put`], has been performed when the rank has called [`Window::flush`],
 //!   [`Window::fence`], [`Window::complete`] or [`Locked::unlock`]. The accesses of a rank to
 //!   another are performed in the order of the calls.
-//! * A lock excludes the ranks that ask for the lock. It is not required for an access.
-//! * A window that is dropped instead of freed is closed: accesses of other ranks to it are errors.
+//! * A lock excludes only the ranks that ask for the lock. Accesses do not require it.
+//! * A window that is dropped without `free` is closed: accesses of other ranks to it are errors.
 //! * All calls that can fail have two forms: one that panics, and one that begins with `try_`.
 
 mod create;

@@ -8,10 +8,12 @@ use crate::forms::call;
 use crate::life::Life;
 use crate::topology::{Rank, number, rank};
 
-/// Memory of all ranks of a communicator within one OS process, to which each has references.
+/// Memory of all ranks of a communicator within one OS process, which each rank can access by
+/// reference.
 ///
-/// MPI lets ranks load from and store to such memory. Ranks may be on several threads, so elements
-/// are of a type that threads may share (`Sync`), and its methods are what ranks do with them.
+/// MPI lets ranks load from and store to such memory. Ranks may be on several threads, so the
+/// elements must be of a type that threads may share (`Sync`). Ranks access them by the methods of
+/// that type.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicI32, Ordering};
@@ -41,7 +43,7 @@ impl<T> SharedWindow<T> {
         SharedWindow { core, life }
     }
 
-    /// Returns the rank that has this.
+    /// Returns the rank that owns this window.
     pub fn rank(&self) -> Rank {
         rank(self.core.rank())
     }
@@ -51,8 +53,8 @@ impl<T> SharedWindow<T> {
         rank(self.core.size())
     }
 
-    /// Returns the elements that a rank shares (`MPI_Win_shared_query`); `None`: there is no such
-    /// rank.
+    /// Returns the elements that a rank shares (`MPI_Win_shared_query`), or `None` if the rank does
+    /// not exist.
     pub fn of(&self, rank: Rank) -> Option<&[T]> {
         self.core.of(number(rank))
     }
@@ -63,8 +65,8 @@ impl<T> SharedWindow<T> {
     }
 
     call! {
-        /// Waits for all ranks (`MPI_Win_fence`): afterwards each finds all that any of them did
-        /// to the memory before. A collective call.
+        /// Blocks until all ranks have called it (`MPI_Win_fence`). Afterwards each rank sees all
+        /// writes to the memory that were made before the call. A collective call.
         pub fn fence,
         /// # Errors
         /// [`CallError::Mismatch`].
