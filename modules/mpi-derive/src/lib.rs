@@ -1,8 +1,9 @@
-//! `#[derive(Equivalence)]`: the datatype of a struct, of those of its fields.
+//! `#[derive(Equivalence)]`: composes the datatype of a struct from the datatypes of its fields.
 //!
-//! rsmpi's own derive describes the fields, and takes a struct for as large as they make it. That is another size where a struct is packed,
-//! or aligned to more than its fields: elements of an array would not be where they are looked for. What is derived here names the
-//! types too, and `mpi` asks the compiler how large they are.
+//! The derive macro of rsmpi describes the fields and computes the size of the struct from them.
+//! This size is wrong for a struct that is packed or aligned to more than its fields, so MPI would
+//! access elements of an array at wrong addresses. The code generated here names the types, and
+//! `mpi` takes their sizes and field offsets from the compiler.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
@@ -10,10 +11,11 @@ use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{Attribute, Data, DeriveInput, Error, Field, Index, LitStr, Member, Path, Token, Type};
 
-/// The datatype of a struct: that of each field, where the field is.
+/// Derives the datatype of a struct: the datatype of each field, at the offset of the field.
 ///
-/// Fields may be of any type that is an `Equivalence`, and arrays and tuples of those. The struct has no parameters, as it has one datatype.
-/// `#[mpi(crate = "path::to::mpi")]` names the crate, where it is not `::mpi`.
+/// A field may have any type that implements `Equivalence`, or be an array or tuple of such types.
+/// The struct must not have generic parameters, because it has one datatype.
+/// `#[mpi(crate = "path::to::mpi")]` names the crate if it is not `::mpi`.
 #[proc_macro_derive(Equivalence, attributes(mpi))]
 pub fn equivalence(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     let input = syn::parse_macro_input!(input as DeriveInput);
@@ -42,9 +44,11 @@ fn derive(input: &DeriveInput) -> Result<TokenStream, Error> {
             };
             let ty = &field.ty;
             match of_field(&mpi, field) {
-                // What has the type that is described is the field: another macro may have changed it since this one read it.
+                // Checks that the field has the described type, because another macro may have
+                // changed the field since this one read it.
                 Ok(of) => Some(quote!({
-                    // SAFETY: it is never called; it compiles if the types are the same.
+                    // SAFETY: the closure is never called. It only has to compile, which it does if
+                    // the types are equal.
                     let _ = |of: *const Self| -> *const #ty { unsafe { &raw const (*of).#member } };
                     (::core::mem::offset_of!(Self, #member), #of)
                 })),
@@ -64,7 +68,8 @@ fn derive(input: &DeriveInput) -> Result<TokenStream, Error> {
     let name = &input.ident;
     let text = name.to_string();
     Ok(quote! {
-        // SAFETY: it describes each field where the field is, by the field's own datatype, and nothing else; and its extent is the size.
+        // SAFETY: the datatype describes each field by its own datatype at its own offset, and
+        // nothing more. Its extent is the size of the struct.
         #[automatically_derived]
         #[allow(deprecated, unused_braces, unused_parens)]
         unsafe impl #mpi::datatype::Equivalence for #name {
@@ -78,7 +83,7 @@ fn derive(input: &DeriveInput) -> Result<TokenStream, Error> {
     })
 }
 
-/// The datatype of a field.
+/// Returns an expression for the datatype of a field.
 fn of_field(mpi: &Path, field: &Field) -> Result<TokenStream, Error> {
     match field.attrs.iter().find(|a| a.path().is_ident("mpi")) {
         Some(attribute) => {
@@ -89,13 +94,14 @@ fn of_field(mpi: &Path, field: &Field) -> Result<TokenStream, Error> {
     }
 }
 
-/// An expression that is the datatype of a type.
+/// Returns an expression for the datatype of a type.
 fn datatype(mpi: &Path, of: &Type) -> Result<TokenStream, Error> {
     match of {
         Type::Path(_) => Ok(quote!(#mpi::internal::of_type::<#of>())),
         Type::Array(array) => {
             let of = datatype(mpi, &array.elem)?;
-            // Its length is that of the type: an expression may be another number when the program runs.
+            // The length comes from the type, because an expression might have another value at run
+            // time.
             Ok(quote!(#mpi::internal::of_array(::core::marker::PhantomData::<#array>, #of)))
         }
         Type::Tuple(tuple) => {
@@ -108,7 +114,7 @@ fn datatype(mpi: &Path, of: &Type) -> Result<TokenStream, Error> {
             let fields = fields?;
             Ok(quote!(#mpi::internal::of_fields::<#tuple>(&[#(#fields),*])))
         }
-        // As macros make them of `$field:ty`.
+        // Macros pass `$field:ty` as a group.
         Type::Group(group) => datatype(mpi, &group.elem),
         Type::Paren(paren) => datatype(mpi, &paren.elem),
         _ => {
@@ -122,7 +128,7 @@ fn datatype(mpi: &Path, of: &Type) -> Result<TokenStream, Error> {
     }
 }
 
-/// The path of the crate: `#[mpi(crate = "...")]`.
+/// Returns the path of the `mpi` crate, from `#[mpi(crate = "...")]` if present.
 fn path_of_mpi(attributes: &[Attribute]) -> Result<Path, Error> {
     let mut found: Option<Path> = None;
     for attribute in attributes.iter().filter(|a| a.path().is_ident("mpi")) {
@@ -138,7 +144,7 @@ fn path_of_mpi(attributes: &[Attribute]) -> Result<Path, Error> {
     Ok(found.unwrap_or_else(|| syn::parse_quote!(::mpi)))
 }
 
-/// `crate = "path"`.
+/// A setting `crate = "path"`.
 struct Setting(Path);
 
 impl syn::parse::Parse for Setting {
@@ -159,7 +165,7 @@ mod tests {
 
     use super::*;
 
-    /// What is told of a struct, in the order of its lines.
+    /// Returns the messages of the errors for a struct, in source order.
     fn told(input: &DeriveInput) -> Vec<String> {
         let errors = derive(input).expect_err("it is wrong").into_iter();
         errors.map(|error| error.to_string()).collect()
