@@ -1,4 +1,6 @@
-//! What libraries name of rsmpi's own binding to MPI's C interface, where they call it past rsmpi: [`mpi::ffi`], under the name of
-//! that crate. It is patched in beside `mpi`, so that a handle is the same type in both.
+//! The names of `mpi-sys`, rsmpi's bindings to the C interface of MPI: a re-export of [`mpi::ffi`].
+//!
+//! Some libraries use these bindings beside rsmpi. This crate is patched in together with `mpi`, so
+//! that a handle has the same type in both.
 
 pub use mpi::ffi::*;
