@@ -1,7 +1,7 @@
 //! Arenas with typed ids.
 //!
-//! Everything in the model lives in a vector and is named by a four-byte id of its own type, so
-//! that a channel cannot be asked for with the id of a process.
+//! The elements of the model are stored in vectors. Each vector has its own type of id of four
+//! bytes. Therefore the id of a process cannot be used to access a channel.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -9,14 +9,19 @@ use std::ops::{Index, IndexMut};
 
 /// A typed index of an [`Arena`].
 pub trait Id: Copy + Eq {
-    /// The id of the `index`-th element.
+    /// Returns the id of the element at `index`.
+    ///
+    /// # Panics
+    /// Panics if the index is too large. An id type of `define_id!` supports 2^32 - 1
+    /// elements.
     fn from_index(index: usize) -> Self;
-    /// Position in the arena.
+    /// Returns the position in the arena.
     fn index(self) -> usize;
 }
 
-/// Makes an id type: four bytes (also as an `Option`), ordered as the elements are. The letter stands before its number in what
-/// `Debug` writes.
+/// Defines an id type of four bytes (also as an `Option`), ordered by index.
+///
+/// `Debug` writes the letter and the index.
 ///
 /// ```
 /// use graphmap_kpn::arena::Id;
@@ -56,7 +61,7 @@ macro_rules! define_id {
 }
 pub(crate) use crate::define_id;
 
-/// A vector whose elements are named by ids of type `I`.
+/// A vector that is indexed by ids of type `I`. Indexing panics if the id is out of range.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Arena<I, T> {
     items: Vec<T>,
@@ -64,7 +69,7 @@ pub struct Arena<I, T> {
 }
 
 impl<I: Id, T> Arena<I, T> {
-    /// An empty arena.
+    /// Creates an empty arena.
     pub fn new() -> Self {
         Arena {
             items: Vec::new(),
@@ -72,7 +77,7 @@ impl<I: Id, T> Arena<I, T> {
         }
     }
 
-    /// An empty arena with room for `n` elements.
+    /// Creates an empty arena with capacity for `n` elements.
     pub fn with_capacity(n: usize) -> Self {
         Arena {
             items: Vec::with_capacity(n),
@@ -80,29 +85,32 @@ impl<I: Id, T> Arena<I, T> {
         }
     }
 
-    /// Adds an element and names it.
+    /// Adds an element and returns its id.
+    ///
+    /// # Panics
+    /// Panics if the index of the element is too large for an id.
     pub fn push(&mut self, item: T) -> I {
         let id = I::from_index(self.items.len());
         self.items.push(item);
         id
     }
 
-    /// How many elements there are.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.items.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if the arena is empty.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
 
-    /// All ids, in order.
+    /// Iterates over all ids, in order.
     pub fn ids(&self) -> impl ExactSizeIterator<Item = I> + DoubleEndedIterator + use<I, T> {
         (0..self.items.len()).map(I::from_index)
     }
 
-    /// All elements with their ids, in order.
+    /// Iterates over all elements with their ids, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (I, &T)> + DoubleEndedIterator {
         self.items
             .iter()
@@ -110,22 +118,22 @@ impl<I: Id, T> Arena<I, T> {
             .map(|(i, item)| (I::from_index(i), item))
     }
 
-    /// All elements, in order.
+    /// Iterates over all elements, in order.
     pub fn values(&self) -> std::slice::Iter<'_, T> {
         self.items.iter()
     }
 
-    /// All elements, in order, to change.
+    /// Iterates over all elements mutably, in order.
     pub fn values_mut(&mut self) -> std::slice::IterMut<'_, T> {
         self.items.iter_mut()
     }
 
-    /// The element of an id that may not exist.
+    /// Returns the element of an id, or `None` if it does not exist.
     pub fn get(&self, id: I) -> Option<&T> {
         self.items.get(id.index())
     }
 
-    /// Gives back unused room.
+    /// Frees unused capacity.
     pub fn shrink_to_fit(&mut self) {
         self.items.shrink_to_fit();
     }

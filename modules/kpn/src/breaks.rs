@@ -1,5 +1,7 @@
-//! Breaks: one field of a sound network changed, at random. For tests: of this crate, and with the
-//! feature `breaks` of those that consume what [`crate::verify`] lets pass.
+//! Networks with one field changed at random, for tests.
+//!
+//! The tests of this crate use them, and with the feature `breaks` also the tests of crates that
+//! consume [`Verified`] networks.
 
 use crate::arena::{Arena, Id};
 use crate::declared::{
@@ -17,8 +19,9 @@ use crate::source::{SourceMap, Span};
 use crate::verify::verify;
 use crate::{expand, resolve};
 
-/// Everything that a network can have: bundles of all kinds, also at both ends of one channel, ports
-/// joined to the environment, nested modules, tokens at the start, constraints of all kinds.
+/// A network with everything that a network can contain: bundles of all kinds, also at both ends of
+/// one channel, ports joined to the environment, nested modules, initial tokens, constraints of all
+/// kinds.
 pub const ALL: &str = r#"{"graphmap": 1, "name": "all", "skeleton": "explicit",
     "modules": [{"name": "cluster_a"}, {"name": "cluster_b", "kind": "inner", "parent": 0}],
     "processes": [
@@ -46,17 +49,17 @@ pub const ALL: &str = r#"{"graphmap": 1, "name": "all", "skeleton": "explicit",
         {"processes": ["w1"], "hold": [1, 4]}, {"module": 1, "whole": true},
         {"module": 0, "prefer": 2.5}]}"#;
 
-/// Every channel in a bundle at both ends, and no bundle that need not be named.
+/// A network in which every channel has a bundle at both ends, and every bundle must be named.
 pub const CROSSED: &str = r#"{"graphmap": 1,
     "processes": [{"name": "a1"}, {"name": "a2"}, {"name": "b1"}, {"name": "b2"}],
     "channels": [
         {"from": "a1", "to": "b1", "bundle": "scatter"}, {"from": "a1", "to": "b2", "bundle": "gather"},
         {"from": "a2", "to": "b1", "bundle": "gather"}, {"from": "a2", "to": "b2", "bundle": "scatter"}]}"#;
 
-/// The network of a text.
+/// Reads and verifies a network in JSON.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Returns all errors in the text.
 pub fn read(text: &str) -> Result<Verified, Diagnostics> {
     let mut sources = SourceMap::new();
     let source = sources.add("net.json", text).expect("a short text");
@@ -65,16 +68,16 @@ pub fn read(text: &str) -> Result<Verified, Diagnostics> {
     Ok(verify(infer(network)?)?.0)
 }
 
-/// Numbers that look random and are the same in every run (xorshift, Marsaglia 2003).
+/// A generator of reproducible pseudorandom numbers (xorshift, Marsaglia 2003).
 pub struct Dice(u64);
 
 impl Dice {
-    /// Another sequence for each seed; 0 is none.
+    /// Creates a generator. The seed selects the sequence and must not be 0.
     pub fn new(seed: u64) -> Dice {
         Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15))
     }
 
-    /// A number less than this, or 0.
+    /// Returns a number below `n`, or 0 if `n` is 0.
     pub fn below(&mut self, n: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -82,7 +85,10 @@ impl Dice {
         (self.0 >> 16) as usize % n.max(1)
     }
 
-    /// One of a list that is not empty.
+    /// Returns an element of a list.
+    ///
+    /// # Panics
+    /// Panics if the list is empty.
     pub fn one_of<T: Clone>(&mut self, list: &[T]) -> T {
         list[self.below(list.len())].clone()
     }
@@ -115,7 +121,7 @@ impl Dice {
         self.one_of(&[Direction::Input, Direction::Output])
     }
 
-    /// Elements more, less, or elsewhere.
+    /// Adds, removes or swaps elements.
     pub fn rows<T: Clone>(&mut self, rows: &mut Vec<T>) {
         let (i, j) = (self.below(rows.len()), self.below(rows.len()));
         match self.below(5) {
@@ -128,7 +134,7 @@ impl Dice {
         }
     }
 
-    /// One element, or the rows.
+    /// Changes one element, or the list of elements.
     fn arena<I: Id, T: Clone>(
         &mut self,
         arena: &mut Arena<I, T>,
@@ -146,7 +152,9 @@ impl Dice {
     }
 }
 
-/// Changes one field, whichever. The patterns name all fields: a new one is not forgotten.
+/// Changes one field of a network, and returns the names of the type and the field.
+///
+/// The patterns name all fields, so that the compiler rejects a missing new field.
 pub fn break_it(network: &mut Network, dice: &mut Dice) -> (&'static str, &'static str) {
     let Network {
         name,

@@ -1,17 +1,20 @@
-//! Which bundle each channel names, where a network is written down.
+//! Selects the bundle that each channel names in the output of a network.
 //!
-//! A channel may be a member of a bundle at both its ends and can name the kind of one of them, so
-//! that a writer must choose: every bundle is to be named by one of its channels. Bundles are the
-//! vertices of a graph, channels with a bundle at both ends its edges; a connected part with a cycle,
-//! or with a bundle that need not be named or is named by a channel of its own, can be oriented so
-//! that every bundle has an edge. Linear in the size of the network.
+//! A channel may be a member of a bundle at both its ends, but can name only one of them. Every
+//! bundle must be named by one of its channels. Consider the graph with bundles as vertices, and
+//! with channels that have a bundle at both ends as edges. A connected component is solvable if it
+//! has a cycle, a bundle that need not be named, or a bundle with a channel that is in no other
+//! bundle. Its edges can then be oriented so that every bundle gets an edge. The time is linear in
+//! the size of the network.
 
 use crate::arena::Id;
 use crate::declared::BundleKind;
 use crate::network::{BundleId, ChannelId, Join, Network, PortId};
 
-/// The bundle that each channel names; an empty list where the network has no bundle. As many bundles
-/// as can be are named, which is all of them in a network that a drawing says.
+/// Returns the bundle that each channel names. Empty if the network has no bundles.
+///
+/// The number of named bundles is as large as possible. In a network that was read from a graph
+/// file, all bundles are named.
 pub fn named(network: &Network) -> Vec<Option<BundleId>> {
     if network.bundles.is_empty() {
         return Vec::new();
@@ -45,13 +48,13 @@ pub fn named(network: &Network) -> Vec<Option<BundleId>> {
 struct Naming<'n> {
     network: &'n Network,
     named: Vec<Option<BundleId>>,
-    /// The bundles that are named, or need not be.
+    /// Bundles that are named, or need not be named.
     done: Vec<bool>,
     queue: Vec<BundleId>,
 }
 
 impl Naming<'_> {
-    /// The bundles at both ends of a channel.
+    /// Returns the bundles at both ends of a channel.
     fn ends(&self, id: ChannelId) -> [Option<BundleId>; 2] {
         let channel = &self.network.channels[id];
         let bundle = |port: PortId| match self.network.ports[port].join {
@@ -61,7 +64,7 @@ impl Naming<'_> {
         [bundle(channel.from), bundle(channel.to)]
     }
 
-    /// The bundle at the other end.
+    /// Returns the bundle at the other end.
     fn other(&self, id: ChannelId, bundle: BundleId) -> Option<BundleId> {
         let mut ends = self.ends(id).into_iter().flatten();
         ends.find(|&other| other != bundle)
@@ -78,7 +81,7 @@ impl Naming<'_> {
         }
     }
 
-    /// A bundle that is done leaves its channels to those at their other ends.
+    /// Lets the channels of finished bundles name the bundles at their other ends.
     fn spread(&mut self) {
         let network = self.network;
         while let Some(bundle) = self.queue.pop() {
@@ -93,7 +96,7 @@ impl Naming<'_> {
         }
     }
 
-    /// Finds where to begin in a connected part in which nothing is named yet.
+    /// Finds a bundle or channel to start with, in a connected component without named bundles.
     fn begin(&mut self, first: BundleId) {
         let network = self.network;
         let mut seen = std::collections::HashSet::from([first]);
@@ -101,7 +104,7 @@ impl Naming<'_> {
         while let Some((bundle, by)) = stack.pop() {
             let of = &network.bundles[bundle];
             let members = network.members(bundle);
-            // Several channels at an input are a `select` where nothing is said.
+            // Several channels at an input form a `select` bundle by default.
             if of.kind == BundleKind::Select && of.name.is_none() && members.len() > 1 {
                 return self.reach(bundle);
             }

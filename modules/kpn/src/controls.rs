@@ -1,13 +1,13 @@
-//! Characters that govern whoever shows a text, and how JSON writes them.
+//! Characters that control a terminal, and their escapes in texts and JSON.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Whether a terminal would do something else than show this character.
+/// Returns true if a terminal would interpret the character instead of showing it.
 ///
-/// These are the control characters of ASCII and of the block after it (C1, where U+009B alone begins
-/// a sequence), the separators of lines and paragraphs, and what governs the direction of text
-/// (Unicode Standard Annex 9).
+/// These are the control characters of ASCII and of the block C1 (there, U+009B alone begins a
+/// sequence), the separators of lines and paragraphs, and the controls of text direction (Unicode
+/// Standard Annex 9).
 pub fn is_control(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -16,7 +16,7 @@ pub fn is_control(c: char) -> bool {
         )
 }
 
-/// A text with its control characters escaped, but those that stay.
+/// Escapes the control characters of a text, apart from those for which `stays` returns true.
 pub fn escaped(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     let odd = |c: char| is_control(c) && !stays(c);
     if !text.contains(odd) {
@@ -32,18 +32,20 @@ pub fn escaped(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// JSON with its control characters written as `\u....`, those between its lines excepted. They can only
-/// stand in strings, whose values stay what they are.
+/// Writes the control characters of JSON as `\u....`, apart from newlines.
+///
+/// Apart from newlines, they occur only in strings. The values of the strings do not change.
 pub fn in_json(json: String) -> String {
     let odd = |c: char| is_control(c) && c != '\n';
-    // JSON is mostly ASCII, of which a writer of JSON lets one control character pass.
+    // JSON is mostly ASCII, and JSON writers leave only one ASCII control character unescaped
+    // (U+007F).
     if json.is_ascii() && !json.contains('\u{7f}') || !json.contains(odd) {
         return json;
     }
     let mut written = String::with_capacity(json.len() + 16);
     for c in json.chars() {
         match odd(c) {
-            // All of them are below U+10000. Writing to a string cannot fail.
+            // All control characters are below U+10000. Writing to a string cannot fail.
             true => drop(write!(written, "\\u{:04x}", u32::from(c))),
             false => written.push(c),
         }

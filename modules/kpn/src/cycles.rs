@@ -1,12 +1,12 @@
 //! Cycles of channels.
 //!
-//! On a cycle of channels that are all empty at the start, no token moves until one of its
-//! processes writes before it reads. Whether one does is in its code. So a cycle is not an error: a
-//! demand driven farm has several.
+//! If all channels of a cycle are empty, no token moves until one of its processes writes before it
+//! reads. Whether a process does so depends on its code. Therefore a cycle is not an error: a
+//! demand-driven farm has several.
 //!
 //! A network may have exponentially many cycles. Therefore [`cycles`] lists a shortest one through
 //! one channel of each sort. Two channels are of one sort if they join the same ports of the same
-//! kinds and lie in the same strongly connected component.
+//! kinds and are in the same strongly connected component.
 
 use crate::arena::Id;
 use crate::codes;
@@ -16,30 +16,30 @@ use crate::network::{ChannelId, KindId, Network, ProcessId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 
-/// How many sorts of channels of one component cycles are searched for, so that the time is linear
+/// Number of sorts of each component for which cycles are searched. The limit makes the time linear
 /// in the size of the network.
 const MOST_SORTS: usize = 100;
-/// How many names of a cycle a diagnostic shows, and how many of its channels.
+/// Number of names of a cycle, and of its channels, that a diagnostic shows.
 const MOST_SHOWN: usize = 8;
 
 /// A cycle of channels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cycle {
-    /// Each is written by the process that reads the one before it. The first is written by the
-    /// process of the lowest rank.
+    /// Channels of the cycle. The writer of each is the reader of the one before it. The first is
+    /// written by the process with the lowest rank.
     pub channels: Vec<ChannelId>,
-    /// The number of strongly connected components that have a cycle of the same kinds and ports.
+    /// Number of strongly connected components that have a cycle of the same kinds and ports.
     pub components: usize,
 }
 
 impl Cycle {
-    /// Returns the number of tokens that the channels hold at the start.
+    /// Returns the number of tokens in the channels at the start.
     pub fn initial(&self, network: &Network) -> u64 {
         let initial = |&channel: &ChannelId| u64::from(network.terms(channel).initial);
         self.channels.iter().map(initial).sum()
     }
 
-    /// Returns the number of tokens that the channels hold at most.
+    /// Returns the number of tokens that the channels can hold.
     pub fn capacity(&self, network: &Network) -> u64 {
         let capacity = |&channel: &ChannelId| u64::from(network.terms(channel).capacity);
         self.channels.iter().map(capacity).sum()
@@ -57,9 +57,10 @@ fn sort(network: &Network, channel: ChannelId) -> Sort {
     })
 }
 
-/// Returns a shortest cycle through one channel of each sort, in source order. Cycles of the same
-/// kinds and ports are listed once. Of each strongly connected component the first 100 sorts are
-/// looked at.
+/// Returns a shortest cycle through one channel of each sort, in source order.
+///
+/// Cycles of the same kinds and ports are listed once. In each strongly connected component, only
+/// the first 100 sorts are searched.
 pub fn cycles(network: &Network) -> Vec<Cycle> {
     let outgoing = Outgoing::of(network);
     let component = components(network, &outgoing);
@@ -72,7 +73,7 @@ pub fn cycles(network: &Network) -> Vec<Cycle> {
     let mut sorts: FxHashSet<(u32, Sort)> = FxHashSet::default();
     let mut sorts_of_component: FxHashMap<u32, usize> = FxHashMap::default();
     let mut known: FxHashMap<Vec<Sort>, usize> = FxHashMap::default();
-    // The index of a cycle, and a component that has one of its kinds and ports.
+    // Pairs of the index of a cycle and a component that has such a cycle.
     let mut counted: FxHashSet<(usize, u32)> = FxHashSet::default();
     let mut all: Vec<Cycle> = Vec::new();
     for id in network.channels.ids() {
@@ -167,9 +168,9 @@ fn tokens(count: u64) -> String {
     }
 }
 
-/// The channels that each process writes, in source order.
+/// Channels that each process writes, in source order.
 struct Outgoing {
-    /// Where those of each process begin, and the end of all.
+    /// Index of the first channel of each process, and the number of channels.
     first: Vec<usize>,
     channels: Vec<ChannelId>,
 }
@@ -193,17 +194,19 @@ impl Outgoing {
     }
 }
 
-/// Returns the number of the strongly connected component of each process (R. Tarjan, "Depth-first
-/// search and linear graph algorithms", SIAM J. Comput. 1, 1972).
+/// Returns the number of the strongly connected component of each process.
+///
+/// R. Tarjan, "Depth-first search and linear graph algorithms", SIAM J. Comput. 1, 1972.
 fn components(network: &Network, outgoing: &Outgoing) -> Vec<u32> {
     const NONE: u32 = u32::MAX;
     let count = network.processes.len();
-    // From 1, in the order in which they are visited.
+    // Order of the visits, from 1.
     let mut order = vec![0_u32; count];
     let mut lowest = vec![0_u32; count];
     let mut component = vec![NONE; count];
     let (mut visited, mut components) = (0, 0);
-    // Processes without a component, and the path to the present one with its next channel.
+    // Visited processes without a component, and the path to the current process. An entry of the
+    // path has the position of the next channel.
     let mut open: Vec<usize> = Vec::new();
     let mut path: Vec<(usize, usize)> = Vec::new();
     for root in 0..count {
@@ -253,13 +256,14 @@ struct Search<'a> {
     network: &'a Network,
     outgoing: &'a Outgoing,
     component: &'a [u32],
-    /// The channel by which the present search has reached each process.
+    /// Channel by which the current search reached each process.
     reached_by: Vec<Option<ChannelId>>,
 }
 
 impl Search<'_> {
-    /// Returns a shortest cycle through a channel whose ends are in one component, from the process
-    /// of the lowest rank.
+    /// Returns a shortest cycle through a channel whose ends are in one component.
+    ///
+    /// The cycle starts with the process of the lowest rank.
     fn shortest_through(&mut self, channel: ChannelId) -> Vec<ChannelId> {
         let network = self.network;
         let (target, start) = (network.writer(channel), network.reader(channel));

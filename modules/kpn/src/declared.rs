@@ -1,9 +1,8 @@
-//! What a front end says: declarations with their positions, before anything is expanded or
-//! joined.
+//! The output of a front end: declarations with positions, before expansion and joining.
 //!
-//! Every front end (DOT, CPA, JSON) produces a [`Declared`]; [`crate::expand`] repeats what is
-//! declared once for many, [`crate::resolve`] joins the ends into a [`crate::network::Network`].
-//! The sizes here matter: a graph of a million channels keeps one [`ChannelDecl`] for each.
+//! Every front end (DOT, CPA, JSON) produces a [`Declared`]. [`crate::expand`] replaces abstract
+//! declarations by their instances, and [`crate::resolve`] joins the ends of channels. The types
+//! are small because a graph of a million channels has a million [`ChannelDecl`].
 
 use crate::arena::{Arena, define_id};
 use crate::level::LevelDecl;
@@ -12,153 +11,158 @@ use crate::source::{SourceMap, Span};
 use rustc_hash::FxHashMap;
 
 define_id!(
-    /// A node of the source: a process, or one face of it.
+    /// Id of a node of the source. A node is a process, or a part of a split process.
     pub NodeId, "n"
 );
 define_id!(
-    /// A module (a cluster of the source).
+    /// Id of a module (a cluster of the source).
     pub ModuleId, "m"
 );
 
-/// All that a source declares.
+/// All declarations of a source.
 #[derive(Clone, Debug, Default)]
 pub struct Declared {
-    /// Name of the graph, or of its file where it has none.
+    /// Name of the graph, or of its file if the graph has no name.
     pub name: String,
-    /// The texts that the spans point into.
+    /// Texts that the spans refer to.
     pub sources: SourceMap,
-    /// The names that the symbols stand for.
+    /// Table of the names that the symbols refer to.
     pub names: Names,
-    /// Modules; a parent comes before its children.
+    /// Modules. A parent precedes its children.
     pub modules: Arena<ModuleId, ModuleDecl>,
-    /// Nodes in order of first appearance, which is the order of ranks.
+    /// Nodes, in the order of first appearance, which is the order of ranks.
     pub nodes: Arena<NodeId, NodeDecl>,
-    /// Channels in source order.
+    /// Channels, in source order.
     pub channels: Vec<ChannelDecl>,
-    /// What few channels say; see [`ChannelDecl::extra`].
+    /// Additional properties of a few channels. See [`ChannelDecl::extra`].
     pub extras: Vec<ChannelExtra>,
     /// Constraints on the mapping, in source order.
     pub constraints: Vec<ConstraintDecl>,
     /// `skeleton=` of the graph.
     pub skeleton: Option<(String, Span)>,
-    /// Where the text of each payload type stands first, as far as that is known more narrowly than by
-    /// the channel that says it.
+    /// First position of the text of each payload type. A type is absent if its position is known
+    /// no more precisely than by the span of a channel.
     pub types: FxHashMap<Symbol, Span>,
-    /// How findings of some codes are to be taken.
+    /// Levels that the graph sets for codes of diagnostics.
     pub levels: Vec<LevelDecl>,
 }
 
 /// A module: a cluster with the name of its kind.
 #[derive(Clone, Debug)]
 pub struct ModuleDecl {
-    /// Its own name, `cluster_1`.
+    /// Name, such as `cluster_1`.
     pub name: Symbol,
-    /// Its kind, `thefarm`.
+    /// Kind, such as `thefarm`.
     pub kind: Symbol,
-    /// The module it lies in.
+    /// Module that contains this one.
     pub parent: Option<ModuleId>,
-    /// How many times it stands there, where given; [`crate::expand`] leaves `None`.
+    /// Number of instances, if given. `None` after [`crate::expand`].
     pub replicas: Option<u32>,
-    /// Its header in the source.
+    /// Position of the header of the cluster.
     pub span: Span,
 }
 
-/// A node: a process, or one face of one.
+/// A node: a process, or a part of a split process.
 #[derive(Clone, Debug)]
 pub struct NodeDecl {
-    /// Its own name, `managerPut`.
+    /// Name, such as `managerPut`.
     pub name: Symbol,
-    /// The process it is a face of, where it says so: `process=manager`.
+    /// Name of the split process that the node belongs to (`process=manager`), if given.
     pub process: Option<Symbol>,
-    /// Its kind, where given, else its name (for a face: that of its process) without the number
-    /// at its end.
+    /// Kind, as given by `kind=`. The default is the name of the process without the number at its
+    /// end.
     pub kind: Symbol,
-    /// The innermost module it lies in.
+    /// Innermost module that contains the node.
     pub module: Option<ModuleId>,
-    /// How many times it stands there, where given; [`crate::expand`] leaves `None`.
+    /// Number of instances, if given. `None` after [`crate::expand`].
     pub replicas: Option<u32>,
-    /// Compute cost, in seconds or relative to the others; finite, at least 0, 1 by default.
+    /// Compute cost, in seconds or relative to the others. Finite, at least 0, by default 1.
     pub load: f64,
-    /// Memory in bytes; finite, at least 0, 0 by default.
+    /// Memory in bytes. Finite, at least 0, by default 0.
     pub mem: f64,
-    /// Its first appearance in the source.
+    /// First appearance in the source.
     pub span: Span,
 }
 
 /// One end of a declared channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndDecl {
-    /// The node; `None` is the environment (`NULL`).
+    /// The node, or `None` for the environment (`NULL`).
     pub node: Option<NodeId>,
-    /// Name of the port, meaningless for the environment.
+    /// Name of the port. It has no meaning for the environment.
     pub port: Symbol,
 }
 
 /// A channel, or a port joined to the environment.
 #[derive(Clone, Debug)]
 pub struct ChannelDecl {
-    /// The writing end.
+    /// Writing end.
     pub from: EndDecl,
-    /// The reading end.
+    /// Reading end.
     pub to: EndDecl,
-    /// Payload type, where given.
+    /// Payload type, if given.
     pub ty: Option<Symbol>,
-    /// How many tokens it holds at the most, at least 1; `None` by default.
+    /// Number of tokens that the channel can hold, at least 1, or `None` for the default.
     pub capacity: Option<std::num::NonZeroU32>,
-    /// Tokens it holds at the start.
+    /// Number of tokens in the channel at the start.
     pub initial: u32,
-    /// Index in [`Declared::extras`] where it says more.
+    /// Index in [`Declared::extras`], if the channel has additional properties.
     pub extra: Option<std::num::NonZeroU32>,
-    /// Traffic (bytes or messages, relative to the others); finite, at least 0, 1 by default.
+    /// Traffic (bytes or messages, or relative to the others). Finite, at least 0, by default 1.
     pub traffic: f64,
-    /// The edge in the source, or the bundle's member.
+    /// Position of the edge in the source, or of the member of the bundle.
     pub span: Span,
 }
 
-/// What only few channels say. The first entry of [`Declared::extras`] is never used, so that an
-/// index of it fits in a `NonZeroU32`.
+/// Properties that only few channels have.
+///
+/// The first entry of [`Declared::extras`] is unused, because an index must fit into a
+/// `NonZeroU32`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChannelExtra {
     /// MPI tag.
     pub tag: Option<i32>,
-    /// Whether it is flow-controlled, and who gets its tokens where it has many readers.
+    /// Flow control, if the channel is flow-controlled.
     pub flow: Option<Flow>,
-    /// The bundle that the channel is a member of, at the end that the kind of bundle tells.
+    /// Kind of the bundle that contains the channel. The kind determines the end of the channel at
+    /// which the bundle is.
     pub bundle: Option<BundleKind>,
-    /// Name of that bundle where it was declared as a node.
+    /// Name of the bundle, if it was declared as a node.
     pub bundle_name: Option<Symbol>,
-    /// `at=`: which instance of the scopes that only the writer lies in.
+    /// `at=`: instance of the scopes that contain only the writer.
     pub from_at: Option<At>,
-    /// `at=`: which instance of the scopes that only the reader lies in.
+    /// `at=`: instance of the scopes that contain only the reader.
     pub to_at: Option<At>,
-    /// `step=`: per replicated scope shared by both ends, outermost first, how many instances
-    /// further the reader is. Empty by default. Shorter than the scopes: counts from the
-    /// innermost.
+    /// `step=`: distance from the instance of the writer to that of the reader, for each scope that
+    /// contains both, outermost first. By default empty. A shorter list applies to the innermost
+    /// scopes.
     pub step: Vec<i32>,
-    /// `wrap=true`: steps past the last instance go on at the first.
+    /// `wrap=true`: a step beyond the last instance leads to the first.
     pub wrap: bool,
-    /// `beyond=NULL`: steps past the last instance lead to the environment, and instances that no
-    /// step reaches are joined to it. Otherwise such steps are left out.
+    /// `beyond=NULL`: a step beyond the last instance leads to the environment. An instance that no
+    /// step reaches is joined to the environment. By default such steps make no channel.
     pub beyond: bool,
-    /// Whether it is all that a repeated writer has made of it where that stands once: the reader's
-    /// port is what it would be if there were more. Only [`crate::expand`] says so.
+    /// True if the writer is repeated but has one instance, and all of its instances would be
+    /// joined to the same port of the reader. That port is then a bundle, as with several
+    /// instances. Set by [`crate::expand`] only.
     pub lone: bool,
-    /// One end is repeated no times, so this stands for no channel: it closes the port at the other
-    /// end if nothing else joins that. Expansion finds it out.
+    /// True if one end has no instances. The entry is then not a channel: it closes the port at the
+    /// other end, unless another channel joins that port. Set by [`crate::expand`] only.
     pub vacant: bool,
-    /// Where `at`, `step` or `bundle` is said, for diagnostics.
+    /// Position of `at`, `step` or `bundle`, for diagnostics.
     pub span: Span,
 }
 
 impl ChannelExtra {
-    /// Takes away what [`crate::expand`] has done.
+    /// Clears the attributes that [`crate::expand`] has applied.
     pub(crate) fn forget_repetition(&mut self) {
         (self.from_at, self.to_at) = (None, None);
         (self.wrap, self.beyond) = (false, false);
         self.step = Vec::new();
     }
 
-    /// Whether it says anything but where that is, and what [`crate::expand`] has done.
+    /// Returns true if any property is set that remains after [`crate::expand`], apart from the
+    /// span.
     pub(crate) fn says_more(&self) -> bool {
         let ChannelExtra {
             tag,
@@ -179,44 +183,45 @@ impl ChannelExtra {
     }
 }
 
-/// Which of the instances of a replicated scope an end means.
+/// The instances of an abstract declaration that an end of a channel refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum At {
-    /// The first.
+    /// The first instance.
     First,
-    /// The last.
+    /// The last instance.
     Last,
-    /// The one with this number, from 1.
+    /// The instance with this number, counted from 1.
     Index(u32),
-    /// Every one: a channel for each.
+    /// All instances, with one channel for each.
     All,
-    /// Both ends lie in as many instances: the i-th with the i-th.
+    /// All instances, in pairs: the i-th writer with the i-th reader. Both ends need the same
+    /// number of instances.
     Each,
 }
 
-/// How channels that share an end work together.
+/// Kind of a bundle.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum BundleKind {
-    /// Many writers, one reader that takes what is there: not deterministic.
+    /// Many writers, one reader, which takes any token that is available. Not deterministic.
     Select,
-    /// Many writers, one reader that takes one token of each.
+    /// Many writers, one reader, which takes one token from each.
     Gather,
-    /// Many writers, one reader that combines one token of each.
+    /// Many writers, one reader, which combines one token from each.
     Reduce,
-    /// One writer, many readers; each gets a copy.
+    /// One writer, many readers. Each reader gets a copy.
     Broadcast,
-    /// One writer, many readers; each gets its part.
+    /// One writer, many readers. Each reader gets a part.
     Scatter,
-    /// One writer, many readers; the writer names the one that gets the token.
+    /// One writer, many readers. The writer names the reader that gets the token.
     Switch,
-    /// One writer, many readers; whoever is ready takes the token: not deterministic.
+    /// One writer, many readers. Any ready reader takes the token. Not deterministic.
     Share,
 }
 
-/// At which end of its channels a bundle's one process is.
+/// Direction of a port.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
@@ -229,7 +234,7 @@ pub enum Direction {
 }
 
 impl BundleKind {
-    /// All of them, in the order of their documentation.
+    /// All kinds, in the order of their documentation.
     pub const ALL: [BundleKind; 7] = [
         BundleKind::Select,
         BundleKind::Gather,
@@ -240,7 +245,7 @@ impl BundleKind {
         BundleKind::Share,
     ];
 
-    /// As written in `bundle=`.
+    /// Returns the name, as written in `bundle=`.
     pub fn name(self) -> &'static str {
         match self {
             BundleKind::Select => "select",
@@ -253,12 +258,12 @@ impl BundleKind {
         }
     }
 
-    /// The kind of a name as written in `bundle=`.
+    /// Returns the kind with a name, as written in `bundle=`.
     pub fn from_name(name: &str) -> Option<BundleKind> {
         BundleKind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// The direction of the one port that its channels share.
+    /// Returns the direction of the port that the channels of the bundle share.
     pub fn direction(self) -> Direction {
         match self {
             BundleKind::Select | BundleKind::Gather | BundleKind::Reduce => Direction::Input,
@@ -269,29 +274,30 @@ impl BundleKind {
         }
     }
 
-    /// Whether the order of tokens depends on who is first.
+    /// Returns true if the order of tokens does not depend on timing.
     pub fn is_deterministic(self) -> bool {
         !matches!(self, BundleKind::Select | BundleKind::Share)
     }
 }
 
-/// Which of many readers gets a token of flow-controlled channels; see the book, `language.md`.
+/// Order in which the readers of flow-controlled channels get tokens. See `language.md` in the
+/// book.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Flow {
-    /// The one that has had room for longest.
+    /// The reader that has had space for the longest time gets the token.
     Credits,
-    /// One after the other.
+    /// The readers get tokens in a fixed cyclic order.
     RoundRobin,
 }
 
 impl Flow {
-    /// Both.
+    /// All values.
     pub const ALL: [Flow; 2] = [Flow::Credits, Flow::RoundRobin];
 
-    /// As written in `flow=`.
+    /// Returns the name, as written in `flow=`.
     pub fn name(self) -> &'static str {
         match self {
             Flow::Credits => "credits",
@@ -299,7 +305,7 @@ impl Flow {
         }
     }
 
-    /// The one of a name as written in `flow=`.
+    /// Returns the value with a name, as written in `flow=`.
     pub fn from_name(name: &str) -> Option<Flow> {
         Flow::ALL.into_iter().find(|flow| flow.name() == name)
     }
@@ -308,56 +314,59 @@ impl Flow {
 /// A constraint on the mapping.
 #[derive(Clone, Debug)]
 pub struct ConstraintDecl {
-    /// What is constrained.
+    /// Declarations that the constraint applies to.
     pub target: ConstraintTarget,
-    /// How.
+    /// The requirement.
     pub constraint: Constraint,
-    /// Where it is given.
+    /// Position of the attribute.
     pub span: Span,
 }
 
-/// What a constraint is about.
+/// Declarations that a constraint applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConstraintTarget {
-    /// One node, with all its instances.
+    /// A node, with all its instances.
     Node(NodeId),
     /// All processes of a module.
     Module(ModuleId),
 }
 
-/// What a mapping must do.
+/// A requirement on the mapping.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Constraint {
     /// `host=`: on this host.
     Host(String),
     /// `osprocess=`: in this OS process.
     OsProcess(u32),
-    /// `colocate=group`: in one OS process with all others of the group.
+    /// `colocate=group`: in the same OS process as all others of the group.
     Colocate(String),
-    /// `separate=group`: in an OS process without any other of the group.
+    /// `separate=group`: in an OS process that contains no other process of the group.
     Separate(String),
-    /// `hold=1-4` of a node: each OS process holds at least and at most so many of its kind.
+    /// `hold=1-4` of a node: each OS process holds from `least` to `most` processes of its kind.
     Hold {
-        /// Fewest in each.
+        /// Smallest number in each OS process.
         least: u32,
-        /// Most in each.
+        /// Largest number in each OS process.
         most: u32,
     },
-    /// `whole=true` of a module: all in one OS process, each instance by itself.
+    /// `whole=true` of a module: all its processes are in one OS process. Each instance is
+    /// separate.
     Whole,
-    /// `prefer=64` of a module: rather in one OS process, as if neighbours in it were joined by a
-    /// channel of this traffic; finite, at least 0.
+    /// `prefer=64` of a module: its processes are preferably in one OS process, as if a channel of
+    /// this traffic joined neighbours in the module. Finite and at least 0.
     Prefer(f64),
 }
 
 impl Declared {
-    /// What a channel says beyond the ordinary.
+    /// Returns the additional properties of a channel, if it has any.
     pub fn extra(&self, channel: &ChannelDecl) -> Option<&ChannelExtra> {
         self.extras.get(channel.extra?.get() as usize)
     }
 
-    /// Stores an extra and gives the index for [`ChannelDecl::extra`]; what equals the one before, as
-    /// all that comes from one default does, is stored once.
+    /// Stores additional properties and returns their index for [`ChannelDecl::extra`].
+    ///
+    /// An entry that equals the one before it is not stored again. Channels with the same defaults
+    /// thus share one entry.
     pub fn add_extra(&mut self, extra: ChannelExtra) -> Option<std::num::NonZeroU32> {
         if self.extras.is_empty() {
             self.extras.push(ChannelExtra::default());
@@ -368,22 +377,24 @@ impl Declared {
         std::num::NonZeroU32::new(self.extras.len() as u32 - 1)
     }
 
-    /// The name of a symbol.
+    /// Returns the name of a symbol.
+    ///
+    /// # Panics
+    /// Panics if the symbol is not in the table of names.
     pub fn name(&self, symbol: Symbol) -> &str {
         self.names.name(symbol)
     }
 }
 
-/// Returns the name of a module without the word `cluster` that Graphviz wants before it; `None`
-/// for a name that does not begin with it. Graphviz compares the word without regard to case, and
-/// so does this.
+/// Returns the name of a module without the prefix `cluster`, which Graphviz requires. Returns
+/// `None` for a name without that prefix. The case of letters is ignored, as in Graphviz.
 pub fn without_cluster(name: &str) -> Option<&str> {
     let (word, rest) = name.split_at_checked("cluster".len())?;
     word.eq_ignore_ascii_case("cluster").then_some(rest)
 }
 
-/// The kind that a name implies: without the number at its end (`inTask12` is an `inTask`,
-/// `cell2_3` a `cell`). A name that is nothing but a number is its own kind.
+/// Returns the kind that a name implies: the name without the number at its end (`inTask` for
+/// `inTask12`, `cell` for `cell2_3`). A name that consists of digits is its own kind.
 pub fn kind_of_name(name: &str) -> &str {
     let mut kind = name;
     loop {
@@ -392,7 +403,7 @@ pub fn kind_of_name(name: &str) -> &str {
             return kind;
         }
         kind = shorter;
-        // `cell2_3`: an underscore between two numbers joins the indices of nested repetition.
+        // In `cell2_3`, an underscore separates the indices of nested repetition.
         match kind.strip_suffix('_') {
             Some(rest) if rest.ends_with(|c: char| c.is_ascii_digit()) => kind = rest,
             _ => return kind,

@@ -1,20 +1,20 @@
-//! Diagnostics as values: what is wrong, where, and what to do.
+//! Diagnostics as values: an error, a warning or a note, its position, and suggestions.
 //!
-//! Nothing in the library prints. Whoever finds something pushes a [`Diagnostic`] into
-//! [`Diagnostics`]; the command shows all of a run at once, sorted by position.
+//! The library does not print. It pushes each [`Diagnostic`] into a [`Diagnostics`] collection. The
+//! command prints all diagnostics of a run together, sorted by position.
 
 use crate::source::Span;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// How much a diagnostic matters.
+/// Severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Worth knowing; nothing to do.
+    /// Information. No action is needed.
     Note,
-    /// Probably a mistake; the run goes on.
+    /// Probably an error. The run continues.
     Warning,
     /// The input cannot be used.
     Error,
@@ -32,9 +32,9 @@ impl fmt::Display for Severity {
 
 /// The stable code of a kind of diagnostic, such as `G0301`.
 ///
-/// Codes are never reused. The hundreds tell the stage: `G00` input and output, `G01` DOT syntax,
-/// `G02` the dialect and its expansion, `G03` the model, `G04` platform and mapping, `G05` passes
-/// and plug-ins, `G06` wiring and projects, `G07` runs, `G08` programs of ranks.
+/// Codes are never reused. The hundreds identify the stage: `G00` input and output, `G01` DOT
+/// syntax, `G02` the graph language and its expansion, `G03` the model, `G04` platform and mapping,
+/// `G05` passes and plug-ins, `G06` wiring and projects, `G07` runs, `G08` programs of ranks.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(into = "String")]
 pub struct Code(pub u16);
@@ -57,32 +57,32 @@ impl From<Code> for String {
     }
 }
 
-/// A place in a source text and what to say there.
+/// A position in a source text, and a text to print there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
-    /// The place.
+    /// The position.
     pub span: Span,
-    /// What is the matter with it; may be empty for the primary place.
+    /// The text. It may be empty for the primary position.
     pub text: String,
 }
 
-/// One finding.
+/// An error, a warning or a note about the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Diagnostic {
-    /// The kind of finding.
+    /// Code of the diagnostic.
     pub code: Code,
-    /// How much it matters.
+    /// Severity of the diagnostic.
     pub severity: Severity,
-    /// One sentence, without a full stop, that stands on its own.
+    /// One sentence without a full stop, understandable without its context.
     pub message: String,
-    /// Where it is; `None` when no text is to blame (a missing file, a hung plug-in).
+    /// Position, or `None` if it is not in a text (a missing file, a hung plug-in).
     pub primary: Option<Label>,
-    /// Other places that explain it, most helpful first.
+    /// Other positions that explain the diagnostic, most helpful first.
     pub secondary: Vec<Label>,
-    /// What the user can do, one entry a suggestion.
+    /// Suggestions for the user, one for each entry.
     pub help: Vec<String>,
-    /// Facts that explain the finding.
+    /// Facts that explain the diagnostic.
     pub notes: Vec<String>,
 }
 
@@ -99,22 +99,22 @@ impl Diagnostic {
         }
     }
 
-    /// An error.
+    /// Creates an error.
     pub fn error(code: Code, message: impl Into<String>) -> Diagnostic {
         Diagnostic::new(Severity::Error, code, message)
     }
 
-    /// A warning.
+    /// Creates a warning.
     pub fn warning(code: Code, message: impl Into<String>) -> Diagnostic {
         Diagnostic::new(Severity::Warning, code, message)
     }
 
-    /// A note.
+    /// Creates a note.
     pub fn note(code: Code, message: impl Into<String>) -> Diagnostic {
         Diagnostic::new(Severity::Note, code, message)
     }
 
-    /// Sets the place it is about. [`Span::NONE`] leaves it without one.
+    /// Sets the primary position. [`Span::NONE`] is ignored.
     pub fn at(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
         if !span.is_none() {
             self.primary = Some(Label {
@@ -125,7 +125,7 @@ impl Diagnostic {
         self
     }
 
-    /// Adds another place. [`Span::NONE`] is passed over.
+    /// Adds a secondary position. [`Span::NONE`] is ignored.
     pub fn also(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
         if !span.is_none() {
             self.secondary.push(Label {
@@ -142,35 +142,38 @@ impl Diagnostic {
         self
     }
 
-    /// Adds an explaining fact.
+    /// Adds a fact that explains the diagnostic.
     pub fn with_note(mut self, text: impl Into<String>) -> Diagnostic {
         self.notes.push(text.into());
         self
     }
 }
 
-/// How many findings of one code and severity are kept of each collection, the first by position; of
-/// the others it is known how many there are. A mistake in a generator of drawings is made a million
-/// times, and nobody reads ten thousand.
+/// Number of diagnostics of one code and severity that a collection keeps.
+///
+/// A collection keeps those with the smallest positions and counts the others. This limit bounds
+/// memory, because an error in a program that generates graphs can occur a million times.
 pub const MOST_KEPT: usize = 10_000;
 
-/// All findings of a run.
+/// All diagnostics of a run.
+///
+/// Diagnostics in excess of [`MOST_KEPT`] are dropped and only counted.
 #[derive(Clone, Debug, Default)]
 pub struct Diagnostics {
     list: Vec<Diagnostic>,
-    /// How many were left out of each kind.
+    /// Number of dropped diagnostics of each severity and code.
     left_out: BTreeMap<(Severity, Code), usize>,
-    /// How many the list may hold before it is looked through again.
+    /// Lower bound of the length at which the list is shortened again.
     room: usize,
 }
 
 impl Diagnostics {
-    /// None yet.
+    /// Creates an empty collection.
     pub fn new() -> Diagnostics {
         Diagnostics::default()
     }
 
-    /// Adds a finding.
+    /// Adds a diagnostic.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         self.list.push(diagnostic);
         if self.list.len() >= self.room.max(2 * MOST_KEPT) {
@@ -178,7 +181,7 @@ impl Diagnostics {
         }
     }
 
-    /// Adds all of another collection.
+    /// Adds all diagnostics of another collection, including its counts of dropped ones.
     pub fn append(&mut self, other: Diagnostics) {
         for (kind, count) in other.left_out {
             *self.left_out.entry(kind).or_default() += count;
@@ -186,7 +189,7 @@ impl Diagnostics {
         self.extend(other.list);
     }
 
-    /// Leaves out what is more than [`MOST_KEPT`] of a kind.
+    /// Drops all but the first [`MOST_KEPT`] diagnostics of each severity and code.
     fn shorten(&mut self) {
         let kind = |d: &Diagnostic| (d.severity, d.code);
         let mut kinds: BTreeMap<(Severity, Code), Vec<usize>> = BTreeMap::new();
@@ -207,8 +210,10 @@ impl Diagnostics {
         self.room = self.list.len() + MOST_KEPT;
     }
 
-    /// What a function makes of each finding; those that were left out are counted as it takes one of
-    /// their kind.
+    /// Replaces each diagnostic by the result of `f`, and removes it if the result is `None`.
+    ///
+    /// For dropped diagnostics, `f` is called once for each severity and code, with an empty
+    /// message. Their count moves to the severity and code of the result.
     pub fn filter_map(self, mut f: impl FnMut(Diagnostic) -> Option<Diagnostic>) -> Diagnostics {
         let mut taken = Diagnostics::new();
         for ((severity, code), count) in self.left_out {
@@ -220,34 +225,34 @@ impl Diagnostics {
         taken
     }
 
-    /// Whether any is an error.
+    /// Returns true if a diagnostic is an error.
     pub fn has_errors(&self) -> bool {
         self.list.iter().any(|d| d.severity == Severity::Error)
     }
 
-    /// How many are of a severity, those left out counted.
+    /// Returns the number of diagnostics of a severity, including dropped ones.
     pub fn count(&self, severity: Severity) -> usize {
         let left_out = self.left_out.iter().filter(|((s, _), _)| *s == severity);
         let left_out: usize = left_out.map(|(_, count)| count).sum();
         left_out + self.list.iter().filter(|d| d.severity == severity).count()
     }
 
-    /// How many there are, those left out counted.
+    /// Returns the number of diagnostics, including dropped ones.
     pub fn len(&self) -> usize {
         self.list.len() + self.left_out.values().sum::<usize>()
     }
 
-    /// Whether there is none.
+    /// Returns true if the collection is empty.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// In the order found, without those left out.
+    /// Iterates over the diagnostics in the order of insertion, without dropped ones.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.list.iter()
     }
 
-    /// Sorts by position, those without a position first; the order of equals stays.
+    /// Sorts by position. Diagnostics without a position come first. The sort is stable.
     pub fn sort(&mut self) {
         self.list
             .sort_by_key(|d| d.primary.as_ref().map(|label| label.span));

@@ -1,7 +1,8 @@
-//! Emitters: what writes a file from a mapped network.
+//! Emitters, which write files from a mapped network.
 //!
-//! An emitter fills [`Files`], a set in memory. The command writes the set at the end, each file by
-//! rename, and leaves alone what did not change: an emitter that fails leaves nothing behind.
+//! An emitter adds files to [`Files`], a set in memory. The command writes the set at the end. It
+//! replaces each file by rename and does not write unchanged files. Therefore an emitter that fails
+//! leaves no partial output.
 
 use crate::diagnostic::Diagnostics;
 use crate::hardware::Hardware;
@@ -9,30 +10,30 @@ use crate::mapping::Mapped;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Files to be written, by path.
+/// Files to write, by path.
 #[derive(Clone, Debug, Default)]
 pub struct Files {
     files: BTreeMap<PathBuf, File>,
 }
 
-/// One file to be written.
+/// A file to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
-    /// What it holds.
+    /// Content of the file.
     pub content: Vec<u8>,
-    /// Whether it belongs to the user once it exists: then it is never written again.
+    /// Whether an existing file is kept, because it then belongs to the user.
     pub create_once: bool,
-    /// Whether it may be run.
+    /// Whether the file is executable.
     pub executable: bool,
 }
 
 impl Files {
-    /// An empty set.
+    /// Creates an empty set.
     pub fn new() -> Files {
         Files::default()
     }
 
-    /// Adds a generated file, which replaces what stands at its path.
+    /// Adds a generated file. It replaces the file at its path.
     pub fn generated(&mut self, path: impl Into<PathBuf>, content: impl Into<Vec<u8>>) {
         let file = File {
             content: content.into(),
@@ -42,7 +43,7 @@ impl Files {
         self.files.insert(path.into(), file);
     }
 
-    /// Adds a file that is the user's: written only where there is none.
+    /// Adds a file that is written only if it does not exist, because it then belongs to the user.
     pub fn once(&mut self, path: impl Into<PathBuf>, content: impl Into<Vec<u8>>) {
         let file = File {
             content: content.into(),
@@ -52,7 +53,7 @@ impl Files {
         self.files.insert(path.into(), file);
     }
 
-    /// Adds a generated file that may be run.
+    /// Adds a generated file that is executable.
     pub fn executable(&mut self, path: impl Into<PathBuf>, content: impl Into<Vec<u8>>) {
         let file = File {
             content: content.into(),
@@ -62,42 +63,42 @@ impl Files {
         self.files.insert(path.into(), file);
     }
 
-    /// Adds a file as it is.
+    /// Adds a file with its properties. It replaces a file of the set with the same path.
     pub fn put(&mut self, path: impl Into<PathBuf>, file: File) {
         self.files.insert(path.into(), file);
     }
 
-    /// All files, in the order of their paths.
+    /// Returns all files, in the order of their paths.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&Path, &File)> {
         self.files.iter().map(|(path, file)| (path.as_path(), file))
     }
 
-    /// The file at a path.
+    /// Returns the file at a path.
     pub fn get(&self, path: impl AsRef<Path>) -> Option<&File> {
         self.files.get(path.as_ref())
     }
 
-    /// Adds all files of another set, which win.
+    /// Adds all files of `other`. They replace files with the same paths.
     pub fn append(&mut self, other: Files) {
         self.files.extend(other.files);
     }
 }
 
-/// What an emitter is told besides the network.
+/// Input of an emitter apart from the network.
 #[non_exhaustive]
 pub struct EmitContext<'a> {
-    /// Where the main file goes, as the user gave it; relative paths of other files are beside it.
+    /// Path of the main file, as the user gave it. Other files with relative paths are beside it.
     pub path: &'a Path,
-    /// Options of the command line, `name` to `value`, for the emitter to read.
+    /// Options of the command line (`--set NAME=VALUE`).
     pub options: &'a BTreeMap<String, String>,
-    /// What it is to run on, where the command says so (`--hosts`, `-n`).
+    /// Platform, if the command states one (`--hosts`, `-n`).
     pub platform: Option<&'a Hardware>,
-    /// Findings that do not keep the emitter from its work.
+    /// Diagnostics that do not make the emitter fail.
     pub diagnostics: &'a mut Diagnostics,
 }
 
 impl<'a> EmitContext<'a> {
-    /// For a main file; what the network is to run on is not known.
+    /// Creates a context for a main file, without a platform.
     pub fn new(
         path: &'a Path,
         options: &'a BTreeMap<String, String>,
@@ -114,30 +115,33 @@ impl<'a> EmitContext<'a> {
 
 /// Writes one kind of file from a mapped network.
 pub trait Emitter {
-    /// Its name, as in `--emit NAME=PATH`.
+    /// Returns the name, as in `--emit NAME=PATH`.
     fn name(&self) -> &str;
 
-    /// One line for `graphmap passes`.
+    /// Returns one line for `graphmap passes`.
     fn about(&self) -> &str;
 
-    /// Names of the options (`--set NAME=VALUE`) that it reads; a name that ends with a dot stands for
-    /// all that begin so. `None`: any option may be for it.
+    /// Returns the names of the options (`--set NAME=VALUE`) that the emitter reads.
+    ///
+    /// A name that ends with a dot covers all options that begin with it. `None` means that the
+    /// emitter may read any option.
     fn options(&self) -> Option<&[&str]> {
         None
     }
 
-    /// Whether `--emit PATH` without a name means this emitter.
+    /// Returns true if `--emit PATH` without a name selects this emitter.
     fn accepts(&self, path: &Path) -> bool;
 
-    /// The file that `--emit NAME` without a path writes, if launchers or people expect it by one name.
+    /// Returns the file that `--emit NAME` writes without a path, if launchers or users expect a
+    /// fixed name.
     fn usual_file(&self) -> Option<&str> {
         None
     }
 
-    /// Fills the set of files; the main one at `context.path`.
+    /// Adds files to the set. The main file has the path `context.path`.
     ///
     /// # Errors
-    /// All that keeps it from its work; nothing is written then.
+    /// Returns the reasons why the emitter failed. The command then writes no file.
     fn emit(
         &self,
         mapped: &Mapped,

@@ -1,15 +1,19 @@
-//! Expansion: what is declared once for many is repeated.
+//! Expansion: abstract declarations are replaced by their instances.
 //!
-//! A module or node with `replicas=N` is a *scope* that stands N times; scopes nest. Every instance
-//! of a node is a node of its own, its name followed by the indices of its scopes from 1, outermost
-//! first (`cell2_3`). A channel is repeated for each instance of the scopes that both ends lie in,
-//! shifted by `step=`; a step past the end leads nowhere, or with `wrap=true` round to the other
-//! end, or with `beyond=NULL` to the environment. An end that stands no time at all leaves the port
-//! of the other as it would be with any number of channels, joined to the environment. Of the
-//! scopes that only one end lies in, `at=` picks the instances. Ranks follow the text that one
-//! would have written by hand: all of the first instance of a module, then all of the second.
+//! A module or node with `replicas=N` is a *scope* with N instances. Scopes nest. Each instance of
+//! a node becomes a node. Its name ends with the indices of its scopes, from 1 and outermost first
+//! (`cell2_3`).
 //!
-//! The cost is linear in the size of the result.
+//! A channel is repeated for each instance of the scopes that contain both ends. `step=` shifts the
+//! instance of the reader. A step beyond the last instance makes no channel. With `wrap=true` it
+//! leads to the first instance, and with `beyond=NULL` to the environment. `at=` selects the
+//! instances of the scopes that contain only one end. If one end has no instances, the ports at the
+//! other end are joined to the environment. They have the same form as with instances.
+//!
+//! Ranks have the order of an equivalent text written by hand: all nodes of the first instance of a
+//! module, then all of the second.
+//!
+//! The time is linear in the size of the result.
 
 use crate::arena::Id;
 use crate::codes;
@@ -30,10 +34,11 @@ mod limit;
 mod pattern;
 mod scopes;
 
-/// Repeats what is declared once for many; what is not repeated stays as it is.
+/// Replaces abstract declarations by their instances. On success, returns the result with all
+/// warnings.
 ///
 /// # Errors
-/// All findings, if one of them is an error; else the warnings come with the result.
+/// Returns all diagnostics, if one of them is an error.
 pub fn expand(mut declared: Declared) -> Result<(Declared, Diagnostics), Diagnostics> {
     parts::check(&declared)?;
     let mut diagnostics = Diagnostics::new();
@@ -65,8 +70,9 @@ pub fn expand(mut declared: Declared) -> Result<(Declared, Diagnostics), Diagnos
     }
 }
 
-/// Without repetition everything stays where it is; only what channels say of it is checked and
-/// taken away. A graph of a million channels is not copied for this.
+/// Checks and clears the attributes of repetition in a graph without scopes.
+///
+/// The declarations stay in place, because copying a million channels would be wasteful.
 fn nothing_repeats(declared: &mut Declared, scopes: &Scopes, diagnostics: &mut Diagnostics) {
     for channel in declared.channels.iter().filter(|c| c.extra.is_some()) {
         let extra = declared.extra(channel).cloned().unwrap_or_default();
@@ -88,7 +94,7 @@ fn too_many_channels(span: Span) -> Diagnostic {
     .help("check `replicas=` at both ends: `at=all` multiplies them")
 }
 
-/// The faces of one process must be repeated together.
+/// Reports nodes of one split process that are not repeated together.
 fn check_faces(declared: &Declared, diagnostics: &mut Diagnostics) {
     let mut first: FxHashMap<Symbol, NodeId> = FxHashMap::default();
     for (id, node) in declared.nodes.iter() {
@@ -126,15 +132,15 @@ struct Expansion<'a> {
     declared: &'a Declared,
     scopes: &'a Scopes,
     out: Declared,
-    /// Where the instances of a module start in `out.modules`; they lie side by side.
+    /// Index in `out.modules` of the first instance of each module. Instances are contiguous.
     module_base: Vec<usize>,
-    /// Where the instances of a node start in `instances`.
+    /// Index in `instances` of the first instance of each node.
     node_base: Vec<usize>,
-    /// The new id of each instance of each node.
+    /// New id of each instance of each node.
     instances: Vec<Option<NodeId>>,
 }
 
-/// `2_3` for the digits 1 and 2.
+/// Returns a suffix such as `2_3` for the digits 1 and 2.
 fn suffix(digits: &[u64]) -> String {
     let mut text = String::new();
     for digit in digits {
@@ -182,7 +188,7 @@ impl<'a> Expansion<'a> {
             let inner = module.replicas.map_or(1, u64::from);
             for instance in 0..self.scopes.count(path) {
                 let name = self.numbered(module.name, &digits(instance, &replicas));
-                // A parent stands once for all instances of its own child scope.
+                // All instances of a repeated module have the parent in common.
                 let outer = instance.checked_div(inner).unwrap_or(0);
                 let parent = module
                     .parent
@@ -202,7 +208,8 @@ impl<'a> Expansion<'a> {
             return name;
         }
         let name = self.declared.name(name);
-        // The second instance of `stage1` is `stage1_2`: `stage12` would be that of another.
+        // The second instance of `stage1` is `stage1_2`, because `stage12` looks like an instance
+        // of `stage`.
         let apart = if name.ends_with(|c: char| c.is_ascii_digit()) {
             "_"
         } else {
@@ -213,11 +220,13 @@ impl<'a> Expansion<'a> {
             .intern(&format!("{name}{apart}{}", suffix(digits)))
     }
 
-    /// Makes the instances of all nodes, in the order of the text that one would write by hand: a
-    /// scope is done whole, instance by instance, where its first node appears.
+    /// Creates the instances of all nodes, in the order of an equivalent text written by hand.
+    ///
+    /// A scope is expanded completely, instance by instance, at its first node.
     fn nodes(&mut self) {
         let declared = self.declared;
-        // What lies directly in each scope (the last list is that of no scope), in source order.
+        // Direct content of each scope, in source order. The last list is the content outside of
+        // all scopes.
         let root = self.scopes.arena.len();
         let mut inside: Vec<Vec<Item>> = vec![Vec::new(); root + 1];
         let mut entered = vec![false; root];
@@ -231,7 +240,7 @@ impl<'a> Expansion<'a> {
             }
             inside[path.last().map_or(root, |s| s.index())].push(Item::Node(id));
         }
-        // An explicit stack: modules may nest deeper than the machine's stack.
+        // Explicit stack of scopes, with the next position in each.
         let mut digits: Vec<u64> = Vec::new();
         let mut stack = vec![(root, 0usize)];
         while let Some((scope, position)) = stack.pop() {
@@ -284,8 +293,9 @@ impl<'a> Expansion<'a> {
         self.instances[self.node_base[id.index()] + instance as usize] = Some(made);
     }
 
-    /// Names are addresses. Two declarations may collide in each of a million instances: one
-    /// finding for the two is enough.
+    /// Reports equal names, because names identify processes and modules.
+    ///
+    /// Two declarations may collide in a million instances. They get one diagnostic.
     fn check_names(&self, diagnostics: &mut Diagnostics) {
         let mut told: FxHashMap<(Span, Span), ()> = FxHashMap::default();
         let mut tell = |what: &str, name: Symbol, span: Span, other: Span| {
@@ -362,7 +372,7 @@ impl<'a> Expansion<'a> {
         }
     }
 
-    /// An end at an instance; at none, it is the environment.
+    /// Returns an end at an instance, or at the environment if there is no instance.
     fn instance(&self, end: EndDecl, flat: Option<u64>) -> Option<EndDecl> {
         let (Some(node), Some(flat)) = (end.node, flat) else {
             return Some(EndDecl { node: None, ..end });
@@ -374,8 +384,10 @@ impl<'a> Expansion<'a> {
         })
     }
 
-    /// A constraint holds for every instance. A `colocate` group is one for each instance of the
-    /// modules around it (what belongs to one module stays together); a `separate` group is one.
+    /// Repeats the constraints for every instance.
+    ///
+    /// A `colocate` group becomes one group for each instance of the modules around it, because the
+    /// processes of a module belong together. A `separate` group remains one group.
     fn constraints(&mut self) {
         for decl in &self.declared.constraints {
             let (path, own) = match decl.target {

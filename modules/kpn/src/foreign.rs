@@ -1,14 +1,14 @@
-//! Formats of graphs that other programs write, recognised by how a text begins.
+//! Graph formats of other programs, recognised by the beginning of a text.
 //!
-//! A reader that cannot read a text asks here, so that it can name the format instead of the first
-//! word that it does not understand. Nothing is recognised that a reader of graphmap takes.
+//! If a reader cannot read a text, the diagnostic names the format instead of the first unexpected
+//! word. Formats that graphmap reads are not recognised here.
 
 /// A format of another program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Foreign {
-    /// What people call it.
+    /// Common name of the format.
     pub name: &'static str,
-    /// What to do with such a file.
+    /// Advice for a file in this format.
     pub help: &'static str,
 }
 
@@ -17,10 +17,10 @@ const CONVERTED: &str =
 const NETWORKX: &str =
     "write the graph as DOT; with NetworkX: `networkx.nx_pydot.write_dot(graph, \"graph.dot\")`";
 
-/// Lines that are looked at.
+/// Number of lines that are checked.
 const MOST_LINES: usize = 1000;
 
-/// Returns the format of a text, if its beginning tells.
+/// Returns the format of a text, if its beginning identifies one.
 pub fn recognise(text: &str) -> Option<Foreign> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let found = |name, help| Some(Foreign { name, help });
@@ -34,7 +34,7 @@ pub fn recognise(text: &str) -> Option<Foreign> {
         return found("a PlantUML diagram", "write the network in DOT");
     }
     let lines = || text.lines().map(str::trim).take(MOST_LINES);
-    // Comments of DIMACS begin with a `c`, those of edge lists with `#` or `%`.
+    // Comments in DIMACS begin with `c`, and comments in edge lists with `#` or `%`.
     let bare = |comment: &'static [&'static str]| {
         lines().find(move |line| {
             let word = line.split_whitespace().next();
@@ -77,7 +77,7 @@ fn gml() -> Option<Foreign> {
     })
 }
 
-/// Whether the text is `graph`, and `[` on the next line.
+/// Returns true if the text is `graph` with `[` on the next line.
 fn opens_next_line(text: &str) -> bool {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let graph = lines.find(|line| !line.starts_with('#'));
@@ -88,7 +88,7 @@ fn is_number(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// A format of XML, by its outermost element.
+/// Returns the XML format that the outermost element identifies.
 fn xml(text: &str) -> Option<Foreign> {
     let elements = text.split('<').skip(1).take(MOST_LINES);
     let outermost = elements
@@ -115,7 +115,7 @@ fn xml(text: &str) -> Option<Foreign> {
     Some(Foreign { name, help })
 }
 
-/// Returns the format of a JSON object with these names, if they tell.
+/// Returns the format of a JSON object with these names, if they identify one.
 pub fn recognise_json(names: &[&str]) -> Option<Foreign> {
     let has = |name: &str| names.contains(&name);
     let (name, help) = if has("objects") || has("_subgraph_cnt") {

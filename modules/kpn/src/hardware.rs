@@ -1,69 +1,72 @@
-//! What a network is to run on, as passes and emitters are told it: plain facts, in no need of whoever read them.
+//! The platform of a network, as passes and emitters see it. Independent of the format it was read
+//! from.
 //!
-//! The command fills it from what `--hosts` and `-n` say; it is what the mapping goes by. As JSON it is the
-//! field `platform` of a plug-in's request (crate `graphmap-plugin`).
+//! The command fills it from `--hosts` and `-n`, and the mapping is based on it. As JSON it is the
+//! field `platform` of a request to a plug-in (crate `graphmap-plugin`).
 
 use serde::Serialize;
 
-/// Hosts, the order in which their slots are used, and what a message costs between them.
+/// Hosts, the order in which their slots are used, and the costs of messages between them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Hardware {
-    /// How many OS processes there are to be (`-n`); `None`: one for each slot.
+    /// Number of OS processes (`-n`). `None` means one for each slot.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub os_processes: Option<u32>,
-    /// The hosts, in the order in which they are first named; at least one.
+    /// Hosts, in the order in which they are first named. Not empty.
     pub hosts: Vec<Host>,
-    /// The slots in the order of OS processes, as runs of slots of one host; a host may come up again.
+    /// Slots, in the order of OS processes, as runs of slots of one host. A host may have several
+    /// runs.
     pub order: Vec<Slots>,
-    /// What a message costs, by what its two ends have in common.
+    /// Cost of a message, depending on the smallest unit that contains both its ends.
     pub distances: Distances,
 }
 
-/// A host.
+/// A machine with sockets and cores.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Host {
-    /// Its name, as launchers take it.
+    /// Name, as launchers accept it.
     pub name: String,
-    /// How many OS processes it takes; at least one.
+    /// Number of OS processes that the host runs, at least 1.
     pub slots: u32,
-    /// The most it can be made to take, where that is limited.
+    /// Largest number of OS processes that the host may be made to run, if there is a limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_slots: Option<u32>,
-    /// How fast it is beside other hosts; 1 is normal.
+    /// Speed relative to other hosts, where 1 is normal.
     pub speed: f64,
-    /// Its memory in bytes, where known.
+    /// Memory in bytes, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<u64>,
-    /// The group of hosts (behind one switch) that it is in, from 0.
+    /// Group of hosts behind one switch, from 0.
     pub group: u32,
-    /// Its cores, socket by socket and cache by cache; empty where only its slots are known.
+    /// Cores, ordered by socket and cache. Empty if only the number of slots is known.
     pub cores: Vec<Core>,
-    /// How a launcher reaches it and binds on it.
+    /// Access by launchers.
     #[serde(flatten)]
     pub access: Access,
 }
 
-/// How a launcher reaches a host and binds OS processes on it, as far as the description says.
+/// How a launcher reaches a host and binds OS processes on it. Fields that the host description
+/// does not state are `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Access {
-    /// The user to log in as.
+    /// User to log in as.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
-    /// The port of its ssh server.
+    /// Port of the SSH server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<u16>,
-    /// The name of the network interface to use (`ifhn` of Intel MPI).
+    /// Name of the network interface to use (`ifhn` of Intel MPI).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interface: Option<String>,
-    /// The binding in the words of the hydra launcher (`binding=`).
+    /// Binding in the syntax of the Hydra launcher (`binding=`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub binding: Option<String>,
 }
 
 impl Access {
-    /// Returns each thing that is said: its name and its value.
+    /// Returns the name and value of each field that is set.
     pub fn said(&self) -> Vec<(&'static str, String)> {
-        // Without `..`: a new field has to be named here.
+        // No `..`, so that a new field must be added here.
         let Access {
             user,
             port,
@@ -81,7 +84,7 @@ impl Access {
             .collect()
     }
 
-    /// Returns the host as `ssh` takes it: `user@host`, or the name alone.
+    /// Returns the host as an argument of `ssh`: `user@host`, or the name alone.
     pub fn login(&self, host: &str) -> String {
         match &self.user {
             Some(user) => format!("{user}@{host}"),
@@ -90,42 +93,43 @@ impl Access {
     }
 }
 
-/// A core.
+/// A core of a processor.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Core {
-    /// The socket it is on, counted through the host from 0.
+    /// Socket, numbered within the host from 0.
     pub socket: u32,
-    /// The group of cores that share their last cache, counted through the host from 0.
+    /// Group of cores that share the last level of cache, numbered within the host from 0.
     pub cache: u32,
-    /// The operating system's numbers of its hardware threads; binding uses the first.
+    /// Numbers that the operating system gives to the hardware threads. Binding uses the first.
     pub cpus: Vec<u32>,
-    /// How fast it is beside the other cores of its host; 1 is normal.
+    /// Speed relative to the other cores of the host, where 1 is normal.
     pub speed: f64,
 }
 
-/// Slots of one host that follow each other.
+/// Consecutive slots of one host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Slots {
     /// Index of the host.
     pub host: u32,
-    /// How many slots; at least one.
+    /// Number of slots, at least 1.
     pub slots: u32,
 }
 
-/// What a message costs whose two ends share the place named and nothing closer; only ratios matter.
-/// What is further apart never costs less.
+/// Cost of a message, depending on the smallest unit that contains both its ends.
+///
+/// Only ratios matter. A larger unit never costs less than a smaller one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Distances {
-    /// One OS process.
+    /// Same OS process.
     pub os_process: f64,
-    /// The last cache of their cores.
+    /// Same last level of cache.
     pub cache: f64,
-    /// A socket.
+    /// Same socket.
     pub socket: f64,
-    /// A host.
+    /// Same host.
     pub host: f64,
-    /// A group of hosts.
+    /// Same group of hosts.
     pub group: f64,
-    /// The platform.
+    /// Different groups of hosts.
     pub platform: f64,
 }

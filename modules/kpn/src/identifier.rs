@@ -1,37 +1,37 @@
-//! Identifiers: names of the graph, which may be any string, become names of the target language.
+//! Identifiers of the target language for names of the graph, which may be any string.
 //!
-//! Every identifier in generated code comes from an [`Identifiers`] scope, so that it is valid, no
-//! keyword, and unique in its scope, whatever the graph calls things.
+//! Every identifier in generated code comes from an [`Identifiers`] scope. Therefore it is valid,
+//! is not a keyword, and is unique in its scope, for any names in the graph.
 
 use std::collections::BTreeSet;
 
-/// The words of a text of code that may be identifiers, in order.
+/// Iterates over the words of a text of code that may be identifiers.
 pub fn words_of(code: &str) -> impl Iterator<Item = &str> {
     code.split(|c: char| !(c.is_alphanumeric() || c == '_'))
         .filter(|word| !word.is_empty())
 }
 
-/// The language an identifier is for.
+/// Target language of an identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
     /// Rust, edition 2024.
     Rust,
-    /// C, with the keywords up to C23 and those of C++.
+    /// C, with the keywords up to C23 and the keywords of C++.
     C,
 }
 
-/// How an identifier is spelt.
+/// Spelling of an identifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Case {
     /// `in_task`: fields, functions, files.
     Snake,
     /// `InTask`: types.
     Camel,
-    /// As it is, but for characters that no identifier may hold.
+    /// The name itself, apart from characters that an identifier cannot contain.
     Kept,
 }
 
-/// The identifiers of one scope, each given once.
+/// The identifiers of a scope. Each is returned once.
 #[derive(Clone, Debug)]
 pub struct Identifiers {
     language: Language,
@@ -39,7 +39,7 @@ pub struct Identifiers {
 }
 
 impl Identifiers {
-    /// An empty scope; `reserved` are names the generated code needs itself.
+    /// Creates an empty scope. `reserved` contains names that the generated code uses itself.
     pub fn new(language: Language, reserved: &[&str]) -> Identifiers {
         Identifiers {
             language,
@@ -47,14 +47,16 @@ impl Identifiers {
         }
     }
 
-    /// An identifier for `name` that nothing else in this scope has: the plain one where it is free,
-    /// else with a number. The second value is `false` when another name took the plain one before.
+    /// Returns an identifier for `name` that is unique in this scope.
+    ///
+    /// The identifier ends with a number if the plain one is in use. The second value is then
+    /// false.
     pub fn take(&mut self, name: &str, case: Case) -> (String, bool) {
         let plain = identifier(name, case, self.language);
         if self.taken.insert(plain.clone()) {
             return (plain, true);
         }
-        // Numbers that are taken lie close together, so this ends soon.
+        // Numbers in use are nearly contiguous, so this loop is short.
         let mut number = 2;
         loop {
             let separator = if case == Case::Camel { "" } else { "_" };
@@ -67,24 +69,23 @@ impl Identifiers {
     }
 }
 
-/// Names that the C code of graphmap itself has.
+/// Names that generated C code uses itself.
 const RESERVED_C: &[&str] = &["main", "wire", "sequence", "i"];
 
-/// Returns a name in C for each kind, in order: the first kind that wants a name has it, a later one
-/// gets a number. All C code that graphmap writes calls kinds so.
+/// Returns a unique name in C for each kind, in order. If names collide, later kinds get a number.
 ///
-/// The names may be those of functions of the C library. What is generated for a kind therefore has
-/// a suffix: `strlen_process`.
+/// All C code that graphmap writes uses these names for kinds. They may be names of functions of
+/// the C library. Therefore generated functions of a kind have a suffix: `strlen_process`.
 pub fn kinds_in_c<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
     let mut scope = Identifiers::new(Language::C, RESERVED_C);
     names.map(|name| scope.take(name, Case::Kept).0).collect()
 }
 
-/// The identifier that a name becomes: valid in the language, no keyword, but not yet unique.
+/// Returns a valid identifier for a name that is not a keyword. It may not be unique.
 ///
-/// ASCII letters and digits stay, a letter beyond ASCII becomes its number (`u00e9`), anything else
-/// parts words. A keyword gets a trailing underscore (`in_`), a leading digit an `n` before it, a
-/// name without any letter or digit is `unnamed`.
+/// ASCII letters and digits remain. Other letters become their code points (`u00e9`), and all other
+/// characters separate words. A keyword gets a trailing underscore (`in_`), and a leading digit
+/// gets a prefix `n`. A name without letters and digits becomes `unnamed`.
 pub fn identifier(name: &str, case: Case, language: Language) -> String {
     let mut result = match case {
         Case::Snake => words(name).join("_"),
@@ -106,8 +107,10 @@ pub fn identifier(name: &str, case: Case, language: Language) -> String {
     result
 }
 
-/// The words of a name in lower case: parted by what is no letter or digit, and where a capital
-/// begins a word (`inTask`, `HTTPServer` is `http`, `server`).
+/// Returns the words of a name in lower case.
+///
+/// Words are separated by characters other than letters and digits. A capital may begin a word:
+/// `inTask` is `in`, `task`, and `HTTPServer` is `http`, `server`.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let characters: Vec<char> = name.chars().collect();
@@ -144,7 +147,8 @@ fn capitalised(word: &str) -> String {
     first.into_iter().chain(characters).collect()
 }
 
-/// The name with an underscore for each run of characters that no identifier may hold.
+/// Returns the name with an underscore for each run of characters that an identifier cannot
+/// contain.
 fn kept(name: &str) -> String {
     let mut result = String::new();
     for c in name.chars() {
@@ -156,12 +160,12 @@ fn kept(name: &str) -> String {
             result.push('_');
         }
     }
-    // Identifiers that begin with an underscore are the compiler's in C.
+    // In C, identifiers with a leading underscore are reserved for the implementation.
     let result = result.trim_start_matches('_');
     result.to_owned()
 }
 
-/// Whether a word is reserved in the language.
+/// Returns true if a word is reserved in the language.
 pub fn is_keyword(word: &str, language: Language) -> bool {
     let words = match language {
         Language::Rust => RUST_KEYWORDS,
@@ -170,7 +174,7 @@ pub fn is_keyword(word: &str, language: Language) -> bool {
     words.binary_search(&word).is_ok()
 }
 
-/// Sorted; with the words reserved for later.
+/// Sorted. Includes words reserved for future use.
 const RUST_KEYWORDS: &[&str] = &[
     "Self", "abstract", "as", "async", "await", "become", "box", "break", "const", "continue",
     "crate", "do", "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if",

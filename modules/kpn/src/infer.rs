@@ -1,13 +1,13 @@
-//! Inference: what follows from a network without being said in it.
+//! Inference: the ports of kinds, and the types and flow control of ports and channels.
 //!
-//! The ports of each kind are those of its processes, in the order of first appearance; a port of a
-//! kind has one direction, one kind of bundle and one type in all processes, and a type said anywhere
-//! holds for all that is connected with it through channels and kinds. Where that contradicts itself,
-//! it is told (`G0311`, `G0312`, `G0313`), and the first that was said stands. So is flow control that
-//! channels at one port do not share (`G0321`), or that is not for them (`G0320`).
+//! The ports of a kind are the ports of its processes, in the order of first appearance. A port of
+//! a kind has one direction, one kind of bundle and one type in all processes. A type given
+//! anywhere holds for everything that is connected through channels and kinds. Contradictions are
+//! reported (`G0311`, `G0312`, `G0313`), and the first value is used. Flow control is reported if
+//! channels at one port differ in it (`G0321`), or cannot have it (`G0320`).
 //!
-//! [`infer`] checks the [`crate::integrity`] of a network first, since it follows all ids, and gives
-//! an [`Inferred`]: nobody can change that, and [`crate::verify`] takes nothing else.
+//! [`infer`] first checks the [`crate::integrity`] of a network, because it follows all ids. It
+//! returns an [`Inferred`], which cannot be changed and is the only input of [`crate::verify`].
 
 use crate::arena::Id;
 use crate::codes;
@@ -21,38 +21,39 @@ use rustc_hash::{FxHashMap, FxHashSet};
 mod flow;
 mod types;
 
-/// A network whose parts fit together, with the ports of its kinds and the types of its channels.
+/// A network with integrity, with the ports of its kinds and the types of its channels.
 #[derive(Clone, Debug)]
 pub struct Inferred {
     pub(crate) network: Network,
-    /// The processes that have a port of a kind, for the ports of all kinds in one row.
+    /// For the ports of all kinds, in order: the processes that have the port.
     pub(crate) members: Vec<Members>,
-    /// What contradicts.
+    /// Contradictions.
     pub(crate) findings: Diagnostics,
 }
 
 impl Inferred {
-    /// The network.
+    /// Returns the network.
     pub fn network(&self) -> &Network {
         &self.network
     }
 }
 
-/// In which processes of its kind a port is.
+/// The processes of a kind that have a port.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Members {
-    /// A process that has it; one that has it as a bundle, if one does.
+    /// The port in one of them, preferably in one where it is a bundle.
     pub(crate) example: PortId,
-    /// How many have it.
+    /// Number of processes that have the port.
     pub(crate) count: u32,
 }
 
-/// Fills in what follows from a network: the ports of each kind, and the types of channels that say
-/// none. What was inferred of an earlier state of it is made anew, but for types.
+/// Infers the ports of each kind, and the types of channels that do not state one.
+///
+/// Ports from an earlier inference are replaced. Types from an earlier inference remain.
 ///
 /// # Errors
-/// What is wrong with its parts, if they do not fit together. What contradicts in what they say is
-/// told by [`crate::verify::verify`], with all else.
+/// Returns the violations of integrity, if there are any. Contradictions are not returned here:
+/// [`crate::verify::verify`] reports them.
 pub fn infer(mut network: Network) -> Result<Inferred, Diagnostics> {
     let broken = integrity::check(&network);
     if broken.has_errors() {
@@ -69,11 +70,13 @@ pub fn infer(mut network: Network) -> Result<Inferred, Diagnostics> {
     })
 }
 
-/// Fills the ports of each kind. Gives who has them, and for each port its place in the row of the
-/// ports of all kinds; and the ports that say a type themselves.
+/// Sets the ports of each kind.
 ///
-/// Where each process is of a kind of its own, there are as many kinds as processes: what is kept of
-/// a kind lies in rows of all kinds, not in memory of its own.
+/// Returns the members of each port, the position of each port of a process among the ports of all
+/// kinds, and the ports that state a type themselves.
+///
+/// There may be as many kinds as processes. Therefore the data of kinds is in vectors for all
+/// kinds, without an allocation for each.
 fn ports_of_kinds(
     network: &mut Network,
     diagnostics: &mut Diagnostics,
@@ -81,9 +84,9 @@ fn ports_of_kinds(
     let mut members: Vec<Members> = Vec::new();
     let mut place = vec![0; network.ports.len()];
     let mut typed = Vec::new();
-    // One finding about a port of a kind is enough: its processes may be a million.
+    // A kind may have a million processes. One diagnostic for each of its ports is enough.
     let mut told: FxHashSet<usize> = FxHashSet::default();
-    // By name; made where a process has its ports in another order than the first.
+    // Index by name. Filled only if a process has its ports in another order than the first one.
     let mut found: FxHashMap<Symbol, usize> = FxHashMap::default();
     let kinds: Vec<KindId> = network.kinds.ids().collect();
     for id in kinds {

@@ -1,80 +1,81 @@
-//! Files that somebody else wrote, read with bounded memory.
+//! Reads files from outside of graphmap with bounded memory.
 //!
-//! A path may lead to a pipe that never ends, to `/dev/zero`, or to a picture of ten gigabytes. Each
-//! kind of file has a limit, and what is larger is refused before it is held in memory. Reading may
-//! wait for as long as a writer pleases: the command sees to it that a signal ends it then.
+//! A path may lead to a pipe without an end, to `/dev/zero`, or to a picture of ten gigabytes. Each
+//! kind of file has a limit, and larger files are rejected before they are in memory. Reads block
+//! until the writer of a pipe writes. The command ensures that a signal then ends the process.
 
 use std::fmt;
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
 
-/// How large a file of some kind may be, in bytes.
+/// Largest size of files of some kind, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// A regular file, whose length is known before it is read.
+    /// Limit for a regular file, whose length is known before it is read.
     pub file: u64,
-    /// Anything else (a pipe, a device, standard input): it may have no end.
+    /// Limit for other files (pipe, device, standard input), which may have no end.
     pub stream: u64,
 }
 
 impl Limit {
-    /// A drawing, and what grows with one: mappings and weights. Positions in texts are 32 bits.
+    /// For graph files, and files that grow with them: mappings and weights. Positions in texts
+    /// have 32 bits.
     pub const NETWORK: Limit = Limit {
         file: u32::MAX as u64 - 1,
         stream: 256 << 20,
     };
-    /// A description of hosts, or rules of a mapping.
+    /// For host descriptions, and rules of a mapping.
     pub const SETTINGS: Limit = Limit {
         file: 64 << 20,
         stream: 64 << 20,
     };
-    /// A skeleton, a manifest, or a source file of a project.
+    /// For skeletons, manifests, and source files of a project.
     pub const SOURCE: Limit = Limit {
         file: 4 << 20,
         stream: 4 << 20,
     };
 }
 
-/// Why a file cannot be read.
+/// The reason why a file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Unreadable {
-    /// The system says so.
+    /// The operating system reported an error.
     #[error("{0}")]
     System(#[from] io::Error),
-    /// It is larger than its [`Limit`].
+    /// The file is larger than its [`Limit`].
     #[error("it is larger than {}", Size(*.0))]
     TooLarge(u64),
-    /// It is larger than the [`Limit`] of what may have no end, and no regular file.
+    /// The file is not a regular file, and is larger than its [`Limit::stream`].
     #[error(
         "it is not a regular file and has more than {}; save it as a file, which may have {}",
         Size(.0.stream),
         Size(.0.file)
     )]
     Endless(Limit),
-    /// It starts with a byte order mark of UTF-16 or UTF-32.
+    /// The file starts with a byte order mark of UTF-16 or UTF-32.
     #[error("it is UTF-16; save it as UTF-8")]
     Utf16,
-    /// It has a zero byte, here, as pictures, archives and programs do.
+    /// The file has a zero byte at this offset, like pictures, archives and programs.
     #[error("it is not text: byte {0} is zero")]
     Zero(usize),
-    /// It is not UTF-8 from this byte on.
+    /// The file is not UTF-8 from this byte on.
     #[error("it is not UTF-8 text: byte {0} is invalid")]
     NotUtf8(usize),
 }
 
 impl Unreadable {
-    /// Whether there is no such file.
+    /// Returns true if the file does not exist.
     pub fn is_missing(&self) -> bool {
         matches!(self, Unreadable::System(error) if error.kind() == io::ErrorKind::NotFound)
     }
 
-    /// Whether it is too large.
+    /// Returns true if the file is too large.
     pub fn is_too_large(&self) -> bool {
         matches!(self, Unreadable::TooLarge(_) | Unreadable::Endless(_))
     }
 
-    /// Whether it can be read, but is no text.
+    /// Returns true if the content could be read, but is not text.
     pub fn is_not_text(&self) -> bool {
         matches!(
             self,
@@ -83,12 +84,12 @@ impl Unreadable {
     }
 }
 
-/// A number of bytes for people.
+/// Displays a number of bytes in MiB or GiB.
 struct Size(u64);
 
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A limit of 32 bits is a byte or two below a round number.
+        // Limits of 32 bits are one or two bytes below a round number.
         match self.0.saturating_add(2) {
             n if n >= 1 << 30 => write!(f, "{} GiB", n >> 30),
             n => write!(f, "{} MiB", n >> 20),
@@ -96,21 +97,21 @@ impl fmt::Display for Size {
     }
 }
 
-/// The bytes of a file.
+/// Reads the bytes of a file. Blocks until the end of the file or the limit.
 ///
-/// What is no regular file is read no further than the block where a zero byte stands: what comes
-/// is no text, whatever follows.
+/// If the file is not a regular file, the function stops after the first block that contains a zero
+/// byte, because the content is not text. It returns the bytes read so far.
 ///
 /// # Errors
-/// [`Unreadable::System`], [`Unreadable::TooLarge`] and [`Unreadable::Endless`].
+/// Returns [`Unreadable::System`], [`Unreadable::TooLarge`] or [`Unreadable::Endless`].
 pub fn bytes(path: &Path, limit: Limit) -> Result<Vec<u8>, Unreadable> {
     open(&File::open(path)?, limit)
 }
 
-/// As [`bytes`], of a file that is open.
+/// Reads the bytes of an open file, like [`bytes`].
 ///
 /// # Errors
-/// As [`bytes`].
+/// Returns the same errors as [`bytes`].
 pub fn open(file: &File, limit: Limit) -> Result<Vec<u8>, Unreadable> {
     let found = file.metadata()?;
     match has_length(&found) {
@@ -119,18 +120,18 @@ pub fn open(file: &File, limit: Limit) -> Result<Vec<u8>, Unreadable> {
     }
 }
 
-/// The text of a file.
+/// Reads the text of a file.
 ///
 /// # Errors
-/// As [`bytes`] and [`decode`].
+/// Returns the same errors as [`bytes`] and [`decode`].
 pub fn text(path: &Path, limit: Limit) -> Result<String, Unreadable> {
     decode(bytes(path, limit)?)
 }
 
-/// Bytes as text without zero bytes.
+/// Converts bytes into text without zero bytes.
 ///
 /// # Errors
-/// [`Unreadable::Utf16`], [`Unreadable::Zero`] and [`Unreadable::NotUtf8`].
+/// Returns [`Unreadable::Utf16`], [`Unreadable::Zero`] or [`Unreadable::NotUtf8`].
 pub fn decode(bytes: Vec<u8>) -> Result<String, Unreadable> {
     if bytes.starts_with(b"\xFE\xFF") || bytes.starts_with(b"\xFF\xFE") {
         return Err(Unreadable::Utf16);
@@ -145,7 +146,8 @@ pub fn decode(bytes: Vec<u8>) -> Result<String, Unreadable> {
     String::from_utf8(bytes).map_err(not_utf8)
 }
 
-/// Files of `/proc` are regular and say that they are empty: their length is not known either.
+/// Returns true if the length is known. Files of `/proc` are regular files that report a length of
+/// zero.
 fn has_length(found: &Metadata) -> bool {
     found.is_file() && found.len() > 0
 }
@@ -153,7 +155,7 @@ fn has_length(found: &Metadata) -> bool {
 fn known(mut file: &File, length: u64, limit: Limit) -> Result<Vec<u8>, Unreadable> {
     let mut bytes = Vec::new();
     if length <= limit.file {
-        // One more than its length: a file that grows while it is read is read on.
+        // One byte more than the length, because the file may grow while it is read.
         bytes
             .try_reserve_exact(length as usize + 1)
             .map_err(|_| io::Error::from(io::ErrorKind::OutOfMemory))?;
@@ -182,7 +184,7 @@ fn unknown(mut file: &File, limit: Limit) -> Result<Vec<u8>, Unreadable> {
     }
 }
 
-/// How much of a stream is read before it is looked at.
+/// Number of bytes of a stream that are read before they are checked.
 const BLOCK: u64 = 1 << 20;
 
 #[cfg(test)]

@@ -1,26 +1,26 @@
-//! Integrity: that a network is what [`crate::network`] says of its parts, so that whoever follows an
-//! id finds what it names.
+//! Integrity: the parts of a network fit together, so that each id refers to an existing element.
 //!
-//! [`crate::resolve`] makes networks that are so; passes may leave anything behind. What is not so
-//! is told as `G0318` (parts that do not fit together) and `G0319` (numbers that mean nothing), and
-//! nothing else is looked at then: other checks follow ids. In particular:
+//! [`crate::resolve`] creates networks with integrity, but passes may violate it. Violations are
+//! reported as `G0318` (parts that do not fit together) and `G0319` (invalid numbers). Further
+//! checks are then skipped, because they follow ids. The conditions are:
 //!
-//! - each id and each symbol is in range;
-//! - ports lie side by side by process, and each is joined to what is joined to it: a channel goes
-//!   from an output to an input, each end is at one port, and bundles and their channels agree;
-//! - each process is a member of its kind once, in the order of ranks, and of no other; a module
-//!   comes after the one it lies in;
-//! - names are unique where they are addresses: of processes, of kinds, of the ports of a process, of
-//!   the modules in a module;
-//! - loads, memory, traffic and preferences are finite and at least 0, a capacity is at least 1, a
-//!   tag at least 0;
-//! - a constraint speaks of processes that are there, each once, in the order of ranks; one of a
-//!   module, of those in it.
+//! - Each id and each symbol is in range.
+//! - The ports of a process are contiguous, in the order of processes. Ports and the elements that
+//!   they are joined to agree: a channel leads from an output to an input, each of its ends is at
+//!   one port, and bundles and their channels agree.
+//! - Each process is a member of its kind once, in the order of ranks, and of no other kind. A
+//!   module follows its parent.
+//! - Names are unique among processes, among kinds, among the ports of a process, and among the
+//!   modules in a module.
+//! - Loads, memory, traffic and preferences are finite and at least 0. A capacity is at least 1,
+//!   and a tag at least 0. The minimum of `hold` does not exceed its maximum.
+//! - A constraint applies to existing processes, each once, in the order of ranks. A constraint of
+//!   a module applies to the processes in the module.
 //!
-//! Spans are not looked at: [`crate::source::SourceMap`] shows nothing for one that lies nowhere.
-//! Nor are the ports of kinds, which [`crate::infer`] makes anew.
+//! Spans are not checked, because [`crate::source::SourceMap`] clamps them. The ports of kinds are
+//! not checked, because [`crate::infer`] replaces them.
 //!
-//! The cost is linear: a row of stamps takes the place of each set.
+//! The time is linear, because vectors of stamps are used instead of sets.
 
 use crate::arena::{Arena, Id};
 use crate::codes;
@@ -36,7 +36,7 @@ mod numbers;
 #[cfg(test)]
 mod tests;
 
-/// What is wrong with the parts of a network; empty if nothing is.
+/// Returns the violations of integrity of a network.
 pub fn check(network: &Network) -> Diagnostics {
     let mut check = Check {
         network,
@@ -61,7 +61,7 @@ struct Check<'n> {
 }
 
 impl Check<'_> {
-    /// Two parts do not fit together.
+    /// Reports parts that do not fit together.
     fn part(&mut self, span: Span, message: impl FnOnce(&Network) -> String) {
         self.parts.tell(|| {
             Diagnostic::error(codes::BROKEN_NETWORK, message(self.network))
@@ -70,7 +70,7 @@ impl Check<'_> {
         });
     }
 
-    /// A number means nothing.
+    /// Reports an invalid number.
     fn number(&mut self, span: Span, message: impl FnOnce(&Network) -> String) {
         self.numbers
             .tell(|| Diagnostic::error(codes::BAD_NUMBER, message(self.network)).at(span, ""));
@@ -88,7 +88,7 @@ impl Check<'_> {
     }
 }
 
-/// A name to show.
+/// Returns a name for a message, or `?` if the symbol is out of range.
 fn shown(network: &Network, symbol: Symbol) -> &str {
     if symbol.index() < network.names.len() {
         network.name(symbol)
@@ -97,7 +97,7 @@ fn shown(network: &Network, symbol: Symbol) -> &str {
     }
 }
 
-/// Whether an id is that of an element.
+/// Returns true if an id is in the range of the arena.
 fn is_in<I: Id, T>(arena: &Arena<I, T>, id: I) -> bool {
     id.index() < arena.len()
 }

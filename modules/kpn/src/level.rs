@@ -1,11 +1,11 @@
-//! How findings of a code are to be taken, where somebody says so.
+//! Levels that users set for the diagnostics of a code.
 
 use crate::source::Span;
 
-/// How findings of a code are to be taken. Of two the stricter is the greater.
+/// Treatment of the diagnostics of a code. A stricter level is greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
-    /// They are not shown.
+    /// They are hidden.
     Allow,
     /// They are warnings.
     Warn,
@@ -14,10 +14,10 @@ pub enum Level {
 }
 
 impl Level {
-    /// All levels.
+    /// All levels, in ascending order.
     pub const ALL: [Level; 3] = [Level::Allow, Level::Warn, Level::Deny];
 
-    /// The word that says it.
+    /// Returns the name, as written in the graph.
     pub fn name(self) -> &'static str {
         match self {
             Level::Allow => "allow",
@@ -30,10 +30,10 @@ impl Level {
 /// `allow=`, `warn=` or `deny=` of the graph, one for each code that it lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LevelDecl {
-    /// The level.
+    /// Level for the code.
     pub level: Level,
-    /// The code as it is written; whether there is such a one is not known here.
+    /// Code as written. It is not checked here.
     pub code: String,
-    /// Where it is written.
+    /// Position of the code.
     pub span: Span,
 }

@@ -1,12 +1,17 @@
-//! The model of a process network and what every other part of graphmap needs to speak of it.
+//! The model of a process network, and the stages that build and check it.
 //!
-//! Data flows one way: a front end makes [`declared::Declared`], [`expand`] repeats what is
-//! declared once for many, [`resolve`] joins the ends into a [`network::Network`], passes change
-//! it, [`infer`] checks that its parts fit together and makes it [`infer::Inferred`], [`verify`] makes
-//! that [`network::Verified`], a mapping makes it [`mapping::Mapped`], and emitters write files from
-//! that.
+//! A network passes through these stages in order:
+//!
+//! 1. A front end produces a [`declared::Declared`].
+//! 2. [`expand`] replaces abstract declarations by their instances.
+//! 3. [`resolve`] joins the ends of channels. The result is a [`network::Network`].
+//! 4. Passes ([`pass`]) change the network.
+//! 5. [`infer`] checks the integrity of the network and returns an [`infer::Inferred`].
+//! 6. [`verify`] checks all other properties and returns a [`network::Verified`].
+//! 7. A mapping is added ([`mapping::Mapped`]).
+//! 8. Emitters ([`emit`]) write files from the mapped network.
 
-// docs.rs says which feature an item comes with.
+// docs.rs shows the feature that each item requires.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod arena;

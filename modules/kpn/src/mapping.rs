@@ -1,73 +1,76 @@
-//! Where every process runs: collocation (process -> OS process) and binding (OS process -> host
-//! and cores).
+//! Mappings: collocation (processes into OS processes) and binding (OS processes onto hosts and
+//! cores).
 
 use crate::arena::{Arena, Id, define_id};
 use crate::network::{ProcessId, Verified};
 use std::fmt;
 
 define_id!(
-    /// An OS process of a [`Mapping`].
+    /// Id of an OS process of a [`Mapping`].
     pub OsProcessId,
     "o"
 );
 
-/// As users know it: its number, from 0.
+/// Writes the number of the OS process, from 0.
 impl fmt::Display for OsProcessId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.index().fmt(f)
     }
 }
 
-/// Where an OS process runs.
+/// Host and cores of an OS process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Binding {
-    /// Name of the host; `None`: wherever the launcher puts it.
+    /// Name of the host. `None` leaves the choice to the launcher.
     pub host: Option<String>,
-    /// Cores of the host it is bound to, as the operating system numbers them; empty: not bound.
+    /// Cores of the host, as numbered by the operating system. Empty if the OS process is not
+    /// bound.
     pub cores: Vec<u32>,
 }
 
 /// A mapping of a network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mapping {
-    /// The OS process of each process, in the order of ranks; each is one of `bindings`.
+    /// OS process of each process, in the order of ranks. Each is an index of `bindings`.
     pub os_process: Vec<OsProcessId>,
-    /// Where each OS process runs.
+    /// Binding of each OS process.
     pub bindings: Arena<OsProcessId, Binding>,
-    /// The strategy that made it: `stack`, `auto`, or `file` for one that was read.
+    /// Strategy that created the mapping, such as `stack` or `auto`, or `file` if it was read.
     pub strategy: String,
 }
 
-/// A mapping that does not fit its network.
+/// The mapping does not fit the network.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MappingError {
-    /// Another number of processes than the network has.
+    /// The numbers of processes differ.
     #[error("the mapping is for {mapping} processes, but the network has {network}")]
     Size {
-        /// How many the mapping speaks of.
+        /// Number of processes in the mapping.
         mapping: usize,
-        /// How many there are.
+        /// Number of processes in the network.
         network: usize,
     },
-    /// An OS process that is not there.
+    /// An OS process does not exist.
     #[error(
         "rank {rank} is mapped to OS process {os_process}, but there are only {count} OS processes"
     )]
     OsProcess {
-        /// The process.
+        /// Rank of the process.
         rank: usize,
-        /// Where it is mapped.
+        /// OS process of the process.
         os_process: OsProcessId,
-        /// How many OS processes there are.
+        /// Number of OS processes.
         count: usize,
     },
 }
 
 impl Mapping {
-    /// Contiguous blocks of ranks of equal size (the first ones one larger), as the thesis stacks
-    /// neighbours (core seed, figure 4.3a), on hosts left to the launcher. `os_processes` is at
-    /// least 1.
+    /// Maps contiguous blocks of ranks of equal size to OS processes. The first blocks may be one
+    /// larger.
+    ///
+    /// This is the stacking of neighbours in the thesis (core seed, figure 4.3a). Hosts are left to
+    /// the launcher. An `os_processes` of 0 counts as 1.
     pub fn stack(processes: usize, os_processes: usize) -> Mapping {
         let n = os_processes.max(1);
         let (size, larger) = (processes / n, processes % n);
@@ -80,18 +83,21 @@ impl Mapping {
         }
     }
 
-    /// The number of the OS process of each process, in the order of ranks.
+    /// Returns the number of the OS process of each process, in the order of ranks.
     pub fn numbers(&self) -> impl ExactSizeIterator<Item = u32> {
         self.os_process.iter().map(|o| o.index() as u32)
     }
 
-    /// The OS process of a process.
+    /// Returns the OS process of a process.
+    ///
+    /// # Panics
+    /// Panics if the mapping does not contain the process.
     pub fn of(&self, process: ProcessId) -> OsProcessId {
         self.os_process[process.index()]
     }
 }
 
-/// A verified network with a mapping that fits it: what emitters take.
+/// A verified network with a mapping that fits it. Input of emitters.
 #[derive(Clone, Debug)]
 pub struct Mapped {
     network: Verified,
@@ -99,10 +105,11 @@ pub struct Mapped {
 }
 
 impl Mapped {
-    /// Puts the two together.
+    /// Combines a network and a mapping.
     ///
     /// # Errors
-    /// When the mapping has another number of processes, or speaks of an OS process that is not there.
+    /// Returns an error if the mapping has another number of processes, or contains an OS process
+    /// that does not exist.
     pub fn new(network: Verified, mapping: Mapping) -> Result<Mapped, MappingError> {
         if mapping.os_process.len() != network.processes.len() {
             return Err(MappingError::Size {
@@ -123,12 +130,12 @@ impl Mapped {
         Ok(Mapped { network, mapping })
     }
 
-    /// The network.
+    /// Returns the network.
     pub fn network(&self) -> &Verified {
         &self.network
     }
 
-    /// The mapping.
+    /// Returns the mapping.
     pub fn mapping(&self) -> &Mapping {
         &self.mapping
     }

@@ -1,4 +1,4 @@
-//! Interned names: a million channels of type `Task` say so in four bytes each.
+//! Interned names. A million channels of type `Task` need four bytes each for the name of the type.
 
 use crate::arena::{Id, define_id};
 use hashbrown::{DefaultHashBuilder, HashTable};
@@ -7,22 +7,22 @@ use std::hash::{BuildHasher, Hasher};
 use std::ops::Range;
 
 define_id!(
-    /// A name in a [`Names`] table. Order and value are those of first appearance.
+    /// A name in a [`Names`] table. Symbols are ordered and numbered by first appearance.
     pub Symbol, "s"
 );
 
-/// All names of a network, each stored once, in one text.
+/// All names of a network. Each is stored once.
 #[derive(Clone, Default)]
 pub struct Names {
     text: String,
-    /// End of each name in `text`; it starts where the one before it ends.
+    /// End of each name in `text`. A name starts at the end of the name before it.
     ends: Vec<u32>,
-    /// By hash, but for those that `stems` knows; the half of it that is kept spares the table a look
-    /// at the names when it grows.
+    /// Index by hash of the names that are not in `stems`. An entry contains half of the hash, so
+    /// that the table can grow without access to the names.
     table: HashTable<Entry>,
-    /// The first few beginnings of numbered names.
+    /// Stems of numbered names. Only the first few stems are stored.
     stems: Vec<Stem>,
-    /// Seeded anew in each run: nobody can write a file whose names all collide.
+    /// Has a random seed in each run, so that a file cannot be constructed whose names all collide.
     hasher: DefaultHashBuilder,
 }
 
@@ -32,35 +32,41 @@ struct Entry {
     index: u32,
 }
 
-/// A hash for the table from the half that is kept: it wants the upper bits as well.
+/// Extends the stored half of a hash, because the table also uses the upper bits.
 fn widen(hash: u32) -> u64 {
     u64::from(hash) << 32 | u64::from(hash)
 }
 
-/// How many stems are kept: each is compared with every name that ends with a number.
+/// Number of stems. Each is compared with every name that ends with a number.
 const MOST_STEMS: usize = 4;
 
-/// Names that are this one and a number, found by their number: where a graph is larger than all
-/// caches, that is one access to memory in a place that neighbours share, and a hash, an entry and the
-/// name itself are three anywhere.
+/// Names that consist of this text and a number, indexed by the number.
+///
+/// In a graph larger than all caches, a look-up by number needs one memory access, close to those
+/// of its neighbours. A look-up by hash needs three unrelated ones: for the hash, the entry and the
+/// name.
 #[derive(Clone)]
 struct Stem {
     text: Box<str>,
-    /// By number, where it is not too large for how many there are.
+    /// Symbols by number. Large numbers are in the table.
     symbols: Vec<Option<Symbol>>,
     count: usize,
-    /// Whether some are in the table by hash.
+    /// Whether names with this stem are in the table.
     elsewhere: bool,
 }
 
 impl Stem {
-    /// Numbers from here on are by hash: a number alone must not ask for memory.
+    /// Returns the number from which on names are in the table. Without this limit, one large
+    /// number in a name would allocate much memory.
     fn limit(&self) -> usize {
         8 * self.count + 1024
     }
 }
 
-/// A name that ends with a number as its stem and that number, if there is no other way to write it.
+/// Splits a name into its stem and the number at its end.
+///
+/// Returns `None` if there is no number, if it has ten digits or more, or if it has leading zeros,
+/// because the name could not be restored from the number.
 #[inline]
 fn numbered(name: &str) -> Option<(&str, usize)> {
     let digits = name.bytes().rev().take_while(u8::is_ascii_digit);
@@ -70,17 +76,17 @@ fn numbered(name: &str) -> Option<(&str, usize)> {
     (sole && number.len() < 10).then(|| (stem, number.bytes().fold(0, digit)))
 }
 
-/// What the stems know of a name.
+/// Result of a search for a name in the stems.
 struct TableSlot {
     symbol: Option<Symbol>,
-    /// Its stem, perhaps one that is to be made, and its number.
+    /// Index of the stem, which may not exist yet, and the number.
     numbered: Option<(usize, usize)>,
-    /// Whether it may be in the table by hash.
+    /// Whether the name may be in the table.
     hashed: bool,
 }
 
 impl Names {
-    /// An empty table.
+    /// Creates an empty table.
     pub fn new() -> Names {
         Names::default()
     }
@@ -92,9 +98,11 @@ impl Names {
         start as usize..ends[index] as usize
     }
 
-    /// Names that differ in their last byte only get neighbouring places in the table: `cell1` to
-    /// `cell9`, which come one after the other, share its cache lines. There are never more than
-    /// 256 of them, and they differ in the bits that the table compares first.
+    /// Returns the hash of a name.
+    ///
+    /// Names that differ only in the last byte get neighbouring entries. Names such as `cell1` to
+    /// `cell9` often follow each other, and so they share cache lines. At most 256 names are
+    /// neighbours, and they differ in the bits that the table compares first.
     #[inline]
     fn hash(&self, name: &str) -> u32 {
         let (last, others) = name.as_bytes().split_last().unwrap_or((&0, &[]));
@@ -136,10 +144,11 @@ impl Names {
         }
     }
 
-    /// The symbol of a name, made at its first appearance.
+    /// Returns the symbol of a name. Adds the name at its first appearance.
     ///
     /// # Panics
-    /// When all names together pass 4 GiB; the source texts, which are limited to that, do first.
+    /// Panics if all names together exceed 4 GiB. Source texts are limited to 4 GiB, and the names
+    /// of an expanded graph to 2 GiB.
     #[inline]
     pub fn intern(&mut self, name: &str) -> Symbol {
         let place = self.place(name);
@@ -172,7 +181,7 @@ impl Names {
         symbol
     }
 
-    /// Keeps a new name by its number; `false` where that is too large.
+    /// Stores a new name by its number. Returns false if the number is too large.
     fn put(&mut self, at: usize, number: usize, symbol: Symbol, name: &str) -> bool {
         if at == self.stems.len() {
             let text = numbered(name).map_or("", |(stem, _)| stem).into();
@@ -196,7 +205,7 @@ impl Names {
         true
     }
 
-    /// The symbol of a name already known.
+    /// Returns the symbol of a name, or `None` if the name is unknown.
     pub fn get(&self, name: &str) -> Option<Symbol> {
         let place = self.place(name);
         if place.symbol.is_some() || !place.hashed {
@@ -206,18 +215,21 @@ impl Names {
         Some(Symbol::from_index(index as usize))
     }
 
-    /// The name of a symbol of this table.
+    /// Returns the name of a symbol.
+    ///
+    /// # Panics
+    /// Panics if the symbol is not in this table.
     #[inline]
     pub fn name(&self, symbol: Symbol) -> &str {
         &self.text[Names::range(&self.ends, symbol.index() as u32)]
     }
 
-    /// How many names there are.
+    /// Returns the number of names.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if there are no names.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
@@ -254,8 +266,8 @@ mod tests {
 
     #[test]
     fn numbered_names_are_found_wherever_they_are_kept() {
-        // Numbers in order, far apart, in the wrong order, and what looks like a number and is none; more
-        // stems than are kept.
+        // Ascending, sparse and descending numbers, suffixes that are not numbers, and more stems
+        // than are stored.
         let numbers = (0..3000_u64).chain([999_999_999, 70_000, 20_000, 1 << 40]);
         let numbers = numbers.chain((9_000..12_000).rev());
         let mut all: Vec<String> = Vec::new();

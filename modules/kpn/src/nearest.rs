@@ -1,15 +1,16 @@
-//! Nearest-name hints: what a misspelt word was probably meant to be.
+//! Suggestions for misspelt words.
 
-/// The longest word, in bytes, that is compared with others.
+/// Length in bytes of the longest word that is compared.
 const LONGEST: usize = 100;
 
-/// The candidate closest to `word`, if one is close enough to suggest.
+/// Returns the candidate closest to `word`, if it is close enough to be suggested.
 ///
-/// Distance is optimal string alignment (insert, delete, replace, swap of neighbours) without
-/// regard to case; a candidate counts when at most a third of the longer word must change, which
-/// leaves words of one or two letters without a hint. Of equals the first wins, so the answer does
-/// not depend on anything but the order given. Words longer than any that a person types have no
-/// neighbours: the distance costs the product of two lengths.
+/// The distance is optimal string alignment (insert, delete, replace, swap of neighbours), and
+/// ignores case. At most a third of the longer word may change. Therefore words of one or two
+/// letters have no suggestion. Of equally close candidates the first is returned.
+///
+/// Words of more than 100 bytes are not compared, because the time is proportional to the product
+/// of the lengths.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > LONGEST {
         return None;

@@ -1,8 +1,8 @@
 //! The network: processes with ports, channels between them, bundles, modules, kinds.
 //!
-//! Made by [`crate::resolve`] from what a front end declared. A network may still be wrong;
-//! [`crate::verify`] turns it into a [`Verified`] one, which alone can be mapped and emitted.
-//! Iteration order is source order everywhere.
+//! [`crate::resolve`] builds a network from the declarations of a front end. A network may still
+//! contain errors. [`crate::verify`] turns it into a [`Verified`] network, which can be mapped and
+//! emitted. Elements are in source order everywhere.
 
 use crate::arena::{Arena, Id, define_id};
 use crate::declared::{BundleKind, ConstraintDecl, Direction, Flow, ModuleId};
@@ -13,69 +13,71 @@ use std::ops::Range;
 use std::sync::Arc;
 
 define_id!(
-    /// A process; its index is its rank.
+    /// Id of a process. Its index is the rank of the process.
     pub ProcessId, "p"
 );
 define_id!(
-    /// A kind of processes.
+    /// Id of a kind.
     pub KindId, "k"
 );
 define_id!(
-    /// A port of a process.
+    /// Id of a port.
     pub PortId, "o"
 );
 define_id!(
-    /// A channel.
+    /// Id of a channel.
     pub ChannelId, "c"
 );
 define_id!(
-    /// A bundle.
+    /// Id of a bundle.
     pub BundleId, "b"
 );
 define_id!(
-    /// A port's joint with the environment.
+    /// Id of a [`Closed`] entry.
     pub ClosedId, "e"
 );
 define_id!(
-    /// Terms of channels.
+    /// Id of the [`Terms`] of channels.
     pub TermsId, "t"
 );
 
-/// The capacity of a channel that says none: one token. The writer of a second waits, as the demand
-/// driven networks that graphmap grew out of need it; more is a matter of speed, not of meaning.
+/// Capacity of a channel that does not state one: one token.
+///
+/// The writer of a second token blocks. The demand-driven networks for which graphmap was first
+/// written rely on this. A larger capacity changes the speed of a network, not its results.
 pub const DEFAULT_CAPACITY: u32 = 1;
 
-/// A process of the network.
+/// A Kahn process, declared by a node of the graph or by several.
 #[derive(Clone, Debug)]
 pub struct Process {
-    /// Its name, unique in the network.
+    /// Name, unique in the network.
     pub name: Symbol,
-    /// Its kind.
+    /// Kind of the process.
     pub kind: KindId,
-    /// The innermost module it lies in.
+    /// Innermost module that contains the process.
     pub module: Option<ModuleId>,
-    /// Compute cost; finite, at least 0.
+    /// Compute cost, finite and at least 0.
     pub load: f64,
-    /// Memory in bytes; finite, at least 0.
+    /// Memory in bytes, finite and at least 0.
     pub mem: f64,
-    /// Where it is declared.
+    /// Position of the declaration.
     pub span: Span,
-    /// Its first port; the others follow up to the first port of the next process.
+    /// Index of the first port. The last port precedes the first port of the next process.
     pub(crate) first_port: u32,
 }
 
-/// What a port is joined to.
+/// The other side of a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Join {
     /// One channel.
     Channel(ChannelId),
-    /// Several channels, which make a bundle.
+    /// Several channels, which form a bundle.
     Bundle(BundleId),
-    /// The environment: an input is at its end from the start, an output has no reader.
+    /// The environment. An input is closed from the start, an output has no reader.
     Environment(ClosedId),
 }
 
-/// What stands in a source and joins a port; see [`Network::joins`].
+/// An element that joins ports, as returned by [`Network::joins`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Joined {
     /// A channel between two ports.
@@ -84,107 +86,112 @@ pub enum Joined {
     Closed(PortId),
 }
 
-/// A port: where a process reads or writes. There are two for each channel, so that what they say of
-/// themselves is what no channel says: see [`Network::port_span`] and [`Network::port_type`].
+/// A port: where a process reads or writes.
+///
+/// Networks have about two ports for each channel. Therefore a port does not store its span or its
+/// type: [`Network::port_span`] and [`Network::port_type`] find them at the other side.
 #[derive(Clone, Debug)]
 pub struct Port {
-    /// The process it belongs to.
+    /// Process that owns the port.
     pub process: ProcessId,
-    /// Its name, unique in the process; `face.port` where the process has several faces.
+    /// Name, unique in the process. For a split process it is `node.port`.
     pub name: Symbol,
-    /// Reads or writes.
+    /// Whether the port reads or writes.
     pub direction: Direction,
-    /// What it is joined to.
+    /// Channel, bundle or environment that the port is joined to.
     pub join: Join,
 }
 
-/// What is given where a port is joined to the environment.
+/// Properties of a port that is joined to the environment.
 #[derive(Clone, Debug)]
 pub struct Closed {
-    /// Payload type; channels say their own.
+    /// Payload type. A channel stores its own type.
     pub ty: Option<Symbol>,
-    /// The kind of bundle that the port is, without any channel.
+    /// Kind of the bundle, if the port is a bundle without channels.
     pub bundle: Option<BundleKind>,
-    /// Where it is declared.
+    /// Position of the declaration.
     pub span: Span,
 }
 
-/// A channel: one way, first in first out, bounded, typed.
+/// A channel: first in first out, typed, bounded, in one direction.
 #[derive(Clone, Debug)]
 pub struct Channel {
-    /// The output port that writes it.
+    /// Output port that writes the channel.
     pub from: PortId,
-    /// The input port that reads it.
+    /// Input port that reads the channel.
     pub to: PortId,
-    /// Payload type, where given; members of one kind agree, so does each end of a bundle.
+    /// Payload type, if known. It is the same in all processes of a kind and in all channels of a
+    /// bundle.
     pub ty: Option<Symbol>,
-    /// Its capacity and what else is the same for many channels; see [`Network::terms`].
+    /// Capacity and other properties that many channels share. See [`Network::terms`].
     pub terms: TermsId,
-    /// Traffic; finite, at least 0.
+    /// Traffic, finite and at least 0.
     pub traffic: f64,
-    /// Where it is declared.
+    /// Position of the declaration.
     pub span: Span,
 }
 
-/// What channels say of their tokens; nearly all say the same, so it is kept once for them.
+/// Properties of a channel that concern its tokens.
+///
+/// Nearly all channels of a network have equal terms. Therefore equal terms are stored once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Terms {
-    /// How many tokens a channel holds at the most, at least 1.
+    /// Number of tokens that the channel can hold, at least 1.
     pub capacity: u32,
-    /// How many it holds at the start.
+    /// Number of tokens in the channel at the start.
     pub initial: u32,
-    /// MPI tag, where given.
+    /// MPI tag, if given.
     pub tag: Option<i32>,
-    /// Whether it is flow-controlled, and how.
+    /// Flow control, if the channel is flow-controlled.
     pub flow: Option<Flow>,
 }
 
 /// Channels that share a port.
 #[derive(Clone, Debug)]
 pub struct Bundle {
-    /// How they work together.
+    /// Kind of the bundle.
     pub kind: BundleKind,
-    /// The port they share.
+    /// Port that the channels share.
     pub port: PortId,
-    /// Its name, where it was declared as a node.
+    /// Name, if the bundle was declared as a node.
     pub name: Option<Symbol>,
-    /// Where it is given, else the first member.
+    /// Position of the first channel with `bundle=`, or of the first member if none has it.
     pub span: Span,
     pub(crate) members: Range<u32>,
 }
 
-/// A module: processes that belong together.
+/// A module: a cluster of processes. Modules nest.
 #[derive(Clone, Debug)]
 pub struct Module {
-    /// Its own name, unique in its parent; `cluster_1`, after expansion with its indices.
+    /// Name, unique in the parent, such as `cluster_1`. Expansion appends the indices of instances.
     pub name: Symbol,
-    /// Its kind, `thefarm`.
+    /// Kind, such as `thefarm`.
     pub kind: Symbol,
-    /// The module it lies in; comes before it.
+    /// Module that contains this one. It has a smaller index.
     pub parent: Option<ModuleId>,
-    /// Where it is declared.
+    /// Position of the declaration.
     pub span: Span,
 }
 
 /// A port that all processes of a kind have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KindPort {
-    /// Its name.
+    /// Name, unique in the kind.
     pub name: Symbol,
-    /// Reads or writes.
+    /// Whether the port reads or writes.
     pub direction: Direction,
-    /// Payload type; `None` where no channel at it says one.
+    /// Payload type, or `None` if no channel at the port has a type.
     pub ty: Option<Symbol>,
-    /// The kind of bundle at it, in at least one process of the kind.
+    /// Kind of bundle, if the port is a bundle in at least one process of the kind.
     pub bundle: Option<BundleKind>,
-    /// Whether its channels are flow-controlled, and how.
+    /// Flow control, if the channels at the port are flow-controlled.
     pub flow: Option<Flow>,
-    /// The first declaration that names it.
+    /// First declaration that names the port.
     pub span: Span,
 }
 
 impl KindPort {
-    /// Whether what passes it depends on what processes do alone, and not on when they do it.
+    /// Returns true if the tokens at the port depend only on the processes, and not on timing.
     pub fn is_deterministic(&self) -> bool {
         self.flow.is_none() && self.bundle.is_none_or(BundleKind::is_deterministic)
     }
@@ -193,13 +200,13 @@ impl KindPort {
 /// A kind: processes with the same ports and the same function.
 #[derive(Clone, Debug)]
 pub struct Kind {
-    /// Its name.
+    /// Name, unique in the network.
     pub name: Symbol,
-    /// Its processes, in the order of ranks.
+    /// Processes of the kind, in the order of ranks.
     pub members: Vec<ProcessId>,
-    /// Its ports in the order of first appearance. Empty until verification has filled it.
+    /// Ports, in the order of first appearance. Empty until [`crate::infer`] has filled it.
     pub ports: Vec<KindPort>,
-    /// Its first process.
+    /// Position of the first process.
     pub span: Span,
 }
 
@@ -208,70 +215,73 @@ pub struct Kind {
 pub struct Network {
     /// Name of the graph.
     pub name: String,
-    /// The texts that the spans point into.
+    /// Texts that the spans refer to.
     pub sources: SourceMap,
-    /// The names that the symbols stand for.
+    /// Table of the names that the symbols refer to.
     pub names: Names,
-    /// Kinds, in order of their first process.
+    /// Kinds, in the order of their first processes.
     pub kinds: Arena<KindId, Kind>,
-    /// Modules; a parent comes before its children.
+    /// Modules. A parent precedes its children.
     pub modules: Arena<ModuleId, Module>,
-    /// Processes in the order of ranks.
+    /// Processes, in the order of ranks.
     pub processes: Arena<ProcessId, Process>,
-    /// Ports, those of one process side by side, in the order of first appearance.
+    /// Ports. The ports of one process are contiguous, in the order of first appearance.
     pub ports: Arena<PortId, Port>,
-    /// What ports joined to the environment say, in the order of those ports.
+    /// Properties of the ports that are joined to the environment, in the order of those ports.
     pub closed: Arena<ClosedId, Closed>,
-    /// Channels in source order.
+    /// Channels, in source order.
     pub channels: Arena<ChannelId, Channel>,
-    /// Their terms.
+    /// Terms of the channels.
     pub terms: Arena<TermsId, Terms>,
-    /// Bundles in the order of their ports.
+    /// Bundles, in the order of their ports.
     pub bundles: Arena<BundleId, Bundle>,
-    /// Members of all bundles, those of one side by side.
+    /// Members of all bundles. The members of one bundle are contiguous.
     pub(crate) members: Vec<ChannelId>,
     /// Constraints on the mapping, in source order.
     pub constraints: Vec<NetworkConstraint>,
     /// `skeleton=` of the graph.
     pub skeleton: Option<(String, Span)>,
-    /// Where the text of each payload type stands first, as far as that is known more narrowly than by
-    /// the channel that says it.
+    /// First position of the text of each payload type. A type is absent if its position is known
+    /// no more precisely than by the span of a channel.
     pub types: FxHashMap<Symbol, Span>,
 }
 
-/// A constraint with the processes that it speaks of.
+/// A constraint, and the processes that it applies to.
 #[derive(Clone, Debug)]
 pub struct NetworkConstraint {
-    /// As it was given.
+    /// The constraint as declared.
     pub declared: ConstraintDecl,
-    /// The processes it holds for, in the order of ranks.
+    /// Processes that the constraint applies to, in the order of ranks.
     pub processes: Vec<ProcessId>,
 }
 
 impl Port {
-    /// Whether it is joined to the environment.
+    /// Returns true if the port is joined to the environment.
     pub fn is_closed(&self) -> bool {
         matches!(self.join, Join::Environment(_))
     }
 }
 
 impl Network {
-    /// The name of a symbol.
+    /// Returns the name of a symbol.
+    ///
+    /// # Panics
+    /// Panics if the symbol is not in the table of names.
     pub fn name(&self, symbol: Symbol) -> &str {
         self.names.name(symbol)
     }
 
-    /// The name of a process.
+    /// Returns the name of a process.
     pub fn process_name(&self, process: ProcessId) -> &str {
         self.name(self.processes[process].name)
     }
 
-    /// The name of the kind of a process.
+    /// Returns the name of the kind of a process.
     pub fn kind_name(&self, process: ProcessId) -> &str {
         self.name(self.kinds[self.processes[process].kind].name)
     }
 
-    /// A port as people write it: `inTask1.out`.
+    /// Returns the full name of a port, such as `inTask1.out`.
     pub fn port_name(&self, port: PortId) -> String {
         let port = &self.ports[port];
         format!(
@@ -281,7 +291,7 @@ impl Network {
         )
     }
 
-    /// The ports of a process, in order of first appearance.
+    /// Returns the ports of a process, in the order of first appearance.
     pub fn ports_of(&self, process: ProcessId) -> impl ExactSizeIterator<Item = PortId> + use<> {
         let first = self.processes[process].first_port as usize;
         let next = self.processes.values().as_slice().get(process.index() + 1);
@@ -289,19 +299,19 @@ impl Network {
         (first..end).map(PortId::from_index)
     }
 
-    /// The port of a process with a name.
+    /// Returns the port of a process that has the name. Searches linearly.
     pub fn port(&self, process: ProcessId, name: Symbol) -> Option<PortId> {
         self.ports_of(process)
             .find(|&port| self.ports[port].name == name)
     }
 
-    /// The channels of a bundle, in the order of its members.
+    /// Returns the channels of a bundle, in source order.
     pub fn members(&self, bundle: BundleId) -> &[ChannelId] {
         let range = &self.bundles[bundle].members;
         &self.members[range.start as usize..range.end as usize]
     }
 
-    /// The channels at a port: none, one, or the members of its bundle.
+    /// Returns the channels at a port: none, one, or the members of its bundle.
     pub fn channels_at(&self, port: PortId) -> &[ChannelId] {
         match &self.ports[port].join {
             Join::Channel(channel) => std::slice::from_ref(channel),
@@ -310,7 +320,7 @@ impl Network {
         }
     }
 
-    /// The first declaration that names a port.
+    /// Returns the span of the first declaration that names a port.
     pub fn port_span(&self, port: PortId) -> Span {
         match self.ports[port].join {
             Join::Channel(channel) => self.channels[channel].span,
@@ -323,7 +333,9 @@ impl Network {
         }
     }
 
-    /// The payload type given where a port is joined to the environment; channels say their own.
+    /// Returns the payload type that is given where a port is joined to the environment.
+    ///
+    /// Returns `None` for other ports, because their channels store the type.
     pub fn port_type(&self, port: PortId) -> Option<Symbol> {
         match self.ports[port].join {
             Join::Environment(closed) => self.closed[closed].ty,
@@ -331,7 +343,7 @@ impl Network {
         }
     }
 
-    /// The kind of bundle that a port is; `None` for one that is joined to a single channel.
+    /// Returns the kind of bundle that a port is, or `None` if it is not a bundle.
     pub fn port_bundle(&self, port: PortId) -> Option<BundleKind> {
         match self.ports[port].join {
             Join::Bundle(bundle) => Some(self.bundles[bundle].kind),
@@ -340,23 +352,24 @@ impl Network {
         }
     }
 
-    /// The terms of a channel.
+    /// Returns the terms of a channel.
     pub fn terms(&self, channel: ChannelId) -> Terms {
         self.terms[self.channels[channel].terms]
     }
 
-    /// The process that writes a channel.
+    /// Returns the process that writes a channel.
     pub fn writer(&self, channel: ChannelId) -> ProcessId {
         self.ports[self.channels[channel].from].process
     }
 
-    /// The process that reads a channel.
+    /// Returns the process that reads a channel.
     pub fn reader(&self, channel: ChannelId) -> ProcessId {
         self.ports[self.channels[channel].to].process
     }
 
-    /// Channels, and between them the ports joined to the environment, where they stand in the
-    /// source. Who writes a network down in this order keeps the order of each process's ports.
+    /// Returns the channels and the ports joined to the environment, merged in source order.
+    ///
+    /// A text that lists them in this order preserves the order of the ports of each process.
     pub fn joins(&self) -> impl Iterator<Item = Joined> {
         let environment = self.ports.iter();
         let environment = environment.filter(|(_, port)| port.is_closed());
@@ -374,16 +387,16 @@ impl Network {
         })
     }
 
-    /// File, line and column of a span.
+    /// Returns the file, line and column where a span starts, or `None` for [`Span::NONE`].
     pub fn location(&self, span: Span) -> Option<Location> {
         self.sources.location(span)
     }
 }
 
-/// A network that verification found nothing wrong with. Cheap to clone.
+/// A network that passed verification. Cheap to clone.
 ///
-/// Only [`crate::verify::verify`] makes one, so whoever takes one may rely on all that the
-/// documentation of [`crate::verify`] lists.
+/// Only [`crate::verify::verify`] creates one. Therefore a `Verified` network has all properties
+/// that the documentation of [`crate::verify`] lists.
 #[derive(Clone, Debug)]
 pub struct Verified {
     network: Arc<Network>,
@@ -396,12 +409,14 @@ impl Verified {
         }
     }
 
-    /// The network itself.
+    /// Returns the network.
     pub fn network(&self) -> &Network {
         &self.network
     }
 
-    /// The network back, to be changed; whoever does must verify it again.
+    /// Returns the network for changes. It must be verified again afterwards.
+    ///
+    /// Clones the network if it is shared.
     pub fn into_network(self) -> Network {
         Arc::try_unwrap(self.network).unwrap_or_else(|shared| (*shared).clone())
     }
@@ -418,7 +433,7 @@ impl std::ops::Deref for Verified {
 mod tests {
     use super::*;
 
-    /// A million processes have millions of these.
+    /// Large networks have millions of each.
     #[test]
     fn what_there_are_millions_of_is_small() {
         assert_eq!(size_of::<Process>(), 40);

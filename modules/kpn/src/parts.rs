@@ -1,6 +1,7 @@
-//! That what is declared fits together: [`crate::expand`] and [`crate::resolve`] follow its ids.
+//! Checks that the parts of declarations fit together, because [`crate::expand`] and
+//! [`crate::resolve`] follow their ids.
 //!
-//! Front ends of this project declare nothing else; one of somebody's own may.
+//! The front ends of graphmap make no such errors, but other front ends may.
 
 use crate::arena::Id;
 use crate::codes;
@@ -10,8 +11,8 @@ use crate::names::Symbol;
 use crate::source::Span;
 use crate::told::Told;
 
-/// Looks whether the parts of what is declared are there: each id, symbol and index is one of
-/// what is there, and a module comes after the one it lies in. The cost is linear.
+/// Checks that each id, symbol and index refers to an existing element, and that a module follows
+/// its parent. The time is linear.
 pub(crate) fn check(declared: &Declared) -> Result<(), Diagnostics> {
     let mut check = Check {
         declared,

@@ -1,37 +1,39 @@
-//! Passes: what changes a network between its verification and its mapping.
+//! Passes, which change a network between its verification and its mapping.
 //!
-//! A pass changes loads, capacities or names in place, or makes a new network: take
-//! [`crate::json`], or declare one and [`crate::resolve`] it. It need not leave a sound network
-//! behind: [`crate::pipeline`] verifies what comes out.
+//! A pass changes loads, capacities or names in place, or creates a new network. For a new network,
+//! read it with [`crate::json`], or declare it and call [`crate::resolve`]. The result may be
+//! invalid, because [`crate::pipeline`] verifies it.
 
 use crate::diagnostic::Diagnostics;
 use crate::hardware::Hardware;
 use crate::network::Network;
 use std::collections::BTreeMap;
 
-/// What a pass works on.
+/// Input and output of a pass.
 #[non_exhaustive]
 pub struct PassContext<'a> {
-    /// The network, to be changed.
+    /// Network to change.
     pub network: &'a mut Network,
-    /// Options of the command line (`--set NAME=VALUE`), for the pass to read.
+    /// Options of the command line (`--set NAME=VALUE`).
     pub options: &'a BTreeMap<String, String>,
-    /// What it is to run on, where the command says so (`--hosts`, `-n`).
+    /// Platform, if the command states one (`--hosts`, `-n`).
     pub platform: Option<&'a Hardware>,
-    /// Findings that do not keep the pass from its work.
+    /// Diagnostics that do not make the pass fail.
     pub diagnostics: &'a mut Diagnostics,
 }
 
-/// One step between a verified network and the next.
+/// A step that changes a verified network.
 pub trait Pass {
-    /// Its name, as in `--pass NAME`.
+    /// Returns the name, as in `--pass NAME`.
     fn name(&self) -> &str;
 
-    /// One line for `graphmap passes`.
+    /// Returns one line for `graphmap passes`.
     fn about(&self) -> &str;
 
-    /// Names of the options (`--set NAME=VALUE`) that it reads; a name that ends with a dot stands for
-    /// all that begin so. `None`: any option may be for it.
+    /// Returns the names of the options (`--set NAME=VALUE`) that the pass reads.
+    ///
+    /// A name that ends with a dot covers all options that begin with it. `None` means that the
+    /// pass may read any option.
     fn options(&self) -> Option<&[&str]> {
         None
     }
@@ -39,6 +41,6 @@ pub trait Pass {
     /// Changes the network.
     ///
     /// # Errors
-    /// All that keeps the pass from its work; the run ends there.
+    /// Returns the reasons why the pass failed. The run then ends.
     fn run(&self, context: &mut PassContext<'_>) -> Result<(), Diagnostics>;
 }

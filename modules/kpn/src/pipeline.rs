@@ -1,4 +1,4 @@
-//! From what is declared to a verified network, and through passes, which must leave a sound one.
+//! The stages from declarations to a verified network, and the run of passes on it.
 
 use crate::declared::Declared;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
@@ -12,10 +12,10 @@ use crate::verify::verify;
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
-/// A pass left a network behind that is not sound.
+/// A pass produced an invalid network.
 pub const PASS_BROKE_NETWORK: Code = Code(508);
 
-/// How long a step took.
+/// Time that a step took.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Timing {
@@ -25,11 +25,12 @@ pub struct Timing {
     pub duration: Duration,
 }
 
-/// Takes what is declared through all stages: what is repeated is written out, ends become ports, kinds and
-/// types are found out, and all of it is verified. Each stage adds to `timings`.
+/// Runs all stages on declarations: expansion, joining, inference and verification.
+///
+/// Each stage adds an entry to `timings`.
 ///
 /// # Errors
-/// All findings of the stage that failed, and of those before it.
+/// Returns the diagnostics of the stage that failed and of the stages before it.
 pub fn check(
     declared: Declared,
     timings: &mut Vec<Timing>,
@@ -77,14 +78,17 @@ impl Stages<'_> {
     }
 }
 
-/// Runs `passes` on a network, one after the other, and verifies what comes out; builds with debug
-/// assertions verify after each pass, so that the one to blame is found. No passes cost nothing.
+/// Runs `passes` on a network in order, and verifies the result.
 ///
-/// `platform` is what the network is to run on, where that is known; `known` is what is already known of the network: only what the passes add to it comes back.
-/// Each step adds to `timings`.
+/// Builds with debug assertions verify the network after each pass, to identify the pass that made
+/// it invalid. Without passes, the network is returned unchanged and not verified again.
+///
+/// `platform` is given to the passes. `known` contains the diagnostics that were reported before.
+/// The final verification does not return diagnostics with the code and message of one of them.
+/// Each step adds an entry to `timings`.
 ///
 /// # Errors
-/// All findings, when a pass fails or leaves a network behind that is not sound.
+/// Returns all diagnostics if a pass fails or produces an invalid network.
 pub fn run(
     passes: &[&dyn Pass],
     network: Verified,
@@ -154,7 +158,7 @@ impl Run<'_> {
         let result = inferred.and_then(verify);
         self.note("verify", start);
         result.map_err(|failed| {
-            // Only a build with debug assertions has looked after each.
+            // Only builds with debug assertions verify after each pass.
             let first = if cfg!(debug_assertions) { i } else { 0 };
             let names: Vec<String> = self.passes[first..=i]
                 .iter()

@@ -1,11 +1,13 @@
-//! What a placement by rank rests on.
+//! Identification of the processes for which a placement by rank was made.
 
 use crate::arena::Id;
 use crate::network::Network;
 
-/// Which processes a placement by rank was made for, as programs work it out for `GRAPHMAP_PLACED`: names, kinds and
-/// ranks of all processes. The sum (modulo 2^64) of a hash of each, in hexadecimal: FNV-1a of 64 bits over its name,
-/// its kind and its rank, each followed by a zero byte.
+/// Returns a hash of the names, kinds and ranks of all processes, in hexadecimal.
+///
+/// Programs compute the same hash for `GRAPHMAP_PLACED`, because a placement by rank is valid only
+/// for the processes for which it was made. The hash is the sum (modulo 2^64) of a hash of each
+/// process: FNV-1a of 64 bits over its name, its kind and its rank, each followed by a zero byte.
 pub fn processes_hash(network: &Network) -> String {
     let mut sum = 0u64;
     for id in network.processes.ids() {

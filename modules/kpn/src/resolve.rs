@@ -1,8 +1,8 @@
-//! Joining: declared nodes become processes, ends of channels become ports, channels that share a
-//! port become bundles, processes of one name-without-number become kinds.
+//! Joining: nodes become processes, and ends of channels become ports.
 //!
-//! What cannot be joined is diagnosed here; what can be joined but does not fit together is found
-//! by [`crate::verify`]. Linear in the size of the graph.
+//! Channels that share a port become a bundle, and processes of the same `kind=` become a kind.
+//! This module reports declarations that cannot be joined. [`crate::verify`] reports joined parts
+//! that do not fit together. The time is linear in the size of the graph.
 
 use crate::arena::{Arena, Id};
 use crate::codes;
@@ -27,10 +27,10 @@ mod faces;
 mod findings;
 mod ids;
 
-/// Joins what was declared, and expanded, to a network.
+/// Joins expanded declarations to a network. On success, returns it with all warnings.
 ///
 /// # Errors
-/// All findings, if one of them is an error; else the warnings come with the result.
+/// Returns all diagnostics, if one of them is an error.
 pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics> {
     parts::check(&declared)?;
     let mut diagnostics = Diagnostics::new();
@@ -45,7 +45,7 @@ pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics
         constraints,
         skeleton,
         types,
-        // They are about findings, not about the network.
+        // Levels concern diagnostics, not the network.
         levels: _,
     } = declared;
     let mut faces = Faces::of(&nodes, &names, &mut diagnostics);
@@ -112,9 +112,11 @@ pub fn resolve(declared: Declared) -> Result<(Network, Diagnostics), Diagnostics
     }
 }
 
-/// The processes of each module that a constraint is about, those of modules within included, in
-/// the order of ranks; empty for all other modules. The cost is that of the answer: modules may
-/// nest a hundred thousand deep.
+/// Returns the processes of each module that a constraint applies to, in the order of ranks.
+///
+/// Processes of nested modules are included. The list is empty for all other modules. The time is
+/// linear in the size of the network and of the result, although modules may nest a hundred
+/// thousand deep.
 pub(crate) fn processes_of_modules<'c>(
     network: &Network,
     constraints: impl Iterator<Item = &'c ConstraintDecl>,
@@ -125,7 +127,7 @@ pub(crate) fn processes_of_modules<'c>(
             wanted[module.index()] = true;
         }
     }
-    // The innermost wanted module around each, itself included; parents come first.
+    // The innermost wanted module that contains each module or is that module. Parents come first.
     let mut nearest: Vec<Option<ModuleId>> = Vec::with_capacity(wanted.len());
     for (id, module) in network.modules.iter() {
         let around = module.parent.and_then(|p| nearest[p.index()]);
@@ -142,8 +144,10 @@ pub(crate) fn processes_of_modules<'c>(
     inside
 }
 
-/// The channels between processes with their ports, and their terms. Each takes the place of its
-/// declaration, so that a million of them do not lie in memory twice.
+/// Returns the channels between processes with their ports, and the terms of the channels.
+///
+/// The channels reuse the memory of the declarations (in-place `collect`), so that a million of
+/// them are not in memory twice.
 fn with_ports(
     declared: Vec<ChannelDecl>,
     extras: &[ChannelExtra],
@@ -185,7 +189,7 @@ fn with_ports(
 struct Joined {
     ports: Arena<PortId, Port>,
     first_port: Vec<u32>,
-    /// The port of each end, by [`EndRef`]; that of the environment is any.
+    /// Port of each end, indexed by [`EndRef`]. Unspecified for the environment.
     port_of: Vec<PortId>,
     closed: Arena<ClosedId, Closed>,
     bundles: Arena<crate::network::BundleId, Bundle>,
@@ -202,7 +206,7 @@ struct Joining<'a> {
     findings: Findings,
 }
 
-/// An end of a declared channel: twice its index, plus one for the reading end.
+/// An end of a declared channel: twice the index of the channel, plus one for the reading end.
 #[derive(Clone, Copy)]
 struct EndRef(u32);
 
@@ -235,7 +239,7 @@ impl Joining<'_> {
 
     fn process(&self, end: EndDecl) -> Option<ProcessId> {
         let node = end.node?.index();
-        // Where no two nodes are one process, no look is needed.
+        // Without split processes, nodes and processes have the same indices.
         let same = self.process_of.len() == self.process_names.len();
         Some(if same {
             ProcessId::from_index(node)
@@ -244,7 +248,7 @@ impl Joining<'_> {
         })
     }
 
-    /// A port as people write it.
+    /// Returns the full name of a port.
     fn full(&self, process: ProcessId, name: Symbol) -> String {
         let process = self.names.name(self.process_names[process].name);
         format!("{process}.{}", self.names.name(name))
@@ -252,7 +256,7 @@ impl Joining<'_> {
 
     fn join(&mut self) -> Joined {
         let (start, ends) = self.ends_by_process();
-        // What is joined to the environment is no channel.
+        // Declarations that are joined to the environment are not channels.
         let mut ids = Ids::default();
         for (index, decl) in self.channels.iter().enumerate() {
             let both = decl.from.node.is_some() && decl.to.node.is_some();
@@ -276,8 +280,8 @@ impl Joining<'_> {
             bundles: Arena::new(),
             members: Vec::new(),
         };
-        // For each symbol, which group of the current process it stands for: a table instead of a
-        // search, so that a process with a million ports costs no more than a million processes.
+        // The group of the current process for each symbol. This is a table and not a search, so
+        // that a process with a million ports costs no more than a million processes.
         let mut group_of: Vec<(u32, u32)> = Vec::new();
         let mut groups: Vec<Vec<EndRef>> = Vec::new();
         for process in self.process_names.ids() {
@@ -315,9 +319,11 @@ impl Joining<'_> {
         joined
     }
 
-    /// All ends by process, in source order: where those of each process start, and the ends with the names of
-    /// their ports. Channels lie anywhere for a process, and each look at one is an access to memory: this one
-    /// way through them takes all that most ports need.
+    /// Groups all ends by process, in source order.
+    ///
+    /// Returns the index of the first end of each process, and the ends with the names of their
+    /// ports. The channels of a process are scattered in memory, and each access costs a cache
+    /// miss. This pass collects everything that most ports need.
     fn ends_by_process(&self) -> (Vec<u32>, Vec<(EndRef, Symbol)>) {
         let mut start = vec![0u32; self.process_names.len() + 1];
         let all = || (0..self.channels.len() as u32 * 2).map(EndRef);
@@ -365,7 +371,7 @@ impl Joining<'_> {
         for &end in ends {
             joined.port_of[end.0 as usize] = id;
         }
-        // What closes a port for want of instances counts only where nothing else joins it.
+        // An end that closes the port for lack of instances is ignored if other ends join the port.
         let is_vacant = |&end: &EndRef| self.extra(end).is_some_and(|extra| extra.vacant);
         let standing: Vec<EndRef>;
         let ends = if ends.len() > 1 && ends.iter().any(is_vacant) {
@@ -387,7 +393,7 @@ impl Joining<'_> {
                 .push(both_directions(&full, direction, one, other));
         }
         let join = match *ends {
-            // Nearly all ports are so: they should cost nothing but their own entry.
+            // This is the case for nearly all ports, and costs no more than their own entry.
             [only] if self.said(only).is_none() && !self.is_lone(only) => {
                 ids.of(only.channel()).map_or_else(
                     || {
@@ -408,7 +414,7 @@ impl Joining<'_> {
         });
     }
 
-    /// The join of the next port, which has several ends or a bundle.
+    /// Returns the join of the next port, which has several ends or a bundle.
     fn join_of_many(
         &mut self,
         port: (ProcessId, Symbol),
@@ -483,7 +489,7 @@ impl Joining<'_> {
         }
     }
 
-    /// The type that the channels to the environment give a port, which must be the same for all.
+    /// Returns the type that the port has at the environment, and reports differing types.
     fn type_of(&mut self, (process, name): (ProcessId, Symbol), free: &[EndRef]) -> Option<Symbol> {
         let typed = |&end: &EndRef| Some((end, self.channels[end.channel()].ty?));
         let mut types = free.iter().filter_map(typed);
@@ -507,27 +513,27 @@ impl Joining<'_> {
 
     fn extra(&self, end: EndRef) -> Option<&ChannelExtra> {
         if self.extras.is_empty() {
-            // Without a look at the channel, which is an access to memory.
+            // Avoids access to the memory of the channel.
             return None;
         }
         self.extras
             .get(self.channels[end.channel()].extra?.get() as usize)
     }
 
-    /// The kind of bundle that the channel says for the end's port.
+    /// Returns the kind of bundle that the channel states for the port of this end.
     fn said(&self, end: EndRef) -> Option<BundleKind> {
         self.extra(end)?
             .bundle
             .filter(|kind| kind.direction() == end.direction())
     }
 
-    /// Whether an input has one channel only because its repeated writer stands once.
+    /// Returns true if an input has one channel only because its repeated writer has one instance.
     fn is_lone(&self, end: EndRef) -> bool {
         let lone = self.extra(end).is_some_and(|extra| extra.lone);
         lone && end.direction() == Direction::Input
     }
 
-    /// How the channels of a port work together; `None` for one channel that says nothing.
+    /// Returns the kind of bundle at a port, or `None` for a single channel without `bundle=`.
     fn bundle_kind(
         &mut self,
         (process, name): (ProcessId, Symbol),

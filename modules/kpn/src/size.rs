@@ -1,7 +1,9 @@
-//! Numbers of bytes as people write them.
+//! Units of numbers of bytes.
 
-/// A number and what its unit multiplies it by: `K`, `M`, `G`, `T` and `KiB` to `TiB` are powers of
-/// 1024, `kB` to `TB` of 1000. Without a unit, and with one that there is not, the whole text and 1.
+/// Splits a text into a number and the factor of its unit.
+///
+/// `K`, `M`, `G`, `T` and `KiB` to `TiB` are powers of 1024, and `kB` to `TB` are powers of 1000.
+/// Without a known unit, returns the whole text and 1.
 ///
 /// ```
 /// use graphmap_kpn::size::split;

@@ -1,14 +1,14 @@
 //! Source texts and spans.
 //!
-//! All texts of a run (graph files, hostfiles, mappings) share one space of byte offsets: each file
-//! starts where the one before it ended. A [`Span`] is two offsets in that space, eight bytes, and
-//! tells its file without naming it; a million channels can afford one each.
+//! All texts of a run (graph files, hostfiles, mappings) share one space of byte offsets. Each text
+//! starts after the one before it. A [`Span`] consists of two offsets in that space and thus
+//! identifies its text. It has only eight bytes, because each of a million channels has one.
 
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// A range of bytes in one of the texts of a [`SourceMap`]; `start <= end`.
+/// A range of bytes in one of the texts of a [`SourceMap`]. `start` must not exceed `end`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Span {
     /// First byte, counted through all texts of the map.
@@ -18,26 +18,29 @@ pub struct Span {
 }
 
 impl Span {
-    /// The span of what no source text shows (made by a program, or by a pass).
+    /// The span of elements that are in no source text, because a program or a pass created them.
     pub const NONE: Span = Span {
         start: u32::MAX,
         end: u32::MAX,
     };
 
-    /// A span from its two ends.
+    /// Creates a span from its two ends.
+    ///
+    /// # Panics
+    /// Panics in builds with debug assertions if `start` exceeds `end`.
     #[inline]
     pub fn new(start: u32, end: u32) -> Span {
         debug_assert!(start <= end);
         Span { start, end }
     }
 
-    /// Whether this is [`Span::NONE`].
+    /// Returns true if this is [`Span::NONE`].
     #[inline]
     pub fn is_none(self) -> bool {
         self == Span::NONE
     }
 
-    /// The smallest span that covers both; [`Span::NONE`] counts as nothing.
+    /// Returns the smallest span that covers both. [`Span::NONE`] is the neutral element.
     #[inline]
     pub fn to(self, other: Span) -> Span {
         if self.is_none() {
@@ -63,45 +66,48 @@ impl fmt::Debug for Span {
     }
 }
 
-/// One source text.
+/// A source text.
 #[derive(Debug)]
 pub struct Source {
     name: String,
     text: String,
     base: u32,
-    /// Made when the first position is asked for.
+    /// Created at the first query of a position.
     index: std::sync::OnceLock<Index>,
 }
 
-/// Where lines start, and how many characters there are before each block: a line may be a hundred
-/// megabytes long, and a thousand findings in it must not each count it anew.
+/// Starts of lines, and the number of characters before each block.
+///
+/// A line may have a hundred megabytes. The index avoids counting its characters for each
+/// diagnostic.
 #[derive(Debug)]
 struct Index {
     /// Offset of the first byte of each line.
     lines: Vec<u32>,
-    /// Characters that begin before each block of [`BLOCK`] bytes.
+    /// Number of characters that begin before each block of [`BLOCK`] bytes.
     characters: Vec<u32>,
 }
 
 const BLOCK: usize = 4096;
 
-/// Characters that begin in some bytes: continuation bytes of UTF-8 do not begin one.
+/// Returns the number of characters that begin in `bytes`. Continuation bytes of UTF-8 do not
+/// count.
 fn characters(bytes: &[u8]) -> u32 {
     bytes.iter().filter(|b| **b & 0xC0 != 0x80).count() as u32
 }
 
 impl Source {
-    /// The name as the user gave it: a path, or `<stdin>`.
+    /// Returns the name that the user gave: a path, or `<stdin>`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The whole text.
+    /// Returns the whole text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Offset of the text's first byte in the map's space.
+    /// Returns the offset of the first byte of the text in the space of the map.
     pub fn base(&self) -> u32 {
         self.base
     }
@@ -123,15 +129,17 @@ impl Source {
         })
     }
 
-    /// Characters that begin before a byte.
+    /// Returns the number of characters that begin before a byte.
     fn characters_before(&self, offset: usize) -> u32 {
-        // An offset at the very end may be that of a block that is not there.
+        // At the end of the text, the block of the offset may not exist.
         let block = (offset / BLOCK).min(self.index().characters.len().saturating_sub(1));
         let before = self.index().characters.get(block).copied().unwrap_or(0);
         before + characters(&self.text.as_bytes()[block * BLOCK..offset])
     }
 
-    /// Line and column, both from 1, of a byte of the text; the column counts characters.
+    /// Returns line and column of a byte of the text, both from 1. The column counts characters.
+    ///
+    /// An offset beyond the end of the text counts as the end.
     pub fn line_column(&self, offset: u32) -> (u32, u32) {
         let offset = offset.min(self.text.len() as u32);
         let lines = &self.index().lines;
@@ -142,7 +150,7 @@ impl Source {
     }
 }
 
-/// Where a span starts, for people: `farm.dot:14:3`.
+/// Position of the start of a span. It is displayed like `farm.dot:14:3`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
     /// Name of the source.
@@ -159,34 +167,34 @@ impl fmt::Display for Location {
     }
 }
 
-/// A text that does not fit the map any more: all texts of a run share 32 bits of offsets.
+/// A text does not fit into the map, because all texts of a run share 32 bits of offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the source texts of one run exceed 4 GiB")]
 pub struct SourceTooLarge;
 
-/// All source texts of a run. Cheap to clone: the texts are shared.
+/// All source texts of a run. Cheap to clone, because the texts are shared.
 #[derive(Clone, Debug, Default)]
 pub struct SourceMap {
     sources: Vec<Arc<Source>>,
 }
 
 impl SourceMap {
-    /// An empty map.
+    /// Creates an empty map.
     pub fn new() -> SourceMap {
         SourceMap::default()
     }
 
-    /// Adds a text; spans of its bytes start at [`Source::base`].
+    /// Adds a text. Its spans start at [`Source::base`].
     ///
     /// # Errors
-    /// [`SourceTooLarge`] when all texts together would pass 4 GiB.
+    /// Returns [`SourceTooLarge`] if all texts together would exceed 4 GiB.
     pub fn add(
         &mut self,
         name: impl Into<String>,
         text: impl Into<String>,
     ) -> Result<Arc<Source>, SourceTooLarge> {
         let text = text.into();
-        // One spare offset between two texts keeps the end of one apart from the start of the next.
+        // A gap of one offset distinguishes the end of a text from the start of the next.
         let base = self
             .sources
             .last()
@@ -204,18 +212,18 @@ impl SourceMap {
         Ok(source)
     }
 
-    /// Whether another map begins with the texts of this one: spans mean the same in both then.
+    /// Returns true if `other` begins with the texts of this map. Spans then mean the same in both.
     pub fn begins(&self, other: &SourceMap) -> bool {
         let mut both = self.sources.iter().zip(&other.sources);
         self.sources.len() <= other.sources.len() && both.all(|(a, b)| Arc::ptr_eq(a, b))
     }
 
-    /// All texts, in the order they were added.
+    /// Returns all texts, in the order of insertion.
     pub fn sources(&self) -> impl Iterator<Item = &Source> {
         self.sources.iter().map(|s| &**s)
     }
 
-    /// The text a span lies in; `None` for [`Span::NONE`].
+    /// Returns the text that contains a span, or `None` for [`Span::NONE`].
     pub fn source(&self, span: Span) -> Option<&Source> {
         if span.is_none() {
             return None;
@@ -224,7 +232,10 @@ impl SourceMap {
         self.sources.get(after.checked_sub(1)?).map(|s| &**s)
     }
 
-    /// The bytes of a span within its own text, whole characters; what of it lies outside is cut off.
+    /// Returns the text that contains a span, and the byte range of the span in it.
+    ///
+    /// The range is clamped to the text and to boundaries of characters. Returns `None` for
+    /// [`Span::NONE`].
     pub fn range(&self, span: Span) -> Option<(&Source, Range<usize>)> {
         let source = self.source(span)?;
         let text = &source.text;
@@ -236,14 +247,14 @@ impl SourceMap {
         Some((source, start..end.max(start)))
     }
 
-    /// What the text says at a span.
+    /// Returns the text of a span. It is empty for [`Span::NONE`].
     pub fn text(&self, span: Span) -> &str {
         self.range(span)
             .and_then(|(source, range)| source.text.get(range))
             .unwrap_or("")
     }
 
-    /// File, line and column where a span starts.
+    /// Returns file, line and column where a span starts, or `None` for [`Span::NONE`].
     pub fn location(&self, span: Span) -> Option<Location> {
         let (source, range) = self.range(span)?;
         let (line, column) = source.line_column(range.start as u32);

@@ -1,11 +1,11 @@
-//! Findings of one sort: a pass that breaks one process breaks a million.
+//! Diagnostics of one sort with a limit, because a pass may make a million processes invalid.
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
-/// How many are told singly.
+/// Number of diagnostics that are reported singly.
 const MOST: usize = 10;
 
-/// The first findings of a sort, and how many there were.
+/// The first diagnostics of a sort, and the number of all.
 #[derive(Default)]
 pub(crate) struct Told {
     findings: Vec<Diagnostic>,
@@ -24,7 +24,8 @@ impl Told {
         self.count == 0
     }
 
-    /// Adds those that are told singly to all that was found; the last of them says how many more there are.
+    /// Adds the diagnostics to `found`. If some were dropped, the last one has a note with their
+    /// number.
     pub(crate) fn add_to(mut self, found: &mut Diagnostics) {
         let more = self.count - self.findings.len();
         if let Some(last) = self.findings.last_mut().filter(|_| more > 0) {

@@ -1,30 +1,35 @@
-//! Verification: what must hold before a network is mapped, emitted or run.
+//! Verification: properties that a network must have before it is mapped, emitted or run.
 //!
-//! A [`Verified`] network has these properties. Each has a code (see the book, or `graphmap
-//! explain`); all findings of a network are reported in one run.
+//! A [`Verified`] network has these properties. Each has a code (see the book, or
+//! `graphmap explain`). All diagnostics of a network are reported in one run.
 //!
-//! 0. Its parts fit together and its numbers mean something: see [`crate::integrity`] (`G0318`,
+//! 0. Its parts fit together, and its numbers are valid: see [`crate::integrity`] (`G0318`,
 //!    `G0319`).
-//! 1. There is a process (`G0301`).
-//! 2. Each port of a kind is there in all its processes, joined to a channel, a bundle or the
-//!    environment, as [`crate::resolve`] has made sure of each that is there (`G0310`).
-//! 3. A port of a kind has one direction (`G0311`), one type (`G0312`) and is of one kind of bundle
-//!    (`G0313`) in all processes of the kind. Where one process has a bundle, a single channel in
-//!    another is a bundle of one, and the environment a bundle of none.
-//! 4. A channel carries one type: that of the ports at both its ends. A type said anywhere holds
-//!    for all that is connected with it through channels and kinds; where none is said,
-//!    [`KindPort::ty`] is `None` all through (`G0312`).
-//! 5. No channel holds more tokens at the start than its capacity (`G0316`).
-//! 6. All channels at a port of a kind are flow-controlled in the same way, or none (`G0321`). Those that
-//!    are have no tokens at the start, and many ends at one side at the most, in a `share` or `select`
-//!    bundle (`G0320`).
+//! 1. It has at least one process (`G0301`).
+//! 2. Each port of a kind exists in all processes of the kind (`G0310`). [`crate::resolve`] joins
+//!    each port to a channel, a bundle or the environment.
+//! 3. A port of a kind has one direction (`G0311`), one type (`G0312`) and one kind of bundle
+//!    (`G0313`) in all processes of the kind. If one process has a bundle, a single channel in
+//!    another process is a bundle of one channel, and the environment is a bundle without channels.
+//! 4. A channel has one type, which is the type of the ports at both its ends (`G0312`). A type
+//!    given anywhere holds for everything that is connected through channels and kinds. If no type
+//!    is given, [`KindPort::ty`] is `None` everywhere.
+//! 5. The initial tokens of a channel do not exceed its capacity (`G0316`).
+//! 6. All channels at a port of a kind have the same flow control, or none (`G0321`).
+//!    Flow-controlled channels have no initial tokens, and many ends at one side only, in a `share`
+//!    or `select` bundle (`G0320`).
 //!
-//! Reported, but not errors: `select` and `share` bundles and flow-controlled channels, which make
-//! the network non-deterministic (a note, `G0314`); a channel from a process to itself (a warning,
-//! `G0315`): the process waits for ever once it reads before it writes, or fills the channel; a
-//! process that no channel reaches (a warning, `G0317`). Whether a cycle of channels blocks depends
-//! on the first actions of its processes (a demand driven farm has several legal cycles). So cycles
-//! are not verified; [`crate::cycles`] lists them, and a run finds those that block.
+//! The following are reported, but are not errors:
+//!
+//! - `select` and `share` bundles and flow-controlled channels make the network non-deterministic
+//!   (a note, `G0314`).
+//! - A channel joins a process to itself (a warning, `G0315`). The process deadlocks if it reads
+//!   the channel while it is empty, or writes it while it is full.
+//! - No channel reaches a process (a warning, `G0317`).
+//!
+//! Cycles of channels are not verified. Whether a cycle blocks depends on the first actions of its
+//! processes: a demand-driven farm has several legal cycles. [`crate::cycles`] lists them, and a
+//! run finds those that block.
 
 use crate::codes;
 use crate::declared::{BundleKind, Direction};
@@ -37,11 +42,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 mod rim;
 mod unjoined;
 
-/// Checks a network.
+/// Verifies a network. On success, returns it with all notes and warnings.
 ///
 /// # Errors
-/// All findings, those of the inference included, if one of them is an error; else notes and warnings
-/// come with the result.
+/// Returns all diagnostics, including those of the inference, if one of them is an error.
 pub fn verify(inferred: Inferred) -> Result<(Verified, Diagnostics), Diagnostics> {
     let Inferred {
         network,
@@ -71,7 +75,7 @@ pub fn verify(inferred: Inferred) -> Result<(Verified, Diagnostics), Diagnostics
     if diagnostics.has_errors() {
         return Err(diagnostics);
     }
-    // What is wrong about flow control is told before, and alone.
+    // Inference reports errors of flow control. These notes are for networks without errors.
     come_and_go(&network, &mut diagnostics);
     Ok((Verified::new(network), diagnostics))
 }
@@ -107,7 +111,7 @@ fn not_deterministic(network: &Network, example: PortId, port: &KindPort) -> Dia
         )
 }
 
-/// The same of flow-controlled channels that no such bundle tells of.
+/// Adds a note for each flow-controlled channel that has no `select` or `share` bundle.
 fn come_and_go(network: &Network, diagnostics: &mut Diagnostics) {
     let mut told = FxHashSet::default();
     for channel in network.channels.values() {
@@ -119,7 +123,7 @@ fn come_and_go(network: &Network, diagnostics: &mut Diagnostics) {
             Join::Bundle(bundle) => !network.bundles[bundle].kind.is_deterministic(),
             Join::Channel(_) | Join::Environment(_) => false,
         };
-        // One finding for one edge of the source, however often it was repeated.
+        // An edge of the source may stand for many channels. It gets one diagnostic.
         if ends.into_iter().any(is_told) || !told.insert(channel.span) {
             continue;
         }
@@ -143,7 +147,7 @@ fn channels(network: &Network, diagnostics: &mut Diagnostics) {
     for channel in network.channels.values() {
         let process = |port: PortId| network.ports[port].process;
         let (writer, reader) = (process(channel.from), process(channel.to));
-        // One finding for one edge of the source, however often it was repeated.
+        // An edge of the source may stand for many channels. It gets one diagnostic.
         if writer == reader
             && told
                 .insert((channel.span, codes::SELF_CHANNEL.0), ())

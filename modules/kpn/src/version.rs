@@ -1,19 +1,19 @@
 //! Versions of file formats.
 //!
-//! The version of a format is a whole number from 1. It grows only when a program that reads the
-//! version before would go wrong. A reader accepts every version up to the newest that it knows and
-//! refuses all others, before it interprets anything else of the file.
+//! The version of a format is an integer from 1. It grows only if programs for the previous version
+//! would misread the format. A reader accepts every version up to the newest that it knows. It
+//! rejects all others before it interprets the rest of the file.
 
 use crate::codes::OTHER_VERSION;
 use crate::diagnostic::Diagnostic;
 
-/// Checks the version that a file states. Returns the error if the file must not be read.
+/// Checks the version that a file states. Returns an error if the file must not be read.
 ///
-/// `file` names the file in the message ("the network"). `statement` is how its format states a
-/// version, up to the number (`"graphmap": `). `newest` is the newest version that is read.
+/// `file` names the file in the message ("the network"). `statement` is the text before the version
+/// in this format (`"graphmap": `). `newest` is the newest version that is read.
 ///
-/// `stated` is `None` if the file states no version. Where a version is optional, do not call this
-/// without one.
+/// `stated` is `None` if the file states no version. If the version is optional, do not call this
+/// function for files without a version.
 pub fn refused(
     file: &str,
     statement: &str,

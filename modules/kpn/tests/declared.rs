@@ -1,4 +1,4 @@
-//! What a front end of somebody's own may leave behind: each part that is not there is told, and followed by nobody.
+//! Invalid declarations of an external front end: each missing part is reported, and not accessed.
 
 use graphmap_kpn::arena::Id;
 use graphmap_kpn::codes::BROKEN_NETWORK;
@@ -11,7 +11,7 @@ use graphmap_kpn::pipeline;
 use graphmap_kpn::resolve::resolve;
 use graphmap_kpn::source::Span;
 
-/// Two processes, one of them in a module within a module, a channel that says more, and a constraint.
+/// Returns two processes (one in a nested module), a channel with extras, and a constraint.
 fn sound(replicas: Option<u32>) -> Declared {
     let mut declared = Declared::default();
     let mut name = |text: &str| declared.names.intern(text);
@@ -72,7 +72,7 @@ fn sound(replicas: Option<u32>) -> Declared {
 
 type Break = (&'static str, fn(&mut Declared));
 
-/// What is broken, as it is told, and how.
+/// Returns the start of the expected message, and the change that causes it.
 fn breaks() -> Vec<Break> {
     fn nowhere<I: Id>() -> I {
         I::from_index(999)

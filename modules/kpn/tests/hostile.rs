@@ -1,4 +1,4 @@
-//! Declarations that nobody writes on purpose: each is told clearly, quickly, and once.
+//! Declarations that are unlikely in practice: each is reported clearly, quickly and once.
 
 use draft::{Draft, at, bundle, step};
 use graphmap_kpn::arena::Id;
@@ -105,7 +105,7 @@ fn one_mistake_in_a_repeated_module_is_told_once() {
 
 #[test]
 fn a_kind_without_any_common_port_is_told_in_a_few_findings() {
-    // Quadratic work would be a matter of hours.
+    // Quadratic work would take hours.
     let mut d = Draft::default();
     let sink = d.node("sink");
     let port = d.declared.names.intern("in");

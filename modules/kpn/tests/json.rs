@@ -1,4 +1,4 @@
-//! The network as JSON: what is written is read to the same, and no text does harm.
+//! Networks as JSON survive writing and reading, and invalid texts are reported.
 
 use graphmap_kpn::declared::Flow;
 use graphmap_kpn::diagnostic::Diagnostics;
@@ -8,7 +8,7 @@ use graphmap_kpn::source::SourceMap;
 use graphmap_kpn::{expand, infer, resolve, verify};
 use proptest::prelude::*;
 
-/// Reads a text and joins it.
+/// Reads a text and joins the network.
 fn network(text: &str) -> Result<Verified, Diagnostics> {
     let mut sources = SourceMap::new();
     let source = sources.add("net.json", text).unwrap();
@@ -18,7 +18,7 @@ fn network(text: &str) -> Result<Verified, Diagnostics> {
     Ok(verify::verify(infer::infer(network)?)?.0)
 }
 
-/// Reads what a plug-in would hand back: spans are those given.
+/// Reads the reply of a plug-in, with given spans.
 fn given(text: &str, before: &Verified) -> Verified {
     let mut reply = SourceMap::new();
     let source = reply.add("reply", text).unwrap();
@@ -63,7 +63,7 @@ fn everything_survives_the_way_through_a_plug_in() {
     let first = network(ALL).unwrap();
     let text = json::write(&first, None);
     let again = given(&text, &first);
-    // A constraint on several processes comes back as one on each: the same for a mapping.
+    // A constraint on several processes is read as one for each, which is equivalent for a mapping.
     let cut = |text: &str| {
         let at = text.find("\"constraints\"").unwrap();
         let end = text.find("\"kinds\"").unwrap();
@@ -86,7 +86,7 @@ fn everything_survives_the_way_through_a_plug_in() {
     );
 }
 
-/// Flow control goes the way of a plug-in and back, and is found at the ports of kinds.
+/// The ports of kinds get the flow control of their channels again.
 #[test]
 fn flow_control_survives_the_way_through_a_plug_in() {
     let text = r#"{"graphmap": 1, "name": "g", "processes": [
@@ -146,7 +146,7 @@ fn spans_point_into_the_text_itself() {
     );
 }
 
-/// A list of processes in kinds that agree: a layer of `a`s, each to each `b`.
+/// Returns the JSON text of a network with a layer of `a`s, each joined to each `b`.
 fn layered() -> impl Strategy<Value = String> {
     let name = "[a-z\\\\\"\u{e9} .:]{1,6}";
     let ty = proptest::option::of("[A-Z][a-z]{0,3}");
@@ -184,7 +184,6 @@ proptest! {
 
     #[test]
     fn no_text_does_harm(cut in 0..ALL.len(), at in 0..ALL.len(), put in "[\\[\\]{}\",:a0-9-]{0,3}") {
-        // A text is cut between characters.
         let between = |i: usize| (0..=i).rev().find(|&i| ALL.is_char_boundary(i)).unwrap_or(0);
         let (cut, at) = (between(cut), between(at));
         let (start, end) = (cut.min(at), cut.max(at));
@@ -200,11 +199,11 @@ proptest! {
                 prop_assert!(found.has_errors());
                 for diagnostic in &found {
                     let Some(label) = &diagnostic.primary else {
-                        // Elements without a span have no place.
+                        // Elements without a span have no position.
                         prop_assert_eq!(positions, Positions::Given);
                         continue;
                     };
-                    // Every place can be shown.
+                    // Every position is inside its text.
                     prop_assert!(sources.range(label.span).is_some_and(|(_, r)| text.get(r).is_some()));
                 }
             }
@@ -212,7 +211,7 @@ proptest! {
     }
 }
 
-/// The findings of a text, each in a line: message, help, notes.
+/// Returns the diagnostics of a text, one per line: message, help, notes.
 fn told(text: &str, positions: Positions) -> Vec<String> {
     let (mut reply, known) = (SourceMap::new(), SourceMap::new());
     let source = reply.add("reply", text).unwrap();
@@ -247,7 +246,7 @@ fn what_is_wrong_without_a_place_names_the_element() {
         "channels": [{"from": "a", "to": null}, {"from": "x", "to": null}]}"#;
     let found = told(channel, Positions::Given);
     assert!(found[0].contains("in `channels[1]`"), "{found:#?}");
-    // In a file the place says it.
+    // In a file, the position identifies the element.
     assert!(!told(ranks, Positions::Here)[0].contains("in `"));
 }
 

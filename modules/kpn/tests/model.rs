@@ -408,7 +408,7 @@ fn a_number_of_replicas_changes_no_kind_of_port() {
             let said = joined(replicas, said, in_module);
             assert_eq!(said, [None, Some(BundleKind::Gather)], "{replicas}");
         }
-        // One of them is one, however many there are.
+        // `at=last` joins one instance, for any number of instances.
         let last = joined(1, at(Some(At::Last), None), in_module);
         assert_eq!(last, [None, None]);
     }
@@ -416,7 +416,7 @@ fn a_number_of_replicas_changes_no_kind_of_port() {
 
 #[test]
 fn an_end_that_stands_no_time_leaves_the_port_of_the_other() {
-    // The ports are those that there would be with one of them, or with more.
+    // The ports are the same as with one instance, or with more.
     let kinds = |replicas| {
         let mut d = Draft::default();
         d.node("a");

@@ -1,4 +1,4 @@
-//! Passes in order, each timed, the result verified, and who is to blame when it is not sound.
+//! Passes run in order and are timed. If the result is invalid, the pass is named.
 
 use graphmap_kpn::diagnostic::{Code, Diagnostic, Diagnostics};
 use graphmap_kpn::json::{self, Positions};
@@ -26,7 +26,7 @@ fn pair() -> Verified {
     )
 }
 
-/// A pass made of a function.
+/// A pass that calls a function.
 struct Does<F>(&'static str, F);
 
 impl<F: Fn(&mut PassContext<'_>) -> Result<(), Diagnostics>> Pass for Does<F> {

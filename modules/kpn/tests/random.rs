@@ -1,5 +1,5 @@
-//! Random declarations: expansion gives what a naive model gives, and nothing that can be declared
-//! makes joining or verification panic.
+//! Random declarations: expansion agrees with a naive model, and joining and verification do not
+//! panic.
 
 use draft::Draft;
 use graphmap_kpn::arena::Id;
@@ -20,7 +20,7 @@ use std::num::NonZeroU32;
 
 mod draft;
 
-/// A random graph, in numbers that are reduced modulo what there is.
+/// A random graph. Its numbers are reduced modulo the number of elements.
 #[derive(Clone, Debug)]
 struct Plan {
     modules: Vec<(usize, Option<u32>)>,
@@ -128,7 +128,7 @@ fn plan() -> impl Strategy<Value = Plan> {
     })
 }
 
-/// Declares the plan; `rich` with all that expansion is not concerned with.
+/// Declares the plan. If `rich`, also sets attributes that do not affect expansion.
 fn declare(plan: &Plan, rich: bool) -> Declared {
     let mut d = Draft::default();
     let mut modules: Vec<ModuleId> = Vec::new();
@@ -163,7 +163,7 @@ fn declare(plan: &Plan, rich: bool) -> Declared {
             extra.bundle = channel.bundle;
         }
         d.channel_with("NULL", "NULL", extra);
-        // Mostly a port of its own, so that some networks are right; a few clash.
+        // Most ports have their own names, so that some networks are valid. A few collide.
         let mut port = |i: usize, prefix: &str| match i {
             0 => d.declared.names.intern("x"),
             i => d.declared.names.intern(&format!("{prefix}{}", i / 2)),
@@ -192,7 +192,8 @@ fn letter(i: usize) -> char {
     (b'a' + i as u8) as char
 }
 
-/// What stands around a node: the number of a repeated module (or the node itself), and how often.
+/// The scopes around a node: the number of a repeated module or of the node, and the number of
+/// instances.
 type Path = Vec<(usize, u64)>;
 
 fn paths(declared: &Declared) -> Vec<Path> {
@@ -214,7 +215,7 @@ fn paths(declared: &Declared) -> Vec<Path> {
     declared.nodes.iter().map(of_node).collect()
 }
 
-/// All instances of something at the end of a path, in order.
+/// Returns all instances at the end of a path, in order.
 fn instances(path: &[(usize, u64)]) -> Vec<Vec<u64>> {
     let Some((&(_, n), inner)) = path.split_first() else {
         return vec![Vec::new()];
@@ -235,8 +236,9 @@ fn instance_name(name: &str, digits: &[u64]) -> String {
     format!("{name}{apart}{}", numbers.join("_"))
 }
 
-/// The names of all nodes in the order of the text that one would write by hand: `nodes` are those
-/// within the scopes whose instance numbers are `digits`.
+/// Returns the names of all nodes, in the order of an equivalent text written by hand.
+///
+/// `nodes` are the nodes in the scopes whose instance numbers are `digits`.
 fn naive_nodes(
     declared: &Declared,
     paths: &[Path],
@@ -268,8 +270,8 @@ fn naive_nodes(
     names
 }
 
-/// The channels that one declaration stands for, by comparing every instance with every other; or
-/// what is wrong with it.
+/// Returns the channels of a declaration, or the code of its error. Compares every instance with
+/// every other.
 fn naive_channel(
     declared: &Declared,
     paths: &[Path],
@@ -324,7 +326,7 @@ fn naive_channel(
     if !extra.wrap && !extra.beyond && (0..depth).any(leads_nowhere) {
         warnings.push(codes::AT_WITHOUT_EFFECT);
     }
-    // Where the reader is in the shared scopes (way 1) or the writer (way -1).
+    // The instance of the reader in the shared scopes (way 1), or of the writer (way -1).
     let shifted = |digits: &[u64], way: i64| -> Option<Vec<u64>> {
         let moved = (0..depth).map(|i| {
             let (n, there) = (
@@ -356,7 +358,7 @@ fn naive_channel(
             }
         }
     }
-    // A pick at one end of a pair is one at both.
+    // In a pair, a selection at one end applies to both.
     let partner_taken = |all: &[Vec<u64>], own: &[u64], others: &[Vec<u64>], at, own_at| {
         !paired || position(all, own).is_some_and(|i| picked(at, own_at, others, &others[i]))
     };
@@ -374,7 +376,7 @@ fn naive_channel(
             }
         }
     }
-    // An end that stands no time at all leaves the ports of the other end, closed.
+    // If one end has no instances, the ports of the other end are closed.
     let inside = channel.from.node.is_some() && channel.to.node.is_some();
     if inside && from_all.is_empty() != to_all.is_empty() {
         for shared in instances(&from[..depth]) {
@@ -455,7 +457,7 @@ proptest! {
     }
 }
 
-/// What the documentation of verification promises.
+/// Asserts the properties that the documentation of verification states.
 fn holds(n: &Verified) {
     for (id, port) in n.ports.iter() {
         assert!(n.ports_of(port.process).any(|p| p == id));

@@ -1,5 +1,6 @@
-//! How large a network may become by expansion.
+//! Limit on the size of an expanded network.
 
-/// The most processes, and the most channels, that expansion makes. Ids end at 2^32; a typing error
-/// in `replicas=` should end sooner.
+/// Largest number of processes, and of channels, that expansion creates.
+///
+/// Ids have 32 bits. The limit is smaller, so that a typing error in `replicas=` is found early.
 pub const LIMIT: u64 = 1 << 28;

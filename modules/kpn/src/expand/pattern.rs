@@ -1,4 +1,4 @@
-//! How one declared channel becomes many.
+//! Repetition of a declared channel.
 
 use super::limit::LIMIT;
 use super::scopes::{Scopes, digits, flat};
@@ -6,13 +6,13 @@ use crate::codes;
 use crate::declared::{At, ChannelDecl, ChannelExtra, Declared, EndDecl};
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
-/// How a channel is repeated: the scopes that both ends share, and those of each end alone.
+/// Repetition of a channel: the scopes that contain both ends, and the scopes of each end alone.
 pub(super) struct Pattern {
     shared: Vec<u64>,
     step: Vec<i64>,
     wrap: bool,
     beyond: bool,
-    /// Both ends are nodes.
+    /// True if neither end is the environment.
     inside: bool,
     from_own: Vec<u64>,
     to_own: Vec<u64>,
@@ -21,20 +21,23 @@ pub(super) struct Pattern {
     paired: bool,
 }
 
-/// How many instances scopes make. It may pass every bound where a scope around them stands no time
-/// at all, which makes the whole nothing.
+/// Returns the number of instances of nested scopes.
+///
+/// Saturates, because the number is not limited if an enclosing scope has no instances.
 fn product(replicas: &[u64]) -> u64 {
     replicas.iter().fold(1, |n, &r| n.saturating_mul(r))
 }
 
-/// Returns a repetition and a step that leads past its end from every instance. A single instance
-/// is not reported, because no step fits it and the graph is drawn for other numbers as well.
+/// Returns a repetition and a step that leads past its end from every instance.
+///
+/// A single instance is not reported: no step fits it, and the graph may be meant for other numbers
+/// too.
 fn too_wide(shared: &[u64], step: &[i64]) -> Option<(u64, i64)> {
     let mut levels = shared.iter().copied().zip(step.iter().copied());
     levels.find(|&(n, step)| n >= 2 && step.unsigned_abs() >= n)
 }
 
-/// Which instances of the scopes of one end alone, as flat numbers.
+/// Selected instances of the scopes of one end alone, as a range of flat numbers.
 pub(super) type Picked = std::ops::Range<u64>;
 
 impl Pattern {
@@ -161,7 +164,7 @@ impl Pattern {
         let mut readers = pick(extra.to_at, &to_own, count_to, to_name)?;
         let paired = both && each;
         if paired {
-            // One pick for the pairs: what the other end says picks among them.
+            // The selections of both ends apply to the pairs.
             writers.start = writers.start.max(readers.start);
             writers.end = writers.end.min(readers.end).max(writers.start);
             readers = writers.clone();
@@ -196,21 +199,22 @@ impl Pattern {
         })
     }
 
-    /// Whether a reader has one writer only because the writer stands once, and would have all of
-    /// them if it stood more often.
+    /// Returns true if the reader has one channel only because the writer has one instance.
+    ///
+    /// With more instances, it would have a channel from each of them.
     pub(super) fn has_lone_writer(&self, extra: &ChannelExtra) -> bool {
         let all = matches!(extra.from_at, None | Some(At::All));
         all && !self.paired && !self.from_own.is_empty() && product(&self.from_own) <= 1
     }
 
-    /// Whether one end stands no time at all, and the other does. The environment is not such an
+    /// Returns true if exactly one end has no instances. The environment does not count as such an
     /// end.
     pub(super) fn is_vacant(&self) -> bool {
         let [from, to] = [&self.from_own, &self.to_own].map(|own| product(own) == 0);
         self.inside && from != to
     }
 
-    /// The instances of the end that stands, if the other end does not.
+    /// Returns the instances of one end, if the other end has none.
     pub(super) fn vacancies(&self) -> impl Iterator<Item = (Option<u64>, Option<u64>)> {
         let shared = if self.is_vacant() {
             product(&self.shared)
@@ -219,7 +223,8 @@ impl Pattern {
         };
         let (from_count, to_count) = (product(&self.from_own), product(&self.to_own));
         (0..shared).flat_map(move |instance| {
-            // None of an end that does not stand, and of the other those that would be joined.
+            // No instance of an end without instances. At the other end, those that would be
+            // joined.
             let picked = |picked: &Picked, count: u64, way: i64| match self.shifted(instance, way) {
                 Some(_) => picked.start.min(count)..picked.end.min(count),
                 None => 0..0,
@@ -231,10 +236,10 @@ impl Pattern {
         })
     }
 
-    /// At most how many channels it makes.
+    /// Returns an upper bound of the number of channels.
     pub(super) fn most(&self) -> u64 {
         let len = |picked: &Picked| picked.end - picked.start;
-        // One that stands no time counts for the port that it closes at the other end.
+        // An end without instances counts for the port that is closed at the other end.
         let vacant = |picked| len(picked).max(u64::from(self.is_vacant()));
         let to = if self.paired { 1 } else { vacant(&self.to) };
         product(&self.shared)
@@ -244,7 +249,7 @@ impl Pattern {
             .min(LIMIT + 1)
     }
 
-    /// The flat instance numbers of writer and reader, channel by channel.
+    /// Returns the flat instance numbers of writer and reader, for each channel.
     pub(super) fn pairs(&self) -> impl Iterator<Item = (u64, u64)> {
         let shared = product(&self.shared);
         let (from_count, to_count) = (product(&self.from_own), product(&self.to_own));
@@ -267,8 +272,9 @@ impl Pattern {
         })
     }
 
-    /// The writers whose reader would be past the end, and the readers whose writer would be, where
-    /// the graph says that they are joined to the environment.
+    /// Returns the writers and readers that `beyond=NULL` joins to the environment.
+    ///
+    /// For these writers, the step leads past the end. For these readers, no step leads to them.
     pub(super) fn beyond(&self) -> impl Iterator<Item = (Option<u64>, Option<u64>)> {
         let shared = if self.beyond {
             product(&self.shared)
@@ -291,8 +297,9 @@ impl Pattern {
         })
     }
 
-    /// The instance of the shared scopes that is one step further (1) or back (-1); `None` past the
-    /// end.
+    /// Returns the instance of the shared scopes one step further (1) or back (-1).
+    ///
+    /// Returns `None` past the end.
     fn shifted(&self, instance: u64, way: i64) -> Option<u64> {
         let mut there = digits(instance, &self.shared);
         for ((digit, &n), &step) in there.iter_mut().zip(&self.shared).zip(&self.step) {

@@ -1,4 +1,4 @@
-//! Which modules and nodes are repeated, and how they nest.
+//! Nesting of repeated modules and nodes.
 
 use super::limit::LIMIT;
 use crate::arena::{Arena, Id, define_id};
@@ -8,27 +8,28 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::names::Symbol;
 use crate::source::Span;
 
-/// The most bytes that the names of all instances may take: half of what a table of names holds.
+/// Limit on the bytes of the names of all instances: half of the capacity of a table of names.
 const NAME_BYTES: u64 = 1 << 31;
 
-/// How deep repeated modules may nest; paths are stored, so their cost is quadratic in the depth.
+/// Limit on the nesting of repeated modules. Each scope stores its path, so that the memory is
+/// quadratic in the depth.
 pub(super) const DEPTH: usize = 32;
 
 define_id!(
-    /// A module or node that is repeated.
+    /// Id of a repeated module or node.
     pub(super) ScopeId, "x"
 );
 
 pub(super) struct Scope {
     pub(super) replicas: u64,
-    /// The scopes it lies in and itself, outermost first.
+    /// The scopes that contain this one, outermost first, and this one.
     pub(super) path: Vec<ScopeId>,
     pub(super) span: Span,
 }
 
 pub(super) struct Scopes {
     pub(super) arena: Arena<ScopeId, Scope>,
-    /// The innermost scope of each module, and of each node.
+    /// Innermost scope of each module, and of each node.
     pub(super) of_module: Vec<Option<ScopeId>>,
     pub(super) of_node: Vec<Option<ScopeId>>,
     pub(super) own_of_node: Vec<bool>,
@@ -89,7 +90,7 @@ impl Scopes {
         self.path(node.and_then(|n| self.of_node[n.index()]))
     }
 
-    /// In how many instances something at the end of a path stands.
+    /// Returns the number of instances at the end of a path.
     pub(super) fn count(&self, path: &[ScopeId]) -> u64 {
         path.iter()
             .fold(1u64, |n, &s| n.saturating_mul(self.arena[s].replicas))
@@ -99,7 +100,7 @@ impl Scopes {
         path.iter().map(|&s| self.arena[s].replicas).collect()
     }
 
-    /// At most how many bytes the names of all instances take.
+    /// Returns an upper bound of the bytes of the names of all instances.
     fn name_bytes(&self, declared: &Declared) -> u64 {
         // An index has at most ten digits and an underscore.
         let bytes = |name: Symbol, scope: Option<ScopeId>| {
@@ -158,7 +159,7 @@ impl Scopes {
     }
 }
 
-/// The digits of a flat instance number, outermost first.
+/// Returns the digits of a flat instance number, outermost first.
 pub(super) fn digits(mut flat: u64, replicas: &[u64]) -> Vec<u64> {
     let mut digits = vec![0; replicas.len()];
     for (digit, &n) in digits.iter_mut().zip(replicas).rev() {

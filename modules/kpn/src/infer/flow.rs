@@ -1,7 +1,8 @@
-//! Which ports of kinds are flow-controlled.
+//! Infers the ports of kinds that are flow-controlled.
 //!
-//! The type of a port in generated code tells that, so it is the same for all channels at a port, in all
-//! processes of a kind. Nothing is spread: a channel is flow-controlled where that is said of it.
+//! Flow control determines the type of a port in generated code. Therefore it must be equal for all
+//! channels at a port, in all processes of a kind. It is not propagated: only a channel that states
+//! it is flow-controlled.
 
 use crate::arena::Id;
 use crate::codes;
@@ -11,16 +12,17 @@ use crate::network::{ChannelId, Join, KindPort, Network, PortId};
 use crate::source::Span;
 use rustc_hash::FxHashSet;
 
-/// Fills in whether the ports of kinds are flow-controlled, and tells what contradicts. `place` is that of each
-/// port in the row of the ports of all kinds.
+/// Sets the flow control of the ports of kinds, and reports contradictions.
+///
+/// `place` is the position of each port among the ports of all kinds.
 pub(super) fn infer(network: &mut Network, place: &[u32], diagnostics: &mut Diagnostics) {
-    // Most networks have none.
+    // Most networks have no flow control.
     if network.terms.values().all(|terms| terms.flow.is_none()) {
         return;
     }
     let total = network.kinds.values().map(|kind| kind.ports.len()).sum();
     let mut said: Vec<Option<(Option<Flow>, ChannelId)>> = vec![None; total];
-    // Of the two ends of one edge, and of what repeats it, the first is enough.
+    // One diagnostic for both ends of an edge, and for all its instances.
     let mut told: FxHashSet<u32> = FxHashSet::default();
     let mut places: FxHashSet<Span> = FxHashSet::default();
     for (id, channel) in network.channels.iter() {
@@ -42,7 +44,7 @@ pub(super) fn infer(network: &mut Network, place: &[u32], diagnostics: &mut Diag
     senseless(network, place, diagnostics);
 }
 
-/// Tells of flow control of channels that cannot have it, once for each place.
+/// Reports channels that cannot be flow-controlled, once for each span.
 fn senseless(network: &Network, place: &[u32], diagnostics: &mut Diagnostics) {
     let ports: Vec<&KindPort> = network
         .kinds
@@ -82,7 +84,7 @@ fn senseless(network: &Network, place: &[u32], diagnostics: &mut Diagnostics) {
     }
 }
 
-/// Why a channel between such ends cannot be flow-controlled, and what to do.
+/// Returns the reason why a channel between such ends cannot be flow-controlled, and a help text.
 fn wrong(
     flow: Flow,
     ends: (Option<BundleKind>, Option<BundleKind>),
@@ -145,7 +147,7 @@ fn conflict(
         .with_note("`flow=` determines the type of the port in the generated code")
 }
 
-/// As written in a graph.
+/// Returns the value as written in a graph, quoted if necessary.
 fn quoted(flow: Flow) -> String {
     match flow.name() {
         name if name.contains('-') => format!("\"{name}\""),

@@ -1,7 +1,7 @@
-//! One type for all that is connected through channels and kinds.
+//! Infers one type for all ports that are connected through channels and kinds.
 //!
-//! Ports of kinds are merged along channels (union-find, Tarjan 1975); a type said at one channel
-//! is that of its whole class. Two types in one class are a conflict between two edges, both shown.
+//! Ports of kinds are merged along channels (union-find, Tarjan 1975). A type given at one channel
+//! holds for its whole class. If a class has two types, the conflict is reported with both edges.
 
 use crate::arena::Id;
 use crate::codes;
@@ -11,8 +11,10 @@ use crate::network::{ChannelId, Network, PortId};
 use crate::source::Span;
 use rustc_hash::FxHashMap;
 
-/// Fills in the types of kinds' ports and of channels, and tells where two meet. `place` is that of
-/// each port in the row of the ports of all kinds; `typed` are the ports that say a type themselves.
+/// Sets the types of the ports of kinds and of channels, and reports conflicts.
+///
+/// `place` is the position of each port among the ports of all kinds. `typed` contains the ports
+/// that state a type themselves.
 pub(super) fn infer(
     network: &mut Network,
     place: &[u32],
@@ -58,7 +60,7 @@ pub(super) fn infer(
     }
 }
 
-/// Where a type is said: at a channel, or at a port joined to the environment.
+/// Source of a type: a channel, or a port joined to the environment.
 #[derive(Clone, Copy)]
 enum TypeSource {
     Channel(ChannelId),
@@ -103,7 +105,7 @@ impl TypeSource {
 }
 
 fn conflict(network: &Network, a: TypeSource, b: TypeSource) -> Diagnostic {
-    // The port of a kind at which the two meet, if they do so directly.
+    // The port of a kind that both sources share, if any.
     let kind = |port: PortId| {
         let port = &network.ports[port];
         (network.processes[port.process].kind, port.name)
@@ -157,7 +159,8 @@ impl Classes {
         x as u32
     }
 
-    /// The smaller stays the root: the class is named by its first port, in source order.
+    /// Merges two classes. The smaller root remains, so that the first port in source order
+    /// represents the class.
     fn union(&mut self, a: u32, b: u32) {
         let (a, b) = (self.find(a), self.find(b));
         if a != b {

@@ -1,7 +1,7 @@
-//! Processes with their ports, and what is joined to what.
+//! Checks ports and joins.
 //!
-//! One look through processes and ports, and at each channel from both its ends: memory is what this
-//! costs.
+//! One pass visits all processes and ports, and each channel from both its ends. The cost is
+//! dominated by accesses to memory.
 
 use super::{Check, shown};
 use crate::arena::Id;
@@ -10,13 +10,13 @@ use crate::network::{ChannelId, Closed, Join, PortId, Process, ProcessId};
 use crate::source::Span;
 use rustc_hash::FxHashSet;
 
-/// What is counted on the way through the ports.
+/// Counters and state of the pass over the ports.
 pub(super) struct Count {
-    /// The process that had a name of a port last, for each symbol.
+    /// For each symbol, the process that last had a port with that name.
     last: Vec<u32>,
-    /// Ports so far.
+    /// Number of ports seen.
     ports: usize,
-    /// Ends of channels that output ports name, and input ports.
+    /// Number of ends of channels at output ports, and at input ports.
     ends: [usize; 2],
     bundles: usize,
     closed: usize,
@@ -33,8 +33,9 @@ impl Check<'_> {
         }
     }
 
-    /// The ports of a process, and what each says that it is joined to; `false` if whose the ports
-    /// are cannot be told.
+    /// Checks the ports of a process and their joins.
+    ///
+    /// Returns false if the owners of ports cannot be determined.
     pub(super) fn ports(&mut self, id: ProcessId, process: &Process, count: &mut Count) -> bool {
         let n = self.network;
         let first = process.first_port as usize;
@@ -128,7 +129,8 @@ impl Check<'_> {
         }
     }
 
-    /// Whether a channel is at a port; looks at what else it says on the way from its writer.
+    /// Returns true if a channel is at a port. At its writer, also checks the other fields of the
+    /// channel.
     #[inline]
     fn channel_end(&mut self, id: ChannelId, port: PortId, direction: Direction) -> bool {
         let Some(channel) = self.network.channels.get(id) else {
@@ -144,7 +146,7 @@ impl Check<'_> {
         channel.from == port
     }
 
-    /// That each end of a channel, and each bundle, is where a port says that it is.
+    /// Checks that each end of a channel and each bundle is at the port that names it.
     pub(super) fn all_joined(&mut self, count: &Count) {
         let n = self.network;
         if n.ports.len() > count.ports {
@@ -157,8 +159,8 @@ impl Check<'_> {
         if !self.parts.is_empty() {
             return;
         }
-        // Ports agree with what they are joined to, and name no end of a channel twice: if they name
-        // as many ends as there are, they name all.
+        // Ports agree with their joins and name no end twice. If the number of named ends equals
+        // the number of ends, all ends are named.
         if count.ends != [n.channels.len(); 2] {
             self.loose_channels();
         }

@@ -1,4 +1,4 @@
-//! Kinds, modules and constraints, and who belongs to them.
+//! Checks kinds, modules, constraints, and their members.
 
 use super::{Check, is_in, shown};
 use crate::arena::Id;
@@ -33,7 +33,7 @@ impl Check<'_> {
         }
     }
 
-    /// Kinds by themselves; their members are looked at with the processes.
+    /// Checks the kinds. Their members are checked with the processes.
     pub(super) fn kinds(&mut self) {
         let n = self.network;
         let mut named = vec![false; n.names.len()];
@@ -55,7 +55,7 @@ impl Check<'_> {
         }
     }
 
-    /// Processes, each the next member of its kind, with their ports.
+    /// Checks the processes with their ports. Each process must be the next member of its kind.
     pub(super) fn processes(&mut self) {
         let n = self.network;
         let null = n.names.get("NULL");

@@ -1,4 +1,4 @@
-//! Numbers that mean something.
+//! Checks numbers.
 
 use super::{Check, shown};
 use crate::arena::Id;
@@ -7,7 +7,7 @@ use crate::network::{Channel, ChannelId, Process, ProcessId, Terms};
 
 #[inline]
 fn is_amount(number: f64) -> bool {
-    // Nothing compares with NaN.
+    // Comparisons with NaN are false.
     (0.0..f64::INFINITY).contains(&number)
 }
 
@@ -30,7 +30,7 @@ impl Check<'_> {
         }
     }
 
-    /// Nearly all channels are right: they should cost one look.
+    /// Checks the numbers of a channel. Nearly all are valid, so this path is short.
     #[inline]
     pub(super) fn channel_numbers(&mut self, id: ChannelId, channel: &Channel) {
         let Some(&terms) = self.network.terms.get(channel.terms) else {

@@ -1,7 +1,7 @@
-//! Sound networks, broken at random in every field: each break is told, or harmless.
+//! Changes valid networks at random, in every field. Each change must be reported, or be harmless.
 //!
-//! Harmless means that the network is one that could have been read: written as JSON and read again it
-//! is the same, but for the order of what has none.
+//! A change is harmless if the network survives writing as JSON and reading, apart from the order
+//! of elements without a defined order.
 
 use crate::arena::Id;
 use crate::breaks::{ALL, CROSSED, Dice, break_it, read};
@@ -13,7 +13,8 @@ use crate::verify::verify;
 use crate::{expand, resolve};
 use serde_json::Value;
 
-/// What a network says, without places and in an order of its own where it has none.
+/// Returns the content of a network without positions, with a canonical order of unordered
+/// elements.
 fn meaning(network: &Network) -> Value {
     let mut value: Value = serde_json::from_str(&json::write(network, None)).unwrap();
     value.as_object_mut().unwrap().remove("sources");
@@ -22,7 +23,7 @@ fn meaning(network: &Network) -> Value {
             element.as_object_mut().unwrap().remove("span");
         }
     }
-    // Which of its two bundles a channel names is the writer's choice.
+    // If a channel is in two bundles, the JSON writer chooses the one that the channel names.
     let bundles: Vec<_> = (network.bundles.iter())
         .map(|(id, b)| {
             let channels: Vec<_> = network.members(id).iter().map(|c| c.index()).collect();
@@ -52,7 +53,7 @@ fn meaning(network: &Network) -> Value {
         list.sort();
         Value::from(list)
     };
-    // A type at a closed port is that of its kind.
+    // A closed port has the type of the port of its kind.
     for port in &mut closed {
         port.as_object_mut().unwrap().remove("type");
     }
@@ -86,7 +87,7 @@ fn meaning(network: &Network) -> Value {
     value
 }
 
-/// Told, or harmless; gives whether it was told.
+/// Returns true if the network is reported, and panics if it is neither reported nor harmless.
 fn told_or_harmless(network: Network, what: &str) -> bool {
     let sources = network.sources.clone();
     match infer(network).and_then(verify) {
@@ -124,7 +125,7 @@ fn what_is_broken_is_told_or_harmless() {
             .get_mut(usize::from(told))
             .unwrap() += 1;
     }
-    // Every field was tried, and of those that matter some breaks were told.
+    // Every field was tried, and for each field that matters some changes were reported.
     let fields = tried.len();
     assert_eq!(fields, 57, "{tried:#?}");
     let never_told: Vec<_> = tried
@@ -150,7 +151,7 @@ fn what_is_broken_is_told_or_harmless() {
     assert_eq!(never_told, harmless, "{tried:#?}");
 }
 
-/// Changes one thing somewhere in a JSON text.
+/// Changes one element of a JSON value.
 fn change(value: &mut Value, dice: &mut Dice) {
     let scalar = |dice: &mut Dice| {
         dice.one_of(&[

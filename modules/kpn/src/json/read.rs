@@ -1,4 +1,4 @@
-//! JSON -> [`Declared`].
+//! Reads [`Declared`] from JSON.
 
 use super::format::{MALFORMED, VERSION, WRONG_REFERENCE};
 use super::shape::{
@@ -20,30 +20,30 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// After so many findings nobody wants more of them.
+/// Number of diagnostics after which reading stops.
 const MOST_FINDINGS: usize = 1000;
-/// How many of them come with a hint, and how many names one looks at.
+/// Number of diagnostics that may contain a hint. A hint compares [`MOST_NAMES`] names at most.
 const MOST_HINTS: usize = 20;
 const MOST_NAMES: usize = 50_000;
 
-/// Where the spans of what is read point.
+/// Meaning of the spans in the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Positions {
-    /// Into the JSON text itself: it is what the user wrote.
+    /// Positions in the JSON text, because it is the text that the user wrote.
     Here,
-    /// Where the `span` of each element says: a plug-in hands back what it was given. An element
-    /// without one has [`Span::NONE`].
+    /// The `span` of each element, because a plug-in returns the spans that it was given. An
+    /// element without a span has [`Span::NONE`].
     Given,
 }
 
 /// Reads a network from a part of a source text.
 ///
-/// `json` must be a part of the text of `source`: diagnostics point into it whatever `positions`
-/// says. `sources` are the texts that the spans of the result point into; the first part of a given
-/// span counts them.
+/// `json` must be a part of the text of `source`. `sources` contains the texts that the spans of
+/// the result refer to. The first number of a given span is an index of them. `positions` also
+/// determines the positions of diagnostics.
 ///
 /// # Errors
-/// All that is wrong with the text; see [the format](super).
+/// Returns all errors in the text. See [the format](super).
 pub fn read(
     json: &str,
     source: &Source,
@@ -60,7 +60,7 @@ pub fn read(
         by_name: FxHashMap::default(),
         diagnostics: Diagnostics::new(),
     };
-    // Editors of Windows write a byte order mark, which is not JSON.
+    // Editors for Windows write a byte order mark, which is not part of JSON.
     reader.top(json.strip_prefix('\u{feff}').unwrap_or(json));
     if reader.diagnostics.has_errors() {
         return Err(reader.diagnostics);
@@ -69,11 +69,11 @@ pub fn read(
     Ok(reader.declared)
 }
 
-/// What is being read, for findings that have no place: `constraints[0].processes[2]`.
+/// The element being read, for diagnostics without a position: `constraints[0].processes[2]`.
 #[derive(Clone, Copy, Default)]
 struct Path {
     element: Option<(&'static str, usize)>,
-    /// The entry of a list in it.
+    /// Entry of a list in the element.
     entry: Option<(&'static str, usize)>,
 }
 
@@ -93,7 +93,7 @@ struct Reader<'a> {
     source: &'a Source,
     sources: &'a SourceMap,
     positions: Positions,
-    /// Where in the text the element begins and ends that is being read.
+    /// First byte of the element being read, and one past its last byte.
     element: (usize, usize),
     path: Path,
     declared: Declared,
@@ -157,7 +157,7 @@ impl Reader<'_> {
 
     fn module(&mut self, raw: &RawValue) {
         let Some(module) = self.parse::<ModuleJson<'_>>(raw) else {
-            // It is there, so that the numbers of those behind it stay what they are.
+            // A placeholder, so that the indices of later modules remain valid.
             let unknown = self.intern("");
             self.declared.modules.push(ModuleDecl {
                 name: unknown,
@@ -186,7 +186,7 @@ impl Reader<'_> {
 
     fn process(&mut self, raw: &RawValue) {
         let Some(process) = self.parse::<ProcessJson<'_>>(raw) else {
-            // Who names it is right to do so, whatever else is wrong with it.
+            // References to the process are valid even if its other fields are not.
             if let Ok(NameOnly { name: Some(name) }) = serde_json::from_str(raw.get()) {
                 let symbol = self.intern(&name);
                 let span = self.here(raw.get());
@@ -343,7 +343,7 @@ impl Reader<'_> {
         }
         for (index, raw) in constraint.processes.into_iter().enumerate() {
             self.path.entry = Some(("processes", index));
-            // Of a list of ranks one is enough.
+            // If the list contains ranks, one diagnostic is enough.
             let Some(name) = self.parse::<Cow<'_, str>>(raw) else {
                 return;
             };
@@ -407,7 +407,7 @@ impl Reader<'_> {
         default
     }
 
-    /// Adds a finding. One without a place says in words where it is.
+    /// Adds a diagnostic. If it has no position, a note names the element.
     fn push(&mut self, finding: Diagnostic) {
         let element = self.path.element.filter(|_| finding.primary.is_none());
         self.diagnostics.push(match element {
@@ -416,7 +416,7 @@ impl Reader<'_> {
         });
     }
 
-    /// The first byte of a part of the text, if findings point into it.
+    /// Returns the first byte of the position of a part, or [`Span::NONE`] if it has no position.
     fn first_byte(&self, part: &str) -> Span {
         let at = self.here(part);
         match at.is_none() {
@@ -439,13 +439,13 @@ impl Reader<'_> {
         }
     }
 
-    /// Where in the text a part of it begins.
+    /// Returns the offset of a part of the text, or `None` if `part` is outside of the text.
     fn offset(&self, part: &str) -> Option<usize> {
         let offset = (part.as_ptr() as usize).wrapping_sub(self.source.text().as_ptr() as usize);
         (offset <= self.source.text().len()).then_some(offset)
     }
 
-    /// Where a mistake in a part of the text is shown: there, or where the element that it is in says.
+    /// Returns the position for a diagnostic: `part`, or the given span of the element being read.
     fn here(&self, part: &str) -> Span {
         if self.positions == Positions::Given {
             let (begin, end) = self.element;
@@ -497,7 +497,8 @@ impl Reader<'_> {
             at = Span::new(start, start + length as u32);
         }
         let text = error.to_string();
-        // The position is in the snippet; serde's own counts from the start of the element.
+        // Removes serde's position, which is relative to the element. The snippet shows the right
+        // one.
         let text = text.split(" at line ").next().unwrap_or(&text);
         let mut finding = Diagnostic::error(MALFORMED, "this is not a network in JSON")
             .at(at, text)
@@ -509,7 +510,8 @@ impl Reader<'_> {
     }
 }
 
-/// The format of another program that a JSON text is in, by the names in its outermost object.
+/// Returns the other program's format that a JSON text has, according to the names in its top
+/// object.
 fn of_other_program(json: &str) -> Option<foreign::Foreign> {
     let top: FxHashMap<Cow<'_, str>, serde::de::IgnoredAny> = serde_json::from_str(json).ok()?;
     let names: Vec<&str> = top.keys().map(|name| &**name).collect();

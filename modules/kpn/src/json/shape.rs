@@ -1,4 +1,4 @@
-//! What the elements of a network as JSON look like.
+//! Shapes of the elements of a network as JSON, for serde.
 
 use crate::declared::{BundleKind, Flow};
 use serde::Deserialize;
@@ -6,13 +6,13 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::num::NonZeroU32;
 
-/// The place of an element of which no more is understood.
+/// Position of an element that could not be parsed.
 #[derive(Deserialize)]
 pub(super) struct SpanOnly {
     pub(super) span: Option<GivenSpan>,
 }
 
-/// The name of a process of which no more is understood.
+/// Name of a process that could not be parsed.
 #[derive(Deserialize)]
 pub(super) struct NameOnly<'a> {
     #[serde(borrow)]

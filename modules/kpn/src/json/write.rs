@@ -1,4 +1,4 @@
-//! [`Network`] -> JSON.
+//! Writes a [`Network`] as JSON.
 
 use super::format::VERSION;
 use crate::arena::Id;
@@ -10,21 +10,21 @@ use crate::network::{BundleId, ChannelId, Joined, Network, PortId};
 use crate::source::{Source, Span};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-/// A network as JSON text.
+/// Returns a network as JSON text, with its mapping if there is one.
 ///
-/// `mapping` is written too where there is one. No character in it governs a terminal.
+/// Control characters are escaped, so that the text is safe to print on a terminal.
 pub fn write(network: &Network, mapping: Option<&Mapping>) -> String {
-    // Writing to memory what consists of strings and numbers cannot fail.
+    // Strings and numbers can always be serialized to memory.
     let json = serde_json::to_string(&Written { network, mapping });
     controls::in_json(json.expect("a network has no odd keys"))
 }
 
-/// A network to be written by serde, as a whole or as a part of something larger.
+/// A network that serde can write, alone or as a part of another value.
 #[derive(Clone, Copy)]
 pub struct Written<'a> {
-    /// The network.
+    /// Network to write.
     pub network: &'a Network,
-    /// Its mapping, where there is one.
+    /// Mapping of the network, if there is one.
     pub mapping: Option<&'a Mapping>,
 }
 
@@ -52,7 +52,7 @@ impl Serialize for Written<'_> {
     }
 }
 
-/// A list made while it is written: a million channels are never all in memory a second time.
+/// A list that is created while it is written, so that a million channels are not in memory twice.
 struct Each<F>(F);
 
 impl<I: Iterator<Item: Serialize>, F: Fn() -> I> Serialize for Each<F> {
@@ -61,7 +61,7 @@ impl<I: Iterator<Item: Serialize>, F: Fn() -> I> Serialize for Each<F> {
     }
 }
 
-/// Index of a source, first byte, one past the last.
+/// Index of a source, first byte, and one past the last byte.
 type SpanJson = (usize, usize, usize);
 
 fn span(network: &Network, span: Span) -> Option<SpanJson> {
@@ -118,7 +118,7 @@ fn processes(network: &Network) -> impl Iterator<Item = ProcessJson<'_>> {
 
 #[derive(serde::Serialize)]
 struct ChannelJson<'a> {
-    /// `null`, not left out: the environment.
+    /// Written as `null` for the environment, and never omitted.
     from: Option<(&'a str, &'a str)>,
     to: Option<(&'a str, &'a str)>,
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
@@ -230,7 +230,7 @@ enum Requirement<'a> {
 fn constraints(network: &Network) -> impl Iterator<Item = ConstraintJson<'_>> {
     network.constraints.iter().map(move |constraint| {
         let declared = &constraint.declared;
-        // All others are said of the processes that a module had when they were resolved.
+        // All other constraints apply to the processes that the module had when it was resolved.
         let module = match (declared.target, &declared.constraint) {
             (ConstraintTarget::Module(m), Constraint::Whole | Constraint::Prefer(_)) => {
                 Some(m.index())

@@ -1,4 +1,4 @@
-//! Nodes become processes: a process may have several faces.
+//! Merges nodes into processes. A split process has several nodes.
 
 use crate::arena::{Arena, Id};
 use crate::codes;
@@ -8,15 +8,15 @@ use crate::names::{Names, Symbol};
 use crate::network::{Kind, KindId, Process, ProcessId};
 use rustc_hash::FxHashMap;
 
-/// The load of a node that says none.
+/// Load of a node that does not state one.
 const DEFAULT_LOAD: f64 = 1.0;
 
-/// Nodes merged to processes.
+/// Processes and kinds after merging nodes.
 pub(super) struct Faces {
     pub(super) processes: Arena<ProcessId, Process>,
     pub(super) kinds: Arena<KindId, Kind>,
     pub(super) process_of: Vec<ProcessId>,
-    /// For a node that is one of several faces: what its ports' names begin with.
+    /// Prefix of the names of the ports, for each node of a split process.
     pub(super) face_of: FxHashMap<NodeId, String>,
 }
 
@@ -77,7 +77,7 @@ impl Faces {
         faces
     }
 
-    /// The name of a process is its address: two of one name could not be told apart.
+    /// Reports processes with equal names, because names identify processes.
     fn check_names(&self, names: &Names, diagnostics: &mut Diagnostics) {
         let mut owner: Vec<Option<ProcessId>> = vec![None; names.len()];
         for (id, process) in self.processes.iter() {
@@ -100,7 +100,7 @@ impl Faces {
         }
     }
 
-    /// Two faces of one process must differ in what their ports' names begin with.
+    /// Reports two nodes of a split process whose ports have the same prefix.
     fn check_faces(
         &self,
         nodes: &Arena<NodeId, NodeDecl>,
@@ -162,7 +162,8 @@ impl Faces {
                 .help("set the same `kind=` on all nodes of the process"),
             );
         }
-        // Each face may say a cost. One that says none has the default, which must not win.
+        // Each node of a split process may state costs. The default must not override a stated
+        // cost.
         let merged = &mut self.processes[process];
         merged.load = match (merged.load, node.load) {
             (DEFAULT_LOAD, load) | (load, DEFAULT_LOAD) => load,
@@ -172,9 +173,11 @@ impl Faces {
     }
 }
 
-/// What distinguishes a face in the names of its ports: its own name without that of the process
-/// (`managerPut` of `manager` is `put`), and without the number that both end with where they are
-/// instances (`managerPut2` of `manager2` is `put` too, or the instances would differ in ports).
+/// Returns the prefix of the ports of a node of a split process.
+///
+/// It is the name of the node without the name of the process (`put` for `managerPut` of
+/// `manager`). A common number at the end is removed (`put` for `managerPut2` of `manager2`),
+/// because instances must have the same ports.
 fn face_name(node: &str, process: &str) -> String {
     let rest_of = |node: &str, process: &str| {
         let rest = node.strip_prefix(process)?.trim_start_matches('_');

@@ -1,4 +1,4 @@
-//! What is wrong with the joining of ends, each mistake once, and not thousands of its kind.
+//! Diagnostics about joining: each error once, and a limited number for each code.
 
 use crate::codes;
 use crate::declared::{BundleKind, Direction};
@@ -6,24 +6,24 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Label};
 use crate::source::Span;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Findings of one code that are told one by one: a mistake in a generated graph is made thousands
-/// of times.
+/// Number of diagnostics of one code that are reported singly. A generated graph may repeat an
+/// error thousands of times.
 const MOST_OF_A_CODE: usize = 10;
 
-/// Findings, without those that other instances of the same declarations have told.
+/// Diagnostics without those that differ only in the instances of the declarations.
 #[derive(Default)]
 pub(super) struct Findings {
     all: Diagnostics,
-    /// Codes and places already told: a declaration may be repeated a million times.
+    /// Codes and positions already reported. A declaration may have a million instances.
     told: FxHashSet<(Code, Span, Span)>,
-    /// How many there are of each code.
+    /// Number of diagnostics of each code.
     counts: FxHashMap<Code, usize>,
-    /// Of codes with many: the last that is told.
+    /// Last diagnostic that is reported, for each code that reaches the limit.
     last: FxHashMap<Code, Diagnostic>,
 }
 
 impl Findings {
-    /// Adds a finding, unless the same was told of other instances of the same declarations.
+    /// Adds a diagnostic, unless it was added for other instances of the same declarations.
     pub(super) fn push(&mut self, finding: Diagnostic) {
         let place = |label: Option<&Label>| label.map_or(Span::NONE, |l| l.span);
         let (here, there) = (
@@ -42,7 +42,7 @@ impl Findings {
         }
     }
 
-    /// Returns the findings; the last of a code that has many says how many more there are.
+    /// Returns the diagnostics. The last of each code has a note with the number of dropped ones.
     pub(super) fn finish(mut self) -> Diagnostics {
         for (code, finding) in self.last {
             let more = self.counts.get(&code).map_or(0, |n| n - MOST_OF_A_CODE);
@@ -55,7 +55,7 @@ impl Findings {
     }
 }
 
-/// That a port reads at one place and writes at another.
+/// Returns the diagnostic for a port that reads in one place and writes in another.
 pub(super) fn both_directions(
     full: &str,
     direction: Direction,
@@ -75,8 +75,9 @@ pub(super) fn both_directions(
     .help("use another port at one of the two edges, with `src=` or `dst=`")
 }
 
-/// Reports that several channels leave a port, and nothing says how they share its tokens. `other_end` is a
-/// kind of bundle that one of the channels says, which is not for outputs.
+/// Returns the diagnostic for an output with several channels and no `bundle=`.
+///
+/// `other_end` is a kind of bundle for inputs that one of the channels states.
 pub(super) fn bundle_missing(
     full: &str,
     count: usize,

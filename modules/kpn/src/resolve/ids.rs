@@ -1,18 +1,18 @@
-//! Which channel each declaration becomes: what is joined to the environment is none.
+//! Ids of the channels. Declarations that are joined to the environment are not channels.
 
 use crate::arena::Id;
 use crate::network::ChannelId;
 
-/// The channels between processes, by the index of their declaration.
+/// Channels between processes, by the index of the declaration.
 #[derive(Default)]
 pub(super) struct Ids {
-    /// Nothing where all declarations are channels, as they nearly always are.
+    /// Empty while all declarations are channels, which is the usual case.
     list: Vec<Option<ChannelId>>,
     count: usize,
 }
 
 impl Ids {
-    /// Adds the next declaration, which has this index.
+    /// Adds the next declaration. `index` must be the number of earlier declarations.
     pub(super) fn push(&mut self, index: usize, is_channel: bool) {
         let id = ChannelId::from_index(self.count);
         if self.list.is_empty() && !is_channel {
@@ -25,7 +25,7 @@ impl Ids {
         self.count += usize::from(is_channel);
     }
 
-    /// The channel of a declaration.
+    /// Returns the channel of a declaration.
     pub(super) fn of(&self, index: usize) -> Option<ChannelId> {
         match self.list.is_empty() {
             true => Some(ChannelId::from_index(index)),

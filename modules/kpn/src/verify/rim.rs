@@ -1,4 +1,4 @@
-//! Ports that are missing at the rim: past the last instance, `step=` leads nowhere.
+//! Ports that are missing at the first and the last instance, which `step=` does not reach.
 
 use crate::codes;
 use crate::declared::{Direction, ModuleId};
@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 pub(super) struct Lack<'n> {
     pub(super) kind: &'n Kind,
     pub(super) port: &'n KindPort,
-    /// At least one, in the order of ranks.
+    /// Not empty, in the order of ranks.
     pub(super) lacking: Vec<ProcessId>,
-    /// A port of a process that has it.
+    /// The port in a process that has it.
     pub(super) example: PortId,
 }
 
@@ -35,7 +35,7 @@ impl<'n> Lack<'n> {
         }
     }
 
-    /// "`c4` has no port `out`".
+    /// Returns a text such as "`c4` has no port `out`".
     fn said(&self, network: &Network) -> String {
         let first = network.process_name(self.lacking[0]);
         let port = network.name(self.port.name);
@@ -46,12 +46,15 @@ impl<'n> Lack<'n> {
     }
 }
 
-/// What is missing at rims, by the place of the stepping edge: what its writers lack, and its readers.
+/// Missing ports by the span of the edge with `step=`: the output of its writers, and the input of
+/// its readers.
 #[derive(Default)]
 pub(super) struct Rims<'n>(BTreeMap<Span, [Option<Lack<'n>>; 2]>);
 
 impl<'n> Rims<'n> {
-    /// Takes a port that instances of one node lack where others step to each other.
+    /// Stores a port that is missing at an end of a chain.
+    ///
+    /// Returns the port if it has another cause.
     pub(super) fn take(&mut self, network: &Network, lack: Lack<'n>) -> Result<(), Lack<'n>> {
         let Some(span) = stepping_edge(network, &lack) else {
             return Err(lack);
@@ -62,7 +65,7 @@ impl<'n> Rims<'n> {
         };
         let place = &mut self.0.entry(span).or_default()[side];
         match place {
-            // Two kinds at one end of one edge.
+            // Another port is missing at the same side of the edge.
             Some(_) => Err(lack),
             None => {
                 *place = Some(lack);
@@ -71,8 +74,10 @@ impl<'n> Rims<'n> {
         }
     }
 
-    /// Reports each rim once, and returns what is missing at one side of a rim only. The other side
-    /// is joined to something else then, so that what closes both does not help.
+    /// Reports each edge with ports missing at both sides.
+    ///
+    /// Returns the other ports. If only one side lacks ports, the other side is joined to another
+    /// process, so that `beyond=NULL` or `wrap=true` does not help.
     pub(super) fn report(self, network: &Network, diagnostics: &mut Diagnostics) -> Vec<Lack<'n>> {
         let mut others = Vec::new();
         for (span, sides) in self.0 {
@@ -112,8 +117,10 @@ fn rim(network: &Network, span: Span, out: &Lack<'_>, input: &Lack<'_>) -> Diagn
         .help("or add `wrap=true` to the edge to join the last instance to the first; add `initial=` tokens to start such a ring")
 }
 
-/// The edge that joins a port, if it leads from an instance to another of the same repetition, and
-/// all that lack the port are instances of the same node.
+/// Returns the span of the edge that joins the port, if the edge leads from one instance to
+/// another.
+///
+/// The processes that lack the port must be instances of the same node as the process that has it.
 fn stepping_edge(network: &Network, lack: &Lack<'_>) -> Option<Span> {
     let node = |process: ProcessId| network.processes[process].span;
     let process = network.ports[lack.example].process;
@@ -121,7 +128,7 @@ fn stepping_edge(network: &Network, lack: &Lack<'_>) -> Option<Span> {
     if node(process).is_none() || !lack.lacking.iter().all(of_node) {
         return None;
     }
-    // A member of a bundle tells as much: all of the port's channels would be joined otherwise.
+    // A bundle has several channels, so a single edge does not explain the missing port.
     let Join::Channel(channel) = network.ports[lack.example].join else {
         return None;
     };
@@ -138,7 +145,7 @@ fn stepping_edge(network: &Network, lack: &Lack<'_>) -> Option<Span> {
     steps.then_some(network.channels[channel].span)
 }
 
-/// The modules that a process lies in, innermost first.
+/// Returns the modules that contain a process, innermost first.
 fn modules(network: &Network, process: ProcessId) -> impl Iterator<Item = ModuleId> {
     let innermost = network.processes[process].module;
     std::iter::successors(innermost, |&module| network.modules[module].parent)

@@ -1,7 +1,7 @@
-//! What is not joined: ports that some processes of a kind lack, processes that no channel reaches.
+//! Missing joins: ports that some processes of a kind lack, and processes without channels.
 //!
-//! One mistake in a repeated module shows a million times; a few examples and the number of the
-//! others tell more, and cost no more than linear time.
+//! An error in a repeated module can occur a million times. Therefore the diagnostics contain a few
+//! examples and a count. The time is linear.
 
 use super::rim::{Lack, Rims};
 use crate::arena::Id;
@@ -15,20 +15,21 @@ use crate::source::Span;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// How many processes of those that lack a port are told singly.
+/// Number of processes that are reported singly for each missing port.
 const EXAMPLES: usize = 3;
 
-/// How many ports of one kind, and how many processes without a channel, are told singly.
+/// Number of ports of a kind, and of processes without a channel, that are reported singly.
 const MOST: usize = 10;
 
-/// How many processes that lack a port are compared with others by name.
+/// Number of processes that lack a port and are compared with others by name.
 const SEARCHES: usize = 100;
 
-/// How many names a misspelt one is compared with.
+/// Number of names that a misspelt name is compared with.
 const COMPARED: usize = 10_000;
 
-/// Reports which ports of a kind some of its processes lack. `members` holds those of the ports of
-/// all kinds, in one row.
+/// Reports ports of kinds that some processes of the kind lack.
+///
+/// `members` contains the entries of the ports of all kinds, in order.
 pub(super) fn ports(network: &Network, members: &[Members], diagnostics: &mut Diagnostics) {
     let mut rims = Rims::default();
     let mut lacks: BTreeMap<usize, (Vec<Lack>, usize)> = BTreeMap::new();
@@ -42,7 +43,7 @@ pub(super) fn ports(network: &Network, members: &[Members], diagnostics: &mut Di
         let more = lacking.count();
         for (port, members) in told {
             let lack = Lack::of(network, kind, port, members.example);
-            // So many are not the ends of a chain.
+            // With so large a number of missing ports, the cause is not the end of a chain.
             let lack = if more > 0 {
                 Err(lack)
             } else {
@@ -73,7 +74,7 @@ pub(super) fn ports(network: &Network, members: &[Members], diagnostics: &mut Di
     }
 }
 
-/// Reports which members of a kind lack a port; `note` goes with the last diagnostic.
+/// Reports the processes of a kind that lack a port. `note` is added to the last diagnostic.
 fn port_missing(
     network: &Network,
     lack: &Lack<'_>,
@@ -89,7 +90,7 @@ fn port_missing(
     } = lack;
     let port_name = network.name(port.name);
     let kind_name = network.name(kind.name);
-    // The exception may be the process that has the port: a typing error in a port's name.
+    // If few processes have the port, the name of the port is probably misspelt there.
     let have = kind.members.len() - lacking.len();
     if have < lacking.len() {
         let others = lacking
@@ -157,8 +158,9 @@ fn port_missing(
     }
 }
 
-/// Names the process of a similar name that has the missing port, and no port that `process` has:
-/// most likely it is the same process, misspelt.
+/// Adds a process with a similar name that has the missing port and no port of `process`.
+///
+/// Probably both names denote the same process, and one is misspelt.
 fn misspelt(
     network: &Network,
     lack: &Lack<'_>,
@@ -192,7 +194,7 @@ fn misspelt(
     }
 }
 
-/// The edges that close a port of some processes from the start, and the alternative where there is one.
+/// Returns a help text: edges that close the port, or another kind, if that is possible.
 fn join_or_kind(lack: &Lack<'_>, network: &Network, processes: &[ProcessId]) -> String {
     let (port, few) = (lack.port, processes.len() <= EXAMPLES);
     let edges = processes
@@ -207,7 +209,7 @@ fn join_or_kind(lack: &Lack<'_>, network: &Network, processes: &[ProcessId]) -> 
                 .into_iter()
                 .map(|(edge, _)| format!("`{edge};`"))
                 .collect();
-            // All instances of one node are of one kind.
+            // All instances of a node have the same kind.
             let kind = if repeated { "" } else { kind };
             format!(
                 "join the port, or close it from the start with {}{kind}",
@@ -224,8 +226,9 @@ fn join_or_kind(lack: &Lack<'_>, network: &Network, processes: &[ProcessId]) -> 
     }
 }
 
-/// The edge that joins a port of a process to the environment, and whether it has to pick one of
-/// several instances. `None` if the text of the graph does not show how the process is written.
+/// Returns the edge that joins a port of a process to the environment, and whether it needs `at=`.
+///
+/// Returns `None` if the text of the graph does not show the name of the node.
 fn edge(network: &Network, lack: &Lack<'_>, process: ProcessId) -> Option<(String, bool)> {
     let span = network.processes[process].span;
     let node = network.sources.text(span);
@@ -238,7 +241,7 @@ fn edge(network: &Network, lack: &Lack<'_>, process: ProcessId) -> Option<(Strin
     };
     let is_quoted = node.len() > 2 && node.starts_with('"') && node.ends_with('"');
     let port = network.name(lack.port.name);
-    // A port of a face is named at the face.
+    // A port of a split process is named at one of its nodes.
     if !(is_id(node) || is_quoted) || port.contains(['.', '"', '\\']) {
         return None;
     }
@@ -262,7 +265,7 @@ fn edge(network: &Network, lack: &Lack<'_>, process: ProcessId) -> Option<(Strin
     Some((edge, repeated))
 }
 
-/// Processes without any channel; one finding for each declaration.
+/// Reports processes without channels, once for each declaration.
 pub(super) fn processes(network: &Network, diagnostics: &mut Diagnostics) {
     if network.processes.len() < 2 {
         return;
@@ -282,7 +285,7 @@ pub(super) fn processes(network: &Network, diagnostics: &mut Diagnostics) {
     for (i, &id) in told.iter().enumerate() {
         let process = &network.processes[id];
         let name = network.name(process.name);
-        // What was probably meant is joined, and not just another of the same kind.
+        // Suggest a process that is joined and is of another kind.
         let others = network.processes.iter().take(COMPARED);
         let others = others.filter(|&(o, p)| p.kind != process.kind && is_joined(o));
         let mut finding = Diagnostic::warning(

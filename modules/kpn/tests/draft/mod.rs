@@ -1,4 +1,4 @@
-//! Networks declared in a few lines of a test.
+//! Short declarations of networks for tests.
 
 #![allow(dead_code, reason = "not every test binary needs every helper")]
 
@@ -14,7 +14,7 @@ use graphmap_kpn::resolve::resolve;
 use graphmap_kpn::source::Span;
 use graphmap_kpn::verify::verify;
 
-/// Declares by hand what a front end would; every declaration has a span of its own.
+/// Declares networks like a front end. Every declaration has a span of its own.
 #[derive(Default)]
 pub(crate) struct Draft {
     pub(crate) declared: Declared,
@@ -86,7 +86,7 @@ impl Draft {
         }
     }
 
-    /// `channel("a.out", "b.in")`; `NULL` is the environment.
+    /// Declares a channel, as in `channel("a.out", "b.in")`. `NULL` is the environment.
     pub(crate) fn channel(&mut self, from: &str, to: &str) -> &mut ChannelDecl {
         let (from, to) = (self.end(from), self.end(to));
         let span = self.span();
@@ -121,7 +121,7 @@ impl Draft {
         self.finish().unwrap_or_else(|d| panic!("{d:#?}")).0
     }
 
-    /// The codes found, warnings and notes included.
+    /// Returns the codes of all diagnostics, including warnings and notes.
     pub(crate) fn codes(self) -> Vec<Code> {
         let found = match self.finish() {
             Ok((_, found)) => found,
